@@ -1,0 +1,43 @@
+//! The vocabulary of ipcperf. It makes no system call, has no `unsafe` and prints nothing.
+//!
+//! # Glossary (one word per thing)
+//!
+//! | word | meaning |
+//! |---|---|
+//! | mechanism | a way to move bytes or wake-ups between two processes: `pipe`, `shm-ring/spin` |
+//! | variant | the part after the slash: a choice that changes the instructions of the loop |
+//! | knob | a choice that only changes a number: `pipe.size=1M` |
+//! | port | one end of an open channel; what the hot loop holds |
+//! | lead, follow | the two ends, everywhere |
+//! | pattern | what the loop does: `ping-pong`, `stream` |
+//! | placement | where the two ends run: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`, `free` |
+//! | idle | what an idle CPU does: `as-is`, or `poll` (the run holds the PM QoS request at 0) |
+//! | touch | what happens to the payload: `none`, `header`, `cacheline`, `full` |
+//! | cell | mechanism x pattern x size x placement x idle x knobs x touch: what gets a number |
+//! | slice | one measurement of one cell in two fresh worker processes |
+//! | round | every cell of the plan once, in random order |
+//! | message | one transfer in one direction; a round trip is two messages |
+//! | result set | all cells of a run, host facts and plan: one immutable document |
+//! | floor, bound | the machine's own limits: null system call, cache-line round trip, futex wake, memcpy |
+//! | finding | a coded warning with value, limit, consequence and remedy |
+
+pub mod errno;
+mod link;
+mod mechanism;
+mod names;
+pub mod options;
+mod port;
+pub mod result;
+mod shape;
+mod spec;
+pub mod units;
+
+pub use link::{Guard, Link, Wiring};
+pub use mechanism::{Mechanism, Meet, Missing, SetupError, Visitor};
+pub use names::{Idle, PatternKind, Placement, Touch, UnknownName};
+pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
+pub use port::{Fault, Port};
+pub use shape::{Seat, Shape};
+pub use spec::{
+    BackPressure, Direction, Family, Limit, OnClose, Payload, Peers, Reach, Spec, Syscalls, Wait,
+};

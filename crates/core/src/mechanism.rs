@@ -1,0 +1,149 @@
+//! What a mechanism is to the rest of the house.
+
+use crate::link::{Link, Wiring};
+use crate::options::{KnobValue, Options};
+use crate::port::{Fault, Port};
+use crate::shape::{Seat, Shape};
+use crate::spec::{Limit, Payload, Spec};
+use std::fmt;
+
+/// One way for two processes on one host to pass messages or wake each other.
+///
+/// A mechanism does setup; its [`Port`] does motion. The `conformance` crate checks every sentence of [`Spec`].
+pub trait Mechanism: Sized + 'static {
+    /// What this is and what it promises. The only place these facts are written.
+    const SPEC: &'static Spec;
+    /// Knobs (`pipe.size=64K`), shared by the variants of one mechanism.
+    type Options: Options;
+    /// One end of an open channel.
+    type Port: Port;
+
+    /// Can this host run it with these options? Asked before anything is planned; leaves nothing behind.
+    ///
+    /// # Errors
+    /// What is missing and how to get it.
+    fn probe(options: &Self::Options) -> Result<(), Missing>;
+
+    /// The largest message under these options on this host, where there is a limit.
+    fn limit(_options: &Self::Options) -> Option<Limit> {
+        match Self::SPEC.payload {
+            Payload::Message { max: Some(limit) } => Some(limit),
+            _ => None,
+        }
+    }
+
+    /// How many messages of `size` bytes may be under way before the sender waits for a credit; `None` where the
+    /// mechanism's own back-pressure is enough.
+    fn window(_size: usize, _options: &Self::Options) -> Option<u32> {
+        Self::SPEC.window
+    }
+
+    /// In the coordinator: creates the kernel objects. Never timed.
+    ///
+    /// # Errors
+    /// What could not be created.
+    fn open(shape: &Shape, options: &Self::Options) -> Result<Link, SetupError>;
+
+    /// In a worker: becomes one end. Never timed.
+    ///
+    /// # Errors
+    /// What could not be attached.
+    fn attach(
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        options: &Self::Options,
+        meet: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError>;
+}
+
+/// What a worker may ask of the outside while it attaches.
+pub trait Meet {
+    /// Gives `mine` to the peer and waits for what the peer gives.
+    ///
+    /// # Errors
+    /// The peer or the coordinator is gone.
+    fn swap(&mut self, mine: Wiring) -> Result<Wiring, SetupError>;
+
+    /// Reports the value of a knob as the kernel granted it to this end.
+    fn effective(&mut self, knob: &str, value: KnobValue);
+}
+
+/// A list of mechanism types. Each consumer erases it its own way: registry, conformance suite, documentation.
+pub trait Visitor {
+    /// Called once for each mechanism, in the order of the list.
+    fn visit<M: Mechanism>(&mut self);
+}
+
+/// Why something cannot run here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// What is missing or refused: "no POSIX message queues in this kernel".
+    pub what: String,
+    /// How to get it; empty if there is no way.
+    pub how: String,
+}
+
+impl Missing {
+    /// Both parts at once.
+    #[must_use]
+    pub fn new(what: impl Into<String>, how: impl Into<String>) -> Self {
+        Self { what: what.into(), how: how.into() }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.what)?;
+        if self.how.is_empty() { Ok(()) } else { write!(out, "; {}", self.how) }
+    }
+}
+
+/// Why a channel could not be opened or attached.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// The host cannot run it: a result, not a failure.
+    Unavailable(Missing),
+    /// A system call failed.
+    Sys {
+        /// The call and its object: "mq_open /ipcperf-1f-ping".
+        call: String,
+        /// Its `errno`.
+        code: i32,
+    },
+    /// The other side did not do what was agreed.
+    Protocol(String),
+}
+
+impl SetupError {
+    /// A failed system call.
+    #[must_use]
+    pub fn sys(call: impl Into<String>, code: i32) -> Self {
+        Self::Sys { call: call.into(), code }
+    }
+}
+
+impl From<Missing> for SetupError {
+    fn from(missing: Missing) -> Self {
+        Self::Unavailable(missing)
+    }
+}
+
+impl From<Fault> for SetupError {
+    fn from(fault: Fault) -> Self {
+        Self::Protocol(fault.to_string())
+    }
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable(missing) => missing.fmt(out),
+            Self::Sys { call, code } => write!(out, "{call}: {}", crate::errno::text(*code)),
+            Self::Protocol(what) => out.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for SetupError {}

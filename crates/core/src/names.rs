@@ -1,0 +1,138 @@
+//! The closed word lists of a cell's identity. Each word is spelled the same on the command line, in job files, in
+//! tables and in the result document.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A word that is not in its list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    /// What kind of word was expected: "placement", "pattern".
+    pub kind: &'static str,
+    /// What was given.
+    pub given: String,
+    /// The words that exist.
+    pub known: Vec<&'static str>,
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "unknown {} '{}' (known: {})", self.kind, self.given, self.known.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownName {}
+
+macro_rules! names {
+    ($(#[$doc:meta])* $kind:literal $name:ident { $($(#[$item_doc:meta])* $item:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $name { $($(#[$item_doc])* #[serde(rename = $text)] $item,)+ }
+
+        impl $name {
+            /// All words of the list, in their natural order.
+            pub const ALL: &'static [Self] = &[$(Self::$item,)+];
+
+            /// The word as written everywhere.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$item => $text,)+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.pad(self.name())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = UnknownName;
+
+            fn from_str(text: &str) -> Result<Self, UnknownName> {
+                Self::ALL.iter().copied().find(|item| item.name() == text).ok_or_else(|| UnknownName {
+                    kind: $kind,
+                    given: text.to_owned(),
+                    known: Self::ALL.iter().map(|item| item.name()).collect(),
+                })
+            }
+        }
+    };
+}
+pub(crate) use names;
+
+names! {
+    /// Where the two ends of a cell run.
+    "placement" Placement {
+        /// Both ends pinned to one CPU: every message is a context switch.
+        SameCpu = "same-cpu",
+        /// Two hardware threads of one core.
+        Smt = "smt",
+        /// Two cores that share their last-level cache.
+        SameLlc = "same-llc",
+        /// Two cores of one NUMA node with different last-level caches.
+        CrossLlc = "cross-llc",
+        /// Two NUMA nodes.
+        CrossNode = "cross-node",
+        /// Not pinned: the scheduler decides, so repeats may differ by a large factor.
+        Free = "free",
+    }
+}
+
+impl Placement {
+    /// Whether the two ends are pinned to two different CPUs.
+    #[must_use]
+    pub const fn is_two_cpus(self) -> bool {
+        matches!(self, Self::Smt | Self::SameLlc | Self::CrossLlc | Self::CrossNode)
+    }
+}
+
+names! {
+    /// What the loop does.
+    "pattern" PatternKind {
+        /// Closed loop: send, wait for the reply, repeat. Measures the round trip.
+        PingPong = "ping-pong",
+        /// One direction, as fast as the mechanism's own back-pressure allows; counted at the receiver.
+        Stream = "stream",
+    }
+}
+
+names! {
+    /// What an idle CPU does while a cell runs.
+    "idle policy" Idle {
+        /// Whatever the machine is set to.
+        AsIs = "as-is",
+        /// `/dev/cpu_dma_latency` is held at 0, so that idle CPUs poll instead of halting.
+        Poll = "poll",
+    }
+}
+
+names! {
+    /// What happens to the payload on both sides. The 8-byte stamp that proves the transfer is written and checked
+    /// under every policy.
+    "touch policy" Touch {
+        /// Only the stamp.
+        None = "none",
+        /// The first cache line (64 bytes).
+        Header = "header",
+        /// One word in every cache line is written fresh by the sender and loaded by the receiver.
+        CacheLine = "cacheline",
+        /// Every byte is written fresh and compared.
+        Full = "full",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_parses_to_itself_and_a_wrong_one_names_the_list() {
+        for place in Placement::ALL {
+            assert_eq!(place.name().parse(), Ok(*place));
+        }
+        let error = "same_cpu".parse::<Placement>().expect_err("an underscore is not a dash");
+        assert!(error.to_string().contains("unknown placement 'same_cpu'"));
+        assert!(error.known.contains(&"same-cpu"));
+    }
+}

@@ -1,0 +1,300 @@
+//! One cell: its identity, its rounds, and what they add up to.
+
+use crate::names::{Idle, PatternKind, Placement, Touch};
+use crate::options::KnobValue;
+use crate::spec::Wait;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The thing that gets a number.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Cell {
+    /// All of its identity in words: `pipe ping-pong 64B same-llc`.
+    pub id: String,
+    /// `pipe`, `shm-ring/spin`.
+    pub mechanism: String,
+    /// How an end waits.
+    pub wait: Wait,
+    /// What the loop does.
+    pub pattern: PatternKind,
+    /// Bytes of one message; 0 for wake-ups.
+    pub size_bytes: u64,
+    /// Where the ends run.
+    pub placement: Placement,
+    /// The CPUs of lead and follow in even rounds (swapped in odd rounds); empty for `free`.
+    pub cpus: Vec<usize>,
+    /// What idle CPUs do.
+    pub idle: Idle,
+    /// What happens to the payload.
+    pub touch: Touch,
+    /// Knobs by full name, `pipe.size`.
+    pub knobs: BTreeMap<String, KnobReading>,
+    /// Whether there is a number, and why not.
+    pub status: Status,
+    /// Why there is no number; absent when `ok`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How operations were timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing: Option<Timing>,
+    /// Its slices.
+    pub rounds: Vec<Round>,
+    /// Messages of all accepted rounds, both directions.
+    pub messages: u64,
+    /// Messages of all accepted rounds that never arrived (lossy mechanisms).
+    #[serde(default)]
+    pub lost: u64,
+    /// Every accepted round carries its proof.
+    pub verified: bool,
+    /// Full round trip, never halved: `min`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `p99.999`, `max`, in ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_ns: Option<BTreeMap<String, Metric>>,
+    /// Payload bytes that arrived, per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_second: Option<Metric>,
+    /// Messages that arrived, per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages_per_second: Option<Metric>,
+    /// CPU time of both processes, per message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns_per_message: Option<CpuCost>,
+    /// System calls of sender and receiver together when nobody waits, as the mechanism declares; `null` where the
+    /// number of polls depends on timing.
+    pub syscalls_per_message: Option<f64>,
+    /// Voluntary and involuntary switches of both processes, per message.
+    pub context_switches_per_message: Option<f64>,
+    /// Rescheduling and function-call interrupts on the CPUs used, per message; `null` if not readable.
+    #[serde(default)]
+    pub ipis_per_message: Option<f64>,
+    /// The bound this cell is measured against and how many times it the cell takes (or reaches).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<BoundRatio>,
+}
+
+/// How far a cell is from what the machine allows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BoundRatio {
+    /// Which bound: `cacheline_rtt_ns`, `futex_wake_rtt_ns`, `null_syscall_ns`, `memcpy`.
+    pub name: String,
+    /// The bound's value in ns (round trips) or bytes per second (streams).
+    pub value: f64,
+    /// Cell over bound.
+    pub ratio: f64,
+}
+
+/// Requested and granted value of a knob.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnobReading {
+    /// As the user set it; `null` if not set.
+    pub requested: Option<KnobValue>,
+    /// As read back from the kernel; `null` if nothing was opened.
+    pub effective: Option<KnobValue>,
+}
+
+/// Whether a cell has a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Measured and proved.
+    Ok,
+    /// This host cannot run it; `reason` says what is missing.
+    Unavailable,
+    /// It ran and went wrong.
+    Failed,
+    /// It did not end in time.
+    Deadline,
+    /// It ran, but no slice can be accepted (moved between CPUs, clock jump, below its floor).
+    Rejected,
+    /// The run ended before its turn came.
+    Skipped,
+}
+
+/// How operations were timed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// `per-op`, or `batch` where one operation is below 20 times the cost of reading the clock: then the figures are
+    /// means of `batch` operations and no per-operation quantiles exist.
+    pub mode: String,
+    /// Operations per clock reading.
+    pub batch: u64,
+}
+
+/// A number with its uncertainty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// The figure; `null` when the data do not support one.
+    pub value: Option<f64>,
+    /// 95 % confidence interval over rounds, low and high.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci95: Option<[f64; 2]>,
+    /// Why a value or interval is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How it was formed: `rounds` (median over rounds of the slice's statistic), `merged` (quantile of all accepted
+    /// rounds together), `exact` (extreme of all).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Present when the rounds fall into two modes; `value` is then that of the mode with more rounds (the slower one
+    /// in a draw), never a mixture.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modes: Vec<Mode>,
+}
+
+impl Metric {
+    /// No value, for `reason`.
+    #[must_use]
+    pub fn missing(reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..Self::default() }
+    }
+}
+
+/// One of two modes of a metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mode {
+    /// Median of its rounds.
+    pub value: f64,
+    /// How many rounds fell into it.
+    pub rounds: u64,
+}
+
+/// CPU time per message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuCost {
+    /// Of the lead process, ns.
+    pub lead: f64,
+    /// Of the follow process, ns.
+    pub follow: f64,
+    /// User share of both, ns; approximate where the kernel accounts by ticks.
+    pub user: f64,
+    /// System share of both, ns; approximate where the kernel accounts by ticks.
+    pub system: f64,
+    /// 95 % interval of `lead + follow` over rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci95: Option<[f64; 2]>,
+}
+
+/// One slice.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Round {
+    /// Index of the round.
+    pub round: u64,
+    /// Position of this cell in the round's random order.
+    pub order: u64,
+    /// Why the slice does not count; absent when accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<String>,
+    /// CPUs of lead and follow; empty for `free`.
+    pub cpus: Vec<usize>,
+    /// Messages measured, both directions.
+    pub messages: u64,
+    /// Payload bytes measured, both directions.
+    pub bytes: u64,
+    /// Messages that never arrived.
+    #[serde(default)]
+    pub lost: u64,
+    /// Length of the timed region.
+    pub elapsed_ns: f64,
+    /// Median round trip of this slice, ns (mean of a batch in batch timing).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<f64>,
+    /// Messages per second that arrived inside both sides' steady window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages_per_second: Option<f64>,
+    /// Single round trips of this slice; absent in batch timing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<HistogramData>,
+    /// CPU time in the timed region.
+    pub cpu_ns: SideCpu,
+    /// What disturbed it.
+    pub covariates: Covariates,
+    /// That two processes moved every message.
+    pub proof: Proof,
+}
+
+/// A log-linear histogram: 1024 buckets per octave, relative width at most 0.098 %. Picoseconds, because a whole
+/// nanosecond is 0.2 % of a fast round trip.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HistogramData {
+    /// Unit of everything below: `ps`.
+    pub unit: String,
+    /// Exact smallest.
+    pub min: u64,
+    /// Exact largest.
+    pub max: u64,
+    /// Sum of all.
+    pub sum: u64,
+    /// Lower edge and count of every bucket that is not empty.
+    pub buckets: Vec<(u64, u64)>,
+}
+
+/// CPU time of both sides.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SideCpu {
+    /// Of the lead, ns.
+    pub lead: u64,
+    /// Of the follow, ns.
+    pub follow: u64,
+    /// User share of both, ns.
+    pub user: u64,
+    /// System share of both, ns.
+    pub system: u64,
+}
+
+/// What can disturb a slice, measured beside it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Covariates {
+    /// Median round trip of one cache line between the CPUs of this slice just before it, ns; only on two CPUs.
+    #[serde(default)]
+    pub cacheline_rtt_ns: Option<f64>,
+    /// Rescheduling and function-call interrupts on the CPUs used.
+    #[serde(default)]
+    pub ipis: Option<u64>,
+    /// Time stolen by the hypervisor from all CPUs, ns (10 ms steps).
+    #[serde(default)]
+    pub steal_ns: Option<u64>,
+    /// Of the lead.
+    pub lead: SideCovariates,
+    /// Of the follow.
+    pub follow: SideCovariates,
+}
+
+/// Covariates of one process in the timed region.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SideCovariates {
+    /// Voluntary context switches (it waited).
+    pub voluntary_switches: u64,
+    /// Involuntary context switches (it was preempted).
+    pub involuntary_switches: u64,
+    /// Page faults without disk access.
+    pub minor_faults: u64,
+    /// Page faults with disk access.
+    pub major_faults: u64,
+    /// Migrations between CPUs; `null` if not readable.
+    #[serde(default)]
+    pub migrations: Option<u64>,
+    /// Time ready but not running, ns; `null` if not readable.
+    #[serde(default)]
+    pub run_delay_ns: Option<u64>,
+    /// CPU at the end of the slice.
+    #[serde(default)]
+    pub cpu: Option<usize>,
+}
+
+/// The evidence of one slice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Proof {
+    /// The slice's own number, part of every stamp, in hexadecimal.
+    pub nonce: String,
+    /// Process of the lead.
+    pub lead_pid: u32,
+    /// Process of the follow.
+    pub follow_pid: u32,
+    /// Messages the lead sent and received.
+    pub lead: [u64; 2],
+    /// Messages the follow sent and received.
+    pub follow: [u64; 2],
+    /// Messages whose every byte was written and compared before the timed region.
+    pub fully_checked: u64,
+    /// Counts agree, every stamp was checked, both processes used CPU time.
+    pub holds: bool,
+}

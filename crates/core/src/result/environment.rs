@@ -1,0 +1,220 @@
+//! What measured, what was asked for, and the machine it happened on.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What measured.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Tool {
+    /// Always `ipcperf`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Compiler, profile, target: whatever can change a number.
+    pub build: BTreeMap<String, String>,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Invocation {
+    /// The command line, with the home directory shortened to `~`.
+    pub argv: Vec<String>,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// What was going to be done.
+    pub plan: Plan,
+}
+
+/// What was going to be done.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Plan {
+    /// `survey` or `run`.
+    pub command: String,
+    /// Cells that can run here.
+    pub cells: u64,
+    /// Rounds.
+    pub rounds: u64,
+    /// Timed length of a slice, ms.
+    pub slice_ms: f64,
+    /// Warm-up before it, ms.
+    pub warmup_ms: f64,
+    /// Predicted duration, s.
+    pub expected_s: f64,
+}
+
+/// The machine. No host name, no user name.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Host {
+    /// `x86_64`, `aarch64`.
+    pub arch: String,
+    /// CPU model as the kernel names it.
+    pub cpu_model: String,
+    /// CPUs online.
+    pub cpus_online: Vec<usize>,
+    /// CPUs this process may use (cpuset, affinity).
+    pub cpus_allowed: Vec<usize>,
+    /// Physical cores among them.
+    pub cores: u64,
+    /// Last-level caches among them.
+    pub last_level_caches: u64,
+    /// NUMA nodes among them.
+    pub nodes: u64,
+    /// Memory, bytes.
+    pub memory_bytes: u64,
+    /// Hypervisor, if one is visible.
+    pub hypervisor: Option<String>,
+    /// Container runtime, if one is visible.
+    pub container: Option<String>,
+    /// CPU bandwidth limit of the control group (`max` or quota and period in us).
+    pub cpu_limit: Option<String>,
+    /// Frequency driver and governor.
+    pub frequency: Option<String>,
+    /// Idle driver and governor.
+    pub idle: Option<String>,
+    /// Whether the PM QoS request may be held: `--idle poll` works.
+    pub may_poll_idle: bool,
+}
+
+/// The kernel and its settings.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Kernel {
+    /// `uname -r`.
+    pub release: String,
+    /// `uname -v`.
+    pub version: String,
+    /// Mitigations by vulnerability.
+    pub mitigations: BTreeMap<String, String>,
+    /// Settings that change IPC.
+    pub sysctl: BTreeMap<String, String>,
+}
+
+/// The clock that timed everything.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ClockFacts {
+    /// `tsc`, `cntvct` or `clock_monotonic`.
+    pub source: String,
+    /// Why not the counter, where it is not used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_reason: Option<String>,
+    /// Ticks per second, fitted over the whole run.
+    pub ticks_per_second: f64,
+    /// Largest distance from that fit, ns.
+    pub worst_residual_ns: f64,
+    /// Cost of one start-stop pair before the run, by CPU.
+    pub before: Vec<ClockReading>,
+    /// The same after the run.
+    pub after: Vec<ClockReading>,
+}
+
+/// Cost of timing nothing at all, on one CPU: what is inside every per-operation figure (never subtracted).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClockReading {
+    /// The CPU.
+    pub cpu: usize,
+    /// Smallest, ns.
+    pub min_ns: f64,
+    /// Median, ns.
+    pub p50_ns: f64,
+    /// 90th percentile, ns.
+    pub p90_ns: f64,
+    /// 99th percentile, ns.
+    pub p99_ns: f64,
+    /// Smallest step the clock shows, ns.
+    pub granularity_ns: f64,
+    /// Readings that ran backwards; must be 0.
+    pub negative: u64,
+}
+
+/// The machine's own limits.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Bounds {
+    /// One system call that does nothing (`getppid`).
+    pub null_syscall_ns: Option<Spread>,
+    /// Copy bandwidth of one thread by block size.
+    pub memcpy: Vec<CopyBandwidth>,
+    /// Of each CPU pair used.
+    pub pairs: Vec<PairBounds>,
+}
+
+/// Minimum, median and maximum over the rounds in which something was measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Smallest.
+    pub min: f64,
+    /// Median.
+    pub median: f64,
+    /// Largest.
+    pub max: f64,
+    /// How many.
+    pub n: u64,
+}
+
+/// Copy bandwidth at one block size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CopyBandwidth {
+    /// Bytes of a block.
+    pub size_bytes: u64,
+    /// Bytes per second.
+    pub bytes_per_second: f64,
+}
+
+/// Limits of one CPU pair.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PairBounds {
+    /// Where they are.
+    pub placement: String,
+    /// The two CPUs.
+    pub cpus: Vec<usize>,
+    /// One cache line there and back, both spinning, ns; absent on one CPU.
+    #[serde(default)]
+    pub cacheline_rtt_ns: Option<Spread>,
+    /// The modes it was seen in over the slices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cacheline_modes: Vec<super::Mode>,
+    /// Futex wake there and back, ns, idle `as-is`.
+    #[serde(default)]
+    pub futex_wake_rtt_ns: Option<Spread>,
+    /// The same with idle CPUs polling, where it may be measured.
+    #[serde(default)]
+    pub futex_wake_rtt_idle_poll_ns: Option<Spread>,
+}
+
+/// How disturbed the run was.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Noise {
+    /// `A` (quiet) to `F` (no claims).
+    pub grade: String,
+    /// Warnings as data, worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Slices were rejected or a number is invalid.
+    Error,
+    /// Lowers what may be claimed.
+    Warning,
+    /// Good to know.
+    Info,
+}
+
+/// A coded warning.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    /// `W-STEAL`; the prefix is the severity.
+    pub code: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What was found, in one sentence with its consequence.
+    pub text: String,
+    /// The measured value.
+    pub value: Option<f64>,
+    /// The limit it passed.
+    pub limit: Option<f64>,
+    /// Identities of the cells it concerns; empty: the whole run.
+    pub cells: Vec<String>,
+    /// What to do about it.
+    pub remedy: String,
+}

@@ -1,0 +1,114 @@
+//! The result document: everything one run found out, as one immutable JSON file.
+//!
+//! Schema `ipcperf.result/1`. History: 1 is the first. A reader ignores keys it does not know (newer minor versions
+//! add keys) and refuses another major. A metric that a pattern does not have is absent; a value that cannot be
+//! supported is `null` with a `reason`. All times are nanoseconds, all rates are per second, all sizes are bytes.
+
+mod cell;
+mod environment;
+
+pub use cell::{
+    BoundRatio, Cell, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode, Proof, Round, SideCovariates,
+    SideCpu, Status, Timing,
+};
+pub use environment::{
+    Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise, PairBounds, Plan,
+    Severity, Spread, Tool,
+};
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The schema this build writes.
+pub const SCHEMA: &str = "ipcperf.result/1";
+
+/// All cells of a run, host facts and plan.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ResultSet {
+    /// Always [`SCHEMA`] for documents of this build.
+    pub schema: String,
+    /// When the run started, UTC, RFC 3339.
+    pub started_utc: String,
+    /// Wall-clock seconds of the whole run.
+    pub duration_s: f64,
+    /// The run was stopped before its plan was done; what was measured is here.
+    #[serde(default)]
+    pub interrupted: bool,
+    /// What measured.
+    pub tool: Tool,
+    /// What was asked for.
+    pub invocation: Invocation,
+    /// The machine.
+    pub host: Host,
+    /// The kernel and its settings.
+    pub kernel: Kernel,
+    /// The clock that timed everything.
+    pub clock: ClockFacts,
+    /// The machine's own limits, measured in this run.
+    pub bounds: Bounds,
+    /// How disturbed the run was.
+    pub noise: Noise,
+    /// The numbers.
+    pub cells: Vec<Cell>,
+}
+
+/// Why a document cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchemaError {
+    /// It is no ipcperf result document.
+    NotAResult {
+        /// What its `schema` key says, if it has one.
+        found: Option<String>,
+    },
+    /// Written by a version with another major.
+    OtherMajor {
+        /// What its `schema` key says.
+        found: String,
+    },
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAResult { found: None } => out.write_str("not an ipcperf result (no \"schema\" key)"),
+            Self::NotAResult { found: Some(found) } => {
+                write!(out, "not an ipcperf result (its schema is '{found}')")
+            }
+            Self::OtherMajor { found } => {
+                write!(out, "written as '{found}'; this build reads '{SCHEMA}'")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
+/// Checks the `schema` key before anything else of a document is read. Minor versions (`ipcperf.result/1.4`) are fine.
+///
+/// # Errors
+/// The key is absent, of another document, or of another major.
+pub fn check_schema(found: Option<&str>) -> Result<(), SchemaError> {
+    let Some(found) = found else {
+        return Err(SchemaError::NotAResult { found: None });
+    };
+    let Some(version) = found.strip_prefix("ipcperf.result/") else {
+        return Err(SchemaError::NotAResult { found: Some(found.to_owned()) });
+    };
+    let major = version.split('.').next().unwrap_or_default();
+    if major == "1" { Ok(()) } else { Err(SchemaError::OtherMajor { found: found.to_owned() }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn newer_minors_are_read_and_other_majors_refused() {
+        assert_eq!(check_schema(Some(SCHEMA)), Ok(()));
+        assert_eq!(check_schema(Some("ipcperf.result/1.7")), Ok(()));
+        assert!(matches!(check_schema(Some("ipcperf.result/2")), Err(SchemaError::OtherMajor { .. })));
+        assert!(matches!(check_schema(Some("ipcperf.result/10")), Err(SchemaError::OtherMajor { .. })));
+        assert!(matches!(check_schema(Some("other/1")), Err(SchemaError::NotAResult { .. })));
+        assert!(matches!(check_schema(None), Err(SchemaError::NotAResult { .. })));
+    }
+}

@@ -1,0 +1,59 @@
+//! What a channel must be able to carry, and which end of it a worker is.
+
+use crate::names::PatternKind;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What is asked of one channel.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Shape {
+    /// Bytes of one message; 0 for wake-up mechanisms.
+    pub size: usize,
+    /// The pattern that will run over it.
+    pub pattern: PatternKind,
+    /// A number no other slice has: names are made from it, handshakes and stamps carry it.
+    pub nonce: u64,
+    /// Where private message buffers start inside their page (a multiple of 64, below 4096). Varied from slice to
+    /// slice so that one lucky alignment cannot decide a result.
+    pub buffer_offset: usize,
+    /// The run's own directory (mode 0700) for everything that needs a path.
+    pub directory: PathBuf,
+}
+
+impl Shape {
+    /// A name for a kernel object of this channel, unique on the host.
+    #[must_use]
+    pub fn name(&self, what: &str) -> String {
+        format!("ipcperf-{:016x}-{what}", self.nonce)
+    }
+}
+
+/// One of the two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Seat {
+    /// Starts the exchange; the sender of a stream.
+    Lead,
+    /// Answers; the receiver of a stream.
+    Follow,
+}
+
+impl Seat {
+    /// Both seats, lead first.
+    pub const BOTH: [Self; 2] = [Self::Lead, Self::Follow];
+
+    /// The other end.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Lead => Self::Follow,
+            Self::Follow => Self::Lead,
+        }
+    }
+
+    /// 0 for lead, 1 for follow: the index of pairs.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}

@@ -1,0 +1,222 @@
+//! The facts of a mechanism, typed. There is no default and no `..`: silence is not a fact.
+
+use crate::names::names;
+use serde::Serialize;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::names::UnknownName;
+
+/// What a mechanism is and what it promises. Each field has a conformance case that tries to refute it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Spec {
+    /// The mechanism: `pipe`. Knobs live under this name.
+    pub name: &'static str,
+    /// The variant after the slash: `spin`; `None` for the plain one.
+    pub variant: Option<&'static str>,
+    /// What kind of thing it is.
+    pub family: Family,
+    /// How an end waits.
+    pub wait: Wait,
+    /// Whether it stands for its mechanism when only one variant is wanted.
+    pub default: bool,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Manual pages: `pipe(7)`.
+    pub manual: &'static [&'static str],
+    /// What a user or a benchmark easily gets wrong.
+    pub pitfalls: &'static [&'static str],
+    /// What one transfer carries.
+    pub payload: Payload,
+    /// Whether one object serves both directions.
+    pub direction: Direction,
+    /// Which processes can meet over it.
+    pub reach: Reach,
+    /// How many producers one object can have.
+    pub producers: Peers,
+    /// How many consumers one object can have.
+    pub consumers: Peers,
+    /// What a sender meets when the receiver is slower.
+    pub back_pressure: BackPressure,
+    /// What the other end sees when one end finishes in order.
+    pub on_close: OnClose,
+    /// What the other end sees when one end is killed.
+    pub on_death: OnClose,
+    /// Copies of the payload from the sender's bytes to the receiver's.
+    pub copies: u8,
+    /// System calls of one transfer when nobody has to wait.
+    pub syscalls: Syscalls,
+    /// Most messages under way before the receiver returns a credit; `None`: unbounded, the mechanism itself stops
+    /// the sender.
+    pub window: Option<u32>,
+    /// What it needs from the host beyond a Linux kernel.
+    pub needs: &'static [&'static str],
+}
+
+impl Spec {
+    /// `pipe` or `pipe/spin`: how users write it.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        match self.variant {
+            Some(variant) => format!("{}/{variant}", self.name),
+            None => self.name.to_owned(),
+        }
+    }
+
+    /// Bytes a wake-up mechanism itself moves, where it is one.
+    #[must_use]
+    pub const fn wake_word(&self) -> Option<usize> {
+        match self.payload {
+            Payload::Wake { word } => Some(word),
+            _ => None,
+        }
+    }
+
+    /// The floor: moves nothing, so there is nothing to prove.
+    #[must_use]
+    pub fn is_floor(&self) -> bool {
+        matches!(self.family, Family::Floor)
+    }
+}
+
+names! {
+    /// What kind of thing a mechanism is.
+    "family" Family {
+        /// Measures the harness itself.
+        Floor = "floor",
+        /// Bytes without boundaries.
+        Stream = "stream",
+        /// Messages with boundaries over a socket.
+        Datagram = "datagram",
+        /// Message queues of the kernel.
+        Queue = "queue",
+        /// Wake-ups without payload.
+        WakeUp = "wake-up",
+        /// Payload in memory that both processes map.
+        SharedMemory = "shared-memory",
+    }
+}
+
+names! {
+    /// How an end waits. Rankings never mix waiting classes.
+    "wait" Wait {
+        /// Sleeps in the kernel, in the call that moves the data.
+        Block = "block",
+        /// Sleeps in `epoll_wait`, then moves the data without blocking.
+        Epoll = "epoll",
+        /// Never sleeps: burns a CPU for each end.
+        Spin = "spin",
+        /// Spins for a bounded time, then sleeps.
+        SpinThenBlock = "spin-then-block",
+    }
+}
+
+impl Wait {
+    /// Whether an end burns a whole CPU while it waits, so that two ends cannot share one.
+    #[must_use]
+    pub const fn burns_cpu(self) -> bool {
+        matches!(self, Self::Spin)
+    }
+}
+
+/// What one transfer carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Payload {
+    /// A wake-up; the mechanism's own word (0, 4 or 8 bytes) carries the proof. The size of a cell is 0.
+    Wake {
+        /// Bytes of the word.
+        word: usize,
+    },
+    /// Bytes without boundaries.
+    Stream,
+    /// Messages that keep their boundaries.
+    Message {
+        /// The largest, where it does not depend on options or the host.
+        max: Option<Limit>,
+    },
+}
+
+/// The largest message and what sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Limit {
+    /// In bytes.
+    pub bytes: usize,
+    /// What sets it: "fs.mqueue.msgsize_max".
+    pub set_by: &'static str,
+    /// How to raise it; empty if it cannot be raised.
+    pub raise: &'static str,
+}
+
+names! {
+    /// Whether one object serves both directions.
+    "direction" Direction {
+        /// One direction; a round trip takes two objects.
+        OneWay = "one-way",
+        /// Both directions.
+        TwoWay = "two-way",
+    }
+}
+
+names! {
+    /// Which processes can meet over it without passing a descriptor first.
+    "reach" Reach {
+        /// Only relatives, or whoever was handed a descriptor.
+        Related = "related",
+        /// Any process that may open the name (file permissions).
+        Named = "named",
+        /// Any process in the same network namespace, and other hosts where routed.
+        Network = "network",
+    }
+}
+
+names! {
+    /// How many processes may stand on one side of one object.
+    "peers" Peers {
+        /// Exactly one.
+        One = "one",
+        /// Any number.
+        Many = "many",
+    }
+}
+
+names! {
+    /// What a fast sender meets.
+    "back-pressure" BackPressure {
+        /// It waits.
+        Blocks = "blocks",
+        /// Messages are dropped.
+        Drops = "drops",
+        /// Transfers merge into one.
+        Merges = "merges",
+        /// Nothing ever fills.
+        None = "none",
+    }
+}
+
+names! {
+    /// What the survivor sees.
+    "end" OnClose {
+        /// It drains what was sent and is then told.
+        Told = "told",
+        /// Nothing tells it: the engine must notice.
+        Undetected = "undetected",
+    }
+}
+
+/// System calls of one transfer when nobody has to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Syscalls {
+    /// By the sender, per message.
+    pub send: f64,
+    /// By the receiver, per message. `None` where the number of polls depends on timing.
+    pub recv: Option<f64>,
+}
+
+impl Syscalls {
+    /// Both sides, per message; `None` where it depends on timing.
+    #[must_use]
+    pub fn per_message(self) -> Option<f64> {
+        self.recv.map(|recv| self.send + recv)
+    }
+}
