@@ -1,0 +1,202 @@
+//! Quantiles of the reference distributions behind the intervals, computed rather than tabulated.
+
+use std::f64::consts::{FRAC_PI_2, LN_2, PI};
+
+/// Number of rounds up to which the signed-rank distribution is computed exactly. From 30 rounds on
+/// the normal approximation is at most one rank off, of hundreds.
+const EXACT_ROUNDS: usize = 50;
+
+/// The zero of an increasing function between `low` and `high`, to the last bit.
+fn bisect(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
+    loop {
+        let middle = low + (high - low) / 2.0;
+        if middle <= low || middle >= high {
+            return middle;
+        }
+        if f(middle) < 0.0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+}
+
+/// The standard normal distribution function, by the Taylor series of Marsaglia, "Evaluating the
+/// Normal Distribution", Journal of Statistical Software 11(4), 2004. Absolute error below 1e-14
+/// for |z| ≤ 7.
+pub(crate) fn normal_cdf(z: f64) -> f64 {
+    if z.abs() > 7.0 {
+        return if z > 0.0 { 1.0 } else { 0.0 };
+    }
+    let (mut term, mut sum, mut i) = (z, z, 1.0);
+    while sum + term != sum {
+        i += 2.0;
+        term *= z * z / i;
+        sum += term;
+    }
+    0.5 + sum * (-0.5 * z * z).exp() / (2.0 * PI).sqrt()
+}
+
+/// The point below which the standard normal distribution has probability `p`, 1e-9 < p < 1 − 1e-9.
+pub(crate) fn normal_quantile(p: f64) -> f64 {
+    bisect(-7.0, 7.0, |z| normal_cdf(z) - p)
+}
+
+/// P(|T| ≤ tan θ·√ν) for Student's T with ν degrees of freedom: the finite sums 26.7.3 and 26.7.4 of
+/// Abramowitz and Stegun, Handbook of Mathematical Functions.
+fn student_t_within(theta: f64, freedom: usize) -> f64 {
+    let (sin, cos) = theta.sin_cos();
+    let odd = freedom % 2 == 1;
+    let mut term = if odd { cos } else { 1.0 };
+    let mut sum = if freedom == 1 { 0.0 } else { term };
+    for j in (if odd { 3 } else { 2 }..freedom.saturating_sub(1)).step_by(2) {
+        term *= cos * cos * (j - 1) as f64 / j as f64;
+        sum += term;
+    }
+    if odd { (theta + sin * sum) / FRAC_PI_2 } else { sin * sum }
+}
+
+/// The point below which Student's t distribution with `freedom` degrees of freedom has probability
+/// `p`. `None` unless 0 < p < 1 and there is at least one degree of freedom.
+pub fn student_t_quantile(p: f64, freedom: usize) -> Option<f64> {
+    if !(p > 0.0 && p < 1.0) || freedom == 0 {
+        return None;
+    }
+    let within = (2.0 * p - 1.0).abs();
+    let theta = bisect(0.0, FRAC_PI_2, |theta| student_t_within(theta, freedom) - within);
+    let t = theta.tan() * (freedom as f64).sqrt();
+    Some(if p < 0.5 { -t } else { t })
+}
+
+/// The largest rank k such that the k-th smallest to the k-th largest of `n` values hold the median
+/// with confidence of at least `1 − alpha`: P(Binomial(n, ½) < k) ≤ alpha/2. `None` if not even
+/// the full range does.
+pub(crate) fn median_rank(n: usize, alpha: f64) -> Option<usize> {
+    // In logarithms, for 2⁻ⁿ underflows when n > 1074.
+    let mut log_term = -(n as f64) * LN_2;
+    let mut below = 0.0;
+    let mut rank = 0;
+    while rank < n {
+        below += log_term.exp();
+        if below > alpha / 2.0 {
+            break;
+        }
+        rank += 1;
+        log_term += ((n - rank + 1) as f64 / rank as f64).ln();
+    }
+    (rank > 0).then_some(rank)
+}
+
+/// The largest s with P(T⁺ ≤ s) ≤ alpha/2, T⁺ being Wilcoxon's signed-rank statistic of `n` pairs
+/// without a true difference. `None` if not even s = 0 is that improbable.
+pub(crate) fn signed_rank_limit(n: usize, alpha: f64) -> Option<usize> {
+    if n > EXACT_ROUNDS { approximate_limit(n, alpha) } else { exact_limit(n, alpha) }
+}
+
+fn approximate_limit(n: usize, alpha: f64) -> Option<usize> {
+    let n = n as f64;
+    let deviation = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
+    let z = normal_quantile(1.0 - alpha / 2.0);
+    let limit = (n * (n + 1.0) / 4.0 - 0.5 - z * deviation).floor();
+    (limit >= 0.0).then_some(limit as usize)
+}
+
+fn exact_limit(n: usize, alpha: f64) -> Option<usize> {
+    // Rank i joins the sum with probability ½, independently: one convolution per rank.
+    let mut probability = vec![0.0_f64; n * (n + 1) / 2 + 1];
+    probability[0] = 1.0;
+    for rank in 1..=n {
+        for s in (0..probability.len()).rev() {
+            let with = if s >= rank { probability[s - rank] } else { 0.0 };
+            probability[s] = (probability[s] + with) / 2.0;
+        }
+    }
+    let mut below = 0.0;
+    let improbable = probability.iter().take_while(|&&p| {
+        below += p;
+        below <= alpha / 2.0
+    });
+    improbable.count().checked_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn student_t_agrees_with_printed_tables() {
+        for (p, freedom, t) in [
+            (0.975, 1, 12.706_204_736),
+            (0.975, 2, 4.302_652_730),
+            (0.975, 3, 3.182_446_305),
+            (0.975, 7, 2.364_624_252),
+            (0.95, 11, 1.795_884_819),
+            (0.975, 19, 2.093_024_054),
+            (0.995, 30, 2.749_995_654),
+            (0.025, 10, -2.228_138_852),
+            (0.975, 100_001, 1.959_987_708),
+        ] {
+            let got = student_t_quantile(p, freedom).unwrap();
+            assert!((got - t).abs() < 2e-8, "{got} for {t}");
+        }
+        for (p, freedom) in [(0.0, 3), (1.0, 3), (0.975, 0), (f64::NAN, 3)] {
+            assert_eq!(student_t_quantile(p, freedom), None);
+        }
+    }
+
+    #[test]
+    fn normal_quantiles_agree_with_printed_tables() {
+        for (p, z) in [(0.975, 1.959_963_985), (0.5, 0.0), (0.001, -3.090_232_306)] {
+            assert!((normal_quantile(p) - z).abs() < 1e-9);
+        }
+        assert_eq!((normal_cdf(-9.0), normal_cdf(9.0)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn signed_rank_limits_agree_with_the_published_table() {
+        for (n, k95, k90) in [
+            (6, 0, 2),
+            (8, 3, 5),
+            (10, 8, 10),
+            (12, 13, 17),
+            (16, 29, 35),
+            (20, 52, 60),
+            (24, 81, 91),
+            (30, 137, 151),
+            (40, 264, 286),
+        ] {
+            assert_eq!(signed_rank_limit(n, 0.05), Some(k95), "{n}");
+            assert_eq!(signed_rank_limit(n, 0.10), Some(k90), "{n}");
+        }
+        assert_eq!((signed_rank_limit(5, 0.05), signed_rank_limit(0, 0.05)), (None, None));
+    }
+
+    #[test]
+    fn the_normal_approximation_agrees_with_the_exact_limits_within_one_rank() {
+        for n in 30..=80 {
+            for alpha in [0.05, 0.10] {
+                let exact = exact_limit(n, alpha).unwrap();
+                let approximate = approximate_limit(n, alpha).unwrap();
+                assert!(exact.abs_diff(approximate) <= 1, "{n}: {exact} {approximate}");
+            }
+        }
+    }
+
+    #[test]
+    fn median_ranks_leave_at_most_the_error_allowed() {
+        for n in 1..=200 {
+            let mut pascal = vec![1.0_f64];
+            for _ in 0..n {
+                let next = pascal.windows(2).map(|w| w[0] + w[1]);
+                pascal = std::iter::once(1.0).chain(next).chain([1.0]).collect();
+            }
+            let tail = |k: usize| pascal[..k].iter().sum::<f64>() / 2_f64.powi(n as i32);
+            let k = median_rank(n, 0.05).unwrap_or(0);
+            assert!(k == 0 || tail(k) <= 0.025, "{n}");
+            assert!(tail(k + 1) > 0.025, "{n}");
+            assert_eq!(k == 0, n < 6);
+        }
+        let wide = median_rank(1_000_000, 0.05).unwrap() as f64;
+        assert!((wide - (500_000.0 - 0.98 * 1_000.0)).abs() < 3.0, "{wide}");
+    }
+}

@@ -1,0 +1,33 @@
+//! Statistics of IPC measurements: what may be concluded from the numbers of a run.
+//!
+//! Everything here is a pure function: no clock, no file, no print. The same input gives the same
+//! output, and randomness comes only from a seed.
+//!
+//! The unit of analysis is the *round* (one slice in fresh processes), never the single operation:
+//! operations of one process share its memory layout, its CPUs and the mood of the host, so a
+//! million of them are one observation of those. [`Histogram`] therefore describes the operations
+//! of a slice, while [`median_estimate`], [`paired_ratio`], [`across_rounds`] and [`modes::split`]
+//! take one value (or one histogram) per round and draw their confidence from the spread between
+//! rounds.
+//!
+//! No function assumes a normal distribution of the data, and none removes outliers.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
+
+mod compare;
+mod distribution;
+mod drift;
+mod estimate;
+mod histogram;
+pub mod modes;
+mod quantile;
+mod rng;
+
+pub use compare::{Ratio, paired_interval, paired_ratio};
+pub use distribution::student_t_quantile;
+pub use drift::{relative_drift, theil_sen};
+pub use estimate::{Estimate, Interval, median, median_estimate, robust_cv};
+pub use histogram::{Histogram, PartsError};
+pub use modes::{Mode, Split};
+pub use quantile::{Needed, across_rounds, support};
+pub use rng::Rng;
