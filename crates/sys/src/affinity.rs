@@ -1,0 +1,53 @@
+//! Where a process may run and where it runs.
+
+use rustix::thread::CpuSet;
+use std::io;
+
+/// CPUs the calling thread may use, ascending.
+///
+/// # Errors
+/// The kernel's.
+pub fn allowed_cpus() -> io::Result<Vec<usize>> {
+    let set = rustix::thread::sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
+}
+
+/// Pins the calling thread to one CPU.
+///
+/// # Errors
+/// The kernel's: `EINVAL` if the CPU is offline or outside the cpuset.
+pub fn pin(cpu: usize) -> io::Result<()> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(rustix::io::Errno::INVAL.into());
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    Ok(rustix::thread::sched_setaffinity(None, &set)?)
+}
+
+/// The CPU this instruction runs on.
+#[must_use]
+pub fn current_cpu() -> usize {
+    rustix::thread::sched_getcpu()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pinned_thread_runs_where_it_was_put() {
+        let before = allowed_cpus().expect("affinity is readable");
+        // In a thread of its own: affinity is per thread, and other tests share this process.
+        std::thread::spawn(move || {
+            for cpu in before {
+                pin(cpu).expect("an allowed CPU");
+                assert_eq!(current_cpu(), cpu);
+                assert_eq!(allowed_cpus().expect("readable"), [cpu]);
+            }
+            assert!(pin(100_000).is_err());
+        })
+        .join()
+        .expect("the thread ends");
+    }
+}

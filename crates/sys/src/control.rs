@@ -1,0 +1,211 @@
+//! The channel between coordinator and worker: whole messages with descriptors over a UNIX seqpacket socket. Never
+//! the thing under test, never used inside a timed region.
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// Most descriptors in one message; a wiring needs at most a handful.
+const MAX_FDS: usize = 16;
+/// Largest message: a job with all its names.
+const MAX_BYTES: usize = 64 << 10;
+
+/// One end.
+#[derive(Debug)]
+pub struct Control(OwnedFd);
+
+/// A message.
+#[derive(Debug, Default)]
+pub struct Parcel {
+    /// Text, JSON in practice.
+    pub text: String,
+    /// Descriptors that came with it.
+    pub fds: Vec<OwnedFd>,
+}
+
+impl Control {
+    /// Two connected ends, both close-on-exec.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (one, two) = rustix::net::socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )?;
+        Ok((Self(one), Self(two)))
+    }
+
+    /// The end a worker was started with.
+    #[must_use]
+    pub fn from_fd(fd: OwnedFd) -> Self {
+        Self(fd)
+    }
+
+    /// To poll on, or to give to a child as its standard input.
+    #[must_use]
+    pub fn into_fd(self) -> OwnedFd {
+        self.0
+    }
+
+    /// To poll on.
+    #[must_use]
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    /// Sends one message.
+    ///
+    /// # Errors
+    /// The peer is gone (`EPIPE`), or the message is too large.
+    pub fn send(&self, text: &str, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+        if text.len() > MAX_BYTES || fds.len() > MAX_FDS {
+            return Err(Errno::MSGSIZE.into());
+        }
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !fds.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(fds)) {
+            return Err(Errno::MSGSIZE.into());
+        }
+        let sent = retry(|| {
+            rustix::net::sendmsg(
+                &self.0,
+                &[IoSlice::new(text.as_bytes())],
+                &mut ancillary,
+                SendFlags::NOSIGNAL,
+            )
+        })?;
+        if sent == text.len() { Ok(()) } else { Err(Errno::MSGSIZE.into()) }
+    }
+
+    /// Receives one message.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` when the peer is gone, `TimedOut` after `deadline`, `InvalidData` for what is no text.
+    pub fn receive(&self, deadline: Option<Instant>) -> io::Result<Parcel> {
+        loop {
+            let timeout = match deadline {
+                None => None,
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                    Some(timespec(left))
+                }
+            };
+            let mut polled = [PollFd::new(&self.0, PollFlags::IN)];
+            match rustix::event::poll(&mut polled, timeout.as_ref()) {
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return self.receive_ready(),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn receive_ready(&self) -> io::Result<Parcel> {
+        let mut bytes = vec![0_u8; MAX_BYTES];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let received = loop {
+            let result = rustix::net::recvmsg(
+                &self.0,
+                &mut [IoSliceMut::new(&mut bytes)],
+                &mut ancillary,
+                RecvFlags::CMSG_CLOEXEC,
+            );
+            match result {
+                Ok(received) => break received,
+                Err(Errno::INTR) => {}
+                // The peer was killed with a message of ours unread: it is gone all the same.
+                Err(Errno::CONNRESET) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(error) => return Err(error.into()),
+            }
+        };
+        if received.bytes == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let fds = ancillary
+            .drain()
+            .filter_map(|message| match message {
+                RecvAncillaryMessage::ScmRights(fds) => Some(fds),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        bytes.truncate(received.bytes);
+        let text = String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData)?;
+        Ok(Parcel { text, fds })
+    }
+}
+
+/// Repeats a call that a signal interrupted.
+pub(crate) fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            other => return other,
+        }
+    }
+}
+
+/// The kernel's form of a duration.
+pub(crate) fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
+    }
+}
+
+/// Waits until one of `fds` is readable or `deadline` has passed; says which are.
+///
+/// # Errors
+/// The kernel's.
+pub fn wait_any(fds: &[BorrowedFd<'_>], deadline: Instant) -> io::Result<Vec<bool>> {
+    let mut polled: Vec<_> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    loop {
+        let left = timespec(deadline.saturating_duration_since(Instant::now()));
+        match rustix::event::poll(&mut polled, Some(&left)) {
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+            Ok(_) => return Ok(polled.iter().map(|fd| !fd.revents().is_empty()).collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_descriptors_arrive_together_and_the_end_is_told() {
+        let (one, two) = Control::pair().expect("a socket pair");
+        let file = tempfile::tempfile().expect("a file");
+        one.send("{\"a\":1}", &[file.as_fd(), file.as_fd()]).expect("sent");
+        let parcel = two.receive(None).expect("received");
+        assert_eq!((parcel.text.as_str(), parcel.fds.len()), ("{\"a\":1}", 2));
+        for fd in &parcel.fds {
+            let flags = rustix::io::fcntl_getfd(fd).expect("flags");
+            assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
+        }
+        let soon = Instant::now() + Duration::from_millis(5);
+        assert_eq!(two.receive(Some(soon)).expect_err("nothing sent").kind(), io::ErrorKind::TimedOut);
+        drop(one);
+        assert_eq!(two.receive(None).expect_err("closed").kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn an_oversized_message_is_refused_whole() {
+        let (one, _two) = Control::pair().expect("a socket pair");
+        assert!(one.send(&"x".repeat(MAX_BYTES + 1), &[]).is_err());
+    }
+}

@@ -1,0 +1,15 @@
+//! Event counters. Reads and writes of them are those of [`stream`](super::stream).
+
+use ipcperf_core::SetupError;
+use rustix::event::{EventfdFlags, eventfd};
+use std::os::fd::OwnedFd;
+
+/// Makes a counter at zero and returns two descriptors of it, one for each side.
+///
+/// # Errors
+/// `eventfd2` or `fcntl` failed.
+pub fn create() -> Result<(OwnedFd, OwnedFd), SetupError> {
+    let counter = eventfd(0, EventfdFlags::CLOEXEC).map_err(super::failed("eventfd2"))?;
+    let second = super::duplicate(&counter)?;
+    Ok((counter, second))
+}

@@ -1,0 +1,54 @@
+//! The measured path: system calls issued without the C library, and the kernel objects mechanisms are made of.
+//!
+//! Hot calls ([`stream`], [`datagram`], [`futex`], [`epoll`], [`mqueue`], [`sysv`]) return `Result<_, i32>` with a
+//! positive `errno` and do exactly one system call; whoever calls them retries `EINTR`, out of line. Cold calls create
+//! objects, close-on-exec and private to this user, and return [`SetupError`] with the call
+//! named.
+
+mod buffer;
+pub mod counter;
+pub mod datagram;
+pub mod epoll;
+pub mod futex;
+pub mod meeting;
+pub mod mqueue;
+pub mod names;
+pub mod pipe;
+mod raw;
+pub mod ring;
+pub mod socket;
+pub mod stream;
+pub mod sysctl;
+pub mod sysv;
+pub mod word;
+
+pub use buffer::Buffer;
+
+use ipcperf_core::SetupError;
+use rustix::io::Errno;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// `errno` values a port tells apart.
+pub mod errno {
+    pub use libc::{
+        E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOTSOCK, EPIPE,
+    };
+}
+
+/// A second, close-on-exec descriptor of the same object.
+///
+/// # Errors
+/// `fcntl` failed, for example with `EMFILE`.
+pub fn duplicate(fd: impl AsFd) -> Result<OwnedFd, SetupError> {
+    rustix::io::fcntl_dupfd_cloexec(fd, 0).map_err(failed("F_DUPFD_CLOEXEC"))
+}
+
+/// Names the call that failed.
+fn failed(call: impl Into<String>) -> impl FnOnce(Errno) -> SetupError {
+    move |error| SetupError::sys(call, error.raw_os_error())
+}
+
+/// `errno` of the C library call that just failed.
+fn last_errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}

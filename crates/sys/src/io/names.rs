@@ -1,0 +1,166 @@
+//! What outlives a process, and how a later run finds and removes it.
+//!
+//! The run directory doubles as a ledger: before a kernel object with a name of its own is made, a file that says
+//! which goes into the directory, and it goes when the object has gone. A run that was killed leaves the file, and
+//! [`reap_directory`] removes what it names.
+
+use super::{mqueue, sysv};
+use ipcperf_core::SetupError;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+const SYSV_QUEUE: &str = "sysv-msg-";
+const POSIX_QUEUE: &str = "mq-";
+
+/// A path that goes away with its owner.
+#[derive(Debug)]
+pub struct Unlink(PathBuf);
+
+impl Unlink {
+    /// Takes over `path`, which need not exist any more when the owner is dropped.
+    #[must_use]
+    pub fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// The path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Unlink {
+    fn drop(&mut self) {
+        // It may be gone already: whoever attached last unlinks it.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Notes in the ledger that the System V queue with `key` is about to be made.
+pub(super) fn note_sysv_queue(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
+    note(directory, format!("{SYSV_QUEUE}{key:08x}"))
+}
+
+/// Notes in the ledger that the POSIX queue `/name` is about to be made.
+pub(super) fn note_posix_queue(directory: &Path, name: &str) -> Result<Unlink, SetupError> {
+    note(directory, format!("{POSIX_QUEUE}{name}"))
+}
+
+fn note(directory: &Path, name: String) -> Result<Unlink, SetupError> {
+    let path = directory.join(name);
+    let written = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    match written {
+        Ok(_) => Ok(Unlink::new(path)),
+        Err(error) => {
+            let code = error.raw_os_error().unwrap_or(libc::EIO);
+            Err(SetupError::sys(format!("create {}", path.display()), code))
+        }
+    }
+}
+
+/// Removes what a dead run left: the objects its ledger names, the files, sockets and FIFOs in its directory, then the
+/// directory itself. Returns what was removed, in words. Removing what is gone already is no error.
+///
+/// # Errors
+/// `directory` is no directory of this user, or something in it could not be removed.
+pub fn reap_directory(directory: &Path) -> io::Result<Vec<String>> {
+    let facts = fs::symlink_metadata(directory)?;
+    if !facts.is_dir() || facts.uid() != rustix::process::geteuid().as_raw() {
+        let text = format!("{} is not a directory of this user", directory.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    let mut removed = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_file() {
+            removed.extend(reap_noted(&entry.file_name().to_string_lossy())?);
+        }
+        if kind.is_dir() {
+            // Not ours; the removal of the directory below will say so.
+            continue;
+        }
+        fs::remove_file(entry.path())?;
+        if kind.is_fifo() {
+            removed.push(format!("fifo {}", entry.path().display()));
+        } else if kind.is_socket() {
+            removed.push(format!("socket {}", entry.path().display()));
+        }
+    }
+    fs::remove_dir(directory)?;
+    removed.push(format!("directory {}", directory.display()));
+    Ok(removed)
+}
+
+/// Removes the object a ledger file names, if it names one and that still exists.
+fn reap_noted(name: &str) -> io::Result<Option<String>> {
+    if let Some(key) = name.strip_prefix(SYSV_QUEUE) {
+        let Ok(key) = u32::from_str_radix(key, 16) else { return Ok(None) };
+        let gone = sysv::remove_by_key(key.cast_signed()).map_err(io::Error::from_raw_os_error)?;
+        return Ok(gone.then(|| format!("System V message queue with key 0x{key:08x}")));
+    }
+    if let Some(queue) = name.strip_prefix(POSIX_QUEUE) {
+        let gone = mqueue::unlink(queue).map_err(io::Error::from_raw_os_error)?;
+        return Ok(gone.then(|| format!("POSIX message queue /{queue}")));
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{meeting, pipe};
+
+    #[test]
+    fn what_a_killed_run_left_is_removed_with_its_directory() {
+        let home = tempfile::tempdir().expect("a directory");
+        let run = home.path().join("run");
+        fs::create_dir(&run).expect("a run directory");
+        // Forgotten guards are what a killed coordinator leaves.
+        std::mem::forget(pipe::make_fifo(run.join("ping")).expect("a fifo"));
+        std::mem::forget(
+            meeting::listen_unix(&meeting::Name::Path(run.join("door"))).expect("a socket"),
+        );
+        let queue = sysv::Queue::create(&run).expect("System V queues");
+        let id = queue.id();
+        std::mem::forget(queue);
+        let name = format!("ipcperf-test-{}", std::process::id());
+        std::mem::forget(note_posix_queue(&run, &name).expect("a note"));
+        mqueue::create_named(&name).expect("POSIX queues");
+
+        let removed = reap_directory(&run).expect("all is ours").join("\n");
+
+        for part in ["fifo", "socket", "System V message queue", "POSIX message queue", "directory"]
+        {
+            assert!(removed.contains(part), "{part} in:\n{removed}");
+        }
+        assert!(!run.exists());
+        assert!(!sysv::exists(id));
+        assert_eq!(mqueue::unlink(&name), Ok(false));
+    }
+
+    #[test]
+    fn a_note_without_its_object_is_only_removed() {
+        let home = tempfile::tempdir().expect("a directory");
+        let run = home.path().join("run");
+        fs::create_dir(&run).expect("a run directory");
+        for name in ["sysv-msg-7fffff01", "sysv-msg-zz", "mq-ipcperf-never-made", "anything"] {
+            fs::write(run.join(name), "").expect("a file");
+        }
+        assert_eq!(reap_directory(&run).expect("all is ours").len(), 1);
+        assert!(!run.exists());
+    }
+
+    #[test]
+    fn a_link_or_a_file_is_not_taken_for_a_run_directory() {
+        let home = tempfile::tempdir().expect("a directory");
+        let (target, link) = (home.path().join("target"), home.path().join("link"));
+        fs::create_dir(&target).expect("a directory");
+        std::os::unix::fs::symlink(&target, &link).expect("a link");
+        assert!(reap_directory(&link).is_err());
+        assert!(target.exists());
+    }
+}

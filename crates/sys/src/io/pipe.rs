@@ -1,0 +1,119 @@
+//! Pipes and FIFOs.
+
+use super::names::Unlink;
+use super::sysctl;
+use ipcperf_core::{Missing, SetupError};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// An anonymous pipe.
+#[derive(Debug)]
+pub struct Pair {
+    /// The end to read from.
+    pub read: OwnedFd,
+    /// The end to write to.
+    pub write: OwnedFd,
+}
+
+/// Makes an anonymous pipe.
+///
+/// # Errors
+/// `pipe2` failed.
+pub fn pair() -> Result<Pair, SetupError> {
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(super::failed("pipe2"))?;
+    Ok(Pair { read, write })
+}
+
+/// Asks for a capacity where one is given, and returns the one in force, in bytes. The kernel rounds up to a power of
+/// two of pages.
+///
+/// # Errors
+/// `Unavailable` when the capacity is above what this user may have; otherwise the failed `fcntl`.
+pub fn set_capacity(pipe: impl AsFd, bytes: Option<u64>) -> Result<u64, SetupError> {
+    if let Some(bytes) = bytes {
+        let size = usize::try_from(bytes).unwrap_or(usize::MAX);
+        match rustix::pipe::fcntl_setpipe_size(&pipe, size) {
+            Ok(_) => {}
+            Err(Errno::PERM) => {
+                let limit = sysctl::number("fs/pipe-max-size").unwrap_or(1 << 20);
+                let missing = Missing::new(
+                    format!(
+                        "a pipe of {bytes} bytes is above fs.pipe-max-size ({limit}) or this user's quota"
+                    ),
+                    format!("sysctl fs.pipe-max-size={bytes}, and raise fs.pipe-user-pages-soft"),
+                );
+                return Err(missing.into());
+            }
+            Err(error) => return Err(super::failed(format!("F_SETPIPE_SZ {bytes}"))(error)),
+        }
+    }
+    let size = rustix::pipe::fcntl_getpipe_size(&pipe).map_err(super::failed("F_GETPIPE_SZ"))?;
+    Ok(size as u64)
+}
+
+/// Makes a FIFO that only this user may open; it is unlinked when the guard is dropped.
+///
+/// # Errors
+/// `mknod` failed.
+pub fn make_fifo(path: PathBuf) -> Result<Unlink, SetupError> {
+    let mode = Mode::RUSR | Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, mode, 0)
+        .map_err(super::failed(format!("mkfifo {}", path.display())))?;
+    Ok(Unlink::new(path))
+}
+
+/// Which end of a FIFO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// For reading.
+    Read,
+    /// For writing.
+    Write,
+}
+
+/// Opens one end; sleeps until somebody opens the other.
+///
+/// # Errors
+/// `open` failed.
+pub fn open_fifo(path: &Path, end: End) -> Result<OwnedFd, SetupError> {
+    let flags = match end {
+        End::Read => OFlags::RDONLY,
+        End::Write => OFlags::WRONLY,
+    };
+    loop {
+        match rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()) {
+            Err(Errno::INTR) => {}
+            other => return other.map_err(super::failed(format!("open {}", path.display()))),
+        }
+    }
+}
+
+/// Makes reads and writes return `EAGAIN` instead of sleeping.
+///
+/// # Errors
+/// `fcntl` failed.
+pub fn set_nonblocking(fd: impl AsFd) -> Result<(), SetupError> {
+    let flags = rustix::fs::fcntl_getfl(&fd).map_err(super::failed("F_GETFL"))?;
+    rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK).map_err(super::failed("F_SETFL"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_capacity_in_force_is_at_least_the_one_asked_for() {
+        let pipe = pair().expect("a pipe");
+        assert_eq!(set_capacity(&pipe.write, Some(5000)).expect("allowed"), 8192);
+        assert_eq!(set_capacity(&pipe.read, None).expect("a pipe"), 8192);
+    }
+
+    #[test]
+    fn what_is_no_pipe_has_no_capacity() {
+        let file = tempfile::tempfile().expect("a file");
+        assert!(matches!(set_capacity(file, Some(4096)), Err(SetupError::Sys { .. })));
+    }
+}

@@ -1,0 +1,185 @@
+//! Sockets: pairs, their buffers and their options.
+
+use ipcperf_core::SetupError;
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+/// Kinds of UNIX sockets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes without boundaries.
+    Stream,
+    /// Messages, without a connection.
+    Datagram,
+    /// Messages over a connection.
+    SeqPacket,
+}
+
+impl Kind {
+    const fn socket_type(self) -> SocketType {
+        match self {
+            Self::Stream => SocketType::STREAM,
+            Self::Datagram => SocketType::DGRAM,
+            Self::SeqPacket => SocketType::SEQPACKET,
+        }
+    }
+}
+
+/// Two UNIX sockets connected to each other.
+///
+/// # Errors
+/// `socketpair` failed.
+pub fn pair(kind: Kind) -> Result<(OwnedFd, OwnedFd), SetupError> {
+    net::socketpair(AddressFamily::UNIX, kind.socket_type(), SocketFlags::CLOEXEC, None)
+        .map_err(super::failed("socketpair"))
+}
+
+/// Buffer limits of a socket in bytes, as `getsockopt` tells them: twice what was asked for, because the kernel counts
+/// its bookkeeping too, and at most twice `net.core.wmem_max` and `net.core.rmem_max`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffers {
+    /// `SO_SNDBUF`.
+    pub send: u64,
+    /// `SO_RCVBUF`.
+    pub receive: u64,
+}
+
+/// Asks for buffer sizes where given and returns those in force.
+///
+/// # Errors
+/// `setsockopt` or `getsockopt` failed.
+pub fn set_buffers(
+    socket: impl AsFd,
+    send: Option<u64>,
+    receive: Option<u64>,
+) -> Result<Buffers, SetupError> {
+    // The option is an `int`; what does not fit is cut by the kernel's own maximum anyway.
+    let int = |bytes: u64| bytes.min(1 << 30) as usize;
+    if let Some(bytes) = send {
+        sockopt::set_socket_send_buffer_size(&socket, int(bytes))
+            .map_err(super::failed("SO_SNDBUF"))?;
+    }
+    if let Some(bytes) = receive {
+        sockopt::set_socket_recv_buffer_size(&socket, int(bytes))
+            .map_err(super::failed("SO_RCVBUF"))?;
+    }
+    let send = sockopt::socket_send_buffer_size(&socket).map_err(super::failed("SO_SNDBUF"))?;
+    let receive = sockopt::socket_recv_buffer_size(&socket).map_err(super::failed("SO_RCVBUF"))?;
+    Ok(Buffers { send: send as u64, receive: receive as u64 })
+}
+
+/// The largest message a pair of this kind takes with a send buffer of the given size, in bytes. Tried on empty pairs:
+/// the rule (`SO_SNDBUF` less 32 bytes of bookkeeping, else `EMSGSIZE`) holds only up to what the kernel can allocate
+/// for one message.
+///
+/// # Errors
+/// No pair could be made, or it takes nothing at all.
+pub fn largest_message(kind: Kind, send: Option<u64>) -> Result<usize, SetupError> {
+    let granted = set_buffers(pair(kind)?.0, send, None)?.send;
+    let bytes = vec![0_u8; usize::try_from(granted).unwrap_or(0)];
+    let fits = |len: usize| -> Result<bool, SetupError> {
+        let (from, _to) = pair(kind)?;
+        set_buffers(&from, send, None)?;
+        let message = bytes.get(..len).unwrap_or(&bytes);
+        Ok(net::send(&from, message, SendFlags::DONTWAIT | SendFlags::NOSIGNAL).is_ok())
+    };
+    let rule = bytes.len().saturating_sub(32);
+    if fits(rule)? && !fits(rule + 1)? {
+        return Ok(rule);
+    }
+    let (mut taken, mut refused) = (0, bytes.len());
+    while refused - taken > 1 {
+        let middle = taken.midpoint(refused);
+        if fits(middle)? { taken = middle } else { refused = middle }
+    }
+    if taken == 0 {
+        return Err(SetupError::Protocol("a socket pair takes no message".into()));
+    }
+    Ok(taken)
+}
+
+/// How long a receive sleeps before it returns `EAGAIN`.
+///
+/// # Errors
+/// `setsockopt` failed.
+pub fn set_receive_timeout(socket: impl AsFd, limit: Duration) -> Result<(), SetupError> {
+    sockopt::set_socket_timeout(socket, sockopt::Timeout::Recv, Some(limit))
+        .map_err(super::failed("SO_RCVTIMEO"))
+}
+
+/// Ends the sending direction: the peer drains, then sees the end.
+///
+/// # Errors
+/// The `errno`, `ENOTSOCK` for what is no socket.
+pub fn shutdown_send(socket: impl AsFd) -> Result<(), i32> {
+    net::shutdown(socket, net::Shutdown::Write).map_err(Errno::raw_os_error)
+}
+
+/// A TCP socket, not yet bound or connected, so that its buffers can still decide the window.
+///
+/// # Errors
+/// `socket` failed.
+pub fn tcp() -> Result<OwnedFd, SetupError> {
+    net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+        .map_err(super::failed("socket"))
+}
+
+/// Sets `TCP_NODELAY` and returns what is in force.
+///
+/// # Errors
+/// `setsockopt` or `getsockopt` failed.
+pub fn set_nodelay(socket: &OwnedFd, on: bool) -> Result<bool, SetupError> {
+    sockopt::set_tcp_nodelay(socket, on).map_err(super::failed("TCP_NODELAY"))?;
+    sockopt::tcp_nodelay(socket).map_err(super::failed("TCP_NODELAY"))
+}
+
+/// Two UDP sockets on 127.0.0.1, connected to each other.
+///
+/// # Errors
+/// The call that failed.
+pub fn udp_pair() -> Result<(OwnedFd, OwnedFd), SetupError> {
+    let socket = || {
+        net::socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+            .map_err(super::failed("socket"))
+    };
+    let (one, two) = (socket()?, socket()?);
+    let ports = (bind_loopback(&one)?, bind_loopback(&two)?);
+    for (from, to) in [(&one, ports.1), (&two, ports.0)] {
+        net::connect(from, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, to))
+            .map_err(super::failed(format!("connect 127.0.0.1:{to}")))?;
+    }
+    // Before it was connected a socket took datagrams from anybody.
+    for socket in [&one, &two] {
+        while net::recv(socket, &mut [0_u8; 1], RecvFlags::DONTWAIT).is_ok() {}
+    }
+    Ok((one, two))
+}
+
+pub(super) fn bind_loopback(socket: &OwnedFd) -> Result<u16, SetupError> {
+    net::bind(socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))
+        .map_err(super::failed("bind 127.0.0.1"))?;
+    let bound = net::getsockname(socket).map_err(super::failed("getsockname"))?;
+    SocketAddrV4::try_from(bound)
+        .map(|address| address.port())
+        .map_err(super::failed("getsockname"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stray_datagram_does_not_reach_the_pair() {
+        let (one, two) = udp_pair().expect("loopback");
+        let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let to = SocketAddrV4::try_from(net::getsockname(&one).expect("bound")).expect("IPv4");
+        stranger.send_to(b"stray", to).expect("sent");
+        super::super::datagram::send(two.as_fd(), b"wanted").expect("sent");
+        let mut got = [0_u8; 16];
+        assert_eq!(super::super::datagram::receive(one.as_fd(), &mut got), Ok(6));
+        assert_eq!(&got[..6], b"wanted");
+    }
+}

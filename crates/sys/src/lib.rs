@@ -1,0 +1,20 @@
+//! Every system call and every mapping of ipcperf. With `ring` the only crate that contains `unsafe`.
+//!
+//! Two routes, on purpose: the measured path goes through [`io`], which issues system calls itself, because glibc's
+//! `read` and `write` are cancellation points that get slower for good once a process has had a second thread. The
+//! control plane (everything before and after a timed loop) uses `rustix` and `libc`.
+
+pub mod affinity;
+pub mod clock;
+pub mod control;
+pub mod file;
+pub mod gate;
+pub mod io;
+pub mod process;
+pub mod procfs;
+pub mod qos;
+pub mod rundir;
+pub mod shm;
+pub mod signals;
+pub mod terminal;
+pub mod topology;

@@ -1,0 +1,151 @@
+//! Worker processes: started by re-executing this program, killed with their parent, never left behind.
+
+use crate::control::Control;
+use rustix::process::{PidfdFlags, Signal};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+/// A running worker. Dropping it kills and reaps the process.
+#[derive(Debug)]
+pub struct Worker {
+    child: Child,
+    pidfd: OwnedFd,
+    control: Control,
+}
+
+impl Worker {
+    /// Starts this very program again with `arguments`, in its own process group, with the control channel as its
+    /// standard input and `pad` bytes of extra environment (so that no stack layout is special).
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn start(arguments: &[&str], pad: usize) -> io::Result<Self> {
+        let (control, theirs) = Control::pair()?;
+        let child = Command::new("/proc/self/exe")
+            .args(arguments)
+            .env("IPCPERF_PAD", "x".repeat(pad))
+            .stdin(theirs.into_fd())
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .process_group(0)
+            .spawn()?;
+        let pid = rustix::process::Pid::from_child(&child);
+        // The child is not reaped before `self` is, so its pid cannot have been reused.
+        match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(pidfd) => Ok(Self { child, pidfd, control }),
+            Err(error) => {
+                let mut child = child;
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Its process number.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its control channel.
+    #[must_use]
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Readable when the process has ended.
+    #[must_use]
+    pub fn pidfd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+
+    /// Kills it. Not an error if it has already ended.
+    pub fn kill(&self) {
+        let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Why a process ended, in words: "killed by signal 9", "exit code 1".
+#[must_use]
+pub fn describe_end(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("killed by signal {signal}"),
+        (None, Some(code)) => format!("exit code {code}"),
+        (None, None) => "unknown end".into(),
+    }
+}
+
+/// In a worker, first thing: die with the coordinator, take the control channel from standard input.
+///
+/// # Errors
+/// The coordinator is already gone (`parent` is not the parent any more), or standard input is not its channel.
+pub fn enlist(parent: u32) -> io::Result<Control> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    // The parent may have died before the request was in place: then nobody would send the signal.
+    let now = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
+    if now != parent {
+        return Err(io::Error::other("the coordinator is gone"));
+    }
+    let control = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
+    // Standard input keeps a copy of the channel otherwise, and the coordinator's end-of-file would never come.
+    let null = std::fs::File::open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    Ok(Control::from_fd(control))
+}
+
+/// The calling process.
+#[must_use]
+pub fn own_pid() -> u32 {
+    std::process::id()
+}
+
+/// Whether a process with this number exists.
+#[must_use]
+pub fn exists(pid: u32) -> bool {
+    std::path::Path::new(&format!("/proc/{pid}")).exists()
+}
+
+/// The cheapest call into the kernel (`getppid`, by the raw route): the null system call of the bounds.
+pub fn null_syscall() {
+    std::hint::black_box(rustix::process::getppid());
+}
+
+/// How system calls of the measured path enter the kernel.
+pub const SYSCALL_ROUTE: &str = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+    "inline assembly"
+} else {
+    "libc::syscall"
+};
+
+/// The C library and its version: "glibc 2.36".
+#[must_use]
+pub fn libc_version() -> String {
+    #[cfg(target_env = "gnu")]
+    {
+        // SAFETY: it returns a static, NUL-terminated string.
+        let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+        format!("glibc {}", version.to_string_lossy())
+    }
+    #[cfg(not(target_env = "gnu"))]
+    {
+        "not glibc".into()
+    }
+}

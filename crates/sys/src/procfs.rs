@@ -1,0 +1,162 @@
+//! The few files of `/proc` and `/sys` a run reads. Whatever is not readable is `None`, never a made-up zero.
+
+use std::fs;
+
+/// What a process has consumed, from `getrusage`, `/proc/self/schedstat` and `/proc/self/sched`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Consumption {
+    /// CPU time, ns, exact.
+    pub cpu_ns: u64,
+    /// User share, ns; by ticks on many kernels.
+    pub user_ns: u64,
+    /// System share, ns; by ticks on many kernels.
+    pub system_ns: u64,
+    /// Voluntary context switches.
+    pub voluntary_switches: u64,
+    /// Involuntary context switches.
+    pub involuntary_switches: u64,
+    /// Page faults without disk access.
+    pub minor_faults: u64,
+    /// Page faults with disk access.
+    pub major_faults: u64,
+}
+
+/// What the calling process has consumed so far.
+#[must_use]
+pub fn consumption() -> Consumption {
+    // SAFETY: an all-zero rusage is a valid value.
+    let mut usage = unsafe { std::mem::zeroed::<libc::rusage>() };
+    // SAFETY: `usage` is a valid place for the result, RUSAGE_SELF a valid argument.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+    let nanos = |time: libc::timeval| {
+        time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_usec.cast_unsigned() * 1000
+    };
+    Consumption {
+        cpu_ns: crate::clock::process_cpu_ns(),
+        user_ns: nanos(usage.ru_utime),
+        system_ns: nanos(usage.ru_stime),
+        voluntary_switches: usage.ru_nvcsw.cast_unsigned(),
+        involuntary_switches: usage.ru_nivcsw.cast_unsigned(),
+        minor_faults: usage.ru_minflt.cast_unsigned(),
+        major_faults: usage.ru_majflt.cast_unsigned(),
+    }
+}
+
+/// Peak resident memory of the calling process, bytes.
+#[must_use]
+pub fn peak_resident_bytes() -> Option<u64> {
+    status_field("VmHWM:")?.strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1024)
+}
+
+/// Time this process was ready but not running, ns.
+#[must_use]
+pub fn run_delay_ns() -> Option<u64> {
+    fs::read_to_string("/proc/self/schedstat").ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// How often this process was moved between CPUs.
+#[must_use]
+pub fn migrations() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/sched").ok()?;
+    text.lines()
+        .find(|line| line.starts_with("se.nr_migrations"))?
+        .rsplit(':')
+        .next()?
+        .trim()
+        .parse()
+        .ok()
+}
+
+fn status_field(name: &str) -> Option<String> {
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    text.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
+}
+
+/// CPUs the kernel says this process may use.
+#[must_use]
+pub fn cpus_allowed() -> Option<Vec<usize>> {
+    Some(crate::topology::cpu_list(&status_field("Cpus_allowed_list:")?))
+}
+
+/// Interrupts one CPU sends another to wake it or make it run something, so far, on the given CPUs.
+#[must_use]
+pub fn inter_processor_interrupts(cpus: &[usize]) -> Option<u64> {
+    count_interrupts(&fs::read_to_string("/proc/interrupts").ok()?, cpus)
+}
+
+fn count_interrupts(text: &str, cpus: &[usize]) -> Option<u64> {
+    let mut lines = text.lines();
+    // The header names the online CPUs, so a column is a CPU only by this line.
+    let columns: Vec<usize> = lines
+        .next()?
+        .split_ascii_whitespace()
+        .filter_map(|name| name.strip_prefix("CPU")?.parse().ok())
+        .collect();
+    let mut total = None;
+    for line in lines {
+        let Some((name, counts)) = line.split_once(':') else { continue };
+        let words = |wanted: [&str; 2]| wanted.iter().any(|word| line.contains(word));
+        let wanted = matches!(name.trim(), "RES" | "CAL")
+            || (name.trim().starts_with("IPI") && words(["Rescheduling", "Function call"]));
+        if wanted {
+            let sum: u64 = counts
+                .split_ascii_whitespace()
+                .zip(&columns)
+                .filter(|(_, cpu)| cpus.contains(cpu))
+                .filter_map(|(count, _)| count.parse::<u64>().ok())
+                .sum();
+            *total.get_or_insert(0) += sum;
+        }
+    }
+    total
+}
+
+/// Time stolen by the hypervisor from all CPUs since boot, ns (steps of 10 ms).
+#[must_use]
+pub fn steal_ns() -> Option<u64> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let ticks: u64 = text.lines().next()?.split_ascii_whitespace().nth(8)?.parse().ok()?;
+    Some(ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)))
+}
+
+/// One value of a `Name: value kB` file such as `/proc/meminfo`, in bytes.
+#[must_use]
+pub fn memory_bytes(field: &str) -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1024)
+}
+
+/// A small text file without its line end.
+#[must_use]
+pub fn text(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok().map(|text| text.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interrupts_are_counted_by_the_header_not_by_position() {
+        let x86 = "            CPU0       CPU2       CPU3\n  0:         10          0          0   IO-APIC\nRES:          5          7         11   Rescheduling interrupts\nCAL:          1          2          3   Function call interrupts\nTLB:        100        100        100   TLB shootdowns\n";
+        assert_eq!(count_interrupts(x86, &[2, 3]), Some(23));
+        assert_eq!(count_interrupts(x86, &[1]), Some(0));
+        let arm = "           CPU0       CPU1\nIPI0:         4          6       Rescheduling interrupts\nIPI1:         2          3       Function call interrupts\nIPI2:         9          9       CPU stop interrupts\n";
+        assert_eq!(count_interrupts(arm, &[0, 1]), Some(15));
+        assert_eq!(count_interrupts("CPU0\n 1: 5 x\n", &[0]), None);
+    }
+
+    #[test]
+    fn consumption_of_this_process_grows() {
+        let before = consumption();
+        let mut sum = 0_u64;
+        while consumption().cpu_ns < before.cpu_ns + 1_000_000 {
+            sum = std::hint::black_box(sum + 1);
+        }
+        let after = consumption();
+        assert!(after.cpu_ns > before.cpu_ns && after.minor_faults >= before.minor_faults);
+        assert!(!cpus_allowed().expect("status is readable").is_empty());
+        assert!(memory_bytes("MemTotal").expect("meminfo is readable") > 1 << 20);
+    }
+}

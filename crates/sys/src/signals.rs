@@ -1,0 +1,48 @@
+//! Interrupts as a descriptor, so that the coordinator stays single-threaded and nothing runs in a handler.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// SIGINT, SIGTERM and SIGHUP, delivered through a descriptor instead of ending the process.
+#[derive(Debug)]
+pub struct Interrupts(OwnedFd);
+
+impl Interrupts {
+    /// Blocks the signals for this thread and opens the descriptor. Children start with an empty mask (the standard
+    /// library resets it), so a worker still ends on SIGTERM.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn catch() -> io::Result<Self> {
+        // SAFETY: `set` is initialised by sigemptyset before any other use; the flags are valid.
+        let fd = unsafe {
+            let mut set = std::mem::zeroed::<libc::sigset_t>();
+            libc::sigemptyset(&raw mut set);
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                libc::sigaddset(&raw mut set, signal);
+            }
+            if libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+        };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a fresh descriptor nobody else owns.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// To poll on.
+    #[must_use]
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    /// Whether one has arrived since the last call.
+    #[must_use]
+    pub fn arrived(&self) -> bool {
+        let mut info = [0_u8; size_of::<libc::signalfd_siginfo>()];
+        matches!(rustix::io::read(&self.0, &mut info), Ok(n) if n > 0)
+    }
+}

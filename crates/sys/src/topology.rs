@@ -1,0 +1,209 @@
+//! Which CPUs exist, what they share, and which pair stands for a placement class. Read from sysfs; in a VM it is
+//! what the hypervisor claims.
+
+use ipcperf_core::Placement;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// The allowed CPUs and what they share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Topology {
+    /// Ascending.
+    pub cpus: Vec<Cpu>,
+}
+
+/// One logical CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// Its number.
+    pub id: usize,
+    /// Lowest CPU of its core: CPUs with the same value are hardware threads of one core.
+    pub core: usize,
+    /// Lowest CPU that shares its last-level cache.
+    pub llc: usize,
+    /// Its NUMA node.
+    pub node: usize,
+}
+
+impl Topology {
+    /// The allowed CPUs of this machine.
+    #[must_use]
+    pub fn read(allowed: &[usize]) -> Self {
+        Self::read_from(Path::new("/sys/devices/system"), allowed)
+    }
+
+    /// The same from a captured tree of `/sys/devices/system`. What is not readable counts as not shared, except the
+    /// node, which is then 0.
+    #[must_use]
+    pub fn read_from(root: &Path, allowed: &[usize]) -> Self {
+        let node_of: Vec<(usize, Vec<usize>)> = (0..1024)
+            .map_while(|node| {
+                let list = fs::read_to_string(root.join(format!("node/node{node}/cpulist"))).ok()?;
+                Some((node, cpu_list(&list)))
+            })
+            .collect();
+        let cpus = allowed
+            .iter()
+            .map(|&id| {
+                let folder = root.join(format!("cpu/cpu{id}"));
+                let lowest = |path: &str| {
+                    let text = fs::read_to_string(folder.join(path)).ok()?;
+                    cpu_list(&text).into_iter().min()
+                };
+                let core = lowest("topology/thread_siblings_list").unwrap_or(id);
+                let llc = (0..8)
+                    .filter_map(|index| {
+                        let cache = folder.join(format!("cache/index{index}"));
+                        let level: u32 = fs::read_to_string(cache.join("level")).ok()?.trim().parse().ok()?;
+                        let shared = fs::read_to_string(cache.join("shared_cpu_list")).ok()?;
+                        Some((level, cpu_list(&shared).into_iter().min()?))
+                    })
+                    .max_by_key(|(level, _)| *level)
+                    .map_or(core, |(_, lowest)| lowest);
+                let node = node_of
+                    .iter()
+                    .find(|(_, cpus)| cpus.contains(&id))
+                    .map_or(0, |(node, _)| *node);
+                Cpu { id, core, llc, node }
+            })
+            .collect();
+        Self { cpus }
+    }
+
+    /// The CPUs of lead and follow for a class, if the machine has such a pair among the allowed CPUs. The highest
+    /// numbers are taken, since low ones serve most interrupts. Empty for [`Placement::Free`].
+    #[must_use]
+    pub fn pair(&self, placement: Placement) -> Option<Vec<usize>> {
+        let fits = |a: &Cpu, b: &Cpu| match placement {
+            Placement::SameCpu => a.id == b.id,
+            Placement::Smt => a.id != b.id && a.core == b.core,
+            Placement::SameLlc => a.core != b.core && a.llc == b.llc,
+            Placement::CrossLlc => a.llc != b.llc && a.node == b.node,
+            Placement::CrossNode => a.node != b.node,
+            Placement::Free => false,
+        };
+        if placement == Placement::Free {
+            return (!self.cpus.is_empty()).then(Vec::new);
+        }
+        let mut downwards = self.cpus.iter().rev();
+        downwards.find_map(|follow| {
+            let lead = self.cpus.iter().rev().find(|lead| lead.id <= follow.id && fits(lead, follow));
+            lead.map(|lead| vec![lead.id, follow.id])
+        })
+    }
+
+    /// The class of two CPUs that a user most likely means by "on two CPUs": separate cores, as close as possible.
+    #[must_use]
+    pub fn two_cpus(&self) -> Option<Placement> {
+        [Placement::SameLlc, Placement::CrossLlc, Placement::Smt, Placement::CrossNode]
+            .into_iter()
+            .find(|placement| self.pair(*placement).is_some())
+    }
+
+    /// Why a class does not exist here.
+    #[must_use]
+    pub fn objection(&self, placement: Placement) -> String {
+        let allowed = self.cpus.len();
+        match placement {
+            _ if allowed < 2 => format!("only {allowed} CPU is allowed here (affinity, cpuset)"),
+            Placement::Smt => "no core has two hardware threads among the allowed CPUs".into(),
+            Placement::SameLlc => "no two cores share a last-level cache among the allowed CPUs".into(),
+            Placement::CrossLlc => {
+                "there is one last-level cache per NUMA node among the allowed CPUs".into()
+            }
+            Placement::CrossNode => "there is one NUMA node among the allowed CPUs".into(),
+            Placement::SameCpu | Placement::Free => "no CPU is allowed".into(),
+        }
+    }
+
+    /// How many different values a property has.
+    #[must_use]
+    pub fn distinct(&self, property: impl Fn(&Cpu) -> usize) -> u64 {
+        self.cpus.iter().map(property).collect::<BTreeSet<_>>().len() as u64
+    }
+}
+
+/// Reads a kernel CPU list: `0-3,8,10-11`. Parts that make no sense are left out.
+#[must_use]
+pub fn cpu_list(text: &str) -> Vec<usize> {
+    let number = |text: &str| text.trim().parse::<usize>().ok();
+    text.trim()
+        .split(',')
+        .filter_map(|part| match part.split_once('-') {
+            Some((first, last)) => Some(number(first)?..=number(last)?.min(number(first)?.saturating_add(65_536))),
+            None => number(part).map(|one| one..=one),
+        })
+        .flatten()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes the tree of a machine: for each CPU its core's siblings, its cache's CPUs; nodes.
+    fn tree(cpus: &[(&str, &str)], nodes: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let put = |path: String, text: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        };
+        for (id, (siblings, cache)) in cpus.iter().enumerate() {
+            put(format!("cpu/cpu{id}/topology/thread_siblings_list"), siblings);
+            put(format!("cpu/cpu{id}/cache/index0/level"), "1\n");
+            put(format!("cpu/cpu{id}/cache/index0/shared_cpu_list"), siblings);
+            put(format!("cpu/cpu{id}/cache/index3/level"), "3\n");
+            put(format!("cpu/cpu{id}/cache/index3/shared_cpu_list"), cache);
+        }
+        for (node, list) in nodes.iter().enumerate() {
+            put(format!("node/node{node}/cpulist"), list);
+        }
+        root
+    }
+
+    #[test]
+    fn two_sockets_with_hardware_threads_have_every_class_but_one() {
+        // 2 nodes x 2 cores x 2 threads, one cache per node.
+        let cpus = [
+            ("0,4", "0-1,4-5"), ("1,5", "0-1,4-5"), ("2,6", "2-3,6-7"), ("3,7", "2-3,6-7"),
+            ("0,4", "0-1,4-5"), ("1,5", "0-1,4-5"), ("2,6", "2-3,6-7"), ("3,7", "2-3,6-7"),
+        ];
+        let root = tree(&cpus, &["0-1,4-5", "2-3,6-7"]);
+        let all = Topology::read_from(root.path(), &[0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(all.pair(Placement::SameCpu), Some(vec![7, 7]));
+        assert_eq!(all.pair(Placement::Smt), Some(vec![3, 7]));
+        assert_eq!(all.pair(Placement::SameLlc), Some(vec![6, 7]));
+        assert_eq!(all.pair(Placement::CrossLlc), None);
+        assert_eq!(all.pair(Placement::CrossNode), Some(vec![5, 7]));
+        assert_eq!(all.two_cpus(), Some(Placement::SameLlc));
+        let narrowed = Topology::read_from(root.path(), &[0, 4]);
+        assert_eq!(narrowed.two_cpus(), Some(Placement::Smt));
+        assert_eq!(narrowed.pair(Placement::SameLlc), None);
+        assert!(narrowed.objection(Placement::SameLlc).contains("no two cores"));
+    }
+
+    #[test]
+    fn caches_split_inside_a_node_are_cross_llc() {
+        let root = tree(&[("0", "0-1"), ("1", "0-1"), ("2", "2-3"), ("3", "2-3")], &["0-3"]);
+        let topology = Topology::read_from(root.path(), &[0, 1, 2, 3]);
+        assert_eq!(topology.pair(Placement::CrossLlc), Some(vec![1, 3]));
+        assert_eq!((topology.distinct(|cpu| cpu.llc), topology.distinct(|cpu| cpu.node)), (2, 1));
+    }
+
+    #[test]
+    fn without_sysfs_every_cpu_stands_alone_on_node_0() {
+        let topology = Topology::read_from(Path::new("/nonexistent"), &[0, 1]);
+        assert_eq!(topology.two_cpus(), Some(Placement::CrossLlc));
+        assert_eq!(Topology::read_from(Path::new("/nonexistent"), &[3]).two_cpus(), None);
+    }
+
+    #[test]
+    fn hostile_lists_are_cut_short() {
+        assert_eq!(cpu_list("0-3,8,10-11\n"), [0, 1, 2, 3, 8, 10, 11]);
+        assert_eq!(cpu_list("5-3,x,,7"), [7]);
+        assert!(cpu_list("0-99999999999").len() <= 65_537);
+        assert!(cpu_list("18446744073709551615-18446744073709551615").len() <= 65_537);
+    }
+}
