@@ -1,0 +1,142 @@
+//! All mechanisms. Each is one file, which holds its facts and its setup, and one line in the list below; the port
+//! types they share hold the motion. A mechanism sees neither the loop that times it nor the report.
+
+#![forbid(unsafe_code)]
+
+pub mod eventfd;
+pub mod fifo;
+pub mod futex;
+pub mod null;
+pub mod pipe;
+pub mod port;
+pub mod posix_mq;
+pub mod shm_ring;
+pub mod sysv_mq;
+pub mod tcp;
+pub mod udp;
+pub mod unix_dgram;
+pub mod unix_seqpacket;
+pub mod unix_stream;
+pub mod wait;
+
+use ipcperf_core::{Missing, SetupError, Visitor};
+use wait::{Block, Epoll, Futex, Spin};
+
+macro_rules! mechanisms {
+    ($($file:ident: $($name:ident $(<$wait:ident>)?),+;)+) => {
+        /// Shows every mechanism and variant to `visitor`, in the order of the list.
+        pub fn visit_all(visitor: &mut impl Visitor) {
+            $($(visitor.visit::<$file::$name $(<$wait>)?>();)+)+
+        }
+    };
+}
+
+mechanisms! {
+    null:           Null;
+    pipe:           Pipe<Block>, Pipe<Spin>, Pipe<Epoll>;
+    fifo:           Fifo;
+    unix_stream:    UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>;
+    unix_dgram:     UnixDgram;
+    unix_seqpacket: UnixSeqpacket;
+    tcp:            Tcp<Block>, Tcp<Spin>;
+    udp:            Udp;
+    eventfd:        EventFd<Block>, EventFd<Spin>;
+    futex:          Futex;
+    shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
+    posix_mq:       PosixMq;
+    sysv_mq:        SysvMq;
+}
+
+/// What a failed trial means for availability.
+fn missing(error: SetupError) -> Missing {
+    match error {
+        SetupError::Unavailable(missing) => missing,
+        other => Missing::new(format!("refused here: {other}"), ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcperf_core::{Limit, Mechanism, Options, Payload, Spec};
+    use std::collections::{BTreeMap, BTreeSet};
+
+    struct Facts {
+        spec: &'static Spec,
+        knobs: Vec<&'static str>,
+        limit: Option<Limit>,
+        module: &'static str,
+    }
+
+    struct Collector(Vec<Facts>);
+
+    impl Visitor for Collector {
+        fn visit<M: Mechanism>(&mut self) {
+            self.0.push(Facts {
+                spec: M::SPEC,
+                knobs: M::Options::KNOBS.iter().map(|knob| knob.name).collect(),
+                limit: M::limit(&M::Options::default()),
+                module: std::any::type_name::<M>().split("::").nth(1).unwrap_or(""),
+            });
+        }
+    }
+
+    fn all() -> Vec<Facts> {
+        let mut collector = Collector(Vec::new());
+        visit_all(&mut collector);
+        collector.0
+    }
+
+    #[test]
+    fn every_name_is_used_once() {
+        let names: BTreeSet<_> = all().iter().map(|facts| facts.spec.full_name()).collect();
+        assert_eq!(names.len(), all().len());
+    }
+
+    #[test]
+    fn every_mechanism_has_exactly_one_default_variant() {
+        let mut defaults = BTreeMap::new();
+        for facts in all() {
+            *defaults.entry(facts.spec.name).or_insert(0) += u32::from(facts.spec.default);
+        }
+        assert!(defaults.values().all(|count| *count == 1), "{defaults:?}");
+    }
+
+    #[test]
+    fn every_mechanism_lives_in_the_file_of_its_name() {
+        for facts in all() {
+            assert_eq!(facts.module, facts.spec.name.replace('-', "_"));
+        }
+    }
+
+    #[test]
+    fn every_text_is_a_sentence_and_every_mechanism_has_a_manual_page() {
+        for Facts { spec, .. } in all() {
+            let name = spec.full_name();
+            for text in [spec.summary].iter().chain(spec.pitfalls) {
+                assert!(text.ends_with('.') && text.len() > 20, "{name}: {text}");
+            }
+            assert!(!spec.pitfalls.is_empty(), "{name}");
+            assert!(spec.manual.iter().all(|page| page.ends_with(')')), "{name}");
+            assert!(!spec.manual.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_mechanism_has_a_knob_twice_and_variants_share_theirs() {
+        let mut known: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for Facts { spec, knobs, .. } in all() {
+            assert_eq!(knobs.iter().collect::<BTreeSet<_>>().len(), knobs.len(), "{}", spec.name);
+            assert_eq!(known.entry(spec.name).or_insert_with(|| knobs.clone()), &knobs);
+        }
+    }
+
+    #[test]
+    fn messages_have_a_limit_and_nothing_else_has() {
+        for Facts { spec, limit, .. } in all() {
+            let is_message = matches!(spec.payload, Payload::Message { .. });
+            assert_eq!(limit.is_some(), is_message, "{}", spec.full_name());
+            assert!(limit.is_none_or(|limit| limit.bytes > 0 && !limit.set_by.is_empty()));
+        }
+    }
+}

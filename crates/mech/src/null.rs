@@ -1,0 +1,81 @@
+//! Moves nothing: what the harness itself costs, the floor under every other number.
+
+use ipcperf_core::options::NoOptions;
+use ipcperf_core::{
+    BackPressure, Direction, Family, Fault, Link, Mechanism, Meet, Missing, OnClose, Payload,
+    Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+};
+
+/// The floor.
+#[derive(Debug)]
+pub struct Null;
+
+impl Mechanism for Null {
+    const SPEC: &'static Spec = &Spec {
+        name: "null",
+        variant: None,
+        family: Family::Floor,
+        wait: Wait::Block,
+        default: true,
+        summary: "Moves nothing and waits for nobody: the cost of the loop, the clock and the recorder.",
+        manual: &["ipcperf(1)"],
+        pitfalls: &["It is no mechanism: the two ends never meet, so there is nothing to prove."],
+        payload: Payload::Wake { word: 0 },
+        direction: Direction::TwoWay,
+        reach: Reach::Related,
+        producers: Peers::One,
+        consumers: Peers::One,
+        back_pressure: BackPressure::None,
+        on_close: OnClose::Undetected,
+        on_death: OnClose::Undetected,
+        copies: 0,
+        syscalls: Syscalls { send: 0.0, recv: Some(0.0) },
+        window: None,
+        needs: &[],
+    };
+    type Options = NoOptions;
+    type Port = NullPort;
+
+    fn probe(_: &NoOptions) -> Result<(), Missing> {
+        Ok(())
+    }
+
+    fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
+        Ok(Link::default())
+    }
+
+    fn attach(
+        _: Wiring,
+        _: Seat,
+        _: &Shape,
+        _: &NoOptions,
+        _: &mut dyn Meet,
+    ) -> Result<NullPort, SetupError> {
+        Ok(NullPort)
+    }
+}
+
+/// An end of nothing.
+#[derive(Debug)]
+pub struct NullPort;
+
+impl Port for NullPort {
+    #[inline(always)]
+    fn send(&mut self, _: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
+        fill(&mut []);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn recv<T>(
+        &mut self,
+        _: usize,
+        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        take(&[])
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! The few port types that all mechanisms share: a pipe and a TCP socket run the same machine code, and only the
+//! kernel differs.
+
+pub mod datagram;
+pub mod queue;
+pub mod ring;
+pub mod stream;
+pub mod wake;
+
+use ipcperf_core::{Fault, SetupError, Wiring};
+use ipcperf_sys::io::errno;
+use std::os::fd::OwnedFd;
+
+/// The descriptors of a wiring.
+///
+/// # Errors
+/// There are not exactly `N`.
+pub(crate) fn descriptors<const N: usize>(wiring: Wiring) -> Result<[OwnedFd; N], SetupError> {
+    let given = wiring.fds.len();
+    wiring
+        .into_fds()
+        .ok_or_else(|| SetupError::Protocol(format!("{given} descriptors arrived instead of {N}")))
+}
+
+/// What an `errno` means to a loop.
+#[cold]
+#[inline(never)]
+fn fault(code: i32) -> Fault {
+    match code {
+        errno::EPIPE | errno::ECONNRESET | errno::ECONNREFUSED | errno::EIDRM => Fault::Closed,
+        errno::EMSGSIZE => Fault::TooLong,
+        errno::E2BIG => Fault::Truncated,
+        errno::EAGAIN => Fault::Timeout,
+        code => Fault::Sys(code),
+    }
+}

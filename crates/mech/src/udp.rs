@@ -1,0 +1,114 @@
+//! UDP over the loopback interface.
+
+use crate::port::datagram::LossyPort;
+use crate::port::descriptors;
+use ipcperf_core::{
+    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Missing, OnClose,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+};
+use ipcperf_sys::io::{meeting, socket, sysctl};
+use std::time::Duration;
+
+/// The largest payload of an IPv4 datagram: 65535 less 20 bytes of IP and 8 of UDP header.
+const LARGEST: Limit =
+    Limit { bytes: 65507, set_by: "the 16-bit length of an IPv4 packet", raise: "" };
+
+/// How long a receiver waits before it calls a message lost. Far above any delay of a loopback interface, far below
+/// the length of a run.
+const LOST_AFTER: Duration = Duration::from_millis(200);
+
+/// More messages under way gain nothing: the receiver never runs dry.
+const WINDOW: usize = 16;
+
+ipcperf_core::options! {
+    /// Knobs of UDP.
+    pub struct UdpOptions {
+        /// Send buffer (SO_SNDBUF); the kernel doubles what is asked for.
+        pub sndbuf: Option<u64> = (None, "net.core.wmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
+        /// Receive buffer (SO_RCVBUF); what does not fit is dropped. The kernel doubles what is asked for.
+        pub rcvbuf: Option<u64> = (None, "net.core.rmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
+    }
+}
+
+/// UDP sockets on 127.0.0.1, connected to each other.
+#[derive(Debug)]
+pub struct Udp;
+
+impl Mechanism for Udp {
+    const SPEC: &'static Spec = &Spec {
+        name: "udp",
+        variant: None,
+        family: Family::Datagram,
+        wait: Wait::Block,
+        default: true,
+        summary: "Two UDP sockets on 127.0.0.1 that are connected to each other.",
+        manual: &["udp(7)", "ip(7)", "socket(7)"],
+        pitfalls: &[
+            "A full receive buffer drops messages, and neither side is told; a window keeps the sender back.",
+            "The receive buffer is charged with the kernel's bookkeeping: a 64-byte message takes 768 bytes.",
+            "Firewall rules, packet capture and traffic shaping apply to the loopback interface too.",
+        ],
+        payload: Payload::Message { max: Some(LARGEST) },
+        direction: Direction::TwoWay,
+        reach: Reach::Network,
+        producers: Peers::Many,
+        consumers: Peers::One,
+        back_pressure: BackPressure::Drops,
+        on_close: OnClose::Undetected,
+        on_death: OnClose::Undetected,
+        copies: 2,
+        syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+        window: Some(WINDOW as u32),
+        needs: &["CONFIG_INET", "the loopback interface up"],
+    };
+    type Options = UdpOptions;
+    type Port = LossyPort;
+
+    fn probe(_: &UdpOptions) -> Result<(), Missing> {
+        meeting::loopback()
+    }
+
+    /// A message is charged with its `sk_buff` (256 bytes) and a buffer that the allocator rounds up to a power of two
+    /// (the message, 64 bytes of headers, 320 of `skb_shared_info`); a datagram is dropped when the sum would exceed
+    /// the receive buffer. The reader gives memory back only by the quarter buffer, so half the buffer is sure.
+    fn window(size: usize, options: &UdpOptions) -> Option<u32> {
+        let charge = 256 + (size + 64 + 320).next_power_of_two();
+        let buffer = socket::udp_pair()
+            .and_then(|(one, _)| socket::set_buffers(one, options.sndbuf, options.rcvbuf))
+            .map(|buffers| buffers.receive)
+            .ok()
+            .or_else(|| sysctl::number("net/core/rmem_default"))
+            .unwrap_or(0);
+        let fitting = usize::try_from(buffer / 2).unwrap_or(usize::MAX) / charge;
+        u32::try_from(fitting.clamp(1, WINDOW)).ok()
+    }
+
+    fn open(_: &Shape, options: &UdpOptions) -> Result<Link, SetupError> {
+        let (lead, follow) = socket::udp_pair()?;
+        let buffers = socket::set_buffers(&lead, options.sndbuf, options.rcvbuf)?;
+        socket::set_buffers(&follow, options.sndbuf, options.rcvbuf)?;
+        for own in [&lead, &follow] {
+            socket::set_receive_timeout(own, LOST_AFTER)?;
+        }
+        Ok(Link {
+            lead: Wiring::of_fds([lead]),
+            follow: Wiring::of_fds([follow]),
+            guards: Vec::new(),
+            effective: vec![
+                ("udp.sndbuf".into(), KnobValue::Number(buffers.send)),
+                ("udp.rcvbuf".into(), KnobValue::Number(buffers.receive)),
+            ],
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        _: Seat,
+        shape: &Shape,
+        _: &UdpOptions,
+        _: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let [own] = descriptors(wiring)?;
+        LossyPort::new(own, shape)
+    }
+}

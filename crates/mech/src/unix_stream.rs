@@ -1,0 +1,130 @@
+//! UNIX stream sockets: a pair, or a listener found by path or abstract name.
+
+use crate::port::descriptors;
+use crate::port::stream::StreamPort;
+use crate::wait::{Wait, by_class};
+use ipcperf_core::{
+    BackPressure, Direction, Family, Guard, KnobValue, Link, Mechanism, Meet, Missing, OnClose,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+};
+use ipcperf_sys::io::meeting::{self, Name};
+use ipcperf_sys::io::names::Unlink;
+use ipcperf_sys::io::socket::{self, Kind};
+use std::marker::PhantomData;
+
+ipcperf_core::options! {
+    /// Knobs of UNIX stream sockets.
+    pub struct UnixStreamOptions {
+        /// How the ends meet; the data then takes the same path.
+        pub bind: String = ("socketpair".into(), "socketpair", Choice { words: &["socketpair", "path", "abstract"] }),
+        /// Send buffer (SO_SNDBUF); the kernel doubles what is asked for.
+        pub sndbuf: Option<u64> = (None, "net.core.wmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
+        /// Receive buffer (SO_RCVBUF); UNIX sockets do not use it.
+        pub rcvbuf: Option<u64> = (None, "net.core.rmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
+    }
+}
+
+impl UnixStreamOptions {
+    /// Where the ends meet; `None` for a pair.
+    fn name(&self, shape: &Shape) -> Option<Name> {
+        match self.bind.as_str() {
+            "path" => Some(Name::Path(shape.directory.join(shape.name("socket")))),
+            "abstract" => Some(Name::Abstract(shape.name("socket"))),
+            _ => None,
+        }
+    }
+}
+
+/// A UNIX stream socket.
+#[derive(Debug)]
+pub struct UnixStream<W>(PhantomData<W>);
+
+impl<W: Wait> Mechanism for UnixStream<W> {
+    const SPEC: &'static Spec = &Spec {
+        name: "unix-stream",
+        variant: W::VARIANT,
+        family: Family::Stream,
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        summary: by_class(
+            W::CLASS,
+            "A UNIX stream socket; a reader sleeps in read.",
+            "A UNIX stream socket, not blocking; both ends ask again and again.",
+            "A UNIX stream socket, not blocking; a reader sleeps in epoll_wait, then reads.",
+        ),
+        manual: &["unix(7)", "socketpair(2)", "socket(7)"],
+        pitfalls: &[
+            "Each side of a pair must use its own end: one end reads back nothing but its peer's bytes.",
+            "Only the send buffer stops a fast sender; SO_RCVBUF has no effect.",
+            "A path outlives its listener, and an abstract name has no permissions.",
+        ],
+        payload: Payload::Stream,
+        direction: Direction::TwoWay,
+        reach: Reach::Named,
+        producers: Peers::One,
+        consumers: Peers::One,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Told,
+        on_death: OnClose::Told,
+        copies: 2,
+        syscalls: W::SYSCALLS,
+        window: None,
+        needs: &["CONFIG_UNIX"],
+    };
+    type Options = UnixStreamOptions;
+    type Port = StreamPort<W>;
+
+    fn probe(options: &UnixStreamOptions) -> Result<(), Missing> {
+        let tried = socket::pair(Kind::Stream)
+            .and_then(|(one, _)| socket::set_buffers(one, options.sndbuf, options.rcvbuf));
+        tried.map(drop).map_err(crate::missing)
+    }
+
+    fn open(shape: &Shape, options: &UnixStreamOptions) -> Result<Link, SetupError> {
+        let effective = vec![("unix-stream.bind".into(), KnobValue::Word(options.bind.clone()))];
+        let Some(name) = options.name(shape) else {
+            let (lead, follow) = socket::pair(Kind::Stream)?;
+            return Ok(Link {
+                lead: Wiring::of_fds([lead]),
+                follow: Wiring::of_fds([follow]),
+                guards: Vec::new(),
+                effective,
+            });
+        };
+        let (listener, guard) = meeting::listen_unix(&name)?;
+        Ok(Link {
+            lead: Wiring::default(),
+            follow: Wiring::of_fds([listener]),
+            guards: guard.map(Guard::new).into_iter().collect(),
+            effective,
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        options: &UnixStreamOptions,
+        meet: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let own = match (options.name(shape), seat) {
+            (None, _) => {
+                let [own] = descriptors(wiring)?;
+                own
+            }
+            (Some(name), Seat::Lead) => meeting::connect_unix(&name, shape.nonce)?,
+            (Some(name), Seat::Follow) => {
+                let [listener] = descriptors(wiring)?;
+                let own = meeting::admit(&listener, shape.nonce)?;
+                if let Name::Path(path) = name {
+                    drop(Unlink::new(path));
+                }
+                own
+            }
+        };
+        let buffers = socket::set_buffers(&own, options.sndbuf, options.rcvbuf)?;
+        meet.effective("unix-stream.sndbuf", KnobValue::Number(buffers.send));
+        meet.effective("unix-stream.rcvbuf", KnobValue::Number(buffers.receive));
+        StreamPort::of_socket(own, shape)
+    }
+}

@@ -1,0 +1,153 @@
+//! How an end waits, as types: each is another sequence of instructions, so each is a variant with a name of its own.
+
+use ipcperf_core::{SetupError, Syscalls, Wait as Class};
+use ipcperf_sys::io::epoll::{Epoll as Instance, Interest};
+use ipcperf_sys::io::{errno, pipe, stream};
+use std::hint::spin_loop;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// How the end of a descriptor waits for bytes or for room.
+pub trait Wait: 'static {
+    /// The variant's name; `None` for the plain one.
+    const VARIANT: Option<&'static str>;
+    /// The class it is ranked in.
+    const CLASS: Class;
+    /// System calls of one transfer when nobody has to wait.
+    const SYSCALLS: Syscalls;
+    /// What one direction needs for waiting.
+    type Gate: Send + 'static;
+
+    /// Prepares one direction of `fd`.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn gate(fd: &OwnedFd, interest: Interest) -> Result<Self::Gate, SetupError>;
+
+    /// Reads once there is something, or the end (0 bytes).
+    ///
+    /// # Errors
+    /// The `errno`; never `EAGAIN`.
+    fn read(gate: &Self::Gate, fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32>;
+
+    /// Writes as much as fits, at least one byte.
+    ///
+    /// # Errors
+    /// The `errno`; never `EAGAIN`.
+    fn write(gate: &Self::Gate, fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, i32>;
+}
+
+/// Sleeps in the kernel, in the call that moves the data.
+#[derive(Debug)]
+pub struct Block;
+
+impl Wait for Block {
+    const VARIANT: Option<&'static str> = None;
+    const CLASS: Class = Class::Block;
+    const SYSCALLS: Syscalls = Syscalls { send: 1.0, recv: Some(1.0) };
+    type Gate = ();
+
+    fn gate(_: &OwnedFd, _: Interest) -> Result<(), SetupError> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn read((): &(), fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+        stream::read(fd, into)
+    }
+
+    #[inline(always)]
+    fn write((): &(), fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, i32> {
+        stream::write(fd, from)
+    }
+}
+
+/// Asks again and again.
+#[derive(Debug)]
+pub struct Spin;
+
+impl Wait for Spin {
+    const VARIANT: Option<&'static str> = Some("spin");
+    const CLASS: Class = Class::Spin;
+    const SYSCALLS: Syscalls = Syscalls { send: 1.0, recv: None };
+    type Gate = ();
+
+    fn gate(fd: &OwnedFd, _: Interest) -> Result<(), SetupError> {
+        pipe::set_nonblocking(fd)
+    }
+
+    #[inline(always)]
+    fn read((): &(), fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+        loop {
+            match stream::read(fd, into) {
+                Err(errno::EAGAIN) => spin_loop(),
+                done => return done,
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn write((): &(), fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, i32> {
+        loop {
+            match stream::write(fd, from) {
+                Err(errno::EAGAIN) => spin_loop(),
+                done => return done,
+            }
+        }
+    }
+}
+
+/// Sleeps in `epoll_wait`, level-triggered: before every read, and before a write only where there was no room.
+#[derive(Debug)]
+pub struct Epoll;
+
+impl Wait for Epoll {
+    const VARIANT: Option<&'static str> = Some("epoll");
+    const CLASS: Class = Class::Epoll;
+    const SYSCALLS: Syscalls = Syscalls { send: 1.0, recv: Some(2.0) };
+    type Gate = Instance;
+
+    fn gate(fd: &OwnedFd, interest: Interest) -> Result<Instance, SetupError> {
+        pipe::set_nonblocking(fd)?;
+        Instance::watching(fd.as_fd(), interest)
+    }
+
+    #[inline(always)]
+    fn read(gate: &Instance, fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+        loop {
+            gate.wait()?;
+            match stream::read(fd, into) {
+                Err(errno::EAGAIN) => {}
+                done => return done,
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn write(gate: &Instance, fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, i32> {
+        loop {
+            match stream::write(fd, from) {
+                Err(errno::EAGAIN) => gate.wait()?,
+                done => return done,
+            }
+        }
+    }
+}
+
+/// Spins for a bounded time, then sleeps in a futex. For mechanisms in shared memory.
+#[derive(Debug)]
+pub struct Futex;
+
+/// The text for the class of a variant, so that one file describes all variants of its mechanism.
+#[must_use]
+pub(crate) const fn by_class(
+    class: Class,
+    block: &'static str,
+    spin: &'static str,
+    epoll: &'static str,
+) -> &'static str {
+    match class {
+        Class::Block | Class::SpinThenBlock => block,
+        Class::Spin => spin,
+        Class::Epoll => epoll,
+    }
+}

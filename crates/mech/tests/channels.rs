@@ -1,0 +1,249 @@
+//! Every mechanism end to end between two threads. The suite for two processes is another crate.
+
+mod common;
+
+use common::{check, fill, is_wake, options, ping_pong, run};
+use ipcperf_core::{Fault, Mechanism, OnClose, Payload, Port, Seat, SetupError, Visitor, Wait};
+use ipcperf_mech::visit_all;
+
+/// Runs for every mechanism that can run here.
+struct Each<F>(F);
+
+trait Case {
+    fn run<M: Mechanism>(&self);
+}
+
+impl<F: Case> Visitor for Each<F> {
+    fn visit<M: Mechanism>(&mut self) {
+        self.0.run::<M>();
+    }
+}
+
+/// Sizes of the payload; wake-ups have their own word.
+fn sizes<M: Mechanism>() -> Vec<usize> {
+    if is_wake::<M>() {
+        return vec![0];
+    }
+    let limit = M::limit(&options::<M>(&[])).map_or(usize::MAX, |limit| limit.bytes);
+    [1, 7, 8, 64, 4096, 8192, 60_000].into_iter().filter(|size| *size <= limit).collect()
+}
+
+struct RoundTrips;
+
+impl Case for RoundTrips {
+    fn run<M: Mechanism>(&self) {
+        M::probe(&options::<M>(&[])).unwrap_or_else(|missing| panic!("{missing}"));
+        for size in sizes::<M>() {
+            // Fewer where a round trip may cost two slices of the scheduler on a busy machine, and where comparing
+            // every byte takes longer than the transfer.
+            let count = if M::SPEC.wait == Wait::Spin || size > 4096 { 100 } else { 1000 };
+            let granted =
+                ping_pong::<M>(size, count, &[]).unwrap_or_else(|error| panic!("{error}"));
+            let knobs = <M::Options as ipcperf_core::Options>::KNOBS;
+            for knob in knobs {
+                let name = format!("{}.{}", M::SPEC.name, knob.name);
+                assert!(granted.contains_key(&name), "{name} is read back: {granted:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_message_arrives_as_it_was_sent() {
+    visit_all(&mut Each(RoundTrips));
+}
+
+struct Streaming;
+
+impl Case for Streaming {
+    fn run<M: Mechanism>(&self) {
+        if M::SPEC.is_floor() {
+            return;
+        }
+        let name = M::SPEC.full_name();
+        let size = if is_wake::<M>() { 0 } else { 512 };
+        let count = if M::SPEC.wait == Wait::Spin { 2_000 } else { 10_000 };
+        let window = M::window(size, &options::<M>(&[])).map_or(u64::MAX, u64::from);
+        run::<M>(
+            size,
+            &[],
+            |port| {
+                for seq in 0..count {
+                    assert_eq!(port.send(size, |out| fill(out, seq, Seat::Lead)), Ok(()), "{name}");
+                    if seq % window == window - 1 {
+                        assert_eq!(port.recv(size, |_| Ok(())), Ok(()), "{name}: credit {seq}");
+                    }
+                }
+            },
+            |port| {
+                for seq in 0..count {
+                    let result = port.recv(size, |bytes| check(bytes, seq, Seat::Lead));
+                    assert_eq!(result, Ok(()), "{name}: message {seq}");
+                    if seq % window == window - 1 {
+                        assert_eq!(port.send(size, |out| fill(out, seq, Seat::Follow)), Ok(()));
+                    }
+                }
+            },
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn a_fast_sender_loses_nothing_inside_its_window() {
+    visit_all(&mut Each(Streaming));
+}
+
+struct Largest;
+
+impl Case for Largest {
+    fn run<M: Mechanism>(&self) {
+        let limit = M::limit(&options::<M>(&[]));
+        let Some(max) = limit.map(|limit| limit.bytes).filter(|bytes| *bytes < 1 << 20) else {
+            return;
+        };
+        let name = M::SPEC.full_name();
+        ping_pong::<M>(max, 3, &[]).unwrap_or_else(|error| panic!("{name} at {max}: {error}"));
+        let beyond = run::<M>(
+            max + 1,
+            &[],
+            |port| {
+                assert_eq!(port.send(max + 1, |_| {}), Err(Fault::TooLong), "{name}: {max} + 1");
+                // The port stays usable, and nothing of the refused message is on the way.
+                assert_eq!(port.send(max, |out| fill(out, 7, Seat::Lead)), Ok(()), "{name}");
+            },
+            |port| {
+                assert_eq!(port.recv(max, |bytes| check(bytes, 7, Seat::Lead)), Ok(()), "{name}");
+            },
+        );
+        assert!(matches!(beyond, Ok(_) | Err(SetupError::Unavailable(_))), "{name}: {beyond:?}");
+    }
+}
+
+#[test]
+fn the_limit_passes_and_one_byte_more_is_refused() {
+    visit_all(&mut Each(Largest));
+}
+
+struct Finishing;
+
+impl Case for Finishing {
+    fn run<M: Mechanism>(&self) {
+        if M::SPEC.on_close != OnClose::Told {
+            return;
+        }
+        let name = M::SPEC.full_name();
+        run::<M>(
+            100,
+            &[],
+            |port| {
+                for seq in 0..3 {
+                    assert_eq!(port.send(100, |out| fill(out, seq, Seat::Lead)), Ok(()), "{name}");
+                }
+                assert_eq!(port.finish(), Ok(()), "{name}");
+                // The other direction still works.
+                assert_eq!(port.recv(100, |bytes| check(bytes, 9, Seat::Follow)), Ok(()), "{name}");
+            },
+            |port| {
+                for seq in 0..3 {
+                    let result = port.recv(100, |bytes| check(bytes, seq, Seat::Lead));
+                    assert_eq!(result, Ok(()), "{name}");
+                }
+                assert_eq!(port.recv(100, |_| Ok(())), Err(Fault::Closed), "{name}");
+                assert_eq!(port.send(100, |out| fill(out, 9, Seat::Follow)), Ok(()), "{name}");
+            },
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn a_finished_end_is_drained_and_then_told() {
+    visit_all(&mut Each(Finishing));
+}
+
+struct Vanishing;
+
+impl Case for Vanishing {
+    fn run<M: Mechanism>(&self) {
+        if M::SPEC.on_death != OnClose::Told {
+            return;
+        }
+        let name = M::SPEC.full_name();
+        run::<M>(
+            100,
+            &[],
+            // Leaves without a word, with a message of its own under way and one of its peer unread.
+            |port| {
+                assert_eq!(port.recv(100, |bytes| check(bytes, 0, Seat::Follow)), Ok(()), "{name}");
+                assert_eq!(port.send(100, |out| fill(out, 1, Seat::Lead)), Ok(()), "{name}");
+            },
+            |port| {
+                for seq in 0..2 {
+                    let sent = port.send(100, |out| fill(out, seq, Seat::Follow));
+                    assert!(matches!(sent, Ok(()) | Err(Fault::Closed)), "{name}: {sent:?}");
+                }
+                let last = port.recv(100, |bytes| check(bytes, 1, Seat::Lead));
+                assert_eq!(last, Ok(()), "{name}: what was sent is drained");
+                assert_eq!(port.recv(100, |_| Ok(())), Err(Fault::Closed), "{name}");
+            },
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn an_end_that_vanishes_is_noticed_after_its_last_message() {
+    visit_all(&mut Each(Vanishing));
+}
+
+struct TooLong;
+
+impl Case for TooLong {
+    fn run<M: Mechanism>(&self) {
+        if is_wake::<M>() {
+            return;
+        }
+        let refused = |port: &mut M::Port| {
+            assert_eq!(port.send(1 << 25, |_| {}), Err(Fault::TooLong), "{}", M::SPEC.full_name());
+        };
+        run::<M>(64, &[], refused, refused).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn a_message_longer_than_the_shape_is_refused_and_not_sent() {
+    visit_all(&mut Each(TooLong));
+}
+
+struct Shortened;
+
+impl Case for Shortened {
+    fn run<M: Mechanism>(&self) {
+        if !matches!(M::SPEC.payload, Payload::Message { .. }) {
+            return;
+        }
+        let name = M::SPEC.full_name();
+        run::<M>(
+            64,
+            &[],
+            |port| {
+                for len in [32, 64] {
+                    assert_eq!(port.send(len, |out| fill(out, 0, Seat::Lead)), Ok(()), "{name}");
+                }
+            },
+            |port| {
+                let shorter = port.recv(64, |_| Ok(()));
+                assert_eq!(shorter, Err(Fault::Truncated), "{name}: 32 bytes for 64");
+                let longer = port.recv(32, |_| Ok(()));
+                assert_eq!(longer, Err(Fault::Truncated), "{name}: 64 bytes for 32");
+            },
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn a_message_of_another_length_is_never_taken_for_the_expected_one() {
+    visit_all(&mut Each(Shortened));
+}
