@@ -1,0 +1,122 @@
+//! From slices in ticks to the result document: medians over rounds, intervals, modes, bounds. No measurement here.
+
+mod bound;
+mod cell;
+
+use crate::noise;
+use crate::run::{BoundReadings, Findings};
+use ipcperf_core::result::{
+    Bounds, ClockFacts, ClockReading, CopyBandwidth, Invocation, Mode, PairBounds, ResultSet, SCHEMA, Spread, Tool,
+};
+use ipcperf_core::{Idle, Placement};
+use ipcperf_stats::{median, modes};
+use std::collections::BTreeMap;
+
+/// What the document says about the run beside what was measured.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// When it started, UTC.
+    pub started_utc: String,
+    /// What measured.
+    pub tool: Tool,
+    /// What was asked for.
+    pub invocation: Invocation,
+}
+
+/// Makes the document.
+#[must_use]
+pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
+    let ns = findings.fit.ns_per_tick();
+    let floors = bound::Floors::of(&findings.bounds, ns);
+    let clock = clock_facts(&findings, ns);
+    let bounds = bounds(&findings.bounds, ns);
+    let host = crate::host::host();
+    let kernel = crate::host::kernel();
+    let noise_input = noise::Input::of(&findings, &kernel, &clock, &bounds);
+    let cells: Vec<_> =
+        findings.cells.into_iter().map(|cell| cell::assemble(cell, ns, &floors, findings.interrupted)).collect();
+    ResultSet {
+        schema: SCHEMA.into(),
+        started_utc: facts.started_utc,
+        duration_s: findings.duration.as_secs_f64(),
+        interrupted: findings.interrupted,
+        tool: facts.tool,
+        invocation: facts.invocation,
+        host,
+        kernel,
+        clock,
+        noise: noise::judge(&noise_input, &cells),
+        bounds,
+        cells,
+    }
+}
+
+fn clock_facts(findings: &Findings, ns: f64) -> ClockFacts {
+    let readings = |readings: &BTreeMap<usize, BTreeMap<String, f64>>| {
+        readings
+            .iter()
+            .map(|(cpu, values)| {
+                let value = |name: &str| values.get(name).copied().unwrap_or_default();
+                ClockReading {
+                    cpu: *cpu,
+                    min_ns: value("min") * ns,
+                    p50_ns: value("p50") * ns,
+                    p90_ns: value("p90") * ns,
+                    p99_ns: value("p99") * ns,
+                    granularity_ns: value("granularity") * ns,
+                    negative: value("negative") as u64,
+                }
+            })
+            .collect()
+    };
+    ClockFacts {
+        source: findings.clock.name().into(),
+        fallback_reason: findings.fallback.clone(),
+        ticks_per_second: 1e9 / ns,
+        worst_residual_ns: findings.fit.worst_residual_ns(),
+        before: readings(&findings.bounds.clock[0]),
+        after: readings(&findings.bounds.clock[1]),
+    }
+}
+
+fn spread(ticks: &[f64], ns: f64) -> Option<Spread> {
+    Some(Spread {
+        min: ticks.iter().copied().reduce(f64::min)? * ns,
+        median: median(ticks)? * ns,
+        max: ticks.iter().copied().reduce(f64::max)? * ns,
+        n: ticks.len() as u64,
+    })
+}
+
+fn bounds(readings: &BoundReadings, ns: f64) -> Bounds {
+    let memcpy = readings
+        .alone
+        .iter()
+        .filter_map(|(name, ticks)| {
+            let size: u64 = name.strip_prefix("copy:")?.parse().ok()?;
+            Some(CopyBandwidth { size_bytes: size, bytes_per_second: size as f64 / (ticks * ns) * 1e9 })
+        })
+        .collect::<Vec<_>>();
+    let pair = |(placement, cpus): (&Placement, &Vec<usize>)| {
+        let lines = readings.cacheline.get(placement).map_or(&[][..], Vec::as_slice);
+        let futex = |idle| readings.futex.get(&(*placement, idle)).and_then(|ticks| spread(ticks, ns));
+        let mode = |mode: &modes::Mode| Mode { value: mode.median * ns, rounds: mode.rounds.len() as u64 };
+        PairBounds {
+            placement: placement.name().into(),
+            cpus: cpus.clone(),
+            cacheline_rtt_ns: spread(lines, ns),
+            cacheline_modes: modes::split(lines)
+                .map(|split| vec![mode(&split.low), mode(&split.high)])
+                .unwrap_or_default(),
+            futex_wake_rtt_ns: futex(Idle::AsIs),
+            futex_wake_rtt_idle_poll_ns: futex(Idle::Poll),
+        }
+    };
+    let mut bounds = Bounds {
+        null_syscall_ns: readings.alone.get("syscall").and_then(|ticks| spread(&[*ticks], ns)),
+        memcpy,
+        pairs: readings.cpus.iter().map(pair).collect(),
+    };
+    bounds.memcpy.sort_by_key(|copy| copy.size_bytes);
+    bounds
+}

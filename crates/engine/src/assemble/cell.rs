@@ -1,0 +1,397 @@
+//! One cell: its slices become rounds, its rounds become metrics.
+
+use super::bound::Floors;
+use crate::job::{FailureKind, SideReport};
+use crate::plan::CellPlan;
+use crate::run::{CellRun, SliceRun};
+use ipcperf_core::result::{
+    Cell, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode, Proof, Round, SideCovariates, SideCpu,
+    Status, Timing,
+};
+use ipcperf_core::{KnobValue, PatternKind, units};
+use ipcperf_stats::{Estimate, Histogram, across_rounds, median_estimate, modes, support};
+use std::collections::BTreeMap;
+
+/// Quantiles of a round trip, with the names of the document.
+const QUANTILES: [(&str, f64); 6] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
+
+/// One slice in nanoseconds.
+struct Sliced {
+    round: Round,
+    /// Per-operation samples, picoseconds; empty in batch timing.
+    histogram: Histogram,
+    /// The number this slice contributes to the centre: p50 in ns, or messages per second.
+    centre: f64,
+}
+
+pub(super) fn assemble(run: CellRun, ns: f64, floors: &Floors, interrupted: bool) -> Cell {
+    let CellRun { plan, slices, ended } = run;
+    let batch = slices.first().map_or(1, |slice| slice.raw.batch);
+    let granted: Vec<_> = slices.first().map(|slice| slice.raw.effective.clone()).unwrap_or_default();
+    let mut sliced: Vec<Sliced> = slices.into_iter().map(|slice| convert(slice, plan.pattern, batch, ns)).collect();
+    for slice in &mut sliced {
+        refuse_the_impossible(slice, &plan, floors);
+    }
+    let (status, reason) = verdict(&plan, ended.as_ref(), &sliced, interrupted);
+    let accepted: Vec<&Sliced> = sliced.iter().filter(|slice| slice.round.rejected.is_none()).collect();
+    let mut cell = Cell {
+        id: plan.id.clone(),
+        mechanism: plan.entry.spec.full_name(),
+        wait: plan.entry.spec.wait,
+        pattern: plan.pattern,
+        size_bytes: plan.size as u64,
+        placement: plan.placement,
+        cpus: plan.cpus.clone(),
+        idle: plan.idle,
+        touch: plan.touch,
+        knobs: knobs(&plan, &granted),
+        status,
+        reason,
+        timing: None,
+        rounds: Vec::new(),
+        messages: accepted.iter().map(|slice| slice.round.messages).sum(),
+        lost: accepted.iter().map(|slice| slice.round.lost).sum(),
+        verified: !accepted.is_empty() && accepted.iter().all(|slice| slice.round.proof.holds),
+        rtt_ns: None,
+        bytes_per_second: None,
+        messages_per_second: None,
+        cpu_ns_per_message: None,
+        syscalls_per_message: plan.entry.spec.syscalls.per_message(),
+        context_switches_per_message: None,
+        ipis_per_message: None,
+        bound: None,
+    };
+    if status == Status::Ok {
+        measure(&mut cell, &accepted, batch, &plan, floors);
+    }
+    cell.rounds = sliced.into_iter().map(|slice| slice.round).collect();
+    cell
+}
+
+fn verdict(
+    plan: &CellPlan,
+    ended: Option<&(Status, FailureKind, String)>,
+    sliced: &[Sliced],
+    interrupted: bool,
+) -> (Status, Option<String>) {
+    if let Some(missing) = &plan.objection {
+        return (Status::Unavailable, Some(missing.to_string()));
+    }
+    // A wrong message, a crash or a hang in any round spoils the cell: the other rounds prove nothing about it.
+    if let Some((status, _, reason)) = ended {
+        return (*status, Some(reason.clone()));
+    }
+    if let Some(unproved) = sliced.iter().find(|slice| !slice.round.proof.holds) {
+        let reason = format!("round {} has no proof that two processes moved every message", unproved.round.round);
+        return (Status::Failed, Some(reason));
+    }
+    if sliced.iter().any(|slice| slice.round.rejected.is_none()) {
+        return (Status::Ok, None);
+    }
+    match sliced.first().and_then(|slice| slice.round.rejected.clone()) {
+        Some(reason) => (Status::Rejected, Some(format!("every slice was rejected: {reason}"))),
+        None if interrupted => (Status::Skipped, Some("interrupted before its turn".into())),
+        None => (Status::Skipped, Some("the budget ended before its turn".into())),
+    }
+}
+
+fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced {
+    let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns } = slice;
+    let [lead, follow] = &raw.sides;
+    let (forth, back) = (&raw.counts[0], &raw.counts[1]);
+    let p50 = raw.histogram.quantile(0.5).map(|ticks| ticks as f64 * ns / raw.batch.max(1) as f64);
+    let rate = (raw.window.1 > 0).then(|| raw.window.0 as f64 / (raw.window.1 as f64 * ns) * 1e9);
+    let (messages, lost, centre) = match pattern {
+        PatternKind::PingPong => (2 * raw.operations, forth.lost, p50.unwrap_or(f64::NAN)),
+        PatternKind::Stream => (raw.operations, back.lost, rate.unwrap_or(f64::NAN)),
+    };
+    let histogram = if pattern == PatternKind::PingPong && batch == 1 {
+        raw.histogram.scaled(ns * 1000.0)
+    } else {
+        Histogram::new()
+    };
+    let counts_agree = match pattern {
+        PatternKind::PingPong => {
+            forth.sent == forth.received + forth.lost
+                && back.received == back.sent
+                && back.received + back.lost == forth.sent
+                && back.received >= forth.received
+        }
+        PatternKind::Stream => back.received + back.lost == forth.sent,
+    };
+    let nothing_to_move = forth.sent == 0;
+    let proof = Proof {
+        nonce: format!("{nonce:016x}"),
+        lead_pid: lead.pid,
+        follow_pid: follow.pid,
+        lead: [forth.sent, forth.received],
+        follow: [back.sent, back.received],
+        fully_checked: lead.verified,
+        holds: counts_agree
+            && !nothing_to_move
+            && lead.pid != follow.pid
+            && lead.cpu_ns > 0
+            && follow.cpu_ns > 0,
+    };
+    let round = Round {
+        round,
+        order,
+        rejected,
+        cpus,
+        messages,
+        bytes: 0,
+        lost,
+        elapsed_ns: raw.elapsed as f64 * ns,
+        p50_ns: p50.filter(|_| pattern == PatternKind::PingPong),
+        messages_per_second: rate.filter(|_| pattern == PatternKind::Stream),
+        histogram: (histogram.count() > 0).then(|| exported(&histogram)),
+        cpu_ns: SideCpu {
+            lead: lead.cpu_ns,
+            follow: follow.cpu_ns,
+            user: lead.user_ns + follow.user_ns,
+            system: lead.system_ns + follow.system_ns,
+        },
+        covariates: Covariates {
+            cacheline_rtt_ns: lead.cacheline[0].map(|ticks| ticks * ns),
+            ipis: lead.ipis,
+            steal_ns,
+            lead: side(lead),
+            follow: side(follow),
+        },
+        proof,
+    };
+    Sliced { round, histogram, centre }
+}
+
+fn side(report: &SideReport) -> SideCovariates {
+    SideCovariates {
+        voluntary_switches: report.voluntary_switches,
+        involuntary_switches: report.involuntary_switches,
+        minor_faults: report.minor_faults,
+        major_faults: report.major_faults,
+        migrations: report.migrations,
+        run_delay_ns: report.run_delay_ns,
+        cpu: Some(report.cpu),
+    }
+}
+
+fn exported(histogram: &Histogram) -> HistogramData {
+    HistogramData {
+        unit: "ps".into(),
+        min: histogram.min().unwrap_or(0),
+        max: histogram.max().unwrap_or(0),
+        sum: u64::try_from(histogram.sum()).unwrap_or(u64::MAX),
+        buckets: histogram.buckets().map(|(low, _, count)| (low, count)).collect(),
+    }
+}
+
+fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
+    let impossible = match plan.pattern {
+        PatternKind::PingPong => floors.round_trip_floor(plan).filter(|(floor, _)| slice.centre < *floor).map(
+            |(floor, what)| {
+                let (got, least) = (units::format_nanos(slice.centre), units::format_nanos(floor));
+                format!("E-IMPOSSIBLE: a round trip of {got} is below {least} ({what})")
+            },
+        ),
+        PatternKind::Stream => {
+            let rate = slice.centre * plan.size as f64;
+            floors.stream_ceiling(plan).filter(|(ceiling, _)| rate > *ceiling).map(|(ceiling, what)| {
+                let (got, most) = (units::format_bytes_per_second(rate), units::format_bytes_per_second(ceiling));
+                format!("E-IMPOSSIBLE: {got} is above {most} ({what})")
+            })
+        }
+    };
+    if slice.round.rejected.is_none() {
+        slice.round.rejected = impossible;
+    }
+    slice.round.bytes = slice.round.messages * plan.size as u64;
+}
+
+fn knobs(plan: &CellPlan, granted: &[(String, KnobValue)]) -> BTreeMap<String, KnobReading> {
+    let name = plan.entry.spec.name;
+    plan.entry
+        .knobs
+        .iter()
+        .map(|knob| {
+            let full = format!("{name}.{}", knob.name);
+            let requested = plan.options.0.get(&full).and_then(|text| {
+                ipcperf_core::options::check(name, plan.entry.knobs, knob.name, text).ok()
+            });
+            let effective = granted.iter().find(|(known, _)| *known == full).map(|(_, value)| value.clone());
+            (full, KnobReading { requested, effective })
+        })
+        .collect()
+}
+
+fn measure(
+    cell: &mut Cell,
+    accepted: &[&Sliced],
+    batch: u64,
+    plan: &CellPlan,
+    floors: &Floors,
+) {
+    let (mut centre, kept) = centre(accepted);
+    let messages: u64 = kept.iter().map(|slice| slice.round.messages).sum();
+    let mode = if batch == 1 || plan.pattern == PatternKind::Stream { "per-op" } else { "batch" };
+    let per_second = plan.pattern == PatternKind::Stream;
+    cell.timing = Some(Timing { mode: if per_second { "batch" } else { mode }.into(), batch });
+    cell.bound = centre.value.and_then(|value| {
+        floors.ratio(plan, if per_second { value * plan.size as f64 } else { value })
+    });
+    match plan.pattern {
+        PatternKind::PingPong => {
+            if batch > 1 {
+                centre.reason.get_or_insert_with(|| format!("mean of {batch} operations, too short to time singly"));
+            }
+            cell.rtt_ns = Some(round_trips(accepted, &kept, batch, centre));
+        }
+        PatternKind::Stream => {
+            if plan.size > 0 {
+                cell.bytes_per_second = Some(times(&centre, plan.size as f64));
+            }
+            cell.messages_per_second = Some(centre);
+        }
+    }
+    let per_message = |total: u64| total as f64 / messages.max(1) as f64;
+    let sum = |part: &dyn Fn(&Round) -> u64| kept.iter().map(|slice| part(&slice.round)).sum::<u64>();
+    let costs: Vec<f64> = kept
+        .iter()
+        .map(|slice| (slice.round.cpu_ns.lead + slice.round.cpu_ns.follow) as f64 / slice.round.messages.max(1) as f64)
+        .collect();
+    cell.cpu_ns_per_message = Some(CpuCost {
+        lead: per_message(sum(&|round| round.cpu_ns.lead)),
+        follow: per_message(sum(&|round| round.cpu_ns.follow)),
+        user: per_message(sum(&|round| round.cpu_ns.user)),
+        system: per_message(sum(&|round| round.cpu_ns.system)),
+        ci95: median_estimate(&costs).and_then(interval),
+    });
+    let switches = |side: &SideCovariates| side.voluntary_switches + side.involuntary_switches;
+    cell.context_switches_per_message =
+        Some(per_message(sum(&|round| switches(&round.covariates.lead) + switches(&round.covariates.follow))));
+    cell.ipis_per_message = kept
+        .iter()
+        .map(|slice| slice.round.covariates.ipis)
+        .sum::<Option<u64>>()
+        .filter(|_| !kept.is_empty())
+        .map(per_message);
+}
+
+fn interval(estimate: Estimate) -> Option<[f64; 2]> {
+    estimate.ci95.map(|interval| [interval.low, interval.high])
+}
+
+fn times(metric: &Metric, factor: f64) -> Metric {
+    Metric {
+        value: metric.value.map(|value| value * factor),
+        ci95: metric.ci95.map(|[low, high]| [low * factor, high * factor]),
+        modes: metric.modes.iter().map(|mode| Mode { value: mode.value * factor, ..mode.clone() }).collect(),
+        ..metric.clone()
+    }
+}
+
+/// Median over rounds with its interval. Rounds that fall into two modes are never mixed: the mode with more rounds
+/// speaks (the slower, more cautious one in a draw), both are named, and only its slices are returned.
+fn centre<'a>(accepted: &[&'a Sliced]) -> (Metric, Vec<&'a Sliced>) {
+    let values: Vec<f64> = accepted.iter().map(|slice| slice.centre).collect();
+    let split = modes::split(&values);
+    let kept: Vec<&Sliced> = match &split {
+        None => accepted.to_vec(),
+        Some(split) => {
+            let slower_is_high = accepted.iter().any(|slice| slice.round.p50_ns.is_some());
+            let (low, high) = (&split.low, &split.high);
+            let chosen = match low.rounds.len().cmp(&high.rounds.len()) {
+                std::cmp::Ordering::Greater => low,
+                std::cmp::Ordering::Less => high,
+                std::cmp::Ordering::Equal if slower_is_high => high,
+                std::cmp::Ordering::Equal => low,
+            };
+            chosen.rounds.iter().map(|index| accepted[*index]).collect()
+        }
+    };
+    let values: Vec<f64> = kept.iter().map(|slice| slice.centre).collect();
+    let mut metric = match median_estimate(&values) {
+        Some(estimate) => Metric {
+            value: Some(estimate.value),
+            ci95: interval(estimate),
+            reason: estimate
+                .ci95
+                .is_none()
+                .then(|| format!("a 95 % interval needs 6 rounds, has {}", values.len())),
+            method: Some("rounds".into()),
+            modes: Vec::new(),
+        },
+        None => Metric::missing("no round has a value"),
+    };
+    if let Some(split) = split {
+        let mode = |mode: &modes::Mode| Mode { value: mode.median, rounds: mode.rounds.len() as u64 };
+        metric.modes = vec![mode(&split.low), mode(&split.high)];
+    }
+    (metric, kept)
+}
+
+fn round_trips(all: &[&Sliced], kept: &[&Sliced], batch: u64, centre: Metric) -> BTreeMap<String, Metric> {
+    let mut table = BTreeMap::new();
+    let histograms: Vec<&Histogram> = kept.iter().map(|slice| &slice.histogram).collect();
+    let samples: u64 = histograms.iter().map(|histogram| histogram.count()).sum();
+    let batched = || Metric::missing(format!("timed in batches of {batch}: no single operation was timed"));
+    for (name, q) in QUANTILES {
+        let metric = if name == "p50" {
+            centre.clone()
+        } else if batch > 1 {
+            batched()
+        } else {
+            quantile(&histograms, samples, q)
+        };
+        table.insert(name.to_owned(), metric);
+    }
+    let everything = all.iter().map(|slice| &slice.histogram);
+    let extremes = [
+        ("min", everything.clone().filter_map(Histogram::min).min()),
+        ("max", everything.filter_map(Histogram::max).max()),
+    ];
+    for (name, extreme) in extremes {
+        let metric = match extreme {
+            Some(picos) => {
+                Metric { value: Some(picos as f64 / 1e3), method: Some("exact".into()), ..Metric::default() }
+            }
+            None => batched(),
+        };
+        table.insert(name.to_owned(), metric);
+    }
+    table
+}
+
+/// A tail quantile: the median over rounds where every slice supports it by itself, else that of all slices merged,
+/// else nothing.
+fn quantile(histograms: &[&Histogram], samples: u64, q: f64) -> Metric {
+    const PICOS: f64 = 1e-3;
+    if histograms.iter().all(|histogram| support(histogram.count(), q).is_ok()) {
+        let values: Vec<f64> = histograms
+            .iter()
+            .filter_map(|histogram| histogram.quantile(q))
+            .map(|picos| picos as f64 * PICOS)
+            .collect();
+        if let Some(estimate) = median_estimate(&values) {
+            return Metric {
+                value: Some(estimate.value),
+                ci95: interval(estimate),
+                method: Some("rounds".into()),
+                ..Metric::default()
+            };
+        }
+    }
+    match support(samples, q) {
+        Err(needed) => Metric::missing(format!("needs {} samples, has {samples}", needed.samples)),
+        Ok(()) => match across_rounds(histograms, q) {
+            Some(estimate) => Metric {
+                value: Some(estimate.value * PICOS),
+                ci95: interval(estimate).map(|[low, high]| [low * PICOS, high * PICOS]),
+                method: Some("merged".into()),
+                reason: estimate.ci95.is_none().then(|| "an interval over rounds needs 8 rounds".into()),
+                modes: Vec::new(),
+            },
+            None => Metric::missing("no samples"),
+        },
+    }
+}

@@ -1,0 +1,170 @@
+//! The machine's own limits, measured by workers in every run: what nothing on this machine can beat.
+
+use crate::job::{Bound, BoundJob};
+use crate::page::Page;
+use ipcperf_core::Seat;
+use ipcperf_sys::clock::Clock;
+use ipcperf_sys::io::futex;
+use ipcperf_sys::process::null_syscall;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Sizes at which copy bandwidth is measured, bytes: first-level cache, second-level, shared cache, memory.
+pub(crate) const COPY_SIZES: [usize; 4] = [4 << 10, 64 << 10, 1 << 20, 16 << 20];
+
+/// Runs one bound measurement in a worker; values are ticks.
+#[must_use]
+pub(crate) fn measure(job: &BoundJob, page: &Page) -> Vec<(String, f64)> {
+    let clock = if job.counter { Clock::counter() } else { Clock::monotonic() };
+    match job.what {
+        Bound::Clock => clock_cost(clock),
+        Bound::Alone => alone(clock),
+        Bound::CacheLine => {
+            page.gate().meet();
+            named("rtt", cache_line(page, job.seat, clock))
+        }
+        Bound::FutexWake => {
+            page.gate().meet();
+            named("rtt", futex_wake(page.line(), job.seat, clock))
+        }
+    }
+}
+
+fn named(name: &str, value: Option<f64>) -> Vec<(String, f64)> {
+    value.map(|value| (name.to_owned(), value)).into_iter().collect()
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Cost of one start-stop pair around nothing, which is what every per-operation sample contains, and the smallest
+/// step between two readings that differ. Over 100,000 pairs.
+fn clock_cost(clock: Clock) -> Vec<(String, f64)> {
+    const PAIRS: usize = 100_000;
+    let mut costs = Vec::with_capacity(PAIRS);
+    let (mut granularity, mut negative) = (u64::MAX, 0_u32);
+    let mut previous = clock.stop();
+    for _ in 0..PAIRS {
+        let start = clock.start();
+        let stop = clock.stop();
+        negative += u32::from(stop < start) + u32::from(start < previous);
+        costs.push(stop.saturating_sub(start));
+        for step in [stop.saturating_sub(start), start.saturating_sub(previous)] {
+            if step > 0 {
+                granularity = granularity.min(step);
+            }
+        }
+        previous = stop;
+    }
+    costs.sort_unstable();
+    let at = |share: f64| costs[((PAIRS - 1) as f64 * share) as usize] as f64;
+    vec![
+        ("min".into(), at(0.0)),
+        ("p50".into(), at(0.5)),
+        ("p90".into(), at(0.9)),
+        ("p99".into(), at(0.99)),
+        ("granularity".into(), granularity as f64),
+        ("negative".into(), negative.into()),
+    ]
+}
+
+/// What one process alone can be timed at: system call and copies.
+fn alone(clock: Clock) -> Vec<(String, f64)> {
+    let mut values = vec![("syscall".to_owned(), batches(clock, 101, 200, null_syscall))];
+    let largest = COPY_SIZES[COPY_SIZES.len() - 1];
+    let (source, mut target) = (vec![1_u8; largest], vec![2_u8; largest]);
+    for size in COPY_SIZES {
+        let repeats = ((1 << 20) / size).max(1);
+        let ticks = batches(clock, 9, repeats, || {
+            target[..size].copy_from_slice(std::hint::black_box(&source[..size]));
+            std::hint::black_box(&mut target[..size]);
+        });
+        values.push((format!("copy:{size}"), ticks));
+    }
+    values
+}
+
+/// Median over `batches` of the mean of `repeats` calls, ticks.
+fn batches(clock: Clock, batches: usize, repeats: usize, mut call: impl FnMut()) -> f64 {
+    call();
+    let mut means: Vec<f64> = (0..batches)
+        .map(|_| {
+            let start = clock.start();
+            for _ in 0..repeats {
+                call();
+            }
+            (clock.stop() - start) as f64 / repeats as f64
+        })
+        .collect();
+    median(&mut means)
+}
+
+/// One word there and back between two spinning processes: median over 21 batches of 100, ticks; only the lead times.
+/// Takes half a millisecond, short enough to stand beside every slice.
+#[must_use]
+pub(crate) fn cache_line(page: &Page, seat: Seat, clock: Clock) -> Option<f64> {
+    const BATCHES: usize = 21;
+    const TRIPS: usize = 100;
+    let line = page.line();
+    line.store(0, Ordering::Release);
+    page.gate().meet();
+    let mut value = 0_u32;
+    let mut means = Vec::with_capacity(BATCHES);
+    for _ in 0..BATCHES {
+        let start = clock.start();
+        for _ in 0..TRIPS {
+            match seat {
+                Seat::Lead => {
+                    line.store(value + 1, Ordering::Release);
+                    spin_until(line, value + 2);
+                }
+                Seat::Follow => {
+                    spin_until(line, value + 1);
+                    line.store(value + 2, Ordering::Release);
+                }
+            }
+            value += 2;
+        }
+        means.push((clock.stop() - start) as f64 / TRIPS as f64);
+    }
+    (seat == Seat::Lead).then(|| median(&mut means))
+}
+
+fn spin_until(line: &AtomicU32, value: u32) {
+    while line.load(Ordering::Acquire) != value {
+        std::hint::spin_loop();
+    }
+}
+
+/// Sleep and wake there and back: median of 300 single round trips after 30 that are not counted, ticks.
+fn futex_wake(word: &AtomicU32, seat: Seat, clock: Clock) -> Option<f64> {
+    let mut samples = Vec::with_capacity(330);
+    for turn in (0..660).step_by(2) {
+        let start = clock.start();
+        match seat {
+            Seat::Lead => {
+                word.store(turn + 1, Ordering::Release);
+                futex::wake(word);
+                sleep_until(word, turn + 2);
+            }
+            Seat::Follow => {
+                sleep_until(word, turn + 1);
+                word.store(turn + 2, Ordering::Release);
+                futex::wake(word);
+            }
+        }
+        samples.push((clock.stop() - start) as f64);
+    }
+    (seat == Seat::Lead).then(|| median(&mut samples[30..]))
+}
+
+fn sleep_until(word: &AtomicU32, value: u32) {
+    loop {
+        let now = word.load(Ordering::Acquire);
+        if now == value {
+            return;
+        }
+        futex::wait(word, now);
+    }
+}

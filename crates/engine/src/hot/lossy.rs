@@ -1,0 +1,138 @@
+//! What the patterns do over mechanisms that may lose messages: count what is lost, go on, and never wait for ever.
+//! On loopback almost nothing is lost, so this is the cold half of each pattern.
+
+use super::stream::{credit_len, grant_every};
+use super::{Plan, Recorder, Tally, Work};
+use ipcperf_core::{Fault, Port};
+use ipcperf_sys::clock::Clock;
+
+/// Waits in a row that end in a timeout before the peer is taken to have finished.
+const PATIENCE: u32 = 10;
+
+/// The lead of a ping-pong got `fault` instead of the reply to `seq`: drops replies to older messages, waits for the
+/// right one, and says how many messages are lost (0 or 1).
+#[cold]
+#[inline(never)]
+pub(super) fn await_reply<P: Port, W: Work>(
+    port: &mut P,
+    len: usize,
+    back: W,
+    seq: u64,
+    mut fault: Fault,
+) -> Result<u64, Fault> {
+    loop {
+        match fault {
+            Fault::Timeout => return Ok(1),
+            Fault::Corrupt => {}
+            other => return Err(other),
+        }
+        let seen = port.recv(len, |message| back.sequence(message, seq).ok_or(Fault::Corrupt));
+        match seen {
+            Ok(seen) if seen == seq => return Ok(0),
+            // A late reply to a message already counted as lost.
+            Ok(seen) if seen < seq => fault = Fault::Corrupt,
+            Ok(_) => return Err(Fault::Corrupt),
+            Err(Fault::Timeout) => return Ok(1),
+            Err(other) => return Err(other),
+        }
+    }
+}
+
+/// The follow of a ping-pong: answers whatever arrives until the last message has come or nothing comes any more.
+/// Returns how many it answered and how many never came.
+#[inline(never)]
+pub(super) fn answer<P: Port, W: Work>(port: &mut P, plan: Plan, work: W) -> Result<(u64, u64), Fault> {
+    let back = work.reversed();
+    let last = plan.first + plan.operations();
+    let (mut next, mut received, mut silent) = (plan.first, 0, 0);
+    while next < last && silent < PATIENCE {
+        match port.recv(plan.len, |message| work.sequence(message, next).ok_or(Fault::Corrupt)) {
+            Ok(seen) if seen >= next && seen < last => {
+                port.send(plan.len, |out| back.fill(out, seen))?;
+                next = seen + 1;
+                received += 1;
+                silent = 0;
+            }
+            Ok(_) => return Err(Fault::Corrupt),
+            Err(Fault::Timeout) => silent += 1,
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok((received, plan.operations() - received))
+}
+
+/// The lead of a stream waits until the follow says it has seen more than `credited` messages.
+#[inline(always)]
+pub(super) fn await_credit<P: Port, W: Work>(
+    port: &mut P,
+    len: usize,
+    back: W,
+    credited: u64,
+) -> Result<u64, Fault> {
+    let mut silent = 0;
+    loop {
+        match port.recv(len, |credit| back.sequence(credit, credited).ok_or(Fault::Corrupt)) {
+            // Credits are cumulative, so an old one that arrives late is harmless.
+            Ok(seen) => return Ok(seen.max(credited)),
+            Err(Fault::Timeout) if P::LOSSY && silent < PATIENCE => silent += 1,
+            Err(fault) => return Err(fault),
+        }
+    }
+}
+
+/// The follow of a stream.
+#[inline(never)]
+pub(super) fn drain<P: Port, W: Work>(
+    port: &mut P,
+    clock: Clock,
+    plan: Plan,
+    work: W,
+    recorder: &mut Recorder<'_>,
+) -> Result<Tally, Fault> {
+    let back = work.reversed();
+    let last = plan.first + plan.operations() + 1;
+    let (mut next, mut granted, mut received, mut silent) = (plan.first, plan.first, 0, 0);
+    let mut begin = clock.stop();
+    let (mut previous, mut in_batch) = (begin, 0);
+    while next < last && silent < PATIENCE {
+        match port.recv(plan.len, |message| work.sequence(message, next).ok_or(Fault::Corrupt)) {
+            Ok(seen) if seen >= next && seen < last => {
+                received += 1;
+                silent = 0;
+                if next == plan.first {
+                    begin = clock.stop();
+                    previous = begin;
+                } else {
+                    in_batch += seen + 1 - next;
+                }
+                next = seen + 1;
+            }
+            Ok(_) => return Err(Fault::Corrupt),
+            // The lead has sent all its window allows; what has not come by now never will.
+            Err(Fault::Timeout) => {
+                silent += 1;
+                let sent = (granted + plan.window).min(last);
+                in_batch += sent.saturating_sub(next);
+                next = next.max(sent);
+                granted = granted.min(next.saturating_sub(1));
+            }
+            Err(fault) => return Err(fault),
+        }
+        while in_batch >= plan.batch {
+            let now = clock.stop();
+            recorder.record(now - previous);
+            previous = now;
+            in_batch -= plan.batch;
+        }
+        if next < last && next - granted >= grant_every(plan.window) {
+            granted = next;
+            port.send(credit_len(&plan), |out| back.fill(out, next))?;
+        }
+    }
+    let total = plan.operations() + 1;
+    Ok(Tally { sent: 0, received, lost: total - received, begin, end: previous })
+}
+
+#[cfg(test)]
+#[path = "tests/lossy.rs"]
+mod tests;

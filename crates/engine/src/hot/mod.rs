@@ -1,0 +1,94 @@
+//! The only code that runs timed.
+//!
+//! Rules of this folder
+//! 1. Only integers, the port, the clock and the recorder: no `dyn`, no allocation, no lock, no formatting, no system
+//!    call but the mechanism's own. `cargo xtask asm` looks at the emitted code.
+//! 2. `lead` and `follow` are `#[inline(never)]`, so that each port has named symbols; everything they call is
+//!    inlined, and what happens on a fault is `#[cold]`.
+//! 3. A loop ends on a count both ends knew before it began: a wake-up mechanism has no room for an in-band stop.
+//! 4. Verification, warm-up and measurement run the same function with the same recorder type; another type would be
+//!    other machine code.
+//! 5. Overhead is shown, never subtracted.
+//! 6. A port may block for ever. Nobody times it out in here; the coordinator does, from outside.
+
+mod lossy;
+mod ping_pong;
+mod recorder;
+mod stream;
+mod work;
+
+pub use ping_pong::PingPong;
+pub use recorder::{Recorder, Spill};
+pub use stream::Stream;
+pub use work::{Full, Lines, Stamp, Work};
+
+use ipcperf_core::{Fault, Port};
+use ipcperf_sys::clock::Clock;
+
+/// What a loop is to do; only validated integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Bytes the port is asked to move per message.
+    pub len: usize,
+    /// How many times the recorder is fed.
+    pub samples: u64,
+    /// Operations per sample.
+    pub batch: u64,
+    /// Sequence number of the first message.
+    pub first: u64,
+    /// Messages under way before the sender waits for a credit; 0: no credits.
+    pub window: u64,
+}
+
+impl Plan {
+    /// Operations (round trips, or messages of a stream after its first one).
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.samples * self.batch
+    }
+}
+
+/// What one end did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Messages sent, credits not counted.
+    pub sent: u64,
+    /// Messages received, credits not counted.
+    pub received: u64,
+    /// Messages that never came (lossy mechanisms).
+    pub lost: u64,
+    /// When the timed region began, ticks.
+    pub begin: u64,
+    /// When it ended, ticks.
+    pub end: u64,
+}
+
+/// What the loop does, generic over everything it touches.
+pub trait Pattern {
+    /// Messages beyond [`Plan::operations`] that one run moves: the first message of a stream only starts the clock.
+    const EXTRA: u64;
+
+    /// The end that starts.
+    ///
+    /// # Errors
+    /// The first [`Fault`].
+    fn lead<P: Port, W: Work>(
+        port: &mut P,
+        clock: Clock,
+        plan: Plan,
+        work: W,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Tally, Fault>;
+
+    /// The end that answers.
+    ///
+    /// # Errors
+    /// The first [`Fault`].
+    fn follow<P: Port, W: Work>(
+        port: &mut P,
+        clock: Clock,
+        plan: Plan,
+        work: W,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Tally, Fault>;
+}

@@ -1,0 +1,85 @@
+//! One direction, as fast as the mechanism's own back-pressure allows. The follow counts and times what arrives: its
+//! first message starts the clock, then every batch is one sample.
+//!
+//! Mechanisms that merge or drop get a window: the follow returns a credit (the number of messages it has seen) each
+//! time half the window has arrived, and the lead waits while a whole window is under way.
+
+use super::{Pattern, Plan, Recorder, Tally, Work, lossy};
+use ipcperf_core::{Fault, Port};
+use ipcperf_sys::clock::Clock;
+
+/// The pattern `stream`.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream;
+
+/// Bytes of a credit: room for a whole stamp, but never more than the messages are long.
+#[inline(always)]
+pub(super) fn credit_len(plan: &Plan) -> usize {
+    plan.len.min(8)
+}
+
+/// The follow grants after this many messages: half the window, so that the lead need not stop in the usual case.
+#[inline(always)]
+pub(super) const fn grant_every(window: u64) -> u64 {
+    window.div_ceil(2)
+}
+
+impl Pattern for Stream {
+    const EXTRA: u64 = 1;
+
+    #[inline(never)]
+    fn lead<P: Port, W: Work>(
+        port: &mut P,
+        clock: Clock,
+        plan: Plan,
+        work: W,
+        _recorder: &mut Recorder<'_>,
+    ) -> Result<Tally, Fault> {
+        let back = work.reversed();
+        let total = plan.operations() + 1;
+        let mut credited = plan.first;
+        let begin = clock.start();
+        for seq in plan.first..plan.first + total {
+            while plan.window != 0 && seq - credited >= plan.window {
+                credited = lossy::await_credit(port, credit_len(&plan), back, credited)?;
+            }
+            port.send(plan.len, |out| work.fill(out, seq))?;
+        }
+        let end = clock.stop();
+        Ok(Tally { sent: total, received: 0, lost: 0, begin, end })
+    }
+
+    #[inline(never)]
+    fn follow<P: Port, W: Work>(
+        port: &mut P,
+        clock: Clock,
+        plan: Plan,
+        work: W,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Tally, Fault> {
+        if P::LOSSY {
+            return lossy::drain(port, clock, plan, work, recorder);
+        }
+        let back = work.reversed();
+        let mut granted = plan.first;
+        let mut seq = plan.first;
+        port.recv(plan.len, |message| work.check(message, seq))?;
+        seq += 1;
+        let begin = clock.stop();
+        let mut last = begin;
+        for _ in 0..plan.samples {
+            for _ in 0..plan.batch {
+                if plan.window != 0 && seq - granted >= grant_every(plan.window) {
+                    granted = seq;
+                    port.send(credit_len(&plan), |out| back.fill(out, seq))?;
+                }
+                port.recv(plan.len, |message| work.check(message, seq))?;
+                seq += 1;
+            }
+            let now = clock.stop();
+            recorder.record(now - last);
+            last = now;
+        }
+        Ok(Tally { sent: 0, received: seq - plan.first, lost: 0, begin, end: last })
+    }
+}

@@ -1,0 +1,90 @@
+//! The patterns over a port that loses messages.
+
+use super::super::{Pattern, PingPong, Stamp, Stream};
+use super::*;
+use std::sync::atomic::AtomicU32;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// A port over channels that drops the messages whose numbers are listed.
+struct Leaky {
+    to: Sender<Vec<u8>>,
+    from: Receiver<Vec<u8>>,
+    sent: u64,
+    drop: Vec<u64>,
+}
+
+impl Port for Leaky {
+    const LOSSY: bool = true;
+
+    fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
+        let mut message = vec![0; len];
+        fill(&mut message);
+        if !self.drop.contains(&self.sent) {
+            let _ = self.to.send(message);
+        }
+        self.sent += 1;
+        Ok(())
+    }
+
+    fn recv<T>(&mut self, len: usize, take: impl FnOnce(&[u8]) -> Result<T, Fault>) -> Result<T, Fault> {
+        match self.from.recv_timeout(Duration::from_millis(10)) {
+            Ok(message) if message.len() == len => take(&message),
+            Ok(_) => Err(Fault::Truncated),
+            Err(RecvTimeoutError::Timeout) => Err(Fault::Timeout),
+            Err(RecvTimeoutError::Disconnected) => Err(Fault::Closed),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+fn run<A: Pattern>(plan: Plan, lead_drops: &[u64], follow_drops: &[u64]) -> (Tally, Tally) {
+    let (to_follow, from_lead) = channel();
+    let (to_lead, from_follow) = channel();
+    let mut lead = Leaky { to: to_follow, from: from_follow, sent: 0, drop: lead_drops.to_vec() };
+    let mut follow = Leaky { to: to_lead, from: from_lead, sent: 0, drop: follow_drops.to_vec() };
+    let slots: Vec<_> = (0..1000).map(|_| AtomicU32::new(0)).collect();
+    let more: Vec<_> = (0..1000).map(|_| AtomicU32::new(0)).collect();
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            A::follow(&mut follow, Clock::monotonic(), plan, Stamp::new(5), &mut Recorder::new(&more))
+                .expect("the follow ends")
+        });
+        let mine = A::lead(&mut lead, Clock::monotonic(), plan, Stamp::new(5), &mut Recorder::new(&slots))
+            .expect("the lead ends");
+        (mine, other.join().expect("the follow does not panic"))
+    })
+}
+
+fn plan(len: usize, window: u64) -> Plan {
+    Plan { len, samples: 50, batch: 2, first: 1000, window }
+}
+
+#[test]
+fn ping_pong_counts_every_lost_message_and_every_lost_reply() {
+    for len in [1, 4, 64] {
+        let (lead, follow) = run::<PingPong>(plan(len, 0), &[3, 50, 99], &[10]);
+        assert_eq!((lead.sent, lead.received, lead.lost), (100, 96, 4), "{len} bytes");
+        assert_eq!((follow.received, follow.lost), (97, 3), "{len} bytes");
+    }
+}
+
+#[test]
+fn a_stream_counts_gaps_a_lost_tail_and_survives_lost_credits() {
+    for len in [1, 4, 64] {
+        let (lead, follow) = run::<Stream>(plan(len, 16), &[0, 20, 21, 40, 100], &[2, 5]);
+        assert_eq!(lead.sent, 101, "{len} bytes");
+        assert_eq!((follow.received, follow.lost), (96, 5), "{len} bytes");
+    }
+}
+
+#[test]
+fn without_loss_nothing_is_counted_as_lost() {
+    let (lead, follow) = run::<Stream>(plan(8, 4), &[], &[]);
+    assert_eq!((lead.sent, follow.received, follow.lost), (101, 101, 0));
+    let (lead, follow) = run::<PingPong>(plan(8, 0), &[], &[]);
+    assert_eq!((lead.lost, follow.lost, follow.received), (0, 0, 100));
+}

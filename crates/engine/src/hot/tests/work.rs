@@ -1,0 +1,72 @@
+//! What a message is accepted as, and what it is not.
+
+use super::*;
+use proptest::prelude::*;
+
+fn all(nonce: u64) -> (Stamp, Lines, Full) {
+    (Stamp::new(nonce), Lines::new(nonce), Full::new(nonce, usize::MAX))
+}
+
+fn round_trip<W: Work>(work: W, len: usize, seq: u64) -> Result<(), TestCaseError> {
+    let mut message = vec![0xAA; len];
+    work.fill(&mut message, seq);
+    prop_assert_eq!(work.check(&message, seq), Ok(()));
+    if len > 0 {
+        prop_assert_eq!(work.check(&message, seq + 1), Err(Fault::Corrupt));
+        prop_assert_eq!(work.reversed().check(&message, seq), Err(Fault::Corrupt));
+        for near in [seq.saturating_sub(100), seq, seq + 100] {
+            prop_assert_eq!(work.sequence(&message, near), Some(seq));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn a_message_is_accepted_as_itself_and_as_nothing_else(nonce: u64, len in 0_usize..300, seq in 0_u64..1 << 40) {
+        let (stamp, lines, full) = all(nonce);
+        round_trip(stamp, len, seq)?;
+        round_trip(lines, len, seq)?;
+        round_trip(full, len, seq)?;
+    }
+
+    #[test]
+    fn full_touch_notices_any_changed_byte(nonce: u64, len in 1_usize..300, at: prop::sample::Index, seq in 0_u64..1 << 40) {
+        let full = Full::new(nonce, usize::MAX);
+        let mut message = vec![0; len];
+        full.fill(&mut message, seq);
+        message[at.index(len)] ^= 0x10;
+        prop_assert_eq!(full.check(&message, seq), Err(Fault::Corrupt));
+    }
+
+    #[test]
+    fn cacheline_touch_notices_a_stale_line(nonce: u64, lines in 1_usize..20, at: prop::sample::Index) {
+        let work = Lines::new(nonce);
+        let mut message = vec![0; lines * 64];
+        work.fill(&mut message, 7);
+        let stale = at.index(lines) * 64;
+        let mut older = vec![0; lines * 64];
+        work.fill(&mut older, 6);
+        message[stale..stale + 64].copy_from_slice(&older[stale..stale + 64]);
+        prop_assert_eq!(work.check(&message, 7), Err(Fault::Corrupt));
+    }
+
+    #[test]
+    fn an_eventfd_can_carry_every_stamp(nonce: u64, seq in 0_u64..SEQUENCES) {
+        let (forth, back) = (Stamp::new(nonce), Stamp::new(nonce).reversed());
+        for word in [forth.word(seq), back.word(seq)] {
+            prop_assert!(word != 0 && word != u64::MAX);
+        }
+        prop_assert_ne!(forth.half(seq), forth.half(seq + 1));
+        prop_assert_ne!(forth.half(seq), 0);
+    }
+}
+
+#[test]
+fn header_touch_leaves_the_rest_alone() {
+    let header = Full::new(9, 64);
+    let mut message = vec![0xAA; 200];
+    header.fill(&mut message, 1);
+    assert!(message[64..].iter().all(|byte| *byte == 0xAA));
+    assert_eq!(header.check(&message, 1), Ok(()));
+}

@@ -1,0 +1,217 @@
+//! What coordinator and workers say to each other before and after a timed region: JSON, one message each.
+
+use crate::hot::Spill;
+use ipcperf_core::{Fault, KnobValue, OptionSet, Seat, SetupError, Shape, Touch};
+use serde::{Deserialize, Serialize};
+
+/// What a worker is started for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Task {
+    /// One end of a slice.
+    Slice(Job),
+    /// One end of a bound measurement.
+    Bound(BoundJob),
+}
+
+/// One end of a slice.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// Full name of the mechanism.
+    pub mechanism: String,
+    /// Which end.
+    pub seat: Seat,
+    /// What the channel carries.
+    pub shape: Shape,
+    /// Knobs as set.
+    pub options: OptionSet,
+    /// Touch policy.
+    pub touch: Touch,
+    /// Bytes the port is asked to move: the size, or the word of a wake-up mechanism.
+    pub len: usize,
+    /// Credits; 0 for none.
+    pub window: u64,
+    /// CPU to pin to; `None`: not pinned.
+    pub cpu: Option<usize>,
+    /// Both CPUs of the slice, lead first; empty when not pinned.
+    pub cpus: Vec<usize>,
+    /// Whether the CPU counter is the clock.
+    pub counter: bool,
+    /// Median cost of one start-stop pair, ticks.
+    pub overhead: u64,
+    /// Warm-up, ticks.
+    pub warmup: u64,
+    /// Timed region, ticks.
+    pub slice: u64,
+    /// Operations per sample; 0: decide from the warm-up.
+    pub batch: u64,
+    /// How many messages are checked byte by byte before the warm-up.
+    pub verify: u64,
+}
+
+/// One end of a bound measurement.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BoundJob {
+    /// Which end.
+    pub seat: Seat,
+    /// CPU to pin to.
+    pub cpu: usize,
+    /// Whether the CPU counter is the clock.
+    pub counter: bool,
+    /// What to measure.
+    pub what: Bound,
+}
+
+/// A limit of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Bound {
+    /// Clock cost and granularity; lead only.
+    Clock,
+    /// System call and copy costs; lead only.
+    Alone,
+    /// One cache line there and back, both spinning.
+    CacheLine,
+    /// Futex wake there and back.
+    FutexWake,
+}
+
+/// From worker to coordinator.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Word {
+    /// A wiring for the peer; its descriptors come with the message.
+    Swap(Names),
+    /// A timed segment is over; its samples may be folded.
+    Segment(Segment),
+    /// All is over.
+    Done(Box<SideReport>),
+    /// A bound was measured: named values, ticks unless the name says otherwise.
+    Bound(Vec<(String, f64)>),
+    /// It went wrong.
+    Failed(Failure),
+}
+
+/// From coordinator to worker, after the task.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// The peer's wiring; its descriptors come with the message.
+    Swapped(Names),
+    /// The samples are folded; the slots are free.
+    Folded,
+}
+
+/// The part of a wiring that is text.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Names {
+    /// Names and paths.
+    pub names: Vec<String>,
+    /// Numbers.
+    pub words: Vec<u64>,
+}
+
+/// One timed segment as one end saw it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Segment {
+    /// Messages sent.
+    pub sent: u64,
+    /// Messages received.
+    pub received: u64,
+    /// Messages lost.
+    pub lost: u64,
+    /// Begin, ticks.
+    pub begin: u64,
+    /// End, ticks.
+    pub end: u64,
+    /// Samples in the slots.
+    pub samples: u64,
+    /// Operations per sample.
+    pub batch: u64,
+    /// Samples at the start that belong to the start-up of the segment.
+    pub lead_in: u64,
+    /// Samples that did not fit a slot.
+    pub spills: Vec<Spill>,
+}
+
+/// What one end consumed and where it ran.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SideReport {
+    /// Process.
+    pub pid: u32,
+    /// CPU time in the timed segments, ns.
+    pub cpu_ns: u64,
+    /// User share, ns.
+    pub user_ns: u64,
+    /// System share, ns.
+    pub system_ns: u64,
+    /// Voluntary switches.
+    pub voluntary_switches: u64,
+    /// Involuntary switches.
+    pub involuntary_switches: u64,
+    /// Minor faults.
+    pub minor_faults: u64,
+    /// Major faults.
+    pub major_faults: u64,
+    /// Migrations.
+    pub migrations: Option<u64>,
+    /// Run delay, ns.
+    pub run_delay_ns: Option<u64>,
+    /// Inter-processor interrupts on the slice's CPUs; lead only.
+    pub ipis: Option<u64>,
+    /// CPU at the end.
+    pub cpu: usize,
+    /// CPUs allowed at the end.
+    pub allowed: Option<Vec<usize>>,
+    /// Median cache-line round trip before and after the timed segments, ticks; lead only, two CPUs only.
+    pub cacheline: [Option<f64>; 2],
+    /// Messages checked byte by byte.
+    pub verified: u64,
+    /// Knobs as granted to this end.
+    pub effective: Vec<(String, KnobValue)>,
+}
+
+/// Why a worker gave up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Failure {
+    /// The kind decides status and exit code.
+    pub kind: FailureKind,
+    /// In words.
+    pub reason: String,
+}
+
+/// What kind of failure it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FailureKind {
+    /// The host cannot run it.
+    Unavailable,
+    /// A message was wrong: the measurement is invalid.
+    Invalid,
+    /// The peer is gone.
+    PeerGone,
+    /// Anything else.
+    Failed,
+}
+
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Self {
+        let kind = match error {
+            SetupError::Unavailable(_) => FailureKind::Unavailable,
+            _ => FailureKind::Failed,
+        };
+        Self { kind, reason: error.to_string() }
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        let kind = match fault {
+            Fault::Corrupt | Fault::Truncated => FailureKind::Invalid,
+            Fault::Closed | Fault::PeerDied => FailureKind::PeerGone,
+            _ => FailureKind::Failed,
+        };
+        Self { kind, reason: fault.to_string() }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self { kind: FailureKind::Failed, reason: error.to_string() }
+    }
+}

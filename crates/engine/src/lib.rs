@@ -1,0 +1,18 @@
+//! The engine: plans, workers, rounds and clocks. It cannot see any particular mechanism.
+
+mod assemble;
+mod bounds;
+mod fit;
+pub mod host;
+pub mod hot;
+pub mod job;
+mod noise;
+pub mod page;
+pub mod plan;
+pub mod registry;
+pub mod run;
+pub mod slice;
+pub mod stage;
+pub mod worker;
+
+pub use assemble::{Facts, result_set};

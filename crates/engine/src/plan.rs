@@ -1,0 +1,193 @@
+//! From what was asked for to the cells that will be measured, each with the reason if it cannot be.
+
+use crate::registry::Entry;
+use ipcperf_core::units::{format_bytes, format_size};
+use ipcperf_core::{
+    Idle, Missing, OptionError, OptionSet, PatternKind, Placement, Touch,
+};
+use ipcperf_sys::topology::Topology;
+use ipcperf_sys::{procfs, qos};
+
+/// A block of cells: every combination of its parts.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Mechanisms.
+    pub mechanisms: Vec<Entry>,
+    /// Patterns.
+    pub patterns: Vec<PatternKind>,
+    /// Message sizes, bytes; wake-up mechanisms have one cell whatever the sizes are.
+    pub sizes: Vec<usize>,
+    /// Placement classes.
+    pub placements: Vec<Placement>,
+    /// Idle policies.
+    pub idle: Vec<Idle>,
+    /// Touch policy.
+    pub touch: Touch,
+    /// Knobs.
+    pub options: OptionSet,
+}
+
+/// One cell to measure.
+#[derive(Clone, Debug)]
+pub struct CellPlan {
+    /// Its identity in words.
+    pub id: String,
+    /// Its mechanism.
+    pub entry: Entry,
+    /// Its pattern.
+    pub pattern: PatternKind,
+    /// Bytes of a message; 0 for wake-ups.
+    pub size: usize,
+    /// Its placement class.
+    pub placement: Placement,
+    /// CPUs of lead and follow in even rounds; empty: not pinned.
+    pub cpus: Vec<usize>,
+    /// Its idle policy.
+    pub idle: Idle,
+    /// Its touch policy.
+    pub touch: Touch,
+    /// Its knobs.
+    pub options: OptionSet,
+    /// Credits; 0 for none.
+    pub window: u64,
+    /// Why it cannot be measured here.
+    pub objection: Option<Missing>,
+}
+
+/// What of the machine decides whether a cell can run.
+#[derive(Clone, Debug)]
+pub struct Ground {
+    /// CPUs.
+    pub topology: Topology,
+    /// Why idle polling cannot be asked for.
+    pub idle_objection: Option<String>,
+    /// Memory that can be used, bytes.
+    pub memory: Option<u64>,
+}
+
+impl Ground {
+    /// This machine.
+    ///
+    /// # Errors
+    /// The affinity of the process is not readable.
+    pub fn read() -> std::io::Result<Self> {
+        let allowed = ipcperf_sys::affinity::allowed_cpus()?;
+        Ok(Self {
+            topology: Topology::read(&allowed),
+            idle_objection: qos::PollIdle::objection(),
+            memory: procfs::memory_bytes("MemAvailable"),
+        })
+    }
+}
+
+/// All cells of `request`, in the order of its parts.
+///
+/// # Errors
+/// A knob is refused.
+pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, OptionError> {
+    let mut cells = Vec::new();
+    for entry in &request.mechanisms {
+        let options = own_options(&request.options, entry);
+        let probed = entry.probe(&options)?.err();
+        let sizes = if entry.spec.wake_word().is_some() { &[0][..] } else { &request.sizes };
+        for &pattern in &request.patterns {
+            for &placement in &request.placements {
+                for &idle in &request.idle {
+                    for &size in sizes {
+                        let objection = match &probed {
+                            Some(missing) => Some(missing.clone()),
+                            None => objection(entry, size, placement, idle, &options, ground)?,
+                        };
+                        let cpus = ground.topology.pair(placement).unwrap_or_default();
+                        let window = entry.window(size, &options)?.map_or(0, u64::from);
+                        let touch = request.touch;
+                        let id = identity(entry, pattern, size, placement, idle, touch, &options);
+                        cells.push(CellPlan {
+                            id,
+                            entry: *entry,
+                            pattern,
+                            size,
+                            placement,
+                            cpus,
+                            idle,
+                            touch,
+                            options: options.clone(),
+                            window,
+                            objection,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    Ok(cells)
+}
+
+/// The settings that concern one mechanism: only they are part of its identity.
+fn own_options(all: &OptionSet, entry: &Entry) -> OptionSet {
+    let name = entry.spec.name;
+    OptionSet(all.of(name).map(|(knob, value)| (format!("{name}.{knob}"), value.to_owned())).collect())
+}
+
+fn identity(
+    entry: &Entry,
+    pattern: PatternKind,
+    size: usize,
+    placement: Placement,
+    idle: Idle,
+    touch: Touch,
+    options: &OptionSet,
+) -> String {
+    let size = if size >= 1024 { format_bytes(size as u64) } else { format!("{size}B") };
+    let mut id = format!("{} {pattern} {size} {placement}", entry.spec.full_name());
+    if idle != Idle::AsIs {
+        id += &format!(" idle={idle}");
+    }
+    if touch != Touch::CacheLine {
+        id += &format!(" touch={touch}");
+    }
+    for (knob, value) in &options.0 {
+        id += &format!(" {knob}={value}");
+    }
+    id
+}
+
+fn objection(
+    entry: &Entry,
+    size: usize,
+    placement: Placement,
+    idle: Idle,
+    options: &OptionSet,
+    ground: &Ground,
+) -> Result<Option<Missing>, OptionError> {
+    if ground.topology.pair(placement).is_none() {
+        return Ok(Some(Missing::new(ground.topology.objection(placement), "")));
+    }
+    let shares = match placement {
+        Placement::SameCpu => true,
+        // Not pinned, but with one CPU there is no other place to go.
+        Placement::Free => ground.topology.cpus.len() < 2,
+        _ => false,
+    };
+    if entry.spec.wait.burns_cpu() && shares {
+        return Ok(Some(Missing::new(
+            "two spinning ends on one CPU only wait for each other's time slice to end",
+            "place them on two CPUs",
+        )));
+    }
+    if idle == Idle::Poll && let Some(reason) = &ground.idle_objection {
+        return Ok(Some(Missing::new(
+            format!("idle polling needs {reason}"),
+            "run as root or get write permission on the device",
+        )));
+    }
+    if let Some(missing) = entry.size_objection(size, options)? {
+        return Ok(Some(missing));
+    }
+    // Both ends keep a buffer each way, and a queue or ring holds at least two messages each way.
+    let needed = 8 * size as u64;
+    Ok(ground.memory.filter(|memory| needed > *memory).map(|memory| {
+        let free = format_size(memory >> 20 << 20);
+        Missing::new(format!("messages of this size need {} of memory, {free} are free", format_size(needed)), "")
+    }))
+}

@@ -1,0 +1,150 @@
+//! The list of mechanisms, erased to function pointers: one indirect call per slice, none per message.
+
+use crate::job::{Failure, Job, SideReport};
+use crate::worker::{Session, measure};
+use ipcperf_core::{
+    Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet, Options, Payload, SetupError, Shape,
+    Spec, Visitor, Wiring,
+};
+
+/// One mechanism without its types.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its facts.
+    pub spec: &'static Spec,
+    /// Its knobs.
+    pub knobs: &'static [Knob],
+    probe: fn(&OptionSet) -> Result<Result<(), Missing>, OptionError>,
+    limit: fn(&OptionSet) -> Result<Option<Limit>, OptionError>,
+    window: fn(usize, &OptionSet) -> Result<Option<u32>, OptionError>,
+    open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
+    drive: fn(Wiring, &Job, &mut Session<'_>) -> Result<SideReport, Failure>,
+}
+
+impl Entry {
+    /// Erases `M`.
+    #[must_use]
+    pub const fn of<M: Mechanism>() -> Self {
+        Self {
+            spec: M::SPEC,
+            knobs: <M::Options as Options>::KNOBS,
+            probe: |set| Ok(M::probe(&M::Options::parse(M::SPEC.name, set)?)),
+            limit: |set| Ok(M::limit(&M::Options::parse(M::SPEC.name, set)?)),
+            window: |size, set| Ok(M::window(size, &M::Options::parse(M::SPEC.name, set)?)),
+            open: |shape, set| {
+                let options = M::Options::parse(M::SPEC.name, set)
+                    .map_err(|error| SetupError::Protocol(error.to_string()))?;
+                M::open(shape, &options)
+            },
+            drive: drive::<M>,
+        }
+    }
+
+    /// Whether this host can run it with these knobs.
+    ///
+    /// # Errors
+    /// The knobs are refused. The inner error says what the host lacks.
+    pub fn probe(&self, options: &OptionSet) -> Result<Result<(), Missing>, OptionError> {
+        (self.probe)(options)
+    }
+
+    /// The largest message with these knobs.
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    pub fn limit(&self, options: &OptionSet) -> Result<Option<Limit>, OptionError> {
+        (self.limit)(options)
+    }
+
+    /// Messages under way before a credit is needed.
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    pub fn window(&self, size: usize, options: &OptionSet) -> Result<Option<u32>, OptionError> {
+        (self.window)(size, options)
+    }
+
+    /// Creates the kernel objects of one channel.
+    ///
+    /// # Errors
+    /// What could not be created.
+    pub fn open(&self, shape: &Shape, options: &OptionSet) -> Result<Link, SetupError> {
+        (self.open)(shape, options)
+    }
+
+    /// In a worker: attaches and measures.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn drive(&self, wiring: Wiring, job: &Job, session: &mut Session<'_>) -> Result<SideReport, Failure> {
+        (self.drive)(wiring, job, session)
+    }
+
+    /// Bytes the port moves for a cell of `size`.
+    #[must_use]
+    pub fn port_len(&self, size: usize) -> usize {
+        self.spec.wake_word().unwrap_or(size)
+    }
+
+    /// Why it cannot carry messages of `size` with these knobs; `None` if it can.
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    pub fn size_objection(&self, size: usize, options: &OptionSet) -> Result<Option<Missing>, OptionError> {
+        if size == 0 && self.spec.payload == Payload::Stream {
+            return Ok(Some(Missing::new("a byte stream has no empty messages", "use a size of at least 1")));
+        }
+        Ok(self.limit(options)?.filter(|limit| size > limit.bytes).map(|limit| {
+            let carries = ipcperf_core::units::format_size(limit.bytes as u64);
+            Missing::new(format!("carries at most {carries} per message ({})", limit.set_by), limit.raise)
+        }))
+    }
+}
+
+fn drive<M: Mechanism>(
+    wiring: Wiring,
+    job: &Job,
+    session: &mut Session<'_>,
+) -> Result<SideReport, Failure> {
+    let options = M::Options::parse(M::SPEC.name, &job.options)
+        .map_err(|error| SetupError::Protocol(error.to_string()))?;
+    let mut port = M::attach(wiring, job.seat, &job.shape, &options, session)?;
+    measure(&mut port, job, session)
+}
+
+/// All mechanisms a program knows, in the order of their list.
+#[derive(Clone, Debug, Default)]
+pub struct Registry(Vec<Entry>);
+
+impl Registry {
+    /// An empty list.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one mechanism: how an out-of-tree program brings its own.
+    #[must_use]
+    pub fn with<M: Mechanism>(mut self) -> Self {
+        self.visit::<M>();
+        self
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.0
+    }
+
+    /// By full name: `pipe`, `pipe/spin`.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Entry> {
+        self.0.iter().find(|entry| entry.spec.full_name() == name)
+    }
+}
+
+impl Visitor for Registry {
+    fn visit<M: Mechanism>(&mut self) {
+        self.0.push(Entry::of::<M>());
+    }
+}

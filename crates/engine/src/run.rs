@@ -1,0 +1,383 @@
+//! All rounds of a run: every cell once per round, in random order, each slice in fresh processes.
+
+use crate::fit::Fit;
+use crate::job::{Bound, BoundJob, Job, Task, Word};
+use crate::page::Page;
+use crate::plan::CellPlan;
+use crate::slice::{self, Outcome, RawSlice, Surroundings, Terms};
+use crate::stage::{Event, Stage};
+use crate::job::FailureKind;
+use ipcperf_core::result::Status;
+use ipcperf_core::{Idle, Placement, Seat};
+use ipcperf_stats::Rng;
+use ipcperf_sys::clock::Clock;
+use ipcperf_sys::qos::PollIdle;
+use ipcperf_sys::rundir::RunDirectory;
+use ipcperf_sys::signals::Interrupts;
+use ipcperf_sys::{procfs, rundir};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::time::{Duration, Instant};
+
+/// A slice that takes longer than this plus thirty times its planned length is taken to hang. Generous, because a
+/// hypervisor may stop a machine for seconds.
+const HANG: Duration = Duration::from_secs(10);
+
+/// Messages checked byte by byte at the start of every slice, for sizes up to 64 KiB; fewer above.
+const VERIFIED: u64 = 16;
+
+/// How a run is to go.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Rounds.
+    pub rounds: u64,
+    /// Timed region of a slice.
+    pub slice: Duration,
+    /// Warm-up before it.
+    pub warmup: Duration,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// When no further round may begin.
+    pub budget: Option<Duration>,
+}
+
+/// What a run tells while it goes; never during a slice.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// The bounds are measured.
+    Bounds,
+    /// A slice begins.
+    Slice {
+        /// Slices done.
+        done: u64,
+        /// Slices in all.
+        total: u64,
+        /// Which cell.
+        id: &'a str,
+    },
+    /// All is measured.
+    Done,
+}
+
+/// What a run found, in ticks.
+#[derive(Debug)]
+pub struct Findings {
+    /// One for each cell of the plan, in its order.
+    pub cells: Vec<CellRun>,
+    /// The clock.
+    pub clock: Clock,
+    /// Why not the counter.
+    pub fallback: Option<String>,
+    /// Ticks to nanoseconds.
+    pub fit: Fit,
+    /// Bounds, named values in ticks.
+    pub bounds: BoundReadings,
+    /// Interrupted by the user.
+    pub interrupted: bool,
+    /// Rounds that were begun.
+    pub rounds: u64,
+    /// Wall-clock time.
+    pub duration: Duration,
+    /// Time stolen from all CPUs, ns.
+    pub steal_ns: Option<u64>,
+    /// What earlier, killed runs had left and was removed.
+    pub reaped: Vec<String>,
+}
+
+/// All slices of one cell.
+#[derive(Debug)]
+pub struct CellRun {
+    /// What was to be measured.
+    pub plan: CellPlan,
+    /// Slices that ran to their end.
+    pub slices: Vec<SliceRun>,
+    /// Why no more slices were tried.
+    pub ended: Option<(Status, FailureKind, String)>,
+}
+
+/// One slice and its circumstances.
+#[derive(Debug)]
+pub struct SliceRun {
+    /// Round.
+    pub round: u64,
+    /// Position in it.
+    pub order: u64,
+    /// CPUs of lead and follow.
+    pub cpus: Vec<usize>,
+    /// Its number.
+    pub nonce: u64,
+    /// What was measured.
+    pub raw: RawSlice,
+    /// Why it does not count.
+    pub rejected: Option<String>,
+    /// Time stolen from all CPUs meanwhile, ns.
+    pub steal_ns: Option<u64>,
+}
+
+/// Bound readings, ticks.
+#[derive(Debug, Default)]
+pub struct BoundReadings {
+    /// Clock cost by CPU, before and after.
+    pub clock: [BTreeMap<usize, BTreeMap<String, f64>>; 2],
+    /// System call and copies.
+    pub alone: BTreeMap<String, f64>,
+    /// Futex wake round trips by placement and idle policy.
+    pub futex: BTreeMap<(Placement, Idle), Vec<f64>>,
+    /// Cache-line round trips by placement.
+    pub cacheline: BTreeMap<Placement, Vec<f64>>,
+    /// CPUs by placement.
+    pub cpus: BTreeMap<Placement, Vec<usize>>,
+}
+
+/// A random number that has nothing to do with the seed: names and nonces must differ between runs.
+#[must_use]
+pub fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+struct Run<'a> {
+    page: Page,
+    directory: RunDirectory,
+    clock: Clock,
+    fit: Fit,
+    interrupts: Option<&'a Interrupts>,
+    settings: &'a Settings,
+    bounds: BoundReadings,
+    /// Median clock overhead, ticks.
+    overhead: u64,
+    names: Rng,
+    setup: Rng,
+}
+
+/// Measures all cells of `plan` that can be.
+///
+/// # Errors
+/// No page, no run directory, or no worker can be had at all.
+pub fn run(
+    plan: Vec<CellPlan>,
+    settings: &Settings,
+    interrupts: Option<&Interrupts>,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> io::Result<Findings> {
+    let began = Instant::now();
+    let base = rundir::base();
+    let reaped = rundir::reap(&base).unwrap_or_default();
+    let (clock, fallback) = Clock::choose();
+    let mut run = Run {
+        page: Page::create()?,
+        directory: RunDirectory::create(&base, random())?,
+        clock,
+        fit: Fit::start(clock),
+        interrupts,
+        settings,
+        bounds: BoundReadings::default(),
+        overhead: 1,
+        names: Rng::from_seed(random()),
+        setup: Rng::stream(settings.seed, "setup"),
+    };
+    let mut cells: Vec<CellRun> =
+        plan.into_iter().map(|plan| CellRun { plan, slices: Vec::new(), ended: None }).collect();
+    let steal_before = procfs::steal_ns();
+    progress(Progress::Bounds);
+    let mut interrupted = run.measure_bounds(&cells)?;
+    let mut rounds = 0;
+    let mut order = Rng::stream(settings.seed, "order");
+    let measurable = cells.iter().filter(|cell| cell.plan.objection.is_none()).count() as u64;
+    while rounds < settings.rounds && !interrupted {
+        let spent = began.elapsed();
+        let per_round = spent.checked_div(u32::try_from(rounds).unwrap_or(u32::MAX)).unwrap_or_default();
+        if rounds > 0 && settings.budget.is_some_and(|budget| spent + per_round > budget) {
+            break;
+        }
+        let mut turn: Vec<usize> = (0..cells.len())
+            .filter(|index| cells[*index].plan.objection.is_none() && cells[*index].ended.is_none())
+            .collect();
+        order.shuffle(&mut turn);
+        for (position, index) in turn.into_iter().enumerate() {
+            let done = rounds * measurable + position as u64;
+            let cell = &mut cells[index];
+            progress(Progress::Slice { done, total: settings.rounds * measurable, id: &cell.plan.id });
+            if run.measure_cell(cell, rounds, position as u64)? {
+                interrupted = true;
+                break;
+            }
+        }
+        rounds += 1;
+    }
+    progress(Progress::Done);
+    if !interrupted {
+        run.measure_clock(&cells, 1)?;
+    }
+    run.fit.boundary();
+    Ok(Findings {
+        cells,
+        clock,
+        fallback,
+        fit: run.fit,
+        bounds: run.bounds,
+        interrupted,
+        rounds,
+        duration: began.elapsed(),
+        steal_ns: procfs::steal_ns().zip(steal_before).map(|(after, before)| after.saturating_sub(before)),
+        reaped,
+    })
+}
+
+impl Run<'_> {
+    /// One slice of one cell; true if the user interrupted.
+    fn measure_cell(&mut self, cell: &mut CellRun, round: u64, order: u64) -> io::Result<bool> {
+        let plan = &cell.plan;
+        let mut cpus = plan.cpus.clone();
+        // Whatever is special about one CPU (interrupts, a busier sibling) must not stick to one seat.
+        if round % 2 == 1 {
+            cpus.reverse();
+        }
+        let nonce = self.names.next_u64();
+        let pads = [self.setup.below(4096), self.setup.below(4096)].map(|pad| usize::try_from(pad).unwrap_or(0));
+        let offset = usize::try_from(self.setup.below(64)).unwrap_or(0) * 64;
+        let ns_per_tick = self.fit.ns_per_tick();
+        let ticks = |duration: Duration| (duration.as_nanos() as f64 / ns_per_tick) as u64;
+        let job = Job {
+            mechanism: plan.entry.spec.full_name(),
+            seat: Seat::Lead,
+            shape: slice::shape(plan.size, plan.pattern, nonce, offset, self.directory.path()),
+            options: plan.options.clone(),
+            touch: plan.touch,
+            len: plan.entry.port_len(plan.size),
+            window: plan.window,
+            cpu: None,
+            cpus: cpus.clone(),
+            counter: self.clock.is_counter(),
+            overhead: self.overhead,
+            warmup: ticks(self.settings.warmup),
+            slice: ticks(self.settings.slice),
+            batch: cell.slices.first().filter(|_| plan.pattern == ipcperf_core::PatternKind::PingPong).map_or(0, |slice| slice.raw.batch),
+            verify: if plan.size <= 64 << 10 { VERIFIED } else { 2 },
+        };
+        let deadline = HANG + 30 * (self.settings.slice + self.settings.warmup);
+        let terms = Terms { job, pads, deadline };
+        let steal = procfs::steal_ns();
+        let outcome = {
+            let _held = match plan.idle {
+                Idle::AsIs => None,
+                Idle::Poll => Some(PollIdle::hold()?),
+            };
+            let around = Surroundings { page: &self.page, interrupts: self.interrupts };
+            slice::run(&plan.entry, &plan.options, &terms, around)
+        };
+        let jumped = self.fit.boundary().map(|text| format!("E-CLOCKJUMP: {text}"));
+        match outcome {
+            Outcome::Interrupted => return Ok(true),
+            Outcome::Ended(status, kind, reason) => cell.ended = Some((status, kind, reason)),
+            Outcome::Measured(raw) => {
+                if let [Some(before), Some(after)] = raw.sides[0].cacheline {
+                    let seen = self.bounds.cacheline.entry(plan.placement).or_default();
+                    seen.extend([before, after]);
+                }
+                let rejected = jumped.or_else(|| misplaced(&raw, &cpus));
+                let steal_ns = procfs::steal_ns().zip(steal).map(|(now, then)| now.saturating_sub(then));
+                cell.slices.push(SliceRun { round, order, cpus, nonce, raw: *raw, rejected, steal_ns });
+            }
+        }
+        Ok(false)
+    }
+
+    /// Bounds of every placement used; true if the user interrupted.
+    fn measure_bounds(&mut self, cells: &[CellRun]) -> io::Result<bool> {
+        for cell in cells.iter().filter(|cell| cell.plan.objection.is_none() && !cell.plan.cpus.is_empty()) {
+            self.bounds.cpus.insert(cell.plan.placement, cell.plan.cpus.clone());
+        }
+        if self.measure_clock(cells, 0)? {
+            return Ok(true);
+        }
+        let cpu = self.used_cpus(cells)[0];
+        match self.bound(Bound::Alone, &[cpu])? {
+            Some(values) => self.bounds.alone = values,
+            None => return Ok(true),
+        }
+        let may_poll = PollIdle::objection().is_none();
+        for (placement, cpus) in self.bounds.cpus.clone() {
+            if placement.is_two_cpus() {
+                let Some(values) = self.bound(Bound::CacheLine, &cpus)? else { return Ok(true) };
+                self.bounds.cacheline.entry(placement).or_default().extend(values.get("rtt"));
+            }
+            for idle in [Idle::AsIs, Idle::Poll] {
+                let _held = match idle {
+                    Idle::Poll if may_poll && placement.is_two_cpus() => Some(PollIdle::hold()?),
+                    Idle::Poll => continue,
+                    Idle::AsIs => None,
+                };
+                for _ in 0..3 {
+                    let Some(values) = self.bound(Bound::FutexWake, &cpus)? else { return Ok(true) };
+                    self.bounds.futex.entry((placement, idle)).or_default().extend(values.get("rtt"));
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Cost of the clock on every CPU used; true if the user interrupted.
+    fn measure_clock(&mut self, cells: &[CellRun], when: usize) -> io::Result<bool> {
+        for cpu in self.used_cpus(cells) {
+            match self.bound(Bound::Clock, &[cpu])? {
+                Some(values) => self.bounds.clock[when].insert(cpu, values),
+                None => return Ok(true),
+            };
+        }
+        let medians = self.bounds.clock[0].values().filter_map(|values| values.get("p50"));
+        self.overhead = medians.fold(1.0_f64, |worst, one| worst.max(*one)) as u64;
+        Ok(false)
+    }
+
+    fn used_cpus(&self, cells: &[CellRun]) -> Vec<usize> {
+        let mut cpus: Vec<_> = cells.iter().flat_map(|cell| &cell.plan.cpus).copied().collect();
+        if cpus.is_empty() {
+            cpus.push(ipcperf_sys::affinity::current_cpu());
+        }
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
+    }
+
+    /// One bound on one CPU or a pair; `None` if the user interrupted.
+    fn bound(&mut self, what: Bound, cpus: &[usize]) -> io::Result<Option<BTreeMap<String, f64>>> {
+        self.page.reset();
+        let mut stage = Stage::start(cpus.len(), [0; 2], Instant::now() + HANG, self.interrupts)?;
+        for (seat, cpu) in Seat::BOTH.into_iter().zip(cpus) {
+            let job = BoundJob { seat, cpu: *cpu, counter: self.clock.is_counter(), what };
+            stage.assign(seat, &Task::Bound(job), &self.page)?;
+        }
+        let (mut values, mut told) = (BTreeMap::new(), 0);
+        while told < cpus.len() {
+            match stage.next()? {
+                Event::Said(_, Word::Bound(found)) => {
+                    values.extend(found);
+                    told += 1;
+                }
+                Event::Said(_, Word::Failed(failure)) => return Err(io::Error::other(failure.reason)),
+                Event::Died(..) if told > 0 => {}
+                Event::Died(_, end) => return Err(io::Error::other(format!("a worker ended: {end}"))),
+                Event::Interrupted => return Ok(None),
+                // A bound is worth no hang: without it the rows have no multiple.
+                Event::Deadline => break,
+                Event::Said(..) => return Err(io::Error::other("a worker sent something else")),
+            }
+        }
+        Ok(Some(values))
+    }
+}
+
+/// Whether an end was not where it was put.
+fn misplaced(raw: &RawSlice, cpus: &[usize]) -> Option<String> {
+    for (side, cpu) in raw.sides.iter().zip(cpus) {
+        let allowed = side.allowed.as_deref().is_none_or(|allowed| allowed == [*cpu]);
+        if side.cpu != *cpu || !allowed || side.migrations.is_some_and(|count| count > 0) {
+            return Some(format!(
+                "E-MIGRATE: pinned to CPU {cpu}, found on CPU {} (allowed: {:?})",
+                side.cpu, side.allowed
+            ));
+        }
+    }
+    None
+}

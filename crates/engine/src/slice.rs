@@ -1,0 +1,290 @@
+//! One measurement of one cell, as the coordinator sees it.
+
+use crate::hot::Spill;
+use crate::job::{Failure, FailureKind, Job, Order, Segment, SideReport, Task, Word};
+use crate::page::Page;
+use crate::registry::Entry;
+use crate::stage::{Event, Stage};
+use ipcperf_core::result::Status;
+use ipcperf_core::{KnobValue, OptionSet, PatternKind, Seat, SetupError, Shape};
+use ipcperf_stats::Histogram;
+use ipcperf_sys::signals::Interrupts;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long what the surviving worker has to say is waited for after its peer failed.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// What a slice came to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It ran to its end.
+    Measured(Box<RawSlice>),
+    /// It did not.
+    Ended(Status, FailureKind, String),
+    /// The user interrupted it.
+    Interrupted,
+}
+
+/// A finished slice, in ticks.
+#[derive(Clone, Debug, Default)]
+pub struct RawSlice {
+    /// Samples of ping-pong, ticks per batch.
+    pub histogram: Histogram,
+    /// Operations per sample.
+    pub batch: u64,
+    /// Operations in the timed region.
+    pub operations: u64,
+    /// Length of the timed region at the timing end, ticks.
+    pub elapsed: u64,
+    /// Stream: messages that arrived inside the steady window of both ends, and the window's length in ticks.
+    pub window: (u64, u64),
+    /// Counts of lead and follow.
+    pub counts: [Segment; 2],
+    /// What both ends consumed.
+    pub sides: [SideReport; 2],
+    /// Knobs as granted.
+    pub effective: Vec<(String, KnobValue)>,
+}
+
+/// Everything a slice needs from its run.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// The shared page.
+    pub page: &'a Page,
+    /// Interrupts, if caught.
+    pub interrupts: Option<&'a Interrupts>,
+}
+
+/// What differs from slice to slice beside the shape.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The lead's job; the follow's differs in seat and CPU only.
+    pub job: Job,
+    /// Extra environment bytes of both workers.
+    pub pads: [usize; 2],
+    /// When the slice counts as hung.
+    pub deadline: Duration,
+}
+
+/// Runs one slice in two fresh processes.
+#[must_use]
+pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundings<'_>) -> Outcome {
+    match attempt(entry, options, terms, around) {
+        Ok(outcome) => outcome,
+        Err(failure) => ended(failure),
+    }
+}
+
+fn ended(failure: Failure) -> Outcome {
+    let status = match failure.kind {
+        FailureKind::Unavailable => Status::Unavailable,
+        FailureKind::Invalid | FailureKind::PeerGone | FailureKind::Failed => Status::Failed,
+    };
+    Outcome::Ended(status, failure.kind, failure.reason)
+}
+
+fn attempt(
+    entry: &Entry,
+    options: &OptionSet,
+    terms: &Terms,
+    around: Surroundings<'_>,
+) -> Result<Outcome, Failure> {
+    let Terms { job, pads, deadline } = terms;
+    let Surroundings { page, interrupts } = around;
+    page.reset();
+    let link = entry.open(&job.shape, options)?;
+    // Kept until both workers are gone: whatever has a name is removed even if they were killed.
+    let _guards = link.guards;
+    let mut slice = RawSlice { effective: link.effective, ..RawSlice::default() };
+    let mut stage = Stage::start(2, *pads, Instant::now() + *deadline, interrupts)?;
+    for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
+        let cpu = job.cpus.get(seat.index()).copied();
+        let task = Task::Slice(Job { seat, cpu, ..job.clone() });
+        stage.assign(seat, &task, page)?;
+        stage.wire(seat, wiring)?;
+    }
+    let mut segments: [Option<Segment>; 2] = [None, None];
+    let mut reports: [Option<SideReport>; 2] = [None, None];
+    let mut failures: Vec<(Seat, Failure)> = Vec::new();
+    while reports.iter().any(Option::is_none) {
+        match stage.next()? {
+            Event::Said(seat, Word::Segment(segment)) => segments[seat.index()] = Some(segment),
+            Event::Said(seat, Word::Done(report)) => reports[seat.index()] = Some(*report),
+            Event::Said(seat, Word::Failed(failure)) => failures.push((seat, failure)),
+            Event::Died(seat, end) if reports[seat.index()].is_none() => {
+                if !failures.iter().any(|(failed, _)| *failed == seat) {
+                    let reason = format!("the {} worker ended: {end}", name(seat));
+                    failures.push((seat, Failure { kind: FailureKind::Failed, reason }));
+                }
+            }
+            Event::Died(..) => {}
+            Event::Deadline if failures.is_empty() => {
+                let reason = format!("not done after {} s", deadline.as_secs());
+                return Ok(Outcome::Ended(Status::Deadline, FailureKind::Failed, reason));
+            }
+            Event::Deadline => break,
+            Event::Interrupted => return Ok(Outcome::Interrupted),
+            Event::Said(_, Word::Bound(_) | Word::Swap(_)) => {
+                return Err(SetupError::Protocol("a worker sent something else".into()).into());
+            }
+        }
+        if failures.len() == 2 {
+            break;
+        }
+        if !failures.is_empty() {
+            stage.hurry(GRACE);
+        }
+        if let [Some(lead), Some(follow)] = &segments {
+            slice.fold(job.shape.pattern, page, lead, follow);
+            segments = [None, None];
+            for seat in Seat::BOTH {
+                stage.order(seat, &Order::Folded)?;
+            }
+        }
+    }
+    if let Some(failure) = worst(failures) {
+        return Err(failure);
+    }
+    let [Some(lead), Some(follow)] = reports else {
+        return Err(SetupError::Protocol("a worker sent no report".into()).into());
+    };
+    for (knob, value) in lead.effective.iter().chain(&follow.effective) {
+        if !slice.effective.iter().any(|(known, _)| known == knob) {
+            slice.effective.push((knob.clone(), value.clone()));
+        }
+    }
+    slice.sides = [lead, follow];
+    Ok(Outcome::Measured(Box::new(slice)))
+}
+
+fn name(seat: Seat) -> &'static str {
+    match seat {
+        Seat::Lead => "lead",
+        Seat::Follow => "follow",
+    }
+}
+
+/// The failure that explains the others: an end that merely lost its peer is the symptom.
+fn worst(failures: Vec<(Seat, Failure)>) -> Option<Failure> {
+    let rank = |kind| match kind {
+        FailureKind::Invalid => 0,
+        FailureKind::Unavailable => 1,
+        FailureKind::Failed => 2,
+        FailureKind::PeerGone => 3,
+    };
+    let (seat, failure) = failures.into_iter().min_by_key(|(_, failure)| rank(failure.kind))?;
+    let prefix = if failure.reason.contains(name(seat)) { String::new() } else { format!("{}: ", name(seat)) };
+    let reason = match failure.kind {
+        FailureKind::Unavailable => failure.reason,
+        _ => format!("{prefix}{}", failure.reason),
+    };
+    Some(Failure { reason, ..failure })
+}
+
+impl RawSlice {
+    /// Adds one segment, whose samples lie in the page.
+    fn fold(&mut self, pattern: PatternKind, page: &Page, lead: &Segment, follow: &Segment) {
+        let timed = match pattern {
+            PatternKind::PingPong => lead,
+            PatternKind::Stream => follow,
+        };
+        let samples = samples(page, timed);
+        let kept = samples.len() as u64;
+        self.batch = timed.batch;
+        match pattern {
+            PatternKind::PingPong => {
+                for ticks in &samples {
+                    self.histogram.record(*ticks);
+                }
+                self.operations += kept * timed.batch;
+                self.elapsed += samples.iter().sum::<u64>();
+            }
+            PatternKind::Stream => {
+                let (messages, ticks) = steady(&samples, timed, lead.end);
+                self.window.0 += messages;
+                self.window.1 += ticks;
+                self.operations += timed.received;
+                self.elapsed += timed.end - timed.begin;
+            }
+        }
+        for (sum, part) in self.counts.iter_mut().zip([lead, follow]) {
+            sum.sent += part.sent;
+            sum.received += part.received;
+            sum.lost += part.lost;
+            sum.samples += part.samples;
+        }
+    }
+}
+
+/// The samples of one segment without its lead-in, long ones put back.
+fn samples(page: &Page, segment: &Segment) -> Vec<u64> {
+    let stored = page.slots().iter().take(usize::try_from(segment.samples).unwrap_or(usize::MAX));
+    let mut samples: Vec<u64> = stored.map(|slot| slot.load(Ordering::Acquire).into()).collect();
+    for Spill { index, ticks } in &segment.spills {
+        if let Some(sample) = usize::try_from(*index).ok().and_then(|index| samples.get_mut(index)) {
+            *sample = *ticks;
+        }
+    }
+    samples.drain(..samples.len().min(usize::try_from(segment.lead_in).unwrap_or(0)));
+    samples
+}
+
+/// Messages and ticks inside the steady window of a stream: from the first sample after the lead-in to the last one
+/// that ended before the sender did. What arrives later is the drain of the mechanism's buffers. A stream so short
+/// that it fits the buffers has no such window; then all of it is taken.
+fn steady(samples: &[u64], segment: &Segment, sender_end: u64) -> (u64, u64) {
+    let total: u64 = samples.iter().sum();
+    let mut now = segment.end.saturating_sub(total);
+    let (mut ticks, mut count) = (0, 0);
+    for sample in samples {
+        now += sample;
+        if now > sender_end {
+            break;
+        }
+        ticks += sample;
+        count += 1;
+    }
+    if count * 2 < samples.len() as u64 {
+        return (samples.len() as u64 * segment.batch, total);
+    }
+    (count * segment.batch, ticks)
+}
+
+/// A shape for one slice of `size`-byte messages.
+#[must_use]
+pub fn shape(
+    size: usize,
+    pattern: PatternKind,
+    nonce: u64,
+    buffer_offset: usize,
+    directory: &std::path::Path,
+) -> Shape {
+    Shape { size, pattern, nonce, buffer_offset, directory: directory.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drain_after_the_senders_end_does_not_count() {
+        // Ten samples of 100 ticks; the sender was done after the sixth, the rest came out of the buffers quickly.
+        let samples = [100, 100, 100, 100, 100, 100, 10, 10, 10, 10];
+        let segment = Segment { batch: 8, begin: 1000, end: 1640, ..Segment::default() };
+        assert_eq!(steady(&samples, &segment, 1600), (48, 600));
+        // A stream that fits the buffers: no steady window, everything counts.
+        assert_eq!(steady(&samples, &segment, 1150), (80, 640));
+    }
+
+    #[test]
+    fn the_failure_that_explains_the_other_is_told() {
+        let failure = |kind, reason: &str| Failure { kind, reason: reason.into() };
+        let told = worst(vec![
+            (Seat::Follow, failure(FailureKind::PeerGone, "the peer closed the channel")),
+            (Seat::Lead, failure(FailureKind::Invalid, "wrong stamp")),
+        ]);
+        assert_eq!(told.expect("a failure").reason, "lead: wrong stamp");
+        assert!(worst(Vec::new()).is_none());
+    }
+}

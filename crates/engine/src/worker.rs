@@ -1,0 +1,315 @@
+//! One end of a slice, in a process of its own: attach, verify, warm up, measure, report.
+
+use crate::bounds;
+use crate::hot::{Full, Lines, Pattern, PingPong, Plan, Recorder, Stamp, Stream, Tally, Work};
+use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Task, Word};
+use crate::page::{CAPACITY, Page};
+use crate::registry::Registry;
+use ipcperf_core::{KnobValue, Meet, PatternKind, Port, Seat, SetupError, Touch, Wiring};
+use ipcperf_sys::clock::Clock;
+use ipcperf_sys::control::Control;
+use ipcperf_sys::{affinity, process, procfs};
+use std::io;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+
+/// Hidden subcommand that turns the program into a worker; the coordinator's process number follows it.
+pub const SUBCOMMAND: &str = "__worker";
+
+/// Samples at the start of a timed segment that still carry the passing of the gate.
+const LEAD_IN: u64 = 4;
+
+/// Runs one task and ends. Standard input is the control channel.
+#[must_use]
+pub fn main(registry: &Registry, parent: u32) -> ExitCode {
+    let Ok(control) = process::enlist(parent) else {
+        return ExitCode::FAILURE;
+    };
+    match serve(registry, &control) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // The coordinator may be gone; then nobody is left to tell.
+            let _ = say(&control, &Word::Failed(failure));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(registry: &Registry, control: &Control) -> Result<(), Failure> {
+    let parcel = control.receive(None)?;
+    let task: Task = decode(&parcel.text)?;
+    let (names, task) = match task {
+        Task::Slice(job) => {
+            let second = control.receive(None)?;
+            (Some((decode::<Names>(&second.text)?, second.fds)), Task::Slice(job))
+        }
+        bound @ Task::Bound(_) => (None, bound),
+    };
+    let page = parcel.fds.into_iter().next().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
+    let page = Page::from_fd(page)?;
+    match task {
+        Task::Bound(job) => {
+            affinity::pin(job.cpu)?;
+            let values = bounds::measure(&job, &page);
+            say(control, &Word::Bound(values))?;
+        }
+        Task::Slice(job) => {
+            if let Some(cpu) = job.cpu {
+                affinity::pin(cpu)?;
+            }
+            let (names, fds) = names.unwrap_or_default();
+            let wiring = Wiring { fds, names: names.names, words: names.words };
+            let entry = registry
+                .find(&job.mechanism)
+                .ok_or_else(|| SetupError::Protocol(format!("unknown mechanism '{}'", job.mechanism)))?;
+            let mut session = Session { control, page: &page, effective: Vec::new() };
+            let report = entry.drive(wiring, &job, &mut session)?;
+            say(control, &Word::Done(Box::new(report)))?;
+        }
+    }
+    Ok(())
+}
+
+fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Failure> {
+    serde_json::from_str(text).map_err(|error| Failure {
+        kind: FailureKind::Failed,
+        reason: format!("control message: {error}"),
+    })
+}
+
+fn say(control: &Control, word: &Word) -> io::Result<()> {
+    control.send(&serde_json::to_string(word)?, &[])
+}
+
+/// What a worker holds beside its port.
+#[derive(Debug)]
+pub struct Session<'a> {
+    control: &'a Control,
+    page: &'a Page,
+    effective: Vec<(String, KnobValue)>,
+}
+
+impl Session<'_> {
+    fn order(&self) -> Result<(Order, Vec<std::os::fd::OwnedFd>), Failure> {
+        let parcel = self.control.receive(None)?;
+        Ok((decode(&parcel.text)?, parcel.fds))
+    }
+}
+
+impl Meet for Session<'_> {
+    fn swap(&mut self, mine: Wiring) -> Result<Wiring, SetupError> {
+        let failed = |error: &dyn std::fmt::Display| SetupError::Protocol(format!("swap: {error}"));
+        let names = Names { names: mine.names, words: mine.words };
+        let text = serde_json::to_string(&Word::Swap(names)).map_err(|error| failed(&error))?;
+        let fds: Vec<_> = mine.fds.iter().map(AsFd::as_fd).collect();
+        self.control.send(&text, &fds).map_err(|error| failed(&error))?;
+        match self.order() {
+            Ok((Order::Swapped(names), fds)) => Ok(Wiring { fds, names: names.names, words: names.words }),
+            Ok((Order::Folded, _)) => Err(SetupError::Protocol("swap: wrong answer".into())),
+            Err(failure) => Err(SetupError::Protocol(failure.reason)),
+        }
+    }
+
+    fn effective(&mut self, knob: &str, value: KnobValue) {
+        self.effective.push((knob.to_owned(), value));
+    }
+}
+
+/// Measures over an attached port: the only place where pattern and touch become types.
+///
+/// # Errors
+/// What went wrong.
+pub fn measure<P: Port>(port: &mut P, job: &Job, session: &mut Session<'_>) -> Result<SideReport, Failure> {
+    match job.shape.pattern {
+        PatternKind::PingPong => touch::<PingPong, P>(port, job, session),
+        PatternKind::Stream => touch::<Stream, P>(port, job, session),
+    }
+}
+
+fn touch<A: Pattern, P: Port>(
+    port: &mut P,
+    job: &Job,
+    session: &mut Session<'_>,
+) -> Result<SideReport, Failure> {
+    let nonce = job.shape.nonce;
+    match job.touch {
+        Touch::None => slice::<A, P, Stamp>(port, job, session, Stamp::new(nonce)),
+        Touch::CacheLine => slice::<A, P, Lines>(port, job, session, Lines::new(nonce)),
+        Touch::Header => slice::<A, P, Full>(port, job, session, Full::new(nonce, 64)),
+        Touch::Full => slice::<A, P, Full>(port, job, session, Full::new(nonce, usize::MAX)),
+    }
+}
+
+/// One end of one slice at work.
+struct End<'a, P> {
+    port: &'a mut P,
+    job: &'a Job,
+    page: &'a Page,
+    clock: Clock,
+    recorder: Recorder<'a>,
+    /// Sequence number of the next message; both ends count alike.
+    next: u64,
+    /// Decisions taken so far.
+    agreements: u64,
+}
+
+impl<P: Port> End<'_, P> {
+    fn leads(&self) -> bool {
+        self.job.seat == Seat::Lead
+    }
+
+    /// Runs one segment; both ends have agreed on `samples` and `batch`.
+    fn segment<A: Pattern, W: Work>(&mut self, samples: u64, batch: u64, work: W) -> Result<Tally, Failure> {
+        let plan = Plan { len: self.job.len, samples, batch, first: self.next, window: self.job.window };
+        self.recorder.rewind();
+        let tally = match self.job.seat {
+            Seat::Lead => A::lead(self.port, self.clock, plan, work, &mut self.recorder),
+            Seat::Follow => A::follow(self.port, self.clock, plan, work, &mut self.recorder),
+        }?;
+        self.next += plan.operations() + A::EXTRA;
+        Ok(tally)
+    }
+
+    /// The lead decides on samples and operations per sample; both get its decision.
+    fn agree(&mut self, samples: u64, batch: u64) -> (u64, u64) {
+        let mine = self.leads().then_some([samples, batch]);
+        let [samples, batch] = self.page.agree(self.agreements, mine);
+        self.agreements += 1;
+        (samples, batch)
+    }
+
+    /// Runs growing segments until the warm-up time has passed; returns ticks per operation in the last one, seen
+    /// from outside, and the median operation (0 for patterns the lead does not time).
+    fn warm_up<A: Pattern, W: Work>(&mut self, work: W) -> Result<(f64, u64), Failure> {
+        let (mut spent, mut wanted) = (0, 1);
+        let mut per_operation = f64::INFINITY;
+        let mut median = 0;
+        loop {
+            let (samples, batch) = self.agree(wanted, 1);
+            if samples == 0 {
+                return Ok((per_operation, median));
+            }
+            let begin = self.clock.start();
+            self.segment::<A, W>(samples, batch, work)?;
+            self.page.gate().meet();
+            let elapsed = (self.clock.stop() - begin).max(1);
+            if self.leads() {
+                spent += elapsed;
+                per_operation = elapsed as f64 / samples as f64;
+                median = self.recorder.median();
+                let left = self.job.warmup.saturating_sub(spent);
+                // Never more than eight times the last segment: the first ones run on cold caches.
+                let fitting = (left as f64 / per_operation) as u64;
+                wanted = if left == 0 { 0 } else { fitting.clamp(1, samples * 8).min(CAPACITY as u64) };
+            }
+        }
+    }
+
+    /// Samples and operations per sample of the timed region.
+    fn decide(&self, per_operation: f64, median: u64) -> (u64, u64) {
+        let operations = (self.job.slice as f64 / per_operation).ceil().max(1.0) as u64;
+        let overhead = self.job.overhead.max(1);
+        match self.job.shape.pattern {
+            PatternKind::PingPong => {
+                // Per-operation timing needs operations of at least 20 times the cost of reading the clock.
+                let batch = match self.job.batch {
+                    0 if median >= 20 * overhead => 1,
+                    0 => (20 * overhead).div_ceil(median.max(1)),
+                    given => given,
+                };
+                (operations.div_ceil(batch).max(8), batch)
+            }
+            PatternKind::Stream => {
+                // The clock may cost 1 %, and some thousand samples are enough to cut the window at both ends.
+                let cheap = (100.0 * overhead as f64 / per_operation).ceil() as u64;
+                let batch = cheap.max(operations / 4096).max(1);
+                (operations.div_ceil(batch).max(8), batch)
+            }
+        }
+    }
+}
+
+fn slice<A: Pattern, P: Port, W: Work>(
+    port: &mut P,
+    job: &Job,
+    session: &mut Session<'_>,
+    work: W,
+) -> Result<SideReport, Failure> {
+    let clock = if job.counter { Clock::counter() } else { Clock::monotonic() };
+    let page = session.page;
+    let mut end = End { port, job, page, clock, recorder: Recorder::new(page.slots()), next: 1, agreements: 0 };
+    let mut report = SideReport { pid: process::own_pid(), ..SideReport::default() };
+
+    page.gate().meet();
+    end.segment::<A, Full>(job.verify, 1, Full::new(job.shape.nonce, usize::MAX))?;
+    report.verified = job.verify + A::EXTRA;
+
+    let (per_operation, median) = end.warm_up::<A, W>(work)?;
+    let two_cpus = job.cpus.len() == 2 && job.cpus[0] != job.cpus[1];
+    let line = || two_cpus.then(|| bounds::cache_line(page, job.seat, clock)).flatten();
+    report.cacheline[0] = line();
+
+    let (mut left, batch) = end.decide(per_operation, median);
+    loop {
+        let (samples, batch) = end.agree(left.min(CAPACITY as u64 - LEAD_IN), batch);
+        if samples == 0 {
+            break;
+        }
+        let segment = timed::<A, P, W>(&mut end, samples + LEAD_IN, batch, work, &mut report)?;
+        say(session.control, &Word::Segment(segment))?;
+        match session.order()? {
+            (Order::Folded, _) => left = left.saturating_sub(samples),
+            (Order::Swapped(_), _) => return Err(SetupError::Protocol("unexpected wiring".into()).into()),
+        }
+    }
+    report.cacheline[1] = line();
+    report.cpu = affinity::current_cpu();
+    report.allowed = procfs::cpus_allowed();
+    report.effective = std::mem::take(&mut session.effective);
+    Ok(report)
+}
+
+/// One timed segment with what it consumed. Counters that cost file reads are read before the gate and after the
+/// peer is done as well.
+fn timed<A: Pattern, P: Port, W: Work>(
+    end: &mut End<'_, P>,
+    samples: u64,
+    batch: u64,
+    work: W,
+    report: &mut SideReport,
+) -> Result<Segment, Failure> {
+    let (leads, cpus) = (end.leads(), &end.job.cpus);
+    let ipis = || leads.then(|| procfs::inter_processor_interrupts(cpus)).flatten();
+    let (ipis_before, delay_before, moved_before) = (ipis(), procfs::run_delay_ns(), procfs::migrations());
+    let before = procfs::consumption();
+    end.page.gate().meet();
+    let tally = end.segment::<A, W>(samples, batch, work)?;
+    let after = procfs::consumption();
+    end.page.gate().meet();
+    let (ipis_after, delay_after, moved_after) = (ipis(), procfs::run_delay_ns(), procfs::migrations());
+
+    report.cpu_ns += after.cpu_ns - before.cpu_ns;
+    report.user_ns += after.user_ns - before.user_ns;
+    report.system_ns += after.system_ns - before.system_ns;
+    report.voluntary_switches += after.voluntary_switches - before.voluntary_switches;
+    report.involuntary_switches += after.involuntary_switches - before.involuntary_switches;
+    report.minor_faults += after.minor_faults - before.minor_faults;
+    report.major_faults += after.major_faults - before.major_faults;
+    let grown = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
+    let add = |sum: Option<u64>, more: Option<u64>| Some(sum.unwrap_or(0) + more?);
+    report.ipis = add(report.ipis, grown(ipis_before, ipis_after));
+    report.migrations = add(report.migrations, grown(moved_before, moved_after));
+    report.run_delay_ns = add(report.run_delay_ns, grown(delay_before, delay_after));
+
+    Ok(Segment {
+        sent: tally.sent,
+        received: tally.received,
+        lost: tally.lost,
+        begin: tally.begin,
+        end: tally.end,
+        samples: end.recorder.len(),
+        batch,
+        lead_in: LEAD_IN,
+        spills: end.recorder.spills().to_vec(),
+    })
+}
