@@ -1,0 +1,312 @@
+//! The survey's answer in plain sentences: what to use, with the number and the runner-up.
+
+mod contest;
+mod idle;
+#[cfg(test)]
+mod tests;
+
+use crate::Specs;
+use crate::chapters::is_floor;
+use crate::figures;
+use crate::rank::{Reading, Yardstick};
+use contest::{Basis, Contest, Entry};
+use ipcperf_core::result::{Cell, KnobReading, ResultSet, Status};
+use ipcperf_core::units::format_size;
+use ipcperf_core::{Direction, Family, KnobValue, PatternKind, Reach};
+use serde::Serialize;
+
+/// What a reader of a survey wants to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Question {
+    /// Shortest round trip of a small message without burning a CPU.
+    SmallBlocking,
+    /// Highest throughput of large messages without burning a CPU.
+    LargeBlocking,
+    /// Shortest round trip of a small message if each end may burn a CPU.
+    Spinning,
+    /// Least CPU time for a small message.
+    CheapestCpu,
+    /// Price of a socket that unrelated processes can connect to.
+    Unrelated,
+    /// Shortest wake-up without payload.
+    WakeUp,
+    /// What idle polling makes of blocking mechanisms on two CPUs.
+    IdlePoll,
+}
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// To which question.
+    pub question: Question,
+    /// In words, with the numbers, complete.
+    pub sentence: String,
+    /// The best, by full name and knobs; `None` where the sentence only says why there is no figure.
+    pub mechanism: Option<String>,
+    /// Its figure: ns (round trips, CPU per message), bytes per second (throughput), a ratio (price of a socket).
+    pub value: Option<f64>,
+    /// Others that the data cannot tell from the best.
+    pub ties: Vec<String>,
+    /// The first that is certainly behind.
+    pub runner_up: Option<String>,
+    /// Its figure, in the same unit.
+    pub runner_up_value: Option<f64>,
+}
+
+/// Answers whatever the cells of a set can answer, in the order of [`Question`].
+///
+/// Small is the smallest size of at least one byte that was measured, large the largest. Two CPUs are the basis where
+/// they were measured. The floor never wins. The winner's ties are named, never ordered.
+#[must_use]
+pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
+    let entries: Vec<Entry> = set
+        .cells
+        .iter()
+        .filter(|cell| cell.status == Status::Ok && !is_floor(&cell.mechanism, specs))
+        .map(|cell| Entry { cell, spec: specs(&cell.mechanism) })
+        .collect();
+    let survey = Survey { entries };
+    [
+        survey.small(),
+        survey.large(),
+        survey.spinning(),
+        survey.cpu(),
+        survey.unrelated(),
+        survey.wake_up(),
+        idle::answer(set, &survey.entries),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+struct Survey<'a> {
+    entries: Vec<Entry<'a>>,
+}
+
+impl<'a> Survey<'a> {
+    /// Cells of one question on its basis, best first.
+    fn contest(
+        &self,
+        pattern: PatternKind,
+        yardstick: Yardstick,
+        size: SizeChoice,
+        is_eligible: impl Fn(&Entry) -> bool,
+    ) -> Option<Contest<'a>> {
+        let eligible: Vec<&Entry<'a>> = self
+            .entries
+            .iter()
+            .filter(|entry| entry.cell.pattern == pattern && is_eligible(entry))
+            .filter(|entry| (entry.cell.size_bytes == 0) == (size == SizeChoice::Wake))
+            .collect();
+        let basis = Basis::choose(&eligible)?;
+        let on_basis = || eligible.iter().filter(|entry| basis.has(entry.cell));
+        let sizes = on_basis().map(|entry| entry.cell.size_bytes);
+        let size = match size {
+            SizeChoice::Large => sizes.max()?,
+            SizeChoice::Small | SizeChoice::Wake => sizes.min()?,
+        };
+        let cells = on_basis().map(|entry| entry.cell).filter(|cell| cell.size_bytes == size);
+        Contest::new(cells.collect(), yardstick, basis, size)
+    }
+
+    fn small_contest(&self, is_eligible: impl Fn(&Entry) -> bool) -> Option<Contest<'a>> {
+        let is_data = |entry: &Entry| !entry.cell.wait.burns_cpu() && is_eligible(entry);
+        self.contest(PatternKind::PingPong, Yardstick::RoundTrip, SizeChoice::Small, is_data)
+    }
+
+    fn small(&self) -> Option<Answer> {
+        let contest = self.small_contest(|_| true)?;
+        let size = format_size(contest.size);
+        let mut sentence = format!(
+            "Small messages, blocking: {} for a round trip of {size} {}; {}.",
+            contest.winner_words(),
+            contest.basis.words(),
+            contest.runner_up_words(),
+        );
+        sentence.push_str(&self.same_cpu(&contest));
+        Some(contest.answer(Question::SmallBlocking, sentence))
+    }
+
+    /// What the winner of two CPUs takes on one, where that was measured.
+    fn same_cpu(&self, contest: &Contest) -> String {
+        if !contest.basis.placement.is_two_cpus() {
+            return String::new();
+        }
+        let basis = Basis { placement: ipcperf_core::Placement::SameCpu, ..contest.basis.clone() };
+        let cells = self.entries.iter().map(|entry| entry.cell).filter(|cell| {
+            cell.pattern == PatternKind::PingPong
+                && !cell.wait.burns_cpu()
+                && cell.size_bytes == contest.size
+                && basis.has(cell)
+        });
+        let Some(here) = Contest::new(cells.collect(), Yardstick::RoundTrip, basis, contest.size)
+        else {
+            return String::new();
+        };
+        let there = here.figure_of(&contest.winner().name);
+        match there {
+            Some(_) if here.is_best(&contest.winner().name) => {
+                format!(" With both ends on one CPU it is {} as well.", here.winner_words())
+            }
+            Some(value) => format!(
+                " With both ends on one CPU {} takes {}, and the best there is {}.",
+                contest.winner().name,
+                figures::nanos(value),
+                here.winner_words()
+            ),
+            None => format!(" With both ends on one CPU the best is {}.", here.winner_words()),
+        }
+    }
+
+    fn large(&self) -> Option<Answer> {
+        let contest =
+            self.contest(PatternKind::Stream, Yardstick::Throughput, SizeChoice::Large, |entry| {
+                !entry.cell.wait.burns_cpu()
+            })?;
+        let sentence = format!(
+            "Large messages, blocking: {} with messages of {} {}; {}.",
+            contest.winner_words(),
+            format_size(contest.size),
+            contest.basis.words(),
+            contest.runner_up_words(),
+        );
+        Some(contest.answer(Question::LargeBlocking, sentence))
+    }
+
+    fn spinning(&self) -> Option<Answer> {
+        let contest = self.contest(
+            PatternKind::PingPong,
+            Yardstick::RoundTrip,
+            SizeChoice::Small,
+            |entry| entry.cell.wait.burns_cpu(),
+        )?;
+        let sentence = format!(
+            "If each end may burn a CPU: {} for a round trip of {} {}; {}.",
+            contest.winner_words(),
+            format_size(contest.size),
+            contest.basis.words(),
+            contest.runner_up_words(),
+        );
+        Some(contest.answer(Question::Spinning, sentence))
+    }
+
+    fn cpu(&self) -> Option<Answer> {
+        let contest =
+            self.contest(PatternKind::PingPong, Yardstick::Cpu, SizeChoice::Small, |entry| {
+                !entry.cell.wait.burns_cpu()
+            })?;
+        let sentence = format!(
+            "Cheapest in CPU: {} of CPU time for a message of {} (both ends together, blocking) {}; {}.",
+            contest.winner_words(),
+            format_size(contest.size),
+            contest.basis.words(),
+            contest.runner_up_words(),
+        );
+        Some(contest.answer(Question::CheapestCpu, sentence))
+    }
+
+    fn wake_up(&self) -> Option<Answer> {
+        let contest =
+            self.contest(PatternKind::PingPong, Yardstick::RoundTrip, SizeChoice::Wake, |entry| {
+                !entry.cell.wait.burns_cpu()
+            })?;
+        let sentence = format!(
+            "Only to wake the other side: {} there and back {}; {}.",
+            contest.winner_words(),
+            contest.basis.words(),
+            contest.runner_up_words(),
+        );
+        Some(contest.answer(Question::WakeUp, sentence))
+    }
+
+    /// The best socket that strangers can connect to against the best of all, on the same basis and size.
+    fn unrelated(&self) -> Option<Answer> {
+        let all = self.small_contest(|_| true)?;
+        let of = |is_eligible: &dyn Fn(&Entry) -> bool| {
+            let cells = self.entries.iter().filter(|entry| {
+                entry.cell.pattern == PatternKind::PingPong
+                    && !entry.cell.wait.burns_cpu()
+                    && entry.cell.size_bytes == all.size
+                    && all.basis.has(entry.cell)
+                    && reach(entry).is_some_and(|reach| reach != Reach::Related)
+                    && is_eligible(entry)
+            });
+            let cells = cells.map(|entry| entry.cell).collect();
+            Contest::new(cells, Yardstick::RoundTrip, all.basis.clone(), all.size)
+        };
+        let sockets = of(&is_socket)?;
+        let best = all.winner();
+        let figure = figures::nanos(best.reading.value);
+        let ratio = sockets.winner().reading.value / best.reading.value;
+        let price = if all.is_best(&sockets.winner().name) {
+            "as fast as the best of any kind".to_owned()
+        } else {
+            format!("{} the best of any kind ({}, {figure})", figures::times(ratio), best.name)
+        };
+        let mut sentence = format!(
+            "A socket that unrelated processes can connect to: {} for a round trip of {} {}, {price}; {}.",
+            sockets.winner_words(),
+            format_size(all.size),
+            all.basis.words(),
+            sockets.runner_up_words(),
+        );
+        if let Some(named) = of(&|entry| !is_socket(entry)) {
+            sentence.push_str(&format!(" Without a socket, by name: {}.", named.winner_words()));
+        }
+        let mut answer = sockets.answer(Question::Unrelated, sentence);
+        let relative = |value: Option<f64>| value.map(|value| value / best.reading.value);
+        answer.value = relative(answer.value);
+        answer.runner_up_value = relative(answer.runner_up_value);
+        Some(answer)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SizeChoice {
+    Wake,
+    Small,
+    Large,
+}
+
+/// Who can meet over it, as it was measured: a knob `bind` that names an address widens what the mechanism says of
+/// itself, and one that says `socketpair` narrows it.
+fn reach(entry: &Entry) -> Option<Reach> {
+    let spec = entry.spec?;
+    let bind = entry.cell.knobs.iter().find(|(name, _)| name.ends_with(".bind"));
+    let word = bind.and_then(|(_, KnobReading { requested, effective })| {
+        match effective.as_ref().or(requested.as_ref()) {
+            Some(KnobValue::Word(word)) => Some(word.as_str()),
+            _ => None,
+        }
+    });
+    Some(match word {
+        Some("socketpair") => Reach::Related,
+        Some(_) if spec.reach == Reach::Related => Reach::Named,
+        _ => spec.reach,
+    })
+}
+
+/// Sockets are the two-way mechanisms among streams and datagrams; pipes and FIFOs go one way.
+fn is_socket(entry: &Entry) -> bool {
+    entry.spec.is_some_and(|spec| {
+        matches!(spec.family, Family::Stream | Family::Datagram)
+            && spec.direction == Direction::TwoWay
+    })
+}
+
+/// The reading a two-mode cell is quoted with needs its other mode beside it.
+fn modes_words(cell: &Cell, yardstick: Yardstick, reading: &Reading) -> String {
+    let modes = yardstick.metric(cell).map(|metric| metric.modes.as_slice()).unwrap_or_default();
+    let distance = |value: f64| (value - reading.value).abs();
+    let other = modes.iter().max_by(|a, b| distance(a.value).total_cmp(&distance(b.value)));
+    match other.filter(|_| modes.len() > 1) {
+        Some(other) => {
+            let rounds: u64 = modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
+            let words = yardstick.words(other.value, cell.size_bytes);
+            format!(" (two modes: {words} in {} of {rounds} rounds)", other.rounds)
+        }
+        None => String::new(),
+    }
+}

@@ -1,0 +1,178 @@
+//! The sentences, question by question.
+
+use super::*;
+use crate::sample::{self, Build, ONE, TWO, cell, set};
+use ipcperf_core::{Idle, Touch};
+
+fn of(cells: Vec<Cell>, question: Question) -> Option<Answer> {
+    answers(&set(cells), &sample::spec).into_iter().find(|answer| answer.question == question)
+}
+
+fn sentence(cells: Vec<Cell>, question: Question) -> String {
+    of(cells, question).expect("an answer").sentence
+}
+
+#[test]
+fn all_sentences_of_a_survey() {
+    let answers = answers(&sample::survey(), &sample::spec);
+    let sentences: Vec<String> = answers.into_iter().map(|answer| answer.sentence).collect();
+    insta::assert_snapshot!(sentences.join("\n"), @r"
+    Small messages, blocking: shm-ring/futex, 58.0 us (two modes: 1.90 us in 2 of 5 rounds) for a round trip of 64 B on two CPUs (same-llc); runner-up pipe and fifo (a tie), 71.5 us and 72.1 us. With both ends on one CPU the best is pipe and fifo (a tie), 6.31 us and 6.35 us.
+    Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs (same-llc); runner-up unix-stream, 2.60 GB/s.
+    If each end may burn a CPU: shm-ring/spin, 210 ns for a round trip of 64 B on two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
+    Cheapest in CPU: shm-ring/futex, 14.5 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up pipe and fifo (a tie), 17.9 us and 18.0 us.
+    A socket that unrelated processes can connect to: unix-stream bind=path, 79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.36x the best of any kind (shm-ring/futex, 58.0 us); runner-up tcp, 95.0 us. Without a socket, by name: fifo, 72.1 us.
+    Only to wake the other side: futex, 66.0 us there and back on two CPUs (same-llc); runner-up eventfd, 70.0 us.
+    With --idle poll, a round trip of 64 B over pipe on two CPUs (same-llc) takes 4.20 us instead of 71.5 us: idle CPUs then poll instead of sleeping.
+    ");
+}
+
+#[test]
+fn the_best_and_its_runner_up_have_their_numbers() {
+    let answer = of(
+        vec![cell("pipe", 64, TWO).rtt(71_000.0, 500.0), cell("tcp", 64, TWO).rtt(95_000.0, 500.0)],
+        Question::SmallBlocking,
+    )
+    .unwrap();
+    assert_eq!((answer.mechanism.as_deref(), answer.value), (Some("pipe"), Some(71_000.0)));
+    assert_eq!(answer.runner_up.as_deref(), Some("tcp"));
+    assert_eq!(answer.runner_up_value, Some(95_000.0));
+    assert!(answer.ties.is_empty());
+    assert!(answer.sentence.contains("pipe, 71.0 us"), "{}", answer.sentence);
+    assert!(answer.sentence.contains("runner-up tcp, 95.0 us"), "{}", answer.sentence);
+}
+
+#[test]
+fn a_tie_is_said_to_be_one() {
+    let cells = |names: &[&str]| {
+        names.iter().map(|name| cell(name, 64, TWO).rtt(71_000.0, 500.0)).collect::<Vec<_>>()
+    };
+    let two = sentence(cells(&["pipe", "fifo"]), Question::SmallBlocking);
+    assert!(two.contains("fifo and pipe (a tie), 71.0 us and 71.0 us"), "{two}");
+    assert!(two.contains("nothing measured is certainly slower"), "{two}");
+    let five = sentence(
+        cells(&["pipe", "fifo", "tcp", "unix-stream", "pipe/epoll"]),
+        Question::SmallBlocking,
+    );
+    assert!(
+        five.contains("fifo, pipe, pipe/epoll and 2 more (a tie), 71.0 us to 71.0 us"),
+        "{five}"
+    );
+}
+
+#[test]
+fn the_floor_never_wins_even_where_its_facts_are_unknown() {
+    let cells =
+        vec![cell("null", 0, TWO).rtt(20.0, 0.1), cell("eventfd", 0, TWO).rtt(70_000.0, 9.0)];
+    let answer = of(cells.clone(), Question::WakeUp).unwrap();
+    assert_eq!(answer.mechanism.as_deref(), Some("eventfd"));
+    let blind = answers(&set(cells), &|_: &str| None);
+    let wake = blind.iter().find(|answer| answer.question == Question::WakeUp).unwrap();
+    assert_eq!(wake.mechanism.as_deref(), Some("eventfd"));
+}
+
+#[test]
+fn a_spinning_mechanism_only_answers_the_spinning_question() {
+    let cells = vec![cell("shm-ring/spin", 64, TWO).rtt(210.0, 2.0)];
+    assert_eq!(of(cells.clone(), Question::SmallBlocking), None);
+    assert_eq!(of(cells.clone(), Question::CheapestCpu), None);
+    assert!(sentence(cells, Question::Spinning).contains("shm-ring/spin, 210 ns"));
+}
+
+#[test]
+fn wake_ups_do_not_compete_with_messages() {
+    let cells =
+        vec![cell("eventfd", 0, TWO).rtt(1.0, 0.0), cell("pipe", 64, TWO).rtt(71_000.0, 9.0)];
+    let answer = of(cells, Question::SmallBlocking).unwrap();
+    assert_eq!(answer.mechanism.as_deref(), Some("pipe"));
+}
+
+#[test]
+fn cells_of_other_conditions_do_not_compete() {
+    let mut untouched = cell("tcp", 64, TWO).rtt(10.0, 0.1);
+    untouched.touch = Touch::None;
+    let cells = vec![
+        cell("pipe", 64, TWO).rtt(71_000.0, 9.0),
+        cell("fifo", 64, TWO).rtt(4_000.0, 9.0).idle(Idle::Poll),
+        cell("fifo", 64, ONE).rtt(5_000.0, 9.0),
+        cell("fifo", 4096, TWO).rtt(3_000.0, 9.0),
+        untouched,
+    ];
+    let answer = of(cells, Question::SmallBlocking).unwrap();
+    assert_eq!(answer.mechanism.as_deref(), Some("pipe"));
+    assert!(answer.sentence.contains("With both ends on one CPU the best is fifo, 5.00 us."));
+}
+
+#[test]
+fn without_two_cpus_one_is_the_basis_and_idle_polling_is_no_question() {
+    let cells = vec![cell("pipe", 64, ONE).rtt(6_000.0, 9.0)];
+    assert!(sentence(cells.clone(), Question::SmallBlocking).contains("with both ends on one CPU"));
+    assert_eq!(of(cells, Question::IdlePoll), None);
+}
+
+#[test]
+fn two_modes_are_quoted_with_both_figures() {
+    let cells = vec![cell("pipe", 64, TWO).modes([(71_000.0, 3), (4_200.0, 2)])];
+    let text = sentence(cells, Question::SmallBlocking);
+    assert!(text.contains("pipe, 71.0 us (two modes: 4.20 us in 2 of 5 rounds)"), "{text}");
+}
+
+#[test]
+fn a_socketpair_is_no_address_and_a_bound_path_is_one() {
+    let base = || cell("pipe", 64, TWO).rtt(70_000.0, 9.0);
+    let pair =
+        cell("unix-stream", 64, TWO).rtt(75_000.0, 9.0).word("unix-stream.bind", "socketpair");
+    assert_eq!(of(vec![base(), pair.clone()], Question::Unrelated), None);
+    let path = cell("unix-stream", 64, TWO).rtt(77_000.0, 9.0).word("unix-stream.bind", "path");
+    let answer = of(vec![base(), pair, path], Question::Unrelated).unwrap();
+    assert_eq!(answer.mechanism.as_deref(), Some("unix-stream bind=path"));
+    assert_eq!(answer.value, Some(1.1));
+    assert!(answer.sentence.contains("1.10x the best of any kind"), "{}", answer.sentence);
+}
+
+#[test]
+fn a_fifo_is_reachable_by_name_but_is_no_socket() {
+    let cells = vec![
+        cell("pipe", 64, TWO).rtt(70_000.0, 9.0),
+        cell("fifo", 64, TWO).rtt(80_000.0, 9.0),
+        cell("tcp", 64, TWO).rtt(90_000.0, 9.0),
+    ];
+    let answer = of(cells, Question::Unrelated).unwrap();
+    assert_eq!(answer.mechanism.as_deref(), Some("tcp"));
+    assert!(answer.sentence.ends_with("Without a socket, by name: fifo, 80.0 us."));
+}
+
+#[test]
+fn idle_polling_is_quoted_from_a_pair_or_the_bounds_or_refused() {
+    let as_is = || cell("pipe", 64, TWO).rtt(71_000.0, 9.0);
+    let polled = || cell("pipe", 64, TWO).rtt(4_200.0, 9.0).idle(Idle::Poll);
+    let pair = sentence(vec![as_is(), polled()], Question::IdlePoll);
+    assert!(
+        pair.contains(
+            "a round trip of 64 B over pipe on two CPUs (same-llc) takes 4.20 us instead of 71.0 us"
+        ),
+        "{pair}"
+    );
+
+    let mut other = polled();
+    other.touch = Touch::Full;
+    let refused = sentence(vec![as_is(), other], Question::IdlePoll);
+    assert!(refused.contains("may not hold /dev/cpu_dma_latency"), "{refused}");
+
+    let mut measured = set(vec![as_is()]);
+    let pair = &mut measured.bounds.pairs[0];
+    pair.futex_wake_rtt_idle_poll_ns = pair.futex_wake_rtt_ns.clone();
+    let found = answers(&measured, &sample::spec);
+    let idle = found.iter().find(|answer| answer.question == Question::IdlePoll).unwrap();
+    assert!(idle.sentence.contains("a futex wake-up"), "{}", idle.sentence);
+
+    let mut silent = set(vec![as_is()]);
+    silent.host.may_poll_idle = true;
+    let found = answers(&silent, &sample::spec);
+    assert!(!found.iter().any(|answer| answer.question == Question::IdlePoll));
+}
+
+#[test]
+fn a_set_without_cells_answers_nothing() {
+    assert_eq!(answers(&set(Vec::new()), &sample::spec), []);
+}

@@ -1,0 +1,256 @@
+//! Cells in the order in which they are read: by pattern and waiting class, then by where and how they ran, then by
+//! size, then ranked. Spinning and blocking mechanisms never meet in one ranking.
+
+use crate::Specs;
+use crate::rank::{Rank, Reading, Yardstick, ranks};
+use crate::text;
+use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
+use ipcperf_core::{Idle, PatternKind, Placement, Touch};
+
+/// All measured cells of one pattern and waiting class.
+pub(crate) struct Chapter<'a> {
+    pub(crate) pattern: PatternKind,
+    /// Each end burns a CPU.
+    pub(crate) is_spinning: bool,
+    pub(crate) sections: Vec<Section<'a>>,
+}
+
+/// Cells of a chapter that ran in the same place and way.
+pub(crate) struct Section<'a> {
+    pub(crate) way: Way,
+    /// By message size, smallest first.
+    pub(crate) blocks: Vec<Block<'a>>,
+}
+
+/// Where and how cells ran.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Way {
+    place_order: usize,
+    pub(crate) placement: Placement,
+    pub(crate) cpus: Vec<usize>,
+    pub(crate) idle: Idle,
+    pub(crate) touch: Touch,
+}
+
+/// One ranking: cells of one size.
+pub(crate) struct Block<'a> {
+    pub(crate) rows: Vec<Row<'a>>,
+}
+
+/// A cell and its place.
+pub(crate) struct Row<'a> {
+    pub(crate) cell: &'a Cell,
+    /// `None`: the floor, or a cell without the figure the ranking goes by.
+    pub(crate) rank: Option<Rank>,
+    pub(crate) is_floor: bool,
+}
+
+impl Way {
+    fn of(cell: &Cell) -> Self {
+        Self {
+            place_order: place_order(cell.placement),
+            placement: cell.placement,
+            cpus: cell.cpus.clone(),
+            idle: cell.idle,
+            touch: cell.touch,
+        }
+    }
+
+    /// `CPUs 0 and 1 (same-llc), idle as-is, touch cacheline`.
+    pub(crate) fn words(&self) -> String {
+        let cpus: Vec<String> = self.cpus.iter().take(8).map(ToString::to_string).collect();
+        let one = self.placement == Placement::SameCpu || cpus.len() == 1;
+        let place = match (self.placement, cpus.is_empty()) {
+            (Placement::Free, _) => "not pinned (free)".to_owned(),
+            (place, true) => place.to_string(),
+            (place, false) if one => format!("both ends on CPU {} ({place})", cpus[0]),
+            (place, false) => format!("CPUs {} ({place})", text::join(&cpus)),
+        };
+        format!("{place}, idle {}, touch {}", self.idle, self.touch)
+    }
+}
+
+impl Row<'_> {
+    /// The metric of its ranking.
+    pub(crate) fn metric(&self) -> Option<&Metric> {
+        Yardstick::of(self.cell.pattern).metric(self.cell)
+    }
+
+    /// Whether its rounds fell into two modes.
+    pub(crate) fn is_two_mode(&self) -> bool {
+        self.metric().is_some_and(|metric| metric.modes.len() > 1)
+    }
+}
+
+/// Two CPUs first (the nearest pair first), since that is what two processes normally get.
+pub(crate) fn place_order(placement: Placement) -> usize {
+    match placement {
+        Placement::SameLlc => 0,
+        Placement::Smt => 1,
+        Placement::CrossLlc => 2,
+        Placement::CrossNode => 3,
+        Placement::SameCpu => 4,
+        Placement::Free => 5,
+    }
+}
+
+/// Whether a mechanism only measures the harness, so that it must not win anything.
+pub(crate) fn is_floor(mechanism: &str, specs: &Specs) -> bool {
+    match specs(mechanism) {
+        Some(spec) => spec.is_floor(),
+        None => mechanism.split('/').next() == Some("null"),
+    }
+}
+
+/// The mechanism and whatever knobs the user turned, with what the kernel made of them:
+/// `pipe size=5000 (got 8K)`.
+pub(crate) fn label(cell: &Cell) -> String {
+    let mut label = cell.mechanism.clone();
+    for (name, KnobReading { requested, effective }) in &cell.knobs {
+        let Some(requested) = requested else { continue };
+        let knob = name.rsplit_once('.').map_or(name.as_str(), |(_, knob)| knob);
+        label.push_str(&format!(" {knob}={requested}"));
+        if let Some(effective) = effective.as_ref().filter(|effective| *effective != requested) {
+            label.push_str(&format!(" (got {effective})"));
+        }
+    }
+    label
+}
+
+/// Sorts the measured cells of a result set.
+pub(crate) fn chapters<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Chapter<'a>> {
+    let mut chapters = Vec::new();
+    for pattern in PatternKind::ALL {
+        for is_spinning in [false, true] {
+            let cells: Vec<&Cell> = set
+                .cells
+                .iter()
+                .filter(|cell| cell.status == Status::Ok && cell.pattern == *pattern)
+                .filter(|cell| cell.wait.burns_cpu() == is_spinning)
+                .collect();
+            let sections = sections(&cells, specs);
+            if !sections.is_empty() {
+                chapters.push(Chapter { pattern: *pattern, is_spinning, sections });
+            }
+        }
+    }
+    chapters
+}
+
+fn sections<'a>(cells: &[&'a Cell], specs: &Specs) -> Vec<Section<'a>> {
+    let mut ways: Vec<Way> = cells.iter().map(|cell| Way::of(cell)).collect();
+    ways.sort();
+    ways.dedup();
+    ways.into_iter()
+        .map(|way| {
+            let here: Vec<&Cell> =
+                cells.iter().copied().filter(|cell| Way::of(cell) == way).collect();
+            Section { blocks: blocks(&here, specs), way }
+        })
+        .collect()
+}
+
+fn blocks<'a>(cells: &[&'a Cell], specs: &Specs) -> Vec<Block<'a>> {
+    let mut sizes: Vec<u64> = cells.iter().map(|cell| cell.size_bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+        .into_iter()
+        .map(|size| {
+            let here = cells.iter().copied().filter(|cell| cell.size_bytes == size);
+            Block { rows: rows(here, specs) }
+        })
+        .collect()
+}
+
+fn rows<'a>(cells: impl Iterator<Item = &'a Cell>, specs: &Specs) -> Vec<Row<'a>> {
+    let mut ranked: Vec<(&Cell, Reading)> = Vec::new();
+    let mut unranked = Vec::new();
+    let mut yardstick = Yardstick::RoundTrip;
+    for cell in cells {
+        yardstick = Yardstick::of(cell.pattern);
+        let is_floor = is_floor(&cell.mechanism, specs);
+        match yardstick.reading(cell) {
+            Some(reading) if !is_floor => ranked.push((cell, reading)),
+            _ => unranked.push(Row { cell, rank: None, is_floor }),
+        }
+    }
+    ranked.sort_by(|a, b| {
+        yardstick.order(a.1.value, b.1.value).then_with(|| a.0.mechanism.cmp(&b.0.mechanism))
+    });
+    let readings: Vec<Reading> = ranked.iter().map(|(_, reading)| *reading).collect();
+    let places = ranks(&readings);
+    let ranked = ranked.into_iter().zip(places);
+    let mut rows: Vec<Row> =
+        ranked.map(|((cell, _), rank)| Row { cell, rank: Some(rank), is_floor: false }).collect();
+    rows.append(&mut unranked);
+    rows
+}
+
+/// Cells without a number, grouped by why.
+pub(crate) struct Unmeasured {
+    pub(crate) status: Status,
+    pub(crate) reason: String,
+    pub(crate) placements: Vec<Placement>,
+    pub(crate) mechanisms: Vec<String>,
+    pub(crate) cells: usize,
+}
+
+/// Groups the cells that have no number by status and reason, in the order of the document.
+pub(crate) fn unmeasured(set: &ResultSet) -> Vec<Unmeasured> {
+    let mut groups: Vec<Unmeasured> = Vec::new();
+    for cell in set.cells.iter().filter(|cell| cell.status != Status::Ok) {
+        let reason = cell.reason.as_deref().unwrap_or("no reason given");
+        let known = groups
+            .iter_mut()
+            .position(|group| group.status == cell.status && group.reason == reason);
+        let at = known.unwrap_or(groups.len());
+        if known.is_none() {
+            groups.push(Unmeasured {
+                status: cell.status,
+                reason: reason.to_owned(),
+                placements: Vec::new(),
+                mechanisms: Vec::new(),
+                cells: 0,
+            });
+        }
+        let group = &mut groups[at];
+        group.cells += 1;
+        if !group.placements.contains(&cell.placement) {
+            group.placements.push(cell.placement);
+        }
+        if !group.mechanisms.contains(&cell.mechanism) {
+            group.mechanisms.push(cell.mechanism.clone());
+        }
+    }
+    groups
+}
+
+/// The word of a status, as the document spells it.
+pub(crate) const fn status_word(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "ok",
+        Status::Unavailable => "unavailable",
+        Status::Failed => "failed",
+        Status::Deadline => "deadline",
+        Status::Rejected => "rejected",
+        Status::Skipped => "skipped",
+    }
+}
+
+impl Unmeasured {
+    /// `unavailable: posix-mq and posix-mq/epoll (4 cells)`. The placement is named where the set has others.
+    pub(crate) fn who(&self, set: &ResultSet) -> String {
+        let everywhere = set.cells.iter().all(|cell| self.placements.contains(&cell.placement));
+        let place = match self.placements.as_slice() {
+            [only] if !everywhere => format!(" on {only}"),
+            _ => String::new(),
+        };
+        let cells = match self.cells {
+            count if count > self.mechanisms.len() => format!(" ({count} cells)"),
+            _ => String::new(),
+        };
+        let who = text::join(&self.mechanisms);
+        format!("{}: {who}{place}{cells}", status_word(self.status))
+    }
+}

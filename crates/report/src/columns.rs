@@ -1,0 +1,201 @@
+//! What a row can show, and in which order columns give way when the line is short.
+
+use crate::chapters::{Chapter, Row, label};
+use crate::figures::{self, NONE};
+use crate::format::Style;
+use crate::rank::Yardstick;
+use ipcperf_core::PatternKind;
+
+/// A column of a results table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Column {
+    Size,
+    Rank,
+    Mechanism,
+    /// Median round trip or rate: what the ranking goes by.
+    Figure,
+    Spread,
+    Messages,
+    Bound,
+    Quantile(&'static str),
+    Cpu,
+    Switches,
+    Ipis,
+    Syscalls,
+}
+
+use Column::{
+    Bound, Cpu, Figure, Ipis, Mechanism, Messages, Quantile, Rank, Size, Spread, Switches, Syscalls,
+};
+
+/// Columns from left to right.
+const ROUND_TRIP: &[Column] = &[
+    Size,
+    Rank,
+    Mechanism,
+    Figure,
+    Spread,
+    Bound,
+    Quantile("p90"),
+    Quantile("p99"),
+    Quantile("p99.9"),
+    Quantile("max"),
+    Cpu,
+    Switches,
+    Ipis,
+    Syscalls,
+];
+const THROUGHPUT: &[Column] =
+    &[Size, Rank, Mechanism, Figure, Spread, Bound, Messages, Cpu, Switches, Ipis, Syscalls];
+
+/// The order in which columns are given room: the first always, the rest while they fit.
+const KEEP_ROUND_TRIP: &[Column] = &[
+    Bound,
+    Quantile("p99"),
+    Cpu,
+    Spread,
+    Quantile("p99.9"),
+    Switches,
+    Quantile("p90"),
+    Quantile("max"),
+    Ipis,
+    Syscalls,
+];
+const KEEP_THROUGHPUT: &[Column] = &[Bound, Messages, Cpu, Spread, Switches, Ipis, Syscalls];
+
+/// What is never dropped.
+pub(crate) const ALWAYS: &[Column] = &[Size, Rank, Mechanism, Figure];
+
+/// All columns of a pattern's table, left to right. Without rivals at any size there is no rank to show.
+pub(crate) fn all(pattern: PatternKind, chapters: &[&Chapter], style: &Style) -> Vec<Column> {
+    let columns = match pattern {
+        PatternKind::PingPong => ROUND_TRIP,
+        PatternKind::Stream => THROUGHPUT,
+    };
+    let mut blocks =
+        chapters.iter().flat_map(|chapter| &chapter.sections).flat_map(|section| &section.blocks);
+    let has_rivals = blocks.any(|block| block.rows.len() > 1);
+    let is_shown = |column: &Column| match column {
+        Bound => style.versus_bound,
+        Rank => has_rivals,
+        _ => true,
+    };
+    columns.iter().copied().filter(is_shown).collect()
+}
+
+/// The columns that may be dropped, the most wanted first.
+pub(crate) fn wanted(pattern: PatternKind) -> &'static [Column] {
+    match pattern {
+        PatternKind::PingPong => KEEP_ROUND_TRIP,
+        PatternKind::Stream => KEEP_THROUGHPUT,
+    }
+}
+
+impl Column {
+    /// Its heading.
+    pub(crate) fn head(self, pattern: PatternKind, style: &Style) -> String {
+        let text = match self {
+            Size => "size",
+            Rank => "#",
+            Mechanism => "mechanism",
+            Figure if pattern == PatternKind::PingPong => "p50",
+            Figure => "rate",
+            Spread if style.unicode => "±",
+            Spread => "+/-",
+            Messages => "messages",
+            Bound if pattern == PatternKind::PingPong => "x bound",
+            Bound => "of bound",
+            Quantile(name) => name,
+            Cpu => "CPU/msg",
+            Switches => "switches",
+            Ipis => "IPIs",
+            Syscalls => "syscalls",
+        };
+        text.to_owned()
+    }
+
+    /// Numbers stand at the right edge.
+    pub(crate) const fn is_number(self) -> bool {
+        !matches!(self, Mechanism | Rank)
+    }
+
+    /// What a row shows in it. The size is the first row's alone.
+    pub(crate) fn cell(self, row: &Row<'_>, is_first: bool) -> String {
+        let cell = row.cell;
+        let count = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), figures::count);
+        match self {
+            Size if is_first => figures::size(cell.size_bytes),
+            Size => String::new(),
+            Rank => row.rank.map_or_else(|| NONE.to_owned(), |rank| rank.words()),
+            Mechanism if row.is_floor => format!("{} (floor)", label(cell)),
+            Mechanism => label(cell),
+            Figure => {
+                let Some(value) = row.metric().and_then(|metric| metric.value) else {
+                    return NONE.to_owned();
+                };
+                let words = Yardstick::of(cell.pattern).words(value, cell.size_bytes);
+                format!("{words}{}", mark(row))
+            }
+            Spread => row.metric().map_or_else(|| NONE.to_owned(), figures::spread),
+            Messages => {
+                let rate = cell.messages_per_second.as_ref().and_then(|metric| metric.value);
+                rate.map_or_else(|| NONE.to_owned(), figures::per_second)
+            }
+            Bound => match &cell.bound {
+                Some(bound) => figures::times(bound.ratio),
+                None => NONE.to_owned(),
+            },
+            Quantile(name) => {
+                let metric = cell.rtt_ns.as_ref().and_then(|quantiles| quantiles.get(name));
+                let value = metric.and_then(|metric| metric.value);
+                value.map_or_else(|| NONE.to_owned(), figures::nanos)
+            }
+            Cpu => match &cell.cpu_ns_per_message {
+                Some(cost) => figures::nanos(cost.lead + cost.follow),
+                None => NONE.to_owned(),
+            },
+            Switches => count(cell.context_switches_per_message),
+            Ipis => count(cell.ipis_per_message),
+            Syscalls => count(cell.syscalls_per_message),
+        }
+    }
+
+    /// The second line of a row whose rounds fell into two modes.
+    pub(crate) fn second(self, row: &Row<'_>) -> String {
+        let modes = row.metric().map(|metric| metric.modes.as_slice()).unwrap_or_default();
+        match (self, other_mode(row)) {
+            (Figure, Some(other)) => {
+                let yardstick = Yardstick::of(row.cell.pattern);
+                format!("{}*", yardstick.words(other.0, row.cell.size_bytes))
+            }
+            (Mechanism, Some(other)) => {
+                let rounds: u64 = modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
+                format!("  in {} of {rounds} rounds", other.1)
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// The mode that is not the row's figure: value and rounds.
+pub(crate) fn other_mode(row: &Row<'_>) -> Option<(f64, u64)> {
+    let metric = row.metric()?;
+    let value = metric.value?;
+    if metric.modes.len() < 2 {
+        return None;
+    }
+    let distance = |mode: f64| (mode - value).abs();
+    let other =
+        metric.modes.iter().max_by(|a, b| distance(a.value).total_cmp(&distance(b.value)))?;
+    Some((other.value, other.rounds))
+}
+
+/// Signs after the figure; the legend explains them.
+fn mark(row: &Row<'_>) -> &'static str {
+    let is_batch = row.cell.timing.as_ref().is_some_and(|timing| timing.mode == "batch");
+    match (row.is_two_mode(), is_batch) {
+        (true, _) => "*",
+        (false, true) if row.cell.pattern == PatternKind::PingPong => "^",
+        _ => "",
+    }
+}

@@ -1,0 +1,284 @@
+//! One mechanism in full: facts, costs, knobs, pitfalls, and whether this host can run it.
+
+use crate::figures;
+use crate::format::Style;
+use crate::list::ListRow;
+use crate::page::{Page, Tone};
+use ipcperf_core::{
+    BackPressure, Direction, Limit, OnClose, Payload, Peers, Reach, Spec, Syscalls, Wait,
+};
+use std::io;
+
+/// Width of the words before a fact.
+const LABEL: usize = 12;
+
+/// Writes all there is to know about a mechanism, in sections.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn describe(row: &ListRow, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
+    let page = &mut Page::new(out, style);
+    let spec = row.spec;
+    let standard = if spec.default { ", default variant" } else { "" };
+    let title = format!("{} ({}{standard})", spec.full_name(), spec.family);
+    page.paragraph(Tone::Title, "", &title)?;
+    page.paragraph(Tone::Plain, "", spec.summary)?;
+    available(page, row)?;
+
+    section(page, "Facts")?;
+    fact(page, "carries", &carries(spec.payload))?;
+    fact(page, "largest", &largest(row.limit.as_ref()))?;
+    fact(page, "waits", waits(spec.wait))?;
+    fact(page, "meets", meets(spec.reach))?;
+    fact(page, "direction", direction(spec.direction))?;
+    fact(page, "peers", &peers(spec))?;
+    fact(page, "when full", back_pressure(spec.back_pressure))?;
+    fact(page, "at the end", &format!("a peer that finishes: {}", on_close(spec.on_close)))?;
+    fact(page, "at death", &format!("a peer that is killed: {}", on_close(spec.on_death)))?;
+
+    section(page, "Costs of one message")?;
+    fact(page, "copies", &copies(spec.copies))?;
+    fact(page, "calls", &calls(spec.syscalls))?;
+    if let Some(window) = spec.window {
+        let words = format!("at most {window} under way; then the sender waits for a credit");
+        fact(page, "window", &words)?;
+    }
+
+    if !row.knobs.is_empty() {
+        section(page, "Knobs (--set KNOB=VALUE)")?;
+        for knob in row.knobs {
+            let words = format!("{} Takes {}. Default: {}.", knob.help, knob.kind, knob.default);
+            page.paragraph(Tone::Plain, &format!("  {}.{}  ", spec.name, knob.name), &words)?;
+        }
+    }
+    items(page, "Needs", spec.needs)?;
+    items(page, "Pitfalls", spec.pitfalls)?;
+    if !spec.manual.is_empty() {
+        section(page, "Manual pages")?;
+        page.paragraph(Tone::Plain, "  ", &spec.manual.join(", "))?;
+    }
+    Ok(())
+}
+
+fn available(page: &mut Page, row: &ListRow) -> io::Result<()> {
+    match &row.missing {
+        None => page.paragraph(Tone::Best, "", "It can run here."),
+        Some(missing) => {
+            page.paragraph(Tone::Doubt, "", &format!("It cannot run here: {}.", missing.what))?;
+            if missing.how.is_empty() {
+                return Ok(());
+            }
+            page.paragraph(Tone::Plain, "", &format!("To get it: {}.", missing.how))
+        }
+    }
+}
+
+fn section(page: &mut Page, title: &str) -> io::Result<()> {
+    page.blank()?;
+    page.paragraph(Tone::Title, "", title)
+}
+
+fn fact(page: &mut Page, label: &str, words: &str) -> io::Result<()> {
+    page.paragraph(Tone::Plain, &format!("  {label:LABEL$}"), words)
+}
+
+fn items(page: &mut Page, title: &str, items: &[&str]) -> io::Result<()> {
+    if items.is_empty() {
+        return Ok(());
+    }
+    section(page, title)?;
+    items.iter().try_for_each(|item| page.paragraph(Tone::Plain, "  - ", item))
+}
+
+fn carries(payload: Payload) -> String {
+    match payload {
+        Payload::Wake { word: 0 } => "wake-ups without payload".to_owned(),
+        Payload::Wake { word } => format!("wake-ups with a word of {word} bytes"),
+        Payload::Stream => "bytes without boundaries".to_owned(),
+        Payload::Message { .. } => "messages that keep their boundaries".to_owned(),
+    }
+}
+
+fn largest(limit: Option<&Limit>) -> String {
+    let Some(limit) = limit else { return "no limit".to_owned() };
+    let size = figures::size(limit.bytes as u64);
+    let raise = match limit.raise {
+        "" => String::new(),
+        how => format!("; to raise it: {how}"),
+    };
+    format!("{size}, set by {}{raise}", limit.set_by)
+}
+
+const fn waits(wait: Wait) -> &'static str {
+    match wait {
+        Wait::Block => "block: sleeps in the call that moves the data",
+        Wait::Epoll => "epoll: sleeps in epoll_wait, then moves the data without blocking",
+        Wait::Spin => "spin: never sleeps, each end burns a CPU; refused with both ends on one CPU",
+        Wait::SpinThenBlock => "spin-then-block: spins for a bounded time, then sleeps",
+    }
+}
+
+const fn meets(reach: Reach) -> &'static str {
+    match reach {
+        Reach::Related => "related processes, or whoever was handed a descriptor",
+        Reach::Named => "any process that may open its name",
+        Reach::Network => "any process in the same network namespace, and other hosts where routed",
+    }
+}
+
+const fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::OneWay => "one way; a round trip takes two of them",
+        Direction::TwoWay => "both ways over one object",
+    }
+}
+
+fn peers(spec: &Spec) -> String {
+    let count = |peers| match peers {
+        Peers::One => "one",
+        Peers::Many => "any number of",
+    };
+    let plural = |peers| if peers == Peers::One { "" } else { "s" };
+    format!(
+        "{} producer{}, {} consumer{}",
+        count(spec.producers),
+        plural(spec.producers),
+        count(spec.consumers),
+        plural(spec.consumers)
+    )
+}
+
+const fn back_pressure(pressure: BackPressure) -> &'static str {
+    match pressure {
+        BackPressure::Blocks => "the sender waits",
+        BackPressure::Drops => "messages are dropped",
+        BackPressure::Merges => "transfers merge into one",
+        BackPressure::None => "it never fills",
+    }
+}
+
+const fn on_close(end: OnClose) -> &'static str {
+    match end {
+        OnClose::Told => "the other side drains what was sent and is then told",
+        OnClose::Undetected => "nothing tells the other side",
+    }
+}
+
+fn copies(copies: u8) -> String {
+    match copies {
+        0 => "none".to_owned(),
+        1 => "1 copy of the payload".to_owned(),
+        count => format!("{count} copies of the payload"),
+    }
+}
+
+fn calls(syscalls: Syscalls) -> String {
+    let send = figures::count(syscalls.send);
+    match syscalls.recv {
+        Some(recv) => format!(
+            "{send} by the sender and {} by the receiver when nobody waits",
+            figures::count(recv)
+        ),
+        None => format!("{send} by the sender; the receiver's polls depend on timing"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sample, text};
+
+    fn written(name: &str, style: &Style) -> String {
+        let row = sample::list().into_iter().find(|row| row.spec.full_name() == name).unwrap();
+        let mut bytes = Vec::new();
+        describe(&row, style, &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_mechanism_that_can_run() {
+        insta::assert_snapshot!(written("pipe", &Style::default()), @r"
+        pipe (stream, default variant)
+        Two anonymous pipes, one for each direction.
+        It can run here.
+
+        Facts
+          carries     bytes without boundaries
+          largest     no limit
+          waits       block: sleeps in the call that moves the data
+          meets       related processes, or whoever was handed a descriptor
+          direction   one way; a round trip takes two of them
+          peers       any number of producers, any number of consumers
+          when full   the sender waits
+          at the end  a peer that finishes: the other side drains what was sent and is
+                      then told
+          at death    a peer that is killed: the other side drains what was sent and is
+                      then told
+
+        Costs of one message
+          copies      2 copies of the payload
+          calls       1 by the sender and 1 by the receiver when nobody waits
+
+        Knobs (--set KNOB=VALUE)
+          pipe.size  Capacity of each pipe. Takes 4K..1G bytes. Default: kernel default
+                     (64K).
+
+        Pitfalls
+          - Writes above PIPE_BUF (4096 bytes) may interleave with those of other
+            writers.
+
+        Manual pages
+          pipe(7), pipe(2)
+        ");
+    }
+
+    #[test]
+    fn a_mechanism_that_cannot_run_says_how_to_get_it() {
+        insta::assert_snapshot!(written("posix-mq", &Style::default()), @r"
+        posix-mq (queue, default variant)
+        Two anonymous pipes, one for each direction.
+        It cannot run here: no POSIX message queues in this kernel.
+        To get it: boot a kernel with CONFIG_POSIX_MQUEUE.
+
+        Facts
+          carries     messages that keep their boundaries
+          largest     8 KiB, set by fs.mqueue.msgsize_max; to raise it: sysctl
+                      fs.mqueue.msgsize_max=65536
+          waits       block: sleeps in the call that moves the data
+          meets       any process that may open its name
+          direction   one way; a round trip takes two of them
+          peers       any number of producers, any number of consumers
+          when full   the sender waits
+          at the end  a peer that finishes: the other side drains what was sent and is
+                      then told
+          at death    a peer that is killed: the other side drains what was sent and is
+                      then told
+
+        Costs of one message
+          copies      2 copies of the payload
+          calls       1 by the sender and 1 by the receiver when nobody waits
+
+        Needs
+          - CONFIG_POSIX_MQUEUE
+
+        Pitfalls
+          - Writes above PIPE_BUF (4096 bytes) may interleave with those of other
+            writers.
+
+        Manual pages
+          pipe(7), pipe(2)
+        ");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_asked() {
+        for row in sample::list() {
+            for width in [20, 40, 80, 200] {
+                let style = Style { width, ..Style::default() };
+                for line in written(&row.spec.full_name(), &style).lines() {
+                    assert!(text::width(line) <= width, "{width}: {line}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What the output looks like: its format, width and colours.
+
+use ipcperf_core::UnknownName;
+use std::fmt;
+use std::str::FromStr;
+
+/// A format of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// For a terminal: ranked tables, then sentences.
+    Table,
+    /// For an issue or a wiki: GitHub tables.
+    Markdown,
+    /// For a spreadsheet: one row for each cell.
+    Csv,
+    /// For a program: the document itself.
+    Json,
+    /// For a stream processor: one object on each line.
+    Ndjson,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: &'static [Self] =
+        &[Self::Table, Self::Markdown, Self::Csv, Self::Json, Self::Ndjson];
+
+    /// The word on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Markdown => "markdown",
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Ndjson => "ndjson",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL.iter().copied().find(|format| format.name() == text).ok_or_else(|| UnknownName {
+            kind: "format",
+            given: text.to_owned(),
+            known: Self::ALL.iter().map(|format| format.name()).collect(),
+        })
+    }
+}
+
+/// How text for people is laid out. The machine formats ignore it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of the terminal. No line of a table, list or description is wider.
+    pub width: usize,
+    /// Colours and bold letters. They repeat what the text says and never carry a meaning of their own.
+    pub color: bool,
+    /// Signs outside ASCII (`±`).
+    pub unicode: bool,
+    /// Show each row as a multiple of its bound.
+    pub versus_bound: bool,
+    /// All findings instead of the worst five.
+    pub verbose: bool,
+}
+
+impl Default for Style {
+    /// 80 columns of plain ASCII: what every terminal, pipe and log can take.
+    fn default() -> Self {
+        Self { width: 80, color: false, unicode: false, versus_bound: false, verbose: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_parses_to_itself_and_a_wrong_one_names_the_list() {
+        for format in Format::ALL {
+            assert_eq!(format.to_string().parse(), Ok(*format));
+        }
+        let error = "xml".parse::<Format>().expect_err("not a format");
+        assert_eq!(
+            error.to_string(),
+            "unknown format 'xml' (known: table, markdown, csv, json, ndjson)"
+        );
+    }
+}

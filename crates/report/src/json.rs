@@ -1,0 +1,125 @@
+//! The document itself, whole or line by line.
+
+use ipcperf_core::result::{
+    Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, ResultSet, Tool,
+};
+use serde::Serialize;
+use std::io;
+
+/// The document, indented, with a newline at the end.
+pub(crate) fn render(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()> {
+    document(set, out)
+}
+
+/// Any document of this tool, indented, with a newline at the end.
+pub(crate) fn document(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
+}
+
+/// One object on its line.
+pub(crate) fn object(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    writeln!(out)
+}
+
+/// All of a result set but its cells.
+#[derive(Serialize)]
+struct RunLine<'a> {
+    r#type: &'static str,
+    schema: &'a str,
+    started_utc: &'a str,
+    duration_s: f64,
+    interrupted: bool,
+    tool: &'a Tool,
+    invocation: &'a Invocation,
+    host: &'a Host,
+    kernel: &'a Kernel,
+    clock: &'a ClockFacts,
+    bounds: &'a Bounds,
+    noise: &'a Noise,
+}
+
+#[derive(Serialize)]
+struct CellLine<'a> {
+    r#type: &'static str,
+    #[serde(flatten)]
+    cell: &'a Cell,
+}
+
+/// `{"type":"run",...}` without cells, then `{"type":"cell",...}` for each.
+pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()> {
+    // Without `..`, so that a key added to the document cannot be forgotten here.
+    let ResultSet {
+        schema,
+        started_utc,
+        duration_s,
+        interrupted,
+        tool,
+        invocation,
+        host,
+        kernel,
+        clock,
+        bounds,
+        noise,
+        cells,
+    } = set;
+    let run = RunLine {
+        r#type: "run",
+        schema,
+        started_utc,
+        duration_s: *duration_s,
+        interrupted: *interrupted,
+        tool,
+        invocation,
+        host,
+        kernel,
+        clock,
+        bounds,
+        noise,
+    };
+    object(&run, out)?;
+    for cell in cells {
+        object(&CellLine { r#type: "cell", cell }, out)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sample;
+    use crate::{Format, Style, load, render};
+    use serde_json::Value;
+
+    fn written(format: Format) -> String {
+        let mut bytes = Vec::new();
+        render(&sample::survey(), &sample::spec, format, &Style::default(), &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn the_document_is_the_result_set() {
+        let text = written(Format::Json);
+        assert!(text.ends_with("}\n"));
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value, serde_json::to_value(load(&text).unwrap()).unwrap());
+    }
+
+    #[test]
+    fn lines_put_together_are_the_document() {
+        let mut lines = Vec::new();
+        for line in written(Format::Ndjson).lines() {
+            assert!(line.starts_with(r#"{"type":""#), "{line}");
+            lines.push(serde_json::from_str::<Value>(line).unwrap());
+        }
+        let take_type = |line: &mut Value| line.as_object_mut().unwrap().remove("type").unwrap();
+        let mut run = lines.remove(0);
+        assert_eq!(take_type(&mut run), "run");
+        assert!(run.get("cells").is_none());
+        for cell in &mut lines {
+            assert_eq!(take_type(cell), "cell");
+        }
+        run["cells"] = lines.into();
+        assert_eq!(run, serde_json::to_value(sample::survey()).unwrap());
+    }
+}

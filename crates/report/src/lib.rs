@@ -1,0 +1,69 @@
+//! Rendering: a result set in, bytes out.
+//!
+//! Everything here is pure. No clock, no file, no terminal: the caller says how wide the output is
+//! and whether it may be coloured. A result set may be a file that somebody else wrote, so
+//! no figure, name or text of it is trusted to be short, printable or complete.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect"))]
+
+mod answers;
+mod chapters;
+mod columns;
+mod csv;
+mod describe;
+mod figures;
+mod format;
+mod grid;
+mod json;
+mod list;
+mod load;
+mod markdown;
+mod page;
+mod rank;
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod schema;
+mod table;
+mod text;
+
+pub use answers::{Answer, Question, answers};
+pub use describe::describe;
+pub use format::{Format, Style};
+pub use list::{ListRow, MECHANISMS_SCHEMA_NAME, list};
+pub use load::{LoadError, load};
+
+use ipcperf_core::Spec;
+use ipcperf_core::result::ResultSet;
+use std::io;
+
+/// JSON Schema (2020-12) of the result document, `ipcperf.result/1`.
+pub const RESULT_SCHEMA: &str = include_str!("../../../schema/ipcperf.result-1.schema.json");
+
+/// JSON Schema (2020-12) of the list of mechanisms, `ipcperf.mechanisms/1`.
+pub const MECHANISMS_SCHEMA: &str =
+    include_str!("../../../schema/ipcperf.mechanisms-1.schema.json");
+
+/// Where a renderer asks for the facts of a mechanism by its full name. `None` for one this build does not know:
+/// its cells are still shown, with what the document itself says.
+pub type Specs<'a> = dyn Fn(&str) -> Option<&'static Spec> + 'a;
+
+/// Writes a result set in one of the formats.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn render(
+    set: &ResultSet,
+    specs: &Specs,
+    format: Format,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    match format {
+        Format::Table => table::render(set, specs, style, out),
+        Format::Markdown => markdown::render(set, specs, style, out),
+        Format::Csv => csv::render(set, out),
+        Format::Json => json::render(set, out),
+        Format::Ndjson => json::render_lines(set, out),
+    }
+}

@@ -1,0 +1,247 @@
+//! Mechanisms, what they can do, and whether this host can run them.
+
+use crate::figures::{self, NONE};
+use crate::format::{Format, Style};
+use crate::grid::Grid;
+use crate::page::{Page, Tone};
+use crate::{csv, json, markdown, text};
+use ipcperf_core::{BackPressure, Family, Knob, Limit, Missing, Payload, Reach, Spec};
+use serde::Serialize;
+use std::io;
+
+#[cfg(test)]
+mod tests;
+
+/// The schema of [`list`]'s JSON document.
+pub const MECHANISMS_SCHEMA_NAME: &str = "ipcperf.mechanisms/1";
+
+/// One mechanism as this host sees it.
+#[derive(Clone, Debug)]
+pub struct ListRow {
+    /// Its facts.
+    pub spec: &'static Spec,
+    /// Its knobs.
+    pub knobs: &'static [Knob],
+    /// Why it cannot run here; `None`: it can.
+    pub missing: Option<Missing>,
+    /// The largest message here, where there is a limit.
+    pub limit: Option<Limit>,
+}
+
+#[derive(Serialize)]
+struct Document {
+    schema: &'static str,
+    mechanisms: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    family: Family,
+    default: bool,
+    available: bool,
+    missing: Option<String>,
+    how: Option<String>,
+    limit: Option<Limit>,
+    knobs: &'static [Knob],
+    spec: &'static Spec,
+}
+
+impl Entry {
+    fn of(row: &ListRow) -> Self {
+        let how = row.missing.as_ref().map(|missing| missing.how.clone());
+        Self {
+            name: row.spec.full_name(),
+            family: row.spec.family,
+            default: row.spec.default,
+            available: row.missing.is_none(),
+            missing: row.missing.as_ref().map(|missing| missing.what.clone()),
+            how: how.filter(|how| !how.is_empty()),
+            limit: row.limit,
+            knobs: row.knobs,
+            spec: row.spec,
+        }
+    }
+}
+
+/// Writes a list of mechanisms in one of the formats.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn list(
+    rows: &[ListRow],
+    format: Format,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    match format {
+        Format::Table => table(rows, style, out),
+        Format::Markdown => markdown_table(rows, style, out),
+        Format::Json => {
+            let mechanisms = rows.iter().map(Entry::of).collect();
+            json::document(&Document { schema: MECHANISMS_SCHEMA_NAME, mechanisms }, out)
+        }
+        Format::Ndjson => rows.iter().try_for_each(|row| json::object(&Entry::of(row), out)),
+        Format::Csv => {
+            let values: Result<Vec<_>, _> =
+                rows.iter().map(|row| serde_json::to_value(Entry::of(row))).collect();
+            csv::render_values(
+                &values?,
+                &["name", "family", "default", "available", "missing", "how"],
+                out,
+            )
+        }
+    }
+}
+
+const HEADS: &[&str] = &[
+    "mechanism",
+    "here",
+    "waits",
+    "carries",
+    "largest",
+    "meets",
+    "when full",
+    "peers",
+    "calls",
+    "copies",
+    "death",
+];
+const RIGHT: &[bool] = &[false, false, false, false, true, false, false, false, true, true, false];
+
+/// What columns mean whose heads are not enough.
+const LEGEND: &[(&str, &str)] = &[
+    (
+        "meets",
+        "how two processes come by it (passing a descriptor, opening a name, connecting to a port)",
+    ),
+    ("calls", "system calls of both ends for one message when nobody waits"),
+    ("death", "whether the survivor is told when the other end is killed"),
+];
+
+/// Columns after the first two, the most wanted first.
+const WANTED: &[usize] = &[2, 3, 4, 5, 6, 8, 7, 9, 10];
+
+fn cells(row: &ListRow) -> Vec<String> {
+    let spec = row.spec;
+    let here = if row.missing.is_some() { "NO" } else { "yes" };
+    let largest = match (&row.limit, spec.payload) {
+        (Some(limit), _) => figures::size(limit.bytes as u64),
+        (None, Payload::Wake { word }) => format!("{word} B"),
+        (None, _) => NONE.to_owned(),
+    };
+    let calls = spec.syscalls.per_message().map_or_else(|| NONE.to_owned(), figures::count);
+    vec![
+        spec.full_name(),
+        here.to_owned(),
+        spec.wait.to_string(),
+        carries(spec.payload).to_owned(),
+        largest,
+        meets(spec.reach).to_owned(),
+        match spec.back_pressure {
+            BackPressure::None => NONE.to_owned(),
+            other => other.to_string(),
+        },
+        format!("{}-{}", spec.producers, spec.consumers),
+        calls,
+        spec.copies.to_string(),
+        spec.on_death.to_string(),
+    ]
+}
+
+const fn carries(payload: Payload) -> &'static str {
+    match payload {
+        Payload::Wake { .. } => "wake-ups",
+        Payload::Stream => "bytes",
+        Payload::Message { .. } => "messages",
+    }
+}
+
+const fn meets(reach: Reach) -> &'static str {
+    match reach {
+        Reach::Related => "by fd",
+        Reach::Named => "by name",
+        Reach::Network => "by port",
+    }
+}
+
+fn families(rows: &[ListRow]) -> impl Iterator<Item = (Family, Vec<&ListRow>)> {
+    Family::ALL.iter().filter_map(move |family| {
+        let members: Vec<&ListRow> = rows.iter().filter(|row| row.spec.family == *family).collect();
+        (!members.is_empty()).then_some((*family, members))
+    })
+}
+
+fn table(rows: &[ListRow], style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut page = Page::new(out, style);
+    let mut grid = Grid {
+        heads: HEADS.iter().map(|head| (*head).to_owned()).collect(),
+        right: RIGHT.to_vec(),
+        rows: families(rows).flat_map(|(_, members)| members).map(cells).collect(),
+    };
+    let room = style.width.saturating_sub(2);
+    let chosen = grid.fit(&[0, 1], WANTED, 0, room, style.unicode);
+    let (head, lines) = grid.lines(&chosen);
+    let mut lines = lines.into_iter();
+    page.line(Tone::Quiet, &format!("  {head}"))?;
+    for (family, members) in families(rows) {
+        page.line(Tone::Title, family.name())?;
+        for (row, line) in members.iter().zip(lines.by_ref()) {
+            let tone = if row.missing.is_some() { Tone::Quiet } else { Tone::Plain };
+            page.line(tone, &format!("  {line}"))?;
+        }
+    }
+    let available = rows.iter().filter(|row| row.missing.is_none()).count();
+    page.blank()?;
+    let mut words = format!("{available} of {} can run here.", rows.len());
+    for (column, meaning) in LEGEND {
+        if chosen.iter().any(|at| HEADS[*at] == *column) {
+            words.push_str(&format!(" {column}: {meaning}."));
+        }
+    }
+    page.paragraph(Tone::Quiet, "", &words)?;
+    for (what, names) in missing(rows) {
+        page.paragraph(Tone::Doubt, "- ", &format!("{}: {what}", text::join(&names)))?;
+    }
+    Ok(())
+}
+
+/// What is missing, each reason once with all mechanisms that lack it.
+fn missing(rows: &[ListRow]) -> Vec<(String, Vec<String>)> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for row in rows {
+        let Some(missing) = &row.missing else { continue };
+        let words = missing.to_string();
+        let name = row.spec.full_name();
+        match reasons.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((words, vec![name])),
+        }
+    }
+    reasons
+}
+
+fn markdown_table(rows: &[ListRow], style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut heads = vec!["family".to_owned()];
+    heads.extend(HEADS.iter().map(|head| (*head).to_owned()));
+    markdown::row(&heads, style, out)?;
+    let mut right = vec![false];
+    right.extend(RIGHT);
+    markdown::rule(&right, out)?;
+    for (family, members) in families(rows) {
+        for row in members {
+            let mut line = vec![family.to_string()];
+            line.extend(cells(row));
+            markdown::row(&line, style, out)?;
+        }
+    }
+    let missing = missing(rows);
+    if !missing.is_empty() {
+        writeln!(out)?;
+    }
+    for (what, names) in missing {
+        let item = format!("{}: {what}", text::join(&names));
+        writeln!(out, "- {}", markdown::escape(&item, style.unicode))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! What a user of `list` sees.
+
+use super::*;
+use crate::sample;
+use serde_json::Value;
+
+fn written(format: Format, style: &Style) -> String {
+    let mut bytes = Vec::new();
+    list(&sample::list(), format, style, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn at_80_columns_by_family() {
+    insta::assert_snapshot!(written(Format::Table, &Style::default()), @r"
+      mechanism       here  waits            carries   largest  meets    when full
+    floor
+      null            yes   block            wake-ups      0 B  by fd    -
+    stream
+      pipe            yes   block            bytes           -  by fd    blocks
+      pipe/spin       yes   spin             bytes           -  by fd    blocks
+      pipe/epoll      yes   epoll            bytes           -  by fd    blocks
+      fifo            yes   block            bytes           -  by name  blocks
+      unix-stream     yes   block            bytes           -  by fd    blocks
+      tcp             yes   block            bytes           -  by port  blocks
+    queue
+      posix-mq        NO    block            messages    8 KiB  by name  blocks
+    wake-up
+      eventfd         yes   block            wake-ups      8 B  by fd    merges
+      futex           yes   block            wake-ups      4 B  by fd    blocks
+    shared-memory
+      shm-ring/spin   yes   spin             messages        -  by fd    blocks
+      shm-ring/futex  yes   spin-then-block  messages        -  by fd    blocks
+
+    11 of 12 can run here. meets: how two processes come by it (passing a
+    descriptor, opening a name, connecting to a port).
+    - posix-mq: no POSIX message queues in this kernel; boot a kernel with
+      CONFIG_POSIX_MQUEUE
+    ");
+}
+
+#[test]
+fn at_40_columns_it_still_says_what_runs_here() {
+    let style = Style { width: 40, ..Style::default() };
+    insta::assert_snapshot!(written(Format::Table, &style), @r"
+      mechanism       here  waits
+    floor
+      null            yes   block
+    stream
+      pipe            yes   block
+      pipe/spin       yes   spin
+      pipe/epoll      yes   epoll
+      fifo            yes   block
+      unix-stream     yes   block
+      tcp             yes   block
+    queue
+      posix-mq        NO    block
+    wake-up
+      eventfd         yes   block
+      futex           yes   block
+    shared-memory
+      shm-ring/spin   yes   spin
+      shm-ring/futex  yes   spin-then-block
+
+    11 of 12 can run here.
+    - posix-mq: no POSIX message queues in
+      this kernel; boot a kernel with
+      CONFIG_POSIX_MQUEUE
+    ");
+}
+
+#[test]
+fn no_line_is_wider_than_asked_and_colour_carries_nothing() {
+    for width in [1, 20, 40, 80, 200] {
+        let style = Style { width, ..Style::default() };
+        let text = written(Format::Table, &style);
+        for line in text.lines() {
+            assert!(text::width(line) <= width, "{width}: {line}");
+        }
+        let colored = written(Format::Table, &Style { color: true, ..style });
+        assert!(colored.contains("\u{1b}["));
+        assert_eq!(sample::without_colour(&colored), text);
+    }
+}
+
+#[test]
+fn json_has_the_keys_of_the_contract() {
+    let document: Value = serde_json::from_str(&written(Format::Json, &Style::default())).unwrap();
+    assert_eq!(document["schema"], MECHANISMS_SCHEMA_NAME);
+    let entries = document["mechanisms"].as_array().unwrap();
+    assert_eq!(entries.len(), sample::list().len());
+    for entry in entries {
+        for key in ["name", "family", "default", "available", "missing", "how", "spec"] {
+            assert!(entry.get(key).is_some(), "{key} in {entry}");
+        }
+    }
+    let absent = entries.iter().find(|entry| entry["available"] == false).unwrap();
+    assert_eq!(absent["name"], "posix-mq");
+    assert_eq!(absent["missing"], "no POSIX message queues in this kernel");
+}
+
+#[test]
+fn every_format_names_every_mechanism() {
+    for format in Format::ALL {
+        let text = written(*format, &Style { width: 200, ..Style::default() });
+        for row in sample::list() {
+            assert!(text.contains(&row.spec.full_name()), "{format}: {}", row.spec.full_name());
+        }
+    }
+}

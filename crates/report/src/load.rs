@@ -1,0 +1,192 @@
+//! Reading a result document that anybody may have written.
+
+use crate::text;
+use ipcperf_core::result::{ResultSet, SchemaError, check_schema};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::error::Category;
+use std::fmt;
+
+/// Why a text is not a result set. Its display is one line without control characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// It is not JSON, or ends early.
+    Syntax {
+        /// Line of the error, from 1.
+        line: usize,
+        /// Column of the error in bytes, from 1 (0: before the first).
+        column: usize,
+        /// What is wrong there.
+        what: String,
+    },
+    /// It is JSON, but not a result document that this build reads.
+    Schema(SchemaError),
+    /// It claims to be a result document but lacks a key or has one of another type.
+    Shape {
+        /// Which, and where.
+        what: String,
+    },
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax { line, column, what } => {
+                write!(out, "not valid JSON at line {line} column {column}: {what}")
+            }
+            Self::Schema(error) => error.fmt(out),
+            Self::Shape { what } => write!(out, "not a well-formed result document: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// The only key that is read before the schema is known.
+#[derive(Deserialize)]
+struct Head {
+    schema: Option<Value>,
+}
+
+/// Reads a result document. Keys this build does not know are ignored, so newer minor versions load.
+///
+/// # Errors
+/// The text is not JSON (or cut off), not a result document of this major version, or a key is missing or mistyped.
+pub fn load(text: &str) -> Result<ResultSet, LoadError> {
+    // An array would be read as an object whose keys are given by position.
+    let is_object = text.trim_start().starts_with('{');
+    let head = match serde_json::from_str::<Head>(text) {
+        Ok(head) if is_object => head,
+        Ok(_) => return Err(LoadError::Schema(SchemaError::NotAResult { found: None })),
+        Err(error) => return Err(refused(&error, text)),
+    };
+    let found = head.schema.map(|schema| match schema {
+        Value::String(schema) => short(&schema),
+        other => short(&other.to_string()),
+    });
+    check_schema(found.as_deref()).map_err(LoadError::Schema)?;
+    serde_json::from_str(text).map_err(|error| refused(&error, text))
+}
+
+fn refused(error: &serde_json::Error, text: &str) -> LoadError {
+    let (line, column) = (error.line(), error.column());
+    match error.classify() {
+        Category::Data if !text.trim_start().starts_with('{') => {
+            LoadError::Schema(SchemaError::NotAResult { found: None })
+        }
+        Category::Data => LoadError::Shape { what: short(&error.to_string()) },
+        category => {
+            let full = error.to_string();
+            let what = full.split(" at line ").next().unwrap_or_default();
+            // A number that is cut off (`58.`) is not reported as an early end.
+            let is_last = is_end(text, line, column) && !what.starts_with("trailing");
+            let what = if category == Category::Eof || is_last {
+                "the text ends here; the file is cut off or still being written".to_owned()
+            } else {
+                short(what)
+            };
+            LoadError::Syntax { line, column, what }
+        }
+    }
+}
+
+/// Whether nothing follows that place.
+fn is_end(text: &str, line: usize, column: usize) -> bool {
+    let mut rest = text.split('\n').skip(line.saturating_sub(1));
+    rest.next().is_none_or(|last| last.len() <= column) && rest.next().is_none()
+}
+
+/// One line of bounded length: errors quote the document.
+fn short(words: &str) -> String {
+    text::clip(&text::clean(words, true), 200, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{self, Build};
+
+    fn sample_text() -> String {
+        serde_json::to_string(&sample::survey()).unwrap()
+    }
+
+    #[test]
+    fn what_was_written_is_read_back() {
+        let text = sample_text();
+        let set = load(&text).unwrap();
+        assert_eq!(serde_json::to_string(&set).unwrap(), text);
+    }
+
+    #[test]
+    fn a_file_cut_at_any_byte_is_one_clear_line() {
+        let cell = sample::cell("pipe", 64, sample::TWO).modes([(4200.0, 3), (71_000.0, 2)]);
+        let text = serde_json::to_string_pretty(&sample::set(vec![cell])).unwrap();
+        for end in 0..text.len() {
+            let Some(start) = text.get(..end) else { continue };
+            let error = load(start).expect_err("cut off").to_string();
+            assert_eq!(error.lines().count(), 1);
+            assert!(error.contains("cut off"), "{end}: {error}");
+        }
+    }
+
+    #[test]
+    fn keys_from_the_future_are_ignored() {
+        let mut value = serde_json::to_value(sample::survey()).unwrap();
+        value["schema"] = "ipcperf.result/1.9".into();
+        value["comparisons"] = serde_json::json!([{"deep": [1, 2]}]);
+        value["cells"][0]["temperature"] = 31.into();
+        value["cells"][0]["rounds"][0]["covariates"]["moon"] = "full".into();
+        load(&value.to_string()).unwrap();
+    }
+
+    #[test]
+    fn other_documents_and_majors_are_refused_before_their_content_is_read() {
+        let schema = |text: &str| match load(text) {
+            Err(LoadError::Schema(error)) => error.to_string(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            schema(r#"{"schema": "ipcperf.result/2", "cells": 7}"#),
+            "written as 'ipcperf.result/2'; this build reads 'ipcperf.result/1'"
+        );
+        for text in [
+            r#"{"schema": "other/1"}"#,
+            r#"{"schema": 1}"#,
+            "{}",
+            "[]",
+            "null",
+            "3",
+            r#"["ipcperf.result/1"]"#,
+        ] {
+            assert!(schema(text).starts_with("not an ipcperf result"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_missing_or_mistyped_key_is_named_with_its_place() {
+        let mut value = serde_json::to_value(sample::survey()).unwrap();
+        value["cells"][0].as_object_mut().unwrap().remove("wait");
+        let error = load(&value.to_string()).expect_err("incomplete").to_string();
+        assert!(error.contains("missing field `wait`") && error.contains("line 1"), "{error}");
+    }
+
+    #[test]
+    fn hostile_texts_are_errors_of_one_printable_line() {
+        let long = format!(r#"{{"schema": "{}"}}"#, "x".repeat(100_000));
+        let words = sample_text().replace("\"block\"", "\"a\\n\\u001b[2J\\u202eb\"");
+        let texts = [
+            "[".repeat(100_000),
+            r#"{"a":"#.repeat(100_000),
+            long,
+            words,
+            "\u{feff}{}".to_owned(),
+            sample_text().replacen("\"duration_s\":", "\"duration_s\":1e999,\"x\":", 1),
+            sample_text().replacen("\"size_bytes\":64", "\"size_bytes\":-64", 1),
+        ];
+        for text in texts {
+            let error = load(&text).expect_err("hostile").to_string();
+            assert!(error.chars().all(|sign| !sign.is_control()), "{error:?}");
+            assert!(error.len() < 400, "{}", error.len());
+        }
+    }
+}

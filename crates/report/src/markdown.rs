@@ -1,0 +1,199 @@
+//! Results for an issue or a wiki: GitHub tables.
+
+use crate::answers::answers;
+use crate::chapters::{chapters, unmeasured};
+use crate::columns::{self, Column};
+use crate::format::Style;
+use crate::{Specs, table, text};
+use ipcperf_core::result::ResultSet;
+use std::io;
+
+/// What a reader of a wiki wants by default; all others with `verbose`.
+const USUAL: &[Column] = &[
+    Column::Size,
+    Column::Rank,
+    Column::Mechanism,
+    Column::Figure,
+    Column::Spread,
+    Column::Bound,
+    Column::Messages,
+    Column::Quantile("p99"),
+    Column::Quantile("p99.9"),
+    Column::Cpu,
+    Column::Switches,
+];
+
+/// A text that cannot end a table cell, open a tag or start an emphasis.
+pub(crate) fn escape(words: &str, unicode: bool) -> String {
+    let mut escaped = String::new();
+    for sign in text::clean(words, unicode).chars() {
+        match sign {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '\\' | '|' | '*' | '`' | '[' | ']' | '~' | '!' => {
+                escaped.push('\\');
+                escaped.push(sign);
+            }
+            sign => escaped.push(sign),
+        }
+    }
+    escaped
+}
+
+/// One line of a table.
+pub(crate) fn row(cells: &[String], style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
+    let cells: Vec<String> = cells.iter().map(|cell| escape(cell, style.unicode)).collect();
+    writeln!(out, "| {} |", cells.join(" | "))
+}
+
+/// The line under the heads.
+pub(crate) fn rule(right: &[bool], out: &mut dyn io::Write) -> io::Result<()> {
+    let marks: Vec<&str> = right.iter().map(|right| if *right { "---:" } else { "---" }).collect();
+    writeln!(out, "| {} |", marks.join(" | "))
+}
+
+pub(crate) fn render(
+    set: &ResultSet,
+    specs: &Specs,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let plain = |words: &str| escape(words, style.unicode);
+    for line in table::masthead(set) {
+        writeln!(out, "{}\n", plain(&line))?;
+    }
+    let chapters = chapters(set, specs);
+    for chapter in &chapters {
+        writeln!(out, "## {}\n", table::title(chapter))?;
+        let mut columns = columns::all(chapter.pattern, &[chapter], style);
+        columns.retain(|column| style.verbose || USUAL.contains(column));
+        for section in &chapter.sections {
+            writeln!(out, "{}\n", plain(&section.way.words()))?;
+            let heads: Vec<String> =
+                columns.iter().map(|column| column.head(chapter.pattern, style)).collect();
+            row(&heads, style, out)?;
+            rule(&columns.iter().map(|column| column.is_number()).collect::<Vec<_>>(), out)?;
+            for line in section.blocks.iter().flat_map(|block| &block.rows) {
+                let cells: Vec<String> =
+                    columns.iter().map(|column| column.cell(line, true)).collect();
+                row(&cells, style, out)?;
+                if line.is_two_mode() {
+                    let cells: Vec<String> =
+                        columns.iter().map(|column| column.second(line)).collect();
+                    row(&cells, style, out)?;
+                }
+            }
+            writeln!(out)?;
+        }
+    }
+    if chapters.iter().all(|chapter| chapter.sections.is_empty()) {
+        writeln!(out, "No cell was measured.\n")?;
+    }
+    for line in table::legend_lines(&chapters, style) {
+        writeln!(out, "{}\n", plain(&line))?;
+    }
+    list(
+        "Not measured",
+        unmeasured(set).iter().map(|group| format!("{}: {}", group.who(set), group.reason)),
+        style,
+        out,
+    )?;
+    let findings = table::merged_findings(set);
+    let findings = findings.iter().map(|(finding, count)| table::finding_words(finding, *count));
+    list("Findings", std::iter::once(table::grade_words(set)).chain(findings), style, out)?;
+    if set.invocation.plan.command == "survey" {
+        let sentences = answers(set, specs).into_iter().map(|answer| answer.sentence);
+        list("What to use", sentences, style, out)?;
+    }
+    Ok(())
+}
+
+/// A heading and its items; nothing where there are none.
+fn list(
+    title: &str,
+    items: impl Iterator<Item = String>,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut items = items.peekable();
+    if items.peek().is_none() {
+        return Ok(());
+    }
+    writeln!(out, "## {title}\n")?;
+    for item in items {
+        writeln!(out, "- {}", escape(&item, style.unicode))?;
+    }
+    writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{self, Build};
+    use crate::{Format, render};
+
+    fn markdown(set: &ResultSet) -> String {
+        let mut bytes = Vec::new();
+        render(set, &sample::spec, Format::Markdown, &Style::default(), &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_name_cannot_leave_its_cell() {
+        let cell = sample::cell("a|b</td>*c*`\nd", 64, sample::TWO).rtt(1000.0, 10.0);
+        let text = markdown(&sample::set(vec![cell]));
+        assert!(text.contains(r"| a\|b&lt;/td>\*c\*\` d |"), "{text}");
+    }
+
+    #[test]
+    fn every_line_of_a_table_has_as_many_cells_as_its_head() {
+        let mut heads = 0;
+        for line in markdown(&sample::survey()).lines() {
+            let cells = line.replace(r"\|", "").matches('|').count();
+            match (heads, cells) {
+                (_, 0) => heads = 0,
+                (0, _) => heads = cells,
+                _ => assert_eq!(cells, heads, "{line}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_set_with_a_tie_and_a_missing_mechanism() {
+        insta::assert_snapshot!(markdown(&sample::small()), @r"
+        ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 3 of 4 cells measured, 5 rounds of 100 ms, 58.1 s
+
+        Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
+
+        ## Round trip, blocking mechanisms
+
+        CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+
+        | size | # | mechanism | p50 | +/- | p99 | p99.9 | CPU/msg | switches |
+        | ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
+        | 64 B | 1= | pipe | 71.5 us | 1.7% | 107 us | - | 17.9 us | 1 |
+        | 64 B | 1= | fifo | 72.1 us | 2.1% | 108 us | - | 18.0 us | 1 |
+        | 64 B | 3 | tcp | 95.0 us | 0.9% | 142 us | - | 23.8 us | 1 |
+
+        A round trip is there and back, never halved. +/- is half of the 95 % interval over rounds. CPU/msg is the CPU time of both ends for one message in one direction.
+
+        1= is a tie with the best of that place: the intervals overlap or the figures are less than 3 % apart.
+
+        ## Not measured
+
+        - unavailable: posix-mq: no POSIX message queues in this kernel
+
+        ## Findings
+
+        - Noise grade B (A is quiet, F supports no claim).
+        - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+
+        ## What to use
+
+        - Small messages, blocking: pipe and fifo (a tie), 71.5 us and 72.1 us for a round trip of 64 B on two CPUs (same-llc); runner-up tcp, 95.0 us.
+        - Cheapest in CPU: pipe and fifo (a tie), 17.9 us and 18.0 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up tcp, 23.8 us.
+        - A socket that unrelated processes can connect to: tcp, 95.0 us for a round trip of 64 B on two CPUs (same-llc), 1.33x the best of any kind (pipe, 71.5 us); nothing else of its kind was measured. Without a socket, by name: fifo, 72.1 us.
+        - What idle polling would make of the blocking rows on two CPUs was not measured: this user may not hold /dev/cpu_dma_latency.
+        ");
+    }
+}

@@ -1,0 +1,73 @@
+//! The one way by which text for people leaves this crate: clean, within the width, painted last.
+
+use crate::format::Style;
+use crate::text;
+use anstyle::{AnsiColor, Effects};
+use std::io;
+
+/// What a line is, for the colour that repeats it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    /// A heading.
+    Title,
+    /// The best of a ranking.
+    Best,
+    /// Of lesser weight: legends, floors, column heads.
+    Quiet,
+    /// An error finding or a failed cell.
+    Bad,
+    /// A warning.
+    Doubt,
+}
+
+impl Tone {
+    fn style(self) -> anstyle::Style {
+        let plain = anstyle::Style::new();
+        match self {
+            Self::Plain => plain,
+            Self::Title => plain.effects(Effects::BOLD),
+            Self::Best => plain.fg_color(Some(AnsiColor::Green.into())),
+            Self::Quiet => plain.effects(Effects::DIMMED),
+            Self::Bad => plain.fg_color(Some(AnsiColor::Red.into())),
+            Self::Doubt => plain.fg_color(Some(AnsiColor::Yellow.into())),
+        }
+    }
+}
+
+/// Lines on their way out.
+pub(crate) struct Page<'a> {
+    out: &'a mut dyn io::Write,
+    pub(crate) style: &'a Style,
+}
+
+impl<'a> Page<'a> {
+    pub(crate) fn new(out: &'a mut dyn io::Write, style: &'a Style) -> Self {
+        Self { out, style }
+    }
+
+    /// One line, clipped where it is too wide.
+    pub(crate) fn line(&mut self, tone: Tone, line: &str) -> io::Result<()> {
+        let line = text::clean(line.trim_end(), self.style.unicode);
+        let line = text::clip(&line, self.style.width, self.style.unicode);
+        if self.style.color && tone != Tone::Plain && !line.is_empty() {
+            let paint = tone.style();
+            writeln!(self.out, "{paint}{line}{paint:#}")
+        } else {
+            writeln!(self.out, "{line}")
+        }
+    }
+
+    pub(crate) fn blank(&mut self) -> io::Result<()> {
+        writeln!(self.out)
+    }
+
+    /// A text over as many lines as it takes, hanging under the end of `first`.
+    pub(crate) fn paragraph(&mut self, tone: Tone, first: &str, words: &str) -> io::Result<()> {
+        let words = text::clean(words, self.style.unicode);
+        for line in text::wrap(first, &words, self.style.width) {
+            self.line(tone, &line)?;
+        }
+        Ok(())
+    }
+}

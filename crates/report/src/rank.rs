@@ -1,0 +1,157 @@
+//! Who is ahead of whom, and when nobody can say.
+
+use crate::figures;
+use ipcperf_core::PatternKind;
+use ipcperf_core::result::{Cell, Metric};
+use std::cmp::Ordering;
+
+/// Two figures closer than this factor are a tie whatever their intervals say: rounds share one machine, and its
+/// drift alone moves medians by a few percent.
+pub(crate) const TIE_FACTOR: f64 = 1.03;
+
+/// What cells are ordered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Yardstick {
+    /// Median round trip, ns; less is better.
+    RoundTrip,
+    /// Bytes that arrive per second (messages where they have no bytes); more is better.
+    Throughput,
+    /// CPU time of both ends per message, ns; less is better.
+    Cpu,
+}
+
+/// A figure with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reading {
+    pub(crate) value: f64,
+    pub(crate) ci95: Option<[f64; 2]>,
+}
+
+impl Reading {
+    fn of(value: f64, ci95: Option<[f64; 2]>) -> Option<Self> {
+        (value.is_finite() && value >= 0.0).then_some(Self { value, ci95 })
+    }
+
+    /// Whether the data cannot tell the two apart.
+    pub(crate) fn ties(&self, other: &Self) -> bool {
+        let (low, high) = (self.value.min(other.value), self.value.max(other.value));
+        let is_close = high < low * TIE_FACTOR || high == low;
+        let overlaps = match (self.ci95, other.ci95) {
+            (Some(a), Some(b)) => a[0] <= b[1] && b[0] <= a[1],
+            _ => false,
+        };
+        is_close || overlaps
+    }
+}
+
+impl Yardstick {
+    /// The yardstick of a pattern's table.
+    pub(crate) const fn of(pattern: PatternKind) -> Self {
+        match pattern {
+            PatternKind::PingPong => Self::RoundTrip,
+            PatternKind::Stream => Self::Throughput,
+        }
+    }
+
+    /// The metric behind a reading, where it is one.
+    pub(crate) fn metric(self, cell: &Cell) -> Option<&Metric> {
+        match self {
+            Self::RoundTrip => cell.rtt_ns.as_ref()?.get("p50"),
+            Self::Throughput if cell.size_bytes == 0 => cell.messages_per_second.as_ref(),
+            Self::Throughput => cell.bytes_per_second.as_ref(),
+            Self::Cpu => None,
+        }
+    }
+
+    pub(crate) fn reading(self, cell: &Cell) -> Option<Reading> {
+        if self == Self::Cpu {
+            let cost = cell.cpu_ns_per_message.as_ref()?;
+            return Reading::of(cost.lead + cost.follow, cost.ci95);
+        }
+        let metric = self.metric(cell)?;
+        Reading::of(metric.value?, metric.ci95)
+    }
+
+    /// The better one first.
+    pub(crate) fn order(self, a: f64, b: f64) -> Ordering {
+        match self {
+            Self::Throughput => b.total_cmp(&a),
+            Self::RoundTrip | Self::Cpu => a.total_cmp(&b),
+        }
+    }
+
+    /// A figure of this yardstick in words.
+    pub(crate) fn words(self, value: f64, size: u64) -> String {
+        match self {
+            Self::RoundTrip | Self::Cpu => figures::nanos(value),
+            Self::Throughput if size == 0 => figures::per_second(value),
+            Self::Throughput => figures::bytes_per_second(value),
+        }
+    }
+}
+
+/// A place in a ranking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rank {
+    /// From 1; shared by all that tie with the best of this place.
+    pub(crate) place: usize,
+    /// Somebody shares it.
+    pub(crate) is_shared: bool,
+}
+
+impl Rank {
+    /// `1`, or `1=` where it is shared.
+    pub(crate) fn words(self) -> String {
+        format!("{}{}", self.place, if self.is_shared { "=" } else { "" })
+    }
+}
+
+/// Ranks of readings that are in order. All that tie with the first of a place share that place, so no order is
+/// claimed among them; ties do not chain, or a long table would be one tie from top to bottom.
+pub(crate) fn ranks(ordered: &[Reading]) -> Vec<Rank> {
+    let mut places = Vec::with_capacity(ordered.len());
+    let mut first = 0;
+    for (at, reading) in ordered.iter().enumerate() {
+        if !reading.ties(&ordered[first]) {
+            first = at;
+        }
+        places.push(first);
+    }
+    let sharers = |place: usize| places.iter().filter(|other| **other == place).count();
+    places.iter().map(|place| Rank { place: place + 1, is_shared: sharers(*place) > 1 }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(value: f64, half: f64) -> Reading {
+        Reading { value, ci95: Some([value - half, value + half]) }
+    }
+
+    fn words(readings: &[Reading]) -> Vec<String> {
+        ranks(readings).into_iter().map(Rank::words).collect()
+    }
+
+    #[test]
+    fn overlapping_intervals_share_a_place_and_the_next_place_counts_them() {
+        assert_eq!(
+            words(&[reading(10.0, 0.1), reading(12.0, 3.0), reading(20.0, 0.1)]),
+            ["1=", "1=", "3"]
+        );
+    }
+
+    #[test]
+    fn less_than_three_percent_apart_is_a_tie_without_overlap() {
+        assert_eq!(words(&[reading(100.0, 0.0), reading(102.9, 0.0)]), ["1=", "1="]);
+        assert_eq!(words(&[reading(100.0, 0.0), reading(103.1, 0.0)]), ["1", "2"]);
+    }
+
+    #[test]
+    fn without_intervals_only_closeness_ties() {
+        let bare = |value| Reading { value, ci95: None };
+        assert_eq!(words(&[bare(10.0), bare(10.1), bare(11.0)]), ["1=", "1=", "3"]);
+        assert_eq!(words(&[bare(0.0), bare(0.0)]), ["1=", "1="]);
+        assert!(words(&[]).is_empty());
+    }
+}

@@ -1,0 +1,436 @@
+//! Result sets for tests, built in a few words.
+
+use crate::list::ListRow;
+use ipcperf_core::options::{Knob, KnobKind, KnobValue};
+use ipcperf_core::result::*;
+use ipcperf_core::{
+    BackPressure, Direction, Family, Idle, Limit, Missing, OnClose, PatternKind, Payload, Peers,
+    Placement, Reach, Spec, Syscalls, Touch, Wait,
+};
+use std::collections::BTreeMap;
+
+pub(crate) const TWO: Placement = Placement::SameLlc;
+pub(crate) const ONE: Placement = Placement::SameCpu;
+
+const PIPE: Spec = Spec {
+    name: "pipe",
+    variant: None,
+    family: Family::Stream,
+    wait: Wait::Block,
+    default: true,
+    summary: "Two anonymous pipes, one for each direction.",
+    manual: &["pipe(7)", "pipe(2)"],
+    pitfalls: &["Writes above PIPE_BUF (4096 bytes) may interleave with those of other writers."],
+    payload: Payload::Stream,
+    direction: Direction::OneWay,
+    reach: Reach::Related,
+    producers: Peers::Many,
+    consumers: Peers::Many,
+    back_pressure: BackPressure::Blocks,
+    on_close: OnClose::Told,
+    on_death: OnClose::Told,
+    copies: 2,
+    syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+    window: None,
+    needs: &[],
+};
+
+static SPECS: &[Spec] = &[
+    Spec {
+        name: "null",
+        family: Family::Floor,
+        summary: "Moves nothing.",
+        payload: Payload::Wake { word: 0 },
+        copies: 0,
+        syscalls: Syscalls { send: 0.0, recv: Some(0.0) },
+        back_pressure: BackPressure::None,
+        pitfalls: &[],
+        ..PIPE
+    },
+    PIPE,
+    Spec {
+        variant: Some("spin"),
+        wait: Wait::Spin,
+        default: false,
+        syscalls: Syscalls { send: 1.0, recv: None },
+        ..PIPE
+    },
+    Spec { variant: Some("epoll"), wait: Wait::Epoll, default: false, ..PIPE },
+    Spec { name: "fifo", reach: Reach::Named, ..PIPE },
+    Spec { name: "unix-stream", direction: Direction::TwoWay, ..PIPE },
+    Spec { name: "tcp", direction: Direction::TwoWay, reach: Reach::Network, ..PIPE },
+    Spec {
+        name: "posix-mq",
+        family: Family::Queue,
+        reach: Reach::Named,
+        payload: Payload::Message { max: None },
+        needs: &["CONFIG_POSIX_MQUEUE"],
+        ..PIPE
+    },
+    Spec {
+        name: "eventfd",
+        family: Family::WakeUp,
+        payload: Payload::Wake { word: 8 },
+        back_pressure: BackPressure::Merges,
+        window: Some(1),
+        ..PIPE
+    },
+    Spec { name: "futex", family: Family::WakeUp, payload: Payload::Wake { word: 4 }, ..PIPE },
+    Spec {
+        name: "shm-ring",
+        variant: Some("spin"),
+        family: Family::SharedMemory,
+        wait: Wait::Spin,
+        default: false,
+        payload: Payload::Message { max: None },
+        producers: Peers::One,
+        consumers: Peers::One,
+        on_death: OnClose::Undetected,
+        copies: 0,
+        syscalls: Syscalls { send: 0.0, recv: None },
+        ..PIPE
+    },
+    Spec {
+        name: "shm-ring",
+        variant: Some("futex"),
+        family: Family::SharedMemory,
+        wait: Wait::SpinThenBlock,
+        payload: Payload::Message { max: None },
+        copies: 0,
+        ..PIPE
+    },
+];
+
+/// The facts of a sample mechanism.
+pub(crate) fn spec(name: &str) -> Option<&'static Spec> {
+    SPECS.iter().find(|spec| spec.full_name() == name)
+}
+
+/// All sample mechanisms; POSIX message queues are missing.
+pub(crate) fn list() -> Vec<ListRow> {
+    const SIZE: Knob = Knob {
+        name: "size",
+        help: "Capacity of each pipe.",
+        kind: KnobKind::Bytes { min: 4096, max: 1 << 30 },
+        default: "kernel default (64K)",
+    };
+    SPECS
+        .iter()
+        .map(|spec| ListRow {
+            spec,
+            knobs: if spec.name == "pipe" { &[SIZE] } else { &[] },
+            missing: (spec.name == "posix-mq").then(|| {
+                Missing::new(
+                    "no POSIX message queues in this kernel",
+                    "boot a kernel with CONFIG_POSIX_MQUEUE",
+                )
+            }),
+            limit: (spec.name == "posix-mq").then_some(Limit {
+                bytes: 8192,
+                set_by: "fs.mqueue.msgsize_max",
+                raise: "sysctl fs.mqueue.msgsize_max=65536",
+            }),
+        })
+        .collect()
+}
+
+/// A ping-pong cell without figures.
+pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Cell {
+    Cell {
+        id: format!("{mechanism} ping-pong {size_bytes}B {placement}"),
+        mechanism: mechanism.to_owned(),
+        wait: spec(mechanism).map_or(Wait::Block, |spec| spec.wait),
+        pattern: PatternKind::PingPong,
+        size_bytes,
+        placement,
+        cpus: match placement {
+            Placement::Free => vec![],
+            Placement::SameCpu => vec![0, 0],
+            _ => vec![0, 1],
+        },
+        idle: Idle::AsIs,
+        touch: Touch::CacheLine,
+        knobs: BTreeMap::new(),
+        status: Status::Ok,
+        reason: None,
+        timing: None,
+        rounds: Vec::new(),
+        messages: 20_000,
+        lost: 0,
+        verified: true,
+        rtt_ns: None,
+        bytes_per_second: None,
+        messages_per_second: None,
+        cpu_ns_per_message: None,
+        syscalls_per_message: Some(2.0),
+        context_switches_per_message: Some(1.0),
+        ipis_per_message: None,
+        bound: None,
+    }
+}
+
+pub(crate) fn metric(value: f64, half: f64) -> Metric {
+    Metric {
+        value: Some(value),
+        ci95: Some([value - half, value + half]),
+        method: Some("rounds".to_owned()),
+        ..Metric::default()
+    }
+}
+
+/// What a test says about a cell.
+pub(crate) trait Build {
+    /// Median round trip and half its interval, ns; the tail follows from it.
+    fn rtt(self, p50: f64, half: f64) -> Self;
+    /// A stream of this many bytes per second, and half its interval.
+    fn rate(self, bytes_per_second: f64, half: f64) -> Self;
+    fn cpu(self, nanos: f64) -> Self;
+    fn modes(self, modes: [(f64, u64); 2]) -> Self;
+    fn idle(self, idle: Idle) -> Self;
+    fn knob(self, name: &str, requested: Option<u64>, effective: u64) -> Self;
+    fn word(self, name: &str, word: &str) -> Self;
+    fn not_ok(self, status: Status, reason: &str) -> Self;
+    fn bound(self, name: &str, value: f64, ratio: f64) -> Self;
+    fn with_round(self) -> Self;
+}
+
+impl Build for Cell {
+    fn rtt(mut self, p50: f64, half: f64) -> Self {
+        let tail = |factor: f64| Metric {
+            value: Some(p50 * factor),
+            method: Some("merged".to_owned()),
+            ..Metric::default()
+        };
+        let quantiles = [
+            ("min", tail(0.8)),
+            ("p50", metric(p50, half)),
+            ("p90", tail(1.1)),
+            ("p99", tail(1.5)),
+            ("p99.9", Metric::missing("needs 20000 samples, has 10000")),
+            ("max", tail(20.0)),
+        ];
+        self.rtt_ns = Some(quantiles.map(|(name, metric)| (name.to_owned(), metric)).into());
+        self.cpu(p50 / 4.0)
+    }
+
+    fn rate(mut self, bytes_per_second: f64, half: f64) -> Self {
+        self.pattern = PatternKind::Stream;
+        self.id = self.id.replace("ping-pong", "stream");
+        let size = self.size_bytes.max(1) as f64;
+        self.bytes_per_second = Some(metric(bytes_per_second, half));
+        self.messages_per_second = Some(metric(bytes_per_second / size, half / size));
+        self.cpu(2e9 * size / bytes_per_second)
+    }
+
+    fn cpu(mut self, nanos: f64) -> Self {
+        self.cpu_ns_per_message = Some(CpuCost {
+            lead: nanos / 2.0,
+            follow: nanos / 2.0,
+            user: nanos * 0.2,
+            system: nanos * 0.8,
+            ci95: Some([nanos * 0.99, nanos * 1.01]),
+        });
+        self
+    }
+
+    fn modes(mut self, modes: [(f64, u64); 2]) -> Self {
+        self = self.rtt(modes[0].0, modes[0].0 / 100.0);
+        let metric = self.rtt_ns.as_mut().and_then(|rtt| rtt.get_mut("p50")).unwrap();
+        metric.modes = modes.map(|(value, rounds)| Mode { value, rounds }).into();
+        self
+    }
+
+    fn idle(mut self, idle: Idle) -> Self {
+        self.idle = idle;
+        self
+    }
+
+    fn knob(mut self, name: &str, requested: Option<u64>, effective: u64) -> Self {
+        let requested = requested.map(KnobValue::Number);
+        let effective = Some(KnobValue::Number(effective));
+        self.knobs.insert(name.to_owned(), KnobReading { requested, effective });
+        self
+    }
+
+    fn word(mut self, name: &str, word: &str) -> Self {
+        let word = Some(KnobValue::Word(word.to_owned()));
+        let reading = KnobReading { requested: word.clone(), effective: word };
+        self.knobs.insert(name.to_owned(), reading);
+        self
+    }
+
+    fn not_ok(mut self, status: Status, reason: &str) -> Self {
+        self.status = status;
+        self.reason = Some(reason.to_owned());
+        self
+    }
+
+    fn bound(mut self, name: &str, value: f64, ratio: f64) -> Self {
+        self.bound = Some(BoundRatio { name: name.to_owned(), value, ratio });
+        self
+    }
+
+    fn with_round(mut self) -> Self {
+        self.timing = Some(Timing { mode: "per-op".to_owned(), batch: 1 });
+        self.rounds = vec![Round {
+            round: 0,
+            order: 3,
+            rejected: Some("moved".to_owned()),
+            cpus: self.cpus.clone(),
+            messages: 20_000,
+            bytes: 1_280_000,
+            lost: 0,
+            elapsed_ns: 1e8,
+            p50_ns: Some(71_500.0),
+            messages_per_second: Some(28_000.0),
+            histogram: Some(HistogramData {
+                unit: "ps".to_owned(),
+                min: 60_000_000,
+                max: 60_000_000,
+                sum: 120_000_000,
+                buckets: vec![(60_000_000, 2)],
+            }),
+            cpu_ns: SideCpu { lead: 1, follow: 2, user: 1, system: 2 },
+            covariates: Covariates::default(),
+            proof: Proof { nonce: "1f".to_owned(), holds: true, ..Proof::default() },
+        }];
+        self
+    }
+}
+
+/// A text without its colour sequences.
+pub(crate) fn without_colour(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        rest = after.split_once('m').expect("a closed sequence").1;
+    }
+    plain + rest
+}
+
+/// A finding about the whole run.
+pub(crate) fn finding(code: &str, severity: Severity, text: &str) -> Finding {
+    Finding {
+        code: code.to_owned(),
+        severity,
+        text: text.to_owned(),
+        value: Some(0.4),
+        limit: Some(0.1),
+        cells: Vec::new(),
+        remedy: "use a quiet machine".to_owned(),
+    }
+}
+
+/// A survey of these cells on a virtual machine with two CPUs.
+pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
+    let reading = ClockReading { cpu: 0, min_ns: 12.0, ..ClockReading::default() };
+    let spread = Spread { min: 1.0, median: 2.0, max: 3.0, n: 5 };
+    ResultSet {
+        schema: SCHEMA.to_owned(),
+        started_utc: "2026-08-21T10:00:00Z".to_owned(),
+        duration_s: 58.1,
+        interrupted: false,
+        tool: Tool {
+            name: "ipcperf".to_owned(),
+            version: "0.1.0".to_owned(),
+            build: [("profile".to_owned(), "release".to_owned())].into(),
+        },
+        invocation: Invocation {
+            argv: vec!["ipcperf".to_owned()],
+            seed: 1,
+            plan: Plan {
+                command: "survey".to_owned(),
+                cells: cells.len() as u64,
+                rounds: 5,
+                slice_ms: 100.0,
+                warmup_ms: 10.0,
+                expected_s: 60.0,
+            },
+        },
+        host: Host {
+            arch: "x86_64".to_owned(),
+            cpu_model: "Example CPU @ 2.10GHz".to_owned(),
+            cpus_online: vec![0, 1],
+            cpus_allowed: vec![0, 1],
+            cores: 2,
+            last_level_caches: 1,
+            nodes: 1,
+            memory_bytes: 8 << 30,
+            hypervisor: Some("kvm".to_owned()),
+            ..Host::default()
+        },
+        kernel: Kernel {
+            release: "6.18.5".to_owned(),
+            version: "#1 SMP".to_owned(),
+            mitigations: [("spectre_v2".to_owned(), "Mitigation: IBRS".to_owned())].into(),
+            sysctl: [("fs.pipe-max-size".to_owned(), "1048576".to_owned())].into(),
+        },
+        clock: ClockFacts {
+            source: "tsc".to_owned(),
+            fallback_reason: Some("none".to_owned()),
+            ticks_per_second: 2.1e9,
+            worst_residual_ns: 40.0,
+            before: vec![reading.clone()],
+            after: vec![reading],
+        },
+        bounds: Bounds {
+            null_syscall_ns: Some(spread.clone()),
+            memcpy: vec![CopyBandwidth { size_bytes: 64, bytes_per_second: 8e9 }],
+            pairs: vec![PairBounds {
+                placement: "same-llc".to_owned(),
+                cpus: vec![0, 1],
+                cacheline_rtt_ns: Some(spread.clone()),
+                cacheline_modes: vec![Mode { value: 2.0, rounds: 5 }],
+                futex_wake_rtt_ns: Some(spread),
+                futex_wake_rtt_idle_poll_ns: None,
+            }],
+        },
+        noise: Noise {
+            grade: "B".to_owned(),
+            findings: vec![finding("W-STEAL", Severity::Warning, "0.4 % of the time was stolen.")],
+        },
+        cells,
+    }
+}
+
+/// Three mechanisms, two of them tied, one missing.
+pub(crate) fn small() -> ResultSet {
+    set(vec![
+        cell("pipe", 64, TWO).rtt(71_480.0, 1200.0),
+        cell("fifo", 64, TWO).rtt(72_100.0, 1500.0),
+        cell("tcp", 64, TWO).rtt(95_000.0, 900.0),
+        cell("posix-mq", 64, TWO)
+            .not_ok(Status::Unavailable, "no POSIX message queues in this kernel"),
+    ])
+}
+
+/// Everything a survey of a small machine finds, in cells of every kind.
+pub(crate) fn survey() -> ResultSet {
+    let refused = "a spinning pair on one CPU waits for the scheduler and measures its time slice";
+    let mut cells = small().cells;
+    cells[0] = cells[0].clone().with_round().bound("futex_wake_rtt_ns", 60_000.0, 1.19);
+    cells.extend([
+        cell("pipe", 64, TWO).rtt(4_200.0, 60.0).idle(Idle::Poll),
+        cell("pipe", 64, ONE).rtt(6_310.0, 40.0),
+        cell("fifo", 64, ONE).rtt(6_350.0, 40.0),
+        cell("tcp", 64, ONE).rtt(16_900.0, 150.0),
+        cell("unix-stream", 64, TWO).rtt(75_900.0, 400.0),
+        cell("unix-stream", 64, TWO).rtt(79_000.0, 400.0).word("unix-stream.bind", "path"),
+        cell("shm-ring/futex", 64, TWO).modes([(58_000.0, 3), (1_900.0, 2)]),
+        cell("pipe", 4096, TWO).rtt(73_000.0, 900.0),
+        cell("tcp", 4096, TWO).rtt(99_000.0, 900.0).knob("tcp.sndbuf", Some(65_536), 131_072),
+        cell("eventfd", 0, TWO).rtt(70_000.0, 900.0),
+        cell("futex", 0, TWO).rtt(66_000.0, 300.0),
+        cell("null", 0, TWO).rtt(21.0, 0.1),
+        cell("pipe/spin", 64, TWO).rtt(2_110.0, 30.0).bound("cacheline_rtt_ns", 130.0, 16.2),
+        cell("shm-ring/spin", 64, TWO).rtt(210.0, 3.0).bound("cacheline_rtt_ns", 130.0, 1.62),
+        cell("pipe/spin", 64, ONE).not_ok(Status::Rejected, refused),
+        cell("shm-ring/spin", 64, ONE).not_ok(Status::Rejected, refused),
+        cell("pipe", 1 << 20, TWO).rate(1.39e9, 2e7).bound("memcpy", 8.4e9, 0.165),
+        cell("tcp", 1 << 20, TWO).rate(2.81e9, 4e7),
+        cell("unix-stream", 1 << 20, TWO).rate(2.60e9, 4e7),
+        cell("shm-ring/spin", 1 << 20, TWO).rate(7.9e9, 1e8),
+    ]);
+    set(cells)
+}

@@ -1,0 +1,136 @@
+//! The schema files describe what is written, all of it and nothing else.
+
+use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, render, sample};
+use serde_json::{Value, json};
+
+fn parse(text: &str) -> Value {
+    serde_json::from_str(text).expect("the schema is JSON")
+}
+
+fn result() -> Value {
+    let mut bytes = Vec::new();
+    render(&sample::survey(), &sample::spec, Format::Json, &Style::default(), &mut bytes).unwrap();
+    serde_json::from_slice(&bytes).unwrap()
+}
+
+fn mechanisms() -> Value {
+    let mut bytes = Vec::new();
+    list(&sample::list(), Format::Json, &Style::default(), &mut bytes).unwrap();
+    serde_json::from_slice(&bytes).unwrap()
+}
+
+fn errors(schema: &Value, document: &Value) -> Vec<String> {
+    let validator = jsonschema::validator_for(schema).expect("the schema is valid");
+    validator
+        .iter_errors(document)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect()
+}
+
+#[test]
+fn what_is_written_is_valid() {
+    assert_eq!(errors(&parse(RESULT_SCHEMA), &result()), Vec::<String>::new());
+    assert_eq!(errors(&parse(MECHANISMS_SCHEMA), &mechanisms()), Vec::<String>::new());
+}
+
+#[test]
+fn documents_with_keys_of_newer_minors_are_valid() {
+    let mut document = result();
+    document["schema"] = json!("ipcperf.result/1.3");
+    document["comparisons"] = json!([]);
+    document["cells"][0]["temperature"] = json!(31);
+    assert_eq!(errors(&parse(RESULT_SCHEMA), &document), Vec::<String>::new());
+}
+
+#[test]
+fn documents_that_break_the_contract_are_not_valid() {
+    let schema = parse(RESULT_SCHEMA);
+    let mutations: &[(&str, &str, Option<Value>)] = &[
+        ("", "schema", None),
+        ("", "schema", Some(json!("ipcperf.result/2"))),
+        ("", "cells", Some(json!({}))),
+        ("/host", "may_poll_idle", None),
+        ("/invocation", "seed", Some(json!(-1))),
+        ("/noise/findings/0", "severity", Some(json!("fatal"))),
+        ("/cells/0", "status", Some(json!("fine"))),
+        ("/cells/0", "wait", Some(json!("sleep"))),
+        ("/cells/0", "pattern", Some(json!("rate-pong"))),
+        ("/cells/0", "placement", Some(json!("moon"))),
+        ("/cells/0", "idle", Some(json!("deep"))),
+        ("/cells/0", "touch", Some(json!("all"))),
+        ("/cells/0", "size_bytes", Some(json!("64"))),
+        ("/cells/0", "id", None),
+        ("/cells/0/rtt_ns/p50", "value", Some(json!("71 us"))),
+        ("/cells/0/rtt_ns/p50", "value", None),
+        ("/cells/0/rtt_ns/p50", "ci95", Some(json!([1.0]))),
+        ("/cells/0/rounds/0/proof", "holds", Some(json!(1))),
+        ("/cells/0/rounds/0", "elapsed_ns", None),
+        ("/cells/0/rounds/0/histogram", "buckets", Some(json!([[1]]))),
+        ("/cells/0/rounds/0/histogram", "unit", Some(json!("ns"))),
+        ("/cells/3", "reason", None),
+        ("/bounds", "pairs", None),
+    ];
+    for (place, key, value) in mutations {
+        let mut document = result();
+        let object = document.pointer_mut(place).and_then(Value::as_object_mut).expect(place);
+        match value {
+            Some(value) => drop(object.insert((*key).to_owned(), value.clone())),
+            None => drop(object.remove(*key).expect("the sample has the key")),
+        }
+        assert!(!errors(&schema, &document).is_empty(), "{place} {key} {value:?}");
+    }
+}
+
+/// Keys of a document that the schema does not name, walking both together.
+fn unnamed(root: &Value, schema: &Value, document: &Value, path: &str, found: &mut Vec<String>) {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let target = root.pointer(reference.trim_start_matches('#')).expect(reference);
+        return unnamed(root, target, document, path, found);
+    }
+    if let Some(choices) = schema["anyOf"].as_array() {
+        let is_null = |choice: &&Value| choice["type"] == "null";
+        match choices.iter().find(|choice| !is_null(choice)) {
+            Some(choice) if !document.is_null() => unnamed(root, choice, document, path, found),
+            _ => {}
+        }
+        return;
+    }
+    match document {
+        Value::Object(keys) => {
+            for (key, value) in keys {
+                let path = format!("{path}/{key}");
+                match (schema["properties"].get(key), schema.get("additionalProperties")) {
+                    (Some(named), _) => unnamed(root, named, value, &path, found),
+                    (None, Some(any)) if any.is_object() => unnamed(root, any, value, &path, found),
+                    _ => found.push(path),
+                }
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                unnamed(root, &schema["items"], item, path, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_that_is_written_is_described() {
+    for (schema, document) in [(RESULT_SCHEMA, result()), (MECHANISMS_SCHEMA, mechanisms())] {
+        let schema = parse(schema);
+        let mut found = Vec::new();
+        unnamed(&schema, &schema, &document, "", &mut found);
+        assert_eq!(found, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_key_the_schema_does_not_name_is_noticed() {
+    let schema = parse(RESULT_SCHEMA);
+    let mut document = result();
+    document["cells"][0]["rounds"][0]["covariates"]["lead"]["moon"] = json!(1);
+    let mut found = Vec::new();
+    unnamed(&schema, &schema, &document, "", &mut found);
+    assert_eq!(found, ["/cells/rounds/covariates/lead/moon"]);
+}

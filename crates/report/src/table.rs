@@ -1,0 +1,314 @@
+//! A result set on a terminal: ranked tables, what was not measured, findings, and the sentences of a survey.
+
+use crate::answers::answers;
+use crate::chapters::{Chapter, Row, chapters, unmeasured};
+use crate::columns::{self, ALWAYS, Column};
+use crate::figures;
+use crate::format::Style;
+use crate::grid::Grid;
+use crate::page::{Page, Tone};
+use crate::{Specs, text};
+use ipcperf_core::PatternKind;
+use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
+use std::io;
+
+#[cfg(test)]
+mod tests;
+
+/// Most findings shown without `verbose`.
+const FINDINGS: usize = 5;
+
+/// Left edge of what stands under a heading.
+const INDENT: usize = 2;
+
+pub(crate) fn render(
+    set: &ResultSet,
+    specs: &Specs,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut page = Page::new(out, style);
+    for line in masthead(set) {
+        page.paragraph(Tone::Quiet, "", &line)?;
+    }
+    let chapters = chapters(set, specs);
+    for pattern in PatternKind::ALL {
+        let of_pattern: Vec<&Chapter> =
+            chapters.iter().filter(|chapter| chapter.pattern == *pattern).collect();
+        if !of_pattern.is_empty() {
+            tables(&mut page, *pattern, &of_pattern)?;
+        }
+    }
+    legend(&mut page, &chapters)?;
+    not_measured(&mut page, set)?;
+    findings(&mut page, set)?;
+    sentences(&mut page, set, specs)
+}
+
+/// What ran, when and on what.
+pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
+    let plan = &set.invocation.plan;
+    let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).count();
+    let command = if plan.command.is_empty() { "result" } else { &plan.command };
+    let mut first = format!(
+        "ipcperf {} {command}, {}: {measured} of {} cells measured, {} rounds of {} ms, {} s",
+        set.tool.version,
+        set.started_utc,
+        set.cells.len(),
+        plan.rounds,
+        figures::plain(plan.slice_ms),
+        figures::plain(set.duration_s),
+    );
+    if set.interrupted {
+        first.push_str(", INTERRUPTED before the plan was done");
+    }
+    let mut machine = vec![
+        set.host.cpu_model.clone(),
+        format!("{} CPUs", set.host.cpus_allowed.len()),
+        format!("Linux {}", set.kernel.release),
+    ];
+    machine.extend(set.host.hypervisor.iter().map(|name| format!("hypervisor {name}")));
+    machine.extend(set.host.container.iter().map(|name| format!("container {name}")));
+    vec![first, machine.join(", ")]
+}
+
+/// The heading of a chapter.
+pub(crate) fn title(chapter: &Chapter) -> &'static str {
+    match (chapter.pattern, chapter.is_spinning) {
+        (PatternKind::PingPong, false) => "Round trip, blocking mechanisms",
+        (PatternKind::PingPong, true) => "Round trip, spinning mechanisms (each end burns a CPU)",
+        (PatternKind::Stream, false) => "Throughput, blocking mechanisms",
+        (PatternKind::Stream, true) => "Throughput, spinning mechanisms (each end burns a CPU)",
+    }
+}
+
+/// One grid for all chapters of a pattern, so that their columns stand under each other.
+fn tables(page: &mut Page, pattern: PatternKind, chapters: &[&Chapter]) -> io::Result<()> {
+    let style = *page.style;
+    let all = columns::all(pattern, chapters, &style);
+    let mut grid = Grid {
+        heads: all.iter().map(|column| column.head(pattern, &style)).collect(),
+        right: all.iter().map(|column| column.is_number()).collect(),
+        rows: Vec::new(),
+    };
+    let blocks =
+        chapters.iter().flat_map(|chapter| &chapter.sections).flat_map(|section| &section.blocks);
+    for block in blocks {
+        for (at, row) in block.rows.iter().enumerate() {
+            for line in lines_of(row, &all, at == 0) {
+                grid.rows.push(line.iter().map(|cell| text::clean(cell, style.unicode)).collect());
+            }
+        }
+    }
+    let position = |column: &Column| all.iter().position(|other| other == column);
+    let always: Vec<usize> = ALWAYS.iter().filter_map(position).collect();
+    // A column without any figure gives its room to the next.
+    let has_figures =
+        |at: &usize| grid.rows.iter().any(|row| row[*at] != figures::NONE && !row[*at].is_empty());
+    let wanted: Vec<usize> =
+        columns::wanted(pattern).iter().filter_map(position).filter(has_figures).collect();
+    let flexible = position(&Column::Mechanism).unwrap_or_default();
+    let room = style.width.saturating_sub(INDENT);
+    let chosen = grid.fit(&always, &wanted, flexible, room, style.unicode);
+    let (head, lines) = grid.lines(&chosen);
+    let mut lines = lines.into_iter();
+    for chapter in chapters {
+        page.blank()?;
+        page.paragraph(Tone::Title, "", &title(chapter).to_uppercase())?;
+        for (at, section) in chapter.sections.iter().enumerate() {
+            if at > 0 {
+                page.blank()?;
+            }
+            page.paragraph(Tone::Plain, "", &section.way.words())?;
+            page.line(Tone::Quiet, &format!("  {head}"))?;
+            for row in section.blocks.iter().flat_map(|block| &block.rows) {
+                for line in lines.by_ref().take(if row.is_two_mode() { 2 } else { 1 }) {
+                    page.line(tone(row), &format!("  {line}"))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A row, and a second line where its rounds fell into two modes.
+fn lines_of(row: &Row, columns: &[Column], is_first: bool) -> Vec<Vec<String>> {
+    let mut lines = vec![columns.iter().map(|column| column.cell(row, is_first)).collect()];
+    if row.is_two_mode() {
+        lines.push(columns.iter().map(|column| column.second(row)).collect());
+    }
+    lines
+}
+
+fn tone(row: &Row) -> Tone {
+    match row.rank {
+        Some(rank) if rank.place == 1 => Tone::Best,
+        None => Tone::Quiet,
+        Some(_) => Tone::Plain,
+    }
+}
+
+/// What the signs and columns mean; only those that occur.
+pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
+    let rows: Vec<&Row> = chapters
+        .iter()
+        .flat_map(|chapter| &chapter.sections)
+        .flat_map(|section| &section.blocks)
+        .flat_map(|block| &block.rows)
+        .collect();
+    let mut lines = Vec::new();
+    if rows.is_empty() {
+        return lines;
+    }
+    let spread = Column::Spread.head(PatternKind::PingPong, style);
+    lines.push(format!(
+        "A round trip is there and back, never halved. {spread} is half of the 95 % interval over rounds. CPU/msg is \
+         the CPU time of both ends for one message in one direction."
+    ));
+    if rows.iter().any(|row| row.rank.is_some_and(|rank| rank.is_shared)) {
+        lines.push(
+            "1= is a tie with the best of that place: the intervals overlap or the figures are less than 3 % apart."
+                .to_owned(),
+        );
+    }
+    if rows.iter().any(|row| row.is_two_mode()) {
+        lines.push(
+            "* The rounds fall into two modes: both figures are shown, the one of more rounds first, never an average."
+                .to_owned(),
+        );
+    }
+    if rows.iter().any(|row| Column::Figure.cell(row, true).ends_with('^')) {
+        lines.push(
+            "^ is the mean of batches: one round trip is too short to be timed alone.".to_owned(),
+        );
+    }
+    let is_unsupported = |row: &&Row| Column::Quantile("p99").cell(row, true) == figures::NONE;
+    if rows.iter().any(|row| row.cell.rtt_ns.is_some() && is_unsupported(row)) {
+        lines.push("- in a quantile: the sample is too small to support one.".to_owned());
+    }
+    if style.versus_bound {
+        lines.extend(bounds(&rows));
+    }
+    lines
+}
+
+/// What the bound columns are multiples of.
+fn bounds(rows: &[&Row]) -> Option<String> {
+    let mut named: Vec<String> = Vec::new();
+    for row in rows {
+        let Some(bound) = &row.cell.bound else { continue };
+        let value = match row.cell.pattern {
+            PatternKind::PingPong => figures::nanos(bound.value),
+            PatternKind::Stream => figures::bytes_per_second(bound.value),
+        };
+        let words = format!("{} {value}", bound.name);
+        if !named.contains(&words) {
+            named.push(words);
+        }
+    }
+    (!named.is_empty()).then(|| format!("Bounds of this machine: {}.", named.join(", ")))
+}
+
+fn legend(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
+    let lines = legend_lines(chapters, page.style);
+    if lines.is_empty() {
+        page.blank()?;
+        return page.paragraph(Tone::Plain, "", "No cell was measured.");
+    }
+    page.blank()?;
+    for line in lines {
+        page.paragraph(Tone::Quiet, "", &line)?;
+    }
+    Ok(())
+}
+
+fn not_measured(page: &mut Page, set: &ResultSet) -> io::Result<()> {
+    let groups = unmeasured(set);
+    if groups.is_empty() {
+        return Ok(());
+    }
+    page.blank()?;
+    page.line(Tone::Title, "NOT MEASURED")?;
+    for group in groups {
+        let tone = match group.status {
+            Status::Failed | Status::Deadline => Tone::Bad,
+            Status::Rejected => Tone::Doubt,
+            _ => Tone::Plain,
+        };
+        page.paragraph(tone, "- ", &format!("{}: {}", group.who(set), group.reason))?;
+    }
+    Ok(())
+}
+
+/// Findings of the same code as one, the worst first.
+pub(crate) fn merged_findings(set: &ResultSet) -> Vec<(&Finding, usize)> {
+    let mut merged: Vec<(&Finding, usize)> = Vec::new();
+    for finding in &set.noise.findings {
+        match merged.iter_mut().find(|(first, _)| first.code == finding.code) {
+            Some((_, count)) => *count += 1,
+            None => merged.push((finding, 1)),
+        }
+    }
+    merged.sort_by_key(|(finding, _)| finding.severity);
+    merged
+}
+
+/// `error W-STEAL: text. remedy (and 3 more like it)`.
+pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
+    let severity = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    };
+    let more = if count > 1 { format!(" ({} more like it)", count - 1) } else { String::new() };
+    let remedy = if finding.remedy.is_empty() {
+        String::new()
+    } else {
+        format!(" Remedy: {}", finding.remedy)
+    };
+    format!("{severity} {}: {}{more}{remedy}", finding.code, finding.text)
+}
+
+/// `Noise grade B (A is quiet, F supports no claim).`
+pub(crate) fn grade_words(set: &ResultSet) -> String {
+    let grade = if set.noise.grade.is_empty() { "unknown" } else { &set.noise.grade };
+    format!("Noise grade {grade} (A is quiet, F supports no claim).")
+}
+
+fn findings(page: &mut Page, set: &ResultSet) -> io::Result<()> {
+    page.blank()?;
+    page.line(Tone::Title, "FINDINGS")?;
+    page.paragraph(Tone::Plain, "", &grade_words(set))?;
+    let merged = merged_findings(set);
+    let shown = if page.style.verbose { merged.len() } else { merged.len().min(FINDINGS) };
+    for (finding, count) in &merged[..shown] {
+        let tone = match finding.severity {
+            Severity::Error => Tone::Bad,
+            Severity::Warning => Tone::Doubt,
+            Severity::Info => Tone::Plain,
+        };
+        page.paragraph(tone, "- ", &finding_words(finding, *count))?;
+    }
+    let total = set.noise.findings.len();
+    if merged.len() > shown || merged.iter().any(|(_, count)| *count > 1) {
+        let hint = format!("All {total} findings with their cells: --format json.");
+        page.paragraph(Tone::Quiet, "", &hint)?;
+    }
+    Ok(())
+}
+
+fn sentences(page: &mut Page, set: &ResultSet, specs: &Specs) -> io::Result<()> {
+    if set.invocation.plan.command != "survey" {
+        return Ok(());
+    }
+    let answers = answers(set, specs);
+    if answers.is_empty() {
+        return Ok(());
+    }
+    page.blank()?;
+    page.line(Tone::Title, "WHAT TO USE")?;
+    for answer in answers {
+        page.paragraph(Tone::Plain, "- ", &answer.sentence)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,507 @@
+//! What a user sees, edge by edge.
+
+use crate::sample::{self, Build, ONE, TWO, cell, set};
+use crate::{Format, Style, render, text};
+use ipcperf_core::result::{ResultSet, Severity, Status};
+use ipcperf_core::{Idle, Placement};
+
+fn written(set: &ResultSet, style: &Style) -> String {
+    let mut bytes = Vec::new();
+    render(set, &sample::spec, Format::Table, style, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn wide(width: usize) -> Style {
+    Style { width, ..Style::default() }
+}
+
+/// Without the sentences of a survey.
+fn run(mut set: ResultSet) -> ResultSet {
+    set.invocation.plan.command = "run".to_owned();
+    set
+}
+
+#[test]
+fn a_survey_at_80_columns() {
+    insta::assert_snapshot!(written(&sample::survey(), &wide(80)), @r"
+    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 5 rounds of
+    100 ms, 58.1 s
+    Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
+
+    ROUND TRIP, BLOCKING MECHANISMS
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #   mechanism                       p50   +/-      p99  CPU/msg
+       wake  1   futex                       66.0 us  0.5%  99.0 us  16.5 us
+             2   eventfd                     70.0 us  1.3%   105 us  17.5 us
+             -   null (floor)                21.0 ns  0.5%  31.5 ns  5.25 ns
+       64 B  1   shm-ring/futex             58.0 us*  1.0%  87.0 us  14.5 us
+                   in 2 of 5 rounds         1.90 us*
+             2=  pipe                        71.5 us  1.7%   107 us  17.9 us
+             2=  fifo                        72.1 us  2.1%   108 us  18.0 us
+             4   unix-stream                 75.9 us  0.5%   114 us  19.0 us
+             5   unix-stream bind=path       79.0 us  0.5%   118 us  19.8 us
+             6   tcp                         95.0 us  0.9%   142 us  23.8 us
+      4 KiB  1   pipe                        73.0 us  1.2%   110 us  18.2 us
+             2   tcp sndbuf=64K (got 128K)   99.0 us  0.9%   148 us  24.8 us
+
+    CPUs 0 and 1 (same-llc), idle poll, touch cacheline
+       size  #   mechanism                       p50   +/-      p99  CPU/msg
+       64 B  1   pipe                        4.20 us  1.4%  6.30 us  1.05 us
+
+    both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
+       size  #   mechanism                       p50   +/-      p99  CPU/msg
+       64 B  1=  pipe                        6.31 us  0.6%  9.46 us  1.58 us
+             1=  fifo                        6.35 us  0.6%  9.53 us  1.59 us
+             3   tcp                         16.9 us  0.9%  25.4 us  4.22 us
+
+    ROUND TRIP, SPINNING MECHANISMS (EACH END BURNS A CPU)
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #   mechanism                       p50   +/-      p99  CPU/msg
+       64 B  1   shm-ring/spin                210 ns  1.4%   315 ns  52.5 ns
+             2   pipe/spin                   2.11 us  1.4%  3.17 us   528 ns
+
+    THROUGHPUT, BLOCKING MECHANISMS
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #  mechanism           rate   +/-  messages  CPU/msg  switches
+      1 MiB  1  tcp            2.81 GB/s  1.4%  2.68 k/s   746 us         1
+             2  unix-stream    2.60 GB/s  1.5%  2.48 k/s   807 us         1
+             3  pipe           1.39 GB/s  1.4%  1.33 k/s  1.51 ms         1
+
+    THROUGHPUT, SPINNING MECHANISMS (EACH END BURNS A CPU)
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #  mechanism           rate   +/-  messages  CPU/msg  switches
+      1 MiB  1  shm-ring/spin  7.90 GB/s  1.3%  7.53 k/s   265 us         1
+
+    A round trip is there and back, never halved. +/- is half of the 95 % interval
+    over rounds. CPU/msg is the CPU time of both ends for one message in one
+    direction.
+    1= is a tie with the best of that place: the intervals overlap or the figures
+    are less than 3 % apart.
+    * The rounds fall into two modes: both figures are shown, the one of more rounds
+    first, never an average.
+
+    NOT MEASURED
+    - unavailable: posix-mq on same-llc: no POSIX message queues in this kernel
+    - rejected: pipe/spin and shm-ring/spin on same-cpu: a spinning pair on one CPU
+      waits for the scheduler and measures its time slice
+
+    FINDINGS
+    Noise grade B (A is quiet, F supports no claim).
+    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+
+    WHAT TO USE
+    - Small messages, blocking: shm-ring/futex, 58.0 us (two modes: 1.90 us in 2 of
+      5 rounds) for a round trip of 64 B on two CPUs (same-llc); runner-up pipe and
+      fifo (a tie), 71.5 us and 72.1 us. With both ends on one CPU the best is pipe
+      and fifo (a tie), 6.31 us and 6.35 us.
+    - Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs
+      (same-llc); runner-up unix-stream, 2.60 GB/s.
+    - If each end may burn a CPU: shm-ring/spin, 210 ns for a round trip of 64 B on
+      two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
+    - Cheapest in CPU: shm-ring/futex, 14.5 us of CPU time for a message of 64 B
+      (both ends together, blocking) on two CPUs (same-llc); runner-up pipe and fifo
+      (a tie), 17.9 us and 18.0 us.
+    - A socket that unrelated processes can connect to: unix-stream bind=path, 79.0
+      us for a round trip of 64 B on two CPUs (same-llc), 1.36x the best of any kind
+      (shm-ring/futex, 58.0 us); runner-up tcp, 95.0 us. Without a socket, by name:
+      fifo, 72.1 us.
+    - Only to wake the other side: futex, 66.0 us there and back on two CPUs
+      (same-llc); runner-up eventfd, 70.0 us.
+    - With --idle poll, a round trip of 64 B over pipe on two CPUs (same-llc) takes
+      4.20 us instead of 71.5 us: idle CPUs then poll instead of sleeping.
+    ");
+}
+
+#[test]
+fn a_survey_at_200_columns_shows_more_statistics() {
+    let style = Style { unicode: true, versus_bound: true, ..wide(200) };
+    insta::assert_snapshot!(written(&sample::survey(), &style), @r"
+    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 5 rounds of 100 ms, 58.1 s
+    Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
+
+    ROUND TRIP, BLOCKING MECHANISMS
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #   mechanism                       p50     ±  x bound      p90      p99      max  CPU/msg  switches  syscalls
+       wake  1   futex                       66.0 us  0.5%        -  72.6 us  99.0 us  1.32 ms  16.5 us         1         2
+             2   eventfd                     70.0 us  1.3%        -  77.0 us   105 us  1.40 ms  17.5 us         1         2
+             -   null (floor)                21.0 ns  0.5%        -  23.1 ns  31.5 ns   420 ns  5.25 ns         1         2
+       64 B  1   shm-ring/futex             58.0 us*  1.0%        -  63.8 us  87.0 us  1.16 ms  14.5 us         1         2
+                   in 2 of 5 rounds         1.90 us*
+             2=  pipe                        71.5 us  1.7%    1.19x  78.6 us   107 us  1.43 ms  17.9 us         1         2
+             2=  fifo                        72.1 us  2.1%        -  79.3 us   108 us  1.44 ms  18.0 us         1         2
+             4   unix-stream                 75.9 us  0.5%        -  83.5 us   114 us  1.52 ms  19.0 us         1         2
+             5   unix-stream bind=path       79.0 us  0.5%        -  86.9 us   118 us  1.58 ms  19.8 us         1         2
+             6   tcp                         95.0 us  0.9%        -   105 us   142 us  1.90 ms  23.8 us         1         2
+      4 KiB  1   pipe                        73.0 us  1.2%        -  80.3 us   110 us  1.46 ms  18.2 us         1         2
+             2   tcp sndbuf=64K (got 128K)   99.0 us  0.9%        -   109 us   148 us  1.98 ms  24.8 us         1         2
+
+    CPUs 0 and 1 (same-llc), idle poll, touch cacheline
+       size  #   mechanism                       p50     ±  x bound      p90      p99      max  CPU/msg  switches  syscalls
+       64 B  1   pipe                        4.20 us  1.4%        -  4.62 us  6.30 us  84.0 us  1.05 us         1         2
+
+    both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
+       size  #   mechanism                       p50     ±  x bound      p90      p99      max  CPU/msg  switches  syscalls
+       64 B  1=  pipe                        6.31 us  0.6%        -  6.94 us  9.46 us   126 us  1.58 us         1         2
+             1=  fifo                        6.35 us  0.6%        -  6.99 us  9.53 us   127 us  1.59 us         1         2
+             3   tcp                         16.9 us  0.9%        -  18.6 us  25.4 us   338 us  4.22 us         1         2
+
+    ROUND TRIP, SPINNING MECHANISMS (EACH END BURNS A CPU)
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #   mechanism                       p50     ±  x bound      p90      p99      max  CPU/msg  switches  syscalls
+       64 B  1   shm-ring/spin                210 ns  1.4%    1.62x   231 ns   315 ns  4.20 us  52.5 ns         1         2
+             2   pipe/spin                   2.11 us  1.4%    16.2x  2.32 us  3.17 us  42.2 us   528 ns         1         2
+
+    THROUGHPUT, BLOCKING MECHANISMS
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #  mechanism           rate     ±  of bound  messages  CPU/msg  switches  syscalls
+      1 MiB  1  tcp            2.81 GB/s  1.4%         -  2.68 k/s   746 us         1         2
+             2  unix-stream    2.60 GB/s  1.5%         -  2.48 k/s   807 us         1         2
+             3  pipe           1.39 GB/s  1.4%    0.165x  1.33 k/s  1.51 ms         1         2
+
+    THROUGHPUT, SPINNING MECHANISMS (EACH END BURNS A CPU)
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #  mechanism           rate     ±  of bound  messages  CPU/msg  switches  syscalls
+      1 MiB  1  shm-ring/spin  7.90 GB/s  1.3%         -  7.53 k/s   265 us         1         2
+
+    A round trip is there and back, never halved. ± is half of the 95 % interval over rounds. CPU/msg is the CPU time of both ends for one message in one direction.
+    1= is a tie with the best of that place: the intervals overlap or the figures are less than 3 % apart.
+    * The rounds fall into two modes: both figures are shown, the one of more rounds first, never an average.
+    Bounds of this machine: futex_wake_rtt_ns 60.0 us, cacheline_rtt_ns 130 ns, memcpy 8.40 GB/s.
+
+    NOT MEASURED
+    - unavailable: posix-mq on same-llc: no POSIX message queues in this kernel
+    - rejected: pipe/spin and shm-ring/spin on same-cpu: a spinning pair on one CPU waits for the scheduler and measures its time slice
+
+    FINDINGS
+    Noise grade B (A is quiet, F supports no claim).
+    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+
+    WHAT TO USE
+    - Small messages, blocking: shm-ring/futex, 58.0 us (two modes: 1.90 us in 2 of 5 rounds) for a round trip of 64 B on two CPUs (same-llc); runner-up pipe and fifo (a tie), 71.5 us and 72.1 us. With
+      both ends on one CPU the best is pipe and fifo (a tie), 6.31 us and 6.35 us.
+    - Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs (same-llc); runner-up unix-stream, 2.60 GB/s.
+    - If each end may burn a CPU: shm-ring/spin, 210 ns for a round trip of 64 B on two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
+    - Cheapest in CPU: shm-ring/futex, 14.5 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up pipe and fifo (a tie), 17.9 us and 18.0 us.
+    - A socket that unrelated processes can connect to: unix-stream bind=path, 79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.36x the best of any kind (shm-ring/futex, 58.0 us); runner-up tcp,
+      95.0 us. Without a socket, by name: fifo, 72.1 us.
+    - Only to wake the other side: futex, 66.0 us there and back on two CPUs (same-llc); runner-up eventfd, 70.0 us.
+    - With --idle poll, a round trip of 64 B over pipe on two CPUs (same-llc) takes 4.20 us instead of 71.5 us: idle CPUs then poll instead of sleeping.
+    ");
+}
+
+#[test]
+fn a_small_set_at_40_columns_drops_columns() {
+    insta::assert_snapshot!(written(&sample::small(), &wide(40)), @r"
+    ipcperf 0.1.0 survey,
+    2026-08-21T10:00:00Z: 3 of 4 cells
+    measured, 5 rounds of 100 ms, 58.1 s
+    Example CPU @ 2.10GHz, 2 CPUs, Linux
+    6.18.5, hypervisor kvm
+
+    ROUND TRIP, BLOCKING MECHANISMS
+    CPUs 0 and 1 (same-llc), idle as-is,
+    touch cacheline
+      size  #   mechanism      p50     p99
+      64 B  1=  pipe       71.5 us  107 us
+            1=  fifo       72.1 us  108 us
+            3   tcp        95.0 us  142 us
+
+    A round trip is there and back, never
+    halved. +/- is half of the 95 % interval
+    over rounds. CPU/msg is the CPU time of
+    both ends for one message in one
+    direction.
+    1= is a tie with the best of that place:
+    the intervals overlap or the figures are
+    less than 3 % apart.
+
+    NOT MEASURED
+    - unavailable: posix-mq: no POSIX
+      message queues in this kernel
+
+    FINDINGS
+    Noise grade B (A is quiet, F supports no
+    claim).
+    - warning W-STEAL: 0.4 % of the time was
+      stolen. Remedy: use a quiet machine
+
+    WHAT TO USE
+    - Small messages, blocking: pipe and
+      fifo (a tie), 71.5 us and 72.1 us for
+      a round trip of 64 B on two CPUs
+      (same-llc); runner-up tcp, 95.0 us.
+    - Cheapest in CPU: pipe and fifo (a
+      tie), 17.9 us and 18.0 us of CPU time
+      for a message of 64 B (both ends
+      together, blocking) on two CPUs
+      (same-llc); runner-up tcp, 23.8 us.
+    - A socket that unrelated processes can
+      connect to: tcp, 95.0 us for a round
+      trip of 64 B on two CPUs (same-llc),
+      1.33x the best of any kind (pipe, 71.5
+      us); nothing else of its kind was
+      measured. Without a socket, by name:
+      fifo, 72.1 us.
+    - What idle polling would make of the
+      blocking rows on two CPUs was not
+      measured: this user may not hold
+      /dev/cpu_dma_latency.
+    ");
+}
+
+#[test]
+fn one_cell() {
+    let set = run(set(vec![cell("pipe", 64, ONE).rtt(5_000_000.0, 100.0)]));
+    insta::assert_snapshot!(written(&set, &wide(80)), @r"
+    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 1 of 1 cells measured, 5 rounds of 100
+    ms, 58.1 s
+    Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
+
+    ROUND TRIP, BLOCKING MECHANISMS
+    both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
+      size  mechanism      p50    +/-      p90      p99     max  CPU/msg  switches
+      64 B  pipe       5.00 ms  <0.1%  5.50 ms  7.50 ms  100 ms  1.25 ms         1
+
+    A round trip is there and back, never halved. +/- is half of the 95 % interval
+    over rounds. CPU/msg is the CPU time of both ends for one message in one
+    direction.
+
+    FINDINGS
+    Noise grade B (A is quiet, F supports no claim).
+    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+    ");
+}
+
+#[test]
+fn no_cells() {
+    insta::assert_snapshot!(written(&set(Vec::new()), &wide(80)), @r"
+    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 0 of 0 cells measured, 5 rounds of
+    100 ms, 58.1 s
+    Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
+
+    No cell was measured.
+
+    FINDINGS
+    Noise grade B (A is quiet, F supports no claim).
+    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+    ");
+}
+
+#[test]
+fn an_interrupted_run_with_cells_of_every_status() {
+    let cells = vec![
+        cell("pipe", 64, TWO).rtt(71_000.0, 500.0),
+        cell("posix-mq", 64, TWO).not_ok(Status::Unavailable, "no POSIX message queues"),
+        cell("tcp", 64, TWO).not_ok(Status::Failed, "a message arrived with the wrong stamp"),
+        cell("fifo", 64, TWO).not_ok(Status::Deadline, "no end after 10 s"),
+        cell("pipe/spin", 64, ONE).not_ok(Status::Rejected, "a spinning pair on one CPU"),
+        cell("shm-ring/spin", 64, ONE).not_ok(Status::Rejected, "a spinning pair on one CPU"),
+        cell("futex", 0, TWO).not_ok(Status::Skipped, "the run was interrupted"),
+    ];
+    let mut set = run(set(cells));
+    set.interrupted = true;
+    insta::assert_snapshot!(written(&set, &wide(80)), @r"
+    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 1 of 7 cells measured, 5 rounds of 100
+    ms, 58.1 s, INTERRUPTED before the plan was done
+    Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
+
+    ROUND TRIP, BLOCKING MECHANISMS
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+      size  mechanism      p50   +/-      p90     p99      max  CPU/msg  switches
+      64 B  pipe       71.0 us  0.7%  78.1 us  106 us  1.42 ms  17.8 us         1
+
+    A round trip is there and back, never halved. +/- is half of the 95 % interval
+    over rounds. CPU/msg is the CPU time of both ends for one message in one
+    direction.
+
+    NOT MEASURED
+    - unavailable: posix-mq on same-llc: no POSIX message queues
+    - failed: tcp on same-llc: a message arrived with the wrong stamp
+    - deadline: fifo on same-llc: no end after 10 s
+    - rejected: pipe/spin and shm-ring/spin on same-cpu: a spinning pair on one CPU
+    - skipped: futex on same-llc: the run was interrupted
+
+    FINDINGS
+    Noise grade B (A is quiet, F supports no claim).
+    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+    ");
+}
+
+#[test]
+fn a_sweep_of_one_mechanism() {
+    let sizes = [1, 64, 4096, 65_536, 1 << 20];
+    let cells = sizes.map(|size| cell("pipe", size, TWO).rtt(71_000.0 + size as f64, 500.0));
+    insta::assert_snapshot!(written(&run(set(cells.to_vec())), &wide(80)), @r"
+    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 5 of 5 cells measured, 5 rounds of 100
+    ms, 58.1 s
+    Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
+
+    ROUND TRIP, BLOCKING MECHANISMS
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+        size  mechanism      p50    +/-      p90      p99  CPU/msg  switches
+         1 B  pipe       71.0 us   0.7%  78.1 us   107 us  17.8 us         1
+        64 B  pipe       71.1 us   0.7%  78.2 us   107 us  17.8 us         1
+       4 KiB  pipe       75.1 us   0.7%  82.6 us   113 us  18.8 us         1
+      64 KiB  pipe        137 us   0.4%   150 us   205 us  34.1 us         1
+       1 MiB  pipe       1.12 ms  <0.1%  1.23 ms  1.68 ms   280 us         1
+
+    A round trip is there and back, never halved. +/- is half of the 95 % interval
+    over rounds. CPU/msg is the CPU time of both ends for one message in one
+    direction.
+
+    FINDINGS
+    Noise grade B (A is quiet, F supports no claim).
+    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+    ");
+}
+
+#[test]
+fn quantiles_the_sample_does_not_support_are_dashes_and_explained() {
+    let mut cell = cell("pipe", 64, TWO).rtt(71_000.0, 500.0);
+    let missing = ipcperf_core::result::Metric::missing("needs 2000 samples, has 100");
+    cell.rtt_ns.as_mut().unwrap().insert("p99".to_owned(), missing);
+    let other = sample::cell("tcp", 64, TWO).rtt(95_000.0, 500.0);
+    let text = written(&run(set(vec![cell, other])), &wide(80));
+    let row = text.lines().find(|line| line.contains("pipe")).unwrap();
+    assert!(row.split_whitespace().any(|word| word == "-"), "{text}");
+    assert!(text.contains("- in a quantile: the sample is too small"), "{text}");
+}
+
+#[test]
+fn batch_means_are_marked() {
+    let mut cell = cell("shm-ring/spin", 64, TWO).rtt(80.0, 1.0);
+    cell.timing = Some(ipcperf_core::result::Timing { mode: "batch".to_owned(), batch: 32 });
+    let text = written(&run(set(vec![cell])), &wide(80));
+    assert!(text.contains("80.0 ns^") && text.contains("^ is the mean of batches"), "{text}");
+}
+
+#[test]
+fn a_bound_is_shown_as_a_multiple_also_at_80_columns() {
+    let text = written(&sample::survey(), &Style { versus_bound: true, ..wide(80) });
+    assert!(text.contains("x bound") && text.contains("1.62x"), "{text}");
+    assert!(text.contains("Bounds of this machine: futex_wake_rtt_ns 60.0 us"), "{text}");
+}
+
+#[test]
+fn two_modes_are_both_named_and_marked() {
+    let set = run(set(vec![cell("pipe", 64, TWO).modes([(71_000.0, 3), (4_200.0, 2)])]));
+    let text = written(&set, &wide(80));
+    assert!(text.contains("71.0 us*") && text.contains("4.20 us*"), "{text}");
+    assert!(text.contains("in 2 of 5 rounds"), "{text}");
+    assert!(text.contains("two modes"), "{text}");
+    assert!(!text.contains("37.6"), "the average of the modes: {text}");
+}
+
+#[test]
+fn no_line_is_ever_wider_than_asked() {
+    let mut sets = vec![sample::survey(), sample::small(), set(Vec::new()), hostile()];
+    sets[0].noise.findings = (0..9)
+        .map(|at| {
+            sample::finding(
+                &format!("W-{at}"),
+                Severity::Warning,
+                "A long finding. ".repeat(9).trim(),
+            )
+        })
+        .collect();
+    for set in &sets {
+        for width in [1, 10, 20, 40, 79, 80, 81, 120, 200, usize::MAX] {
+            for (unicode, verbose) in [(false, false), (true, true)] {
+                let style = Style { unicode, verbose, versus_bound: verbose, ..wide(width) };
+                for line in written(set, &style).lines() {
+                    assert!(text::width(line) <= width, "{width}: {line}");
+                }
+            }
+        }
+    }
+}
+
+/// A result file by somebody who wants to break the terminal.
+fn hostile() -> ResultSet {
+    let mut first = cell("pipe", u64::MAX, Placement::CrossNode).rtt(1e308, 1e308);
+    first.mechanism = "\u{1b}[2J\u{202e}日本語".repeat(9000);
+    first.cpus = vec![usize::MAX; 1000];
+    let mut second = cell("x|y\nz", 0, TWO).rtt(f64::MIN_POSITIVE, 0.0);
+    second.id = String::new();
+    let mut third = cell("pipe", 64, TWO).rtt(-1.0, f64::MAX);
+    third.rtt_ns.as_mut().unwrap().clear();
+    let mut set = set(vec![first, second, third]);
+    set.tool.version = "9".repeat(1000);
+    set.host.cpu_model = "\u{9b}31mcpu".to_owned();
+    set.started_utc = "\n\n".to_owned();
+    set.noise.grade = "\u{1b}".repeat(100);
+    set
+}
+
+#[test]
+fn nothing_a_terminal_obeys_is_passed_on() {
+    let text = written(&hostile(), &Style { unicode: true, ..wide(80) });
+    assert!(text.chars().all(|sign| sign == '\n' || !sign.is_control()), "{text:?}");
+    assert!(!text.contains('\u{202e}'));
+}
+
+#[test]
+fn colour_only_repeats_what_the_text_says() {
+    let set = sample::survey();
+    let colored = written(&set, &Style { color: true, ..wide(80) });
+    assert!(colored.contains("\u{1b}["));
+    assert_eq!(sample::without_colour(&colored), written(&set, &wide(80)));
+}
+
+#[test]
+fn spinning_and_blocking_never_share_a_table() {
+    let cells = vec![
+        cell("pipe", 64, TWO).rtt(71_000.0, 500.0),
+        cell("pipe/spin", 64, TWO).rtt(2_000.0, 20.0),
+    ];
+    let text = written(&run(set(cells)), &wide(80));
+    let (blocking, spinning) = text.split_once("SPINNING").expect("two chapters");
+    assert!(blocking.contains("64 B  pipe ") && !blocking.contains("pipe/spin"), "{text}");
+    assert!(spinning.contains("64 B  pipe/spin"), "{text}");
+}
+
+#[test]
+fn idle_policies_and_placements_have_their_own_headings_and_rankings() {
+    let cells = vec![
+        cell("pipe", 64, TWO).rtt(71_000.0, 500.0),
+        cell("pipe", 64, TWO).rtt(4_000.0, 20.0).idle(Idle::Poll),
+        cell("pipe", 64, ONE).rtt(6_000.0, 20.0),
+        cell("pipe", 64, Placement::Free).rtt(9_000.0, 20.0),
+    ];
+    let text = written(&run(set(cells)), &wide(80));
+    for heading in [
+        "CPUs 0 and 1 (same-llc), idle as-is, touch cacheline",
+        "CPUs 0 and 1 (same-llc), idle poll, touch cacheline",
+        "both ends on CPU 0 (same-cpu), idle as-is, touch cacheline",
+        "not pinned (free), idle as-is, touch cacheline",
+    ] {
+        assert!(text.lines().any(|line| line == heading), "{heading} in {text}");
+    }
+    assert_eq!(text.matches("64 B  pipe ").count(), 4, "{text}");
+}
+
+#[test]
+fn a_knob_that_the_kernel_changed_shows_both_values() {
+    let cells =
+        vec![cell("pipe", 64, TWO).rtt(71_000.0, 500.0).knob("pipe.size", Some(5000), 8192)];
+    let text = written(&run(set(cells)), &wide(80));
+    assert!(text.contains("pipe size=5000 (got 8K)"), "{text}");
+}
+
+#[test]
+fn findings_come_worst_first_at_most_five_and_equal_codes_once() {
+    let mut set = run(set(Vec::new()));
+    let info = sample::finding("I-TICKS", Severity::Info, "Ticks.");
+    set.noise.findings = vec![info];
+    for at in 0..6 {
+        set.noise.findings.push(sample::finding(&format!("W-{at}"), Severity::Warning, "Warned."));
+        set.noise.findings.push(sample::finding("E-PROOF", Severity::Error, "No proof."));
+    }
+    let text = written(&set, &wide(80));
+    let items: Vec<&str> = text.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(items.len(), 5, "{text}");
+    assert!(items[0].starts_with("- error E-PROOF: No proof. (5 more like it)"), "{text}");
+    assert!(text.contains("All 13 findings with their cells: --format json."), "{text}");
+    let all = written(&set, &Style { verbose: true, ..wide(80) });
+    assert!(all.contains("note I-TICKS"), "{all}");
+}
