@@ -1,0 +1,174 @@
+//! What can be typed. What it means is worked out in `request`.
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Measures inter-process communication on Linux: every mechanism two processes on a host can use, with proof that
+/// the data really moved, and says which one to use.
+///
+/// Without a command it runs the survey: every mechanism this machine has, in about a minute.
+#[derive(Debug, Parser)]
+#[command(name = "ipcperf", version = crate::build::VERSION, max_term_width = 100, args_conflicts_with_subcommands = true)]
+#[command(after_help = "Exit codes: 0 done, 1 internal error or a failed cell, 2 usage, 3 nothing could run here, \
+4 a document of another version, 5 a measurement was invalid, 130 interrupted (what was measured is written).")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) survey: SurveyArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure every mechanism in about a minute and say which one to use (the default)
+    Survey(SurveyArgs),
+    /// Measure chosen mechanisms, patterns, sizes and placements
+    Run(Box<RunArgs>),
+    /// List the mechanisms and whether this machine has them
+    List(ListArgs),
+    /// Describe one mechanism: facts, knobs, costs, pitfalls
+    Describe(DescribeArgs),
+    /// Show a result file again, in any format
+    Report(ReportArgs),
+    /// Remove what killed runs of this user left behind
+    Clean,
+    /// Print shell completions
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff)
+    Man,
+}
+
+/// Where results go and how they look; common to everything that measures.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct OutputArgs {
+    /// Result file; '-' prints the document to standard output [default: ipcperf-<utc>.json here]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+    /// Only results: no progress, no notes
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// No progress line, even on a terminal
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+}
+
+/// How results look.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct LookArgs {
+    /// Format of standard output: table, markdown, csv, json, ndjson
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: String,
+    /// Colours
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) color: ColorChoice,
+    /// All findings instead of the worst five
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Show each row as a multiple of the machine's own limit for it
+    #[arg(long)]
+    pub(crate) versus_bound: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// If standard output is a terminal and NO_COLOR is not set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct SurveyArgs {
+    /// How long it may take: 20s, 60s, 10m
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) budget: String,
+    /// Seed of every random choice [default: a random one, recorded in the result]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print the plan and the time it needs, measure nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct RunArgs {
+    /// Job file (TOML) with the same names as the long flags; flags win
+    #[arg(value_name = "JOB.toml")]
+    pub(crate) job: Option<PathBuf>,
+    /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for everything
+    #[arg(short, long, value_name = "NAMES")]
+    pub(crate) mechanism: Option<String>,
+    /// Patterns: ping-pong, stream [default: ping-pong]
+    #[arg(short, long, value_name = "PATTERNS")]
+    pub(crate) pattern: Option<String>,
+    /// Message sizes: 64, 4K, lists 1,64,4K, sweeps 64..64K:*4 [default: 64]
+    #[arg(short, long, value_name = "SIZES")]
+    pub(crate) size: Option<String>,
+    /// Placements: same-cpu, smt, same-llc, cross-llc, cross-node, free [default: same-cpu and two close cores]
+    #[arg(long, value_name = "PLACES")]
+    pub(crate) place: Option<String>,
+    /// Knobs: pipe.size=1M (repeatable; see 'ipcperf describe')
+    #[arg(long, value_name = "MECHANISM.KNOB=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Idle policies: as-is, poll (poll holds /dev/cpu_dma_latency at 0) [default: as-is]
+    #[arg(long, value_name = "POLICIES")]
+    pub(crate) idle: Option<String>,
+    /// What happens to the payload: none, header, cacheline, full [default: cacheline]
+    #[arg(long, value_name = "TOUCH")]
+    pub(crate) touch: Option<String>,
+    /// How many rounds; a 95 % interval needs 6 [default: 12]
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<u64>,
+    /// Timed length of a slice [default: 100ms]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) slice: Option<String>,
+    /// Warm-up before it [default: 20ms]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) warmup: Option<String>,
+    /// Seed of every random choice [default: a random one, recorded in the result]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print the plan and the time it needs, measure nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+    /// The same as --format json
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct DescribeArgs {
+    /// The mechanism: pipe, unix-stream/spin
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct ReportArgs {
+    /// A result file; '-' reads standard input
+    pub(crate) file: PathBuf,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}

@@ -1,0 +1,34 @@
+//! What this program was built from and with.
+
+use ipcperf_core::result::Tool;
+use std::collections::BTreeMap;
+
+/// One line for `--version`.
+pub(crate) const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("IPCPERF_BUILD_TARGET"),
+    ", ",
+    env!("IPCPERF_BUILD_RUSTC"),
+    ", opt-level ",
+    env!("IPCPERF_BUILD_OPT_LEVEL"),
+    ")"
+);
+
+/// The same facts for the result document.
+pub(crate) fn tool() -> Tool {
+    let facts = [
+        ("target", env!("IPCPERF_BUILD_TARGET").to_owned()),
+        ("rustc", env!("IPCPERF_BUILD_RUSTC").to_owned()),
+        ("opt_level", env!("IPCPERF_BUILD_OPT_LEVEL").to_owned()),
+        ("target_features", env!("IPCPERF_BUILD_TARGET_FEATURES").to_owned()),
+        ("debug_assertions", cfg!(debug_assertions).to_string()),
+        ("libc", ipcperf_sys::process::libc_version()),
+        ("syscall_route", ipcperf_sys::process::SYSCALL_ROUTE.to_owned()),
+    ];
+    Tool {
+        name: "ipcperf".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        build: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<BTreeMap<_, _>>(),
+    }
+}

@@ -1,0 +1,20 @@
+//! `clean`: removes what killed runs left behind.
+
+use crate::error::Stop;
+use crate::output;
+use ipcperf_sys::rundir;
+use std::process::ExitCode;
+
+pub(crate) fn run() -> Result<ExitCode, Stop> {
+    let base = rundir::base();
+    let removed = rundir::reap(&base)
+        .map_err(|error| Stop::internal(format!("cannot clean '{}': {error}", base.display())))?;
+    let mut text = String::new();
+    for what in &removed {
+        text += &format!("removed {what}\n");
+    }
+    if removed.is_empty() {
+        text = "nothing was left behind\n".into();
+    }
+    output::to_stdout(text.as_bytes())
+}

@@ -1,0 +1,119 @@
+//! How the program ends when it does not end well: one clear line and the exit code the manual promises.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Exit codes of the manual.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Code {
+    /// Something went wrong inside, or a cell failed.
+    Internal = 1,
+    /// The user asked for something that makes no sense.
+    Usage = 2,
+    /// Nothing of what was asked for can run here.
+    NothingRan = 3,
+    /// A document of another version.
+    Incomparable = 4,
+    /// A measurement was invalid.
+    Invalid = 5,
+    /// Interrupted by the user.
+    Interrupted = 130,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+/// The end of the program, with its reason.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    code: Code,
+    text: String,
+}
+
+impl Stop {
+    pub(crate) fn usage(text: impl Display) -> Self {
+        Self { code: Code::Usage, text: text.to_string() }
+    }
+
+    pub(crate) fn internal(text: impl Display) -> Self {
+        Self { code: Code::Internal, text: text.to_string() }
+    }
+
+    pub(crate) fn incomparable(text: impl Display) -> Self {
+        Self { code: Code::Incomparable, text: text.to_string() }
+    }
+
+    /// Prints the reason as one line and gives the exit code.
+    pub(crate) fn tell(&self) -> ExitCode {
+        note(&format!("ipcperf: {}", self.text.trim_end().replace('\n', " ")));
+        self.code.into()
+    }
+}
+
+/// One line to standard error; nobody listening is no error.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// The known word nearest to `given`, if one is near enough to be what was meant.
+pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|word| (strsim::jaro_winkler(given, word), word))
+        .filter(|(similarity, _)| *similarity > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, word)| word)
+}
+
+/// `unknown KIND 'GIVEN'`, with the nearest right one or, failing that, where to find the list.
+pub(crate) fn unknown<'a>(
+    kind: &str,
+    given: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    where_listed: &str,
+) -> Stop {
+    Stop::usage(match nearest(given, known) {
+        Some(word) => format!("unknown {kind} '{given}'; did you mean '{word}'?"),
+        None => format!("unknown {kind} '{given}'; {where_listed}"),
+    })
+}
+
+/// What clap says, in our exit codes and, for errors, in one line.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // Help and version; nobody listening is no error.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let text = error.to_string();
+    let mut parts: Vec<&str> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        // Everything after the blank line before "Usage:" repeats the manual.
+        if line.starts_with("Usage:") || line.starts_with("For more information") {
+            break;
+        }
+        if !line.is_empty() {
+            parts.push(line);
+        }
+    }
+    let told = parts.join(" ");
+    Stop::usage(format!("{} (ipcperf --help)", told.trim_start_matches("error: "))).tell()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_offered_only_if_it_is_near() {
+        let known = ["pipe", "pipe/spin", "unix-stream", "tcp"];
+        assert_eq!(nearest("pip", known), Some("pipe"));
+        assert_eq!(nearest("unixstream", known), Some("unix-stream"));
+        assert_eq!(nearest("zebra", known), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! The command line of ipcperf, as a library, so that a program with mechanisms of its own is four lines:
+//!
+//! ```no_run
+//! # fn main() -> std::process::ExitCode {
+//! let registry = ipcperf::builtin(); // `.with::<MyMechanism>()` adds one
+//! ipcperf::Cli::new(registry).run()
+//! # }
+//! ```
+//!
+//! Workers are re-executions of the current program, so they know its mechanisms too.
+
+mod args;
+mod build;
+mod clean;
+mod error;
+mod job_file;
+mod list;
+mod measure;
+mod output;
+mod progress;
+mod report;
+mod request;
+mod run;
+mod survey;
+
+pub use ipcperf_engine::registry::Registry;
+
+use args::{Args, Command};
+use clap::{CommandFactory, Parser};
+use error::Stop;
+use std::process::ExitCode;
+
+/// The mechanisms of this program.
+#[must_use]
+pub fn builtin() -> Registry {
+    let mut registry = Registry::new();
+    ipcperf_mech::visit_all(&mut registry);
+    registry
+}
+
+/// The command line over a list of mechanisms.
+#[derive(Debug)]
+pub struct Cli {
+    registry: Registry,
+}
+
+impl Cli {
+    /// Over these mechanisms.
+    #[must_use]
+    pub fn new(registry: Registry) -> Self {
+        Self { registry }
+    }
+
+    /// Over the mechanisms of this program.
+    #[must_use]
+    pub fn builtin() -> Self {
+        Self::new(builtin())
+    }
+
+    /// Does what the process's arguments say.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        let mut words = std::env::args().skip(1);
+        if words.next().as_deref() == Some(ipcperf_engine::worker::SUBCOMMAND) {
+            let parent = words.next().and_then(|pid| pid.parse().ok()).unwrap_or(0);
+            return ipcperf_engine::worker::main(&self.registry, parent);
+        }
+        let args = match Args::try_parse() {
+            Ok(args) => args,
+            Err(error) => return error::usage(&error),
+        };
+        match self.dispatch(args) {
+            Ok(code) => code,
+            Err(stop) => stop.tell(),
+        }
+    }
+
+    fn dispatch(&self, args: Args) -> Result<ExitCode, Stop> {
+        let registry = &self.registry;
+        match args.command.unwrap_or_else(|| Command::Survey(args.survey)) {
+            Command::Survey(args) => survey::run(registry, &args),
+            Command::Run(args) => run::run(registry, &args),
+            Command::List(args) => list::list(registry, &args),
+            Command::Describe(args) => list::describe(registry, &args),
+            Command::Report(args) => report::run(registry, &args),
+            Command::Clean => clean::run(),
+            Command::Completions { shell } => {
+                let mut bytes = Vec::new();
+                clap_complete::generate(shell, &mut Args::command(), "ipcperf", &mut bytes);
+                output::to_stdout(&bytes)
+            }
+            Command::Man => {
+                let mut bytes = Vec::new();
+                clap_mangen::Man::new(Args::command())
+                    .render(&mut bytes)
+                    .map_err(|error| Stop::internal(format!("manual page: {error}")))?;
+                output::to_stdout(&bytes)
+            }
+        }
+    }
+}

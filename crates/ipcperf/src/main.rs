@@ -1,0 +1,7 @@
+//! `ipcperf`: measures inter-process communication on Linux and says which mechanism to use.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ipcperf::Cli::builtin().run()
+}

@@ -1,0 +1,163 @@
+//! What `survey` and `run` have in common once the plan stands: dry run, measuring, writing, showing.
+
+use crate::args::OutputArgs;
+use crate::error::{Code, Stop, note};
+use crate::output::{self, Target};
+use crate::progress::Line;
+use ipcperf_core::result::{Cell, Invocation, Plan, ResultSet, Status};
+use ipcperf_engine::Facts;
+use ipcperf_engine::plan::CellPlan;
+use ipcperf_engine::registry::Registry;
+use ipcperf_engine::run::{self, Settings};
+use ipcperf_report::Format;
+use ipcperf_sys::signals::Interrupts;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What a slice costs beside warm-up and timed region: two processes, verification, counters. Measured: 3 to 12 ms.
+pub(crate) const SLICE_OVERHEAD: Duration = Duration::from_millis(8);
+
+/// The bounds before the first and after the last round.
+pub(crate) const BOUNDS: Duration = Duration::from_millis(1200);
+
+/// A plan that can be carried out.
+#[derive(Debug)]
+pub(crate) struct Undertaking {
+    /// `survey` or `run`.
+    pub(crate) command: &'static str,
+    /// All cells, those that cannot run too.
+    pub(crate) cells: Vec<CellPlan>,
+    /// How.
+    pub(crate) settings: Settings,
+}
+
+impl Undertaking {
+    fn runnable(&self) -> u64 {
+        self.cells.iter().filter(|cell| cell.objection.is_none()).count() as u64
+    }
+
+    fn expected(&self) -> Duration {
+        let slice = self.settings.slice + self.settings.warmup + SLICE_OVERHEAD;
+        BOUNDS + slice.mul_f64((self.runnable() * self.settings.rounds) as f64)
+    }
+
+    /// Prints the plan instead of carrying it out.
+    pub(crate) fn print(&self) -> Result<ExitCode, Stop> {
+        let mut text = format!(
+            "{} cells x {} rounds x ({:.0} ms + {:.0} ms warm-up): about {:.0} s, seed {}\n",
+            self.runnable(),
+            self.settings.rounds,
+            self.settings.slice.as_secs_f64() * 1e3,
+            self.settings.warmup.as_secs_f64() * 1e3,
+            self.expected().as_secs_f64().max(1.0),
+            self.settings.seed,
+        );
+        for cell in &self.cells {
+            match &cell.objection {
+                None => text += &format!("  {}\n", cell.id),
+                Some(missing) => text += &format!("  {}: unavailable: {missing}\n", cell.id),
+            }
+        }
+        output::to_stdout(text.as_bytes())
+    }
+
+    /// Measures, writes the document, shows the result.
+    pub(crate) fn carry_out(self, registry: &Registry, args: &OutputArgs) -> Result<ExitCode, Stop> {
+        let format = output::format(&args.look)?;
+        let started = jiff::Timestamp::now();
+        let target = Target::choose(args.output.as_deref(), &started)?;
+        let invocation = Invocation {
+            argv: arguments(),
+            seed: self.settings.seed,
+            plan: Plan {
+                command: self.command.into(),
+                cells: self.runnable(),
+                rounds: self.settings.rounds,
+                slice_ms: self.settings.slice.as_secs_f64() * 1e3,
+                warmup_ms: self.settings.warmup.as_secs_f64() * 1e3,
+                expected_s: self.expected().as_secs_f64(),
+            },
+        };
+        let facts = Facts { started_utc: started.to_string(), tool: crate::build::tool(), invocation };
+        let interrupts =
+            Interrupts::catch().map_err(|error| Stop::internal(format!("signal descriptor: {error}")))?;
+        let line = Line::new(args.quiet || args.no_progress);
+        let mut show = |progress: run::Progress<'_>| line.show(progress);
+        let found = run::run(self.cells, &self.settings, Some(&interrupts), &mut show)
+            .map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
+        let set = ipcperf_engine::result_set(found, facts);
+        publish(&set, registry, args, format, &target)?;
+        Ok(verdict(&set))
+    }
+}
+
+/// The command line with the home directory shortened: a result file may be shared.
+fn arguments() -> Vec<String> {
+    let home = std::env::var("HOME").ok().filter(|home| home.len() > 1);
+    std::env::args()
+        .enumerate()
+        .map(|(index, word)| match &home {
+            _ if index == 0 => "ipcperf".into(),
+            Some(home) => word.replace(home.as_str(), "~"),
+            None => word,
+        })
+        .collect()
+}
+
+fn publish(
+    set: &ResultSet,
+    registry: &Registry,
+    args: &OutputArgs,
+    format: Format,
+    target: &Target,
+) -> Result<(), Stop> {
+    let path = match target {
+        Target::Stdout => {
+            let mut bytes = Vec::new();
+            output::document(set, &mut bytes).map_err(|error| Stop::internal(format!("document: {error}")))?;
+            return output::to_stdout(&bytes).map(drop);
+        }
+        Target::File(path) => path,
+    };
+    output::to_file(path, |out| output::document(set, out))?;
+    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
+    let mut bytes = Vec::new();
+    ipcperf_report::render(set, &specs, format, &output::style(&args.look, false), &mut bytes)
+        .map_err(|error| Stop::internal(format!("report: {error}")))?;
+    output::to_stdout(&bytes)?;
+    if !args.quiet {
+        note(&format!("Result: {}", path.display()));
+    }
+    Ok(())
+}
+
+/// The exit code: interruption first, then the worst thing that happened.
+fn verdict(set: &ResultSet) -> ExitCode {
+    if set.interrupted {
+        return Code::Interrupted.into();
+    }
+    let with = |status: Status| set.cells.iter().any(|cell| cell.status == status);
+    if invalid(set) {
+        Code::Invalid.into()
+    } else if with(Status::Failed) || with(Status::Deadline) {
+        Code::Internal.into()
+    } else if !with(Status::Ok) {
+        Code::NothingRan.into()
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// A figure below its floor, a clock that ran backwards, a message that was wrong, a slice without proof.
+fn invalid(set: &ResultSet) -> bool {
+    let unproved = |cell: &Cell| {
+        cell.status == Status::Failed
+            && (cell.rounds.iter().any(|round| !round.proof.holds)
+                || cell.reason.as_deref().is_some_and(|reason| reason.contains(INVALID)))
+    };
+    set.noise.findings.iter().any(|finding| matches!(finding.code.as_str(), "E-IMPOSSIBLE" | "E-CLOCK" | "E-PAYLOAD"))
+        || set.cells.iter().any(unproved)
+}
+
+/// How the engine words a message that was not the expected one.
+const INVALID: &str = "wrong stamp";

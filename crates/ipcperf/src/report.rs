@@ -1,0 +1,39 @@
+//! `report`: shows a result file again.
+
+use crate::args::ReportArgs;
+use crate::error::Stop;
+use crate::output;
+use ipcperf_engine::registry::Registry;
+use ipcperf_report::LoadError;
+use std::io::Read;
+use std::process::ExitCode;
+
+pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
+    let format = output::format(&args.look)?;
+    let shown = args.file.display();
+    let failed = |error: std::io::Error| {
+        let text = error.raw_os_error().map_or_else(|| error.to_string(), ipcperf_core::errno::text);
+        Stop::usage(format!("cannot read '{shown}': {text}"))
+    };
+    let mut bytes = Vec::new();
+    if args.file.as_os_str() == "-" {
+        std::io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
+    } else {
+        bytes = std::fs::read(&args.file).map_err(failed)?;
+    }
+    let set = ipcperf_report::load(&String::from_utf8_lossy(&bytes)).map_err(|error| match error {
+        LoadError::Schema(_) => Stop::incomparable(format!("'{shown}': {error}")),
+        _ => Stop::usage(format!("'{shown}': {error}")),
+    })?;
+    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
+    let style = output::style(&args.look, args.output.is_some());
+    let render = |out: &mut dyn std::io::Write| ipcperf_report::render(&set, &specs, format, &style, out);
+    match &args.output {
+        Some(path) => output::to_file(path, render).map(|()| ExitCode::SUCCESS),
+        None => {
+            let mut text = Vec::new();
+            render(&mut text).map_err(|error| Stop::internal(format!("report: {error}")))?;
+            output::to_stdout(&text)
+        }
+    }
+}

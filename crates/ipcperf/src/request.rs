@@ -1,0 +1,106 @@
+//! From what was typed to what is meant; every error names the word and the nearest right one.
+
+use crate::error::{Stop, nearest, unknown};
+use ipcperf_core::{Idle, OptionError, OptionSet, PatternKind, Placement, Touch, UnknownName, units};
+use ipcperf_engine::registry::{Entry, Registry};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Mechanisms by a list of names: full names, `name/*` for all variants, `all`.
+pub(crate) fn mechanisms(registry: &Registry, list: &str) -> Result<Vec<Entry>, Stop> {
+    let mut chosen: Vec<Entry> = Vec::new();
+    for name in list.split(',').map(str::trim) {
+        let found: Vec<Entry> = match name.strip_suffix("/*") {
+            _ if name == "all" => registry.entries().to_vec(),
+            Some(base) => registry.entries().iter().filter(|entry| entry.spec.name == base).copied().collect(),
+            None => registry.find(name).copied().into_iter().collect(),
+        };
+        if found.is_empty() {
+            let names: Vec<String> = registry.entries().iter().map(|entry| entry.spec.full_name()).collect();
+            return Err(unknown("mechanism", name, names.iter().map(String::as_str), "'ipcperf list' shows them all"));
+        }
+        for entry in found {
+            if !chosen.iter().any(|known| known.spec.full_name() == entry.spec.full_name()) {
+                chosen.push(entry);
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+fn words<T>(list: &str) -> Result<Vec<T>, Stop>
+where
+    T: FromStr<Err = UnknownName> + PartialEq,
+{
+    let mut chosen = Vec::new();
+    for word in list.split(',').map(str::trim) {
+        let one = word.parse().map_err(|error: UnknownName| {
+            let list = format!("known: {}", error.known.join(", "));
+            unknown(error.kind, word, error.known, &list)
+        })?;
+        if !chosen.contains(&one) {
+            chosen.push(one);
+        }
+    }
+    Ok(chosen)
+}
+
+pub(crate) fn patterns(list: &str) -> Result<Vec<PatternKind>, Stop> {
+    words(list)
+}
+
+pub(crate) fn placements(list: &str) -> Result<Vec<Placement>, Stop> {
+    words(list)
+}
+
+pub(crate) fn idle(list: &str) -> Result<Vec<Idle>, Stop> {
+    words(list)
+}
+
+pub(crate) fn touch(word: &str) -> Result<Touch, Stop> {
+    Ok(words(word)?.pop().unwrap_or(Touch::CacheLine))
+}
+
+pub(crate) fn sizes(list: &str) -> Result<Vec<usize>, Stop> {
+    units::sizes(list).map_err(Stop::usage)
+}
+
+/// A time within a range.
+pub(crate) fn time(name: &str, text: &str, least: Duration, most: Duration) -> Result<Duration, Stop> {
+    let time = units::duration(text).map_err(|error| Stop::usage(format!("{name}: {error}")))?;
+    if time < least || time > most {
+        return Err(Stop::usage(format!("{name}: {text} is not between {least:?} and {most:?}")));
+    }
+    Ok(time)
+}
+
+/// Knobs, checked against every mechanism that has them.
+pub(crate) fn options(registry: &Registry, settings: &[String]) -> Result<OptionSet, Stop> {
+    let mut set = OptionSet::default();
+    for setting in settings {
+        set.set(setting).map_err(|error| Stop::usage(format!("--set {error}")))?;
+    }
+    for key in set.0.keys() {
+        let (owner, _) = key.split_once('.').unwrap_or((key, ""));
+        if !registry.entries().iter().any(|entry| entry.spec.name == owner) {
+            let names = registry.entries().iter().map(|entry| entry.spec.name);
+            return Err(unknown("mechanism", owner, names, "'ipcperf list' shows them all"));
+        }
+    }
+    for entry in registry.entries() {
+        for (knob, value) in set.of(entry.spec.name) {
+            ipcperf_core::options::check(entry.spec.name, entry.knobs, knob, value).map_err(refused)?;
+        }
+    }
+    Ok(set)
+}
+
+/// A refused knob, with the nearest right one.
+pub(crate) fn refused(error: OptionError) -> Stop {
+    if let OptionError::Unknown { mechanism, knob, known } = &error
+        && let Some(word) = nearest(knob, known.iter().copied())
+    {
+        return Stop::usage(format!("unknown knob '{mechanism}.{knob}'; did you mean '{mechanism}.{word}'?"));
+    }
+    Stop::usage(error)
+}

@@ -1,0 +1,68 @@
+//! `run`: chosen cells.
+
+use crate::args::RunArgs;
+use crate::error::Stop;
+use crate::job_file;
+use crate::measure::Undertaking;
+use crate::request;
+use ipcperf_core::{Idle, PatternKind, Placement, Touch};
+use ipcperf_engine::plan::{self, Ground, Request};
+use ipcperf_engine::registry::Registry;
+use ipcperf_engine::run::{Settings, random};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Rounds unless asked otherwise: enough for an interval of the median with half of the rounds in another mode.
+const ROUNDS: u64 = 12;
+
+pub(crate) fn run(registry: &Registry, args: &RunArgs) -> Result<ExitCode, Stop> {
+    let args = match &args.job {
+        Some(path) => job_file::apply(path, args)?,
+        None => args.clone(),
+    };
+    let undertaking = plan(registry, &args)?;
+    if args.dry_run {
+        undertaking.print()
+    } else {
+        undertaking.carry_out(registry, &args.output)
+    }
+}
+
+fn plan(registry: &Registry, args: &RunArgs) -> Result<Undertaking, Stop> {
+    let Some(names) = &args.mechanism else {
+        return Err(Stop::usage("which mechanism? name some with -m (like -m pipe,unix-stream) or in a job file"));
+    };
+    let ground = Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let defaults = || {
+        let mut places = vec![Placement::SameCpu];
+        places.extend(ground.topology.two_cpus());
+        places
+    };
+    let or = |given: &Option<String>, default: &str| given.clone().unwrap_or_else(|| default.to_owned());
+    let request = Request {
+        mechanisms: request::mechanisms(registry, names)?,
+        patterns: request::patterns(&or(&args.pattern, PatternKind::PingPong.name()))?,
+        sizes: request::sizes(&or(&args.size, "64"))?,
+        placements: match &args.place {
+            Some(list) => request::placements(list)?,
+            None => defaults(),
+        },
+        idle: request::idle(&or(&args.idle, Idle::AsIs.name()))?,
+        touch: request::touch(&or(&args.touch, Touch::CacheLine.name()))?,
+        options: request::options(registry, &args.set)?,
+    };
+    let rounds = args.rounds.unwrap_or(ROUNDS);
+    if !(1..=10_000).contains(&rounds) {
+        return Err(Stop::usage(format!("--rounds: {rounds} is not between 1 and 10000")));
+    }
+    let millisecond = Duration::from_millis(1);
+    let settings = Settings {
+        rounds,
+        slice: request::time("--slice", &or(&args.slice, "100ms"), millisecond, Duration::from_secs(600))?,
+        warmup: request::time("--warmup", &or(&args.warmup, "20ms"), millisecond, Duration::from_secs(60))?,
+        seed: args.seed.unwrap_or_else(random),
+        budget: None,
+    };
+    let cells = plan::cells(&request, &ground).map_err(request::refused)?;
+    Ok(Undertaking { command: "run", cells, settings })
+}

@@ -1,0 +1,3 @@
+//! The conformance suite over the mechanisms of this program.
+
+fn main() {}

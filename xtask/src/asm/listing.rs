@@ -1,0 +1,342 @@
+//! A disassembly as objdump prints it: functions, calls, and what stands behind a call through the
+//! global offset table.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// In the demangled name of every hot function.
+pub(crate) const HOT: &str = "ipcperf_engine::hot::";
+
+/// The global offset table: slot address to the symbol the loader puts there.
+pub(crate) struct Got(BTreeMap<u64, String>);
+
+impl Got {
+    /// From the dynamic relocations (`objdump -R`) and the listing. A function of the executable
+    /// itself has no symbol there but an address, `*ABS*+0x12440`: the listing has its name.
+    pub(crate) fn parse(relocations: &str, listing: &str) -> Self {
+        let own: BTreeMap<u64, &str> = listing.lines().filter_map(header).collect();
+        let entry = |line: &str| {
+            let mut fields = line.split_whitespace();
+            let (slot, _kind, symbol) = (fields.next()?, fields.next()?, fields.next()?);
+            let symbol = match symbol.strip_prefix("*ABS*+0x") {
+                Some(address) => own.get(&u64::from_str_radix(address, 16).ok()?)?,
+                None => symbol,
+            };
+            Some((u64::from_str_radix(slot, 16).ok()?, symbol.to_owned()))
+        };
+        Self(relocations.lines().filter_map(entry).collect())
+    }
+
+    /// The symbol behind an operand such as `0x12(%rip)        # 5f3e0 <...>`.
+    fn behind(&self, operand: &str) -> Option<&str> {
+        let (place, comment) = operand.split_once('#')?;
+        if !place.contains("(%rip)") {
+            return None;
+        }
+        let address = comment.split_whitespace().next()?;
+        self.0.get(&u64::from_str_radix(address, 16).ok()?).map(String::as_str)
+    }
+}
+
+/// One function of a listing.
+pub(crate) struct Function<'a> {
+    start: u64,
+    name: &'a str,
+    body: Vec<Instruction<'a>>,
+}
+
+#[derive(Clone, Copy)]
+struct Instruction<'a> {
+    address: u64,
+    name: &'a str,
+    operands: &'a str,
+}
+
+/// The functions of a listing (`objdump -d`).
+pub(crate) fn functions(listing: &str) -> impl Iterator<Item = Function<'_>> {
+    let mut lines = listing.lines().peekable();
+    std::iter::from_fn(move || {
+        let (start, name) = lines.by_ref().find_map(header)?;
+        let mut body = Vec::new();
+        while let Some(line) = lines.next_if(|line| header(line).is_none()) {
+            body.extend(instruction(line));
+        }
+        Some(Function { start, name, body })
+    })
+}
+
+/// `0000000000012340 <path::name>:`
+fn header(line: &str) -> Option<(u64, &str)> {
+    let (address, rest) = line.split_once(" <")?;
+    let name = rest.strip_suffix(">:")?;
+    Some((u64::from_str_radix(address, 16).ok()?, name))
+}
+
+/// An address, a colon, a tab, the instruction.
+fn instruction(line: &str) -> Option<Instruction<'_>> {
+    let (address, text) = line.split_once(":\t")?;
+    let address = u64::from_str_radix(address.trim(), 16).ok()?;
+    let text = text.trim();
+    let (mut name, mut operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    // A prefix is no instruction: `bnd jmp`, `notrack jmp`, `lock xadd`.
+    while matches!(name, "bnd" | "notrack" | "lock" | "rep" | "repz" | "repnz" | "data16" | "cs") {
+        let rest = operands.trim_start();
+        (name, operands) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    }
+    Some(Instruction { address, name, operands: operands.trim() })
+}
+
+impl Function<'_> {
+    /// A pattern's own loop: `lead` or `follow` below the hot modules, whatever its parameters.
+    pub(crate) fn is_hot_loop(&self) -> bool {
+        self.name.contains(HOT) && matches!(last_segment(self.name), "lead" | "follow")
+    }
+
+    fn size(&self) -> u64 {
+        self.body.last().map_or(0, |last| last.address + 1 - self.start)
+    }
+}
+
+/// The last segment of a path without generic arguments: `f` of `<A as B>::f::<C::D>`.
+fn last_segment(path: &str) -> &str {
+    let path = path.split(" [clone").next().unwrap_or(path);
+    let mut end = path.len();
+    if path.ends_with('>') {
+        let mut depth = 0;
+        for (index, letter) in path.char_indices().rev() {
+            depth += match letter {
+                // The arrow of a function type closes nothing.
+                '>' if !path[..index].ends_with('-') => 1,
+                '<' => -1,
+                _ => 0,
+            };
+            if depth == 0 {
+                end = index;
+                break;
+            }
+        }
+    }
+    let path = path[..end].trim_end_matches("::");
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+/// What one hot loop contains.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    name: String,
+    bytes: u64,
+    syscalls: usize,
+    indirect: Vec<String>,
+    panics: BTreeSet<String>,
+    allocations: BTreeSet<String>,
+    memory: BTreeSet<String>,
+    /// Everything else that is called, once each.
+    others: BTreeSet<String>,
+}
+
+impl Report {
+    /// An indirect call, a panic or an allocation: what the hot loop promises not to have.
+    pub(crate) fn is_broken(&self) -> bool {
+        !(self.indirect.is_empty() && self.panics.is_empty() && self.allocations.is_empty())
+    }
+
+    /// Nothing worth a line but the name.
+    pub(crate) fn is_quiet(&self) -> bool {
+        !self.is_broken() && self.memory.is_empty() && self.others.is_empty()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(out, "{}", self.name)?;
+        writeln!(out, "    {} bytes, {} syscall instructions", self.bytes, self.syscalls)?;
+        let indirect = self.indirect.iter().map(|call| ("INDIRECT CALL", call));
+        indirect
+            .chain(self.panics.iter().map(|call| ("PANIC", call)))
+            .chain(self.allocations.iter().map(|call| ("ALLOCATION", call)))
+            .chain(self.memory.iter().map(|call| ("memory copy or fill", call)))
+            .chain(self.others.iter().map(|call| ("call", call)))
+            .try_for_each(|(kind, call)| writeln!(out, "    {kind}: {call}"))
+    }
+}
+
+/// Sorts every way out of the function.
+pub(crate) fn inspect(function: &Function<'_>, got: &Got) -> Report {
+    let mut report =
+        Report { name: function.name.to_owned(), bytes: function.size(), ..Report::default() };
+    for instruction in &function.body {
+        match instruction.name {
+            "syscall" => report.syscalls += 1,
+            "call" | "jmp" => match target(instruction, function, got) {
+                Target::Inside => {}
+                Target::Named(name) => report.add(name),
+                Target::Unknown => {
+                    let Instruction { name, operands, address } = instruction;
+                    report.indirect.push(format!("{address:x}: {name} {operands}"));
+                }
+            },
+            _ => {}
+        }
+    }
+    report
+}
+
+impl Report {
+    fn add(&mut self, name: &str) {
+        let any = |needles: &[&str]| needles.iter().any(|needle| name.contains(needle));
+        let set = if any(&["panic", "unwrap_failed", "expect_failed", "index_len_fail"]) {
+            &mut self.panics
+        } else if any(&["memcpy", "memset", "memmove", "memcmp", "bcmp"]) {
+            &mut self.memory
+        } else if any(&["alloc"]) {
+            &mut self.allocations
+        } else {
+            &mut self.others
+        };
+        set.insert(name.to_owned());
+    }
+}
+
+enum Target<'a> {
+    /// A jump within the function.
+    Inside,
+    Named(&'a str),
+    Unknown,
+}
+
+fn target<'a>(at: &Instruction<'a>, function: &Function<'a>, got: &'a Got) -> Target<'a> {
+    let named = |symbol: Option<&'a str>| symbol.map_or(Target::Unknown, Target::Named);
+    match at.operands.strip_prefix('*') {
+        Some(operand) if operand.starts_with('%') => named(loaded_symbol(operand, function, got)),
+        Some(operand) => named(got.behind(operand)),
+        None => {
+            let Some((_, symbol)) = at.operands.split_once('<') else { return Target::Unknown };
+            let symbol = symbol.strip_suffix('>').unwrap_or(symbol);
+            // Inside itself objdump writes the function's name and an offset.
+            match symbol.strip_prefix(function.name) {
+                Some("") if at.name == "jmp" => Target::Inside,
+                Some(offset) if offset.starts_with("+0x") => Target::Inside,
+                _ => Target::Named(symbol),
+            }
+        }
+    }
+}
+
+/// The symbol in a register if the function loads it from one slot of the table and writes it
+/// nowhere else: the compiler hoists such loads out of loops. Restoring it at the end is no write.
+fn loaded_symbol<'a>(register: &str, function: &Function<'a>, got: &'a Got) -> Option<&'a str> {
+    let mut symbol = None;
+    for instruction in &function.body {
+        let plain = instruction.operands.split('#').next().unwrap_or("").trim();
+        let writes = plain == register || plain.ends_with(&format!(",{register}"));
+        if !writes || reads_only(instruction.name) {
+            continue;
+        }
+        let loaded = (instruction.name == "mov").then(|| got.behind(instruction.operands))??;
+        if symbol.is_some_and(|symbol| symbol != loaded) {
+            return None;
+        }
+        symbol = Some(loaded);
+    }
+    symbol
+}
+
+/// Instructions that name a register last without changing it, or that restore the caller's value.
+fn reads_only(name: &str) -> bool {
+    matches!(name, "push" | "pop" | "call" | "jmp")
+        || name.starts_with("cmp")
+        || name.starts_with("test")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RELOCATIONS: &str = "\
+OFFSET           TYPE              VALUE
+0000000000005000 R_X86_64_GLOB_DAT  syscall@GLIBC_2.2.5
+0000000000005008 R_X86_64_GLOB_DAT  memcpy@GLIBC_2.14
+0000000000005010 R_X86_64_RELATIVE  *ABS*+0x0000000000003000
+0000000000005018 R_X86_64_RELATIVE  *ABS*+0x0000000000003008
+";
+
+    fn report(body: &str) -> Report {
+        let listing = format!(
+            "\nDisassembly of section .text:\n\n\
+             0000000000001000 <<ipcperf_engine::hot::PingPong as ipcperf_core::Pattern>::lead::<a::B<c::D>>>:\n\
+             {body}\n\
+             0000000000002000 <other>:\n    2000:\tcall   *%rax\n\n\
+             0000000000003000 <core::panicking::panic_bounds_check>:\n    3000:\tud2\n"
+        );
+        let function = functions(&listing).find(Function::is_hot_loop).unwrap();
+        inspect(&function, &Got::parse(RELOCATIONS, &listing))
+    }
+
+    #[test]
+    fn a_loop_of_its_own_jumps_is_quiet() {
+        let name = "<ipcperf_engine::hot::PingPong as ipcperf_core::Pattern>::lead::<a::B<c::D>>";
+        let body =
+            format!("    1000:\tsyscall\n    1002:\tjmp    1000 <{name}+0x0>\n    1004:\tret");
+        let report = report(&body);
+        assert!(report.is_quiet(), "{report}");
+        assert_eq!((report.syscalls, report.bytes), (1, 5));
+    }
+
+    #[test]
+    fn a_call_through_an_unknown_pointer_breaks_the_promise() {
+        for call in ["*%rax", "*0x18(%rax)", "*0x10(%rip)        # 6000 <_DYNAMIC+0x10>"] {
+            let report = report(&format!("    1000:\tcall   {call}"));
+            assert_eq!(report.indirect.len(), 1, "{call}: {report}");
+            assert!(report.is_broken());
+        }
+        assert!(report("    1000:\tjmp    *%rcx").is_broken());
+        assert!(report("    1000:\tnotrack jmp *%rcx").is_broken());
+    }
+
+    #[test]
+    fn a_call_through_the_offset_table_is_a_call_by_name() {
+        let report = report("    1000:\tcall   *0x10(%rip)        # 5008 <_DYNAMIC+0x10>");
+        assert!(!report.is_broken(), "{report}");
+        assert_eq!(report.memory.len(), 1);
+    }
+
+    #[test]
+    fn a_function_of_the_executable_behind_the_table_is_known_by_its_address() {
+        let own = report("    1000:\tcall   *0x10(%rip)        # 5010 <_DYNAMIC+0x10>");
+        assert!(own.panics.contains("core::panicking::panic_bounds_check"), "{own}");
+        let data = report("    1000:\tcall   *0x10(%rip)        # 5018 <_DYNAMIC+0x18>");
+        assert_eq!(data.indirect.len(), 1, "not the start of a function: {data}");
+    }
+
+    #[test]
+    fn a_hoisted_load_from_the_table_is_resolved_and_a_second_value_is_not() {
+        let load = "    1000:\tmov    0x10(%rip),%r15        # 5000 <_DYNAMIC+0x8>";
+        let call = "    1007:\tcall   *%r15\n    1009:\tpop    %r15";
+        let hoisted = report(&format!("{load}\n{call}"));
+        assert!(!hoisted.is_broken(), "{hoisted}");
+        assert!(hoisted.others.contains("syscall@GLIBC_2.2.5"));
+        assert!(report(&format!("{load}\n    1003:\tmov    %rax,%r15\n{call}")).is_broken());
+        assert!(report(call).is_broken());
+        let other = "    1003:\tmov    0x18(%rip),%r15        # 5008 <_DYNAMIC+0x10>";
+        assert!(report(&format!("{load}\n{other}\n{call}")).is_broken());
+    }
+
+    #[test]
+    fn panics_and_allocations_break_the_promise_and_cold_calls_do_not() {
+        let call = |name: &str| report(&format!("    1000:\tcall   3000 <{name}>"));
+        assert!(call("core::panicking::panic_bounds_check").is_broken());
+        assert!(call("core::result::unwrap_failed").is_broken());
+        assert!(call("__rustc::__rust_alloc").is_broken());
+        assert!(report("    1000:\tjmp    3000 <core::panicking::panic>").is_broken());
+        let cold = call("ipcperf_sys::fd::short_write");
+        assert!(!cold.is_broken() && !cold.is_quiet(), "{cold}");
+    }
+
+    #[test]
+    fn only_lead_and_follow_are_hot_loops() {
+        assert_eq!(last_segment("<A as B>::lead::<C::D<E>, fn(u8) -> F>"), "lead");
+        assert_eq!(last_segment("a::b::follow"), "follow");
+        assert_eq!(last_segment("a::lead::helper"), "helper");
+        assert_eq!(last_segment("a::follow::<b::lead>::{closure#0}"), "{closure#0}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Automation that needs more than a shell line: measures what ipcperf adds to bare loops, checks
+//! the house rules, reads the emitted code of the hot loops. `cargo xtask --help` lists it.
+
+mod asm;
+mod floor;
+mod tidy;
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Parser, Subcommand};
+
+/// Automation of the ipcperf workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Measure ipcperf beside bare loops, interleaved; exit 1 if a case misses its target
+    Floor(floor::Options),
+    /// Check the house rules; one line per violation, exit 1 if there is any
+    Tidy,
+    /// Check the emitted code of the hot loops: no indirect call, no panic, no allocation
+    Asm(asm::Options),
+}
+
+fn main() -> Result<ExitCode> {
+    let passed = match Cli::parse().task {
+        // Bare loops without optimisation would flatter the product.
+        Task::Floor(_) if cfg!(debug_assertions) => run_optimised()?,
+        Task::Floor(options) => floor::run(&options)?,
+        Task::Tidy => tidy::run()?,
+        Task::Asm(options) => asm::run(&options)?,
+    };
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs this command line again in an optimised build of this program.
+fn run_optimised() -> Result<bool> {
+    let status = cargo()
+        .args(["run", "--quiet", "--release", "--package", "xtask", "--"])
+        .args(std::env::args_os().skip(1))
+        .status()
+        .context("cannot start cargo")?;
+    Ok(status.success())
+}
+
+/// Builds the product and says where the executable is.
+fn build_product() -> Result<PathBuf> {
+    let status = cargo()
+        .args(["build", "--release", "-p", "ipcperf", "--bin", "ipcperf"])
+        .status()
+        .context("cannot start cargo")?;
+    ensure!(status.success(), "cargo build --release -p ipcperf failed");
+    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
+    Ok(metadata.target_directory.join("release/ipcperf").into())
+}
+
+/// The cargo that started this program, or the one on the path.
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}

@@ -1,0 +1,130 @@
+//! The dependency table: who may know whom. It is what makes the sentence of each crate true.
+
+use cargo_metadata::{DependencyKind, Metadata};
+
+use super::Violation;
+
+/// A dependency of a workspace package that its users build, too.
+#[derive(Clone, Debug)]
+pub(crate) struct Edge {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    /// Built under `--cfg loom` only, that is, never shipped.
+    pub(crate) loom_only: bool,
+}
+
+/// What a workspace package may depend on.
+struct Allowed {
+    package: &'static str,
+    /// Workspace packages.
+    inside: &'static [&'static str],
+    /// Packages from elsewhere; `None` leaves them to the review of Cargo.toml.
+    outside: Option<&'static [&'static str]>,
+}
+
+/// The table of the architecture document. `ipcperf` knows everybody.
+const TABLE: &[Allowed] = &[
+    Allowed { package: "ipcperf-core", inside: &[], outside: Some(&["serde"]) },
+    Allowed { package: "ipcperf-ring", inside: &[], outside: Some(&[]) },
+    Allowed { package: "ipcperf-sys", inside: &["ipcperf-core", "ipcperf-ring"], outside: None },
+    Allowed { package: "ipcperf-mech", inside: &["ipcperf-core", "ipcperf-sys"], outside: None },
+    Allowed { package: "ipcperf-stats", inside: &["ipcperf-core"], outside: None },
+    Allowed {
+        package: "ipcperf-engine",
+        inside: &["ipcperf-core", "ipcperf-sys", "ipcperf-stats"],
+        outside: None,
+    },
+    Allowed {
+        package: "ipcperf-report",
+        inside: &["ipcperf-core", "ipcperf-stats"],
+        outside: None,
+    },
+    Allowed {
+        package: "ipcperf-conformance",
+        inside: &["ipcperf-core", "ipcperf-sys", "ipcperf-engine"],
+        outside: None,
+    },
+    Allowed { package: "xtask", inside: &["ipcperf-stats"], outside: None },
+];
+const KNOWS_EVERYBODY: &str = "ipcperf";
+
+/// Packages of the workspace and their edges, development dependencies left out.
+pub(crate) fn from_metadata(metadata: &Metadata) -> (Vec<String>, Vec<Edge>) {
+    let packages = metadata.workspace_packages();
+    let edges = packages.iter().flat_map(|package| {
+        let shipped = package.dependencies.iter().filter(|d| d.kind != DependencyKind::Development);
+        shipped.map(|dependency| Edge {
+            from: package.name.to_string(),
+            to: dependency.name.clone(),
+            loom_only: dependency.target.as_ref().is_some_and(|t| t.to_string() == "cfg(loom)"),
+        })
+    });
+    (packages.iter().map(|package| package.name.to_string()).collect(), edges.collect())
+}
+
+/// Every edge that the table does not have.
+pub(crate) fn check((packages, edges): &(Vec<String>, Vec<Edge>)) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for package in packages.iter().filter(|package| *package != KNOWS_EVERYBODY) {
+        let Some(allowed) = TABLE.iter().find(|allowed| allowed.package == package) else {
+            let what = format!("package {package} is not in the dependency table");
+            violations.push(Violation::new("Cargo.toml", 0, what));
+            continue;
+        };
+        for edge in edges.iter().filter(|edge| edge.from == *package && !edge.loom_only) {
+            let permitted = if packages.contains(&edge.to) {
+                allowed.inside.contains(&edge.to.as_str())
+            } else {
+                allowed.outside.is_none_or(|outside| outside.contains(&edge.to.as_str()))
+            };
+            if !permitted {
+                let what = format!("{package} may not depend on {}", edge.to);
+                violations.push(Violation::new("Cargo.toml", 0, what));
+            }
+        }
+    }
+    violations
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_edge(from: &str, to: &str, loom_only: bool) -> Vec<Violation> {
+        let packages = TABLE.iter().map(|allowed| allowed.package).chain([KNOWS_EVERYBODY]);
+        let edge = Edge { from: from.to_owned(), to: to.to_owned(), loom_only };
+        check(&(packages.map(str::to_owned).collect(), vec![edge]))
+    }
+
+    #[test]
+    fn an_edge_of_the_table_is_permitted() {
+        for (from, to) in [
+            ("ipcperf-mech", "ipcperf-sys"),
+            ("ipcperf-core", "serde"),
+            ("ipcperf-sys", "libc"),
+            ("ipcperf", "ipcperf-mech"),
+            ("xtask", "ipcperf-stats"),
+        ] {
+            assert_eq!(check_edge(from, to, false), [], "{from} -> {to}");
+        }
+        assert_eq!(check_edge("ipcperf-ring", "loom", true), []);
+    }
+
+    #[test]
+    fn any_other_edge_is_a_violation() {
+        for (from, to) in [
+            ("ipcperf-mech", "ipcperf-engine"),
+            ("ipcperf-core", "libc"),
+            ("ipcperf-ring", "loom"),
+            ("ipcperf-engine", "ipcperf"),
+            ("xtask", "ipcperf-core"),
+        ] {
+            assert_eq!(check_edge(from, to, false).len(), 1, "{from} -> {to}");
+        }
+    }
+
+    #[test]
+    fn a_package_outside_the_table_is_a_violation() {
+        assert_eq!(check(&(vec!["ipcperf-new".to_owned()], vec![])).len(), 1);
+    }
+}

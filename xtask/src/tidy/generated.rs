@@ -1,0 +1,48 @@
+//! Files that a program writes must hold what the program would write today.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::{File, Violation};
+
+/// A tracked file and what makes its text from the repository's root.
+pub(crate) struct Generated {
+    pub(crate) file: &'static str,
+    pub(crate) text: fn(&Path) -> Result<String>,
+}
+
+/// Nothing is generated so far. The table of bare loops is measured, so it has no one true text.
+pub(crate) const GENERATED: &[Generated] = &[];
+
+/// Files that are missing or stale.
+pub(crate) fn check(
+    generated: &[Generated],
+    root: &Path,
+    files: &[File],
+) -> Result<Vec<Violation>> {
+    let mut violations = Vec::new();
+    for entry in generated {
+        let wanted = (entry.text)(root)?;
+        let found = files.iter().find(|file| file.path == entry.file);
+        if found.is_none_or(|file| file.text != wanted) {
+            let what = "is not what its generator writes today";
+            violations.push(Violation::new(entry.file, 0, what));
+        }
+    }
+    Ok(violations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_or_missing_file_is_a_violation_and_a_fresh_one_is_not() {
+        let table = [Generated { file: "docs/a.md", text: |_| Ok("new\n".to_owned()) }];
+        let violations = |files: &[File]| check(&table, Path::new("."), files).unwrap().len();
+        assert_eq!(violations(&[File::new("docs/a.md", "new\n")]), 0);
+        assert_eq!(violations(&[File::new("docs/a.md", "old\n")]), 1);
+        assert_eq!(violations(&[]), 1);
+    }
+}
