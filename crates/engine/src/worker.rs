@@ -211,10 +211,11 @@ impl<P: Port> End<'_, P> {
         let overhead = self.job.overhead.max(1);
         match self.job.shape.pattern {
             PatternKind::PingPong => {
-                // Per-operation timing needs operations of at least 20 times the cost of reading the clock.
+                // Per-operation timing needs operations of at least 20 times the cost of reading the clock. Below, no
+                // single operation can be told anyway, so a batch is long enough for the clock to cost 1 %.
                 let batch = match self.job.batch {
                     0 if median >= 20 * overhead => 1,
-                    0 => (20 * overhead).div_ceil(median.max(1)),
+                    0 => (100 * overhead).div_ceil(median.max(1)),
                     given => given,
                 };
                 (operations.div_ceil(batch).max(8), batch)

@@ -4,6 +4,8 @@ use ipcperf_core::result::{
     Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, ResultSet, Tool,
 };
 use serde::Serialize;
+use serde_json::Serializer;
+use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io;
 
 /// The document, indented, with a newline at the end.
@@ -11,10 +13,71 @@ pub(crate) fn render(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()>
     document(set, out)
 }
 
-/// Any document of this tool, indented, with a newline at the end.
+/// Any document of this tool, indented, with a newline at the end. What lies deeper than [`DEPTH`] (a round with its
+/// histogram) stays on one line: indented throughout, a survey's file is four times as large and nobody can read it.
 pub(crate) fn document(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value)?;
+    let layout = Layout { pretty: PrettyFormatter::new(), depth: 0 };
+    value.serialize(&mut Serializer::with_formatter(&mut *out, layout))?;
     writeln!(out)
+}
+
+/// Root, list of cells, cell, list of rounds.
+const DEPTH: usize = 4;
+
+/// Indents down to [`DEPTH`].
+struct Layout {
+    pretty: PrettyFormatter<'static>,
+    depth: usize,
+}
+
+impl Formatter for Layout {
+    fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.depth += 1;
+        if self.depth > DEPTH { out.write_all(b"[") } else { self.pretty.begin_array(out) }
+    }
+
+    fn end_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        if self.depth >= DEPTH { out.write_all(b"]") } else { self.pretty.end_array(out) }
+    }
+
+    fn begin_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        match (self.depth > DEPTH, first) {
+            (false, _) => self.pretty.begin_array_value(out, first),
+            (true, true) => Ok(()),
+            (true, false) => out.write_all(b","),
+        }
+    }
+
+    fn end_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        if self.depth > DEPTH { Ok(()) } else { self.pretty.end_array_value(out) }
+    }
+
+    fn begin_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.depth += 1;
+        if self.depth > DEPTH { out.write_all(b"{") } else { self.pretty.begin_object(out) }
+    }
+
+    fn end_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        if self.depth >= DEPTH { out.write_all(b"}") } else { self.pretty.end_object(out) }
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        match (self.depth > DEPTH, first) {
+            (false, _) => self.pretty.begin_object_key(out, first),
+            (true, true) => Ok(()),
+            (true, false) => out.write_all(b", "),
+        }
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        out.write_all(b": ")
+    }
+
+    fn end_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        if self.depth > DEPTH { Ok(()) } else { self.pretty.end_object_value(out) }
+    }
 }
 
 /// One object on its line.

@@ -207,7 +207,7 @@ enum Target<'a> {
 fn target<'a>(at: &Instruction<'a>, function: &Function<'a>, got: &'a Got) -> Target<'a> {
     let named = |symbol: Option<&'a str>| symbol.map_or(Target::Unknown, Target::Named);
     match at.operands.strip_prefix('*') {
-        Some(operand) if operand.starts_with('%') => named(loaded_symbol(operand, function, got)),
+        Some(operand) if operand.starts_with('%') => named(loaded_symbol(operand, at, function, got)),
         Some(operand) => named(got.behind(operand)),
         None => {
             let Some((_, symbol)) = at.operands.split_once('<') else { return Target::Unknown };
@@ -222,28 +222,76 @@ fn target<'a>(at: &Instruction<'a>, function: &Function<'a>, got: &'a Got) -> Ta
     }
 }
 
-/// The symbol in a register if the function loads it from one slot of the table and writes it
-/// nowhere else: the compiler hoists such loads out of loops. Restoring it at the end is no write.
-fn loaded_symbol<'a>(register: &str, function: &Function<'a>, got: &'a Got) -> Option<&'a str> {
-    let mut symbol = None;
-    for instruction in &function.body {
-        let plain = instruction.operands.split('#').next().unwrap_or("").trim();
-        let writes = plain == register || plain.ends_with(&format!(",{register}"));
-        if !writes || reads_only(instruction.name) {
-            continue;
+/// The symbol in a register at a call, if on every way there its last write was a load of one slot of the table: the
+/// compiler hoists such loads out of loops.
+fn loaded_symbol<'a>(
+    register: &str,
+    call: &Instruction<'a>,
+    function: &Function<'a>,
+    got: &'a Got,
+) -> Option<&'a str> {
+    let body = &function.body;
+    let position = |address: u64| body.binary_search_by_key(&address, |one| one.address).ok();
+    let mut sources: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, instruction) in body.iter().enumerate() {
+        let jumps = instruction.name.starts_with('j');
+        if let Some(target) = jumps.then(|| destination(instruction)).flatten().and_then(position) {
+            sources.entry(target).or_default().push(index);
         }
-        let loaded = (instruction.name == "mov").then(|| got.behind(instruction.operands))??;
-        if symbol.is_some_and(|symbol| symbol != loaded) {
-            return None;
+        if !matches!(instruction.name, "jmp" | "ret" | "ud2") {
+            sources.entry(index + 1).or_default().push(index);
         }
-        symbol = Some(loaded);
     }
-    symbol
+    let (mut seen, mut found) = (BTreeSet::new(), None);
+    let mut open = vec![(position(call.address)?, register.to_owned())];
+    while let Some((index, register)) = open.pop() {
+        // The start of the function: the register holds whatever the caller had in it.
+        let before = sources.get(&index)?;
+        for &source in before {
+            if !seen.insert((source, register.clone())) {
+                continue;
+            }
+            let instruction = &body[source];
+            if !writes(instruction, &register) {
+                open.push((source, register.clone()));
+                continue;
+            }
+            // A copy of another register: that one decides.
+            let copied = instruction.operands.strip_suffix(&format!(",{register}"));
+            if let Some(other) = copied.filter(|from| instruction.name == "mov" && from.starts_with("%r")) {
+                open.push((source, other.to_owned()));
+                continue;
+            }
+            let loaded = (instruction.name == "mov").then(|| got.behind(instruction.operands))??;
+            if found.is_some_and(|found| found != loaded) {
+                return None;
+            }
+            found = Some(loaded);
+        }
+    }
+    found
 }
 
-/// Instructions that name a register last without changing it, or that restore the caller's value.
+/// Where a jump goes, if it says so.
+fn destination(jump: &Instruction<'_>) -> Option<u64> {
+    u64::from_str_radix(jump.operands.split_whitespace().next()?, 16).ok()
+}
+
+/// Whether an instruction changes a register: names it last, or names a part of it (`%r14d` of `%r14`).
+fn writes(instruction: &Instruction<'_>, register: &str) -> bool {
+    let plain = instruction.operands.split('#').next().unwrap_or("").trim();
+    let last = plain.rsplit(',').next().unwrap_or("").trim();
+    let part = |name: &str| {
+        name == register
+            || register.strip_prefix("%r").is_some_and(|tail| name == format!("%e{tail}"))
+            || name.strip_prefix(register).is_some_and(|rest| matches!(rest, "d" | "w" | "b"))
+    };
+    part(last) && !reads_only(instruction.name)
+}
+
+/// Instructions that name a register last without changing it.
 fn reads_only(name: &str) -> bool {
-    matches!(name, "push" | "pop" | "call" | "jmp")
+    matches!(name, "push" | "call" | "jmp")
         || name.starts_with("cmp")
         || name.starts_with("test")
 }
@@ -316,9 +364,15 @@ OFFSET           TYPE              VALUE
         assert!(!hoisted.is_broken(), "{hoisted}");
         assert!(hoisted.others.contains("syscall@GLIBC_2.2.5"));
         assert!(report(&format!("{load}\n    1003:\tmov    %rax,%r15\n{call}")).is_broken());
+        let copied = "    1007:\tmov    %r15,%rcx\n    1009:\txor    %r15d,%r15d\n    100b:\tcall   *%rcx";
+        assert!(!report(&format!("{load}\n{copied}")).is_broken());
         assert!(report(call).is_broken());
-        let other = "    1003:\tmov    0x18(%rip),%r15        # 5008 <_DYNAMIC+0x10>";
-        assert!(report(&format!("{load}\n{other}\n{call}")).is_broken());
+        // Another value on another way to the call: not resolved, though the last line before it is a load.
+        let around = "    0ff0:\tmov    %rax,%r15\n    0ff3:\tjmp    1007 <f+0x17>";
+        assert!(report(&format!("{around}\n{load}\n{call}")).is_broken());
+        // Another use of the register elsewhere in the function does no harm.
+        let after = "    100b:\txor    %r15d,%r15d\n    100e:\tret";
+        assert!(!report(&format!("{load}\n{call}\n{after}")).is_broken());
     }
 
     #[test]

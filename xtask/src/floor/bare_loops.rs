@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
 use super::bare_plumbing::Ends;
-use super::bare_shm;
+use super::{bare_ring, bare_shm};
 use super::bare_sys::{
     Errno, futex_wait, futex_wake, read_exact, read_lines, start_ticks, stop_ticks, write_all,
     write_lines,
@@ -41,8 +41,11 @@ impl Loops {
             (Carrier::Futex, _) => round_trip(futex_lead, futex_follow),
             (Carrier::Flag, _) => round_trip(bare_shm::flag_lead, bare_shm::flag_follow),
             (Carrier::CacheLine, _) => round_trip(bare_shm::line_lead, bare_shm::line_follow),
-            (Carrier::Ring, _) => {
-                let (lead, follow) = (bare_shm::ring_lead, bare_shm::ring_follow);
+            (Carrier::Ring, Pattern::RoundTrip) => {
+                round_trip(bare_ring::trip_lead, bare_ring::trip_follow)
+            }
+            (Carrier::Ring, Pattern::Stream) => {
+                let (lead, follow) = (bare_ring::stream_lead, bare_ring::stream_follow);
                 Self { lead, follow, timed: false }
             }
         }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::bare_loops::Loops;
 use super::bare_plumbing::{Ends, Mapping, Plumbing, Seat};
-use super::bare_sys::{Errno, nanoseconds};
+use super::bare_sys::{Errno, nanoseconds, start_ticks, stop_ticks};
 use super::bounded;
 
 /// The CPUs of the lead and the follow.
@@ -111,8 +111,9 @@ fn drive_lead(loops: Loops, mut ends: Ends, control: &Control, slice_ns: u64) ->
         unsafe { std::slice::from_raw_parts_mut(samples.start().cast::<u32>(), samples.len() / 4) };
     let most = if timed { samples.len() as u64 } else { u64::MAX };
     let mut phase = 0;
-    let mut run = |count: u64, samples: &mut [u32]| -> Result<u64, Errno> {
+    let mut run = |count: u64, batch: u64, samples: &mut [u32]| -> Result<u64, Errno> {
         phase += 1;
+        ends.batch = batch;
         control.lead.count.store(count, Relaxed);
         control.lead.phase.store(phase, Release);
         yield_until(|| control.follow.ready.load(Acquire) == phase);
@@ -122,27 +123,43 @@ fn drive_lead(loops: Loops, mut ends: Ends, control: &Control, slice_ns: u64) ->
         Ok(nanoseconds() - before)
     };
     let (mut count, mut warm) = (1, 0);
-    let per_message = loop {
-        let elapsed = run(count, samples)?.max(1);
+    let (per_message, warm_count) = loop {
+        let elapsed = run(count, 1, samples)?.max(1);
         warm += elapsed;
         if warm >= WARM_UP_NS {
-            break elapsed as f64 / count as f64;
+            break (elapsed as f64 / count as f64, count);
         }
         count = (count * 2).min(most);
     };
     let count = ((slice_ns as f64 / per_message) as u64).max(FEWEST).min(most);
-    run(count, samples)?;
+    // As ipcperf does: operations below 20 times the cost of the clock are timed in batches of at least 100 times it.
+    let (cost, single) = (clock_cost(), if timed { median(samples, warm_count).max(1) } else { u64::MAX });
+    let batch = if single >= 20 * cost { 1 } else { (100 * cost).div_ceil(single) };
+    run(count, batch, samples)?;
     if timed {
-        let taken = &mut samples[..count as usize];
-        // Nearest rank: the smallest sample that half of all samples do not exceed.
-        let middle = (taken.len() - 1) / 2;
-        let (_, median, _) = taken.select_nth_unstable(middle);
-        control.lead.median.store(u64::from(*median), Relaxed);
+        control.lead.median.store(median(samples, count), Relaxed);
     }
     control.lead.messages.store(count, Relaxed);
     control.lead.count.store(0, Relaxed);
     control.lead.phase.store(u32::MAX, Release);
     Ok(())
+}
+
+/// Nearest rank: the smallest sample that half of all samples do not exceed.
+fn median(samples: &mut [u32], count: u64) -> u64 {
+    let taken = &mut samples[..count as usize];
+    let middle = (taken.len() - 1) / 2;
+    u64::from(*taken.select_nth_unstable(middle).1)
+}
+
+/// Median cost of one pair of clock readings, ticks.
+fn clock_cost() -> u64 {
+    let mut pairs = [0_u32; 1001];
+    for pair in &mut pairs {
+        let start = start_ticks();
+        *pair = super::bare_loops::elapsed(start, stop_ticks());
+    }
+    median(&mut pairs, 1001)
 }
 
 fn drive_follow(loops: Loops, mut ends: Ends, control: &Control) -> Result<(), Errno> {

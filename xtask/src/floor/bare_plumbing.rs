@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 
 use anyhow::{Context, Result};
 
-use super::bare_shm::ring_bytes;
+use super::bare_ring::ring_bytes;
 use super::bare_sys::Errno;
 use super::case::Carrier;
 
@@ -94,6 +94,8 @@ pub(crate) struct Ends {
     pub(crate) incoming: &'static mut [u8],
     /// Messages of all phases so far, for carriers whose state goes on from phase to phase.
     pub(crate) seq: u64,
+    /// Round trips per reading of the clock, for carriers too fast to be timed singly.
+    pub(crate) batch: u64,
 }
 
 impl Plumbing {
@@ -123,7 +125,7 @@ impl Plumbing {
                 (vec![], vec![])
             }
             Carrier::Ring => {
-                memory = ring_bytes(bytes);
+                memory = 2 * ring_bytes(bytes);
                 (vec![], vec![])
             }
         };
@@ -142,6 +144,7 @@ impl Plumbing {
             outgoing: buffer(self.bytes)?,
             incoming: buffer(self.bytes)?,
             seq: 0,
+            batch: 1,
         })
     }
 }

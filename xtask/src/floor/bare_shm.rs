@@ -66,22 +66,24 @@ pub(crate) fn flag_lead(ends: &mut Ends, count: u64, samples: &mut [u32]) -> Res
     let (ping, pong) = (Lane::of(ends, 0), Lane::of(ends, 1));
     let mut turn = ends.seq as u32;
     let mut sum = 0_u64;
-    if ends.bytes == 8 {
-        for sample in &mut samples[..count as usize] {
-            turn = turn.wrapping_add(1);
-            let start = start_ticks();
-            send_word(&ping, turn);
-            sum = sum.wrapping_add(receive_word(&pong, turn));
-            *sample = elapsed(start, stop_ticks());
+    for batch in samples[..count as usize].chunks_mut(ends.batch as usize) {
+        let start = start_ticks();
+        if ends.bytes == 8 {
+            for _ in 0..batch.len() {
+                turn = turn.wrapping_add(1);
+                send_word(&ping, turn);
+                sum = sum.wrapping_add(receive_word(&pong, turn));
+            }
+        } else {
+            for _ in 0..batch.len() {
+                turn = turn.wrapping_add(1);
+                ping.send(turn);
+                sum = sum.wrapping_add(pong.receive(turn));
+            }
         }
-    } else {
-        for sample in &mut samples[..count as usize] {
-            turn = turn.wrapping_add(1);
-            let start = start_ticks();
-            ping.send(turn);
-            sum = sum.wrapping_add(pong.receive(turn));
-            *sample = elapsed(start, stop_ticks());
-        }
+        // Each gets the mean: the median over them is then that of the batches.
+        let mean = elapsed(start, stop_ticks()) / batch.len() as u32;
+        batch.fill(mean);
     }
     black_box(sum);
     ends.seq += count;
@@ -158,92 +160,9 @@ pub(crate) fn line_follow(ends: &mut Ends, count: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-/// What the slots of a ring take in all, about: a cache-sized ring beats a larger one by half.
-const RING_BUDGET: usize = 1 << 20;
-
-/// A slot: its turn, then the payload in the same line, then more lines.
-fn stride(bytes: usize) -> usize {
-    (8 + bytes).next_multiple_of(LINE)
-}
-
-/// A power of two, so that the turn of a slot is a shift away.
-fn slots(bytes: usize) -> usize {
-    let fitting = (RING_BUDGET / stride(bytes)).clamp(2, 1024);
-    1 << fitting.ilog2()
-}
-
-/// Bytes of the ring for messages of `bytes`.
-pub(crate) fn ring_bytes(bytes: usize) -> usize {
-    slots(bytes) * stride(bytes)
-}
-
-/// One slot of the ring. Its word counts up: 2t while free for turn t, 2t + 1 while full, so each
-/// end learns from the slot alone whether it may go on.
-struct Slot {
-    word: &'static AtomicU32,
-    payload: *mut u8,
-    turn: u32,
-}
-
-#[inline(always)]
-fn slot(memory: *mut u8, seq: u64, mask: u64, shift: u32, stride: usize) -> Slot {
-    // SAFETY: the index is masked to the slots that the plumbing mapped.
-    unsafe {
-        let start = memory.add((seq & mask) as usize * stride);
-        Slot {
-            word: AtomicU32::from_ptr(start.cast()),
-            payload: start.add(8),
-            turn: ((seq >> shift) as u32).wrapping_mul(2),
-        }
-    }
-}
-
-pub(crate) fn ring_lead(ends: &mut Ends, count: u64, _: &mut [u32]) -> Result<(), Errno> {
-    let (bytes, stride, slots) = (ends.bytes, stride(ends.bytes), slots(ends.bytes));
-    let (mask, shift) = (slots as u64 - 1, slots.ilog2());
-    for seq in ends.seq..ends.seq + count {
-        let slot = slot(ends.memory, seq, mask, shift, stride);
-        while slot.word.load(Acquire) != slot.turn {
-            spin_loop();
-        }
-        // SAFETY: the word says the slot is free, so this end has it alone until the store.
-        write_lines(unsafe { std::slice::from_raw_parts_mut(slot.payload, bytes) }, seq);
-        slot.word.store(slot.turn.wrapping_add(1), Release);
-    }
-    ends.seq += count;
-    Ok(())
-}
-
-pub(crate) fn ring_follow(ends: &mut Ends, count: u64) -> Result<(), Errno> {
-    let (bytes, stride, slots) = (ends.bytes, stride(ends.bytes), slots(ends.bytes));
-    let (mask, shift) = (slots as u64 - 1, slots.ilog2());
-    let mut sum = 0_u64;
-    for seq in ends.seq..ends.seq + count {
-        let slot = slot(ends.memory, seq, mask, shift, stride);
-        while slot.word.load(Acquire) != slot.turn.wrapping_add(1) {
-            spin_loop();
-        }
-        // SAFETY: the word says the slot is full, so this end has it alone until the store.
-        sum = sum
-            .wrapping_add(read_lines(unsafe { std::slice::from_raw_parts(slot.payload, bytes) }));
-        slot.word.store(slot.turn.wrapping_add(2), Release);
-    }
-    black_box(sum);
-    ends.seq += count;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_ring_is_about_a_mebibyte_unless_one_message_is() {
-        for bytes in [8, 64, 4 << 10, 64 << 10] {
-            assert!((RING_BUDGET / 16..=RING_BUDGET).contains(&ring_bytes(bytes)), "{bytes}");
-        }
-        assert_eq!(slots(1 << 20), 2);
-    }
 
     #[test]
     fn a_small_payload_shares_the_line_of_its_flag() {

@@ -32,7 +32,7 @@ pub(crate) enum Carrier {
     Futex,
     /// A flag in shared memory that both ends spin on, the payload beside it; round trips only.
     Flag,
-    /// A ring of slots in shared memory that both ends spin on; streams only.
+    /// A ring of slots in shared memory that both ends spin on, one in each direction.
     Ring,
     /// A flag without payload: what the machine charges for moving one cache line there and back.
     CacheLine,
@@ -139,9 +139,13 @@ pub(crate) fn all() -> Vec<Case> {
         add("eventfd", Carrier::Eventfd, Pattern::RoundTrip, 8, 0, place, ROUND_TRIP);
         add("futex", Carrier::Futex, Pattern::RoundTrip, 4, 0, place, ROUND_TRIP);
     }
-    for (bytes, target) in [(1, ROUND_TRIP), (8, SMALL_RING), (4 << 10, ROUND_TRIP)] {
+    for (carrier, bytes, target) in [
+        (Carrier::Ring, 1, ROUND_TRIP),
+        (Carrier::Flag, 8, SMALL_RING),
+        (Carrier::Ring, 4 << 10, ROUND_TRIP),
+    ] {
         let place = Place::TwoCpus;
-        add("shm-ring/spin", Carrier::Flag, Pattern::RoundTrip, bytes, bytes, place, target);
+        add("shm-ring/spin", carrier, Pattern::RoundTrip, bytes, bytes, place, target);
     }
     for place in places {
         for (mechanism, carrier) in kernel {

@@ -4,6 +4,7 @@
 mod bare_loops;
 mod bare_pair;
 mod bare_plumbing;
+mod bare_ring;
 mod bare_shm;
 mod bare_sys;
 mod bounded;

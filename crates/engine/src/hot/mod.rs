@@ -14,13 +14,17 @@
 mod lossy;
 mod ping_pong;
 mod recorder;
+mod stamp;
 mod stream;
+mod touch;
 mod work;
 
 pub use ping_pong::PingPong;
 pub use recorder::{Recorder, Spill};
 pub use stream::Stream;
-pub use work::{Full, Lines, Stamp, Work};
+pub use stamp::Stamp;
+pub use touch::{Full, Lines};
+pub use work::Work;
 
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;

@@ -1,5 +1,7 @@
 //! What a message is accepted as, and what it is not.
 
+use super::super::stamp::SEQUENCES;
+use super::super::{Full, Lines, Stamp};
 use super::*;
 use proptest::prelude::*;
 
