@@ -101,7 +101,8 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
             parts.push(line);
         }
     }
-    let told = parts.join(" ");
+    // A tip is a sentence of its own.
+    let told = parts.join(" ").replace(" tip: ", "; ");
     Stop::usage(format!("{} (ipcperf --help)", told.trim_start_matches("error: "))).tell()
 }
 

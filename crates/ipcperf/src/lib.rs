@@ -77,7 +77,7 @@ impl Cli {
 
     fn dispatch(&self, args: Args) -> Result<ExitCode, Stop> {
         let registry = &self.registry;
-        match args.command.unwrap_or_else(|| Command::Survey(args.survey)) {
+        match args.command.unwrap_or(Command::Survey(args.survey)) {
             Command::Survey(args) => survey::run(registry, &args),
             Command::Run(args) => run::run(registry, &args),
             Command::List(args) => list::list(registry, &args),

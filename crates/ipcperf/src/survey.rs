@@ -56,6 +56,16 @@ fn cells(
         block(&data, PatternKind::PingPong, more, &places, Idle::AsIs),
         block(&data, PatternKind::Stream, streams, &places, Idle::AsIs),
     ];
+    // What any process may connect to, rather than what a parent hands to its children.
+    let mut by_name = block(
+        &registry.find("unix-stream").copied().into_iter().collect::<Vec<_>>(),
+        PatternKind::PingPong,
+        &[64],
+        &places,
+        Idle::AsIs,
+    );
+    by_name.options.0.insert("unix-stream.bind".into(), "path".into());
+    requests.push(by_name);
     // One row tells what idle polling would make of all of them, where it may be asked for.
     if let (Some(two), None) = (ground.topology.two_cpus(), &ground.idle_objection) {
         let sample: Vec<Entry> = registry.find("pipe").copied().into_iter().collect();

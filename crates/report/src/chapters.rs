@@ -5,7 +5,7 @@ use crate::Specs;
 use crate::rank::{Rank, Reading, Yardstick, ranks};
 use crate::text;
 use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
-use ipcperf_core::{Idle, PatternKind, Placement, Touch};
+use ipcperf_core::{Idle, PatternKind, Placement, Touch, Wait};
 
 /// All measured cells of one pattern and waiting class.
 pub(crate) struct Chapter<'a> {
@@ -115,6 +115,16 @@ pub(crate) fn label(cell: &Cell) -> String {
         }
     }
     label
+}
+
+/// What stands behind the label of a mechanism that spins for a moment before it sleeps: where the peer is quick it
+/// is as fast as a spinning one, and costs as much CPU.
+const BRIEFLY: &str = " ~";
+
+/// The label as it stands in a table.
+pub(crate) fn marked_label(cell: &Cell) -> String {
+    let mark = if cell.wait == Wait::SpinThenBlock { BRIEFLY } else { "" };
+    format!("{}{mark}", label(cell))
 }
 
 /// Sorts the measured cells of a result set.

@@ -1,6 +1,6 @@
 //! What a row can show, and in which order columns give way when the line is short.
 
-use crate::chapters::{Chapter, Row, label};
+use crate::chapters::{Chapter, Row, label, marked_label};
 use crate::figures::{self, NONE};
 use crate::format::Style;
 use crate::rank::Yardstick;
@@ -128,7 +128,7 @@ impl Column {
             Size => String::new(),
             Rank => row.rank.map_or_else(|| NONE.to_owned(), |rank| rank.words()),
             Mechanism if row.is_floor => format!("{} (floor)", label(cell)),
-            Mechanism => label(cell),
+            Mechanism => marked_label(cell),
             Figure => {
                 let Some(value) = row.metric().and_then(|metric| metric.value) else {
                     return NONE.to_owned();

@@ -8,7 +8,7 @@ use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::{Specs, text};
-use ipcperf_core::PatternKind;
+use ipcperf_core::{PatternKind, Wait};
 use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
 use std::io;
 
@@ -170,6 +170,9 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
             "1= is a tie with the best of that place: the intervals overlap or the figures are less than 3 % apart."
                 .to_owned(),
         );
+    }
+    if rows.iter().any(|row| row.cell.wait == Wait::SpinThenBlock) {
+        lines.push("~ spins briefly before it sleeps: as fast as spinning where the peer is quick.".to_owned());
     }
     if rows.iter().any(|row| row.is_two_mode()) {
         lines.push(

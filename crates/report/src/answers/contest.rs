@@ -5,7 +5,7 @@ use crate::chapters::{label, place_order};
 use crate::rank::{Reading, Yardstick};
 use crate::text;
 use ipcperf_core::result::Cell;
-use ipcperf_core::{Idle, Placement, Spec, Touch};
+use ipcperf_core::{Idle, Placement, Spec, Touch, Wait};
 
 /// A measured cell that may win something, and the facts of its mechanism where this build knows them.
 pub(super) struct Entry<'a> {
@@ -54,6 +54,12 @@ impl Basis {
     }
 }
 
+/// The label, with a word for what spins before it sleeps.
+fn spoken(cell: &Cell) -> String {
+    let briefly = if cell.wait == Wait::SpinThenBlock { " (spins briefly, then sleeps)" } else { "" };
+    format!("{}{briefly}", label(cell))
+}
+
 /// A contestant.
 pub(super) struct Contestant<'a> {
     pub(super) name: String,
@@ -80,7 +86,7 @@ impl<'a> Contest<'a> {
             .into_iter()
             .filter_map(|cell| {
                 let reading = yardstick.reading(cell)?;
-                Some(Contestant { name: label(cell), reading, cell })
+                Some(Contestant { name: spoken(cell), reading, cell })
             })
             .collect();
         ordered.sort_by(|a, b| {

@@ -17,11 +17,11 @@ fn all_sentences_of_a_survey() {
     let answers = answers(&sample::survey(), &sample::spec);
     let sentences: Vec<String> = answers.into_iter().map(|answer| answer.sentence).collect();
     insta::assert_snapshot!(sentences.join("\n"), @r"
-    Small messages, blocking: shm-ring/futex, 58.0 us (two modes: 1.90 us in 2 of 5 rounds) for a round trip of 64 B on two CPUs (same-llc); runner-up pipe and fifo (a tie), 71.5 us and 72.1 us. With both ends on one CPU the best is pipe and fifo (a tie), 6.31 us and 6.35 us.
+    Small messages, blocking: shm-ring/futex (spins briefly, then sleeps), 58.0 us (two modes: 1.90 us in 2 of 5 rounds) for a round trip of 64 B on two CPUs (same-llc); runner-up pipe and fifo (a tie), 71.5 us and 72.1 us. With both ends on one CPU the best is pipe and fifo (a tie), 6.31 us and 6.35 us.
     Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs (same-llc); runner-up unix-stream, 2.60 GB/s.
     If each end may burn a CPU: shm-ring/spin, 210 ns for a round trip of 64 B on two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
-    Cheapest in CPU: shm-ring/futex, 14.5 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up pipe and fifo (a tie), 17.9 us and 18.0 us.
-    A socket that unrelated processes can connect to: unix-stream bind=path, 79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.36x the best of any kind (shm-ring/futex, 58.0 us); runner-up tcp, 95.0 us. Without a socket, by name: fifo, 72.1 us.
+    Cheapest in CPU: shm-ring/futex (spins briefly, then sleeps), 14.5 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up pipe and fifo (a tie), 17.9 us and 18.0 us.
+    A socket that unrelated processes can connect to: unix-stream bind=path, 79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.36x the best of any kind (shm-ring/futex (spins briefly, then sleeps), 58.0 us); runner-up tcp, 95.0 us. Without a socket, by name: fifo, 72.1 us.
     Only to wake the other side: futex, 66.0 us there and back on two CPUs (same-llc); runner-up eventfd, 70.0 us.
     With --idle poll, a round trip of 64 B over pipe on two CPUs (same-llc) takes 4.20 us instead of 71.5 us: idle CPUs then poll instead of sleeping.
     ");

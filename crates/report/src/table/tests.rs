@@ -34,7 +34,7 @@ fn a_survey_at_80_columns() {
        wake  1   futex                       66.0 us  0.5%  99.0 us  16.5 us
              2   eventfd                     70.0 us  1.3%   105 us  17.5 us
              -   null (floor)                21.0 ns  0.5%  31.5 ns  5.25 ns
-       64 B  1   shm-ring/futex             58.0 us*  1.0%  87.0 us  14.5 us
+       64 B  1   shm-ring/futex ~           58.0 us*  1.0%  87.0 us  14.5 us
                    in 2 of 5 rounds         1.90 us*
              2=  pipe                        71.5 us  1.7%   107 us  17.9 us
              2=  fifo                        72.1 us  2.1%   108 us  18.0 us
@@ -77,6 +77,7 @@ fn a_survey_at_80_columns() {
     direction.
     1= is a tie with the best of that place: the intervals overlap or the figures
     are less than 3 % apart.
+    ~ spins briefly before it sleeps: as fast as spinning where the peer is quick.
     * The rounds fall into two modes: both figures are shown, the one of more rounds
     first, never an average.
 
@@ -90,21 +91,21 @@ fn a_survey_at_80_columns() {
     - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
 
     WHAT TO USE
-    - Small messages, blocking: shm-ring/futex, 58.0 us (two modes: 1.90 us in 2 of
-      5 rounds) for a round trip of 64 B on two CPUs (same-llc); runner-up pipe and
-      fifo (a tie), 71.5 us and 72.1 us. With both ends on one CPU the best is pipe
-      and fifo (a tie), 6.31 us and 6.35 us.
+    - Small messages, blocking: shm-ring/futex (spins briefly, then sleeps), 58.0 us
+      (two modes: 1.90 us in 2 of 5 rounds) for a round trip of 64 B on two CPUs
+      (same-llc); runner-up pipe and fifo (a tie), 71.5 us and 72.1 us. With both
+      ends on one CPU the best is pipe and fifo (a tie), 6.31 us and 6.35 us.
     - Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs
       (same-llc); runner-up unix-stream, 2.60 GB/s.
     - If each end may burn a CPU: shm-ring/spin, 210 ns for a round trip of 64 B on
       two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
-    - Cheapest in CPU: shm-ring/futex, 14.5 us of CPU time for a message of 64 B
-      (both ends together, blocking) on two CPUs (same-llc); runner-up pipe and fifo
-      (a tie), 17.9 us and 18.0 us.
+    - Cheapest in CPU: shm-ring/futex (spins briefly, then sleeps), 14.5 us of CPU
+      time for a message of 64 B (both ends together, blocking) on two CPUs
+      (same-llc); runner-up pipe and fifo (a tie), 17.9 us and 18.0 us.
     - A socket that unrelated processes can connect to: unix-stream bind=path, 79.0
       us for a round trip of 64 B on two CPUs (same-llc), 1.36x the best of any kind
-      (shm-ring/futex, 58.0 us); runner-up tcp, 95.0 us. Without a socket, by name:
-      fifo, 72.1 us.
+      (shm-ring/futex (spins briefly, then sleeps), 58.0 us); runner-up tcp, 95.0
+      us. Without a socket, by name: fifo, 72.1 us.
     - Only to wake the other side: futex, 66.0 us there and back on two CPUs
       (same-llc); runner-up eventfd, 70.0 us.
     - With --idle poll, a round trip of 64 B over pipe on two CPUs (same-llc) takes
@@ -125,7 +126,7 @@ fn a_survey_at_200_columns_shows_more_statistics() {
        wake  1   futex                       66.0 us  0.5%        -  72.6 us  99.0 us  1.32 ms  16.5 us         1         2
              2   eventfd                     70.0 us  1.3%        -  77.0 us   105 us  1.40 ms  17.5 us         1         2
              -   null (floor)                21.0 ns  0.5%        -  23.1 ns  31.5 ns   420 ns  5.25 ns         1         2
-       64 B  1   shm-ring/futex             58.0 us*  1.0%        -  63.8 us  87.0 us  1.16 ms  14.5 us         1         2
+       64 B  1   shm-ring/futex ~           58.0 us*  1.0%        -  63.8 us  87.0 us  1.16 ms  14.5 us         1         2
                    in 2 of 5 rounds         1.90 us*
              2=  pipe                        71.5 us  1.7%    1.19x  78.6 us   107 us  1.43 ms  17.9 us         1         2
              2=  fifo                        72.1 us  2.1%        -  79.3 us   108 us  1.44 ms  18.0 us         1         2
@@ -165,6 +166,7 @@ fn a_survey_at_200_columns_shows_more_statistics() {
 
     A round trip is there and back, never halved. ± is half of the 95 % interval over rounds. CPU/msg is the CPU time of both ends for one message in one direction.
     1= is a tie with the best of that place: the intervals overlap or the figures are less than 3 % apart.
+    ~ spins briefly before it sleeps: as fast as spinning where the peer is quick.
     * The rounds fall into two modes: both figures are shown, the one of more rounds first, never an average.
     Bounds of this machine: futex_wake_rtt_ns 60.0 us, cacheline_rtt_ns 130 ns, memcpy 8.40 GB/s.
 
@@ -177,13 +179,14 @@ fn a_survey_at_200_columns_shows_more_statistics() {
     - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
 
     WHAT TO USE
-    - Small messages, blocking: shm-ring/futex, 58.0 us (two modes: 1.90 us in 2 of 5 rounds) for a round trip of 64 B on two CPUs (same-llc); runner-up pipe and fifo (a tie), 71.5 us and 72.1 us. With
-      both ends on one CPU the best is pipe and fifo (a tie), 6.31 us and 6.35 us.
+    - Small messages, blocking: shm-ring/futex (spins briefly, then sleeps), 58.0 us (two modes: 1.90 us in 2 of 5 rounds) for a round trip of 64 B on two CPUs (same-llc); runner-up pipe and fifo (a tie),
+      71.5 us and 72.1 us. With both ends on one CPU the best is pipe and fifo (a tie), 6.31 us and 6.35 us.
     - Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs (same-llc); runner-up unix-stream, 2.60 GB/s.
     - If each end may burn a CPU: shm-ring/spin, 210 ns for a round trip of 64 B on two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
-    - Cheapest in CPU: shm-ring/futex, 14.5 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up pipe and fifo (a tie), 17.9 us and 18.0 us.
-    - A socket that unrelated processes can connect to: unix-stream bind=path, 79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.36x the best of any kind (shm-ring/futex, 58.0 us); runner-up tcp,
-      95.0 us. Without a socket, by name: fifo, 72.1 us.
+    - Cheapest in CPU: shm-ring/futex (spins briefly, then sleeps), 14.5 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up pipe and fifo (a tie), 17.9
+      us and 18.0 us.
+    - A socket that unrelated processes can connect to: unix-stream bind=path, 79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.36x the best of any kind (shm-ring/futex (spins briefly, then
+      sleeps), 58.0 us); runner-up tcp, 95.0 us. Without a socket, by name: fifo, 72.1 us.
     - Only to wake the other side: futex, 66.0 us there and back on two CPUs (same-llc); runner-up eventfd, 70.0 us.
     - With --idle poll, a round trip of 64 B over pipe on two CPUs (same-llc) takes 4.20 us instead of 71.5 us: idle CPUs then poll instead of sleeping.
     ");
