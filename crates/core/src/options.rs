@@ -138,7 +138,9 @@ pub enum OptionError {
 impl fmt::Display for OptionError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Shape { given } => write!(out, "'{given}' is not of the form mechanism.knob=value"),
+            Self::Shape { given } => {
+                write!(out, "'{given}' is not of the form mechanism.knob=value")
+            }
             Self::Unknown { mechanism, knob, known } if known.is_empty() => {
                 write!(out, "'{mechanism}' has no knob '{knob}'; it has none at all")
             }
@@ -188,11 +190,9 @@ pub fn check(
             .ok()
             .filter(|value| (min..=max).contains(value))
             .map(KnobValue::Number),
-        KnobKind::Count { min, max } => text
-            .parse()
-            .ok()
-            .filter(|value| (min..=max).contains(value))
-            .map(KnobValue::Number),
+        KnobKind::Count { min, max } => {
+            text.parse().ok().filter(|value| (min..=max).contains(value)).map(KnobValue::Number)
+        }
         KnobKind::Flag => match text {
             "on" | "true" | "1" => Some(KnobValue::Flag(true)),
             "off" | "false" | "0" => Some(KnobValue::Flag(false)),
@@ -329,9 +329,13 @@ mod tests {
 
     #[test]
     fn values_in_range_are_taken_and_the_last_one_wins() {
-        let sample = parse(&["sample.size=8K", "sample.size=64K", "sample.nodelay=off", "sample.bind=path"])
-            .expect("all in range");
-        assert_eq!((sample.size, sample.nodelay, sample.bind.as_str(), sample.depth), (Some(65536), false, "path", 10));
+        let sample =
+            parse(&["sample.size=8K", "sample.size=64K", "sample.nodelay=off", "sample.bind=path"])
+                .expect("all in range");
+        assert_eq!(
+            (sample.size, sample.nodelay, sample.bind.as_str(), sample.depth),
+            (Some(65536), false, "path", 10)
+        );
     }
 
     #[test]

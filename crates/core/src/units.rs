@@ -58,9 +58,13 @@ pub fn sizes(text: &str) -> Result<Vec<usize>, UnitError> {
     for part in text.split(',') {
         for size in sweep(part.trim())? {
             if size > MAX_SIZE as u64 {
-                return error(format!("size '{}' is above 1G, the largest message ipcperf measures", part.trim()));
+                return error(format!(
+                    "size '{}' is above 1G, the largest message ipcperf measures",
+                    part.trim()
+                ));
             }
-            let size = usize::try_from(size).map_err(|_| UnitError(format!("size '{part}' is too large")))?;
+            let size = usize::try_from(size)
+                .map_err(|_| UnitError(format!("size '{part}' is too large")))?;
             if !list.contains(&size) {
                 list.push(size);
             }
@@ -83,7 +87,11 @@ fn sweep(text: &str) -> Result<Vec<u64>, UnitError> {
     let next: Box<dyn Fn(u64) -> Option<u64>> = match step.split_at_checked(1) {
         Some(("*", factor)) => match factor.parse::<u64>() {
             Ok(factor) if factor >= 2 && from > 0 => Box::new(move |size| size.checked_mul(factor)),
-            _ => return error(format!("sweep '{text}' needs a start above 0 and a factor of at least 2")),
+            _ => {
+                return error(format!(
+                    "sweep '{text}' needs a start above 0 and a factor of at least 2"
+                ));
+            }
         },
         Some(("+", step)) => match bytes(step) {
             Ok(step) if step >= 1 => Box::new(move |size| size.checked_add(step)),
@@ -173,12 +181,17 @@ pub fn significant(value: f64) -> String {
         }
     }
     let magnitude = value.abs().log10().floor();
-    if magnitude < -6.0 { "0".into() } else { format!("{value:.*}", (2.0 - magnitude).max(2.0) as usize) }
+    if magnitude < -6.0 {
+        "0".into()
+    } else {
+        format!("{value:.*}", (2.0 - magnitude).max(2.0) as usize)
+    }
 }
 
 fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
     // A value that rounds up to 1000 of a unit reads better as 1.00 of the next.
-    let step = steps.iter().rev().find(|(scale, _)| value.abs() >= scale * 0.9995).unwrap_or(&steps[0]);
+    let step =
+        steps.iter().rev().find(|(scale, _)| value.abs() >= scale * 0.9995).unwrap_or(&steps[0]);
     format!("{} {}", significant(value / step.0), step.1)
 }
 

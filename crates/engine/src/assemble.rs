@@ -6,7 +6,8 @@ mod cell;
 use crate::noise;
 use crate::run::{BoundReadings, Findings};
 use ipcperf_core::result::{
-    Bounds, ClockFacts, ClockReading, CopyBandwidth, Invocation, Mode, PairBounds, ResultSet, SCHEMA, Spread, Tool,
+    Bounds, ClockFacts, ClockReading, CopyBandwidth, Invocation, Mode, PairBounds, ResultSet,
+    SCHEMA, Spread, Tool,
 };
 use ipcperf_core::{Idle, Placement};
 use ipcperf_stats::{median, modes};
@@ -33,8 +34,11 @@ pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
     let host = crate::host::host();
     let kernel = crate::host::kernel();
     let noise_input = noise::Input::of(&findings, &kernel, &clock, &bounds);
-    let cells: Vec<_> =
-        findings.cells.into_iter().map(|cell| cell::assemble(cell, ns, &floors, findings.interrupted)).collect();
+    let cells: Vec<_> = findings
+        .cells
+        .into_iter()
+        .map(|cell| cell::assemble(cell, ns, &floors, findings.interrupted))
+        .collect();
     ResultSet {
         schema: SCHEMA.into(),
         started_utc: facts.started_utc,
@@ -94,13 +98,18 @@ fn bounds(readings: &BoundReadings, ns: f64) -> Bounds {
         .iter()
         .filter_map(|(name, ticks)| {
             let size: u64 = name.strip_prefix("copy:")?.parse().ok()?;
-            Some(CopyBandwidth { size_bytes: size, bytes_per_second: size as f64 / (ticks * ns) * 1e9 })
+            Some(CopyBandwidth {
+                size_bytes: size,
+                bytes_per_second: size as f64 / (ticks * ns) * 1e9,
+            })
         })
         .collect::<Vec<_>>();
     let pair = |(placement, cpus): (&Placement, &Vec<usize>)| {
         let lines = readings.cacheline.get(placement).map_or(&[][..], Vec::as_slice);
-        let futex = |idle| readings.futex.get(&(*placement, idle)).and_then(|ticks| spread(ticks, ns));
-        let mode = |mode: &modes::Mode| Mode { value: mode.median * ns, rounds: mode.rounds.len() as u64 };
+        let futex =
+            |idle| readings.futex.get(&(*placement, idle)).and_then(|ticks| spread(ticks, ns));
+        let mode =
+            |mode: &modes::Mode| Mode { value: mode.median * ns, rounds: mode.rounds.len() as u64 };
         PairBounds {
             placement: placement.name().into(),
             cpus: cpus.clone(),
@@ -120,3 +129,6 @@ fn bounds(readings: &BoundReadings, ns: f64) -> Bounds {
     bounds.memcpy.sort_by_key(|copy| copy.size_bytes);
     bounds
 }
+
+#[cfg(test)]
+mod tests;

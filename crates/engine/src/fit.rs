@@ -45,8 +45,9 @@ impl Fit {
         let residual = (expected - elapsed).abs();
         // Over short stretches the error of a reading (about 50 ns) would look like a change of rate.
         let rate_changed = elapsed > 50e6 && residual / elapsed > RATE_CHANGE;
-        (residual > JUMP_NS || rate_changed)
-            .then(|| format!("the clock and CLOCK_MONOTONIC_RAW disagree by {:.0} us", residual / 1e3))
+        (residual > JUMP_NS || rate_changed).then(|| {
+            format!("the clock and CLOCK_MONOTONIC_RAW disagree by {:.0} us", residual / 1e3)
+        })
     }
 
     /// Nanoseconds per tick over everything seen so far.

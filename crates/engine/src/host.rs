@@ -24,7 +24,8 @@ pub fn host() -> Host {
     Host {
         arch: std::env::consts::ARCH.into(),
         cpu_model: cpu("model name").or_else(|| cpu("CPU implementer")).unwrap_or_default(),
-        cpus_online: text("/sys/devices/system/cpu/online").map_or_else(|| allowed.clone(), |list| cpu_list(&list)),
+        cpus_online: text("/sys/devices/system/cpu/online")
+            .map_or_else(|| allowed.clone(), |list| cpu_list(&list)),
         cores: topology.distinct(|cpu| cpu.core),
         last_level_caches: topology.distinct(|cpu| cpu.llc),
         nodes: topology.distinct(|cpu| cpu.node),
@@ -97,7 +98,9 @@ pub fn kernel() -> Kernel {
     let mut mitigations = BTreeMap::new();
     if let Ok(folder) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities") {
         for entry in folder.flatten() {
-            if let (Some(name), Some(state)) = (entry.file_name().to_str(), text(&entry.path().to_string_lossy())) {
+            if let (Some(name), Some(state)) =
+                (entry.file_name().to_str(), text(&entry.path().to_string_lossy()))
+            {
                 mitigations.insert(name.to_owned(), state);
             }
         }

@@ -13,6 +13,8 @@ pub mod registry;
 pub mod run;
 pub mod slice;
 pub mod stage;
+#[cfg(test)]
+mod testing;
 pub mod worker;
 
 pub use assemble::{Facts, result_set};

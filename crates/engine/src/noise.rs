@@ -1,9 +1,14 @@
 //! How disturbed a run was: findings with value, limit, consequence and remedy, and a grade that limits claims.
 
 use crate::run::Findings;
-use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Kernel, Metric, Noise, Severity, Status};
+use ipcperf_core::result::{
+    Bounds, Cell, ClockFacts, Finding, Kernel, Metric, Noise, Severity, Status,
+};
 use ipcperf_core::units::{format_bytes_per_second, format_nanos, format_per_second};
 use ipcperf_stats::{median, robust_cv};
+
+/// Below this many rounds no order statistic bounds the median at 95 %.
+const ROUNDS_FOR_AN_INTERVAL: u64 = 6;
 
 /// What the judgement needs of the run, taken before its slices are used up.
 #[derive(Debug)]
@@ -15,12 +20,18 @@ pub(crate) struct Input {
     aslr_off: bool,
     clock: ClockFacts,
     pairs: Vec<(String, Vec<f64>)>,
-    budget_cut: Option<(u64, u64)>,
+    /// Rounds of the cell that has most, if not even it has enough for an interval.
+    too_few: Option<u64>,
     reaped: Vec<String>,
 }
 
 impl Input {
-    pub(crate) fn of(findings: &Findings, kernel: &Kernel, clock: &ClockFacts, bounds: &Bounds) -> Self {
+    pub(crate) fn of(
+        findings: &Findings,
+        kernel: &Kernel,
+        clock: &ClockFacts,
+        bounds: &Bounds,
+    ) -> Self {
         let slices: Vec<_> = findings.cells.iter().flat_map(|cell| &cell.slices).collect();
         let rejected = slices.iter().filter(|slice| slice.rejected.is_some()).count();
         let cpus = ipcperf_sys::affinity::allowed_cpus().map_or(1, |cpus| cpus.len().max(1));
@@ -28,7 +39,10 @@ impl Input {
         Self {
             steal: findings.steal_ns.map(|steal| steal as f64 / available),
             rejected: rejected as f64 / slices.len().max(1) as f64,
-            aslr_off: kernel.sysctl.get("kernel.randomize_va_space").is_some_and(|value| value == "0"),
+            aslr_off: kernel
+                .sysctl
+                .get("kernel.randomize_va_space")
+                .is_some_and(|value| value == "0"),
             clock: clock.clone(),
             pairs: bounds
                 .pairs
@@ -39,11 +53,12 @@ impl Input {
                     (format!("{} (CPUs {:?})", pair.placement, pair.cpus), modes)
                 })
                 .collect(),
-            budget_cut: (|| {
-                let begun = findings.rounds;
-                let least = findings.cells.iter().map(|cell| cell.slices.len() as u64).max()?;
-                (begun > 0 && least < 6 && !findings.interrupted).then_some((least, 6))
-            })(),
+            too_few: findings
+                .cells
+                .iter()
+                .map(|cell| cell.slices.len() as u64)
+                .max()
+                .filter(|most| (1..ROUNDS_FOR_AN_INTERVAL).contains(most) && !findings.interrupted),
             reaped: findings.reaped.clone(),
         }
     }
@@ -60,14 +75,22 @@ const LIMITS: [(&str, [f64; 4]); 3] = [
 ];
 
 fn grade(name: &str, value: f64) -> char {
-    let limits = LIMITS.iter().find(|(known, _)| *known == name).map_or([0.0; 4], |(_, limits)| *limits);
-    limits.iter().zip("ABCD".chars()).find(|(limit, _)| value <= **limit).map_or('F', |(_, grade)| grade)
+    let limits =
+        LIMITS.iter().find(|(known, _)| *known == name).map_or([0.0; 4], |(_, limits)| *limits);
+    limits
+        .iter()
+        .zip("ABCD".chars())
+        .find(|(limit, _)| value <= **limit)
+        .map_or('F', |(_, grade)| grade)
 }
 
 /// Judges the run.
 pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
-    let spreads: Vec<(&Cell, f64)> =
-        cells.iter().filter(|cell| cell.status == Status::Ok).filter_map(|cell| Some((cell, spread(cell)?))).collect();
+    let spreads: Vec<(&Cell, f64)> = cells
+        .iter()
+        .filter(|cell| cell.status == Status::Ok)
+        .filter_map(|cell| Some((cell, spread(cell)?)))
+        .collect();
     let typical = median(&spreads.iter().map(|(_, spread)| *spread).collect::<Vec<_>>());
     let rows = [
         typical.map(|value| grade("spread", value)),
@@ -83,13 +106,27 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     Noise { grade: rows.into_iter().flatten().max().unwrap_or('F').to_string(), findings }
 }
 
-fn finding(code: &str, text: String, value: Option<f64>, limit: Option<f64>, remedy: &str) -> Finding {
+fn finding(
+    code: &str,
+    text: String,
+    value: Option<f64>,
+    limit: Option<f64>,
+    remedy: &str,
+) -> Finding {
     let severity = match code.split('-').next() {
         Some("E") => Severity::Error,
         Some("W") => Severity::Warning,
         _ => Severity::Info,
     };
-    Finding { code: code.into(), severity, text, value, limit, cells: Vec::new(), remedy: remedy.into() }
+    Finding {
+        code: code.into(),
+        severity,
+        text,
+        value,
+        limit,
+        cells: Vec::new(),
+        remedy: remedy.into(),
+    }
 }
 
 /// Spread of the rounds of the mode that speaks.
@@ -100,7 +137,11 @@ fn spread(cell: &Cell) -> Option<f64> {
         .iter()
         .filter(|round| round.rejected.is_none())
         .filter_map(|round| round.p50_ns.or(round.messages_per_second))
-        .filter(|value| centre.modes.len() < 2 || nearest_mode(&centre, *value) == nearest_mode(&centre, centre.value.unwrap_or(*value)))
+        .filter(|value| {
+            centre.modes.len() < 2
+                || nearest_mode(&centre, *value)
+                    == nearest_mode(&centre, centre.value.unwrap_or(*value))
+        })
         .collect();
     robust_cv(&values)
 }
@@ -115,8 +156,9 @@ fn centre(cell: &Cell) -> Option<Metric> {
 
 fn nearest_mode(metric: &Metric, value: f64) -> Option<usize> {
     let distance = |mode: f64| (mode.ln() - value.ln()).abs();
-    (0..metric.modes.len())
-        .min_by(|a, b| distance(metric.modes[*a].value).total_cmp(&distance(metric.modes[*b].value)))
+    (0..metric.modes.len()).min_by(|a, b| {
+        distance(metric.modes[*a].value).total_cmp(&distance(metric.modes[*b].value))
+    })
 }
 
 fn two_modes(cell: &Cell) -> Option<Finding> {
@@ -156,8 +198,13 @@ fn unstable(spreads: &[(&Cell, f64)]) -> Option<Finding> {
         spreads.len(),
         worst * 100.0
     );
-    let mut finding =
-        finding("W-UNSTABLE", text, Some(worst), Some(LIMIT), "a quieter machine, more rounds or longer slices");
+    let mut finding = finding(
+        "W-UNSTABLE",
+        text,
+        Some(worst),
+        Some(LIMIT),
+        "a quieter machine, more rounds or longer slices",
+    );
     finding.cells = wide.iter().map(|(cell, _)| cell.id.clone()).collect();
     Some(finding)
 }
@@ -177,7 +224,9 @@ fn rejections(cells: &[Cell]) -> Vec<Finding> {
             let text = format!("{} slices rejected; first: {}: {detail}", hit.len(), cell.id);
             let remedy = match code {
                 "E-IMPOSSIBLE" => "the clock or the machine changed under the run: repeat it",
-                "E-MIGRATE" => "something moves processes off their CPUs: look for cpuset managers and taskset",
+                "E-MIGRATE" => {
+                    "something moves processes off their CPUs: look for cpuset managers and taskset"
+                }
                 _ => "the machine was paused or moved: repeat the run",
             };
             let mut finding = finding(code, text, Some(hit.len() as f64), Some(0.0), remedy);
@@ -191,8 +240,17 @@ fn rejections(cells: &[Cell]) -> Vec<Finding> {
 fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
     let mut list = Vec::new();
     if let Some(steal) = input.steal.filter(|steal| *steal > 0.01) {
-        let text = format!("the hypervisor took {:.1} % of the CPU time: tails measure the host", steal * 100.0);
-        list.push(finding("W-STEAL", text, Some(steal), Some(0.01), "a quieter host, or more rounds"));
+        let text = format!(
+            "the hypervisor took {:.1} % of the CPU time: tails measure the host",
+            steal * 100.0
+        );
+        list.push(finding(
+            "W-STEAL",
+            text,
+            Some(steal),
+            Some(0.01),
+            "a quieter host, or more rounds",
+        ));
     }
     for (pair, modes) in &input.pairs {
         let text = format!(
@@ -212,22 +270,40 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
                 format_nanos(before.p50_ns),
                 format_nanos(after.p50_ns)
             );
-            list.push(finding("W-CLOCK", text, Some(moved), Some(3.0), "frequency or neighbours changed: repeat"));
+            list.push(finding(
+                "W-CLOCK",
+                text,
+                Some(moved),
+                Some(3.0),
+                "frequency or neighbours changed: repeat",
+            ));
         }
     }
-    let backwards: u64 = input.clock.before.iter().chain(&input.clock.after).map(|one| one.negative).sum();
+    let backwards: u64 =
+        input.clock.before.iter().chain(&input.clock.after).map(|one| one.negative).sum();
     if backwards > 0 {
-        let text = format!("the clock ran backwards {backwards} times: no figure of this run can be trusted");
-        list.push(finding("E-CLOCK", text, Some(backwards as f64), Some(0.0), "use another clock source"));
+        let text = format!(
+            "the clock ran backwards {backwards} times: no figure of this run can be trusted"
+        );
+        list.push(finding(
+            "E-CLOCK",
+            text,
+            Some(backwards as f64),
+            Some(0.0),
+            "use another clock source",
+        ));
     }
     if input.aslr_off {
-        let text = "address randomisation is off: every slice has the same memory layout, good or bad".into();
+        let text =
+            "address randomisation is off: every slice has the same memory layout, good or bad"
+                .into();
         list.push(finding("W-ASLR", text, None, None, "sysctl kernel.randomize_va_space=2"));
     }
-    if let Some((rounds, needed)) = input.budget_cut {
-        let text = format!("only {rounds} rounds: no confidence interval below {needed}");
-        let remedy = "a larger --budget or more --rounds";
-        list.push(finding("W-FEWROUNDS", text, Some(rounds as f64), Some(needed as f64), remedy));
+    if let Some(rounds) = input.too_few {
+        let text =
+            format!("only {rounds} rounds: no confidence interval below {ROUNDS_FOR_AN_INTERVAL}");
+        let (value, limit) = (Some(rounds as f64), Some(ROUNDS_FOR_AN_INTERVAL as f64));
+        list.push(finding("W-FEWROUNDS", text, value, limit, "a larger --budget or more --rounds"));
     }
     list.extend(faults(cells));
     if cfg!(debug_assertions) {
@@ -250,15 +326,25 @@ fn faults(cells: &[Cell]) -> Option<Finding> {
             let worst = cell
                 .rounds
                 .iter()
-                .map(|round| round.covariates.lead.minor_faults.max(round.covariates.follow.minor_faults))
+                .map(|round| {
+                    round.covariates.lead.minor_faults.max(round.covariates.follow.minor_faults)
+                })
                 .max()?;
             (worst > LIMIT).then_some((cell, worst))
         })
         .collect();
     let (cell, worst) = hit.iter().max_by_key(|(_, worst)| *worst)?;
-    let text = format!("{worst} page faults inside a timed region ({}): first touches are in its tail", cell.id);
-    let mut finding =
-        finding("W-FAULT", text, Some(*worst as f64), Some(LIMIT as f64), "free memory; a mechanism that allocates per message shows this by nature");
+    let text = format!(
+        "{worst} page faults inside a timed region ({}): first touches are in its tail",
+        cell.id
+    );
+    let mut finding = finding(
+        "W-FAULT",
+        text,
+        Some(*worst as f64),
+        Some(LIMIT as f64),
+        "free memory; a mechanism that allocates per message shows this by nature",
+    );
     finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
     Some(finding)
 }

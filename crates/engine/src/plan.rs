@@ -2,9 +2,7 @@
 
 use crate::registry::Entry;
 use ipcperf_core::units::{format_bytes, format_size};
-use ipcperf_core::{
-    Idle, Missing, OptionError, OptionSet, PatternKind, Placement, Touch,
-};
+use ipcperf_core::{Idle, Missing, OptionError, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_sys::topology::Topology;
 use ipcperf_sys::{procfs, qos};
 
@@ -126,7 +124,9 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
 /// The settings that concern one mechanism: only they are part of its identity.
 fn own_options(all: &OptionSet, entry: &Entry) -> OptionSet {
     let name = entry.spec.name;
-    OptionSet(all.of(name).map(|(knob, value)| (format!("{name}.{knob}"), value.to_owned())).collect())
+    OptionSet(
+        all.of(name).map(|(knob, value)| (format!("{name}.{knob}"), value.to_owned())).collect(),
+    )
 }
 
 fn identity(
@@ -175,7 +175,9 @@ fn objection(
             "place them on two CPUs",
         )));
     }
-    if idle == Idle::Poll && let Some(reason) = &ground.idle_objection {
+    if idle == Idle::Poll
+        && let Some(reason) = &ground.idle_objection
+    {
         return Ok(Some(Missing::new(
             format!("idle polling needs {reason}"),
             "run as root or get write permission on the device",
@@ -188,6 +190,91 @@ fn objection(
     let needed = 8 * size as u64;
     Ok(ground.memory.filter(|memory| needed > *memory).map(|memory| {
         let free = format_size(memory >> 20 << 20);
-        Missing::new(format!("messages of this size need {} of memory, {free} are free", format_size(needed)), "")
+        Missing::new(
+            format!(
+                "messages of this size need {} of memory, {free} are free",
+                format_size(needed)
+            ),
+            "",
+        )
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcperf_sys::topology::Cpu;
+
+    fn ground(cpus: usize) -> Ground {
+        let cpus = (0..cpus).map(|id| Cpu { id, core: id, llc: 0, node: 0 }).collect();
+        Ground {
+            topology: Topology { cpus },
+            idle_objection: Some("a key".into()),
+            memory: Some(1 << 30),
+        }
+    }
+
+    fn request() -> Request {
+        Request {
+            mechanisms: crate::testing::entries().to_vec(),
+            patterns: vec![PatternKind::PingPong],
+            sizes: vec![64],
+            placements: vec![Placement::SameCpu, Placement::SameLlc],
+            idle: vec![Idle::AsIs],
+            touch: Touch::CacheLine,
+            options: OptionSet::default(),
+        }
+    }
+
+    fn objections(request: &Request, ground: &Ground) -> Vec<(String, String)> {
+        cells(request, ground)
+            .expect("good knobs")
+            .into_iter()
+            .map(|cell| {
+                (cell.id, cell.objection.map(|missing| missing.to_string()).unwrap_or_default())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_spinning_pair_on_one_cpu_is_refused_with_the_reason() {
+        let found = objections(&request(), &ground(2));
+        assert_eq!(found.len(), 4);
+        assert_eq!(found[0], ("sample ping-pong 64B same-cpu".into(), String::new()));
+        assert!(found[2].1.contains("wait for each other's time slice"), "{found:?}");
+        assert_eq!(found[3].1, "");
+        // Not pinned, but there is only one place to be.
+        let free = Request { placements: vec![Placement::Free], ..request() };
+        assert!(objections(&free, &ground(1))[1].1.contains("time slice"));
+        assert_eq!(objections(&free, &ground(2))[1].1, "");
+    }
+
+    #[test]
+    fn what_cannot_be_carried_is_refused_and_never_clamped() {
+        let large =
+            Request { sizes: vec![8192, 8193], placements: vec![Placement::SameCpu], ..request() };
+        let found = objections(&large, &ground(2));
+        assert_eq!(found[0].1, "");
+        assert!(
+            found[1].1.contains("at most 8 KiB per message (the test); a larger test"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn what_the_machine_lacks_is_named() {
+        let lonely = objections(&request(), &ground(1));
+        assert!(lonely[1].1.contains("only 1 CPU is allowed"));
+        let polling = Request { idle: vec![Idle::Poll], ..request() };
+        assert!(objections(&polling, &ground(2))[0].1.contains("idle polling needs a key"));
+        let mut absent = request();
+        absent.options.set("sample.present=off").expect("well formed");
+        let found = objections(&absent, &ground(2));
+        assert!(
+            found.iter().all(|(id, why)| why == "it is absent; switch it on"
+                && id.ends_with("sample.present=off"))
+        );
+        let poor = Ground { memory: Some(100), ..ground(2) };
+        assert!(objections(&request(), &poor)[0].1.contains("of memory"));
+    }
 }

@@ -3,8 +3,8 @@
 use crate::job::{Failure, Job, SideReport};
 use crate::worker::{Session, measure};
 use ipcperf_core::{
-    Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet, Options, Payload, SetupError, Shape,
-    Spec, Visitor, Wiring,
+    Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet, Options, Payload, SetupError,
+    Shape, Spec, Visitor, Wiring,
 };
 
 /// One mechanism without its types.
@@ -76,7 +76,12 @@ impl Entry {
     ///
     /// # Errors
     /// What went wrong.
-    pub fn drive(&self, wiring: Wiring, job: &Job, session: &mut Session<'_>) -> Result<SideReport, Failure> {
+    pub fn drive(
+        &self,
+        wiring: Wiring,
+        job: &Job,
+        session: &mut Session<'_>,
+    ) -> Result<SideReport, Failure> {
         (self.drive)(wiring, job, session)
     }
 
@@ -90,13 +95,23 @@ impl Entry {
     ///
     /// # Errors
     /// The knobs are refused.
-    pub fn size_objection(&self, size: usize, options: &OptionSet) -> Result<Option<Missing>, OptionError> {
+    pub fn size_objection(
+        &self,
+        size: usize,
+        options: &OptionSet,
+    ) -> Result<Option<Missing>, OptionError> {
         if size == 0 && self.spec.payload == Payload::Stream {
-            return Ok(Some(Missing::new("a byte stream has no empty messages", "use a size of at least 1")));
+            return Ok(Some(Missing::new(
+                "a byte stream has no empty messages",
+                "use a size of at least 1",
+            )));
         }
         Ok(self.limit(options)?.filter(|limit| size > limit.bytes).map(|limit| {
             let carries = ipcperf_core::units::format_size(limit.bytes as u64);
-            Missing::new(format!("carries at most {carries} per message ({})", limit.set_by), limit.raise)
+            Missing::new(
+                format!("carries at most {carries} per message ({})", limit.set_by),
+                limit.raise,
+            )
         }))
     }
 }

@@ -1,14 +1,13 @@
 //! All rounds of a run: every cell once per round, in random order, each slice in fresh processes.
 
 use crate::fit::Fit;
-use crate::job::{Bound, BoundJob, Job, Task, Word};
+use crate::job::{Bound, BoundJob, FailureKind, Job, Task, Word};
 use crate::page::Page;
 use crate::plan::CellPlan;
 use crate::slice::{self, Outcome, RawSlice, Surroundings, Terms};
 use crate::stage::{Event, Stage};
-use crate::job::FailureKind;
 use ipcperf_core::result::Status;
-use ipcperf_core::{Idle, Placement, Seat};
+use ipcperf_core::{Idle, PatternKind, Placement, Seat};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::qos::PollIdle;
@@ -75,8 +74,6 @@ pub struct Findings {
     pub bounds: BoundReadings,
     /// Interrupted by the user.
     pub interrupted: bool,
-    /// Rounds that were begun.
-    pub rounds: u64,
     /// Wall-clock time.
     pub duration: Duration,
     /// Time stolen from all CPUs, ns.
@@ -186,7 +183,8 @@ pub fn run(
     let measurable = cells.iter().filter(|cell| cell.plan.objection.is_none()).count() as u64;
     while rounds < settings.rounds && !interrupted {
         let spent = began.elapsed();
-        let per_round = spent.checked_div(u32::try_from(rounds).unwrap_or(u32::MAX)).unwrap_or_default();
+        let per_round =
+            spent.checked_div(u32::try_from(rounds).unwrap_or(u32::MAX)).unwrap_or_default();
         if rounds > 0 && settings.budget.is_some_and(|budget| spent + per_round > budget) {
             break;
         }
@@ -197,7 +195,11 @@ pub fn run(
         for (position, index) in turn.into_iter().enumerate() {
             let done = rounds * measurable + position as u64;
             let cell = &mut cells[index];
-            progress(Progress::Slice { done, total: settings.rounds * measurable, id: &cell.plan.id });
+            progress(Progress::Slice {
+                done,
+                total: settings.rounds * measurable,
+                id: &cell.plan.id,
+            });
             if run.measure_cell(cell, rounds, position as u64)? {
                 interrupted = true;
                 break;
@@ -217,9 +219,10 @@ pub fn run(
         fit: run.fit,
         bounds: run.bounds,
         interrupted,
-        rounds,
         duration: began.elapsed(),
-        steal_ns: procfs::steal_ns().zip(steal_before).map(|(after, before)| after.saturating_sub(before)),
+        steal_ns: procfs::steal_ns()
+            .zip(steal_before)
+            .map(|(after, before)| after.saturating_sub(before)),
         reaped,
     })
 }
@@ -234,7 +237,8 @@ impl Run<'_> {
             cpus.reverse();
         }
         let nonce = self.names.next_u64();
-        let pads = [self.setup.below(4096), self.setup.below(4096)].map(|pad| usize::try_from(pad).unwrap_or(0));
+        let pads = [self.setup.below(4096), self.setup.below(4096)]
+            .map(|pad| usize::try_from(pad).unwrap_or(0));
         let offset = usize::try_from(self.setup.below(64)).unwrap_or(0) * 64;
         let ns_per_tick = self.fit.ns_per_tick();
         let ticks = |duration: Duration| (duration.as_nanos() as f64 / ns_per_tick) as u64;
@@ -252,7 +256,7 @@ impl Run<'_> {
             overhead: self.overhead,
             warmup: ticks(self.settings.warmup),
             slice: ticks(self.settings.slice),
-            batch: cell.slices.first().filter(|_| plan.pattern == ipcperf_core::PatternKind::PingPong).map_or(0, |slice| slice.raw.batch),
+            batch: settled_batch(cell),
             verify: if plan.size <= 64 << 10 { VERIFIED } else { 2 },
         };
         let deadline = HANG + 30 * (self.settings.slice + self.settings.warmup);
@@ -276,8 +280,17 @@ impl Run<'_> {
                     seen.extend([before, after]);
                 }
                 let rejected = jumped.or_else(|| misplaced(&raw, &cpus));
-                let steal_ns = procfs::steal_ns().zip(steal).map(|(now, then)| now.saturating_sub(then));
-                cell.slices.push(SliceRun { round, order, cpus, nonce, raw: *raw, rejected, steal_ns });
+                let steal_ns =
+                    procfs::steal_ns().zip(steal).map(|(now, then)| now.saturating_sub(then));
+                cell.slices.push(SliceRun {
+                    round,
+                    order,
+                    cpus,
+                    nonce,
+                    raw: *raw,
+                    rejected,
+                    steal_ns,
+                });
             }
         }
         Ok(false)
@@ -285,7 +298,9 @@ impl Run<'_> {
 
     /// Bounds of every placement used; true if the user interrupted.
     fn measure_bounds(&mut self, cells: &[CellRun]) -> io::Result<bool> {
-        for cell in cells.iter().filter(|cell| cell.plan.objection.is_none() && !cell.plan.cpus.is_empty()) {
+        for cell in
+            cells.iter().filter(|cell| cell.plan.objection.is_none() && !cell.plan.cpus.is_empty())
+        {
             self.bounds.cpus.insert(cell.plan.placement, cell.plan.cpus.clone());
         }
         if self.measure_clock(cells, 0)? {
@@ -309,8 +324,14 @@ impl Run<'_> {
                     Idle::AsIs => None,
                 };
                 for _ in 0..3 {
-                    let Some(values) = self.bound(Bound::FutexWake, &cpus)? else { return Ok(true) };
-                    self.bounds.futex.entry((placement, idle)).or_default().extend(values.get("rtt"));
+                    let Some(values) = self.bound(Bound::FutexWake, &cpus)? else {
+                        return Ok(true);
+                    };
+                    self.bounds
+                        .futex
+                        .entry((placement, idle))
+                        .or_default()
+                        .extend(values.get("rtt"));
                 }
             }
         }
@@ -350,14 +371,18 @@ impl Run<'_> {
         }
         let (mut values, mut told) = (BTreeMap::new(), 0);
         while told < cpus.len() {
-            match stage.next()? {
+            match stage.event()? {
                 Event::Said(_, Word::Bound(found)) => {
                     values.extend(found);
                     told += 1;
                 }
-                Event::Said(_, Word::Failed(failure)) => return Err(io::Error::other(failure.reason)),
+                Event::Said(_, Word::Failed(failure)) => {
+                    return Err(io::Error::other(failure.reason));
+                }
                 Event::Died(..) if told > 0 => {}
-                Event::Died(_, end) => return Err(io::Error::other(format!("a worker ended: {end}"))),
+                Event::Died(_, end) => {
+                    return Err(io::Error::other(format!("a worker ended: {end}")));
+                }
                 Event::Interrupted => return Ok(None),
                 // A bound is worth no hang: without it the rows have no multiple.
                 Event::Deadline => break,
@@ -365,6 +390,15 @@ impl Run<'_> {
             }
         }
         Ok(Some(values))
+    }
+}
+
+/// Operations per sample as the first round decided: per-operation and batch timing must not mix in one cell. Streams
+/// decide anew, since there the batch only sets how often the clock is read.
+fn settled_batch(cell: &CellRun) -> u64 {
+    match cell.plan.pattern {
+        PatternKind::PingPong => cell.slices.first().map_or(0, |slice| slice.raw.batch),
+        PatternKind::Stream => 0,
     }
 }
 

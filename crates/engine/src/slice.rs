@@ -108,7 +108,7 @@ fn attempt(
     let mut reports: [Option<SideReport>; 2] = [None, None];
     let mut failures: Vec<(Seat, Failure)> = Vec::new();
     while reports.iter().any(Option::is_none) {
-        match stage.next()? {
+        match stage.event()? {
             Event::Said(seat, Word::Segment(segment)) => segments[seat.index()] = Some(segment),
             Event::Said(seat, Word::Done(report)) => reports[seat.index()] = Some(*report),
             Event::Said(seat, Word::Failed(failure)) => failures.push((seat, failure)),
@@ -174,7 +174,11 @@ fn worst(failures: Vec<(Seat, Failure)>) -> Option<Failure> {
         FailureKind::PeerGone => 3,
     };
     let (seat, failure) = failures.into_iter().min_by_key(|(_, failure)| rank(failure.kind))?;
-    let prefix = if failure.reason.contains(name(seat)) { String::new() } else { format!("{}: ", name(seat)) };
+    let prefix = if failure.reason.contains(name(seat)) {
+        String::new()
+    } else {
+        format!("{}: ", name(seat))
+    };
     let reason = match failure.kind {
         FailureKind::Unavailable => failure.reason,
         _ => format!("{prefix}{}", failure.reason),
@@ -222,7 +226,8 @@ fn samples(page: &Page, segment: &Segment) -> Vec<u64> {
     let stored = page.slots().iter().take(usize::try_from(segment.samples).unwrap_or(usize::MAX));
     let mut samples: Vec<u64> = stored.map(|slot| slot.load(Ordering::Acquire).into()).collect();
     for Spill { index, ticks } in &segment.spills {
-        if let Some(sample) = usize::try_from(*index).ok().and_then(|index| samples.get_mut(index)) {
+        if let Some(sample) = usize::try_from(*index).ok().and_then(|index| samples.get_mut(index))
+        {
             *sample = *ticks;
         }
     }

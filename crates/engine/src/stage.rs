@@ -86,7 +86,12 @@ impl<'a> Stage<'a> {
         self.send(seat, order, &[])
     }
 
-    fn send<T: serde::Serialize>(&self, seat: Seat, what: &T, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    fn send<T: serde::Serialize>(
+        &self,
+        seat: Seat,
+        what: &T,
+        fds: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
         self.workers[seat.index()].control().send(&serde_json::to_string(what)?, fds)
     }
 
@@ -94,16 +99,19 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// The kernel's, or a worker speaks nonsense.
-    pub fn next(&mut self) -> io::Result<Event> {
+    pub fn event(&mut self) -> io::Result<Event> {
         loop {
             let here: Vec<_> = (0..self.workers.len()).filter(|index| !self.gone[*index]).collect();
-            let mut fds: Vec<_> = here.iter().map(|index| self.workers[*index].control().fd()).collect();
+            let mut fds: Vec<_> =
+                here.iter().map(|index| self.workers[*index].control().fd()).collect();
             fds.extend(self.interrupts.map(Interrupts::fd));
             let ready = control::wait_any(&fds, self.deadline)?;
             if self.interrupts.is_some_and(Interrupts::arrived) {
                 return Ok(Event::Interrupted);
             }
-            let Some(index) = here.iter().zip(ready).find_map(|(index, ready)| ready.then_some(*index)) else {
+            let Some(index) =
+                here.iter().zip(ready).find_map(|(index, ready)| ready.then_some(*index))
+            else {
                 return Ok(Event::Deadline);
             };
             let seat = Seat::BOTH[index];

@@ -45,7 +45,8 @@ fn serve(registry: &Registry, control: &Control) -> Result<(), Failure> {
         }
         bound @ Task::Bound(_) => (None, bound),
     };
-    let page = parcel.fds.into_iter().next().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
+    let page =
+        parcel.fds.into_iter().next().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
     let page = Page::from_fd(page)?;
     match task {
         Task::Bound(job) => {
@@ -59,9 +60,9 @@ fn serve(registry: &Registry, control: &Control) -> Result<(), Failure> {
             }
             let (names, fds) = names.unwrap_or_default();
             let wiring = Wiring { fds, names: names.names, words: names.words };
-            let entry = registry
-                .find(&job.mechanism)
-                .ok_or_else(|| SetupError::Protocol(format!("unknown mechanism '{}'", job.mechanism)))?;
+            let entry = registry.find(&job.mechanism).ok_or_else(|| {
+                SetupError::Protocol(format!("unknown mechanism '{}'", job.mechanism))
+            })?;
             let mut session = Session { control, page: &page, effective: Vec::new() };
             let report = entry.drive(wiring, &job, &mut session)?;
             say(control, &Word::Done(Box::new(report)))?;
@@ -104,7 +105,9 @@ impl Meet for Session<'_> {
         let fds: Vec<_> = mine.fds.iter().map(AsFd::as_fd).collect();
         self.control.send(&text, &fds).map_err(|error| failed(&error))?;
         match self.order() {
-            Ok((Order::Swapped(names), fds)) => Ok(Wiring { fds, names: names.names, words: names.words }),
+            Ok((Order::Swapped(names), fds)) => {
+                Ok(Wiring { fds, names: names.names, words: names.words })
+            }
             Ok((Order::Folded, _)) => Err(SetupError::Protocol("swap: wrong answer".into())),
             Err(failure) => Err(SetupError::Protocol(failure.reason)),
         }
@@ -119,7 +122,11 @@ impl Meet for Session<'_> {
 ///
 /// # Errors
 /// What went wrong.
-pub fn measure<P: Port>(port: &mut P, job: &Job, session: &mut Session<'_>) -> Result<SideReport, Failure> {
+pub fn measure<P: Port>(
+    port: &mut P,
+    job: &Job,
+    session: &mut Session<'_>,
+) -> Result<SideReport, Failure> {
     match job.shape.pattern {
         PatternKind::PingPong => touch::<PingPong, P>(port, job, session),
         PatternKind::Stream => touch::<Stream, P>(port, job, session),
@@ -159,8 +166,14 @@ impl<P: Port> End<'_, P> {
     }
 
     /// Runs one segment; both ends have agreed on `samples` and `batch`.
-    fn segment<A: Pattern, W: Work>(&mut self, samples: u64, batch: u64, work: W) -> Result<Tally, Failure> {
-        let plan = Plan { len: self.job.len, samples, batch, first: self.next, window: self.job.window };
+    fn segment<A: Pattern, W: Work>(
+        &mut self,
+        samples: u64,
+        batch: u64,
+        work: W,
+    ) -> Result<Tally, Failure> {
+        let plan =
+            Plan { len: self.job.len, samples, batch, first: self.next, window: self.job.window };
         self.recorder.rewind();
         let tally = match self.job.seat {
             Seat::Lead => A::lead(self.port, self.clock, plan, work, &mut self.recorder),
@@ -200,7 +213,8 @@ impl<P: Port> End<'_, P> {
                 let left = self.job.warmup.saturating_sub(spent);
                 // Never more than eight times the last segment: the first ones run on cold caches.
                 let fitting = (left as f64 / per_operation) as u64;
-                wanted = if left == 0 { 0 } else { fitting.clamp(1, samples * 8).min(CAPACITY as u64) };
+                wanted =
+                    if left == 0 { 0 } else { fitting.clamp(1, samples * 8).min(CAPACITY as u64) };
             }
         }
     }
@@ -238,7 +252,15 @@ fn slice<A: Pattern, P: Port, W: Work>(
 ) -> Result<SideReport, Failure> {
     let clock = if job.counter { Clock::counter() } else { Clock::monotonic() };
     let page = session.page;
-    let mut end = End { port, job, page, clock, recorder: Recorder::new(page.slots()), next: 1, agreements: 0 };
+    let mut end = End {
+        port,
+        job,
+        page,
+        clock,
+        recorder: Recorder::new(page.slots()),
+        next: 1,
+        agreements: 0,
+    };
     let mut report = SideReport { pid: process::own_pid(), ..SideReport::default() };
 
     page.gate().meet();
@@ -260,7 +282,9 @@ fn slice<A: Pattern, P: Port, W: Work>(
         say(session.control, &Word::Segment(segment))?;
         match session.order()? {
             (Order::Folded, _) => left = left.saturating_sub(samples),
-            (Order::Swapped(_), _) => return Err(SetupError::Protocol("unexpected wiring".into()).into()),
+            (Order::Swapped(_), _) => {
+                return Err(SetupError::Protocol("unexpected wiring".into()).into());
+            }
         }
     }
     report.cacheline[1] = line();
@@ -281,13 +305,15 @@ fn timed<A: Pattern, P: Port, W: Work>(
 ) -> Result<Segment, Failure> {
     let (leads, cpus) = (end.leads(), &end.job.cpus);
     let ipis = || leads.then(|| procfs::inter_processor_interrupts(cpus)).flatten();
-    let (ipis_before, delay_before, moved_before) = (ipis(), procfs::run_delay_ns(), procfs::migrations());
+    let (ipis_before, delay_before, moved_before) =
+        (ipis(), procfs::run_delay_ns(), procfs::migrations());
     let before = procfs::consumption();
     end.page.gate().meet();
     let tally = end.segment::<A, W>(samples, batch, work)?;
     let after = procfs::consumption();
     end.page.gate().meet();
-    let (ipis_after, delay_after, moved_after) = (ipis(), procfs::run_delay_ns(), procfs::migrations());
+    let (ipis_after, delay_after, moved_after) =
+        (ipis(), procfs::run_delay_ns(), procfs::migrations());
 
     report.cpu_ns += after.cpu_ns - before.cpu_ns;
     report.user_ns += after.user_ns - before.user_ns;

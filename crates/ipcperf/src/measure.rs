@@ -78,7 +78,8 @@ impl Undertaking {
                 expected_s: self.expected().as_secs_f64(),
             },
         };
-        let facts = Facts { started_utc: started.to_string(), tool: crate::build::tool(), invocation };
+        let started_utc = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let facts = Facts { started_utc, tool: crate::build::tool(), invocation };
         let interrupts =
             Interrupts::catch().map_err(|error| Stop::internal(format!("signal descriptor: {error}")))?;
         let line = Line::new(args.quiet || args.no_progress);

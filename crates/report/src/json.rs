@@ -41,7 +41,11 @@ impl Formatter for Layout {
         if self.depth >= DEPTH { out.write_all(b"]") } else { self.pretty.end_array(out) }
     }
 
-    fn begin_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+    fn begin_array_value<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         match (self.depth > DEPTH, first) {
             (false, _) => self.pretty.begin_array_value(out, first),
             (true, true) => Ok(()),
@@ -63,7 +67,11 @@ impl Formatter for Layout {
         if self.depth >= DEPTH { out.write_all(b"}") } else { self.pretty.end_object(out) }
     }
 
-    fn begin_object_key<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         match (self.depth > DEPTH, first) {
             (false, _) => self.pretty.begin_object_key(out, first),
             (true, true) => Ok(()),

@@ -8,8 +8,8 @@ use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::{Specs, text};
-use ipcperf_core::{PatternKind, Wait};
 use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
+use ipcperf_core::{PatternKind, Wait};
 use std::io;
 
 #[cfg(test)]
@@ -172,7 +172,10 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
         );
     }
     if rows.iter().any(|row| row.cell.wait == Wait::SpinThenBlock) {
-        lines.push("~ spins briefly before it sleeps: as fast as spinning where the peer is quick.".to_owned());
+        lines.push(
+            "~ spins briefly before it sleeps: as fast as spinning where the peer is quick."
+                .to_owned(),
+        );
     }
     if rows.iter().any(|row| row.is_two_mode()) {
         lines.push(

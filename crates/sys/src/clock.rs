@@ -205,7 +205,10 @@ fn counter_read_p50_ns() -> f64 {
 
 fn counter_objection(facts: &SystemFacts) -> Option<String> {
     if facts.read_p50_ns > 50.0 {
-        return Some(format!("reading the CPU counter takes {:.0} ns (it may trap)", facts.read_p50_ns));
+        return Some(format!(
+            "reading the CPU counter takes {:.0} ns (it may trap)",
+            facts.read_p50_ns
+        ));
     }
     if cfg!(target_arch = "x86_64") {
         match facts.clock_source.as_deref() {

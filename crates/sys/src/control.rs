@@ -171,7 +171,8 @@ pub(crate) fn timespec(duration: Duration) -> Timespec {
 /// # Errors
 /// The kernel's.
 pub fn wait_any(fds: &[BorrowedFd<'_>], deadline: Instant) -> io::Result<Vec<bool>> {
-    let mut polled: Vec<_> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    let mut polled: Vec<_> =
+        fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
     loop {
         let left = timespec(deadline.saturating_duration_since(Instant::now()));
         match rustix::event::poll(&mut polled, Some(&left)) {
@@ -198,7 +199,10 @@ mod tests {
             assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
         }
         let soon = Instant::now() + Duration::from_millis(5);
-        assert_eq!(two.receive(Some(soon)).expect_err("nothing sent").kind(), io::ErrorKind::TimedOut);
+        assert_eq!(
+            two.receive(Some(soon)).expect_err("nothing sent").kind(),
+            io::ErrorKind::TimedOut
+        );
         drop(one);
         assert_eq!(two.receive(None).expect_err("closed").kind(), io::ErrorKind::UnexpectedEof);
     }

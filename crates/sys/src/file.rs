@@ -32,7 +32,9 @@ impl WholeFile {
         let mode = Mode::from_raw_mode(0o644);
         match rustix::fs::open(folder, flags, mode) {
             Ok(fd) => Ok(Self { file: fd.into(), target: target.to_owned(), named: None }),
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => {
+            Err(
+                rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL,
+            ) => {
                 let name = Self::beside(target);
                 let file = File::options().write(true).create_new(true).open(&name)?;
                 Ok(Self { file, target: target.to_owned(), named: Some(name) })
@@ -58,7 +60,13 @@ impl WholeFile {
             None => {
                 let source = format!("/proc/self/fd/{}", self.file.as_raw_fd());
                 let link = |name: &Path| {
-                    rustix::fs::linkat(rustix::fs::CWD, &source, rustix::fs::CWD, name, AtFlags::SYMLINK_FOLLOW)
+                    rustix::fs::linkat(
+                        rustix::fs::CWD,
+                        &source,
+                        rustix::fs::CWD,
+                        name,
+                        AtFlags::SYMLINK_FOLLOW,
+                    )
                 };
                 // The common case: nothing is there yet, and the file appears under its final name.
                 match link(&self.target) {

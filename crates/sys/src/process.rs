@@ -100,7 +100,8 @@ pub fn describe_end(status: ExitStatus) -> String {
 pub fn enlist(parent: u32) -> io::Result<Control> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     // The parent may have died before the request was in place: then nobody would send the signal.
-    let now = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
+    let now =
+        rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
     if now != parent {
         return Err(io::Error::other("the coordinator is gone"));
     }

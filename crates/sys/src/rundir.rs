@@ -77,10 +77,8 @@ pub fn reap(base: &Path) -> io::Result<Vec<String>> {
     for entry in fs::read_dir(base)? {
         let entry = entry?;
         let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(&prefix()));
-        let is_own_directory = entry
-            .path()
-            .symlink_metadata()
-            .is_ok_and(|facts| facts.is_dir() && facts.uid() == own);
+        let is_own_directory =
+            entry.path().symlink_metadata().is_ok_and(|facts| facts.is_dir() && facts.uid() == own);
         if !ours || !is_own_directory {
             continue;
         }

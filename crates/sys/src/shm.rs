@@ -148,7 +148,8 @@ mod tests {
     #[test]
     fn two_mappings_of_one_descriptor_show_the_same_words() {
         let one = SharedMemory::create("ipcperf-test", 100).expect("a page of memory");
-        let two = SharedMemory::from_fd(one.duplicate_fd().expect("a descriptor")).expect("a mapping");
+        let two =
+            SharedMemory::from_fd(one.duplicate_fd().expect("a descriptor")).expect("a mapping");
         one.word(64).store(7, Ordering::Relaxed);
         assert_eq!(two.word(64).load(Ordering::Relaxed), 7);
         assert_eq!(two.words_from(64)[0].load(Ordering::Relaxed), 7);

@@ -39,7 +39,8 @@ impl Topology {
     pub fn read_from(root: &Path, allowed: &[usize]) -> Self {
         let node_of: Vec<(usize, Vec<usize>)> = (0..1024)
             .map_while(|node| {
-                let list = fs::read_to_string(root.join(format!("node/node{node}/cpulist"))).ok()?;
+                let list =
+                    fs::read_to_string(root.join(format!("node/node{node}/cpulist"))).ok()?;
                 Some((node, cpu_list(&list)))
             })
             .collect();
@@ -55,7 +56,8 @@ impl Topology {
                 let llc = (0..8)
                     .filter_map(|index| {
                         let cache = folder.join(format!("cache/index{index}"));
-                        let level: u32 = fs::read_to_string(cache.join("level")).ok()?.trim().parse().ok()?;
+                        let level: u32 =
+                            fs::read_to_string(cache.join("level")).ok()?.trim().parse().ok()?;
                         let shared = fs::read_to_string(cache.join("shared_cpu_list")).ok()?;
                         Some((level, cpu_list(&shared).into_iter().min()?))
                     })
@@ -88,7 +90,8 @@ impl Topology {
         }
         let mut downwards = self.cpus.iter().rev();
         downwards.find_map(|follow| {
-            let lead = self.cpus.iter().rev().find(|lead| lead.id <= follow.id && fits(lead, follow));
+            let lead =
+                self.cpus.iter().rev().find(|lead| lead.id <= follow.id && fits(lead, follow));
             lead.map(|lead| vec![lead.id, follow.id])
         })
     }
@@ -108,7 +111,9 @@ impl Topology {
         match placement {
             _ if allowed < 2 => format!("only {allowed} CPU is allowed here (affinity, cpuset)"),
             Placement::Smt => "no core has two hardware threads among the allowed CPUs".into(),
-            Placement::SameLlc => "no two cores share a last-level cache among the allowed CPUs".into(),
+            Placement::SameLlc => {
+                "no two cores share a last-level cache among the allowed CPUs".into()
+            }
             Placement::CrossLlc => {
                 "there is one last-level cache per NUMA node among the allowed CPUs".into()
             }
@@ -131,7 +136,9 @@ pub fn cpu_list(text: &str) -> Vec<usize> {
     text.trim()
         .split(',')
         .filter_map(|part| match part.split_once('-') {
-            Some((first, last)) => Some(number(first)?..=number(last)?.min(number(first)?.saturating_add(65_536))),
+            Some((first, last)) => {
+                Some(number(first)?..=number(last)?.min(number(first)?.saturating_add(65_536)))
+            }
             None => number(part).map(|one| one..=one),
         })
         .flatten()
@@ -167,8 +174,14 @@ mod tests {
     fn two_sockets_with_hardware_threads_have_every_class_but_one() {
         // 2 nodes x 2 cores x 2 threads, one cache per node.
         let cpus = [
-            ("0,4", "0-1,4-5"), ("1,5", "0-1,4-5"), ("2,6", "2-3,6-7"), ("3,7", "2-3,6-7"),
-            ("0,4", "0-1,4-5"), ("1,5", "0-1,4-5"), ("2,6", "2-3,6-7"), ("3,7", "2-3,6-7"),
+            ("0,4", "0-1,4-5"),
+            ("1,5", "0-1,4-5"),
+            ("2,6", "2-3,6-7"),
+            ("3,7", "2-3,6-7"),
+            ("0,4", "0-1,4-5"),
+            ("1,5", "0-1,4-5"),
+            ("2,6", "2-3,6-7"),
+            ("3,7", "2-3,6-7"),
         ];
         let root = tree(&cpus, &["0-1,4-5", "2-3,6-7"]);
         let all = Topology::read_from(root.path(), &[0, 1, 2, 3, 4, 5, 6, 7]);

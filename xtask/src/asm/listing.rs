@@ -207,7 +207,9 @@ enum Target<'a> {
 fn target<'a>(at: &Instruction<'a>, function: &Function<'a>, got: &'a Got) -> Target<'a> {
     let named = |symbol: Option<&'a str>| symbol.map_or(Target::Unknown, Target::Named);
     match at.operands.strip_prefix('*') {
-        Some(operand) if operand.starts_with('%') => named(loaded_symbol(operand, at, function, got)),
+        Some(operand) if operand.starts_with('%') => {
+            named(loaded_symbol(operand, at, function, got))
+        }
         Some(operand) => named(got.behind(operand)),
         None => {
             let Some((_, symbol)) = at.operands.split_once('<') else { return Target::Unknown };
@@ -258,11 +260,14 @@ fn loaded_symbol<'a>(
             }
             // A copy of another register: that one decides.
             let copied = instruction.operands.strip_suffix(&format!(",{register}"));
-            if let Some(other) = copied.filter(|from| instruction.name == "mov" && from.starts_with("%r")) {
+            if let Some(other) =
+                copied.filter(|from| instruction.name == "mov" && from.starts_with("%r"))
+            {
                 open.push((source, other.to_owned()));
                 continue;
             }
-            let loaded = (instruction.name == "mov").then(|| got.behind(instruction.operands))??;
+            let loaded =
+                (instruction.name == "mov").then(|| got.behind(instruction.operands))??;
             if found.is_some_and(|found| found != loaded) {
                 return None;
             }
@@ -291,9 +296,7 @@ fn writes(instruction: &Instruction<'_>, register: &str) -> bool {
 
 /// Instructions that name a register last without changing it.
 fn reads_only(name: &str) -> bool {
-    matches!(name, "push" | "call" | "jmp")
-        || name.starts_with("cmp")
-        || name.starts_with("test")
+    matches!(name, "push" | "call" | "jmp") || name.starts_with("cmp") || name.starts_with("test")
 }
 
 #[cfg(test)]
@@ -364,7 +367,8 @@ OFFSET           TYPE              VALUE
         assert!(!hoisted.is_broken(), "{hoisted}");
         assert!(hoisted.others.contains("syscall@GLIBC_2.2.5"));
         assert!(report(&format!("{load}\n    1003:\tmov    %rax,%r15\n{call}")).is_broken());
-        let copied = "    1007:\tmov    %r15,%rcx\n    1009:\txor    %r15d,%r15d\n    100b:\tcall   *%rcx";
+        let copied =
+            "    1007:\tmov    %r15,%rcx\n    1009:\txor    %r15d,%r15d\n    100b:\tcall   *%rcx";
         assert!(!report(&format!("{load}\n{copied}")).is_broken());
         assert!(report(call).is_broken());
         // Another value on another way to the call: not resolved, though the last line before it is a load.

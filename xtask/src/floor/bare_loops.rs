@@ -5,12 +5,12 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
 use super::bare_plumbing::Ends;
-use super::{bare_ring, bare_shm};
 use super::bare_sys::{
     Errno, futex_wait, futex_wake, read_exact, read_lines, start_ticks, stop_ticks, write_all,
     write_lines,
 };
 use super::case::{Carrier, Pattern};
+use super::{bare_ring, bare_shm};
 
 /// Runs `count` messages as the lead; a round trip leaves one sample per message.
 pub(crate) type LeadLoop = fn(&mut Ends, u64, &mut [u32]) -> Result<(), Errno>;

@@ -133,7 +133,8 @@ fn drive_lead(loops: Loops, mut ends: Ends, control: &Control, slice_ns: u64) ->
     };
     let count = ((slice_ns as f64 / per_message) as u64).max(FEWEST).min(most);
     // As ipcperf does: operations below 20 times the cost of the clock are timed in batches of at least 100 times it.
-    let (cost, single) = (clock_cost(), if timed { median(samples, warm_count).max(1) } else { u64::MAX });
+    let (cost, single) =
+        (clock_cost(), if timed { median(samples, warm_count).max(1) } else { u64::MAX });
     let batch = if single >= 20 * cost { 1 } else { (100 * cost).div_ceil(single) };
     run(count, batch, samples)?;
     if timed {

@@ -8,12 +8,12 @@ mod cell;
 mod environment;
 
 pub use cell::{
-    BoundRatio, Cell, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode, Proof, Round, SideCovariates,
-    SideCpu, Status, Timing,
+    BoundRatio, Cell, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode, Proof, Round,
+    SideCovariates, SideCpu, Status, Timing,
 };
 pub use environment::{
-    Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise, PairBounds, Plan,
-    Severity, Spread, Tool,
+    Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,
+    PairBounds, Plan, Severity, Spread, Tool,
 };
 
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,9 @@ pub enum SchemaError {
 impl fmt::Display for SchemaError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAResult { found: None } => out.write_str("not an ipcperf result (no \"schema\" key)"),
+            Self::NotAResult { found: None } => {
+                out.write_str("not an ipcperf result (no \"schema\" key)")
+            }
             Self::NotAResult { found: Some(found) } => {
                 write!(out, "not an ipcperf result (its schema is '{found}')")
             }
@@ -106,8 +108,14 @@ mod tests {
     fn newer_minors_are_read_and_other_majors_refused() {
         assert_eq!(check_schema(Some(SCHEMA)), Ok(()));
         assert_eq!(check_schema(Some("ipcperf.result/1.7")), Ok(()));
-        assert!(matches!(check_schema(Some("ipcperf.result/2")), Err(SchemaError::OtherMajor { .. })));
-        assert!(matches!(check_schema(Some("ipcperf.result/10")), Err(SchemaError::OtherMajor { .. })));
+        assert!(matches!(
+            check_schema(Some("ipcperf.result/2")),
+            Err(SchemaError::OtherMajor { .. })
+        ));
+        assert!(matches!(
+            check_schema(Some("ipcperf.result/10")),
+            Err(SchemaError::OtherMajor { .. })
+        ));
         assert!(matches!(check_schema(Some("other/1")), Err(SchemaError::NotAResult { .. })));
         assert!(matches!(check_schema(None), Err(SchemaError::NotAResult { .. })));
     }

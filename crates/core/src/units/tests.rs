@@ -10,7 +10,8 @@ fn suffixes_are_powers_of_1024() {
     assert_eq!(bytes("4KiB"), Ok(4096));
     assert_eq!(bytes("1m"), Ok(1 << 20));
     assert_eq!(bytes("2G"), Ok(2 << 30));
-    for wrong in ["", "K", "4X", "-1", "1.5K", "99999999999999999999", "18446744073709551615K", "é"] {
+    for wrong in ["", "K", "4X", "-1", "1.5K", "99999999999999999999", "18446744073709551615K", "é"]
+    {
         assert!(bytes(wrong).is_err(), "{wrong}");
     }
 }
@@ -20,7 +21,18 @@ fn lists_and_sweeps() {
     assert_eq!(sizes("1,64,4K"), Ok(vec![1, 64, 4096]));
     assert_eq!(sizes("64..64K:*4"), Ok(vec![64, 256, 1024, 4096, 16384, 65536]));
     assert_eq!(sizes("64..200:+64,1,64"), Ok(vec![64, 128, 192, 1]));
-    for wrong in ["64..32:*2", "64..128", "0..8:*2", "1..8:*1", "1..8:+0", "1..1M:+1", "1..8:", "2G", ",", "1..8:é"] {
+    for wrong in [
+        "64..32:*2",
+        "64..128",
+        "0..8:*2",
+        "1..8:*1",
+        "1..8:+0",
+        "1..1M:+1",
+        "1..8:",
+        "2G",
+        ",",
+        "1..8:é",
+    ] {
         assert!(sizes(wrong).is_err(), "{wrong}");
     }
     assert!(sizes("100G").expect_err("above the limit").to_string().contains("above 1G"));
@@ -38,9 +50,15 @@ fn times_need_a_unit() {
 
 #[test]
 fn three_significant_digits() {
-    for (value, text) in
-        [(1.234, "1.23"), (9.999, "10.0"), (12.34, "12.3"), (99.96, "100"), (123.4, "123"), (0.01234, "0.0123"), (0.0, "0")]
-    {
+    for (value, text) in [
+        (1.234, "1.23"),
+        (9.999, "10.0"),
+        (12.34, "12.3"),
+        (99.96, "100"),
+        (123.4, "123"),
+        (0.01234, "0.0123"),
+        (0.0, "0"),
+    ] {
         assert_eq!(significant(value), text);
     }
     assert_eq!(format_nanos(999.7), "1.00 us");

@@ -29,7 +29,9 @@ impl Floors {
             syscall: alone("syscall"),
             copies: crate::bounds::COPY_SIZES
                 .iter()
-                .filter_map(|size| Some((*size, *size as f64 / alone(&format!("copy:{size}"))? * 1e9)))
+                .filter_map(|size| {
+                    Some((*size, *size as f64 / alone(&format!("copy:{size}"))? * 1e9))
+                })
                 .collect(),
             cacheline: readings
                 .cacheline
@@ -81,9 +83,12 @@ impl Floors {
         }
         let (name, bound) = match (plan.pattern, plan.placement) {
             (PatternKind::Stream, _) => {
-                let distance = |size: usize| (size.max(1) as f64).log2() - (plan.size.max(1) as f64).log2();
-                let nearest =
-                    self.copies.iter().min_by(|a, b| distance(a.0).abs().total_cmp(&distance(b.0).abs()))?;
+                let distance =
+                    |size: usize| (size.max(1) as f64).log2() - (plan.size.max(1) as f64).log2();
+                let nearest = self
+                    .copies
+                    .iter()
+                    .min_by(|a, b| distance(a.0).abs().total_cmp(&distance(b.0).abs()))?;
                 ("memcpy", nearest.1)
             }
             (PatternKind::PingPong, Placement::Free) => return None,

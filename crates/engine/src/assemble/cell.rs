@@ -5,16 +5,22 @@ use crate::job::{FailureKind, SideReport};
 use crate::plan::CellPlan;
 use crate::run::{CellRun, SliceRun};
 use ipcperf_core::result::{
-    Cell, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode, Proof, Round, SideCovariates, SideCpu,
-    Status, Timing,
+    Cell, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode, Proof, Round,
+    SideCovariates, SideCpu, Status, Timing,
 };
 use ipcperf_core::{KnobValue, PatternKind, units};
 use ipcperf_stats::{Estimate, Histogram, across_rounds, median_estimate, modes, support};
 use std::collections::BTreeMap;
 
 /// Quantiles of a round trip, with the names of the document.
-const QUANTILES: [(&str, f64); 6] =
-    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
+const QUANTILES: [(&str, f64); 6] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+    ("p99.999", 0.99999),
+];
 
 /// One slice in nanoseconds.
 struct Sliced {
@@ -28,13 +34,16 @@ struct Sliced {
 pub(super) fn assemble(run: CellRun, ns: f64, floors: &Floors, interrupted: bool) -> Cell {
     let CellRun { plan, slices, ended } = run;
     let batch = slices.first().map_or(1, |slice| slice.raw.batch);
-    let granted: Vec<_> = slices.first().map(|slice| slice.raw.effective.clone()).unwrap_or_default();
-    let mut sliced: Vec<Sliced> = slices.into_iter().map(|slice| convert(slice, plan.pattern, batch, ns)).collect();
+    let granted: Vec<_> =
+        slices.first().map(|slice| slice.raw.effective.clone()).unwrap_or_default();
+    let mut sliced: Vec<Sliced> =
+        slices.into_iter().map(|slice| convert(slice, plan.pattern, batch, ns)).collect();
     for slice in &mut sliced {
         refuse_the_impossible(slice, &plan, floors);
     }
     let (status, reason) = verdict(&plan, ended.as_ref(), &sliced, interrupted);
-    let accepted: Vec<&Sliced> = sliced.iter().filter(|slice| slice.round.rejected.is_none()).collect();
+    let accepted: Vec<&Sliced> =
+        sliced.iter().filter(|slice| slice.round.rejected.is_none()).collect();
     let mut cell = Cell {
         id: plan.id.clone(),
         mechanism: plan.entry.spec.full_name(),
@@ -83,7 +92,10 @@ fn verdict(
         return (*status, Some(reason.clone()));
     }
     if let Some(unproved) = sliced.iter().find(|slice| !slice.round.proof.holds) {
-        let reason = format!("round {} has no proof that two processes moved every message", unproved.round.round);
+        let reason = format!(
+            "round {} has no proof that two processes moved every message",
+            unproved.round.round
+        );
         return (Status::Failed, Some(reason));
     }
     if sliced.iter().any(|slice| slice.round.rejected.is_none()) {
@@ -188,18 +200,24 @@ fn exported(histogram: &Histogram) -> HistogramData {
 
 fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
     let impossible = match plan.pattern {
-        PatternKind::PingPong => floors.round_trip_floor(plan).filter(|(floor, _)| slice.centre < *floor).map(
-            |(floor, what)| {
+        PatternKind::PingPong => floors
+            .round_trip_floor(plan)
+            .filter(|(floor, _)| slice.centre < *floor)
+            .map(|(floor, what)| {
                 let (got, least) = (units::format_nanos(slice.centre), units::format_nanos(floor));
                 format!("E-IMPOSSIBLE: a round trip of {got} is below {least} ({what})")
-            },
-        ),
+            }),
         PatternKind::Stream => {
             let rate = slice.centre * plan.size as f64;
-            floors.stream_ceiling(plan).filter(|(ceiling, _)| rate > *ceiling).map(|(ceiling, what)| {
-                let (got, most) = (units::format_bytes_per_second(rate), units::format_bytes_per_second(ceiling));
-                format!("E-IMPOSSIBLE: {got} is above {most} ({what})")
-            })
+            floors.stream_ceiling(plan).filter(|(ceiling, _)| rate > *ceiling).map(
+                |(ceiling, what)| {
+                    let (got, most) = (
+                        units::format_bytes_per_second(rate),
+                        units::format_bytes_per_second(ceiling),
+                    );
+                    format!("E-IMPOSSIBLE: {got} is above {most} ({what})")
+                },
+            )
         }
     };
     if slice.round.rejected.is_none() {
@@ -218,19 +236,14 @@ fn knobs(plan: &CellPlan, granted: &[(String, KnobValue)]) -> BTreeMap<String, K
             let requested = plan.options.0.get(&full).and_then(|text| {
                 ipcperf_core::options::check(name, plan.entry.knobs, knob.name, text).ok()
             });
-            let effective = granted.iter().find(|(known, _)| *known == full).map(|(_, value)| value.clone());
+            let effective =
+                granted.iter().find(|(known, _)| *known == full).map(|(_, value)| value.clone());
             (full, KnobReading { requested, effective })
         })
         .collect()
 }
 
-fn measure(
-    cell: &mut Cell,
-    accepted: &[&Sliced],
-    batch: u64,
-    plan: &CellPlan,
-    floors: &Floors,
-) {
+fn measure(cell: &mut Cell, accepted: &[&Sliced], batch: u64, plan: &CellPlan, floors: &Floors) {
     let (mut centre, kept) = centre(accepted);
     let messages: u64 = kept.iter().map(|slice| slice.round.messages).sum();
     let mode = if batch == 1 || plan.pattern == PatternKind::Stream { "per-op" } else { "batch" };
@@ -242,7 +255,9 @@ fn measure(
     match plan.pattern {
         PatternKind::PingPong => {
             if batch > 1 {
-                centre.reason.get_or_insert_with(|| format!("mean of {batch} operations, too short to time singly"));
+                centre.reason.get_or_insert_with(|| {
+                    format!("mean of {batch} operations, too short to time singly")
+                });
             }
             cell.rtt_ns = Some(round_trips(accepted, &kept, batch, centre));
         }
@@ -254,10 +269,14 @@ fn measure(
         }
     }
     let per_message = |total: u64| total as f64 / messages.max(1) as f64;
-    let sum = |part: &dyn Fn(&Round) -> u64| kept.iter().map(|slice| part(&slice.round)).sum::<u64>();
+    let sum =
+        |part: &dyn Fn(&Round) -> u64| kept.iter().map(|slice| part(&slice.round)).sum::<u64>();
     let costs: Vec<f64> = kept
         .iter()
-        .map(|slice| (slice.round.cpu_ns.lead + slice.round.cpu_ns.follow) as f64 / slice.round.messages.max(1) as f64)
+        .map(|slice| {
+            (slice.round.cpu_ns.lead + slice.round.cpu_ns.follow) as f64
+                / slice.round.messages.max(1) as f64
+        })
         .collect();
     cell.cpu_ns_per_message = Some(CpuCost {
         lead: per_message(sum(&|round| round.cpu_ns.lead)),
@@ -267,8 +286,9 @@ fn measure(
         ci95: median_estimate(&costs).and_then(interval),
     });
     let switches = |side: &SideCovariates| side.voluntary_switches + side.involuntary_switches;
-    cell.context_switches_per_message =
-        Some(per_message(sum(&|round| switches(&round.covariates.lead) + switches(&round.covariates.follow))));
+    cell.context_switches_per_message = Some(per_message(sum(&|round| {
+        switches(&round.covariates.lead) + switches(&round.covariates.follow)
+    })));
     cell.ipis_per_message = kept
         .iter()
         .map(|slice| slice.round.covariates.ipis)
@@ -285,7 +305,11 @@ fn times(metric: &Metric, factor: f64) -> Metric {
     Metric {
         value: metric.value.map(|value| value * factor),
         ci95: metric.ci95.map(|[low, high]| [low * factor, high * factor]),
-        modes: metric.modes.iter().map(|mode| Mode { value: mode.value * factor, ..mode.clone() }).collect(),
+        modes: metric
+            .modes
+            .iter()
+            .map(|mode| Mode { value: mode.value * factor, ..mode.clone() })
+            .collect(),
         ..metric.clone()
     }
 }
@@ -324,17 +348,24 @@ fn centre<'a>(accepted: &[&'a Sliced]) -> (Metric, Vec<&'a Sliced>) {
         None => Metric::missing("no round has a value"),
     };
     if let Some(split) = split {
-        let mode = |mode: &modes::Mode| Mode { value: mode.median, rounds: mode.rounds.len() as u64 };
+        let mode =
+            |mode: &modes::Mode| Mode { value: mode.median, rounds: mode.rounds.len() as u64 };
         metric.modes = vec![mode(&split.low), mode(&split.high)];
     }
     (metric, kept)
 }
 
-fn round_trips(all: &[&Sliced], kept: &[&Sliced], batch: u64, centre: Metric) -> BTreeMap<String, Metric> {
+fn round_trips(
+    all: &[&Sliced],
+    kept: &[&Sliced],
+    batch: u64,
+    centre: Metric,
+) -> BTreeMap<String, Metric> {
     let mut table = BTreeMap::new();
     let histograms: Vec<&Histogram> = kept.iter().map(|slice| &slice.histogram).collect();
     let samples: u64 = histograms.iter().map(|histogram| histogram.count()).sum();
-    let batched = || Metric::missing(format!("timed in batches of {batch}: no single operation was timed"));
+    let batched =
+        || Metric::missing(format!("timed in batches of {batch}: no single operation was timed"));
     for (name, q) in QUANTILES {
         let metric = if name == "p50" {
             centre.clone()
@@ -352,9 +383,11 @@ fn round_trips(all: &[&Sliced], kept: &[&Sliced], batch: u64, centre: Metric) ->
     ];
     for (name, extreme) in extremes {
         let metric = match extreme {
-            Some(picos) => {
-                Metric { value: Some(picos as f64 / 1e3), method: Some("exact".into()), ..Metric::default() }
-            }
+            Some(picos) => Metric {
+                value: Some(picos as f64 / 1e3),
+                method: Some("exact".into()),
+                ..Metric::default()
+            },
             None => batched(),
         };
         table.insert(name.to_owned(), metric);
@@ -388,7 +421,10 @@ fn quantile(histograms: &[&Histogram], samples: u64, q: f64) -> Metric {
                 value: Some(estimate.value * PICOS),
                 ci95: interval(estimate).map(|[low, high]| [low * PICOS, high * PICOS]),
                 method: Some("merged".into()),
-                reason: estimate.ci95.is_none().then(|| "an interval over rounds needs 8 rounds".into()),
+                reason: estimate
+                    .ci95
+                    .is_none()
+                    .then(|| "an interval over rounds needs 8 rounds".into()),
                 modes: Vec::new(),
             },
             None => Metric::missing("no samples"),

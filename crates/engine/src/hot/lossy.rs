@@ -41,7 +41,11 @@ pub(super) fn await_reply<P: Port, W: Work>(
 /// The follow of a ping-pong: answers whatever arrives until the last message has come or nothing comes any more.
 /// Returns how many it answered and how many never came.
 #[inline(never)]
-pub(super) fn answer<P: Port, W: Work>(port: &mut P, plan: Plan, work: W) -> Result<(u64, u64), Fault> {
+pub(super) fn answer<P: Port, W: Work>(
+    port: &mut P,
+    plan: Plan,
+    work: W,
+) -> Result<(u64, u64), Fault> {
     let back = work.reversed();
     let last = plan.first + plan.operations();
     let (mut next, mut received, mut silent) = (plan.first, 0, 0);

@@ -21,8 +21,8 @@ mod work;
 
 pub use ping_pong::PingPong;
 pub use recorder::{Recorder, Spill};
-pub use stream::Stream;
 pub use stamp::Stamp;
+pub use stream::Stream;
 pub use touch::{Full, Lines};
 pub use work::Work;
 

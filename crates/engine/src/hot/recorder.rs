@@ -80,12 +80,8 @@ impl<'a> Recorder<'a> {
     /// Median of what was recorded, ticks; for decisions between segments. Sorts a copy: never inside a timed region.
     #[must_use]
     pub fn median(&self) -> u64 {
-        let mut seen: Vec<u32> = self
-            .slots
-            .iter()
-            .take(self.next)
-            .map(|slot| slot.load(Ordering::Relaxed))
-            .collect();
+        let mut seen: Vec<u32> =
+            self.slots.iter().take(self.next).map(|slot| slot.load(Ordering::Relaxed)).collect();
         if seen.is_empty() {
             return 0;
         }

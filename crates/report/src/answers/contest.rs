@@ -56,7 +56,8 @@ impl Basis {
 
 /// The label, with a word for what spins before it sleeps.
 fn spoken(cell: &Cell) -> String {
-    let briefly = if cell.wait == Wait::SpinThenBlock { " (spins briefly, then sleeps)" } else { "" };
+    let briefly =
+        if cell.wait == Wait::SpinThenBlock { " (spins briefly, then sleeps)" } else { "" };
     format!("{}{briefly}", label(cell))
 }
 

@@ -27,7 +27,11 @@ impl Port for Leaky {
         Ok(())
     }
 
-    fn recv<T>(&mut self, len: usize, take: impl FnOnce(&[u8]) -> Result<T, Fault>) -> Result<T, Fault> {
+    fn recv<T>(
+        &mut self,
+        len: usize,
+        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
         match self.from.recv_timeout(Duration::from_millis(10)) {
             Ok(message) if message.len() == len => take(&message),
             Ok(_) => Err(Fault::Truncated),
@@ -50,11 +54,18 @@ fn run<A: Pattern>(plan: Plan, lead_drops: &[u64], follow_drops: &[u64]) -> (Tal
     let more: Vec<_> = (0..1000).map(|_| AtomicU32::new(0)).collect();
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
-            A::follow(&mut follow, Clock::monotonic(), plan, Stamp::new(5), &mut Recorder::new(&more))
-                .expect("the follow ends")
+            A::follow(
+                &mut follow,
+                Clock::monotonic(),
+                plan,
+                Stamp::new(5),
+                &mut Recorder::new(&more),
+            )
+            .expect("the follow ends")
         });
-        let mine = A::lead(&mut lead, Clock::monotonic(), plan, Stamp::new(5), &mut Recorder::new(&slots))
-            .expect("the lead ends");
+        let mine =
+            A::lead(&mut lead, Clock::monotonic(), plan, Stamp::new(5), &mut Recorder::new(&slots))
+                .expect("the lead ends");
         (mine, other.join().expect("the follow does not panic"))
     })
 }

@@ -1,0 +1,238 @@
+//! What slices add up to: known slices in, known figures and refusals out.
+
+use super::*;
+use crate::fit::Fit;
+use crate::job::{FailureKind, Segment, SideReport};
+use crate::plan::{self, CellPlan, Ground, Request};
+use crate::run::{CellRun, SliceRun};
+use crate::slice::RawSlice;
+use ipcperf_core::result::{Cell, Status};
+use ipcperf_core::{OptionSet, PatternKind, Touch};
+use ipcperf_sys::clock::Clock;
+use ipcperf_sys::topology::{Cpu, Topology};
+use std::time::Duration;
+
+/// Readings of a clock whose ticks are nanoseconds, so that figures can be read off.
+fn findings(cells: Vec<CellRun>) -> Findings {
+    let mut bounds = BoundReadings::default();
+    bounds.alone.insert("syscall".into(), 100.0);
+    bounds.alone.insert("copy:4096".into(), 100.0);
+    bounds.cacheline.insert(Placement::SameLlc, vec![100.0, 120.0]);
+    bounds.futex.insert((Placement::SameLlc, Idle::AsIs), vec![2000.0]);
+    bounds.cpus.insert(Placement::SameLlc, vec![0, 1]);
+    Findings {
+        cells,
+        clock: Clock::monotonic(),
+        fallback: None,
+        fit: Fit::start(Clock::monotonic()),
+        bounds,
+        interrupted: false,
+        duration: Duration::from_secs(1),
+        steal_ns: Some(0),
+        reaped: Vec::new(),
+    }
+}
+
+fn plan(pattern: PatternKind) -> CellPlan {
+    let cpus = (0..2).map(|id| Cpu { id, core: id, llc: 0, node: 0 }).collect();
+    let request = Request {
+        mechanisms: vec![crate::testing::entries()[0]],
+        patterns: vec![pattern],
+        sizes: vec![4096],
+        placements: vec![Placement::SameLlc],
+        idle: vec![Idle::AsIs],
+        touch: Touch::CacheLine,
+        options: OptionSet::default(),
+    };
+    let ground = Ground { topology: Topology { cpus }, idle_objection: None, memory: None };
+    plan::cells(&request, &ground).expect("good knobs").remove(0)
+}
+
+fn side(pid: u32, cpu: usize) -> SideReport {
+    SideReport {
+        pid,
+        cpu_ns: 1000,
+        cpu,
+        allowed: Some(vec![cpu]),
+        ipis: Some(10),
+        ..SideReport::default()
+    }
+}
+
+/// A slice of `samples` round trips that each took `ticks`.
+fn round_trips(round: u64, ticks: u64, samples: u64) -> SliceRun {
+    let mut histogram = ipcperf_stats::Histogram::new();
+    histogram.record_n(ticks, samples);
+    let counts = Segment { sent: samples, received: samples, ..Segment::default() };
+    let raw = RawSlice {
+        histogram,
+        batch: 1,
+        operations: samples,
+        elapsed: ticks * samples,
+        counts: [counts.clone(), counts],
+        sides: [side(10, 0), side(11, 1)],
+        ..RawSlice::default()
+    };
+    SliceRun { round, order: 0, cpus: vec![0, 1], nonce: 7, raw, rejected: None, steal_ns: Some(0) }
+}
+
+fn cell_of(
+    pattern: PatternKind,
+    slices: Vec<SliceRun>,
+    ended: Option<(Status, FailureKind, String)>,
+) -> (Cell, ResultSet) {
+    let run = CellRun { plan: plan(pattern), slices, ended };
+    let facts = Facts {
+        started_utc: String::new(),
+        tool: Tool::default(),
+        invocation: Invocation::default(),
+    };
+    let set = result_set(findings(vec![run]), facts);
+    (set.cells[0].clone(), set)
+}
+
+fn has(set: &ResultSet, code: &str) -> bool {
+    set.noise.findings.iter().any(|finding| finding.code == code)
+}
+
+#[test]
+fn the_centre_is_the_median_over_rounds_with_an_interval_from_six_rounds_on() {
+    let slices =
+        |n: u64| (0..n).map(|round| round_trips(round, 5000 + round, 100)).collect::<Vec<_>>();
+    let (cell, set) = cell_of(PatternKind::PingPong, slices(7), None);
+    assert_eq!((cell.status, cell.verified, cell.messages), (Status::Ok, true, 1400));
+    let p50 = &cell.rtt_ns.as_ref().expect("round trips")["p50"];
+    assert!((p50.value.expect("a value") - 5003.0).abs() < 5.0, "{p50:?}");
+    assert!(p50.ci95.is_some() && p50.modes.is_empty());
+    assert_eq!(cell.ipis_per_message, Some(0.05));
+    assert!((cell.bound.expect("a bound").ratio - 2.5).abs() < 0.01);
+    assert!(!has(&set, "W-FEWROUNDS"));
+    let (few, set) = cell_of(PatternKind::PingPong, slices(5), None);
+    let p50 = &few.rtt_ns.as_ref().expect("round trips")["p50"];
+    assert!(
+        p50.ci95.is_none()
+            && p50.reason.as_deref().is_some_and(|reason| reason.contains("6 rounds"))
+    );
+    assert!(has(&set, "W-FEWROUNDS"));
+}
+
+#[test]
+fn a_quantile_the_sample_cannot_support_is_null_with_the_number_it_needs() {
+    let slices = (0..8).map(|round| round_trips(round, 5000, 250)).collect();
+    let (cell, _) = cell_of(PatternKind::PingPong, slices, None);
+    let table = cell.rtt_ns.expect("round trips");
+    assert_eq!(table["p90"].method.as_deref(), Some("rounds"));
+    // 2000 samples in all, but only 250 in a round: enough together, not alone.
+    assert_eq!(table["p99"].method.as_deref(), Some("merged"));
+    assert_eq!(table["p99.9"].value, None);
+    assert!(
+        table["p99.9"]
+            .reason
+            .as_deref()
+            .is_some_and(|reason| reason.contains("needs 20000 samples, has 2000"))
+    );
+    assert_eq!(table["max"].method.as_deref(), Some("exact"));
+}
+
+#[test]
+fn two_modes_are_both_named_and_never_mixed() {
+    let slices = (0..12)
+        .map(|round| {
+            round_trips(round, if round % 3 == 0 { 3000 + round } else { 71_000 + round * 50 }, 300)
+        })
+        .collect();
+    let (cell, set) = cell_of(PatternKind::PingPong, slices, None);
+    let p50 = &cell.rtt_ns.as_ref().expect("round trips")["p50"];
+    assert!(p50.value.expect("a value") > 70_000.0, "the mode with more rounds speaks");
+    assert_eq!(p50.modes.iter().map(|mode| mode.rounds).collect::<Vec<_>>(), [4, 8]);
+    let finding = set
+        .noise
+        .findings
+        .iter()
+        .find(|finding| finding.code == "W-MULTIMODAL")
+        .expect("a finding");
+    assert!(finding.text.contains("3.0") && finding.text.contains("71."), "{}", finding.text);
+    let p90 = &cell.rtt_ns.as_ref().expect("round trips")["p90"];
+    assert!(p90.value.expect("supported") > 70_000.0, "tails come from the same mode");
+}
+
+#[test]
+fn a_round_trip_below_a_cache_line_is_rejected_as_impossible() {
+    let slices = (0..6).map(|round| round_trips(round, 80, 100)).collect();
+    let (cell, set) = cell_of(PatternKind::PingPong, slices, None);
+    assert_eq!(cell.status, Status::Rejected);
+    assert!(cell.reason.as_deref().is_some_and(|reason| reason.contains("E-IMPOSSIBLE")));
+    assert!(has(&set, "E-IMPOSSIBLE") && cell.rtt_ns.is_none());
+    let (slow_but_clean, set) = cell_of(
+        PatternKind::PingPong,
+        (0..6).map(|round| round_trips(round, 80_000_000, 100)).collect(),
+        None,
+    );
+    assert_eq!(slow_but_clean.status, Status::Ok, "no latency is ever rejected for being high");
+    assert!(!has(&set, "E-IMPOSSIBLE"));
+}
+
+#[test]
+fn a_stream_faster_than_copying_is_rejected_as_impossible() {
+    let stream = |round: u64, messages: u64| {
+        let mut slice = round_trips(round, 1000, 1);
+        slice.raw.operations = messages;
+        slice.raw.window = (messages, 1_000_000);
+        slice.raw.counts[0] = Segment { sent: messages, ..Segment::default() };
+        slice.raw.counts[1] = Segment { received: messages, ..Segment::default() };
+        slice
+    };
+    // 1000 messages of 4 KiB in a millisecond: 4 GB/s; memcpy does 41 GB/s here.
+    let (cell, _) =
+        cell_of(PatternKind::Stream, (0..6).map(|round| stream(round, 1000)).collect(), None);
+    let rate = cell.bytes_per_second.expect("a rate").value.expect("a value");
+    assert!((rate / 4.096e9 - 1.0).abs() < 0.001, "{rate}");
+    assert!(cell.rtt_ns.is_none());
+    let (cell, _) =
+        cell_of(PatternKind::Stream, (0..6).map(|round| stream(round, 20_000)).collect(), None);
+    assert_eq!(cell.status, Status::Rejected);
+}
+
+#[test]
+fn a_slice_without_proof_is_no_number() {
+    let broken: [(&str, fn(&mut SliceRun)); 4] = [
+        ("a lost message", |slice| slice.raw.counts[1].received -= 1),
+        ("one process", |slice| slice.raw.sides[1].pid = slice.raw.sides[0].pid),
+        ("an idle process", |slice| slice.raw.sides[1].cpu_ns = 0),
+        ("nothing moved", |slice| slice.raw.counts = Default::default()),
+    ];
+    for (what, defect) in broken {
+        let mut slices: Vec<_> = (0..6).map(|round| round_trips(round, 5000, 100)).collect();
+        defect(&mut slices[3]);
+        let (cell, _) = cell_of(PatternKind::PingPong, slices, None);
+        assert_eq!((cell.status, cell.verified), (Status::Failed, false), "{what}");
+        assert!(
+            cell.reason.as_deref().is_some_and(|reason| reason.contains("round 3 has no proof")),
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn a_failure_in_any_round_spoils_the_cell_and_an_untouched_cell_is_skipped() {
+    let ended = Some((Status::Deadline, FailureKind::Failed, "not done after 10 s".to_owned()));
+    let (cell, _) = cell_of(PatternKind::PingPong, vec![round_trips(0, 5000, 100)], ended);
+    assert_eq!(
+        (cell.status, cell.reason.as_deref()),
+        (Status::Deadline, Some("not done after 10 s"))
+    );
+    assert_eq!(cell.rounds.len(), 1, "what was measured stays in the document");
+    let (cell, _) = cell_of(PatternKind::PingPong, Vec::new(), None);
+    assert_eq!(cell.status, Status::Skipped);
+}
+
+#[test]
+fn a_rejected_slice_stays_in_the_document_and_out_of_the_figures() {
+    let mut slices: Vec<_> = (0..7).map(|round| round_trips(round, 5000, 100)).collect();
+    slices[2].rejected = Some("E-MIGRATE: pinned to CPU 0, found on CPU 1".into());
+    slices[2].raw.histogram.record_n(9_000_000, 1000);
+    let (cell, set) = cell_of(PatternKind::PingPong, slices, None);
+    assert_eq!((cell.status, cell.rounds.len(), cell.messages), (Status::Ok, 7, 1200));
+    assert!(cell.rtt_ns.expect("round trips")["max"].value.expect("exact") < 6000.0);
+    assert!(has(&set, "E-MIGRATE") && set.noise.grade != "A");
+}

@@ -1,0 +1,106 @@
+//! A mechanism of the engine's own tests: real facts, knobs and ports are somebody else's business.
+
+use crate::registry::Entry;
+use ipcperf_core::{
+    BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Meet, Missing, OnClose,
+    Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring, options,
+};
+
+options! {
+    /// One knob.
+    pub(crate) struct Knobs {
+        /// Whether it pretends to be there.
+        pub(crate) present: bool = (true, "on", Flag),
+    }
+}
+
+/// Messages of up to 8 KiB, blocking.
+#[derive(Debug)]
+pub(crate) struct Sample;
+
+/// The same, spinning.
+#[derive(Debug)]
+pub(crate) struct Spinning;
+
+const SPEC: Spec = Spec {
+    name: "sample",
+    variant: None,
+    family: Family::Queue,
+    wait: Wait::Block,
+    default: true,
+    summary: "A mechanism for tests.",
+    manual: &["pipe(7)"],
+    pitfalls: &[],
+    payload: Payload::Message {
+        max: Some(Limit { bytes: 8192, set_by: "the test", raise: "a larger test" }),
+    },
+    direction: Direction::TwoWay,
+    reach: Reach::Related,
+    producers: Peers::One,
+    consumers: Peers::One,
+    back_pressure: BackPressure::Blocks,
+    on_close: OnClose::Told,
+    on_death: OnClose::Told,
+    copies: 2,
+    syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+    window: None,
+    needs: &[],
+};
+
+/// Never opened.
+#[derive(Debug)]
+pub(crate) struct NoPort;
+
+impl Port for NoPort {
+    fn send(&mut self, _: usize, _: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
+        Err(Fault::Closed)
+    }
+
+    fn recv<T>(&mut self, _: usize, _: impl FnOnce(&[u8]) -> Result<T, Fault>) -> Result<T, Fault> {
+        Err(Fault::Closed)
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+macro_rules! sample {
+    ($name:ident, $spec:expr) => {
+        impl Mechanism for $name {
+            const SPEC: &'static Spec = &$spec;
+            type Options = Knobs;
+            type Port = NoPort;
+
+            fn probe(options: &Knobs) -> Result<(), Missing> {
+                if options.present {
+                    Ok(())
+                } else {
+                    Err(Missing::new("it is absent", "switch it on"))
+                }
+            }
+
+            fn open(_: &Shape, _: &Knobs) -> Result<Link, SetupError> {
+                Ok(Link::default())
+            }
+
+            fn attach(
+                _: Wiring,
+                _: Seat,
+                _: &Shape,
+                _: &Knobs,
+                _: &mut dyn Meet,
+            ) -> Result<NoPort, SetupError> {
+                Ok(NoPort)
+            }
+        }
+    };
+}
+
+sample!(Sample, SPEC);
+sample!(Spinning, Spec { variant: Some("spin"), wait: Wait::Spin, default: false, ..SPEC });
+
+/// Both, erased.
+pub(crate) fn entries() -> [Entry; 2] {
+    [Entry::of::<Sample>(), Entry::of::<Spinning>()]
+}
