@@ -2,6 +2,7 @@
 
 mod bound;
 mod cell;
+mod metric;
 
 use crate::noise;
 use crate::run::{BoundReadings, Findings};

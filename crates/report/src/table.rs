@@ -13,6 +13,8 @@ use ipcperf_core::{PatternKind, Wait};
 use std::io;
 
 #[cfg(test)]
+mod rules;
+#[cfg(test)]
 mod tests;
 
 /// Most findings shown without `verbose`.

@@ -1,0 +1,108 @@
+//! The machine's own limits, measured before the first round; the clock once more after the last.
+
+use super::{CellRun, HANG, Run};
+use crate::job::{Bound, BoundJob, Task, Word};
+use crate::stage::{Event, Stage};
+use ipcperf_core::{Idle, Seat};
+use ipcperf_sys::qos::PollIdle;
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Instant;
+
+impl Run<'_> {
+    /// Bounds of every placement used; true if the user interrupted.
+    pub(super) fn measure_bounds(&mut self, cells: &[CellRun]) -> io::Result<bool> {
+        for cell in
+            cells.iter().filter(|cell| cell.plan.objection.is_none() && !cell.plan.cpus.is_empty())
+        {
+            self.bounds.cpus.insert(cell.plan.placement, cell.plan.cpus.clone());
+        }
+        if self.measure_clock(cells, 0)? {
+            return Ok(true);
+        }
+        let cpu = self.used_cpus(cells)[0];
+        match self.bound(Bound::Alone, &[cpu])? {
+            Some(values) => self.bounds.alone = values,
+            None => return Ok(true),
+        }
+        let may_poll = PollIdle::objection().is_none();
+        for (placement, cpus) in self.bounds.cpus.clone() {
+            if placement.is_two_cpus() {
+                let Some(values) = self.bound(Bound::CacheLine, &cpus)? else { return Ok(true) };
+                self.bounds.cacheline.entry(placement).or_default().extend(values.get("rtt"));
+            }
+            for idle in [Idle::AsIs, Idle::Poll] {
+                let _held = match idle {
+                    Idle::Poll if may_poll && placement.is_two_cpus() => Some(PollIdle::hold()?),
+                    Idle::Poll => continue,
+                    Idle::AsIs => None,
+                };
+                for _ in 0..3 {
+                    let Some(values) = self.bound(Bound::FutexWake, &cpus)? else {
+                        return Ok(true);
+                    };
+                    self.bounds
+                        .futex
+                        .entry((placement, idle))
+                        .or_default()
+                        .extend(values.get("rtt"));
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Cost of the clock on every CPU used; true if the user interrupted.
+    pub(super) fn measure_clock(&mut self, cells: &[CellRun], when: usize) -> io::Result<bool> {
+        for cpu in self.used_cpus(cells) {
+            match self.bound(Bound::Clock, &[cpu])? {
+                Some(values) => self.bounds.clock[when].insert(cpu, values),
+                None => return Ok(true),
+            };
+        }
+        let medians = self.bounds.clock[0].values().filter_map(|values| values.get("p50"));
+        self.overhead = medians.fold(1.0_f64, |worst, one| worst.max(*one)) as u64;
+        Ok(false)
+    }
+
+    fn used_cpus(&self, cells: &[CellRun]) -> Vec<usize> {
+        let mut cpus: Vec<_> = cells.iter().flat_map(|cell| &cell.plan.cpus).copied().collect();
+        if cpus.is_empty() {
+            cpus.push(ipcperf_sys::affinity::current_cpu());
+        }
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
+    }
+
+    /// One bound on one CPU or a pair; `None` if the user interrupted.
+    fn bound(&mut self, what: Bound, cpus: &[usize]) -> io::Result<Option<BTreeMap<String, f64>>> {
+        self.page.reset();
+        let mut stage = Stage::start(cpus.len(), [0; 2], Instant::now() + HANG, self.interrupts)?;
+        for (seat, cpu) in Seat::BOTH.into_iter().zip(cpus) {
+            let job = BoundJob { seat, cpu: *cpu, counter: self.clock.is_counter(), what };
+            stage.assign(seat, &Task::Bound(job), &self.page)?;
+        }
+        let (mut values, mut told) = (BTreeMap::new(), 0);
+        while told < cpus.len() {
+            match stage.event()? {
+                Event::Said(_, Word::Bound(found)) => {
+                    values.extend(found);
+                    told += 1;
+                }
+                Event::Said(_, Word::Failed(failure)) => {
+                    return Err(io::Error::other(failure.reason));
+                }
+                Event::Died(..) if told > 0 => {}
+                Event::Died(_, end) => {
+                    return Err(io::Error::other(format!("a worker ended: {end}")));
+                }
+                Event::Interrupted => return Ok(None),
+                // A bound is worth no hang: without it the rows have no multiple.
+                Event::Deadline => break,
+                Event::Said(..) => return Err(io::Error::other("a worker sent something else")),
+            }
+        }
+        Ok(Some(values))
+    }
+}
