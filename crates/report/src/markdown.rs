@@ -177,7 +177,7 @@ mod tests {
 
         A round trip is there and back, never halved. +/- is half of the 95 % interval over rounds. CPU/msg is the CPU time of both ends for one message in one direction.
 
-        1= is a tie with the best of that place: the intervals overlap or the figures are less than 3 % apart.
+        1= is a tie with the best of that place: the intervals (below 6 rounds: the ranges) overlap or the figures are less than 3 % apart.
 
         ## Not measured
 

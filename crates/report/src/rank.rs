@@ -2,7 +2,7 @@
 
 use crate::figures;
 use ipcperf_core::PatternKind;
-use ipcperf_core::result::{Cell, Metric};
+use ipcperf_core::result::{Cell, Metric, Round};
 use std::cmp::Ordering;
 
 /// Two figures closer than this factor are a tie whatever their intervals say: rounds share one machine, and its
@@ -20,23 +20,24 @@ pub(crate) enum Yardstick {
     Cpu,
 }
 
-/// A figure with its 95 % interval.
+/// A figure with what it may as well be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) value: f64,
-    pub(crate) ci95: Option<[f64; 2]>,
+    /// Its 95 % interval or, with too few rounds for one, the range of the rounds; `None` for a single round.
+    pub(crate) range: Option<[f64; 2]>,
 }
 
 impl Reading {
-    fn of(value: f64, ci95: Option<[f64; 2]>) -> Option<Self> {
-        (value.is_finite() && value >= 0.0).then_some(Self { value, ci95 })
+    fn of(value: f64, range: Option<[f64; 2]>) -> Option<Self> {
+        (value.is_finite() && value >= 0.0).then_some(Self { value, range })
     }
 
     /// Whether the data cannot tell the two apart.
     pub(crate) fn ties(&self, other: &Self) -> bool {
         let (low, high) = (self.value.min(other.value), self.value.max(other.value));
         let is_close = high < low * TIE_FACTOR || high == low;
-        let overlaps = match (self.ci95, other.ci95) {
+        let overlaps = match (self.range, other.range) {
             (Some(a), Some(b)) => a[0] <= b[1] && b[0] <= a[1],
             _ => false,
         };
@@ -66,10 +67,34 @@ impl Yardstick {
     pub(crate) fn reading(self, cell: &Cell) -> Option<Reading> {
         if self == Self::Cpu {
             let cost = cell.cpu_ns_per_message.as_ref()?;
-            return Reading::of(cost.lead + cost.follow, cost.ci95);
+            return Reading::of(cost.lead + cost.follow, cost.ci95.or_else(|| self.range(cell)));
         }
         let metric = self.metric(cell)?;
-        Reading::of(metric.value?, metric.ci95)
+        Reading::of(metric.value?, metric.ci95.or_else(|| self.range(cell)))
+    }
+
+    /// Smallest and largest of the accepted rounds, if there are several.
+    fn range(self, cell: &Cell) -> Option<[f64; 2]> {
+        let values: Vec<f64> = cell
+            .rounds
+            .iter()
+            .filter(|round| round.rejected.is_none())
+            .filter_map(|round| self.of_round(round, cell.size_bytes))
+            .collect();
+        let low = values.iter().copied().reduce(f64::min)?;
+        let high = values.iter().copied().reduce(f64::max)?;
+        (values.len() > 1).then_some([low, high])
+    }
+
+    fn of_round(self, round: &Round, size: u64) -> Option<f64> {
+        match self {
+            Self::RoundTrip => round.p50_ns,
+            Self::Throughput => round.messages_per_second.map(|rate| rate * size.max(1) as f64),
+            Self::Cpu => {
+                let cpu = round.cpu_ns.lead + round.cpu_ns.follow;
+                (round.messages > 0).then(|| cpu as f64 / round.messages as f64)
+            }
+        }
     }
 
     /// The better one first.
@@ -126,7 +151,7 @@ mod tests {
     use super::*;
 
     fn reading(value: f64, half: f64) -> Reading {
-        Reading { value, ci95: Some([value - half, value + half]) }
+        Reading { value, range: Some([value - half, value + half]) }
     }
 
     fn words(readings: &[Reading]) -> Vec<String> {
@@ -148,8 +173,32 @@ mod tests {
     }
 
     #[test]
+    fn with_too_few_rounds_for_an_interval_their_range_decides() {
+        use crate::sample::{Build, TWO, cell};
+        let of_rounds = |values: [f64; 3]| {
+            let mut cell = cell("pipe", 64, TWO).rtt(values[1], 0.0).with_round();
+            let p50 = cell.rtt_ns.as_mut().and_then(|table| table.get_mut("p50")).unwrap();
+            p50.ci95 = None;
+            cell.rounds = values
+                .map(|value| Round {
+                    p50_ns: Some(value),
+                    rejected: None,
+                    ..cell.rounds[0].clone()
+                })
+                .into();
+            Yardstick::RoundTrip.reading(&cell).unwrap()
+        };
+        let (wide, inside, beyond) = (
+            of_rounds([90.0, 100.0, 130.0]),
+            of_rounds([110.0, 115.0, 120.0]),
+            of_rounds([140.0, 141.0, 142.0]),
+        );
+        assert_eq!(words(&[wide, inside, beyond]), ["1=", "1=", "3"]);
+    }
+
+    #[test]
     fn without_intervals_only_closeness_ties() {
-        let bare = |value| Reading { value, ci95: None };
+        let bare = |value| Reading { value, range: None };
         assert_eq!(words(&[bare(10.0), bare(10.1), bare(11.0)]), ["1=", "1=", "3"]);
         assert_eq!(words(&[bare(0.0), bare(0.0)]), ["1=", "1="]);
         assert!(words(&[]).is_empty());

@@ -169,7 +169,8 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
     ));
     if rows.iter().any(|row| row.rank.is_some_and(|rank| rank.is_shared)) {
         lines.push(
-            "1= is a tie with the best of that place: the intervals overlap or the figures are less than 3 % apart."
+            "1= is a tie with the best of that place: the intervals (below 6 rounds: the ranges) overlap or the figures \
+             are less than 3 % apart."
                 .to_owned(),
         );
     }

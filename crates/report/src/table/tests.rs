@@ -74,8 +74,8 @@ fn a_survey_at_80_columns() {
     A round trip is there and back, never halved. +/- is half of the 95 % interval
     over rounds. CPU/msg is the CPU time of both ends for one message in one
     direction.
-    1= is a tie with the best of that place: the intervals overlap or the figures
-    are less than 3 % apart.
+    1= is a tie with the best of that place: the intervals (below 6 rounds: the
+    ranges) overlap or the figures are less than 3 % apart.
     ~ spins briefly before it sleeps: as fast as spinning where the peer is quick.
     * The rounds fall into two modes: both figures are shown, the one of more rounds
     first, never an average.
@@ -164,7 +164,7 @@ fn a_survey_at_200_columns_shows_more_statistics() {
       1 MiB  1  shm-ring/spin  7.90 GB/s  1.3%         -  7.53 k/s   265 us         1         2
 
     A round trip is there and back, never halved. ± is half of the 95 % interval over rounds. CPU/msg is the CPU time of both ends for one message in one direction.
-    1= is a tie with the best of that place: the intervals overlap or the figures are less than 3 % apart.
+    1= is a tie with the best of that place: the intervals (below 6 rounds: the ranges) overlap or the figures are less than 3 % apart.
     ~ spins briefly before it sleeps: as fast as spinning where the peer is quick.
     * The rounds fall into two modes: both figures are shown, the one of more rounds first, never an average.
     Bounds of this machine: futex_wake_rtt_ns 60.0 us, cacheline_rtt_ns 130 ns, memcpy 8.40 GB/s.
@@ -214,8 +214,9 @@ fn a_small_set_at_40_columns_drops_columns() {
     both ends for one message in one
     direction.
     1= is a tie with the best of that place:
-    the intervals overlap or the figures are
-    less than 3 % apart.
+    the intervals (below 6 rounds: the
+    ranges) overlap or the figures are less
+    than 3 % apart.
 
     NOT MEASURED
     - unavailable: posix-mq: no POSIX
