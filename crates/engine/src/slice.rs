@@ -30,7 +30,7 @@ pub enum Outcome {
 #[derive(Clone, Debug, Default)]
 pub struct RawSlice {
     /// Samples of ping-pong, ticks per batch.
-    pub histogram: Histogram,
+    pub histogram: Compact,
     /// Operations per sample.
     pub batch: u64,
     /// Operations in the timed region.
@@ -45,6 +45,33 @@ pub struct RawSlice {
     pub sides: [SideReport; 2],
     /// Knobs as granted.
     pub effective: Vec<(String, KnobValue)>,
+}
+
+/// A histogram at rest: a run keeps thousands of them, and most of their buckets are empty.
+#[derive(Clone, Debug, Default)]
+pub struct Compact {
+    min: u64,
+    max: u64,
+    sum: u128,
+    buckets: Box<[(u64, u64)]>,
+}
+
+impl From<&Histogram> for Compact {
+    fn from(histogram: &Histogram) -> Self {
+        Self {
+            min: histogram.min().unwrap_or(0),
+            max: histogram.max().unwrap_or(0),
+            sum: histogram.sum(),
+            buckets: histogram.buckets().map(|(low, _, count)| (low, count)).collect(),
+        }
+    }
+}
+
+impl From<&Compact> for Histogram {
+    fn from(compact: &Compact) -> Self {
+        Self::from_parts(compact.min, compact.max, compact.sum, &compact.buckets)
+            .expect("parts of a histogram make one")
+    }
 }
 
 /// Everything a slice needs from its run.
@@ -198,9 +225,11 @@ impl RawSlice {
         self.batch = timed.batch;
         match pattern {
             PatternKind::PingPong => {
+                let mut histogram = Histogram::from(&self.histogram);
                 for ticks in &samples {
-                    self.histogram.record(*ticks);
+                    histogram.record(*ticks);
                 }
+                self.histogram = Compact::from(&histogram);
                 self.operations += kept * timed.batch;
                 self.elapsed += samples.iter().sum::<u64>();
             }

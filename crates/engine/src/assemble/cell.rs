@@ -6,8 +6,8 @@ use crate::job::{FailureKind, SideReport};
 use crate::plan::CellPlan;
 use crate::run::{CellRun, SliceRun};
 use ipcperf_core::result::{
-    Cell, Covariates, CpuCost, HistogramData, KnobReading, Proof, Round,
-    SideCovariates, SideCpu, Status, Timing,
+    Cell, Covariates, CpuCost, HistogramData, KnobReading, Proof, Round, SideCovariates, SideCpu,
+    Status, Timing,
 };
 use ipcperf_core::{KnobValue, PatternKind, units};
 use ipcperf_stats::{Histogram, median_estimate};
@@ -103,14 +103,15 @@ fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced
     let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns } = slice;
     let [lead, follow] = &raw.sides;
     let (forth, back) = (&raw.counts[0], &raw.counts[1]);
-    let p50 = raw.histogram.quantile(0.5).map(|ticks| ticks as f64 * ns / raw.batch.max(1) as f64);
+    let ticks = Histogram::from(&raw.histogram);
+    let p50 = ticks.quantile(0.5).map(|ticks| ticks as f64 * ns / raw.batch.max(1) as f64);
     let rate = (raw.window.1 > 0).then(|| raw.window.0 as f64 / (raw.window.1 as f64 * ns) * 1e9);
     let (messages, lost, centre) = match pattern {
         PatternKind::PingPong => (2 * raw.operations, forth.lost, p50.unwrap_or(f64::NAN)),
         PatternKind::Stream => (raw.operations, back.lost, rate.unwrap_or(f64::NAN)),
     };
     let histogram = if pattern == PatternKind::PingPong && batch == 1 {
-        raw.histogram.scaled(ns * 1000.0)
+        ticks.scaled(ns * 1000.0)
     } else {
         Histogram::new()
     };

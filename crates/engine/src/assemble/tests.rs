@@ -5,7 +5,7 @@ use crate::fit::Fit;
 use crate::job::{FailureKind, Segment, SideReport};
 use crate::plan::{self, CellPlan, Ground, Request};
 use crate::run::{CellRun, SliceRun};
-use crate::slice::RawSlice;
+use crate::slice::{Compact, RawSlice};
 use ipcperf_core::result::{Cell, Status};
 use ipcperf_core::{OptionSet, PatternKind, Touch};
 use ipcperf_sys::clock::Clock;
@@ -65,7 +65,7 @@ fn round_trips(round: u64, ticks: u64, samples: u64) -> SliceRun {
     histogram.record_n(ticks, samples);
     let counts = Segment { sent: samples, received: samples, ..Segment::default() };
     let raw = RawSlice {
-        histogram,
+        histogram: Compact::from(&histogram),
         batch: 1,
         operations: samples,
         elapsed: ticks * samples,
@@ -230,7 +230,7 @@ fn a_failure_in_any_round_spoils_the_cell_and_an_untouched_cell_is_skipped() {
 fn a_rejected_slice_stays_in_the_document_and_out_of_the_figures() {
     let mut slices: Vec<_> = (0..7).map(|round| round_trips(round, 5000, 100)).collect();
     slices[2].rejected = Some("E-MIGRATE: pinned to CPU 0, found on CPU 1".into());
-    slices[2].raw.histogram.record_n(9_000_000, 1000);
+    slices[2].raw.histogram = round_trips(2, 9_000_000, 1000).raw.histogram;
     let (cell, set) = cell_of(PatternKind::PingPong, slices, None);
     assert_eq!((cell.status, cell.rounds.len(), cell.messages), (Status::Ok, 7, 1200));
     assert!(cell.rtt_ns.expect("round trips")["max"].value.expect("exact") < 6000.0);
