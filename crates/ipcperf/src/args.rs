@@ -60,9 +60,9 @@ pub(crate) struct OutputArgs {
 /// How results look.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct LookArgs {
-    /// Format of standard output: table, markdown, csv, json, ndjson
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) format: String,
+    /// Format of standard output: table, markdown, csv, json, ndjson [default: table]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
     /// Colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: ColorChoice,

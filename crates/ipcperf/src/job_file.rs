@@ -104,11 +104,7 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     merged.warmup = merged.warmup.or(job.warmup);
     merged.seed = merged.seed.or(job.seed);
     merged.output.output = merged.output.output.or(job.output);
-    if let Some(format) = job.format
-        && merged.output.look.format == "table"
-    {
-        merged.output.look.format = format;
-    }
+    merged.output.look.format = merged.output.look.format.or(job.format);
     let mut all = Vec::new();
     settings("", &job.set, &mut all);
     all.append(&mut merged.set);
@@ -161,7 +157,7 @@ mod tests {
         assert_eq!(args.size.as_deref(), Some("8"), "the flag wins");
         assert_eq!((args.rounds, args.seed, args.touch.as_deref()), (Some(7), Some(3), Some("full")));
         assert_eq!(args.set, ["pipe.size=1M", "tcp.nodelay=off"]);
-        assert_eq!(args.output.look.format, "csv");
+        assert_eq!(args.output.look.format.as_deref(), Some("csv"));
         assert_eq!(args.place.as_deref(), Some("free"));
     }
 

@@ -99,10 +99,21 @@ fn arguments() -> Vec<String> {
         .enumerate()
         .map(|(index, word)| match &home {
             _ if index == 0 => "ipcperf".into(),
-            Some(home) => word.replace(home.as_str(), "~"),
+            Some(home) => shortened(&word, home),
             None => word,
         })
         .collect()
+}
+
+/// The word with `~` for the home directory, wherever it stands; a name that merely begins alike stays.
+fn shortened(word: &str, home: &str) -> String {
+    let mut parts = word.split(home);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text += if part.is_empty() || part.starts_with(['/', ',', ':']) { "~" } else { home };
+        text += part;
+    }
+    text
 }
 
 fn publish(
@@ -162,3 +173,20 @@ fn invalid(set: &ResultSet) -> bool {
 
 /// How the engine words a message that was not the expected one.
 const INVALID: &str = "wrong stamp";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_home_directory_itself_is_shortened() {
+        for (word, short) in [
+            ("/home/bob/x.json", "~/x.json"),
+            ("--output=/home/bob", "--output=~"),
+            ("/home/bobby/x.json", "/home/bobby/x.json"),
+            ("x.json", "x.json"),
+        ] {
+            assert_eq!(shortened(word, "/home/bob"), short);
+        }
+    }
+}

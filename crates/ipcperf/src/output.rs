@@ -23,8 +23,9 @@ pub(crate) fn to_stdout(bytes: &[u8]) -> Result<ExitCode, Stop> {
 
 /// The format asked for.
 pub(crate) fn format(look: &LookArgs) -> Result<Format, Stop> {
-    look.format.parse().map_err(|error: ipcperf_core::UnknownName| {
-        unknown("format", &look.format, error.known.iter().copied(), "known: table, markdown, csv, json, ndjson")
+    let Some(given) = &look.format else { return Ok(Format::Table) };
+    given.parse().map_err(|error: ipcperf_core::UnknownName| {
+        unknown("format", given, error.known.iter().copied(), "known: table, markdown, csv, json, ndjson")
     })
 }
 
