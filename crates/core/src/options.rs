@@ -148,7 +148,7 @@ impl fmt::Display for OptionError {
                 write!(out, "'{mechanism}' has no knob '{knob}' (it has: {})", known.join(", "))
             }
             Self::Value { knob, given, takes } => {
-                write!(out, "{knob}: '{given}' is not one of: {takes}")
+                write!(out, "{knob} takes {takes}, not '{given}'")
             }
         }
     }

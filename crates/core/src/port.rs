@@ -8,7 +8,7 @@ use std::fmt;
 /// What callers must do
 /// - Both ends know the length of every message before it is sent; the same `len` is given to `send` and `recv`.
 /// - After a [`Fault`] the port may only be dropped, except after [`Fault::Timeout`] and [`Fault::TooLong`], which
-///   leave it usable.
+///   leave it usable, and after [`Fault::Closed`], which every further `recv` returns again.
 ///
 /// What a port promises
 /// - `send` calls `fill` at most once with exactly `len` bytes (the word of a wake-up mechanism) and returns when the

@@ -2,7 +2,7 @@
 
 use ipcperf_core::result::{Host, Kernel};
 use ipcperf_sys::procfs::text;
-use ipcperf_sys::topology::{Topology, cpu_list};
+use ipcperf_sys::topology::{Topology, cpu_list, hypervisor as hypervisor_name};
 use ipcperf_sys::{affinity, procfs, qos};
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,9 +51,8 @@ fn hypervisor(cpuinfo: &str) -> Option<String> {
         .lines()
         .find(|line| line.starts_with("flags"))
         .is_some_and(|flags| flags.split_ascii_whitespace().any(|flag| flag == "hypervisor"));
-    text("/sys/hypervisor/type")
-        .or_else(|| text("/sys/class/dmi/id/sys_vendor").filter(|_| flagged))
-        .or_else(|| flagged.then(|| "yes".into()))
+    let named = flagged.then(hypervisor_name).flatten().or_else(|| text("/sys/hypervisor/type"));
+    named.or_else(|| flagged.then(|| "unnamed".into()))
 }
 
 fn container() -> Option<String> {

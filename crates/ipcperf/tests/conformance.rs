@@ -1,3 +1,5 @@
 //! The conformance suite over the mechanisms of this program.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    ipcperf_conformance::main(ipcperf_mech::visit_all)
+}

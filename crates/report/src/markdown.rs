@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_set_with_a_tie_and_a_missing_mechanism() {
         insta::assert_snapshot!(markdown(&sample::small()), @r"
-        ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 3 of 4 cells measured, 5 rounds of 100 ms, 58.1 s
+        ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 3 of 4 cells measured
 
         Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 

@@ -53,14 +53,18 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
     let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).count();
     let command = if plan.command.is_empty() { "result" } else { &plan.command };
     let mut first = format!(
-        "ipcperf {} {command}, {}: {measured} of {} cells measured, {} rounds of {} ms, {} s",
+        "ipcperf {} {command}, {}: {measured} of {} cells measured",
         set.tool.version,
         set.started_utc,
         set.cells.len(),
-        plan.rounds,
-        figures::plain(plan.slice_ms),
-        figures::plain(set.duration_s),
     );
+    // Those that were measured: a budget or an interruption may have ended the run before its plan.
+    let rounds = set.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
+    if rounds > 0 {
+        let (slice, all) = (figures::plain(plan.slice_ms), figures::plain(set.duration_s));
+        let word = if rounds == 1 { "round" } else { "rounds" };
+        first.push_str(&format!(", {rounds} {word} of {slice} ms, {all} s"));
+    }
     if set.interrupted {
         first.push_str(", INTERRUPTED before the plan was done");
     }

@@ -129,6 +129,37 @@ impl Topology {
     }
 }
 
+/// The hypervisor by the name it gives itself in CPUID leaf 0x4000_0000; `None` on bare metal and where there is no
+/// CPUID. The leaf exists only if the `hypervisor` flag is set, which the caller has read from `/proc/cpuinfo`.
+#[must_use]
+pub fn hypervisor() -> Option<String> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let leaf = std::arch::x86_64::__cpuid(0x4000_0000);
+        let bytes: Vec<u8> =
+            [leaf.ebx, leaf.ecx, leaf.edx].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let name: String = String::from_utf8_lossy(&bytes).trim_matches(['\0', ' ']).to_owned();
+        let known = [
+            ("KVMKVMKVM", "KVM"),
+            ("VMwareVMware", "VMware"),
+            ("Microsoft Hv", "Hyper-V"),
+            ("XenVMMXenVMM", "Xen"),
+            ("TCGTCGTCGTCG", "QEMU"),
+        ];
+        let known = known
+            .iter()
+            .find(|(signature, _)| *signature == name)
+            .map(|(_, word)| (*word).to_owned());
+        let is_readable = !name.is_empty()
+            && name.chars().all(|letter| letter.is_ascii_graphic() || letter == ' ');
+        known.or_else(|| is_readable.then_some(name))
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        None
+    }
+}
+
 /// Reads a kernel CPU list: `0-3,8,10-11`. Parts that make no sense are left out.
 #[must_use]
 pub fn cpu_list(text: &str) -> Vec<usize> {

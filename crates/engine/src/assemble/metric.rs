@@ -15,6 +15,10 @@ const QUANTILES: [(&str, f64); 6] = [
     ("p99.999", 0.99999),
 ];
 
+fn too_few(rounds: usize) -> String {
+    format!("a 95 % interval needs 6 rounds, has {rounds}")
+}
+
 pub(super) fn interval(estimate: Estimate) -> Option<[f64; 2]> {
     estimate.ci95.map(|interval| [interval.low, interval.high])
 }
@@ -56,10 +60,7 @@ pub(super) fn centre<'a>(accepted: &[&'a Sliced]) -> (Metric, Vec<&'a Sliced>) {
         Some(estimate) => Metric {
             value: Some(estimate.value),
             ci95: interval(estimate),
-            reason: estimate
-                .ci95
-                .is_none()
-                .then(|| format!("a 95 % interval needs 6 rounds, has {}", values.len())),
+            reason: estimate.ci95.is_none().then(|| too_few(values.len())),
             method: Some("rounds".into()),
             modes: Vec::new(),
         },
@@ -127,8 +128,9 @@ fn quantile(histograms: &[&Histogram], samples: u64, q: f64) -> Metric {
             return Metric {
                 value: Some(estimate.value),
                 ci95: interval(estimate),
+                reason: estimate.ci95.is_none().then(|| too_few(values.len())),
                 method: Some("rounds".into()),
-                ..Metric::default()
+                modes: Vec::new(),
             };
         }
     }

@@ -75,13 +75,28 @@ impl Run<'_> {
         cpus
     }
 
-    /// One bound on one CPU or a pair; `None` if the user interrupted.
+    /// One bound on one CPU or a pair; `None` if the user interrupted. A worker that dies or hangs is tried again; a
+    /// bound that cannot be had is missing, and the rows have no multiple of it.
     fn bound(&mut self, what: Bound, cpus: &[usize]) -> io::Result<Option<BTreeMap<String, f64>>> {
+        const TRIES: usize = 3;
+        for _ in 0..TRIES {
+            match self.try_bound(what, cpus)? {
+                Reading::Values(values) => return Ok(Some(values)),
+                Reading::Interrupted => return Ok(None),
+                Reading::Failed => {}
+            }
+        }
+        Ok(Some(BTreeMap::new()))
+    }
+
+    fn try_bound(&mut self, what: Bound, cpus: &[usize]) -> io::Result<Reading> {
         self.page.reset();
         let mut stage = Stage::start(cpus.len(), [0; 2], Instant::now() + HANG, self.interrupts)?;
         for (seat, cpu) in Seat::BOTH.into_iter().zip(cpus) {
             let job = BoundJob { seat, cpu: *cpu, counter: self.clock.is_counter(), what };
-            stage.assign(seat, &Task::Bound(job), &self.page)?;
+            if stage.assign(seat, &Task::Bound(job), &self.page).is_err() {
+                return Ok(Reading::Failed);
+            }
         }
         let (mut values, mut told) = (BTreeMap::new(), 0);
         while told < cpus.len() {
@@ -90,19 +105,19 @@ impl Run<'_> {
                     values.extend(found);
                     told += 1;
                 }
-                Event::Said(_, Word::Failed(failure)) => {
-                    return Err(io::Error::other(failure.reason));
-                }
+                Event::Interrupted => return Ok(Reading::Interrupted),
+                // One that has told its values ends before the other.
                 Event::Died(..) if told > 0 => {}
-                Event::Died(_, end) => {
-                    return Err(io::Error::other(format!("a worker ended: {end}")));
-                }
-                Event::Interrupted => return Ok(None),
-                // A bound is worth no hang: without it the rows have no multiple.
-                Event::Deadline => break,
-                Event::Said(..) => return Err(io::Error::other("a worker sent something else")),
+                Event::Died(..) | Event::Deadline | Event::Said(..) => return Ok(Reading::Failed),
             }
         }
-        Ok(Some(values))
+        Ok(Reading::Values(values))
     }
+}
+
+/// What a try at a bound came to.
+enum Reading {
+    Values(BTreeMap<String, f64>),
+    Interrupted,
+    Failed,
 }

@@ -23,7 +23,7 @@ pub(super) fn run(mut set: ResultSet) -> ResultSet {
 #[test]
 fn a_survey_at_80_columns() {
     insta::assert_snapshot!(written(&sample::survey(), &wide(80)), @r"
-    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 5 rounds of
+    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 1 round of
     100 ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
@@ -116,7 +116,7 @@ fn a_survey_at_80_columns() {
 fn a_survey_at_200_columns_shows_more_statistics() {
     let style = Style { unicode: true, versus_bound: true, ..wide(200) };
     insta::assert_snapshot!(written(&sample::survey(), &style), @r"
-    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 5 rounds of 100 ms, 58.1 s
+    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 1 round of 100 ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
     ROUND TRIP, BLOCKING MECHANISMS
@@ -196,7 +196,7 @@ fn a_small_set_at_40_columns_drops_columns() {
     insta::assert_snapshot!(written(&sample::small(), &wide(40)), @r"
     ipcperf 0.1.0 survey,
     2026-08-21T10:00:00Z: 3 of 4 cells
-    measured, 5 rounds of 100 ms, 58.1 s
+    measured
     Example CPU @ 2.10GHz, 2 CPUs, Linux
     6.18.5, hypervisor kvm
 
@@ -256,8 +256,7 @@ fn a_small_set_at_40_columns_drops_columns() {
 fn one_cell() {
     let set = run(set(vec![cell("pipe", 64, ONE).rtt(5_000_000.0, 100.0)]));
     insta::assert_snapshot!(written(&set, &wide(80)), @r"
-    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 1 of 1 cells measured, 5 rounds of 100
-    ms, 58.1 s
+    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 1 of 1 cells measured
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
     ROUND TRIP, BLOCKING MECHANISMS
@@ -278,8 +277,7 @@ fn one_cell() {
 #[test]
 fn no_cells() {
     insta::assert_snapshot!(written(&set(Vec::new()), &wide(80)), @r"
-    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 0 of 0 cells measured, 5 rounds of
-    100 ms, 58.1 s
+    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 0 of 0 cells measured
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
     No cell was measured.
@@ -304,8 +302,8 @@ fn an_interrupted_run_with_cells_of_every_status() {
     let mut set = run(set(cells));
     set.interrupted = true;
     insta::assert_snapshot!(written(&set, &wide(80)), @r"
-    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 1 of 7 cells measured, 5 rounds of 100
-    ms, 58.1 s, INTERRUPTED before the plan was done
+    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 1 of 7 cells measured, INTERRUPTED
+    before the plan was done
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
     ROUND TRIP, BLOCKING MECHANISMS
@@ -335,8 +333,7 @@ fn a_sweep_of_one_mechanism() {
     let sizes = [1, 64, 4096, 65_536, 1 << 20];
     let cells = sizes.map(|size| cell("pipe", size, TWO).rtt(71_000.0 + size as f64, 500.0));
     insta::assert_snapshot!(written(&run(set(cells.to_vec())), &wide(80)), @r"
-    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 5 of 5 cells measured, 5 rounds of 100
-    ms, 58.1 s
+    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 5 of 5 cells measured
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
     ROUND TRIP, BLOCKING MECHANISMS

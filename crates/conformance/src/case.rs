@@ -1,0 +1,167 @@
+//! The cases, when each applies, and the process that conducts one.
+
+use crate::cases::{
+    boundaries, data, death, ending, hygiene, leaks, limits, names, pressure, smoke,
+};
+use crate::entry::{Entries, Entry};
+use crate::scene::{Scene, Trouble};
+use crate::script::{Script, Step};
+use ipcperf_core::{BackPressure, OnClose, OptionSet, Payload, Seat};
+use ipcperf_sys::process;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// One thing that must hold for every mechanism whose facts say so.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    /// Column of the matrix; several cases may share one.
+    pub(crate) id: &'static str,
+    /// What it is about, as it stands in the name of a trial.
+    pub(crate) title: &'static str,
+    /// Looks at the whole host, so nothing else may run beside it.
+    pub(crate) is_alone: bool,
+    /// The reason why it does not apply, naming the fact that says so.
+    objection: fn(&Entry) -> Option<String>,
+    run: fn(&Scene<'_>) -> Result<(), Trouble>,
+}
+
+/// All cases, by number.
+pub(crate) const CASES: &[Case] = &[
+    case("C01", "open_attach_exchange_finish", |_| None, smoke::open_attach_exchange_finish),
+    case("C02", "sizes", payload, data::sizes),
+    case("C03", "ordering", floor, data::ordering),
+    case("C04", "no_loss_no_duplicate_no_invention", floor, data::no_loss),
+    case("C05", "boundaries", payload, boundaries::boundaries),
+    case("C06", "smallest_buffers", knobs, data::smallest_buffers),
+    case("C07", "back_pressure", back_pressure, pressure::back_pressure),
+    case("C08", "end_of_stream", on_close, ending::end_of_stream),
+    case("C09", "peer_death_while_receiving", floor, death::while_receiving),
+    case("C09", "peer_death_while_sending", floor, death::while_sending),
+    case("C10", "oversized", limit, limits::oversized),
+    case("C13", "descriptor_and_mapping_leaks", |_| None, leaks::descriptors_and_mappings),
+    Case { is_alone: true, ..case("C14", "name_leaks", |_| None, names::name_leaks) },
+    case("C15", "hygiene", floor, hygiene::hygiene),
+];
+
+const fn case(
+    id: &'static str,
+    title: &'static str,
+    objection: fn(&Entry) -> Option<String>,
+    run: fn(&Scene<'_>) -> Result<(), Trouble>,
+) -> Case {
+    Case { id, title, is_alone: false, objection, run }
+}
+
+impl Case {
+    /// Its name in a trial: `C08_end_of_stream`.
+    pub(crate) fn name(&self) -> String {
+        format!("{}_{}", self.id, self.title)
+    }
+
+    /// Why it does not apply; `None` if it does.
+    pub(crate) fn objection(&self, entry: &Entry) -> Option<String> {
+        (self.objection)(entry)
+    }
+
+    pub(crate) fn find(name: &str) -> Option<&'static Self> {
+        CASES.iter().find(|case| case.name() == name)
+    }
+}
+
+fn floor(entry: &Entry) -> Option<String> {
+    entry.spec().is_floor().then(|| "family: floor, moves nothing".into())
+}
+
+fn payload(entry: &Entry) -> Option<String> {
+    let is_wake = matches!(entry.spec().payload, Payload::Wake { .. });
+    floor(entry).or_else(|| is_wake.then(|| "payload: wake, one size only".into()))
+}
+
+fn knobs(entry: &Entry) -> Option<String> {
+    floor(entry).or_else(|| entry.smallest().is_none().then(|| "knobs: none is a number".into()))
+}
+
+fn back_pressure(entry: &Entry) -> Option<String> {
+    let none = entry.spec().back_pressure == BackPressure::None;
+    floor(entry).or_else(|| none.then(|| "back_pressure: none".into()))
+}
+
+fn on_close(entry: &Entry) -> Option<String> {
+    let undetected = entry.spec().on_close == OnClose::Undetected;
+    floor(entry).or_else(|| undetected.then(|| "on_close: undetected".into()))
+}
+
+fn limit(entry: &Entry) -> Option<String> {
+    let is_message = matches!(entry.spec().payload, Payload::Message { .. });
+    let unlimited = entry.limit(&OptionSet::default()).is_none();
+    payload(entry)
+        .or_else(|| (!is_message).then(|| "payload: stream, messages have no limit".into()))
+        .or_else(|| unlimited.then(|| "limit: none".into()))
+}
+
+/// What a case's process is asked to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Task {
+    pub(crate) mechanism: String,
+    pub(crate) case: String,
+    pub(crate) options: OptionSet,
+    pub(crate) base: PathBuf,
+    pub(crate) seed: u64,
+    pub(crate) deadline: Duration,
+}
+
+/// What came of a case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// It holds.
+    Passed,
+    /// It does not hold: how that showed.
+    Failed(String),
+    /// It could not be tried on this host: what is missing.
+    Unavailable(String),
+    /// The mechanism does not claim it: the fact that says so.
+    NotApplicable(String),
+}
+
+/// Conducts one case and ends. Standard input is the control channel.
+pub(crate) fn main(entries: &Entries, parent: u32) -> bool {
+    let conducted = process::enlist(parent).and_then(|control| {
+        let task: Task = serde_json::from_str(&control.receive(None)?.text)?;
+        control.send(&serde_json::to_string(&conduct(entries, &task))?, &[])
+    });
+    conducted.is_ok()
+}
+
+fn conduct(entries: &Entries, task: &Task) -> Outcome {
+    let (Some(entry), Some(case)) = (entries.find(&task.mechanism), Case::find(&task.case)) else {
+        return Outcome::Failed("the suite itself: no such mechanism or case".into());
+    };
+    let deadline = Instant::now() + task.deadline;
+    let played =
+        Scene::new(entry, &task.base, task.seed, deadline).and_then(|scene| (case.run)(&scene));
+    match played {
+        Ok(()) => Outcome::Passed,
+        Err(Trouble::Failed(text)) => Outcome::Failed(text),
+        Err(Trouble::Unavailable(text)) => Outcome::Unavailable(text),
+    }
+}
+
+/// Opens a channel, lets both workers attach, says so, and waits to be killed.
+pub(crate) fn victim(entries: &Entries, parent: u32) -> bool {
+    let Ok(control) = process::enlist(parent) else { return false };
+    let held = || -> Result<(), Trouble> {
+        let task: Task = serde_json::from_str(&control.receive(None)?.text)?;
+        let entry = entries.find(&task.mechanism).ok_or_else(|| Trouble::failed("unknown"))?;
+        let deadline = Instant::now() + task.deadline;
+        let scene = Scene::new(entry, &task.base, task.seed, deadline)?;
+        let mut pair = scene.pair(&task.options)?;
+        pair.open(scene.size(64, &task.options), Script::default().both(Step::Hold))?;
+        pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
+        control.send(&serde_json::to_string(&Seat::BOTH.map(|seat| pair.pid(seat)))?, &[])?;
+        control.receive(None)?;
+        Ok(())
+    };
+    // Whoever started this process sees it end without a word.
+    held().is_ok()
+}

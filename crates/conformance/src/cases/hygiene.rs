@@ -1,0 +1,53 @@
+//! C15: a process holds what it needs and hands nothing on.
+
+use crate::census::{Descriptor, Descriptors};
+use crate::scene::{Scene, Trouble, ensure};
+use crate::script::{Script, Step};
+use ipcperf_core::Seat;
+use std::collections::BTreeSet;
+
+pub(crate) fn hygiene(scene: &Scene<'_>) -> Result<(), Trouble> {
+    for options in scene.entry.setups() {
+        let script = Script::default().both(Step::Census).both(Step::Hold);
+        let mut pair = scene.pair(&options)?;
+        pair.open(scene.size(64, &options), script)?;
+        pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
+        // Both ports are alive while the third process looks at itself.
+        let coordinator = Descriptors::take();
+        for seat in Seat::BOTH {
+            pair.go(seat)?;
+        }
+        let [lead, follow] = pair.done()?.map(|seen| seen[0].census.clone().unwrap_or_default());
+        for (name, census) in [("lead", &lead), ("follow", &follow), ("coordinator", &coordinator)]
+        {
+            let open =
+                census.own().find(|fd| !fd.is_close_on_exec && !scene.inherited.fds.contains(fd));
+            ensure(open.is_none(), || {
+                let text = open.map_or_else(String::new, |fd| fd.target.clone());
+                format!("{name}: {text} is not close-on-exec")
+            })?;
+        }
+        let all = [("the other worker", &lead, &follow), ("the coordinator", &coordinator, &lead)];
+        for (name, one, two) in all.into_iter().chain([("the coordinator", &coordinator, &follow)])
+        {
+            let shared: Vec<_> =
+                ends(scene, one).intersection(&ends(scene, two)).cloned().collect();
+            ensure(shared.is_empty(), || {
+                format!("a worker and {name} hold the same end: {}", shared.join(", "))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Descriptors that are one end of something: sockets, and whatever can only be read or only be written. Counters,
+/// queues and memory are one object that both ends hold by nature.
+fn ends(scene: &Scene<'_>, census: &Descriptors) -> BTreeSet<String> {
+    let is_end = |fd: &&Descriptor| fd.target.starts_with("socket:") || fd.access != 2;
+    census
+        .own()
+        .filter(is_end)
+        .filter(|fd| !scene.inherited.fds.contains(fd))
+        .map(|fd| format!("{} (access {})", fd.target, fd.access))
+        .collect()
+}

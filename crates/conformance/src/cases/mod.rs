@@ -1,0 +1,16 @@
+//! What must hold, one file for each subject.
+
+pub(crate) mod boundaries;
+pub(crate) mod data;
+pub(crate) mod death;
+pub(crate) mod ending;
+pub(crate) mod hygiene;
+pub(crate) mod leaks;
+pub(crate) mod limits;
+pub(crate) mod names;
+pub(crate) mod pressure;
+pub(crate) mod smoke;
+
+/// No message of the suite is larger, whatever a mechanism carries: one this large already takes every path that a
+/// larger one takes, and memory is not the subject.
+pub(crate) const LARGEST: usize = 1 << 20;

@@ -1,0 +1,86 @@
+//! C07: what a fast sender meets is what the mechanism declares.
+
+use crate::scene::{Scene, Trouble, ensure, mirror};
+use crate::script::{Batch, Script, Sizes, Step};
+use ipcperf_core::{BackPressure, OptionSet, Seat};
+
+/// More than any kernel buffers by default for one channel: `net.ipv4.tcp_wmem` and `tcp_rmem` allow 4 and 6 MiB.
+const FLOOD: usize = 16 << 20;
+
+pub(crate) fn back_pressure(scene: &Scene<'_>) -> Result<(), Trouble> {
+    let options = OptionSet::default();
+    let size = scene.size(64 << 10, &options);
+    let count = (FLOOD / size.max(1)).clamp(16, 4096) as u64;
+    let declared = scene.entry.spec().back_pressure;
+    ensure((declared == BackPressure::Drops) == scene.entry.is_lossy, || {
+        format!("back_pressure: {declared}, but LOSSY: {}", scene.entry.is_lossy)
+    })?;
+    for from in Seat::BOTH {
+        if declared == BackPressure::Drops {
+            drops(scene, from, size, count)?;
+        } else {
+            stops(scene, from, size, count)?;
+        }
+    }
+    Ok(())
+}
+
+/// The sender comes to rest, and nothing is lost.
+fn stops(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), Trouble> {
+    let batch = scene.batch(count, Sizes::List(vec![size]), size);
+    let window = batch.window;
+    let script = Script::default()
+        .only(from, Step::Send(batch.clone()))
+        .only(from.other(), Step::Hold)
+        .only(from.other(), Step::Receive(batch));
+    let mut pair = scene.pair(&OptionSet::default())?;
+    pair.open(size, script)?;
+    let receiver = from.other().index();
+    pair.wait("the receiver to attach", |ends| ends[receiver].is_holding)?;
+    pair.settle(from)?;
+    let (_, sent) = pair.progress(from);
+    ensure(pair.ends[from.index()].done.is_none() && sent < count, || {
+        let declared = scene.entry.spec().back_pressure;
+        format!("back_pressure: {declared}, but {count} messages of {size} bytes went out unread")
+    })?;
+    ensure(window == 0 || sent <= window, || {
+        format!("{sent} messages are under way in a window of {window}")
+    })?;
+    pair.go(from.other())?;
+    let mut seen = pair.done()?;
+    seen[receiver].remove(0);
+    mirror(&seen)
+}
+
+/// The sender never rests, some messages are lost, those that arrive are whole and in order, and within the window
+/// all arrive again.
+fn drops(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), Trouble> {
+    let sizes = Sizes::List(vec![size]);
+    let flood = Batch { gaps: true, tolerant: true, ..Batch::new(count, sizes.clone(), 0) };
+    let after = scene.batch(100, sizes, size);
+    let script = Script::default()
+        .only(from, Step::Send(flood.clone()))
+        .only(from, Step::Hold)
+        .only(from, Step::Send(after.clone()))
+        .only(from.other(), Step::Hold)
+        .only(from.other(), Step::Receive(flood))
+        .only(from.other(), Step::Hold)
+        .only(from.other(), Step::Receive(after));
+    let mut pair = scene.pair(&OptionSet::default())?;
+    pair.open(size, script)?;
+    let (sender, receiver) = (from.index(), from.other().index());
+    pair.wait("the sender, who should drop messages instead of waiting", |ends| {
+        ends.iter().all(|end| end.is_holding)
+    })?;
+    pair.go(from.other())?;
+    pair.wait("the receiver to read what was not dropped", |ends| ends[receiver].is_holding)?;
+    pair.go(from.other())?;
+    pair.go(from)?;
+    let seen = pair.done()?;
+    let (sent, received) = (&seen[sender], &seen[receiver]);
+    ensure(received[1].end.is_none(), || received[1].detail.clone())?;
+    ensure(received[1].count < sent[0].count, || {
+        format!("back_pressure: drops, but all {count} messages of {size} bytes arrived")
+    })?;
+    ensure(received[3].hash == sent[2].hash, || "messages within the window differ".into())
+}

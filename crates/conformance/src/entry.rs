@@ -1,0 +1,120 @@
+//! The list under test, erased to function pointers as the engine does it, beside what only the suite needs.
+
+use crate::player;
+use crate::script::{Part, Scenario, Seen};
+use crate::worker::Session;
+use ipcperf_core::{
+    KnobKind, Mechanism, Missing, OptionError, OptionSet, Options, Port, SetupError, Spec, Visitor,
+    Wiring,
+};
+use ipcperf_engine::registry;
+
+/// Attaches and plays.
+type Play = fn(Wiring, &Part, &Scenario, &mut Session<'_>) -> Result<Vec<Seen>, SetupError>;
+
+/// One mechanism without its types.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) base: registry::Entry,
+    /// Messages may be lost without an error ([`Port::LOSSY`]).
+    pub(crate) is_lossy: bool,
+    play: Play,
+}
+
+impl Entry {
+    fn of<M: Mechanism>() -> Self {
+        Self {
+            base: registry::Entry::of::<M>(),
+            is_lossy: <M::Port as Port>::LOSSY,
+            play: |wiring, part, scenario, session| {
+                let refused = |error: OptionError| SetupError::Protocol(error.to_string());
+                let options = M::Options::parse(M::SPEC.name, &part.options).map_err(refused)?;
+                let shape = &scenario.shape;
+                let mut port = M::attach(wiring, part.seat, shape, &options, session)?;
+                let word = M::SPEC.wake_word();
+                Ok(player::play(&mut port, part.seat, word, scenario, session))
+            },
+        }
+    }
+
+    pub(crate) fn spec(&self) -> &'static Spec {
+        self.base.spec
+    }
+
+    /// In a worker: becomes one end, plays, and lets go of it.
+    pub(crate) fn play(
+        &self,
+        wiring: Wiring,
+        part: &Part,
+        scenario: &Scenario,
+        session: &mut Session<'_>,
+    ) -> Result<Vec<Seen>, SetupError> {
+        (self.play)(wiring, part, scenario, session)
+    }
+
+    /// Why it cannot run here with its defaults.
+    pub(crate) fn missing(&self) -> Option<Missing> {
+        match self.base.probe(&OptionSet::default()) {
+            Ok(answer) => answer.err(),
+            Err(error) => Some(Missing::new(error.to_string(), "")),
+        }
+    }
+
+    /// The defaults, then each word of each knob that is a choice: other words are other ways to set a channel up.
+    pub(crate) fn setups(&self) -> Vec<OptionSet> {
+        let mut setups = vec![OptionSet::default()];
+        for knob in self.base.knobs {
+            if let KnobKind::Choice { words } = knob.kind {
+                setups.extend(words.iter().map(|word| self.with(knob.name, word)));
+            }
+        }
+        setups
+    }
+
+    /// Every knob that is a number at its minimum; `None` where there is none.
+    pub(crate) fn smallest(&self) -> Option<OptionSet> {
+        let mut set = OptionSet::default();
+        for knob in self.base.knobs {
+            if let KnobKind::Bytes { min, .. } | KnobKind::Count { min, .. } = knob.kind {
+                set.0.extend(self.with(knob.name, &min.to_string()).0);
+            }
+        }
+        (!set.0.is_empty()).then_some(set)
+    }
+
+    fn with(&self, knob: &str, value: &str) -> OptionSet {
+        let key = format!("{}.{knob}", self.spec().name);
+        OptionSet([(key, value.to_owned())].into())
+    }
+
+    /// The largest message in bytes, where there is a limit.
+    pub(crate) fn limit(&self, options: &OptionSet) -> Option<usize> {
+        self.base.limit(options).ok().flatten().map(|limit| limit.bytes)
+    }
+
+    /// Messages under way before a credit; 0 where none is needed.
+    pub(crate) fn window(&self, size: usize, options: &OptionSet) -> u64 {
+        self.base.window(size, options).ok().flatten().map_or(0, u64::from)
+    }
+}
+
+/// The list under test: a [`Visitor`] that collects what it is shown.
+#[derive(Clone, Debug, Default)]
+pub struct Entries(pub(crate) Vec<Entry>);
+
+impl Entries {
+    /// Adds one mechanism.
+    pub fn visit<M: Mechanism>(&mut self) {
+        self.0.push(Entry::of::<M>());
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
+        self.0.iter().find(|entry| entry.spec().full_name() == name)
+    }
+}
+
+impl Visitor for Entries {
+    fn visit<M: Mechanism>(&mut self) {
+        Self::visit::<M>(self);
+    }
+}

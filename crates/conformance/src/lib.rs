@@ -1,0 +1,52 @@
+//! The conformance suite: what every mechanism must keep, tried in real processes. Each fact of a
+//! [`Spec`](ipcperf_core::Spec) has a case that tries to refute it, and what a mechanism does not claim is not asked
+//! of it; there is no list of mechanisms in here.
+//!
+//! A mechanism of another crate is put through it by a test without the standard harness (`harness = false`):
+//!
+//! ```no_run
+//! # use ipcperf_conformance::Entries;
+//! # fn visit_all(_: &mut Entries) {}
+//! fn main() -> std::process::ExitCode {
+//!     ipcperf_conformance::main(visit_all) // or: |list| list.visit::<MyMechanism>()
+//! }
+//! ```
+//!
+//! `cargo test --test conformance -- pipe C09` runs the trials whose names contain both words. After the trials a
+//! matrix of mechanisms and cases is printed, with what was not applicable or not available, and why. With
+//! `IPCPERF_EXPECT_ALL=1` a mechanism that cannot run here fails the run; `IPCPERF_SEED` repeats random choices.
+//!
+//! # How it works
+//! Each trial is three processes, re-executions of the test program: the coordinator of the case, which opens
+//! channels, and two single-threaded workers, which attach and play scripts (`script`). The coordinator compares what
+//! both tell, kills, waits with a deadline, and looks at what is left behind. Payloads and their checks share nothing
+//! with the engine.
+
+mod case;
+mod cases;
+mod census;
+mod entry;
+mod filter;
+mod matrix;
+mod page;
+mod pair;
+mod payload;
+mod player;
+mod roles;
+mod run;
+mod scene;
+mod script;
+mod suite;
+mod worker;
+
+pub use case::Outcome;
+pub use entry::Entries;
+pub use suite::Suite;
+
+use std::process::ExitCode;
+
+/// The whole of a test program: runs the suite over the mechanisms that `visit` shows it.
+#[must_use]
+pub fn main(visit: impl FnOnce(&mut Entries)) -> ExitCode {
+    Suite::of(visit).run()
+}

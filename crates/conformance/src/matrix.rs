@@ -1,0 +1,137 @@
+//! What came of everything, at a glance: mechanisms by cases.
+
+use crate::case::{CASES, Outcome};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// All outcomes: mechanisms in the order of their list, then cases by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Matrix {
+    mechanisms: Vec<String>,
+    outcomes: BTreeMap<(String, String), Outcome>,
+}
+
+/// How many outcomes of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    pub(crate) unavailable: usize,
+    pub(crate) not_applicable: usize,
+}
+
+impl Outcome {
+    /// Its letter, and how much it hides the others of its column.
+    fn letter(&self) -> (u8, char) {
+        match self {
+            Self::Failed(_) => (3, 'F'),
+            Self::Unavailable(_) => (2, 'U'),
+            Self::Passed => (1, '+'),
+            Self::NotApplicable(_) => (0, '-'),
+        }
+    }
+}
+
+impl Matrix {
+    pub(crate) fn set(&mut self, mechanism: &str, case: &str, outcome: Outcome) {
+        if !self.mechanisms.iter().any(|known| known == mechanism) {
+            self.mechanisms.push(mechanism.to_owned());
+        }
+        self.outcomes.insert((mechanism.to_owned(), case.to_owned()), outcome);
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for outcome in self.outcomes.values() {
+            *match outcome {
+                Outcome::Passed => &mut counts.passed,
+                Outcome::Failed(_) => &mut counts.failed,
+                Outcome::Unavailable(_) => &mut counts.unavailable,
+                Outcome::NotApplicable(_) => &mut counts.not_applicable,
+            } += 1;
+        }
+        counts
+    }
+
+    fn letter(&self, mechanism: &str, id: &str) -> char {
+        CASES
+            .iter()
+            .filter(|case| case.id == id)
+            .filter_map(|case| self.outcomes.get(&(mechanism.to_owned(), case.name())))
+            .map(Outcome::letter)
+            .max()
+            .map_or(' ', |(_, letter)| letter)
+    }
+
+    /// The distinct reasons of one kind, with what they are about.
+    fn reasons(&self, reason: impl Fn(&Outcome) -> Option<&String>) -> Vec<String> {
+        let mut about: Vec<(&String, Vec<String>)> = Vec::new();
+        for ((mechanism, case), outcome) in &self.outcomes {
+            let Some(text) = reason(outcome) else { continue };
+            let id = case.split('_').next().unwrap_or(case);
+            let place = format!("{mechanism} {id}");
+            match about.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, places)) if places.contains(&place) => {}
+                Some((_, places)) => places.push(place),
+                None => about.push((text, vec![place])),
+            }
+        }
+        about.into_iter().map(|(text, places)| format!("{text}: {}", places.join(", "))).collect()
+    }
+}
+
+impl fmt::Display for Matrix {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut ids: Vec<_> = CASES.iter().map(|case| case.id).collect();
+        ids.dedup();
+        let width = self.mechanisms.iter().map(String::len).max().unwrap_or(0);
+        writeln!(out, "{:width$}  {}", "", ids.join(" "))?;
+        for mechanism in &self.mechanisms {
+            let letters: Vec<_> =
+                ids.iter().map(|id| format!("{:^3}", self.letter(mechanism, id))).collect();
+            writeln!(out, "{mechanism:width$}  {}", letters.join(" ").trim_end())?;
+        }
+        writeln!(out, "+ passed  F failed  U unavailable  - not applicable")?;
+        let not_applicable = self.reasons(|outcome| match outcome {
+            Outcome::NotApplicable(reason) => Some(reason),
+            _ => None,
+        });
+        for line in not_applicable {
+            writeln!(out, "not applicable, {line}")?;
+        }
+        let unavailable = self.reasons(|outcome| match outcome {
+            Outcome::Unavailable(reason) => Some(reason),
+            _ => None,
+        });
+        for line in unavailable {
+            writeln!(out, "unavailable, {line}")?;
+        }
+        let Counts { passed, failed, unavailable, not_applicable } = self.counts();
+        write!(
+            out,
+            "{passed} passed, {failed} failed, {unavailable} skipped (unavailable); {not_applicable} not applicable"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worse_of_two_cases_with_one_number_shows_and_all_are_counted() {
+        let mut matrix = Matrix::default();
+        matrix.set("pipe", "C01_open_attach_exchange_finish", Outcome::Passed);
+        matrix.set("pipe", "C09_peer_death_while_receiving", Outcome::Passed);
+        matrix.set("pipe", "C09_peer_death_while_sending", Outcome::Failed("x".into()));
+        matrix.set("pipe", "C10_oversized", Outcome::NotApplicable("payload: stream".into()));
+        matrix.set("a", "C01_open_attach_exchange_finish", Outcome::Unavailable("none".into()));
+        let text = matrix.to_string();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[1], "pipe   +                               F   -");
+        assert_eq!(lines[2], "a      U");
+        assert!(text.contains("not applicable, payload: stream: pipe C10"), "{text}");
+        assert!(text.contains("unavailable, none: a C01"), "{text}");
+        assert!(text.ends_with("2 passed, 1 failed, 1 skipped (unavailable); 1 not applicable"));
+    }
+}

@@ -1,0 +1,272 @@
+//! Two workers around one channel after another, as their coordinator sees them.
+
+use crate::page::Page;
+use crate::roles;
+use crate::scene::{Scene, Trouble};
+use crate::script::{Order, Part, Scenario, Script, Seen, Word};
+use ipcperf_core::{Guard, Link, OptionSet, PatternKind, Seat, SetupError, Shape, Wiring};
+use ipcperf_engine::job::Names;
+use ipcperf_sys::control;
+use ipcperf_sys::process::{Worker, describe_end};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// How long the other end is waited for once one has stopped.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Both workers. Dropping it kills them.
+#[derive(Debug)]
+pub(crate) struct Pair<'a> {
+    scene: &'a Scene<'a>,
+    workers: Vec<Worker>,
+    options: OptionSet,
+    page: Page,
+    guards: Vec<Guard>,
+    deadline: Instant,
+    /// What is known of each seat.
+    pub(crate) ends: [State; 2],
+}
+
+/// What is known of one worker.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    /// It waits at a hold.
+    pub(crate) is_holding: bool,
+    /// It has played its scenario.
+    pub(crate) done: Option<Vec<Seen>>,
+    /// It has ended, and how.
+    pub(crate) died: Option<String>,
+    was_killed: bool,
+    refused: Option<(bool, String)>,
+}
+
+impl State {
+    /// Why this end will not do what is waited for.
+    fn trouble(&self) -> Option<String> {
+        if let Some((_, reason)) = &self.refused {
+            return Some(format!("could not attach: {reason}"));
+        }
+        if let Some(how) = self.died.as_ref().filter(|_| !self.was_killed) {
+            return Some(format!("ended: {how}"));
+        }
+        let (step, last) = self.done.as_ref().and_then(|done| Some((done.len(), done.last()?)))?;
+        last.stopped.then(|| format!("step {step}, after {} messages: {}", last.count, last.detail))
+    }
+}
+
+impl<'a> Pair<'a> {
+    /// Starts two workers for channels with these knobs, pinned where CPUs are given.
+    pub(crate) fn start(
+        scene: &'a Scene<'a>,
+        options: &OptionSet,
+        cpus: [Option<usize>; 2],
+    ) -> Result<Self, Trouble> {
+        let page = Page::create()?;
+        let mut workers = Vec::new();
+        for seat in Seat::BOTH {
+            let worker = roles::start(roles::WORKER)?;
+            let part = Part {
+                mechanism: scene.entry.spec().full_name(),
+                seat,
+                options: options.clone(),
+                cpu: cpus[seat.index()],
+            };
+            worker.control().send(&serde_json::to_string(&part)?, &[page.fd()])?;
+            workers.push(worker);
+        }
+        Ok(Self {
+            scene,
+            workers,
+            options: options.clone(),
+            page,
+            guards: Vec::new(),
+            deadline: scene.deadline,
+            ends: Default::default(),
+        })
+    }
+
+    /// Opens a channel for messages of `size` bytes and lets both workers play over it.
+    pub(crate) fn open(&mut self, size: usize, script: Script) -> Result<(), Trouble> {
+        self.close();
+        let shape = self.scene.shape(size);
+        let Link { lead, follow, guards, .. } =
+            self.scene.entry.base.open(&shape, &self.options)?;
+        self.guards = guards;
+        for ((seat, wiring), steps) in Seat::BOTH.into_iter().zip([lead, follow]).zip(script.0) {
+            // The coordinator's copies are closed here, or nobody would ever see an end of file.
+            let Wiring { fds, names, words } = wiring;
+            let names = Names { names, words };
+            let play = Order::Play(Scenario { shape: shape.clone(), names, steps });
+            self.tell(seat, &play, &fds)?;
+        }
+        Ok(())
+    }
+
+    /// Lets go of the channel; the workers must be done with it.
+    pub(crate) fn close(&mut self) {
+        self.guards.clear();
+        self.page.reset();
+        self.ends = Default::default();
+    }
+
+    fn tell(&self, seat: Seat, order: &Order, fds: &[OwnedFd]) -> io::Result<()> {
+        let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
+        self.workers[seat.index()].control().send(&serde_json::to_string(order)?, &fds)
+    }
+
+    /// Lets a holding worker go on.
+    pub(crate) fn go(&mut self, seat: Seat) -> Result<(), Trouble> {
+        self.ends[seat.index()].is_holding = false;
+        Ok(self.tell(seat, &Order::Go, &[])?)
+    }
+
+    /// Kills a worker, as the kernel's out-of-memory killer would.
+    pub(crate) fn kill(&mut self, seat: Seat) {
+        self.ends[seat.index()].was_killed = true;
+        self.workers[seat.index()].kill();
+    }
+
+    /// The step a seat is at, from 1, and messages moved in it.
+    pub(crate) fn progress(&self, seat: Seat) -> (u64, u64) {
+        self.page.progress(seat)
+    }
+
+    /// From now on the workers have only so much longer.
+    pub(crate) fn hurry(&mut self, grace: Duration) {
+        self.deadline = self.deadline.min(Instant::now() + grace);
+    }
+
+    /// Waits until `until` holds.
+    pub(crate) fn wait(
+        &mut self,
+        what: &str,
+        until: impl Fn(&[State; 2]) -> bool,
+    ) -> Result<(), Trouble> {
+        while !until(&self.ends) {
+            if self.ends.iter().any(|end| end.trouble().is_some()) {
+                self.hurry(GRACE);
+            }
+            let is_over = self.ends.iter().all(|end| end.done.is_some() || end.trouble().is_some());
+            if is_over || !self.turn(self.deadline)? {
+                return Err(self.trouble(what));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for both scenarios to be over as planned.
+    pub(crate) fn done(&mut self) -> Result<[Vec<Seen>; 2], Trouble> {
+        self.wait("both ends to be done", |ends| {
+            ends.iter().all(|end| end.done.is_some() && end.trouble().is_none())
+        })?;
+        Ok(self.ends.each_ref().map(|end| end.done.clone().unwrap_or_default()))
+    }
+
+    /// Waits until `seat` has moved nothing for a while, holds, or is done.
+    pub(crate) fn settle(&mut self, seat: Seat) -> Result<(), Trouble> {
+        const QUIET: Duration = Duration::from_millis(150);
+        let (mut last, mut since) = (self.progress(seat), Instant::now());
+        let at_rest = |end: &State| end.is_holding || end.done.is_some();
+        while !at_rest(&self.ends[seat.index()]) {
+            self.turn(Instant::now() + Duration::from_millis(10))?;
+            let now = self.progress(seat);
+            if now != last || now.1 == 0 {
+                (last, since) = (now, Instant::now());
+            }
+            if since.elapsed() >= QUIET {
+                return Ok(());
+            }
+            let failed = self.ends.iter().any(|end| end.trouble().is_some());
+            if failed || Instant::now() >= self.deadline {
+                return Err(self.trouble("the sender to come to rest"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in one thing that happens; `false` if nothing did before `until`.
+    pub(crate) fn turn(&mut self, until: Instant) -> Result<bool, Trouble> {
+        let here: Vec<_> =
+            Seat::BOTH.into_iter().filter(|seat| self.ends[seat.index()].died.is_none()).collect();
+        let fds: Vec<BorrowedFd<'_>> =
+            here.iter().map(|seat| self.workers[seat.index()].control().fd()).collect();
+        let ready = control::wait_any(&fds, until.min(self.deadline))?;
+        let Some(seat) =
+            here.into_iter().zip(ready).find_map(|(seat, ready)| ready.then_some(seat))
+        else {
+            return Ok(false);
+        };
+        match self.workers[seat.index()].control().receive(Some(self.deadline)) {
+            Ok(parcel) => self.take(seat, serde_json::from_str(&parcel.text)?, &parcel.fds)?,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                let end = self.workers[seat.index()].wait()?;
+                self.ends[seat.index()].died = Some(describe_end(end));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(true)
+    }
+
+    fn take(&mut self, seat: Seat, word: Word, fds: &[OwnedFd]) -> Result<(), Trouble> {
+        let end = &mut self.ends[seat.index()];
+        match word {
+            Word::Swap(names) => self.tell(seat.other(), &Order::Swapped(names), fds)?,
+            Word::Holding => end.is_holding = true,
+            Word::Done(seen) => end.done = Some(seen),
+            Word::Refused { unavailable, reason } => end.refused = Some((unavailable, reason)),
+        }
+        Ok(())
+    }
+
+    /// What is wrong, told from both ends.
+    pub(crate) fn trouble(&self, what: &str) -> Trouble {
+        let unavailable =
+            self.ends.iter().find_map(|end| end.refused.as_ref().filter(|(is, _)| *is));
+        if let Some((_, reason)) = unavailable {
+            return Trouble::Unavailable(reason.clone());
+        }
+        let mut told: Vec<_> = Seat::BOTH
+            .into_iter()
+            .filter_map(|seat| Some(format!("{seat:?}: {}", self.ends[seat.index()].trouble()?)))
+            .collect();
+        if told.is_empty() {
+            told.push(format!("waited in vain for {what}"));
+        }
+        for seat in Seat::BOTH {
+            let end = &self.ends[seat.index()];
+            if end.done.is_none() && end.died.is_none() && end.refused.is_none() {
+                let (step, moved) = self.progress(seat);
+                told.push(format!("{seat:?}: still at step {step} after {moved} messages"));
+            }
+        }
+        Trouble::Failed(told.join("; "))
+    }
+
+    /// Process number of a seat.
+    pub(crate) fn pid(&self, seat: Seat) -> u32 {
+        self.workers[seat.index()].pid()
+    }
+}
+
+impl Scene<'_> {
+    /// A fresh channel's shape.
+    pub(crate) fn shape(&self, size: usize) -> Shape {
+        Shape {
+            size,
+            pattern: PatternKind::PingPong,
+            nonce: self.draw(),
+            buffer_offset: 64 * (self.draw() % 64) as usize,
+            directory: self.run.path().to_owned(),
+        }
+    }
+}
+
+impl From<SetupError> for Trouble {
+    fn from(error: SetupError) -> Self {
+        match error {
+            SetupError::Unavailable(missing) => Self::Unavailable(missing.to_string()),
+            other => Self::Failed(format!("could not open: {other}")),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! One end at play: the steps of a scenario over an attached port.
+
+use crate::census::Descriptors;
+use crate::payload::{Pattern, Stuff, explain};
+use crate::run::{Run, Stop};
+use crate::script::{Batch, End, Scenario, Seen, Step, Until};
+use crate::worker::Session;
+use ipcperf_core::{Fault, Port, Seat};
+
+/// Waits of a lossy mechanism in a row that end in a timeout before its message is called lost: a peer that merely
+/// runs late on a busy machine has lost nothing.
+const PATIENCE: u32 = 25;
+
+/// How many messages may be missing in a row where gaps are allowed.
+const WIDEST_GAP: u64 = 100_000;
+
+/// Plays all steps, or up to the first that is stopped.
+pub(crate) fn play<P: Port>(
+    port: &mut P,
+    seat: Seat,
+    word: Option<usize>,
+    scenario: &Scenario,
+    session: &Session<'_>,
+) -> Vec<Seen> {
+    let nonce = scenario.shape.nonce;
+    let credit = word.unwrap_or(scenario.shape.size.min(8));
+    let mut player =
+        Player { port, seat, word, nonce, credit, session, moved: [0; 2], credits: [0; 2] };
+    let mut all = Vec::new();
+    for (index, step) in scenario.steps.iter().enumerate() {
+        session.page.begin(seat, index);
+        let seen = player.step(step);
+        let stopped = seen.stopped;
+        all.push(seen);
+        if stopped {
+            break;
+        }
+    }
+    all
+}
+
+struct Player<'a, P> {
+    port: &'a mut P,
+    seat: Seat,
+    word: Option<usize>,
+    nonce: u64,
+    /// Bytes of a credit.
+    credit: usize,
+    session: &'a Session<'a>,
+    /// Messages from each seat so far.
+    moved: [u64; 2],
+    /// Credits from each seat so far.
+    credits: [u64; 2],
+}
+
+/// Messages between two credits: half the window.
+const fn grant_every(window: u64) -> u64 {
+    window.div_ceil(2)
+}
+
+impl<P: Port> Player<'_, P> {
+    fn step(&mut self, step: &Step) -> Seen {
+        match step {
+            Step::Send(batch) => self.run(batch, Self::send_all),
+            Step::Receive(batch) => self.run(batch, Self::receive_all),
+            Step::Exchange(batch) => self.run(batch, Self::exchange_all),
+            Step::Finish => match self.port.finish() {
+                Ok(()) => Seen::default(),
+                Err(fault) => Seen {
+                    end: Some(fault.into()),
+                    detail: format!("finish: {fault}"),
+                    stopped: true,
+                    ..Seen::default()
+                },
+            },
+            Step::Hold => match self.session.hold() {
+                Ok(()) => Seen::default(),
+                Err(detail) => Seen { detail, stopped: true, ..Seen::default() },
+            },
+            Step::Census => Seen { census: Some(Descriptors::take()), ..Seen::default() },
+        }
+    }
+
+    fn run(&mut self, batch: &Batch, all: fn(&mut Self, &mut Run<'_>) -> Result<(), Stop>) -> Seen {
+        let mut run = Run::new(batch);
+        let result = all(self, &mut run);
+        run.over(result)
+    }
+
+    fn send_all(&mut self, run: &mut Run<'_>) -> Result<(), Stop> {
+        let (window, every) = (run.batch.window, grant_every(run.batch.window));
+        let mut granted = 0;
+        // No credit is due for the last messages: on the way back it would meet what the peer sends next.
+        while let Some(len) = run.next() {
+            while window > 0 && run.seen.count - granted >= window {
+                self.take_credit()?;
+                granted += every;
+            }
+            self.send(len, run)?;
+        }
+        while window > 0 && granted + every < run.seen.count {
+            self.take_credit()?;
+            granted += every;
+        }
+        Ok(())
+    }
+
+    fn receive_all(&mut self, run: &mut Run<'_>) -> Result<(), Stop> {
+        let (window, every) = (run.batch.window, grant_every(run.batch.window));
+        let first = self.moved[self.seat.other().index()];
+        while let Some(len) = run.next() {
+            let received = self.receive(len, run);
+            if run.batch.gaps && matches!(received, Err(Stop { end: End::Timeout, .. })) {
+                break;
+            }
+            received?;
+            if window > 0 && run.seen.count.is_multiple_of(every) && !run.is_complete() {
+                self.give_credit()?;
+            }
+        }
+        if let (true, Until::Count(count)) = (run.batch.gaps, run.batch.until) {
+            self.moved[self.seat.other().index()] = first + count;
+        }
+        Ok(())
+    }
+
+    fn exchange_all(&mut self, run: &mut Run<'_>) -> Result<(), Stop> {
+        while let Some(len) = run.next() {
+            // The length is drawn once, and a round trip counts once.
+            let (count, bytes) = (run.seen.count, run.seen.bytes);
+            if self.seat == Seat::Lead {
+                self.send(len, run)?;
+                run.seen.count = count;
+                self.receive(len, run)?;
+            } else {
+                self.receive(len, run)?;
+                run.seen.count = count;
+                self.send(len, run)?;
+            }
+            run.seen.bytes = bytes + 2 * len as u64;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, len: usize, run: &mut Run<'_>) -> Result<(), Stop> {
+        let (seq, at) = (self.moved[self.seat.index()], run.seen.bytes);
+        let (nonce, seat, hash) = (self.nonce, self.seat, &mut run.hash);
+        let is_stream = matches!(run.batch.until, Until::Bytes(_));
+        self.port.send(self.word.unwrap_or(len), |out| {
+            if is_stream {
+                Pattern::new(nonce, seat, Stuff::Bytes, 0).write(out, at);
+                hash.bytes(out);
+            } else {
+                Pattern::new(nonce, seat, Stuff::Message, seq).write(out, 0);
+                hash.message(out);
+            }
+        })?;
+        self.moved[self.seat.index()] += 1;
+        run.seen.bytes += len as u64;
+        run.seen.count += 1;
+        self.session.page.moved(self.seat, run.seen.count);
+        Ok(())
+    }
+
+    fn receive(&mut self, len: usize, run: &mut Run<'_>) -> Result<(), Stop> {
+        let peer = self.seat.other();
+        let (seq, at) = (self.moved[peer.index()], run.seen.bytes);
+        let (nonce, hash, gaps) = (self.nonce, &mut run.hash, run.batch.gaps);
+        let is_stream = matches!(run.batch.until, Until::Bytes(_));
+        let wanted = self.word.unwrap_or(len);
+        let mut detail = None;
+        let mut silent = 0;
+        let found = loop {
+            let found = self.port.recv(wanted, |got| {
+                let checked = if got.len() != wanted {
+                    Err(format!("{} bytes were shown in place of {wanted}", got.len()))
+                } else if is_stream {
+                    hash.bytes(got);
+                    let pattern = Pattern::new(nonce, peer, Stuff::Bytes, 0);
+                    let wrong = pattern.difference(got, at);
+                    wrong.map_or(Ok(seq), |wrong| {
+                        Err(format!("the stream is wrong at byte {}", at + wrong as u64))
+                    })
+                } else {
+                    hash.message(got);
+                    identify(got, nonce, peer, seq, gaps)
+                };
+                checked.map_err(|text| {
+                    detail = Some(text);
+                    Fault::Corrupt
+                })
+            });
+            match found {
+                Err(Fault::Timeout) if P::LOSSY && !gaps && silent < PATIENCE => silent += 1,
+                found => break found,
+            }
+        };
+        let found = found.map_err(|fault| Stop {
+            end: fault.into(),
+            detail: detail.unwrap_or_else(|| fault.to_string()),
+        })?;
+        self.moved[peer.index()] = found + 1;
+        run.seen.bytes += len as u64;
+        run.seen.count += 1;
+        self.session.page.moved(self.seat, run.seen.count);
+        Ok(())
+    }
+
+    fn give_credit(&mut self) -> Result<(), Stop> {
+        let seq = self.credits[self.seat.index()];
+        self.credits[self.seat.index()] += 1;
+        let pattern = Pattern::new(self.nonce, self.seat, Stuff::Credit, seq);
+        Ok(self.port.send(self.credit, |out| pattern.write(out, 0))?)
+    }
+
+    fn take_credit(&mut self) -> Result<(), Stop> {
+        let peer = self.seat.other();
+        let seq = self.credits[peer.index()];
+        self.credits[peer.index()] += 1;
+        let pattern = Pattern::new(self.nonce, peer, Stuff::Credit, seq);
+        let mut silent = 0;
+        loop {
+            let taken = self.port.recv(self.credit, |got| {
+                if pattern.difference(got, 0).is_none() { Ok(()) } else { Err(Fault::Corrupt) }
+            });
+            match taken {
+                Err(Fault::Timeout) if P::LOSSY && silent < PATIENCE => silent += 1,
+                Err(fault) => {
+                    let detail = format!("in place of credit {seq}: {fault}");
+                    return Err(Stop { end: fault.into(), detail });
+                }
+                Ok(()) => return Ok(()),
+            }
+        }
+    }
+}
+
+/// Which message this is: `seq`, or a later one where some may be missing.
+fn identify(got: &[u8], nonce: u64, from: Seat, seq: u64, gaps: bool) -> Result<u64, String> {
+    let difference =
+        |seq, bytes| Pattern::new(nonce, from, Stuff::Message, seq).difference(bytes, 0);
+    let Some(wrong) = difference(seq, got) else { return Ok(seq) };
+    let start = &got[..got.len().min(8)];
+    let is_later = |later: &u64| difference(*later, start).is_none();
+    match (seq + 1..seq + WIDEST_GAP).find(is_later).filter(|_| gaps) {
+        Some(later) if difference(later, got).is_none() => Ok(later),
+        _ => Err(explain(got, nonce, from, seq, wrong)),
+    }
+}

@@ -1,0 +1,186 @@
+//! What coordinator and workers of the suite say to each other: steps to play, and what came of each.
+
+use crate::census::Descriptors;
+use ipcperf_core::{Fault, OptionSet, Seat, Shape};
+use ipcperf_engine::job::Names;
+use serde::{Deserialize, Serialize};
+
+/// What a worker is for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Part {
+    /// Full name of the mechanism.
+    pub(crate) mechanism: String,
+    pub(crate) seat: Seat,
+    pub(crate) options: OptionSet,
+    /// CPU to pin to.
+    pub(crate) cpu: Option<usize>,
+}
+
+/// One channel: attach, play, drop the port.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Scenario {
+    pub(crate) shape: Shape,
+    pub(crate) names: Names,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// From coordinator to worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// Play this; descriptors of the wiring come with the message.
+    Play(Scenario),
+    /// The peer's wiring; its descriptors come with the message.
+    Swapped(Names),
+    /// Go on after a [`Step::Hold`].
+    Go,
+}
+
+/// From worker to coordinator.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Word {
+    /// A wiring for the peer; its descriptors come with the message.
+    Swap(Names),
+    /// Attached, and waiting at a [`Step::Hold`].
+    Holding,
+    /// What came of the steps; shorter than the scenario if one of them stopped it.
+    Done(Vec<Seen>),
+    /// No port came about.
+    Refused {
+        /// The host cannot run it, as the mechanism itself says.
+        unavailable: bool,
+        reason: String,
+    },
+}
+
+/// One thing an end does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Step {
+    Send(Batch),
+    Receive(Batch),
+    /// Round trips; the lead speaks first.
+    Exchange(Batch),
+    Finish,
+    /// Tells the coordinator, and waits for its word.
+    Hold,
+    /// What is open in this process.
+    Census,
+}
+
+/// A run of messages. Both ends get the same one, or two that differ only in how they cut the bytes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Batch {
+    pub(crate) until: Until,
+    pub(crate) sizes: Sizes,
+    /// Messages under way before the sender waits for a credit; 0: no credits.
+    pub(crate) window: u64,
+    /// A fault ends this step and not the scenario.
+    pub(crate) tolerant: bool,
+    /// Messages may be missing, but not doubled, swapped or damaged.
+    pub(crate) gaps: bool,
+}
+
+/// When a batch is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Until {
+    /// After so many messages.
+    Count(u64),
+    /// After so many bytes of a stream, which are cut at each end's own pleasure.
+    Bytes(u64),
+}
+
+/// Lengths of the messages, known to both ends.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Sizes {
+    /// These, over and over.
+    List(Vec<usize>),
+    /// Random ones.
+    Random { seed: u64, low: usize, high: usize },
+}
+
+/// What came of one step.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    /// Messages moved; a round trip is one.
+    pub(crate) count: u64,
+    /// Bytes moved.
+    pub(crate) bytes: u64,
+    /// Fingerprint of all of them.
+    pub(crate) hash: u64,
+    /// The fault that ended it.
+    pub(crate) end: Option<End>,
+    /// In words.
+    pub(crate) detail: String,
+    /// That was not part of the plan.
+    pub(crate) stopped: bool,
+    pub(crate) census: Option<Descriptors>,
+}
+
+/// A [`Fault`] that can travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum End {
+    Closed,
+    PeerDied,
+    TooLong,
+    Truncated,
+    Corrupt,
+    Timeout,
+    Other,
+}
+
+impl From<Fault> for End {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Closed => Self::Closed,
+            Fault::PeerDied => Self::PeerDied,
+            Fault::TooLong => Self::TooLong,
+            Fault::Truncated => Self::Truncated,
+            Fault::Corrupt => Self::Corrupt,
+            Fault::Timeout => Self::Timeout,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Batch {
+    /// `count` messages of the given sizes.
+    pub(crate) fn new(count: u64, sizes: Sizes, window: u64) -> Self {
+        Self { until: Until::Count(count), sizes, window, tolerant: false, gaps: false }
+    }
+
+    /// Messages until something ends them.
+    pub(crate) fn endless(size: usize, window: u64) -> Self {
+        Self { tolerant: true, ..Self::new(u64::MAX, Sizes::List(vec![size]), window) }
+    }
+
+    /// One message, or the fault in its place.
+    pub(crate) fn attempt(size: usize) -> Self {
+        Self { tolerant: true, ..Self::new(1, Sizes::List(vec![size]), 0) }
+    }
+}
+
+/// What both ends play.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Script(pub(crate) [Vec<Step>; 2]);
+
+impl Script {
+    /// One end does something, the other does not.
+    pub(crate) fn only(mut self, seat: Seat, step: Step) -> Self {
+        self.0[seat.index()].push(step);
+        self
+    }
+
+    /// Both ends do the same.
+    pub(crate) fn both(self, step: Step) -> Self {
+        self.only(Seat::Lead, step.clone()).only(Seat::Follow, step)
+    }
+
+    /// One end sends, the other receives.
+    pub(crate) fn send(self, from: Seat, batch: Batch) -> Self {
+        self.only(from, Step::Send(batch.clone())).only(from.other(), Step::Receive(batch))
+    }
+
+    /// Messages there and back.
+    pub(crate) fn exchange(self, batch: Batch) -> Self {
+        self.both(Step::Exchange(batch))
+    }
+}

@@ -1,0 +1,245 @@
+//! Every mechanism meets every case.
+
+use crate::case::{CASES, Case, Outcome, Task};
+use crate::entry::{Entries, Entry};
+use crate::filter::Filter;
+use crate::matrix::Matrix;
+use crate::payload::{Random, mix};
+use crate::roles;
+use ipcperf_core::OptionSet;
+use ipcperf_sys::process::{self, describe_end};
+use libtest_mimic::{Completion, Trial};
+use std::fs;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+/// Makes a run fail when a mechanism cannot run here: for hosts where all are expected to.
+const EXPECT_ALL: &str = "IPCPERF_EXPECT_ALL";
+/// Repeats the random choices of an earlier run.
+const SEED: &str = "IPCPERF_SEED";
+
+/// The cases and a list of mechanisms, ready to run.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    entries: Entries,
+    deadline: Duration,
+    seed: u64,
+}
+
+impl Suite {
+    /// The suite over the mechanisms that `visit` shows it.
+    ///
+    /// The first thing a program does. Workers are re-executions of the program that calls this; in one of them it
+    /// plays its role and does not return.
+    #[must_use]
+    pub fn of(visit: impl FnOnce(&mut Entries)) -> Self {
+        let mut entries = Entries::default();
+        visit(&mut entries);
+        if let Some(is_well) = roles::enter(&entries) {
+            std::process::exit(i32::from(!is_well));
+        }
+        let seed = std::env::var(SEED)
+            .ok()
+            .and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
+        let seed = seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
+        Self { entries, deadline: Duration::from_secs(30), seed }
+    }
+
+    /// Another deadline for each case. It only turns a hang into a failure; 30 s by default.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// What comes of one case (`C08_end_of_stream`) for one mechanism (`pipe/spin`).
+    #[must_use]
+    pub fn outcome(&self, mechanism: &str, case: &str) -> Outcome {
+        match (self.entries.find(mechanism), Case::find(case)) {
+            (Some(entry), Some(case)) => match (case.objection(entry), entry.missing()) {
+                (Some(fact), _) => Outcome::NotApplicable(fact),
+                (None, Some(missing)) => Outcome::Unavailable(missing.to_string()),
+                (None, None) => self.conduct(entry, case),
+            },
+            _ => Outcome::Failed(format!("there is no {mechanism} or no {case}")),
+        }
+    }
+
+    /// Names of all cases.
+    pub fn cases() -> impl Iterator<Item = String> {
+        CASES.iter().map(Case::name)
+    }
+
+    /// Runs what the command line asks for, prints the matrix, and returns the exit code of a test program.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        let (filter, mut arguments) = Filter::of_command_line();
+        // Two at a time: enough to fill the waits, few enough not to disturb each other.
+        arguments.test_threads = Some(arguments.test_threads.map_or(2, |threads| threads.min(2)));
+        let matrix = Arc::new(Mutex::new(Matrix::default()));
+        let alone = Arc::new(RwLock::new(()));
+        let seed = self.seed;
+        let suite = Arc::new(self);
+        let mut trials = Vec::new();
+        for entry in suite.entries.0.clone() {
+            let mechanism = entry.spec().full_name();
+            let missing = entry.missing();
+            for case in CASES {
+                let name = format!("conformance::{mechanism}::{}", case.name());
+                if !filter.takes(&name) {
+                    continue;
+                }
+                let set = {
+                    let (matrix, mechanism) = (Arc::clone(&matrix), mechanism.clone());
+                    move |outcome| lock(&matrix).set(&mechanism, &case.name(), outcome)
+                };
+                if let Some(fact) = case.objection(&entry) {
+                    set(Outcome::NotApplicable(fact));
+                } else if let Some(missing) = &missing {
+                    set(Outcome::Unavailable(missing.to_string()));
+                } else {
+                    // Keeps the row's place in the matrix.
+                    set(Outcome::Failed("it did not run to its end".into()));
+                    let (suite, alone) = (Arc::clone(&suite), Arc::clone(&alone));
+                    let trial = move || {
+                        let burns = entry.spec().wait.burns_cpu();
+                        let outcome = if case.is_alone || burns {
+                            let _alone = alone.write().unwrap_or_else(PoisonError::into_inner);
+                            suite.conduct(&entry, case)
+                        } else {
+                            let _beside = alone.read().unwrap_or_else(PoisonError::into_inner);
+                            suite.conduct(&entry, case)
+                        };
+                        set(outcome.clone());
+                        match outcome {
+                            Outcome::Failed(text) => Err(text.into()),
+                            Outcome::Unavailable(what) => Ok(Completion::ignored_with(what)),
+                            Outcome::Passed | Outcome::NotApplicable(_) => {
+                                Ok(Completion::Completed)
+                            }
+                        }
+                    };
+                    trials.push(Trial::ignorable_test(name, trial));
+                }
+            }
+        }
+        if arguments.list || arguments.ignored {
+            return libtest_mimic::run(&arguments, trials).exit_code();
+        }
+        // Only tidiness: what cannot be removed disturbs nobody.
+        let _ = sweep();
+        tell(&format!("seed {seed:#018x} ({SEED}={seed:#x} repeats it)"));
+        let conclusion = libtest_mimic::run(&arguments, trials);
+        let matrix = lock(&matrix);
+        tell(&matrix.to_string());
+        if !Path::new("/dev/mqueue").is_dir() {
+            tell("/dev/mqueue is not mounted: C14 could not look for names of POSIX queues");
+        }
+        if matrix.counts().unavailable > 0
+            && std::env::var_os(EXPECT_ALL).is_some_and(|on| on == "1")
+        {
+            tell(&format!("{EXPECT_ALL}=1: unavailable counts as failed"));
+            return ExitCode::FAILURE;
+        }
+        conclusion.exit_code()
+    }
+
+    /// Runs one case in a process of its own.
+    fn conduct(&self, entry: &Entry, case: &Case) -> Outcome {
+        let mechanism = entry.spec().full_name();
+        let name = format!("{mechanism} {}", case.name());
+        let seed = name.bytes().fold(self.seed, |seed, byte| mix(seed ^ u64::from(byte)));
+        let outcome = Scratch::create(seed).and_then(|base| {
+            let task = Task {
+                mechanism,
+                case: case.name(),
+                options: OptionSet::default(),
+                base: base.0.clone(),
+                seed,
+                deadline: self.deadline,
+            };
+            ask(&task)
+        });
+        match outcome {
+            Ok(Outcome::Failed(text)) => {
+                Outcome::Failed(format!("{text} ({SEED}={:#x})", self.seed))
+            }
+            Ok(outcome) => outcome,
+            Err(error) => Outcome::Failed(format!("the suite itself: {error}")),
+        }
+    }
+}
+
+/// Starts the process of a case and waits for its answer. It kills its own workers in time; this is for when it
+/// cannot.
+fn ask(task: &Task) -> io::Result<Outcome> {
+    const RESERVE: Duration = Duration::from_secs(5);
+    let mut coordinator = roles::start(roles::CASE)?;
+    coordinator.control().send(&serde_json::to_string(task)?, &[])?;
+    let deadline = Instant::now() + task.deadline + RESERVE;
+    match coordinator.control().receive(Some(deadline)) {
+        Ok(parcel) => Ok(serde_json::from_str(&parcel.text)?),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            let how = describe_end(coordinator.wait()?);
+            Ok(Outcome::Failed(format!("the coordinator of the case ended: {how}")))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Where the run directories of one case are made; removed with all that is in it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn create(seed: u64) -> io::Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let (pid, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let unique = Random::new(seed).next() & 0xffff;
+        // Short: what is bound inside must fit the 107 bytes of a socket's path.
+        let path = std::env::temp_dir().join(format!("{PREFIX}{pid}-{count}-{unique:04x}"));
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+}
+
+/// What the names of scratch directories start with; the number of their process follows.
+const PREFIX: &str = "ipcperf-c-";
+
+/// Removes the scratch directories of test programs that were killed.
+fn sweep() -> io::Result<()> {
+    let own = fs::metadata("/proc/self")?.uid();
+    for entry in fs::read_dir(std::env::temp_dir())? {
+        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
+        let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
+        let is_dead = pid.and_then(|pid| pid.parse().ok()).is_some_and(|pid| !process::exists(pid));
+        let is_ours =
+            path.symlink_metadata().is_ok_and(|facts| facts.is_dir() && facts.uid() == own);
+        if is_dead && is_ours {
+            drop(Scratch(path));
+        }
+    }
+    Ok(())
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // First what the ledgers of killed runs name, then the files.
+        let _ = ipcperf_sys::rundir::reap(Path::new(&self.0));
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn lock(matrix: &Mutex<Matrix>) -> std::sync::MutexGuard<'_, Matrix> {
+    matrix.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn tell(text: &str) {
+    // Nobody is left to tell where standard output is closed.
+    let _ = writeln!(io::stdout().lock(), "{text}");
+}

@@ -1,0 +1,87 @@
+//! A worker: one end of one channel after another, in a process of its own.
+
+use crate::entry::Entries;
+use crate::page::Page;
+use crate::script::{Order, Part, Word};
+use ipcperf_core::{KnobValue, Meet, SetupError, Wiring};
+use ipcperf_engine::job::Names;
+use ipcperf_sys::control::Control;
+use ipcperf_sys::{affinity, process};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// Plays scenarios until the coordinator closes the channel. Standard input is the control channel.
+pub(crate) fn main(entries: &Entries, parent: u32) -> bool {
+    // Any failure here is seen from outside: the channel closes without an answer.
+    process::enlist(parent).and_then(|control| serve(entries, &control)).is_ok()
+}
+
+fn serve(entries: &Entries, control: &Control) -> io::Result<()> {
+    let parcel = control.receive(None)?;
+    let part: Part = serde_json::from_str(&parcel.text)?;
+    let page = parcel.fds.into_iter().next().ok_or(io::ErrorKind::InvalidData)?;
+    let page = Page::from_fd(page)?;
+    let entry = entries.find(&part.mechanism).ok_or(io::ErrorKind::NotFound)?;
+    if let Some(cpu) = part.cpu {
+        affinity::pin(cpu)?;
+    }
+    loop {
+        let parcel = match control.receive(None) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            other => other?,
+        };
+        let Order::Play(scenario) = serde_json::from_str(&parcel.text)? else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let Names { names, words } = scenario.names.clone();
+        let wiring = Wiring { fds: parcel.fds, names, words };
+        let mut session = Session { control, page: &page };
+        let word = match entry.play(wiring, &part, &scenario, &mut session) {
+            Ok(seen) => Word::Done(seen),
+            Err(error) => Word::Refused {
+                unavailable: matches!(error, SetupError::Unavailable(_)),
+                reason: error.to_string(),
+            },
+        };
+        control.send(&serde_json::to_string(&word)?, &[])?;
+    }
+}
+
+/// What a worker holds beside its port.
+#[derive(Debug)]
+pub(crate) struct Session<'a> {
+    control: &'a Control,
+    pub(crate) page: &'a Page,
+}
+
+impl Session<'_> {
+    fn ask(&self, word: &Word, fds: &[OwnedFd]) -> io::Result<(Order, Vec<OwnedFd>)> {
+        let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
+        self.control.send(&serde_json::to_string(word)?, &fds)?;
+        let parcel = self.control.receive(None)?;
+        Ok((serde_json::from_str(&parcel.text)?, parcel.fds))
+    }
+
+    /// Waits for the coordinator's word.
+    pub(crate) fn hold(&self) -> Result<(), String> {
+        match self.ask(&Word::Holding, &[]) {
+            Ok((Order::Go, _)) => Ok(()),
+            Ok(_) => Err("the coordinator sent something else".into()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+impl Meet for Session<'_> {
+    fn swap(&mut self, mine: Wiring) -> Result<Wiring, SetupError> {
+        let word = Word::Swap(Names { names: mine.names, words: mine.words });
+        match self.ask(&word, &mine.fds) {
+            Ok((Order::Swapped(Names { names, words }), fds)) => Ok(Wiring { fds, names, words }),
+            Ok(_) => Err(SetupError::Protocol("swap: wrong answer".into())),
+            Err(error) => Err(SetupError::Protocol(format!("swap: {error}"))),
+        }
+    }
+
+    // What knobs really are is a matter of another case.
+    fn effective(&mut self, _: &str, _: KnobValue) {}
+}
