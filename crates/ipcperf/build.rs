@@ -3,7 +3,9 @@
 fn main() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let rustc = std::process::Command::new(variable("RUSTC")).arg("--version").output();
-    let rustc = rustc.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
+    let rustc = rustc
+        .map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        .unwrap_or_default();
     for (name, value) in [
         ("RUSTC", rustc),
         ("TARGET", variable("TARGET")),

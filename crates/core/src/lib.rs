@@ -11,7 +11,7 @@
 //! | lead, follow | the two ends, everywhere |
 //! | pattern | what the loop does: `ping-pong`, `stream` |
 //! | placement | where the two ends run: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`, `free` |
-//! | idle | what an idle CPU does: `as-is`, or `poll` (the run holds the PM QoS request at 0) |
+//! | idle | what an idle CPU does: `as-is`, or `poll` (the PM QoS request is held at 0 for the slice) |
 //! | touch | what happens to the payload: `none`, `header`, `cacheline`, `full` |
 //! | cell | mechanism x pattern x size x placement x idle x knobs x touch: what gets a number |
 //! | slice | one measurement of one cell in two fresh worker processes |

@@ -9,7 +9,8 @@ use std::fmt;
 
 /// One way for two processes on one host to pass messages or wake each other.
 ///
-/// A mechanism does setup; its [`Port`] does motion. The `conformance` crate checks every sentence of [`Spec`].
+/// A mechanism does setup; its [`Port`] does motion. The `conformance` crate tries to refute what [`Spec`]
+/// says about sizes, boundaries, order, back-pressure, closing and death.
 pub trait Mechanism: Sized + 'static {
     /// What this is and what it promises. The only place these facts are written.
     const SPEC: &'static Spec;

@@ -7,7 +7,8 @@ use std::str::FromStr;
 
 use crate::names::UnknownName;
 
-/// What a mechanism is and what it promises. Each field has a conformance case that tries to refute it.
+/// What a mechanism is and what it promises. Where a conformance case depends on a fact, it is this
+/// one, so a wrong fact fails its case.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Spec {
     /// The mechanism: `pipe`. Knobs live under this name.

@@ -72,6 +72,8 @@ pub enum Bound {
     CacheLine,
     /// Futex wake there and back.
     FutexWake,
+    /// No limit: lets idle CPUs forget that they were polling.
+    Settle,
 }
 
 /// From worker to coordinator.

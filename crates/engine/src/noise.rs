@@ -1,5 +1,6 @@
 //! How disturbed a run was: findings with value, limit, consequence and remedy, and a grade that limits claims.
 
+use crate::job::FailureKind;
 use crate::run::Findings;
 use ipcperf_core::result::{
     Bounds, Cell, ClockFacts, Finding, Kernel, Metric, Noise, Severity, Status,
@@ -23,6 +24,8 @@ pub(crate) struct Input {
     /// Rounds of the cell that has most, if not even it has enough for an interval.
     too_few: Option<u64>,
     reaped: Vec<String>,
+    /// Cells in which a message was not the expected one, with the reason.
+    invalid: Vec<(String, String)>,
 }
 
 impl Input {
@@ -60,6 +63,16 @@ impl Input {
                 .max()
                 .filter(|most| (1..ROUNDS_FOR_AN_INTERVAL).contains(most) && !findings.interrupted),
             reaped: findings.reaped.clone(),
+            invalid: findings
+                .cells
+                .iter()
+                .filter_map(|cell| match &cell.ended {
+                    Some((_, FailureKind::Invalid, reason)) => {
+                        Some((cell.plan.id.clone(), reason.clone()))
+                    }
+                    _ => None,
+                })
+                .collect(),
         }
     }
 }
@@ -98,6 +111,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
         Some(grade("rejected", input.rejected)),
     ];
     let mut findings = Vec::new();
+    findings.extend(payload(input));
     findings.extend(rejections(cells));
     findings.extend(cells.iter().filter_map(two_modes));
     findings.extend(unstable(&spreads));
@@ -206,6 +220,18 @@ fn unstable(spreads: &[(&Cell, f64)]) -> Option<Finding> {
         "a quieter machine, more rounds or longer slices",
     );
     finding.cells = wide.iter().map(|(cell, _)| cell.id.clone()).collect();
+    Some(finding)
+}
+
+fn payload(input: &Input) -> Option<Finding> {
+    let (id, reason) = input.invalid.first()?;
+    let count = input.invalid.len();
+    let text = format!(
+        "{count} cells without a figure because a message was wrong; first: {id}: {reason}"
+    );
+    let remedy = "nothing measured over this mechanism can be believed: report it";
+    let mut finding = finding("E-PAYLOAD", text, Some(count as f64), Some(0.0), remedy);
+    finding.cells = input.invalid.iter().map(|(id, _)| id.clone()).collect();
     Some(finding)
 }
 

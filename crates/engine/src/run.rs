@@ -146,6 +146,8 @@ struct Run<'a> {
     overhead: u64,
     names: Rng,
     setup: Rng,
+    /// Idle CPUs were asked to poll and have not had the time to stop it.
+    polled: bool,
 }
 
 /// Measures all cells of `plan` that can be.
@@ -173,6 +175,7 @@ pub fn run(
         overhead: 1,
         names: Rng::from_seed(random()),
         setup: Rng::stream(settings.seed, "setup"),
+        polled: false,
     };
     let mut cells: Vec<CellRun> =
         plan.into_iter().map(|plan| CellRun { plan, slices: Vec::new(), ended: None }).collect();
@@ -189,11 +192,7 @@ pub fn run(
         if rounds > 0 && settings.budget.is_some_and(|budget| spent + per_round > budget) {
             break;
         }
-        let mut turn: Vec<usize> = (0..cells.len())
-            .filter(|index| cells[*index].plan.objection.is_none() && cells[*index].ended.is_none())
-            .collect();
-        order.shuffle(&mut turn);
-        for (position, index) in turn.into_iter().enumerate() {
+        for (position, index) in turn(&cells, &mut order).into_iter().enumerate() {
             let done = rounds * measurable + position as u64;
             let cell = &mut cells[index];
             progress(Progress::Slice {
@@ -212,6 +211,7 @@ pub fn run(
     if !interrupted {
         run.measure_clock(&cells, 1)?;
     }
+    run.settle()?;
     run.fit.boundary();
     Ok(Findings {
         cells,
@@ -228,10 +228,36 @@ pub fn run(
     })
 }
 
+/// The cells of one round in random order. Those with idle polling come in one block, first or last, so that the
+/// machine has to settle only once.
+fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
+    let mut turn: Vec<usize> = (0..cells.len())
+        .filter(|index| cells[*index].plan.objection.is_none() && cells[*index].ended.is_none())
+        .collect();
+    order.shuffle(&mut turn);
+    let first = if order.below(2) == 0 { Idle::AsIs } else { Idle::Poll };
+    turn.sort_by_key(|index| cells[*index].plan.idle != first);
+    turn
+}
+
+/// What is held while idle CPUs shall poll; nothing otherwise.
+type Held = Option<PollIdle>;
+
 impl Run<'_> {
+    /// Sets what idle CPUs do for as long as the result lives; `None` if the user interrupted.
+    fn idle(&mut self, idle: Idle) -> io::Result<Option<Held>> {
+        match idle {
+            Idle::Poll => {
+                self.polled = true;
+                PollIdle::hold().map(|held| Some(Some(held)))
+            }
+            Idle::AsIs => Ok((!self.settle()?).then_some(None)),
+        }
+    }
+
     /// One slice of one cell; true if the user interrupted.
     fn measure_cell(&mut self, cell: &mut CellRun, round: u64, order: u64) -> io::Result<bool> {
-        let plan = &cell.plan;
+        let plan = cell.plan.clone();
         let mut cpus = plan.cpus.clone();
         // Whatever is special about one CPU (interrupts, a busier sibling) must not stick to one seat.
         if round % 2 == 1 {
@@ -264,10 +290,7 @@ impl Run<'_> {
         let terms = Terms { job, pads, deadline };
         let steal = procfs::steal_ns();
         let outcome = {
-            let _held = match plan.idle {
-                Idle::AsIs => None,
-                Idle::Poll => Some(PollIdle::hold()?),
-            };
+            let Some(_held) = self.idle(plan.idle)? else { return Ok(true) };
             let around = Surroundings { page: &self.page, interrupts: self.interrupts };
             slice::run(&plan.entry, &plan.options, &terms, around)
         };
@@ -319,4 +342,46 @@ fn misplaced(raw: &RawSlice, cpus: &[usize]) -> Option<String> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{self, Ground, Request};
+    use ipcperf_core::{OptionSet, Touch};
+    use ipcperf_sys::topology::{Cpu, Topology};
+
+    #[test]
+    fn every_round_takes_every_cell_once_and_idle_polling_in_one_block() {
+        let cpus = (0..2).map(|id| Cpu { id, core: id, llc: 0, node: 0 }).collect();
+        let ground = Ground { topology: Topology { cpus }, idle_objection: None, memory: None };
+        let request = Request {
+            mechanisms: vec![crate::testing::entries()[0]],
+            patterns: PatternKind::ALL.to_vec(),
+            sizes: vec![1, 64, 4096],
+            placements: vec![Placement::SameLlc],
+            idle: Idle::ALL.to_vec(),
+            touch: Touch::CacheLine,
+            options: OptionSet::default(),
+        };
+        let cells: Vec<CellRun> = plan::cells(&request, &ground)
+            .expect("good knobs")
+            .into_iter()
+            .map(|plan| CellRun { plan, slices: Vec::new(), ended: None })
+            .collect();
+        let (mut order, mut first) = (Rng::from_seed(1), [0; 2]);
+        for _ in 0..50 {
+            let turn = turn(&cells, &mut order);
+            let mut sorted = turn.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..12).collect::<Vec<_>>());
+            let idle: Vec<Idle> = turn.iter().map(|index| cells[*index].plan.idle).collect();
+            assert_eq!(idle.windows(2).filter(|pair| pair[0] != pair[1]).count(), 1, "{idle:?}");
+            first[usize::from(idle[0] == Idle::Poll)] += 1;
+        }
+        assert!(
+            first.iter().all(|count| *count > 10),
+            "either block comes first at times: {first:?}"
+        );
+    }
 }

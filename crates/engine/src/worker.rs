@@ -265,7 +265,7 @@ fn slice<A: Pattern, P: Port, W: Work>(
 
     page.gate().meet();
     end.segment::<A, Full>(job.verify, 1, Full::new(job.shape.nonce, usize::MAX))?;
-    report.verified = job.verify + A::EXTRA;
+    report.verified = if job.len == 0 { 0 } else { job.verify + A::EXTRA };
 
     let (per_operation, median) = end.warm_up::<A, W>(work)?;
     let two_cpus = job.cpus.len() == 2 && job.cpus[0] != job.cpus[1];
@@ -304,7 +304,8 @@ fn timed<A: Pattern, P: Port, W: Work>(
     report: &mut SideReport,
 ) -> Result<Segment, Failure> {
     let (leads, cpus) = (end.leads(), &end.job.cpus);
-    let ipis = || leads.then(|| procfs::inter_processor_interrupts(cpus)).flatten();
+    let counts = leads && !cpus.is_empty();
+    let ipis = || counts.then(|| procfs::inter_processor_interrupts(cpus)).flatten();
     let (ipis_before, delay_before, moved_before) =
         (ipis(), procfs::run_delay_ns(), procfs::migrations());
     let before = procfs::consumption();

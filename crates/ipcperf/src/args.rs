@@ -9,8 +9,10 @@ use std::path::PathBuf;
 /// Without a command it runs the survey: every mechanism this machine has, in about a minute.
 #[derive(Debug, Parser)]
 #[command(name = "ipcperf", version = crate::build::VERSION, max_term_width = 100, args_conflicts_with_subcommands = true)]
-#[command(after_help = "Exit codes: 0 done, 1 internal error or a failed cell, 2 usage, 3 nothing could run here, \
-4 a document of another version, 5 a measurement was invalid, 130 interrupted (what was measured is written).")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 internal error or a failed cell, 2 usage, 3 nothing could run here, \
+4 a document of another kind or version, 5 a measurement was invalid, 130 interrupted (what was measured is written)."
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -66,7 +68,7 @@ pub(crate) struct LookArgs {
     /// Colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: ColorChoice,
-    /// All findings instead of the worst five
+    /// All findings instead of the worst five, and all columns in markdown
     #[arg(short, long)]
     pub(crate) verbose: bool,
     /// Show each row as a multiple of the machine's own limit for it

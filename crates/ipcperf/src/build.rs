@@ -29,6 +29,9 @@ pub(crate) fn tool() -> Tool {
     Tool {
         name: "ipcperf".into(),
         version: env!("CARGO_PKG_VERSION").into(),
-        build: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<BTreeMap<_, _>>(),
+        build: facts
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect::<BTreeMap<_, _>>(),
     }
 }

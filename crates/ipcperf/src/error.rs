@@ -61,7 +61,10 @@ pub(crate) fn note(text: &str) {
 }
 
 /// The known word nearest to `given`, if one is near enough to be what was meant.
-pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(
+    given: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     known
         .into_iter()
         .map(|word| (strsim::jaro_winkler(given, word), word))

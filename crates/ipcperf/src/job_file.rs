@@ -8,7 +8,18 @@ use std::path::Path;
 
 /// Keys of a job file, which are the long flags of `run`.
 const KEYS: &[&str] = &[
-    "mechanism", "pattern", "size", "place", "set", "idle", "touch", "rounds", "slice", "warmup", "seed", "output",
+    "mechanism",
+    "pattern",
+    "size",
+    "place",
+    "set",
+    "idle",
+    "touch",
+    "rounds",
+    "slice",
+    "warmup",
+    "seed",
+    "output",
     "format",
 ];
 
@@ -90,7 +101,8 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Stop::usage(format!("job file '{shown}': {}", reason(&error))))?;
-    let job: Job = toml::from_str(&text).map_err(|error| explain(&format!("job file '{shown}'"), &text, &error))?;
+    let job: Job = toml::from_str(&text)
+        .map_err(|error| explain(&format!("job file '{shown}'"), &text, &error))?;
     let mut merged = args.clone();
     let list = |words: &Option<Words>| words.as_ref().map(Words::text);
     merged.mechanism = merged.mechanism.or_else(|| list(&job.mechanism));
@@ -121,7 +133,8 @@ fn reason(error: &std::io::Error) -> String {
 
 /// One line: where, what, and the nearest right key.
 fn explain(what: &str, text: &str, error: &toml::de::Error) -> Stop {
-    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    let line =
+        error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let place = line.map_or_else(|| what.to_owned(), |line| format!("{what} line {line}"));
     let message = error.message().replace('\n', " ");
     let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
@@ -155,7 +168,10 @@ mod tests {
         .expect("a good job");
         assert_eq!(args.mechanism.as_deref(), Some("pipe,tcp"));
         assert_eq!(args.size.as_deref(), Some("8"), "the flag wins");
-        assert_eq!((args.rounds, args.seed, args.touch.as_deref()), (Some(7), Some(3), Some("full")));
+        assert_eq!(
+            (args.rounds, args.seed, args.touch.as_deref()),
+            (Some(7), Some(3), Some("full"))
+        );
         assert_eq!(args.set, ["pipe.size=1M", "tcp.nodelay=off"]);
         assert_eq!(args.output.look.format.as_deref(), Some("csv"));
         assert_eq!(args.place.as_deref(), Some("free"));

@@ -10,7 +10,8 @@ use std::process::ExitCode;
 
 fn row(entry: &Entry) -> Result<ListRow, Stop> {
     let options = OptionSet::default();
-    let refused = |error| Stop::internal(format!("{}: default knobs: {error}", entry.spec.full_name()));
+    let refused =
+        |error| Stop::internal(format!("{}: default knobs: {error}", entry.spec.full_name()));
     Ok(ListRow {
         spec: entry.spec,
         knobs: entry.knobs,
@@ -30,7 +31,8 @@ pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Sto
 
 pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitCode, Stop> {
     let Some(entry) = registry.find(&args.name) else {
-        let names: Vec<String> = registry.entries().iter().map(|entry| entry.spec.full_name()).collect();
+        let names: Vec<String> =
+            registry.entries().iter().map(|entry| entry.spec.full_name()).collect();
         let names = names.iter().map(String::as_str);
         return Err(unknown("mechanism", &args.name, names, "'ipcperf list' shows them all"));
     };

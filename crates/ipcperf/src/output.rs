@@ -25,7 +25,12 @@ pub(crate) fn to_stdout(bytes: &[u8]) -> Result<ExitCode, Stop> {
 pub(crate) fn format(look: &LookArgs) -> Result<Format, Stop> {
     let Some(given) = &look.format else { return Ok(Format::Table) };
     given.parse().map_err(|error: ipcperf_core::UnknownName| {
-        unknown("format", given, error.known.iter().copied(), "known: table, markdown, csv, json, ndjson")
+        unknown(
+            "format",
+            given,
+            error.known.iter().copied(),
+            "known: table, markdown, csv, json, ndjson",
+        )
     })
 }
 
@@ -39,7 +44,9 @@ pub(crate) fn style(look: &LookArgs, to_file: bool) -> Style {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
         ColorChoice::Auto => {
-            terminal && variable("NO_COLOR").is_none() && variable("TERM").is_some_and(|term| term != "dumb")
+            terminal
+                && variable("NO_COLOR").is_none()
+                && variable("TERM").is_some_and(|term| term != "dumb")
         }
     };
     Style {
@@ -94,9 +101,13 @@ fn start(path: &Path) -> Result<WholeFile, Stop> {
 }
 
 /// Writes bytes to a file that appears whole.
-pub(crate) fn to_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Stop> {
+pub(crate) fn to_file(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Stop> {
     let mut file = io::BufWriter::new(start(path)?);
-    let failed = |error: io::Error| Stop::internal(format!("cannot write '{}': {error}", path.display()));
+    let failed =
+        |error: io::Error| Stop::internal(format!("cannot write '{}': {error}", path.display()));
     fill(&mut file).map_err(failed)?;
     let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
     file.publish().map_err(failed)

@@ -12,9 +12,14 @@ impl Line {
     /// A line that counts up to an expected duration.
     pub(crate) fn new(hidden: bool) -> Self {
         // Drawing is asked for between slices only, so no further rate limit is wanted.
-        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
+        let target = if hidden {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr_with_hz(10)
+        };
         let bar = ProgressBar::with_draw_target(None, target);
-        let style = ProgressStyle::with_template("{bar:20} {pos}/{len} slices, {eta} left  {wide_msg}");
+        let style =
+            ProgressStyle::with_template("{bar:20} {pos}/{len} slices, {eta} left  {wide_msg}");
         Self(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
     }
 

@@ -12,7 +12,8 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     let format = output::format(&args.look)?;
     let shown = args.file.display();
     let failed = |error: std::io::Error| {
-        let text = error.raw_os_error().map_or_else(|| error.to_string(), ipcperf_core::errno::text);
+        let text =
+            error.raw_os_error().map_or_else(|| error.to_string(), ipcperf_core::errno::text);
         Stop::usage(format!("cannot read '{shown}': {text}"))
     };
     let mut bytes = Vec::new();
@@ -21,13 +22,15 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     } else {
         bytes = std::fs::read(&args.file).map_err(failed)?;
     }
-    let set = ipcperf_report::load(&String::from_utf8_lossy(&bytes)).map_err(|error| match error {
-        LoadError::Schema(_) => Stop::incomparable(format!("'{shown}': {error}")),
-        _ => Stop::usage(format!("'{shown}': {error}")),
-    })?;
+    let set =
+        ipcperf_report::load(&String::from_utf8_lossy(&bytes)).map_err(|error| match error {
+            LoadError::Schema(_) => Stop::incomparable(format!("'{shown}': {error}")),
+            _ => Stop::usage(format!("'{shown}': {error}")),
+        })?;
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     let style = output::style(&args.look, args.output.is_some());
-    let render = |out: &mut dyn std::io::Write| ipcperf_report::render(&set, &specs, format, &style, out);
+    let render =
+        |out: &mut dyn std::io::Write| ipcperf_report::render(&set, &specs, format, &style, out);
     match &args.output {
         Some(path) => output::to_file(path, render).map(|()| ExitCode::SUCCESS),
         None => {

@@ -1,7 +1,9 @@
 //! From what was typed to what is meant; every error names the word and the nearest right one.
 
 use crate::error::{Stop, nearest, unknown};
-use ipcperf_core::{Idle, OptionError, OptionSet, PatternKind, Placement, Touch, UnknownName, units};
+use ipcperf_core::{
+    Idle, OptionError, OptionSet, PatternKind, Placement, Touch, UnknownName, units,
+};
 use ipcperf_engine::registry::{Entry, Registry};
 use std::str::FromStr;
 use std::time::Duration;
@@ -12,12 +14,20 @@ pub(crate) fn mechanisms(registry: &Registry, list: &str) -> Result<Vec<Entry>, 
     for name in list.split(',').map(str::trim) {
         let found: Vec<Entry> = match name.strip_suffix("/*") {
             _ if name == "all" => registry.entries().to_vec(),
-            Some(base) => registry.entries().iter().filter(|entry| entry.spec.name == base).copied().collect(),
+            Some(base) => {
+                registry.entries().iter().filter(|entry| entry.spec.name == base).copied().collect()
+            }
             None => registry.find(name).copied().into_iter().collect(),
         };
         if found.is_empty() {
-            let names: Vec<String> = registry.entries().iter().map(|entry| entry.spec.full_name()).collect();
-            return Err(unknown("mechanism", name, names.iter().map(String::as_str), "'ipcperf list' shows them all"));
+            let names: Vec<String> =
+                registry.entries().iter().map(|entry| entry.spec.full_name()).collect();
+            return Err(unknown(
+                "mechanism",
+                name,
+                names.iter().map(String::as_str),
+                "'ipcperf list' shows them all",
+            ));
         }
         for entry in found {
             if !chosen.iter().any(|known| known.spec.full_name() == entry.spec.full_name()) {
@@ -66,7 +76,12 @@ pub(crate) fn sizes(list: &str) -> Result<Vec<usize>, Stop> {
 }
 
 /// A time within a range.
-pub(crate) fn time(name: &str, text: &str, least: Duration, most: Duration) -> Result<Duration, Stop> {
+pub(crate) fn time(
+    name: &str,
+    text: &str,
+    least: Duration,
+    most: Duration,
+) -> Result<Duration, Stop> {
     let time = units::duration(text).map_err(|error| Stop::usage(format!("{name}: {error}")))?;
     if time < least || time > most {
         return Err(Stop::usage(format!("{name}: {text} is not between {least:?} and {most:?}")));
@@ -89,7 +104,8 @@ pub(crate) fn options(registry: &Registry, settings: &[String]) -> Result<Option
     }
     for entry in registry.entries() {
         for (knob, value) in set.of(entry.spec.name) {
-            ipcperf_core::options::check(entry.spec.name, entry.knobs, knob, value).map_err(refused)?;
+            ipcperf_core::options::check(entry.spec.name, entry.knobs, knob, value)
+                .map_err(refused)?;
         }
     }
     Ok(set)
@@ -100,7 +116,9 @@ pub(crate) fn refused(error: OptionError) -> Stop {
     if let OptionError::Unknown { mechanism, knob, known } = &error
         && let Some(word) = nearest(knob, known.iter().copied())
     {
-        return Stop::usage(format!("unknown knob '{mechanism}.{knob}'; did you mean '{mechanism}.{word}'?"));
+        return Stop::usage(format!(
+            "unknown knob '{mechanism}.{knob}'; did you mean '{mechanism}.{word}'?"
+        ));
     }
     Stop::usage(error)
 }

@@ -21,24 +21,24 @@ pub(crate) fn run(registry: &Registry, args: &RunArgs) -> Result<ExitCode, Stop>
         None => args.clone(),
     };
     let undertaking = plan(registry, &args)?;
-    if args.dry_run {
-        undertaking.print()
-    } else {
-        undertaking.carry_out(registry, &args.output)
-    }
+    if args.dry_run { undertaking.print() } else { undertaking.carry_out(registry, &args.output) }
 }
 
 fn plan(registry: &Registry, args: &RunArgs) -> Result<Undertaking, Stop> {
     let Some(names) = &args.mechanism else {
-        return Err(Stop::usage("which mechanism? name some with -m (like -m pipe,unix-stream) or in a job file"));
+        return Err(Stop::usage(
+            "which mechanism? name some with -m (like -m pipe,unix-stream) or in a job file",
+        ));
     };
-    let ground = Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let ground =
+        Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
     let defaults = || {
         let mut places = vec![Placement::SameCpu];
         places.extend(ground.topology.two_cpus());
         places
     };
-    let or = |given: &Option<String>, default: &str| given.clone().unwrap_or_else(|| default.to_owned());
+    let or =
+        |given: &Option<String>, default: &str| given.clone().unwrap_or_else(|| default.to_owned());
     let request = Request {
         mechanisms: request::mechanisms(registry, names)?,
         patterns: request::patterns(&or(&args.pattern, PatternKind::PingPong.name()))?,
@@ -58,8 +58,18 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Undertaking, Stop> {
     let millisecond = Duration::from_millis(1);
     let settings = Settings {
         rounds,
-        slice: request::time("--slice", &or(&args.slice, "100ms"), millisecond, Duration::from_secs(600))?,
-        warmup: request::time("--warmup", &or(&args.warmup, "20ms"), millisecond, Duration::from_secs(60))?,
+        slice: request::time(
+            "--slice",
+            &or(&args.slice, "100ms"),
+            millisecond,
+            Duration::from_secs(600),
+        )?,
+        warmup: request::time(
+            "--warmup",
+            &or(&args.warmup, "20ms"),
+            millisecond,
+            Duration::from_secs(60),
+        )?,
         seed: args.seed.unwrap_or_else(random),
         budget: None,
     };

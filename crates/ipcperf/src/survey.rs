@@ -11,8 +11,9 @@ use ipcperf_engine::run::{Settings, random};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Rounds a survey wants before its slices get longer: eight give an interval and survive one disturbed round.
-const ROUNDS: u64 = 8;
+/// Rounds a survey wants before its slices get longer. From nine on the interval of the median leaves out the extreme
+/// rounds (ranks 2 to 8), so that one disturbed round cannot make everything a tie.
+const ROUNDS: u64 = 9;
 /// Shortest timed region: about 70 round trips of the slowest wake-ups seen (150 us).
 const SHORTEST: Duration = Duration::from_millis(10);
 /// Longest: more rounds say more than longer slices.
@@ -21,9 +22,14 @@ const LONGEST: Duration = Duration::from_millis(100);
 const FULL: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, Stop> {
-    let budget =
-        request::time("--budget", &args.budget, Duration::from_secs(1), Duration::from_secs(24 * 3600))?;
-    let ground = Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let budget = request::time(
+        "--budget",
+        &args.budget,
+        Duration::from_secs(1),
+        Duration::from_secs(24 * 3600),
+    )?;
+    let ground =
+        Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
     let cells = cells(registry, &ground, budget).map_err(request::refused)?;
     let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
     let settings = settings(budget, runnable, args.seed.unwrap_or_else(random));
@@ -37,20 +43,25 @@ fn cells(
     budget: Duration,
 ) -> Result<Vec<CellPlan>, ipcperf_core::OptionError> {
     let all = registry.entries().to_vec();
-    let data: Vec<Entry> = all.iter().filter(|entry| entry.spec.wake_word().is_none()).copied().collect();
+    let data: Vec<Entry> =
+        all.iter().filter(|entry| entry.spec.wake_word().is_none()).copied().collect();
     let mut places = vec![Placement::SameCpu];
     places.extend(ground.topology.two_cpus());
-    let block = |mechanisms: &[Entry], pattern, sizes: &[usize], placements: &[Placement], idle| Request {
-        mechanisms: mechanisms.to_vec(),
-        patterns: vec![pattern],
-        sizes: sizes.to_vec(),
-        placements: placements.to_vec(),
-        idle: vec![idle],
-        touch: Touch::CacheLine,
-        options: OptionSet::default(),
+    let block =
+        |mechanisms: &[Entry], pattern, sizes: &[usize], placements: &[Placement], idle| Request {
+            mechanisms: mechanisms.to_vec(),
+            patterns: vec![pattern],
+            sizes: sizes.to_vec(),
+            placements: placements.to_vec(),
+            idle: vec![idle],
+            touch: Touch::CacheLine,
+            options: OptionSet::default(),
+        };
+    let (more, streams): (&[usize], &[usize]) = if budget < FULL {
+        (&[], &[64 << 10])
+    } else {
+        (&[4 << 10], &[4 << 10, 64 << 10, 1 << 20])
     };
-    let (more, streams): (&[usize], &[usize]) =
-        if budget < FULL { (&[], &[64 << 10]) } else { (&[4 << 10], &[4 << 10, 64 << 10, 1 << 20]) };
     let mut requests = vec![
         block(&all, PatternKind::PingPong, &[64], &places, Idle::AsIs),
         block(&data, PatternKind::PingPong, more, &places, Idle::AsIs),
@@ -78,7 +89,7 @@ fn cells(
     Ok(cells)
 }
 
-/// Divides the budget: first eight rounds of slices as long as fit, then, once slices are 100 ms, more rounds.
+/// Divides the budget: first nine rounds of slices as long as fit, then, once slices are 100 ms, more rounds.
 fn settings(budget: Duration, cells: usize, seed: u64) -> Settings {
     let usable = budget.saturating_sub(BOUNDS);
     let slot = |rounds: u64| usable.div_f64((cells.max(1) as u64 * rounds) as f64);
@@ -105,7 +116,10 @@ mod tests {
             let budget = Duration::from_secs(seconds);
             let plan = settings(budget, cells, 0);
             let slice = plan.slice + plan.warmup + SLICE_OVERHEAD;
-            let needed = BOUNDS + slice * u32::try_from(cells).expect("small") * u32::try_from(plan.rounds).expect("small");
+            let needed = BOUNDS
+                + slice
+                    * u32::try_from(cells).expect("small")
+                    * u32::try_from(plan.rounds).expect("small");
             assert!(needed <= budget.mul_f64(1.01), "{seconds} s: {needed:?}");
             assert!(needed >= budget.mul_f64(0.8), "{seconds} s: {needed:?}");
             assert!(plan.rounds >= 6, "{seconds} s: {} rounds", plan.rounds);

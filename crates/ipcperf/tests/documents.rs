@@ -91,14 +91,16 @@ fn every_number_has_its_proof() {
     let mut rounds = 0;
     for cell in measured(everything()) {
         let id = text(cell, "id");
-        assert_eq!(cell["verified"], true, "{id}");
+        // The floor moves nothing, so there is nothing to prove.
+        let moves = text(cell, "mechanism") != "null";
+        assert_eq!(cell["verified"], moves, "{id}");
         assert!(number(&cell["messages"]) > 0, "{id}");
         assert!(accepted(cell).next().is_some(), "{id}");
         for round in list(cell, "rounds") {
             let proof = &round["proof"];
             assert_eq!(proof["holds"], true, "{id}");
             assert_ne!(proof["lead_pid"], proof["follow_pid"], "{id}");
-            assert!(number(&proof["fully_checked"]) > 0, "{id}");
+            assert_eq!(number(&proof["fully_checked"]) > 0, moves, "{id}");
             assert!(number(&proof["lead"][0]) > 0, "{id}: {proof}");
             let arrived = number(&proof["follow"][1]) + number(&round["lost"]);
             assert!(arrived >= number(&proof["lead"][0]), "{id}: {proof}");

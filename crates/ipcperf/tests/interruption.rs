@@ -162,6 +162,28 @@ fn a_killed_worker_costs_its_cell_and_not_the_run() {
 }
 
 #[test]
+fn a_hung_worker_ends_in_a_deadline_and_costs_its_cell_only() {
+    let (sandbox, before) = (Sandbox::new(), Objects::now());
+    let words = ["-m", "pipe,unix-stream", "--place", "same-cpu", "--rounds", "2"];
+    let more = ["--slice", "50ms", "--warmup", "5ms", "-o", "rest.json"];
+    let running = sandbox.start(&run(&[&words[..], &more].concat()));
+    let pair = wait_for("a pair of workers with pipes", || {
+        let pair = workers(&sandbox);
+        (pair.len() == 2 && pair.iter().all(|pid| holds_pipes(*pid))).then_some(pair)
+    });
+    signal("STOP", pair[1]);
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+    no_panic(&ended);
+    let document = document(&sandbox, "rest.json");
+    let [pipe, socket] = cells(&document) else { panic!("two cells were asked for") };
+    assert_eq!(pipe["status"], "deadline");
+    assert!(pipe["reason"].as_str().is_some_and(|reason| reason.starts_with("not done after")));
+    assert_eq!((&socket["status"], &socket["verified"]), (&"ok".into(), &true.into()));
+    nothing_is_left(&sandbox, &before);
+}
+
+#[test]
 fn a_killed_coordinator_takes_its_workers_along_and_the_next_run_cleans_up() {
     let (sandbox, before) = (Sandbox::new(), Objects::now());
     let mut moments = Moments::new();

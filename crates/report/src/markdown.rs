@@ -186,7 +186,7 @@ mod tests {
         ## Findings
 
         - Noise grade B (A is quiet, F supports no claim).
-        - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+        - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
 
         ## What to use
 

@@ -214,7 +214,15 @@ fn bounds(rows: &[&Row]) -> Option<String> {
             PatternKind::PingPong => figures::nanos(bound.value),
             PatternKind::Stream => figures::bytes_per_second(bound.value),
         };
-        let words = format!("{} {value}", bound.name);
+        let words = match bound.name.as_str() {
+            "cacheline_rtt_ns" => {
+                format!("a cache line there and back on {} {value}", row.cell.placement)
+            }
+            "futex_wake_rtt_ns" => {
+                format!("a futex wake there and back on {} {value}", row.cell.placement)
+            }
+            name => format!("{name} {value}"),
+        };
         if !named.contains(&words) {
             named.push(words);
         }
@@ -277,9 +285,10 @@ pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
     let remedy = if finding.remedy.is_empty() {
         String::new()
     } else {
-        format!(" Remedy: {}", finding.remedy)
+        format!(" Remedy: {}.", finding.remedy.trim_end_matches('.'))
     };
-    format!("{severity} {}: {}{more}{remedy}", finding.code, finding.text)
+    let text = finding.text.trim_end_matches('.');
+    format!("{severity} {}: {text}{more}.{remedy}", finding.code)
 }
 
 /// `Noise grade B (A is quiet, F supports no claim).`

@@ -39,12 +39,12 @@ pub struct Cell {
     pub timing: Option<Timing>,
     /// Its slices.
     pub rounds: Vec<Round>,
-    /// Messages of all accepted rounds, both directions.
+    /// Messages of all accepted rounds; of a round trip both.
     pub messages: u64,
     /// Messages of all accepted rounds that never arrived (lossy mechanisms).
     #[serde(default)]
     pub lost: u64,
-    /// Every accepted round carries its proof.
+    /// Every accepted round carries its proof. Never for the floor, which moves nothing.
     pub verified: bool,
     /// Full round trip, never halved: `min`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `p99.999`, `max`, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,8 @@ pub struct Cell {
     pub syscalls_per_message: Option<f64>,
     /// Voluntary and involuntary switches of both processes, per message.
     pub context_switches_per_message: Option<f64>,
-    /// Rescheduling and function-call interrupts on the CPUs used, per message; `null` if not readable.
+    /// Rescheduling and function-call interrupts on the CPUs used, per message; `null` if not
+    /// readable or not pinned.
     #[serde(default)]
     pub ipis_per_message: Option<f64>,
     /// The bound this cell is measured against and how many times it the cell takes (or reaches).
@@ -113,9 +114,9 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// `per-op`, or `batch` where one operation is below 20 times the cost of reading the clock: then the figures are
-    /// means of `batch` operations and no per-operation quantiles exist.
+    /// means of `batch` operations and no per-operation quantiles exist. Streams are always timed in batches.
     pub mode: String,
-    /// Operations per clock reading.
+    /// Operations per clock reading; of streams in the first round, later rounds choose anew.
     pub batch: u64,
 }
 
@@ -127,7 +128,7 @@ pub struct Metric {
     /// 95 % confidence interval over rounds, low and high.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Why a value or interval is missing.
+    /// Why a value or interval is missing, or what a value is the mean of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// How it was formed: `rounds` (median over rounds of the slice's statistic), `merged` (quantile of all accepted
@@ -185,9 +186,9 @@ pub struct Round {
     pub rejected: Option<String>,
     /// CPUs of lead and follow; empty for `free`.
     pub cpus: Vec<usize>,
-    /// Messages measured, both directions.
+    /// Messages measured; of a round trip both.
     pub messages: u64,
-    /// Payload bytes measured, both directions.
+    /// Payload bytes of these messages.
     pub bytes: u64,
     /// Messages that never arrived.
     #[serde(default)]

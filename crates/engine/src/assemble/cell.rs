@@ -27,6 +27,7 @@ pub(super) fn assemble(run: CellRun, ns: f64, floors: &Floors, interrupted: bool
     let batch = slices.first().map_or(1, |slice| slice.raw.batch);
     let granted: Vec<_> =
         slices.first().map(|slice| slice.raw.effective.clone()).unwrap_or_default();
+    let is_floor = plan.entry.spec.is_floor();
     let mut sliced: Vec<Sliced> =
         slices.into_iter().map(|slice| convert(slice, plan.pattern, batch, ns)).collect();
     for slice in &mut sliced {
@@ -52,7 +53,9 @@ pub(super) fn assemble(run: CellRun, ns: f64, floors: &Floors, interrupted: bool
         rounds: Vec::new(),
         messages: accepted.iter().map(|slice| slice.round.messages).sum(),
         lost: accepted.iter().map(|slice| slice.round.lost).sum(),
-        verified: !accepted.is_empty() && accepted.iter().all(|slice| slice.round.proof.holds),
+        verified: !is_floor
+            && !accepted.is_empty()
+            && accepted.iter().all(|slice| slice.round.proof.holds),
         rtt_ns: None,
         bytes_per_second: None,
         messages_per_second: None,

@@ -195,7 +195,8 @@ fn a_stream_faster_than_copying_is_rejected_as_impossible() {
 
 #[test]
 fn a_slice_without_proof_is_no_number() {
-    let broken: [(&str, fn(&mut SliceRun)); 4] = [
+    type Defect = fn(&mut SliceRun);
+    let broken: [(&str, Defect); 4] = [
         ("a lost message", |slice| slice.raw.counts[1].received -= 1),
         ("one process", |slice| slice.raw.sides[1].pid = slice.raw.sides[0].pid),
         ("an idle process", |slice| slice.raw.sides[1].cpu_ns = 0),
@@ -224,6 +225,17 @@ fn a_failure_in_any_round_spoils_the_cell_and_an_untouched_cell_is_skipped() {
     assert_eq!(cell.rounds.len(), 1, "what was measured stays in the document");
     let (cell, _) = cell_of(PatternKind::PingPong, Vec::new(), None);
     assert_eq!(cell.status, Status::Skipped);
+}
+
+#[test]
+fn a_wrong_message_is_a_finding_of_its_own() {
+    let ended = Some((Status::Failed, FailureKind::Invalid, "follow: wrong stamp".to_owned()));
+    let (cell, set) = cell_of(PatternKind::PingPong, Vec::new(), ended);
+    assert_eq!(cell.status, Status::Failed);
+    let finding = set.noise.findings.iter().find(|finding| finding.code == "E-PAYLOAD");
+    assert!(finding.expect("a finding").text.contains("follow: wrong stamp"));
+    let crash = Some((Status::Failed, FailureKind::Failed, "killed by signal 9".to_owned()));
+    assert!(!has(&cell_of(PatternKind::PingPong, Vec::new(), crash).1, "E-PAYLOAD"));
 }
 
 #[test]

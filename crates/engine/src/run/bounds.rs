@@ -32,11 +32,10 @@ impl Run<'_> {
                 self.bounds.cacheline.entry(placement).or_default().extend(values.get("rtt"));
             }
             for idle in [Idle::AsIs, Idle::Poll] {
-                let _held = match idle {
-                    Idle::Poll if may_poll && placement.is_two_cpus() => Some(PollIdle::hold()?),
-                    Idle::Poll => continue,
-                    Idle::AsIs => None,
-                };
+                if idle == Idle::Poll && !(may_poll && placement.is_two_cpus()) {
+                    continue;
+                }
+                let Some(_held) = self.idle(idle)? else { return Ok(true) };
                 for _ in 0..3 {
                     let Some(values) = self.bound(Bound::FutexWake, &cpus)? else {
                         return Ok(true);
@@ -73,6 +72,23 @@ impl Run<'_> {
         cpus.sort_unstable();
         cpus.dedup();
         cpus
+    }
+
+    /// After idle polling: waits until the CPUs used have gone back to what they do by themselves; true if the user
+    /// interrupted.
+    pub(super) fn settle(&mut self) -> io::Result<bool> {
+        if !std::mem::take(&mut self.polled) {
+            return Ok(false);
+        }
+        let mut cpus: Vec<usize> = self.bounds.cpus.values().flatten().copied().collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        for pair in cpus.chunks(2) {
+            if self.bound(Bound::Settle, pair)?.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// One bound on one CPU or a pair; `None` if the user interrupted. A worker that dies or hangs is tried again; a

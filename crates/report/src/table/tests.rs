@@ -87,7 +87,7 @@ fn a_survey_at_80_columns() {
 
     FINDINGS
     Noise grade B (A is quiet, F supports no claim).
-    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
 
     WHAT TO USE
     - Small messages, blocking: shm-ring/futex (spins briefly, then sleeps), 58.0 us
@@ -167,7 +167,7 @@ fn a_survey_at_200_columns_shows_more_statistics() {
     1= is a tie with the best of that place: the intervals (below 6 rounds: the ranges) overlap or the figures are less than 3 % apart.
     ~ spins briefly before it sleeps: as fast as spinning where the peer is quick.
     * The rounds fall into two modes: both figures are shown, the one of more rounds first, never an average.
-    Bounds of this machine: futex_wake_rtt_ns 60.0 us, cacheline_rtt_ns 130 ns, memcpy 8.40 GB/s.
+    Bounds of this machine: a futex wake there and back on same-llc 60.0 us, a cache line there and back on same-llc 130 ns, memcpy 8.40 GB/s.
 
     NOT MEASURED
     - unavailable: posix-mq on same-llc: no POSIX message queues in this kernel
@@ -175,7 +175,7 @@ fn a_survey_at_200_columns_shows_more_statistics() {
 
     FINDINGS
     Noise grade B (A is quiet, F supports no claim).
-    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
 
     WHAT TO USE
     - Small messages, blocking: shm-ring/futex (spins briefly, then sleeps), 58.0 us (two modes: 1.90 us in 2 of 5 rounds) for a round trip of 64 B on two CPUs (same-llc); runner-up pipe and fifo (a tie),
@@ -226,7 +226,7 @@ fn a_small_set_at_40_columns_drops_columns() {
     Noise grade B (A is quiet, F supports no
     claim).
     - warning W-STEAL: 0.4 % of the time was
-      stolen. Remedy: use a quiet machine
+      stolen. Remedy: use a quiet machine.
 
     WHAT TO USE
     - Small messages, blocking: pipe and
@@ -270,7 +270,7 @@ fn one_cell() {
 
     FINDINGS
     Noise grade B (A is quiet, F supports no claim).
-    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
 
@@ -284,7 +284,7 @@ fn no_cells() {
 
     FINDINGS
     Noise grade B (A is quiet, F supports no claim).
-    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
 
@@ -324,7 +324,7 @@ fn an_interrupted_run_with_cells_of_every_status() {
 
     FINDINGS
     Noise grade B (A is quiet, F supports no claim).
-    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
 
@@ -351,6 +351,6 @@ fn a_sweep_of_one_mechanism() {
 
     FINDINGS
     Noise grade B (A is quiet, F supports no claim).
-    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine
+    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
