@@ -39,7 +39,7 @@ pub(crate) struct Slice {
 /// A pair that has not answered by then is killed.
 const DEADLINE: Duration = Duration::from_secs(10);
 /// Long enough for caches, branch predictors and the clock frequency to settle.
-const WARM_UP_NS: u64 = 10_000_000;
+const WARM_UP_NS: u64 = 20_000_000;
 /// 16 MiB of samples: more than a slice of 100 ms holds at 33 ns, the fastest round trip seen.
 const SAMPLES: usize = 4 << 20;
 /// Below this a median means little; a slow pair overruns its slice instead.

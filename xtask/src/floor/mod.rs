@@ -17,7 +17,7 @@ mod verdict;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use bare_pair::{Cpus, Job, Slice};
 use case::{Carrier, Case, Pattern, Place, Placements};
@@ -40,6 +40,10 @@ pub(crate) struct Options {
     /// Put the table into this file, between the lines floor:begin and floor:end
     #[arg(long)]
     markdown: Option<PathBuf>,
+    /// Keep idle CPUs polling (PM QoS request, needs root), so that wake-ups cost what the kernel's code costs and not
+    /// what the host makes of a halted CPU; the table goes between floor-idle-poll:begin and floor-idle-poll:end
+    #[arg(long)]
+    idle_poll: bool,
     /// Seed of the order of cases
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -62,16 +66,34 @@ const RSS_LIMIT: u64 = 64 << 20;
 /// A case that failed this often without ever succeeding is not tried again.
 const GIVE_UP: u32 = 2;
 
+/// Holds the request until it is dropped.
+fn poll_idle() -> Result<std::fs::File> {
+    use std::io::Write;
+    let device = "/dev/cpu_dma_latency";
+    let mut file = std::fs::File::options()
+        .write(true)
+        .open(device)
+        .with_context(|| format!("--idle-poll: {device}"))?;
+    file.write_all(&0_i32.to_ne_bytes())?;
+    Ok(file)
+}
+
 /// Measures and prints; false if a case or a limit is missed.
 pub(crate) fn run(options: &Options) -> Result<bool> {
+    let markers = table::Markers::of(options.idle_poll);
     if let Some(file) = &options.markdown {
-        table::check_markers(file)?;
+        markers.check(file)?;
     }
+    let _held = options.idle_poll.then(poll_idle).transpose()?;
     let slice = Duration::from_millis(options.slice_ms);
     let product = match (&options.binary, options.bare_only) {
         (_, true) => None,
-        (Some(binary), _) => Some(Product { binary: binary.clone(), slice }),
-        (None, _) => Some(Product { binary: crate::build_product()?, slice }),
+        (Some(binary), _) => {
+            Some(Product { binary: binary.clone(), slice, idle_poll: options.idle_poll })
+        }
+        (None, _) => {
+            Some(Product { binary: crate::build_product()?, slice, idle_poll: options.idle_poll })
+        }
     };
     let placements = match &product {
         Some(product) => product.placements()?,
@@ -128,7 +150,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         passed = lines.iter().all(|(_, rounds, _)| rounds.failure.is_none());
     }
     if let Some(file) = &options.markdown {
-        table::write_between_markers(file, &text)?;
+        markers.write(file, &text)?;
     }
     Ok(passed)
 }

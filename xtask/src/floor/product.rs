@@ -21,6 +21,7 @@ const TWO_CPU_PLACES: [&str; 4] = ["same-llc", "cross-llc", "smt", "cross-node"]
 pub(crate) struct Product {
     pub(crate) binary: PathBuf,
     pub(crate) slice: Duration,
+    pub(crate) idle_poll: bool,
 }
 
 impl Product {
@@ -86,6 +87,7 @@ impl Product {
             .args(["run", "-m", name, "-p", pattern.name(), "-s", &size.to_string()])
             .args(["--place", place, "--rounds", &rounds.to_string()])
             .args(["--slice", &format!("{}ms", self.slice.as_millis())])
+            .args(["--idle", if self.idle_poll { "poll" } else { "as-is" }])
             .args(["-o", "-", "-q", "--no-progress", "--format", "json"]);
         bounded::run(&mut command, LIMIT)
     }

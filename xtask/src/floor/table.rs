@@ -9,8 +9,11 @@ use super::case::{Case, Pattern, Place};
 use super::verdict::{Outcome, Rounds, TwoModes};
 
 /// The lines between which the table of a document lies.
-pub(crate) const BEGIN: &str = "<!-- floor:begin -->";
-pub(crate) const END: &str = "<!-- floor:end -->";
+/// The lines of a document between which a table stands.
+pub(crate) struct Markers {
+    begin: &'static str,
+    end: &'static str,
+}
 
 /// What a reader of the table alone must know.
 const LEGEND: &str = "
@@ -164,34 +167,53 @@ fn aligned(header: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Puts the text between the markers of a document, which is made if it does not exist.
-pub(crate) fn write_between_markers(file: &Path, text: &str) -> Result<()> {
-    let document = match std::fs::read_to_string(file) {
-        Ok(document) => document,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => format!("{BEGIN}\n{END}\n"),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
-    };
-    let replaced = replace(&document, text).with_context(|| format!("in {}", file.display()))?;
-    std::fs::write(file, replaced).with_context(|| format!("cannot write {}", file.display()))
-}
-
-/// Fails now rather than after minutes of measuring.
-pub(crate) fn check_markers(file: &Path) -> Result<()> {
-    match std::fs::read_to_string(file) {
-        Ok(document) => {
-            replace(&document, "").map(drop).with_context(|| format!("in {}", file.display()))
+impl Markers {
+    /// Of the table for the machine's own idle policy, or for polling.
+    pub(crate) fn of(idle_poll: bool) -> Self {
+        if idle_poll {
+            Self { begin: "<!-- floor-idle-poll:begin -->", end: "<!-- floor-idle-poll:end -->" }
+        } else {
+            Self { begin: "<!-- floor:begin -->", end: "<!-- floor:end -->" }
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", file.display())),
     }
-}
 
-fn replace(document: &str, text: &str) -> Result<String> {
-    let (before, rest) =
-        document.split_once(BEGIN).with_context(|| format!("the line {BEGIN} is missing"))?;
-    let (_, after) = rest.split_once(END).with_context(|| format!("the line {END} is missing"))?;
-    ensure!(!after.contains(BEGIN), "the line {BEGIN} occurs twice");
-    Ok(format!("{before}{BEGIN}\n{}\n{END}{after}", text.trim()))
+    /// Puts the text between the markers of a document, which is made if it does not exist.
+    pub(crate) fn write(&self, file: &Path, text: &str) -> Result<()> {
+        let document = match std::fs::read_to_string(file) {
+            Ok(document) => document,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                format!("{}\n{}\n", self.begin, self.end)
+            }
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read {}", file.display()));
+            }
+        };
+        let replaced =
+            self.replace(&document, text).with_context(|| format!("in {}", file.display()))?;
+        std::fs::write(file, replaced).with_context(|| format!("cannot write {}", file.display()))
+    }
+
+    /// Fails now rather than after minutes of measuring.
+    pub(crate) fn check(&self, file: &Path) -> Result<()> {
+        match std::fs::read_to_string(file) {
+            Ok(document) => self
+                .replace(&document, "")
+                .map(drop)
+                .with_context(|| format!("in {}", file.display())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", file.display())),
+        }
+    }
+
+    fn replace(&self, document: &str, text: &str) -> Result<String> {
+        let Self { begin, end } = self;
+        let (before, rest) =
+            document.split_once(begin).with_context(|| format!("the line {begin} is missing"))?;
+        let (_, after) =
+            rest.split_once(end).with_context(|| format!("the line {end} is missing"))?;
+        ensure!(!after.contains(begin), "the line {begin} occurs twice");
+        Ok(format!("{before}{begin}\n{}\n{end}{after}", text.trim()))
+    }
 }
 
 #[cfg(test)]
@@ -200,15 +222,17 @@ mod tests {
 
     #[test]
     fn only_the_text_between_the_markers_changes() {
-        let document = format!("head\n{BEGIN}\nold\n{END}\ntail\n");
-        let replaced = replace(&document, "new\n").unwrap();
-        assert_eq!(replaced, format!("head\n{BEGIN}\nnew\n{END}\ntail\n"));
-        assert_eq!(replace(&replaced, "new").unwrap(), replaced);
+        let (plain, polling) = (Markers::of(false), Markers::of(true));
+        let other = format!("{}\nkept\n{}", polling.begin, polling.end);
+        let document = format!("head\n{}\nold\n{}\n{other}\n", plain.begin, plain.end);
+        let replaced = plain.replace(&document, "new\n").unwrap();
+        assert_eq!(replaced, format!("head\n{}\nnew\n{}\n{other}\n", plain.begin, plain.end));
+        assert_eq!(plain.replace(&replaced, "new").unwrap(), replaced);
     }
 
     #[test]
     fn a_document_without_markers_is_refused() {
-        assert!(replace("head\n", "new").is_err());
+        assert!(Markers::of(false).replace("head\n", "new").is_err());
     }
 
     #[test]
