@@ -46,7 +46,7 @@ pub(crate) enum Command {
 /// Where results go and how they look; common to everything that measures.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct OutputArgs {
-    /// Result file; '-' prints the document to standard output [default: ipcperf-<utc>.json here]
+    /// Result file; '-' prints the document to standard output [default: ipcperf-UTC.json here]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

@@ -80,7 +80,7 @@ impl Target {
     }
 }
 
-/// `ipcperf-<utc>.json`, with a number behind it if two runs start within a second.
+/// `ipcperf-UTC.json`, with a number behind it if two runs start within a second.
 fn unused(started: &jiff::Timestamp) -> PathBuf {
     let stem = format!("ipcperf-{}", started.strftime("%Y%m%dT%H%M%SZ"));
     let mut path = PathBuf::from(format!("{stem}.json"));
