@@ -92,7 +92,7 @@ impl Undertaking {
             .map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
         let set = ipcperf_engine::result_set(found, facts);
         publish(&set, registry, args, format, &target)?;
-        Ok(verdict(&set))
+        Ok(verdict(&set).map_or(ExitCode::SUCCESS, ExitCode::from))
     }
 }
 
@@ -148,20 +148,19 @@ fn publish(
     Ok(())
 }
 
-/// The exit code: interruption first, then the worst thing that happened.
-fn verdict(set: &ResultSet) -> ExitCode {
-    if set.interrupted {
-        return Code::Interrupted.into();
-    }
+/// How the program ends: interruption first, then the worst thing that happened; `None` if all is well.
+fn verdict(set: &ResultSet) -> Option<Code> {
     let with = |status: Status| set.cells.iter().any(|cell| cell.status == status);
-    if invalid(set) {
-        Code::Invalid.into()
+    if set.interrupted {
+        Some(Code::Interrupted)
+    } else if invalid(set) {
+        Some(Code::Invalid)
     } else if with(Status::Failed) || with(Status::Deadline) {
-        Code::Internal.into()
+        Some(Code::Internal)
     } else if !with(Status::Ok) {
-        Code::NothingRan.into()
+        Some(Code::NothingRan)
     } else {
-        ExitCode::SUCCESS
+        None
     }
 }
 
@@ -178,6 +177,60 @@ fn invalid(set: &ResultSet) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipcperf_core::result::{Bounds, ClockFacts, Finding, Host, Kernel, Noise, Severity, Tool};
+
+    fn set(statuses: &[&str]) -> ResultSet {
+        let cell = |status: &&str| {
+            let text = format!(
+                r#"{{"id": "x", "mechanism": "pipe", "wait": "block", "pattern": "ping-pong", "size_bytes": 1,
+                "placement": "same-cpu", "cpus": [0, 0], "idle": "as-is", "touch": "none", "knobs": {{}},
+                "status": "{status}", "rounds": [], "messages": 0, "verified": false}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        ResultSet {
+            schema: ipcperf_core::result::SCHEMA.into(),
+            started_utc: String::new(),
+            duration_s: 0.0,
+            interrupted: false,
+            tool: Tool::default(),
+            invocation: Invocation::default(),
+            host: Host::default(),
+            kernel: Kernel::default(),
+            clock: ClockFacts::default(),
+            bounds: Bounds::default(),
+            noise: Noise::default(),
+            cells: statuses.iter().map(cell).collect(),
+        }
+    }
+
+    fn with_finding(code: &str) -> ResultSet {
+        let mut set = set(&["ok"]);
+        set.noise.findings.push(Finding {
+            code: code.into(),
+            severity: Severity::Error,
+            text: String::new(),
+            value: None,
+            limit: None,
+            cells: Vec::new(),
+            remedy: String::new(),
+        });
+        set
+    }
+
+    #[test]
+    fn the_exit_code_tells_the_worst_thing_that_happened() {
+        assert_eq!(verdict(&set(&["ok", "unavailable", "rejected", "skipped"])), None);
+        assert_eq!(verdict(&set(&["unavailable"])), Some(Code::NothingRan));
+        assert_eq!(verdict(&set(&["ok", "failed"])), Some(Code::Internal));
+        assert_eq!(verdict(&set(&["ok", "deadline"])), Some(Code::Internal));
+        for code in ["E-IMPOSSIBLE", "E-CLOCK", "E-PAYLOAD"] {
+            assert_eq!(verdict(&with_finding(code)), Some(Code::Invalid), "{code}");
+        }
+        assert_eq!(verdict(&with_finding("E-MIGRATE")), None);
+        let interrupted = ResultSet { interrupted: true, ..with_finding("E-PAYLOAD") };
+        assert_eq!(verdict(&interrupted), Some(Code::Interrupted));
+    }
 
     #[test]
     fn only_the_home_directory_itself_is_shortened() {
