@@ -6,6 +6,7 @@ use ipcperf_core::Seat;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::futex;
 use ipcperf_sys::process::null_syscall;
+use ipcperf_sys::procfs;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Sizes at which copy bandwidth is measured, bytes: first-level cache, second-level, shared cache, memory.
@@ -152,9 +153,11 @@ fn spin_until(line: &AtomicU32, value: u32) {
     }
 }
 
-/// Sleep and wake there and back: median of 300 single round trips after 30 that are not counted, ticks.
+/// Sleep and wake there and back: median of 300 single round trips after 30 that are not counted, ticks; `None` if
+/// fewer than nine in ten really slept.
 fn futex_wake(word: &AtomicU32, seat: Seat, clock: Clock) -> Option<f64> {
     let mut samples = Vec::with_capacity(330);
+    let before = procfs::consumption().voluntary_switches;
     for turn in (0..660).step_by(2) {
         let start = clock.start();
         match seat {
@@ -171,7 +174,10 @@ fn futex_wake(word: &AtomicU32, seat: Seat, clock: Clock) -> Option<f64> {
         }
         samples.push((clock.stop() - start) as f64);
     }
-    (seat == Seat::Lead).then(|| median(&mut samples[30..]))
+    // Where the answer came before the sleep, nobody was woken and this is another figure.
+    let slept = procfs::consumption().voluntary_switches - before;
+    (seat == Seat::Lead && slept * 10 >= samples.len() as u64 * 9)
+        .then(|| median(&mut samples[30..]))
 }
 
 fn sleep_until(word: &AtomicU32, value: u32) {

@@ -33,7 +33,7 @@ pub fn host() -> Host {
         memory_bytes: procfs::memory_bytes("MemTotal").unwrap_or(0),
         hypervisor: hypervisor(&cpuinfo),
         container: container(),
-        cpu_limit: text("/sys/fs/cgroup/cpu.max"),
+        cpu_limit: procfs::cpu_limit(),
         frequency: joined([
             "/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver",
             "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",

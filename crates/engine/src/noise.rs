@@ -1,12 +1,14 @@
 //! How disturbed a run was: findings with value, limit, consequence and remedy, and a grade that limits claims.
 
+mod cells;
+
 use crate::job::FailureKind;
 use crate::run::Findings;
-use ipcperf_core::result::{
-    Bounds, Cell, ClockFacts, Finding, Kernel, Metric, Noise, Severity, Status,
-};
-use ipcperf_core::units::{format_bytes_per_second, format_nanos, format_per_second};
-use ipcperf_stats::{median, robust_cv};
+use cells::{drifting, faults, load, loaded, lost, rejections, spread, two_modes, unstable};
+use ipcperf_core::Placement;
+use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Kernel, Noise, Severity, Status};
+use ipcperf_core::units::format_nanos;
+use ipcperf_stats::median;
 
 /// Below this many rounds no order statistic bounds the median at 95 %.
 const ROUNDS_FOR_AN_INTERVAL: u64 = 6;
@@ -24,6 +26,10 @@ pub(crate) struct Input {
     /// Rounds of the cell that has most, if not even it has enough for an interval.
     too_few: Option<u64>,
     reaped: Vec<String>,
+    /// Bounds that could not be measured.
+    no_bounds: Vec<&'static str>,
+    /// Whether the kernel says which CPUs share a cache.
+    caches_described: bool,
     /// Cells in which a message was not the expected one, with the reason.
     invalid: Vec<(String, String)>,
 }
@@ -37,8 +43,8 @@ impl Input {
     ) -> Self {
         let slices: Vec<_> = findings.cells.iter().flat_map(|cell| &cell.slices).collect();
         let rejected = slices.iter().filter(|slice| slice.rejected.is_some()).count();
-        let cpus = ipcperf_sys::affinity::allowed_cpus().map_or(1, |cpus| cpus.len().max(1));
-        let available = findings.duration.as_nanos() as f64 * cpus as f64;
+        let allowed = ipcperf_sys::affinity::allowed_cpus().unwrap_or_default();
+        let available = findings.duration.as_nanos() as f64 * allowed.len().max(1) as f64;
         Self {
             steal: findings.steal_ns.map(|steal| steal as f64 / available),
             rejected: rejected as f64 / slices.len().max(1) as f64,
@@ -63,6 +69,11 @@ impl Input {
                 .max()
                 .filter(|most| (1..ROUNDS_FOR_AN_INTERVAL).contains(most) && !findings.interrupted),
             reaped: findings.reaped.clone(),
+            no_bounds: missing(bounds, findings.interrupted),
+            caches_described: allowed.iter().all(|cpu| {
+                let path = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index0/shared_cpu_list");
+                ipcperf_sys::procfs::text(&path).is_some()
+            }),
             invalid: findings
                 .cells
                 .iter()
@@ -77,8 +88,28 @@ impl Input {
     }
 }
 
+/// What of the bounds is missing: without it no result of that kind can be refused as impossible.
+fn missing(bounds: &Bounds, interrupted: bool) -> Vec<&'static str> {
+    let two_cpus =
+        |placement: &str| placement.parse::<Placement>().is_ok_and(Placement::is_two_cpus);
+    let mut list = Vec::new();
+    if bounds.null_syscall_ns.is_none() {
+        list.push("the null system call");
+    }
+    if bounds.memcpy.is_empty() {
+        list.push("memcpy");
+    }
+    if bounds.pairs.iter().any(|pair| two_cpus(&pair.placement) && pair.cacheline_rtt_ns.is_none())
+    {
+        list.push("the cache-line round trip");
+    }
+    if interrupted { Vec::new() } else { list }
+}
+
 /// One row of the grading table: limits for A, B, C and D; above is F. The worst row counts.
-const LIMITS: [(&str, [f64; 4]); 3] = [
+const LIMITS: [(&str, [f64; 4]); 4] = [
+    // Share of the time in which a spinning end was ready but not running, median over cells.
+    ("load", [0.001, 0.01, 0.05, 0.15]),
     // Robust coefficient of variation of the rounds, median over cells.
     ("spread", [0.01, 0.03, 0.10, 0.25]),
     // Stolen share of CPU time.
@@ -108,6 +139,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     let rows = [
         typical.map(|value| grade("spread", value)),
         input.steal.map(|value| grade("steal", value)),
+        load(cells).map(|value| grade("load", value)),
         Some(grade("rejected", input.rejected)),
     ];
     let mut findings = Vec::new();
@@ -115,6 +147,9 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(rejections(cells));
     findings.extend(cells.iter().filter_map(two_modes));
     findings.extend(unstable(&spreads));
+    findings.extend(drifting(cells));
+    findings.extend(lost(cells));
+    findings.extend(loaded(cells));
     findings.extend(disturbances(input, cells));
     findings.sort_by_key(|finding: &Finding| finding.severity);
     Noise { grade: rows.into_iter().flatten().max().unwrap_or('F').to_string(), findings }
@@ -143,86 +178,6 @@ fn finding(
     }
 }
 
-/// Spread of the rounds of the mode that speaks.
-fn spread(cell: &Cell) -> Option<f64> {
-    let centre = centre(cell)?;
-    let values: Vec<f64> = cell
-        .rounds
-        .iter()
-        .filter(|round| round.rejected.is_none())
-        .filter_map(|round| round.p50_ns.or(round.messages_per_second))
-        .filter(|value| {
-            centre.modes.len() < 2
-                || nearest_mode(&centre, *value)
-                    == nearest_mode(&centre, centre.value.unwrap_or(*value))
-        })
-        .collect();
-    robust_cv(&values)
-}
-
-/// The metric a cell is ranked by.
-fn centre(cell: &Cell) -> Option<Metric> {
-    match &cell.rtt_ns {
-        Some(table) => table.get("p50").cloned(),
-        None => cell.messages_per_second.clone(),
-    }
-}
-
-fn nearest_mode(metric: &Metric, value: f64) -> Option<usize> {
-    let distance = |mode: f64| (mode.ln() - value.ln()).abs();
-    (0..metric.modes.len()).min_by(|a, b| {
-        distance(metric.modes[*a].value).total_cmp(&distance(metric.modes[*b].value))
-    })
-}
-
-fn two_modes(cell: &Cell) -> Option<Finding> {
-    let metric = centre(cell)?;
-    let [low, high] = metric.modes.as_slice() else { return None };
-    let format = |value: f64| match (&cell.rtt_ns, cell.size_bytes) {
-        (Some(_), _) => format_nanos(value),
-        (None, 0) => format_per_second(value),
-        (None, size) => format_bytes_per_second(value * size as f64),
-    };
-    let text = format!(
-        "{}: {} rounds near {}, {} near {}; never averaged, the figure is that of the mode with more rounds",
-        cell.id,
-        low.rounds,
-        format(low.value),
-        high.rounds,
-        format(high.value)
-    );
-    let mut finding = finding(
-        "W-MULTIMODAL",
-        text,
-        Some(high.value / low.value),
-        Some(1.5),
-        "look at cacheline_rtt_ns of the rounds; pin the VM's CPUs on its host, or try --idle poll",
-    );
-    finding.cells.push(cell.id.clone());
-    Some(finding)
-}
-
-fn unstable(spreads: &[(&Cell, f64)]) -> Option<Finding> {
-    const LIMIT: f64 = 0.05;
-    let wide: Vec<_> = spreads.iter().filter(|(_, spread)| *spread > LIMIT).collect();
-    let worst = wide.iter().map(|(_, spread)| *spread).reduce(f64::max)?;
-    let text = format!(
-        "the rounds of {} of {} cells differ by more than 5 % (worst {:.0} %): trust their intervals, not their digits",
-        wide.len(),
-        spreads.len(),
-        worst * 100.0
-    );
-    let mut finding = finding(
-        "W-UNSTABLE",
-        text,
-        Some(worst),
-        Some(LIMIT),
-        "a quieter machine, more rounds or longer slices",
-    );
-    finding.cells = wide.iter().map(|(cell, _)| cell.id.clone()).collect();
-    Some(finding)
-}
-
 fn payload(input: &Input) -> Option<Finding> {
     let (id, reason) = input.invalid.first()?;
     let count = input.invalid.len();
@@ -233,34 +188,6 @@ fn payload(input: &Input) -> Option<Finding> {
     let mut finding = finding("E-PAYLOAD", text, Some(count as f64), Some(0.0), remedy);
     finding.cells = input.invalid.iter().map(|(id, _)| id.clone()).collect();
     Some(finding)
-}
-
-fn rejections(cells: &[Cell]) -> Vec<Finding> {
-    ["E-IMPOSSIBLE", "E-MIGRATE", "E-CLOCKJUMP"]
-        .into_iter()
-        .filter_map(|code| {
-            let hit: Vec<(&Cell, &str)> = cells
-                .iter()
-                .flat_map(|cell| cell.rounds.iter().map(move |round| (cell, round)))
-                .filter_map(|(cell, round)| Some((cell, round.rejected.as_deref()?)))
-                .filter(|(_, reason)| reason.starts_with(code))
-                .collect();
-            let (cell, reason) = hit.first()?;
-            let detail = reason.trim_start_matches(code).trim_start_matches(": ");
-            let text = format!("{} slices rejected; first: {}: {detail}", hit.len(), cell.id);
-            let remedy = match code {
-                "E-IMPOSSIBLE" => "the clock or the machine changed under the run: repeat it",
-                "E-MIGRATE" => {
-                    "something moves processes off their CPUs: look for cpuset managers and taskset"
-                }
-                _ => "the machine was paused or moved: repeat the run",
-            };
-            let mut finding = finding(code, text, Some(hit.len() as f64), Some(0.0), remedy);
-            finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
-            finding.cells.dedup();
-            Some(finding)
-        })
-        .collect()
 }
 
 fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
@@ -331,6 +258,29 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
         let (value, limit) = (Some(rounds as f64), Some(ROUNDS_FOR_AN_INTERVAL as f64));
         list.push(finding("W-FEWROUNDS", text, value, limit, "a larger --budget or more --rounds"));
     }
+    if !input.no_bounds.is_empty() {
+        let text = format!(
+            "not measured: {}; results that are too good to be true cannot be told",
+            input.no_bounds.join(", ")
+        );
+        list.push(finding(
+            "W-NOBOUND",
+            text,
+            None,
+            None,
+            "more memory and processes for this user",
+        ));
+    }
+    if !input.caches_described {
+        let text = "the kernel does not say which CPUs share a cache: the names of placements on two CPUs are a guess";
+        list.push(finding(
+            "W-UNKNOWN-CPUS",
+            text.into(),
+            None,
+            None,
+            "mount /sys, or name CPUs by taskset",
+        ));
+    }
     list.extend(faults(cells));
     if cfg!(debug_assertions) {
         let text = "this is a debug build: its figures are those of slow code".into();
@@ -341,36 +291,4 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
         list.push(finding("I-REAPED", text, Some(input.reaped.len() as f64), None, ""));
     }
     list
-}
-
-/// Page faults in timed regions: memory that was not resident. A few per slice come from the harness's own report.
-fn faults(cells: &[Cell]) -> Option<Finding> {
-    const LIMIT: u64 = 16;
-    let hit: Vec<(&Cell, u64)> = cells
-        .iter()
-        .filter_map(|cell| {
-            let worst = cell
-                .rounds
-                .iter()
-                .map(|round| {
-                    round.covariates.lead.minor_faults.max(round.covariates.follow.minor_faults)
-                })
-                .max()?;
-            (worst > LIMIT).then_some((cell, worst))
-        })
-        .collect();
-    let (cell, worst) = hit.iter().max_by_key(|(_, worst)| *worst)?;
-    let text = format!(
-        "{worst} page faults inside a timed region ({}): first touches are in its tail",
-        cell.id
-    );
-    let mut finding = finding(
-        "W-FAULT",
-        text,
-        Some(*worst as f64),
-        Some(LIMIT as f64),
-        "free memory; a mechanism that allocates per message shows this by nature",
-    );
-    finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
-    Some(finding)
 }

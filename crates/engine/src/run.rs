@@ -134,6 +134,12 @@ pub fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
+/// A seed for a run that was given none: below 2^53, so that every JSON reader gives it back unchanged.
+#[must_use]
+pub fn fresh_seed() -> u64 {
+    random() >> 11
+}
+
 struct Run<'a> {
     page: Page,
     directory: RunDirectory,
@@ -161,12 +167,12 @@ pub fn run(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> io::Result<Findings> {
     let began = Instant::now();
-    let base = rundir::base();
-    let reaped = rundir::reap(&base).unwrap_or_default();
+    let reaped =
+        rundir::bases().iter().flat_map(|base| rundir::reap(base).unwrap_or_default()).collect();
     let (clock, fallback) = Clock::choose();
     let mut run = Run {
-        page: Page::create()?,
-        directory: RunDirectory::create(&base, random())?,
+        page: Page::create().map_err(|error| named("shared memory (memfd_create)", &error))?,
+        directory: run_directory()?,
         clock,
         fit: Fit::start(clock),
         interrupts,
@@ -228,6 +234,23 @@ pub fn run(
     })
 }
 
+/// The same error with what was tried.
+pub(crate) fn named(what: &str, error: &io::Error) -> io::Error {
+    let words = match error.raw_os_error() {
+        Some(code) => ipcperf_core::errno::text(code),
+        None => error.to_string(),
+    };
+    io::Error::new(error.kind(), format!("{what}: {words}"))
+}
+
+fn run_directory() -> io::Result<RunDirectory> {
+    let base = rundir::base();
+    RunDirectory::create(&base, random()).map_err(|error| {
+        let what = format!("a run directory in '{}' (XDG_RUNTIME_DIR, TMPDIR)", base.display());
+        named(&what, &error)
+    })
+}
+
 /// The cells of one round in random order. Those with idle polling come in one block, first or last, so that the
 /// machine has to settle only once.
 fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
@@ -286,9 +309,9 @@ impl Run<'_> {
             batch: settled_batch(cell),
             verify: if plan.size <= 64 << 10 { VERIFIED } else { 2 },
         };
-        let deadline = HANG + 30 * (self.settings.slice + self.settings.warmup);
+        let deadline = HANG + 30 * (self.settings.slice + self.settings.warmup) + moving(plan.size);
         let terms = Terms { job, pads, deadline };
-        let steal = procfs::steal_ns();
+        let (steal, throttled) = (procfs::steal_ns(), procfs::throttled());
         let outcome = {
             let Some(_held) = self.idle(plan.idle)? else { return Ok(true) };
             let around = Surroundings { page: &self.page, interrupts: self.interrupts };
@@ -303,7 +326,8 @@ impl Run<'_> {
                     let seen = self.bounds.cacheline.entry(plan.placement).or_default();
                     seen.extend([before, after]);
                 }
-                let rejected = jumped.or_else(|| misplaced(&raw, &cpus));
+                let rejected =
+                    jumped.or_else(|| misplaced(&raw, &cpus)).or_else(|| stopped(throttled));
                 let steal_ns =
                     procfs::steal_ns().zip(steal).map(|(now, then)| now.saturating_sub(then));
                 cell.slices.push(SliceRun {
@@ -328,6 +352,19 @@ fn settled_batch(cell: &CellRun) -> u64 {
         PatternKind::PingPong => cell.slices.first().map_or(0, |slice| slice.raw.batch),
         PatternKind::Stream => 0,
     }
+}
+
+/// Whether the CPU limit of a control group stopped the slice: then it measured the limit.
+fn stopped(before: Option<u64>) -> Option<String> {
+    let times = procfs::throttled()?.saturating_sub(before?);
+    (times > 0)
+        .then(|| format!("E-THROTTLE: the control group's CPU limit stopped it {times} times"))
+}
+
+/// What a slice moves at the least, whatever its length (verification, warm-up, twelve samples, both ways), at a rate
+/// that no working mechanism is below: 64 messages at 100 MB/s.
+fn moving(size: usize) -> Duration {
+    Duration::from_secs_f64(64.0 * size as f64 / 100e6)
 }
 
 /// Whether an end was not where it was put.

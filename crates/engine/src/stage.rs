@@ -51,7 +51,10 @@ impl<'a> Stage<'a> {
             .iter()
             .take(count)
             .map(|pad| Worker::start(&[worker::SUBCOMMAND, &parent], *pad))
-            .collect::<io::Result<_>>()?;
+            .collect::<io::Result<_>>()
+            .map_err(|error| {
+                crate::run::named("a worker process (/proc/self/exe, pidfd_open)", &error)
+            })?;
         Ok(Self { workers, gone: [false; 2], interrupts, deadline })
     }
 

@@ -6,9 +6,13 @@ use ipcperf_sys::rundir;
 use std::process::ExitCode;
 
 pub(crate) fn run() -> Result<ExitCode, Stop> {
-    let base = rundir::base();
-    let removed = rundir::reap(&base)
-        .map_err(|error| Stop::internal(format!("cannot clean '{}': {error}", base.display())))?;
+    let mut removed = Vec::new();
+    for base in rundir::bases() {
+        let found = rundir::reap(&base).map_err(|error| {
+            Stop::internal(format!("cannot clean '{}': {}", base.display(), output::words(&error)))
+        })?;
+        removed.extend(found);
+    }
     let mut text = String::new();
     for what in &removed {
         text += &format!("removed {what}\n");

@@ -50,7 +50,10 @@ impl Stop {
 
     /// Prints the reason as one line and gives the exit code.
     pub(crate) fn tell(&self) -> ExitCode {
-        note(&format!("ipcperf: {}", self.text.trim_end().replace('\n', " ")));
+        // What was typed or read is quoted in here; a terminal must not obey it.
+        let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
+        let line: String = self.text.trim_end().chars().map(plain).collect();
+        note(&format!("ipcperf: {line}"));
         self.code.into()
     }
 }

@@ -2,8 +2,10 @@
 
 use crate::args::RunArgs;
 use crate::error::{Stop, nearest};
+use crate::output;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 
 /// Keys of a job file, which are the long flags of `run`.
@@ -99,8 +101,8 @@ fn settings(prefix: &str, table: &BTreeMap<String, Setting>, list: &mut Vec<Stri
 /// Reads a job file below the flags: what a flag says wins.
 pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Stop::usage(format!("job file '{shown}': {}", reason(&error))))?;
+    let text = read(path)
+        .map_err(|error| Stop::usage(format!("job file '{shown}': {}", output::words(&error))))?;
     let job: Job = toml::from_str(&text)
         .map_err(|error| explain(&format!("job file '{shown}'"), &text, &error))?;
     let mut merged = args.clone();
@@ -124,11 +126,13 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     Ok(merged)
 }
 
-fn reason(error: &std::io::Error) -> String {
-    match error.raw_os_error() {
-        Some(code) => ipcperf_core::errno::text(code),
-        None => error.to_string(),
-    }
+/// A job file of more than this is none: `/dev/zero`, a result file.
+const MOST: u64 = 1 << 20;
+
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let read = std::fs::File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;
+    if read as u64 > MOST { Err(std::io::Error::other("larger than 1 MiB")) } else { Ok(text) }
 }
 
 /// One line: where, what, and the nearest right key.
@@ -152,7 +156,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn read(text: &str) -> Result<RunArgs, Stop> {
+    fn job(text: &str) -> Result<RunArgs, Stop> {
         let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
         file.write_all(text.as_bytes()).expect("written");
         apply(file.path(), &RunArgs { size: Some("8".into()), ..RunArgs::default() })
@@ -160,7 +164,7 @@ mod tests {
 
     #[test]
     fn every_key_is_read_and_flags_win() {
-        let args = read(
+        let args = job(
             "mechanism = ['pipe', 'tcp']\npattern = 'stream'\nsize = [1, '4K']\nplace = 'free'\nidle = 'poll'\n\
              touch = 'full'\nrounds = 7\nslice = '50ms'\nwarmup = '5ms'\nseed = 3\noutput = 'x.json'\nformat = 'csv'\n\
              [set]\npipe.size = '1M'\n'tcp.nodelay' = false\n",
@@ -180,7 +184,7 @@ mod tests {
     #[test]
     fn the_known_keys_are_exactly_those_that_parse() {
         for key in KEYS {
-            let told = format!("{:?}", read(&format!("{key} = {{}}")));
+            let told = format!("{:?}", job(&format!("{key} = {{}}")));
             assert!(!told.contains("unknown key"), "{key}: {told}");
         }
     }
@@ -194,7 +198,7 @@ mod tests {
             ("size = ", "line 1"),
             ("[set]\npipe.size = [1]", "line"),
         ] {
-            let stop = format!("{:?}", read(text).expect_err(text));
+            let stop = format!("{:?}", job(text).expect_err(text));
             assert!(stop.contains(part), "{text}: {stop}");
         }
     }

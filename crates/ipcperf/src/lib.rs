@@ -60,9 +60,9 @@ impl Cli {
     /// Does what the process's arguments say.
     #[must_use]
     pub fn run(self) -> ExitCode {
-        let mut words = std::env::args().skip(1);
-        if words.next().as_deref() == Some(ipcperf_engine::worker::SUBCOMMAND) {
-            let parent = words.next().and_then(|pid| pid.parse().ok()).unwrap_or(0);
+        let mut words = std::env::args_os().skip(1);
+        if words.next().is_some_and(|word| word == ipcperf_engine::worker::SUBCOMMAND) {
+            let parent = words.next().and_then(|pid| pid.to_str()?.parse().ok()).unwrap_or(0);
             return ipcperf_engine::worker::main(&self.registry, parent);
         }
         let args = match Args::try_parse() {

@@ -20,6 +20,11 @@ pub(crate) const SLICE_OVERHEAD: Duration = Duration::from_millis(8);
 /// The bounds before the first and after the last round.
 pub(crate) const BOUNDS: Duration = Duration::from_millis(1200);
 
+/// What a slice takes at the least: some 36 messages (verification, warm-up, twelve samples, both ways) at 3 GB/s.
+fn fewest(size: usize) -> Duration {
+    Duration::from_secs_f64(36.0 * size as f64 / 3e9)
+}
+
 /// A plan that can be carried out.
 #[derive(Debug)]
 pub(crate) struct Undertaking {
@@ -37,8 +42,14 @@ impl Undertaking {
     }
 
     fn expected(&self) -> Duration {
-        let slice = self.settings.slice + self.settings.warmup + SLICE_OVERHEAD;
-        BOUNDS + slice.mul_f64((self.runnable() * self.settings.rounds) as f64)
+        let slice = self.settings.slice + self.settings.warmup;
+        let round: Duration = self
+            .cells
+            .iter()
+            .filter(|cell| cell.objection.is_none())
+            .map(|cell| slice.max(fewest(cell.size)) + SLICE_OVERHEAD)
+            .sum();
+        BOUNDS + round.mul_f64(self.settings.rounds as f64)
     }
 
     /// Prints the plan instead of carrying it out.
@@ -99,7 +110,8 @@ impl Undertaking {
 /// The command line with the home directory shortened: a result file may be shared.
 fn arguments() -> Vec<String> {
     let home = std::env::var("HOME").ok().filter(|home| home.len() > 1);
-    std::env::args()
+    std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
         .enumerate()
         .map(|(index, word)| match &home {
             _ if index == 0 => "ipcperf".into(),
@@ -127,21 +139,20 @@ fn publish(
     format: Format,
     target: &Target,
 ) -> Result<(), Stop> {
-    let path = match target {
-        Target::Stdout => {
-            let mut bytes = Vec::new();
-            output::document(set, &mut bytes)
-                .map_err(|error| Stop::internal(format!("document: {error}")))?;
-            return output::to_stdout(&bytes).map(drop);
-        }
-        Target::File(path) => path,
-    };
-    output::to_file(path, |out| output::document(set, out))?;
+    if let Target::Stdout = target {
+        let mut bytes = Vec::new();
+        output::document(set, &mut bytes)
+            .map_err(|error| Stop::internal(format!("document: {error}")))?;
+        return output::to_stdout(&bytes).map(drop);
+    }
+    // Shown first: if the disk is full by now, a minute of measuring is at least on the screen.
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     let mut bytes = Vec::new();
     ipcperf_report::render(set, &specs, format, &output::style(&args.look, false), &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
-    output::to_stdout(&bytes)?;
+    let shown = output::to_stdout(&bytes);
+    let path = target.write(|out| output::document(set, out))?;
+    shown?;
     if !args.quiet {
         note(&format!("Result: {}", path.display()));
     }

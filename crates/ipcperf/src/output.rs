@@ -63,41 +63,80 @@ pub(crate) fn style(look: &LookArgs, to_file: bool) -> Style {
 pub(crate) enum Target {
     /// To standard output, instead of a table.
     Stdout,
-    /// To a file.
+    /// To a file, replacing what is there.
     File(PathBuf),
+    /// To `STEM.json` in the current directory, or the first `STEM-N.json` that nobody has.
+    Fresh(String),
 }
 
 impl Target {
     /// Decides, and fails now rather than after a minute of measuring if it cannot be written.
     pub(crate) fn choose(output: Option<&Path>, started: &jiff::Timestamp) -> Result<Self, Stop> {
-        let path = match output {
+        let target = match output {
             Some(path) if path.as_os_str() == "-" => return Ok(Self::Stdout),
-            Some(path) => path.to_owned(),
-            None => unused(started),
+            // Opening a FIFO would wait for its reader, and a device is there or not.
+            Some(path) if is_special(path) => return Ok(Self::File(path.to_owned())),
+            Some(path) => Self::File(path.to_owned()),
+            None => Self::Fresh(format!("ipcperf-{}", started.strftime("%Y%m%dT%H%M%SZ"))),
         };
-        drop(start(&path)?);
-        Ok(Self::File(path))
+        drop(start(&target.first_name())?);
+        Ok(target)
+    }
+
+    fn first_name(&self) -> PathBuf {
+        match self {
+            Self::Stdout => PathBuf::from("-"),
+            Self::File(path) => path.clone(),
+            Self::Fresh(stem) => PathBuf::from(format!("{stem}.json")),
+        }
+    }
+
+    /// Writes the file and says where it is.
+    pub(crate) fn write(
+        &self,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<PathBuf, Stop> {
+        let first = self.first_name();
+        let Self::Fresh(stem) = self else {
+            return to_file(&first, fill).map(|()| first);
+        };
+        let file = filled(&first, fill)?;
+        let more = (2..10_000).map(|number| PathBuf::from(format!("{stem}-{number}.json")));
+        file.publish_new(std::iter::once(first.clone()).chain(more))
+            .map_err(|error| cannot_write(&first, &error))
     }
 }
 
-/// `ipcperf-UTC.json`, with a number behind it if two runs start within a second.
-fn unused(started: &jiff::Timestamp) -> PathBuf {
-    let stem = format!("ipcperf-{}", started.strftime("%Y%m%dT%H%M%SZ"));
-    let mut path = PathBuf::from(format!("{stem}.json"));
-    let mut number = 2;
-    while path.exists() {
-        path = PathBuf::from(format!("{stem}-{number}.json"));
-        number += 1;
-    }
-    path
+fn is_special(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|facts| !facts.is_file() && !facts.is_dir())
 }
 
 fn start(path: &Path) -> Result<WholeFile, Stop> {
     WholeFile::start(path).map_err(|error| {
-        let text = ipcperf_core::errno::text(error.raw_os_error().unwrap_or(0));
-        let text = if error.raw_os_error().is_some() { text } else { error.to_string() };
-        Stop::usage(format!("cannot write '{}': {text}; name another file with -o", path.display()))
+        Stop::usage(format!(
+            "cannot write '{}': {}; name another file with -o",
+            path.display(),
+            words(&error)
+        ))
     })
+}
+
+/// An error without the number behind it.
+pub(crate) fn words(error: &io::Error) -> String {
+    error.raw_os_error().map_or_else(|| error.to_string(), ipcperf_core::errno::text)
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Stop {
+    Stop::internal(format!("cannot write '{}': {}", path.display(), words(error)))
+}
+
+fn filled(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<WholeFile, Stop> {
+    let mut file = io::BufWriter::new(start(path)?);
+    fill(&mut file).map_err(|error| cannot_write(path, &error))?;
+    file.into_inner().map_err(|error| cannot_write(path, error.error()))
 }
 
 /// Writes bytes to a file that appears whole.
@@ -105,12 +144,7 @@ pub(crate) fn to_file(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Stop> {
-    let mut file = io::BufWriter::new(start(path)?);
-    let failed =
-        |error: io::Error| Stop::internal(format!("cannot write '{}': {error}", path.display()));
-    fill(&mut file).map_err(failed)?;
-    let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
-    file.publish().map_err(failed)
+    filled(path, fill)?.publish().map_err(|error| cannot_write(path, &error))
 }
 
 /// Writes the document.

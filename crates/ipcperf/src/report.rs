@@ -8,19 +8,24 @@ use ipcperf_report::LoadError;
 use std::io::Read;
 use std::process::ExitCode;
 
+/// A survey's result takes 2 MiB; what is larger than this is no result.
+const MOST: u64 = 256 << 20;
+
 pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
     let shown = args.file.display();
     let failed = |error: std::io::Error| {
-        let text =
-            error.raw_os_error().map_or_else(|| error.to_string(), ipcperf_core::errno::text);
-        Stop::usage(format!("cannot read '{shown}': {text}"))
+        Stop::usage(format!("cannot read '{shown}': {}", output::words(&error)))
     };
     let mut bytes = Vec::new();
-    if args.file.as_os_str() == "-" {
-        std::io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
+    let source: Box<dyn Read> = if args.file.as_os_str() == "-" {
+        Box::new(std::io::stdin().lock())
     } else {
-        bytes = std::fs::read(&args.file).map_err(failed)?;
+        Box::new(std::fs::File::open(&args.file).map_err(failed)?)
+    };
+    source.take(MOST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MOST {
+        return Err(Stop::usage(format!("cannot read '{shown}': larger than 256 MiB")));
     }
     let set =
         ipcperf_report::load(&String::from_utf8_lossy(&bytes)).map_err(|error| match error {

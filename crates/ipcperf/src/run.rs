@@ -8,7 +8,7 @@ use crate::request;
 use ipcperf_core::{Idle, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Ground, Request};
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Settings, random};
+use ipcperf_engine::run::{Settings, fresh_seed};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Undertaking, Stop> {
             millisecond,
             Duration::from_secs(60),
         )?,
-        seed: args.seed.unwrap_or_else(random),
+        seed: args.seed.unwrap_or_else(fresh_seed),
         budget: None,
     };
     let cells = plan::cells(&request, &ground).map_err(request::refused)?;

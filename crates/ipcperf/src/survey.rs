@@ -7,7 +7,7 @@ use crate::request;
 use ipcperf_core::{Idle, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, CellPlan, Ground, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{Settings, random};
+use ipcperf_engine::run::{Settings, fresh_seed};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
         Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
     let cells = cells(registry, &ground, budget).map_err(request::refused)?;
     let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
-    let settings = settings(budget, runnable, args.seed.unwrap_or_else(random));
+    let settings = settings(budget, runnable, args.seed.unwrap_or_else(fresh_seed));
     let undertaking = Undertaking { command: "survey", cells, settings };
     if args.dry_run { undertaking.print() } else { undertaking.carry_out(registry, &args.output) }
 }

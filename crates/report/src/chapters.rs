@@ -40,7 +40,7 @@ pub(crate) struct Block<'a> {
 /// A cell and its place.
 pub(crate) struct Row<'a> {
     pub(crate) cell: &'a Cell,
-    /// `None`: the floor, or a cell without the figure the ranking goes by.
+    /// `None`: the floor, an untouched payload, or a cell without the figure the ranking goes by.
     pub(crate) rank: Option<Rank>,
     pub(crate) is_floor: bool,
 }
@@ -76,6 +76,15 @@ impl Row<'_> {
         Yardstick::of(self.cell.pattern).metric(self.cell)
     }
 
+    /// `udp lost 12 of 30,000 messages`; `None` where every message arrived.
+    pub(crate) fn loss(&self) -> Option<String> {
+        let Cell { lost, messages, .. } = *self.cell;
+        // Messages are those that arrived; sent were these and the lost ones.
+        let sent = messages.saturating_add(lost);
+        let all = text::counted(sent, "message");
+        (lost > 0).then(|| format!("{} lost {} of {all}", label(self.cell), text::grouped(lost)))
+    }
+
     /// Whether its rounds fell into two modes.
     pub(crate) fn is_two_mode(&self) -> bool {
         self.metric().is_some_and(|metric| metric.modes.len() > 1)
@@ -99,6 +108,15 @@ pub(crate) fn is_floor(mechanism: &str, specs: &Specs) -> bool {
     match specs(mechanism) {
         Some(spec) => spec.is_floor(),
         None => mechanism.split('/').next() == Some("null"),
+    }
+}
+
+/// Whether the policy makes both sides read or write all of the payload's cache lines. Where it does not, a message
+/// that moves by reference costs the same at any size, so that no order among mechanisms means anything.
+pub(crate) const fn is_touched(touch: Touch) -> bool {
+    match touch {
+        Touch::None | Touch::Header => false,
+        Touch::CacheLine | Touch::Full => true,
     }
 }
 
@@ -181,7 +199,7 @@ fn rows<'a>(cells: impl Iterator<Item = &'a Cell>, specs: &Specs) -> Vec<Row<'a>
         yardstick = Yardstick::of(cell.pattern);
         let is_floor = is_floor(&cell.mechanism, specs);
         match yardstick.reading(cell) {
-            Some(reading) if !is_floor => ranked.push((cell, reading)),
+            Some(reading) if !is_floor && is_touched(cell.touch) => ranked.push((cell, reading)),
             _ => unranked.push(Row { cell, rank: None, is_floor }),
         }
     }
@@ -257,7 +275,9 @@ impl Unmeasured {
             _ => String::new(),
         };
         let cells = match self.cells {
-            count if count > self.mechanisms.len() => format!(" ({count} cells)"),
+            count if count > self.mechanisms.len() => {
+                format!(" ({})", text::counted(count as u64, "cell"))
+            }
             _ => String::new(),
         };
         let who = text::join(&self.mechanisms);

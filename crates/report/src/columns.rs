@@ -4,6 +4,7 @@ use crate::chapters::{Chapter, Row, label, marked_label};
 use crate::figures::{self, NONE};
 use crate::format::Style;
 use crate::rank::Yardstick;
+use crate::text;
 use ipcperf_core::PatternKind;
 
 /// A column of a results table.
@@ -136,7 +137,10 @@ impl Column {
                 let words = Yardstick::of(cell.pattern).words(value, cell.size_bytes);
                 format!("{words}{}", mark(row))
             }
-            Spread => row.metric().map_or_else(|| NONE.to_owned(), figures::spread),
+            Spread => {
+                let unit = Yardstick::of(cell.pattern).unit(cell.size_bytes);
+                row.metric().map_or_else(|| NONE.to_owned(), |metric| figures::spread(metric, unit))
+            }
             Messages => {
                 let rate = cell.messages_per_second.as_ref().and_then(|metric| metric.value);
                 rate.map_or_else(|| NONE.to_owned(), figures::per_second)
@@ -170,7 +174,7 @@ impl Column {
             }
             (Mechanism, Some(other)) => {
                 let rounds: u64 = modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
-                format!("  in {} of {rounds} rounds", other.1)
+                format!("  in {} of {}", text::grouped(other.1), text::counted(rounds, "round"))
             }
             _ => String::new(),
         }

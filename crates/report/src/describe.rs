@@ -4,6 +4,7 @@ use crate::figures;
 use crate::format::Style;
 use crate::list::ListRow;
 use crate::page::{Page, Tone};
+use crate::text;
 use ipcperf_core::{
     BackPressure, Direction, Limit, OnClose, Payload, Peers, Reach, Spec, Syscalls, Wait,
 };
@@ -93,7 +94,9 @@ fn items(page: &mut Page, title: &str, items: &[&str]) -> io::Result<()> {
 fn carries(payload: Payload) -> String {
     match payload {
         Payload::Wake { word: 0 } => "wake-ups without payload".to_owned(),
-        Payload::Wake { word } => format!("wake-ups with a word of {word} bytes"),
+        Payload::Wake { word } => {
+            format!("wake-ups with a word of {}", text::counted(word as u64, "byte"))
+        }
         Payload::Stream => "bytes without boundaries".to_owned(),
         Payload::Message { .. } => "messages that keep their boundaries".to_owned(),
     }
@@ -186,7 +189,7 @@ fn calls(syscalls: Syscalls) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, text};
+    use crate::sample;
 
     fn written(name: &str, style: &Style) -> String {
         let row = sample::list().into_iter().find(|row| row.spec.full_name() == name).unwrap();

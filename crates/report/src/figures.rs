@@ -37,10 +37,12 @@ pub(crate) fn plain(value: f64) -> String {
     bounded(value, units::significant)
 }
 
-/// A count per message: whole numbers as such, `2`, others as `0.37`.
+/// A count per message: whole numbers as such, `2`, others as `0.370`, and `<0.001` for what hardly ever happens.
 pub(crate) fn count(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1000.0 {
         format!("{}", value + 0.0)
+    } else if value.abs() < 0.001 {
+        "<0.001".to_owned()
     } else {
         plain(value)
     }
@@ -51,8 +53,20 @@ pub(crate) fn times(ratio: f64) -> String {
     if ratio.is_finite() { format!("{}x", plain(ratio)) } else { NONE.to_owned() }
 }
 
-/// Half of the 95 % interval as a share of the value: `1.7%`, `<0.1%`.
-pub(crate) fn spread(metric: &Metric) -> String {
+/// Scales of a quantity and their names, smallest first.
+pub(crate) type Unit = &'static [(f64, &'static str)];
+
+pub(crate) const NANOS: Unit = &[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
+pub(crate) const BYTES_PER_SECOND: Unit =
+    &[(1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s"), (1e12, "TB/s")];
+pub(crate) const PER_SECOND: Unit = &[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")];
+
+/// What stands for an interval that is too wide for a percentage where there is no room for the interval itself.
+pub(crate) const WIDE: &str = ">50%";
+
+/// Half of the 95 % interval as a share of the value: `1.7%`, `<0.1%`. Above 50 % a share says little, since the
+/// interval is hardly ever symmetric: then it is the interval itself, `0.17-43us`.
+pub(crate) fn spread(metric: &Metric, unit: Unit) -> String {
     let (Some(value), Some([low, high])) = (metric.value, metric.ci95) else {
         return NONE.to_owned();
     };
@@ -63,11 +77,30 @@ pub(crate) fn spread(metric: &Metric) -> String {
         "<0.1%".to_owned()
     } else if percent < 9.95 {
         format!("{percent:.1}%")
-    } else if percent < 999.5 {
+    } else if percent <= 50.0 {
         format!("{percent:.0}%")
     } else {
-        ">999%".to_owned()
+        interval(low.min(high), low.max(high), unit).unwrap_or_else(|| WIDE.to_owned())
     }
+}
+
+/// Whether a spread is an interval, which [`WIDE`] can stand for.
+pub(crate) fn is_interval(spread: &str) -> bool {
+    !spread.is_empty() && spread != NONE && !spread.ends_with('%')
+}
+
+/// Both ends in the unit of the upper one. `None` where that is long or the lower one is not a quantity.
+fn interval(low: f64, high: f64, unit: Unit) -> Option<String> {
+    // Two digits tell enough of something this uncertain.
+    let digits = |value: f64| match value {
+        value if value >= 9.95 => format!("{value:.0}"),
+        value if value >= 0.995 => format!("{value:.1}"),
+        value if value >= 0.005 => format!("{value:.2}"),
+        _ => "0".to_owned(),
+    };
+    let (scale, name) = unit.iter().rev().find(|(scale, _)| high >= scale * 0.9995)?;
+    let text = format!("{}-{}{name}", digits(low / scale), digits(high / scale));
+    (low >= 0.0 && text.len() <= LONGEST).then_some(text)
 }
 
 /// A message size: `64 B`, `4 KiB`, and `wake` for mechanisms that only wake.
@@ -102,16 +135,39 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_is_half_the_interval() {
-        let metric = |ci95| Metric { value: Some(100.0), ci95, ..Metric::default() };
-        assert_eq!(spread(&metric(Some([98.0, 102.0]))), "2.0%");
-        assert_eq!(spread(&metric(Some([50.0, 90.0]))), "20%");
-        assert_eq!(spread(&metric(Some([100.0, 100.0]))), "<0.1%");
-        assert_eq!(spread(&metric(Some([0.0, 9000.0]))), ">999%");
-        assert_eq!(spread(&metric(None)), "-");
+    fn counts_below_a_thousandth_are_not_written_as_digits() {
         assert_eq!(
-            spread(&Metric { value: Some(0.0), ci95: Some([0.0, 0.0]), ..Metric::default() }),
-            "-"
+            [0.0, 1e-9, 0.000_999, 0.001, 0.0123, 1.5, 3.0].map(count),
+            ["0", "<0.001", "<0.001", "0.00100", "0.0123", "1.50", "3"]
         );
+    }
+
+    #[test]
+    fn the_spread_is_half_the_interval() {
+        let spread_of =
+            |value, ci95| spread(&Metric { value: Some(value), ci95, ..Metric::default() }, NANOS);
+        assert_eq!(spread_of(100.0, Some([98.0, 102.0])), "2.0%");
+        assert_eq!(spread_of(100.0, Some([50.0, 90.0])), "20%");
+        assert_eq!(spread_of(100.0, Some([100.0, 100.0])), "<0.1%");
+        assert_eq!(spread_of(100.0, Some([50.0, 150.0])), "50%");
+        assert_eq!(spread_of(100.0, None), "-");
+        assert_eq!(spread_of(0.0, Some([0.0, 0.0])), "-");
+    }
+
+    #[test]
+    fn a_spread_above_half_of_the_figure_is_the_interval_itself() {
+        let spread_of = |value, ci95, unit| {
+            spread(&Metric { value: Some(value), ci95: Some(ci95), ..Metric::default() }, unit)
+        };
+        assert_eq!(spread_of(20_000.0, [170.0, 43_000.0], NANOS), "0.17-43us");
+        assert_eq!(spread_of(100.0, [0.0, 9000.0], NANOS), "0-9.0us");
+        assert_eq!(spread_of(100.0, [49.0, 151.0], NANOS), "49-151ns");
+        assert_eq!(spread_of(1e9, [5.2e8, 2.8e9], BYTES_PER_SECOND), "0.52-2.8GB/s");
+        assert_eq!(spread_of(1e3, [5.2e2, 2.8e3], PER_SECOND), "0.52-2.8k/s");
+        for strange in [[-5.0, 900.0], [0.0, 1e300], [0.1, 0.9]] {
+            assert_eq!(spread_of(0.2, strange, NANOS), WIDE, "{strange:?}");
+        }
+        assert!(["49-151ns", "0-9.0us"].into_iter().all(is_interval));
+        assert!(!["", NONE, "50%", "<0.1%", WIDE].into_iter().any(is_interval));
     }
 }

@@ -66,7 +66,7 @@ pub struct Style {
     pub unicode: bool,
     /// Show each row as a multiple of its bound.
     pub versus_bound: bool,
-    /// All findings instead of the worst five.
+    /// Every finding by itself instead of the worst five with equal codes as one.
     pub verbose: bool,
 }
 

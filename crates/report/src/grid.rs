@@ -26,15 +26,8 @@ impl Grid {
     }
 
     /// The columns that fit into `limit`: all of `always`, then those of `wanted` in turn until one does not fit.
-    /// Where even `always` is too wide, the texts of column `flexible` are clipped. Returns columns left to right.
-    pub(crate) fn fit(
-        &mut self,
-        always: &[usize],
-        wanted: &[usize],
-        flexible: usize,
-        limit: usize,
-        unicode: bool,
-    ) -> Vec<usize> {
+    /// Left to right.
+    pub(crate) fn choose(&self, always: &[usize], wanted: &[usize], limit: usize) -> Vec<usize> {
         let mut columns = always.to_vec();
         for column in wanted {
             columns.push(*column);
@@ -44,6 +37,26 @@ impl Grid {
             }
         }
         columns.sort_unstable();
+        columns
+    }
+
+    /// Where a column begins in a line of these columns.
+    pub(crate) fn left_edge(&self, columns: &[usize], column: usize) -> usize {
+        let before = columns.iter().take_while(|other| **other != column);
+        before.map(|other| self.column_width(*other) + GAP).sum()
+    }
+
+    /// What [`choose`](Self::choose) chooses. Where even `always` is too wide, the texts of column `flexible` are
+    /// clipped.
+    pub(crate) fn fit(
+        &mut self,
+        always: &[usize],
+        wanted: &[usize],
+        flexible: usize,
+        limit: usize,
+        unicode: bool,
+    ) -> Vec<usize> {
+        let columns = self.choose(always, wanted, limit);
         let excess = self.width(&columns).saturating_sub(limit);
         if excess > 0 {
             let room = self.column_width(flexible).saturating_sub(excess).max(4);
@@ -102,6 +115,7 @@ mod tests {
             let columns = grid.fit(&[0, 1], &[2], 0, limit, false);
             let (heads, rows) = grid.lines(&columns);
             assert_eq!(heads, head);
+            assert_eq!(grid.left_edge(&columns, 1), grid.column_width(0) + GAP);
             assert_eq!(rows.len(), 2, "one line for each row");
             for row in &rows {
                 assert!(text::width(row) <= limit, "{limit}: {row}");

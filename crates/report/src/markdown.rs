@@ -1,6 +1,6 @@
 //! Results for an issue or a wiki: GitHub tables.
 
-use crate::answers::answers;
+use crate::answers::{answers, caution};
 use crate::chapters::{chapters, unmeasured};
 use crate::columns::{self, Column};
 use crate::format::Style;
@@ -84,6 +84,11 @@ pub(crate) fn render(
                 }
             }
             writeln!(out)?;
+            for line in section.blocks.iter().flat_map(|block| &block.rows) {
+                if let Some(loss) = line.loss() {
+                    writeln!(out, "{}\n", plain(&format!("{loss}.")))?;
+                }
+            }
         }
     }
     if chapters.iter().all(|chapter| chapter.sections.is_empty()) {
@@ -98,12 +103,16 @@ pub(crate) fn render(
         style,
         out,
     )?;
-    let findings = table::merged_findings(set);
+    let findings = table::counted_findings(set, style.verbose);
     let findings = findings.iter().map(|(finding, count)| table::finding_words(finding, *count));
     list("Findings", std::iter::once(table::grade_words(set)).chain(findings), style, out)?;
     if set.invocation.plan.command == "survey" {
-        let sentences = answers(set, specs).into_iter().map(|answer| answer.sentence);
-        list("What to use", sentences, style, out)?;
+        let mut sentences: Vec<String> =
+            answers(set, specs).into_iter().map(|answer| answer.sentence).collect();
+        if !sentences.is_empty() {
+            sentences.splice(0..0, caution(set));
+        }
+        list("What to use", sentences.into_iter(), style, out)?;
     }
     Ok(())
 }

@@ -105,6 +105,15 @@ impl Yardstick {
         }
     }
 
+    /// The units its figures are written in.
+    pub(crate) const fn unit(self, size: u64) -> figures::Unit {
+        match self {
+            Self::RoundTrip | Self::Cpu => figures::NANOS,
+            Self::Throughput if size == 0 => figures::PER_SECOND,
+            Self::Throughput => figures::BYTES_PER_SECOND,
+        }
+    }
+
     /// A figure of this yardstick in words.
     pub(crate) fn words(self, value: f64, size: u64) -> String {
         match self {

@@ -1,7 +1,7 @@
 //! A result set on a terminal: ranked tables, what was not measured, findings, and the sentences of a survey.
 
-use crate::answers::answers;
-use crate::chapters::{Chapter, Row, chapters, unmeasured};
+use crate::answers::{answers, caution};
+use crate::chapters::{Chapter, Row, chapters, is_touched, unmeasured};
 use crate::columns::{self, ALWAYS, Column};
 use crate::figures;
 use crate::format::Style;
@@ -53,24 +53,24 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
     let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).count();
     let command = if plan.command.is_empty() { "result" } else { &plan.command };
     let mut first = format!(
-        "ipcperf {} {command}, {}: {measured} of {} cells measured",
+        "ipcperf {} {command}, {}: {measured} of {} measured",
         set.tool.version,
         set.started_utc,
-        set.cells.len(),
+        text::counted(set.cells.len() as u64, "cell"),
     );
     // Those that were measured: a budget or an interruption may have ended the run before its plan.
     let rounds = set.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
     if rounds > 0 {
         let (slice, all) = (figures::plain(plan.slice_ms), figures::plain(set.duration_s));
-        let word = if rounds == 1 { "round" } else { "rounds" };
-        first.push_str(&format!(", {rounds} {word} of {slice} ms, {all} s"));
+        let rounds = text::counted(rounds as u64, "round");
+        first.push_str(&format!(", {rounds} of {slice} ms, {all} s"));
     }
     if set.interrupted {
         first.push_str(", INTERRUPTED before the plan was done");
     }
     let mut machine = vec![
         set.host.cpu_model.clone(),
-        format!("{} CPUs", set.host.cpus_allowed.len()),
+        text::counted(set.host.cpus_allowed.len() as u64, "CPU"),
         format!("Linux {}", set.kernel.release),
     ];
     machine.extend(set.host.hypervisor.iter().map(|name| format!("hypervisor {name}")));
@@ -115,7 +115,13 @@ fn tables(page: &mut Page, pattern: PatternKind, chapters: &[&Chapter]) -> io::R
         columns::wanted(pattern).iter().filter_map(position).filter(has_figures).collect();
     let flexible = position(&Column::Mechanism).unwrap_or_default();
     let room = style.width.saturating_sub(INDENT);
+    if let Some(spread) = position(&Column::Spread) {
+        abbreviate(&mut grid, spread, |grid| grid.choose(&always, &wanted, room));
+    }
     let chosen = grid.fit(&always, &wanted, flexible, room, style.unicode);
+    // On a narrow page a note has more use for the room than for the edge.
+    let edge = (INDENT + grid.left_edge(&chosen, flexible)).min(style.width / 4);
+    let note = " ".repeat(edge);
     let (head, lines) = grid.lines(&chosen);
     let mut lines = lines.into_iter();
     for chapter in chapters {
@@ -131,10 +137,29 @@ fn tables(page: &mut Page, pattern: PatternKind, chapters: &[&Chapter]) -> io::R
                 for line in lines.by_ref().take(if row.is_two_mode() { 2 } else { 1 }) {
                     page.line(tone(row), &format!("  {line}"))?;
                 }
+                if let Some(loss) = row.loss() {
+                    page.paragraph(Tone::Doubt, &note, &loss)?;
+                }
             }
         }
     }
     Ok(())
+}
+
+/// Puts a short word in place of the intervals in a column where these would cost the table another column.
+fn abbreviate(grid: &mut Grid, column: usize, choose: impl Fn(&Grid) -> Vec<usize>) {
+    let with_intervals = choose(grid);
+    let cells = grid.rows.iter_mut().map(|row| &mut row[column]);
+    let intervals: Vec<(usize, String)> = cells
+        .enumerate()
+        .filter(|(_, cell)| figures::is_interval(cell))
+        .map(|(at, cell)| (at, std::mem::replace(cell, figures::WIDE.to_owned())))
+        .collect();
+    if choose(grid) == with_intervals {
+        for (at, interval) in intervals {
+            grid.rows[at][column] = interval;
+        }
+    }
 }
 
 /// A row, and a second line where its rounds fell into two modes.
@@ -178,6 +203,18 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if rows.iter().any(|row| has_wide_spread(row)) {
+        lines.push(format!(
+            "{spread} above 50 % is the 95 % interval itself, or {} where that does not fit.",
+            figures::WIDE
+        ));
+    }
+    if rows.iter().any(|row| !is_touched(row.cell.touch)) {
+        lines.push(
+            "Touch none and header are not ranked: a payload that is not touched costs nothing to move by reference."
+                .to_owned(),
+        );
+    }
     if rows.iter().any(|row| row.cell.wait == Wait::SpinThenBlock) {
         lines.push(
             "~ spins briefly before it sleeps: as fast as spinning where the peer is quick."
@@ -203,6 +240,11 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
         lines.extend(bounds(&rows));
     }
     lines
+}
+
+fn has_wide_spread(row: &Row) -> bool {
+    let words = Column::Spread.cell(row, true);
+    words == figures::WIDE || figures::is_interval(&words)
 }
 
 /// What the bound columns are multiples of.
@@ -261,11 +303,11 @@ fn not_measured(page: &mut Page, set: &ResultSet) -> io::Result<()> {
     Ok(())
 }
 
-/// Findings of the same code as one, the worst first.
-pub(crate) fn merged_findings(set: &ResultSet) -> Vec<(&Finding, usize)> {
+/// Findings and how many each stands for, the worst first: those of the same code as one, or each by itself.
+pub(crate) fn counted_findings(set: &ResultSet, is_verbose: bool) -> Vec<(&Finding, usize)> {
     let mut merged: Vec<(&Finding, usize)> = Vec::new();
     for finding in &set.noise.findings {
-        match merged.iter_mut().find(|(first, _)| first.code == finding.code) {
+        match merged.iter_mut().find(|(first, _)| !is_verbose && first.code == finding.code) {
             Some((_, count)) => *count += 1,
             None => merged.push((finding, 1)),
         }
@@ -301,7 +343,7 @@ fn findings(page: &mut Page, set: &ResultSet) -> io::Result<()> {
     page.blank()?;
     page.line(Tone::Title, "FINDINGS")?;
     page.paragraph(Tone::Plain, "", &grade_words(set))?;
-    let merged = merged_findings(set);
+    let merged = counted_findings(set, page.style.verbose);
     let shown = if page.style.verbose { merged.len() } else { merged.len().min(FINDINGS) };
     for (finding, count) in &merged[..shown] {
         let tone = match finding.severity {
@@ -311,9 +353,9 @@ fn findings(page: &mut Page, set: &ResultSet) -> io::Result<()> {
         };
         page.paragraph(tone, "- ", &finding_words(finding, *count))?;
     }
-    let total = set.noise.findings.len();
     if merged.len() > shown || merged.iter().any(|(_, count)| *count > 1) {
-        let hint = format!("All {total} findings with their cells: --format json.");
+        let all = text::counted(set.noise.findings.len() as u64, "finding");
+        let hint = format!("All {all} with their cells: --format json.");
         page.paragraph(Tone::Quiet, "", &hint)?;
     }
     Ok(())
@@ -329,6 +371,9 @@ fn sentences(page: &mut Page, set: &ResultSet, specs: &Specs) -> io::Result<()> 
     }
     page.blank()?;
     page.line(Tone::Title, "WHAT TO USE")?;
+    if let Some(caution) = caution(set) {
+        page.paragraph(Tone::Doubt, "", &caution)?;
+    }
     for answer in answers {
         page.paragraph(Tone::Plain, "- ", &answer.sentence)?;
     }

@@ -109,6 +109,24 @@ fn fitting(word: &str, room: usize) -> usize {
     word.len()
 }
 
+/// A whole number in groups of three digits: `30,000`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 round`, `2 rounds`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub(crate) fn join(names: &[String]) -> String {
     match names {
@@ -126,6 +144,22 @@ mod tests {
     fn nothing_that_a_terminal_obeys_survives_cleaning() {
         assert_eq!(clean("a\x1b[31mb\u{202e}c\nd\u{7f}", true), "a?[31mb?c d?");
         assert_eq!(clean("µs ±", false), "?s ?");
+    }
+
+    #[test]
+    fn counts_have_groups_of_digits_and_one_is_no_plural() {
+        assert_eq!(
+            [0, 1, 2, 999, 1000, 30_000, 1_234_567].map(|number| counted(number, "cell")),
+            [
+                "0 cells",
+                "1 cell",
+                "2 cells",
+                "999 cells",
+                "1,000 cells",
+                "30,000 cells",
+                "1,234,567 cells"
+            ]
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The few files of `/proc` and `/sys` a run reads. Whatever is not readable is `None`, never a made-up zero.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 /// What a process has consumed, from `getrusage`, `/proc/self/schedstat` and `/proc/self/sched`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,6 +112,55 @@ fn count_interrupts(text: &str, cpus: &[usize]) -> Option<u64> {
     total
 }
 
+/// How often the CPU limit of a control group this process is in, at any level, has stopped the group so far.
+#[must_use]
+pub fn throttled() -> Option<u64> {
+    let count = |folder: &Path| {
+        let text = fs::read_to_string(folder.join("cpu.stat")).ok()?;
+        text.lines().find_map(|line| line.strip_prefix("nr_throttled "))?.trim().parse::<u64>().ok()
+    };
+    cpu_groups().iter().filter_map(|folder| count(folder)).reduce(|sum, one| sum + one)
+}
+
+/// The tightest CPU limit named by a control group this process is in: quota and period, us.
+#[must_use]
+pub fn cpu_limit() -> Option<String> {
+    cpu_groups().iter().find_map(|folder| {
+        let read = |name: &str| text(&folder.join(name).to_string_lossy());
+        let unified = read("cpu.max").filter(|limit| !limit.starts_with("max"));
+        let split = || {
+            let quota = read("cpu.cfs_quota_us").filter(|quota| !quota.starts_with('-'))?;
+            Some(format!("{quota} {}", read("cpu.cfs_period_us")?))
+        };
+        unified.or_else(split)
+    })
+}
+
+/// Folders of the control groups of this process that can limit CPU time, innermost first, in both hierarchies.
+fn cpu_groups() -> Vec<PathBuf> {
+    fs::read_to_string("/proc/self/cgroup").map_or_else(|_| Vec::new(), |text| group_folders(&text))
+}
+
+fn group_folders(membership: &str) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for line in membership.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let root = match controllers {
+            "" => Path::new("/sys/fs/cgroup").to_owned(),
+            list if list.split(',').any(|one| one == "cpu") => {
+                Path::new("/sys/fs/cgroup").join(list)
+            }
+            _ => continue,
+        };
+        let inner = root.join(path.trim_start_matches('/'));
+        folders.extend(
+            inner.ancestors().take_while(|folder| folder.starts_with(&root)).map(Path::to_owned),
+        );
+    }
+    folders
+}
+
 /// Time stolen by the hypervisor from all CPUs since boot, ns (steps of 10 ms).
 #[must_use]
 pub fn steal_ns() -> Option<u64> {
@@ -145,6 +195,17 @@ mod tests {
         let arm = "           CPU0       CPU1\nIPI0:         4          6       Rescheduling interrupts\nIPI1:         2          3       Function call interrupts\nIPI2:         9          9       CPU stop interrupts\n";
         assert_eq!(count_interrupts(arm, &[0, 1]), Some(15));
         assert_eq!(count_interrupts("CPU0\n 1: 5 x\n", &[0]), None);
+    }
+
+    #[test]
+    fn limits_are_looked_for_at_every_level_of_both_hierarchies() {
+        let folders = group_folders("3:cpuset:/x\n1:cpu,cpuacct:/a\n0::/user/job\n");
+        let shown: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        let wanted = ["cpu,cpuacct/a", "cpu,cpuacct", "user/job", "user", ""];
+        let wanted =
+            wanted.map(|end| format!("/sys/fs/cgroup/{end}").trim_end_matches('/').to_owned());
+        assert_eq!(shown.iter().map(|path| path.trim_end_matches('/')).collect::<Vec<_>>(), wanted);
+        assert!(group_folders("nonsense\n\n:").is_empty());
     }
 
     #[test]

@@ -20,13 +20,26 @@ pub struct RunDirectory {
     _lock: OwnedFd,
 }
 
-/// Where run directories are made: `$XDG_RUNTIME_DIR` if it is a directory, else the temporary directory.
+/// Where run directories may be: `$XDG_RUNTIME_DIR` if it is a directory, and the temporary directory.
 #[must_use]
-pub fn base() -> PathBuf {
-    std::env::var_os("XDG_RUNTIME_DIR")
+pub fn bases() -> Vec<PathBuf> {
+    let mut bases: Vec<PathBuf> = std::env::var_os("XDG_RUNTIME_DIR")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute() && path.is_dir())
-        .unwrap_or_else(std::env::temp_dir)
+        .into_iter()
+        .collect();
+    // A run without that variable (sudo, cron) uses this one; whoever cleans up looks in both.
+    let temporary = std::env::temp_dir();
+    if !bases.contains(&temporary) {
+        bases.push(temporary);
+    }
+    bases
+}
+
+/// Where run directories are made: the first of [`bases`].
+#[must_use]
+pub fn base() -> PathBuf {
+    bases().swap_remove(0)
 }
 
 fn prefix() -> String {
@@ -48,9 +61,17 @@ impl RunDirectory {
     pub fn create(base: &Path, token: u64) -> io::Result<Self> {
         let path = base.join(format!("{}{token:016x}", prefix()));
         fs::DirBuilder::new().mode(0o700).create(&path)?;
-        let lock = lock(&path)?;
-        fs::write(path.join(MARK), "")?;
-        Ok(Self { path, _lock: lock })
+        let locked = lock(&path).and_then(|lock| {
+            fs::write(path.join(MARK), "")?;
+            Ok(lock)
+        });
+        match locked {
+            Ok(lock) => Ok(Self { path, _lock: lock }),
+            Err(error) => {
+                let _ = crate::io::names::reap_directory(&path);
+                Err(error)
+            }
+        }
     }
 
     /// Its path.

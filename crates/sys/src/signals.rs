@@ -14,12 +14,18 @@ impl Interrupts {
     /// # Errors
     /// The kernel's.
     pub fn catch() -> io::Result<Self> {
-        // SAFETY: `set` is initialised by sigemptyset before any other use; the flags are valid.
+        // SAFETY: `set` is initialised by sigemptyset before any other use, an all-zero sigaction is a valid place for
+        // the current one, and the flags are valid.
         let fd = unsafe {
             let mut set = std::mem::zeroed::<libc::sigset_t>();
             libc::sigemptyset(&raw mut set);
             for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-                libc::sigaddset(&raw mut set, signal);
+                let mut now = std::mem::zeroed::<libc::sigaction>();
+                libc::sigaction(signal, std::ptr::null(), &raw mut now);
+                // A blocked signal arrives even if it is ignored, and `nohup` has asked for it to be ignored.
+                if now.sa_sigaction != libc::SIG_IGN {
+                    libc::sigaddset(&raw mut set, signal);
+                }
             }
             if libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) != 0 {
                 return Err(io::Error::last_os_error());

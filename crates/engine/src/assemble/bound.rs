@@ -3,7 +3,7 @@
 use crate::plan::CellPlan;
 use crate::run::BoundReadings;
 use ipcperf_core::result::BoundRatio;
-use ipcperf_core::{Idle, PatternKind, Placement};
+use ipcperf_core::{Idle, PatternKind, Placement, Wait};
 use ipcperf_stats::median;
 use std::collections::BTreeMap;
 
@@ -92,7 +92,11 @@ impl Floors {
                 ("memcpy", nearest.1)
             }
             (PatternKind::PingPong, Placement::Free) => return None,
-            (PatternKind::PingPong, placement) if plan.entry.spec.wait.burns_cpu() => {
+            // What spins before it sleeps is held against the limit it can reach.
+            (PatternKind::PingPong, placement)
+                if placement.is_two_cpus()
+                    && matches!(plan.entry.spec.wait, Wait::Spin | Wait::SpinThenBlock) =>
+            {
                 ("cacheline_rtt_ns", self.cacheline.get(&placement)?.0)
             }
             (PatternKind::PingPong, placement) => {

@@ -110,7 +110,9 @@ fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced
     let p50 = ticks.quantile(0.5).map(|ticks| ticks as f64 * ns / raw.batch.max(1) as f64);
     let rate = (raw.window.1 > 0).then(|| raw.window.0 as f64 / (raw.window.1 as f64 * ns) * 1e9);
     let (messages, lost, centre) = match pattern {
-        PatternKind::PingPong => (2 * raw.operations, forth.lost, p50.unwrap_or(f64::NAN)),
+        PatternKind::PingPong => {
+            (2 * raw.operations.saturating_sub(forth.lost), forth.lost, p50.unwrap_or(f64::NAN))
+        }
         PatternKind::Stream => (raw.operations, back.lost, rate.unwrap_or(f64::NAN)),
     };
     let histogram = if pattern == PatternKind::PingPong && batch == 1 {

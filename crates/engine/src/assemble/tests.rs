@@ -239,6 +239,35 @@ fn a_wrong_message_is_a_finding_of_its_own() {
 }
 
 #[test]
+fn loss_drift_and_missing_bounds_are_told() {
+    let lossy = |round: u64| {
+        let mut slice = round_trips(round, 5000, 100);
+        slice.raw.counts[0].received -= 3;
+        slice.raw.counts[0].lost = 3;
+        slice
+    };
+    let (cell, set) = cell_of(PatternKind::PingPong, (0..6).map(lossy).collect(), None);
+    assert_eq!((cell.lost, cell.messages), (18, 6 * 2 * 97), "what never arrived is no message");
+    assert!(has(&set, "W-LOSS"));
+
+    let rising = (0..12).map(|round| round_trips(round, 5000 + 100 * round, 100)).collect();
+    assert!(has(&cell_of(PatternKind::PingPong, rising, None).1, "W-DRIFT"));
+    let steady = (0..12).map(|round| round_trips(round, 5000 + 100 * (round % 2), 100)).collect();
+    let (_, set) = cell_of(PatternKind::PingPong, steady, None);
+    assert!(!has(&set, "W-DRIFT") && !has(&set, "W-LOSS") && !has(&set, "W-NOBOUND"));
+
+    let run = CellRun { plan: plan(PatternKind::PingPong), slices: Vec::new(), ended: None };
+    let mut blind = findings(vec![run]);
+    blind.bounds.cacheline.clear();
+    let facts = Facts {
+        started_utc: String::new(),
+        tool: Tool::default(),
+        invocation: Invocation::default(),
+    };
+    assert!(has(&result_set(blind, facts), "W-NOBOUND"));
+}
+
+#[test]
 fn a_rejected_slice_stays_in_the_document_and_out_of_the_figures() {
     let mut slices: Vec<_> = (0..7).map(|round| round_trips(round, 5000, 100)).collect();
     slices[2].rejected = Some("E-MIGRATE: pinned to CPU 0, found on CPU 1".into());

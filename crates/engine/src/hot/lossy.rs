@@ -107,7 +107,7 @@ pub(super) fn drain<P: Port, W: Work>(
                     begin = clock.stop();
                     previous = begin;
                 } else {
-                    in_batch += seen + 1 - next;
+                    in_batch += 1;
                 }
                 next = seen + 1;
             }
@@ -116,17 +116,16 @@ pub(super) fn drain<P: Port, W: Work>(
             Err(Fault::Timeout) => {
                 silent += 1;
                 let sent = (granted + plan.window).min(last);
-                in_batch += sent.saturating_sub(next);
                 next = next.max(sent);
                 granted = granted.min(next.saturating_sub(1));
             }
             Err(fault) => return Err(fault),
         }
-        while in_batch >= plan.batch {
+        if in_batch == plan.batch {
             let now = clock.stop();
             recorder.record(now - previous);
             previous = now;
-            in_batch -= plan.batch;
+            in_batch = 0;
         }
         if next < last && next - granted >= grant_every(plan.window) {
             granted = next;

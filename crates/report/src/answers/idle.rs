@@ -5,7 +5,7 @@ use super::{Answer, Question, modes_words};
 use crate::chapters::{label, place_order};
 use crate::figures;
 use crate::rank::{Reading, Yardstick};
-use ipcperf_core::result::{Cell, ResultSet};
+use ipcperf_core::result::{Cell, ResultSet, Spread};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Idle, PatternKind};
 
@@ -22,7 +22,7 @@ pub(super) fn answer(set: &ResultSet, entries: &[Entry]) -> Option<Answer> {
         return None;
     }
     if let Some((as_is, polled)) = pair(&subjects, entries) {
-        return Some(of_pair(as_is, polled));
+        return of_pair(as_is, polled);
     }
     of_bounds(set).or_else(|| not_permitted(set))
 }
@@ -58,62 +58,116 @@ fn same_but_idle(a: &Cell, b: &Cell) -> bool {
         && requested(a) == requested(b)
 }
 
-fn of_pair(as_is: &Cell, polled: &Cell) -> Answer {
+fn of_pair(as_is: &Cell, polled: &Cell) -> Option<Answer> {
     let reading = |cell| Yardstick::RoundTrip.reading(cell);
-    let figure = |cell: &Cell, reading: Option<Reading>| match reading {
-        Some(reading) => {
-            let modes = modes_words(cell, Yardstick::RoundTrip, &reading);
-            format!("{}{modes}", figures::nanos(reading.value))
-        }
-        None => figures::NONE.to_owned(),
+    let figure = |cell: &Cell, reading: &Reading| {
+        let modes = modes_words(cell, Yardstick::RoundTrip, reading);
+        format!("{}{modes}", figures::nanos(reading.value))
     };
-    let trip = match as_is.size_bytes {
-        0 => "a round trip".to_owned(),
-        bytes => format!("a round trip of {}", format_size(bytes)),
+    let (before, after) = (reading(as_is)?, reading(polled)?);
+    let size = match as_is.size_bytes {
+        0 => String::new(),
+        bytes => format!(" of {}", format_size(bytes)),
     };
     let name = label(as_is);
-    let sentence = format!(
-        "With --idle poll, {trip} over {name} on two CPUs ({}) takes {} instead of {}: idle CPUs then poll instead of \
-         sleeping.",
-        as_is.placement,
-        figure(polled, reading(polled)),
-        figure(as_is, reading(as_is)),
-    );
-    Answer {
-        question: Question::IdlePoll,
-        sentence,
-        mechanism: Some(name.clone()),
-        value: reading(polled).map(|reading| reading.value),
-        ties: Vec::new(),
-        runner_up: Some(name),
-        runner_up_value: reading(as_is).map(|reading| reading.value),
-    }
+    let comparison = Comparison {
+        what: format!("a round trip{size} over {name} on two CPUs ({})", as_is.placement),
+        mechanism: Some(name),
+        as_is: figure(as_is, &before),
+        polled: figure(polled, &after),
+        effect: "idle CPUs then poll instead of sleeping".to_owned(),
+    };
+    let is_two_mode =
+        |cell| Yardstick::RoundTrip.metric(cell).is_some_and(|metric| metric.modes.len() > 1);
+    Some(if is_two_mode(as_is) || is_two_mode(polled) {
+        comparison.of_modes()
+    } else {
+        comparison.of(&before, &after)
+    })
 }
 
 /// The futex wake-up of the bounds, measured both ways.
 fn of_bounds(set: &ResultSet) -> Option<Answer> {
+    let reading = |spread: &Spread| {
+        let range = (spread.n > 1).then_some([spread.min, spread.max]);
+        Reading { value: spread.median, range }
+    };
     let both = set.bounds.pairs.iter().find_map(|pair| {
-        let as_is = pair.futex_wake_rtt_ns.as_ref()?.median;
-        let polled = pair.futex_wake_rtt_idle_poll_ns.as_ref()?.median;
+        let as_is = reading(pair.futex_wake_rtt_ns.as_ref()?);
+        let polled = reading(pair.futex_wake_rtt_idle_poll_ns.as_ref()?);
         (pair.cacheline_rtt_ns.is_some()).then_some((pair, as_is, polled))
     });
     let (pair, as_is, polled) = both?;
-    let sentence = format!(
-        "With --idle poll a futex wake-up there and back on two CPUs ({}) takes {} instead of {}; blocking rows on two \
-         CPUs would gain about as much.",
-        pair.placement,
-        figures::nanos(polled),
-        figures::nanos(as_is),
-    );
-    Some(Answer {
-        question: Question::IdlePoll,
-        sentence,
+    let comparison = Comparison {
+        what: format!("a futex wake-up there and back on two CPUs ({})", pair.placement),
         mechanism: None,
-        value: Some(polled),
-        ties: Vec::new(),
-        runner_up: None,
-        runner_up_value: Some(as_is),
-    })
+        as_is: figures::nanos(as_is.value),
+        polled: figures::nanos(polled.value),
+        effect: "blocking rows on two CPUs would gain about as much".to_owned(),
+    };
+    Some(comparison.of(&as_is, &polled))
+}
+
+/// The same thing measured under both idle policies, in words.
+struct Comparison {
+    what: String,
+    mechanism: Option<String>,
+    as_is: String,
+    polled: String,
+    /// What follows where polling is faster.
+    effect: String,
+}
+
+impl Comparison {
+    fn of(self, as_is: &Reading, polled: &Reading) -> Answer {
+        let Self { what, as_is: before, polled: after, effect, .. } = &self;
+        if as_is.ties(polled) {
+            let sentence = format!(
+                "This run cannot tell a difference between --idle poll and as-is: {what} takes {after} with polling \
+                 and {before} without."
+            );
+            let ties = self.mechanism.iter().cloned().collect();
+            return Answer { value: Some(polled.value), ties, ..self.answer(sentence) };
+        }
+        if polled.value > as_is.value {
+            let sentence = format!(
+                "This run cannot tell a difference in favour of --idle poll: {what} takes {after} with it and {before} \
+                 without."
+            );
+            return Answer { value: Some(polled.value), ..self.answer(sentence) };
+        }
+        let sentence =
+            format!("With --idle poll, {what} takes {after} instead of {before}: {effect}.");
+        Answer {
+            value: Some(polled.value),
+            runner_up: self.mechanism.clone(),
+            runner_up_value: Some(as_is.value),
+            ..self.answer(sentence)
+        }
+    }
+
+    /// Of two modes either may be what polling changed, so that the figures are only named.
+    fn of_modes(self) -> Answer {
+        let sentence = format!(
+            "What --idle poll changes this run cannot tell, since rounds fell into two modes: {} takes {} with polling \
+             and {} without.",
+            self.what, self.polled, self.as_is,
+        );
+        Answer { mechanism: None, ..self.answer(sentence) }
+    }
+
+    /// An answer without figures.
+    fn answer(&self, sentence: String) -> Answer {
+        Answer {
+            question: Question::IdlePoll,
+            sentence,
+            mechanism: self.mechanism.clone(),
+            value: None,
+            ties: Vec::new(),
+            runner_up: None,
+            runner_up_value: None,
+        }
+    }
 }
 
 fn not_permitted(set: &ResultSet) -> Option<Answer> {

@@ -6,9 +6,10 @@ mod idle;
 mod tests;
 
 use crate::Specs;
-use crate::chapters::is_floor;
+use crate::chapters::{is_floor, is_touched};
 use crate::figures;
 use crate::rank::{Reading, Yardstick};
+use crate::text;
 use contest::{Basis, Contest, Entry};
 use ipcperf_core::result::{Cell, KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
@@ -57,13 +58,14 @@ pub struct Answer {
 /// Answers whatever the cells of a set can answer, in the order of [`Question`].
 ///
 /// Small is the smallest size of at least one byte that was measured, large the largest. Two CPUs are the basis where
-/// they were measured. The floor never wins. The winner's ties are named, never ordered.
+/// they were measured. Neither the floor nor a payload that nobody touched ever wins. The winner's ties are named, never ordered.
 #[must_use]
 pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
     let entries: Vec<Entry> = set
         .cells
         .iter()
         .filter(|cell| cell.status == Status::Ok && !is_floor(&cell.mechanism, specs))
+        .filter(|cell| is_touched(cell.touch))
         .map(|cell| Entry { cell, spec: specs(&cell.mechanism) })
         .collect();
     let survey = Survey { entries };
@@ -79,6 +81,19 @@ pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// A sentence before the answers of a set in which no figure has an interval; `None` where one has.
+pub(crate) fn caution(set: &ResultSet) -> Option<String> {
+    let has_interval = |cell: &Cell| {
+        let metric = Yardstick::of(cell.pattern).metric(cell);
+        metric.is_some_and(|metric| metric.ci95.is_some())
+    };
+    let mut measured = set.cells.iter().filter(|cell| cell.status == Status::Ok);
+    (!measured.any(has_interval)).then(|| {
+        "With so few rounds the order is a guess: below 6 rounds no figure has an interval."
+            .to_owned()
+    })
 }
 
 struct Survey<'a> {
@@ -305,7 +320,8 @@ fn modes_words(cell: &Cell, yardstick: Yardstick, reading: &Reading) -> String {
         Some(other) => {
             let rounds: u64 = modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
             let words = yardstick.words(other.value, cell.size_bytes);
-            format!(" (two modes: {words} in {} of {rounds} rounds)", other.rounds)
+            let all = text::counted(rounds, "round");
+            format!(" (two modes: {words} in {} of {all})", text::grouped(other.rounds))
         }
         None => String::new(),
     }

@@ -176,3 +176,75 @@ fn idle_polling_is_quoted_from_a_pair_or_the_bounds_or_refused() {
 fn a_set_without_cells_answers_nothing() {
     assert_eq!(answers(&set(Vec::new()), &sample::spec), []);
 }
+
+#[test]
+fn an_untouched_payload_answers_nothing() {
+    for touch in [Touch::None, Touch::Header] {
+        let mut cells = sample::survey().cells;
+        cells.iter_mut().for_each(|cell| cell.touch = touch);
+        assert_eq!(answers(&set(cells), &sample::spec), [], "{touch}");
+    }
+}
+
+#[test]
+fn idle_polling_that_changes_nothing_certain_is_said_to_be_so() {
+    let of_pair = |as_is: (f64, f64), polled: (f64, f64)| {
+        let cells = vec![
+            cell("pipe", 64, TWO).rtt(as_is.0, as_is.1),
+            cell("pipe", 64, TWO).rtt(polled.0, polled.1).idle(Idle::Poll),
+        ];
+        of(cells, Question::IdlePoll).unwrap()
+    };
+    let overlap = of_pair((6_000.0, 900.0), (5_000.0, 200.0));
+    assert_eq!(
+        overlap.sentence,
+        "This run cannot tell a difference between --idle poll and as-is: a round trip of 64 B over pipe on two CPUs \
+         (same-llc) takes 5.00 us with polling and 6.00 us without."
+    );
+    assert_eq!(overlap.ties, ["pipe"]);
+    assert_eq!(overlap.runner_up, None);
+    let slower = of_pair((5_000.0, 10.0), (6_000.0, 10.0));
+    assert_eq!(
+        slower.sentence,
+        "This run cannot tell a difference in favour of --idle poll: a round trip of 64 B over pipe on two CPUs \
+         (same-llc) takes 6.00 us with it and 5.00 us without."
+    );
+    let faster = of_pair((6_000.0, 10.0), (5_000.0, 10.0));
+    assert!(faster.sentence.contains("takes 5.00 us instead of 6.00 us"), "{}", faster.sentence);
+}
+
+#[test]
+fn idle_polling_of_rounds_in_two_modes_is_no_claim() {
+    let steady = || cell("pipe", 64, TWO).rtt(3_000.0, 9.0);
+    let split = || cell("pipe", 64, TWO).modes([(71_000.0, 3), (4_200.0, 2)]);
+    let modes = "71.0 us (two modes: 4.20 us in 2 of 5 rounds)";
+    for (as_is, polled, figures) in [
+        (split(), steady(), format!("takes 3.00 us with polling and {modes} without")),
+        (steady(), split(), format!("takes {modes} with polling and 3.00 us without")),
+    ] {
+        let answer = of(vec![as_is, polled.idle(Idle::Poll)], Question::IdlePoll).unwrap();
+        assert!(answer.sentence.contains(&figures), "{}", answer.sentence);
+        assert!(answer.sentence.contains("this run cannot tell"), "{}", answer.sentence);
+        assert_eq!((answer.mechanism, answer.value), (None, None));
+    }
+}
+
+#[test]
+fn bounds_that_idle_polling_does_not_change_promise_nothing() {
+    let sentence_of = |polled: f64| {
+        let mut set = set(vec![cell("pipe", 64, TWO).rtt(71_000.0, 9.0)]);
+        let spread = |median: f64| {
+            let (min, max) = (median * 0.9, median * 1.1);
+            Some(ipcperf_core::result::Spread { min, median, max, n: 5 })
+        };
+        let pair = &mut set.bounds.pairs[0];
+        pair.futex_wake_rtt_ns = spread(60_000.0);
+        pair.futex_wake_rtt_idle_poll_ns = spread(polled);
+        let found = answers(&set, &sample::spec);
+        found.into_iter().find(|answer| answer.question == Question::IdlePoll).unwrap().sentence
+    };
+    let same = sentence_of(55_000.0);
+    assert!(same.contains("cannot tell a difference") && !same.contains("gain"), "{same}");
+    let gained = sentence_of(4_000.0);
+    assert!(gained.contains("takes 4.00 us instead of 60.0 us"), "{gained}");
+}

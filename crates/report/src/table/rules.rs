@@ -2,9 +2,9 @@
 
 use super::tests::{run, wide, written};
 use crate::sample::{self, Build, ONE, TWO, cell, set};
-use crate::{Style, text};
+use crate::{Format, Style, render, text};
 use ipcperf_core::result::{ResultSet, Severity};
-use ipcperf_core::{Idle, Placement};
+use ipcperf_core::{Idle, Placement, Touch};
 
 #[test]
 fn quantiles_the_sample_does_not_support_are_dashes_and_explained() {
@@ -155,4 +155,139 @@ fn findings_come_worst_first_at_most_five_and_equal_codes_once() {
     assert!(text.contains("All 13 findings with their cells: --format json."), "{text}");
     let all = written(&set, &Style { verbose: true, ..wide(80) });
     assert!(all.contains("note I-TICKS"), "{all}");
+}
+
+#[test]
+fn every_finding_stands_by_itself_where_all_are_asked_for() {
+    let mut set = run(set(Vec::new()));
+    set.noise.findings = (0..7)
+        .map(|at| sample::finding("W-MULTIMODAL", Severity::Warning, &format!("Cell {at}.")))
+        .collect();
+    let items = |style: &Style| {
+        let text = written(&set, style);
+        text.lines().filter(|line| line.starts_with("- ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(items(&wide(80)).len(), 1);
+    let all = items(&Style { verbose: true, ..wide(80) });
+    assert_eq!(all.len(), 7, "{all:?}");
+    for (at, item) in all.iter().enumerate() {
+        assert!(item.starts_with(&format!("- warning W-MULTIMODAL: Cell {at}. Remedy")), "{item}");
+    }
+}
+
+#[test]
+fn a_payload_that_nobody_touches_has_no_rank() {
+    for touch in [Touch::None, Touch::Header] {
+        let mut cells = vec![
+            cell("tcp", 64, TWO).rtt(95_000.0, 500.0),
+            cell("pipe", 64, TWO).rtt(71_000.0, 500.0),
+        ];
+        cells.iter_mut().for_each(|cell| cell.touch = touch);
+        let text = written(&set(cells), &wide(80));
+        assert!(text.contains("64 B  -  tcp ") && text.contains("      -  pipe "), "{text}");
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            flat.contains(
+                "not ranked: a payload that is not touched costs nothing to move by reference"
+            ),
+            "{text}"
+        );
+        assert!(!text.contains("WHAT TO USE"), "{text}");
+    }
+    let touched = written(&sample::small(), &wide(80));
+    assert!(!touched.contains("not ranked"), "{touched}");
+}
+
+#[test]
+fn a_wide_interval_is_shown_where_it_costs_no_column() {
+    let wide_one = |mechanism: &str| {
+        let mut cell = cell(mechanism, 64, TWO).rtt(20_000.0, 500.0);
+        let p50 = cell.rtt_ns.as_mut().unwrap().get_mut("p50").unwrap();
+        p50.ci95 = Some([170.0, 43_000.0]);
+        cell
+    };
+    let heads = |text: &str| {
+        let head = text.lines().find(|line| line.contains("mechanism")).unwrap();
+        head.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let shown = |mechanism: &str, width| {
+        let other = cell("tcp", 64, TWO).rtt(95_000.0, 500.0);
+        written(&run(set(vec![wide_one(mechanism), other])), &wide(width))
+    };
+    let roomy = shown("pipe", 80);
+    assert!(roomy.contains("  0.17-43us  ") && roomy.contains("above 50 % is the"), "{roomy}");
+    let mut abbreviated = 0;
+    for width in 40..=100 {
+        let text = shown("a-mechanism-with-a-long-name", width);
+        let calm = vec![
+            cell("a-mechanism-with-a-long-name", 64, TWO).rtt(20_000.0, 500.0),
+            cell("tcp", 64, TWO).rtt(95_000.0, 500.0),
+        ];
+        assert_eq!(heads(&text), heads(&written(&run(set(calm)), &wide(width))), "{text}");
+        assert!(!text.contains("108%") && !text.contains("107%"), "{text}");
+        let row = text.lines().find(|line| line.contains("a-mech")).unwrap();
+        abbreviated += usize::from(row.contains("  >50%  "));
+    }
+    assert!((1..60).contains(&abbreviated), "both forms occur: {abbreviated}");
+}
+
+#[test]
+fn a_count_that_hardly_ever_happens_is_no_row_of_zeros() {
+    let mut rare = cell("pipe", 64, TWO).rtt(71_000.0, 500.0);
+    rare.context_switches_per_message = Some(0.000_021);
+    rare.ipis_per_message = Some(0.0);
+    let text = written(&run(set(vec![rare])), &wide(200));
+    let row = text.lines().find(|line| line.contains("pipe")).unwrap();
+    let counts: Vec<&str> = row.split_whitespace().rev().take(3).collect();
+    assert_eq!(counts, ["2", "0", "<0.001"], "{text}");
+}
+
+#[test]
+fn one_of_a_thing_is_no_plural() {
+    let mut set = run(set(vec![cell("pipe", 64, ONE).rtt(6_000.0, 9.0).with_round()]));
+    set.host.cpus_allowed = vec![0];
+    let text = written(&set, &wide(200));
+    for words in ["1 of 1 cell measured, 1 round of 100 ms", ", 1 CPU, Linux"] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+}
+
+#[test]
+fn a_survey_of_few_rounds_begins_its_sentences_with_a_caution() {
+    let caution = "With so few rounds the order is a guess:";
+    let mut set = sample::small();
+    assert!(!written(&set, &wide(80)).contains(caution));
+    for cell in &mut set.cells {
+        for metric in cell.rtt_ns.iter_mut().flat_map(|table| table.values_mut()) {
+            metric.ci95 = None;
+        }
+    }
+    let text = written(&set, &wide(80));
+    assert!(text.contains(&format!("WHAT TO USE\n{caution}")), "{text}");
+    let mut bytes = Vec::new();
+    render(&set, &sample::spec, Format::Markdown, &wide(80), &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains(&format!("## What to use\n\n- {caution}")), "{text}");
+    assert!(!written(&run(set), &wide(80)).contains(caution));
+}
+
+#[test]
+fn messages_that_never_arrived_are_named_under_their_row() {
+    let mut lossy = cell("udp", 64, TWO).rtt(80_000.0, 500.0);
+    (lossy.messages, lossy.lost) = (29_988, 12);
+    let set = run(set(vec![lossy, cell("tcp", 64, TWO).rtt(95_000.0, 500.0)]));
+    let text = written(&set, &wide(80));
+    let lines: Vec<&str> = text.lines().collect();
+    let at = lines.iter().position(|line| line.contains(" udp ")).unwrap();
+    assert_eq!(lines[at + 1], "           udp lost 12 of 30,000 messages", "{text}");
+    assert_eq!(lines[at].find("udp"), lines[at + 1].find("udp"), "{text}");
+    assert_eq!(text.matches(" lost ").count(), 1, "{text}");
+    for width in [1, 10, 20, 40] {
+        let text = written(&set, &wide(width));
+        assert!(text.lines().all(|line| text::width(line) <= width), "{width}: {text}");
+    }
+    let mut bytes = Vec::new();
+    render(&set, &sample::spec, Format::Markdown, &wide(80), &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains("\n\nudp lost 12 of 30,000 messages.\n"), "{text}");
 }

@@ -256,7 +256,7 @@ fn a_small_set_at_40_columns_drops_columns() {
 fn one_cell() {
     let set = run(set(vec![cell("pipe", 64, ONE).rtt(5_000_000.0, 100.0)]));
     insta::assert_snapshot!(written(&set, &wide(80)), @r"
-    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 1 of 1 cells measured
+    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 1 of 1 cell measured
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
     ROUND TRIP, BLOCKING MECHANISMS

@@ -45,7 +45,8 @@ impl Port for Leaky {
     }
 }
 
-fn run<A: Pattern>(plan: Plan, lead_drops: &[u64], follow_drops: &[u64]) -> (Tally, Tally) {
+/// Tallies of both ends, and how many samples the follow recorded.
+fn run<A: Pattern>(plan: Plan, lead_drops: &[u64], follow_drops: &[u64]) -> (Tally, Tally, u64) {
     let (to_follow, from_lead) = channel();
     let (to_lead, from_follow) = channel();
     let mut lead = Leaky { to: to_follow, from: from_follow, sent: 0, drop: lead_drops.to_vec() };
@@ -54,19 +55,16 @@ fn run<A: Pattern>(plan: Plan, lead_drops: &[u64], follow_drops: &[u64]) -> (Tal
     let more: Vec<_> = (0..1000).map(|_| AtomicU32::new(0)).collect();
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
-            A::follow(
-                &mut follow,
-                Clock::monotonic(),
-                plan,
-                Stamp::new(5),
-                &mut Recorder::new(&more),
-            )
-            .expect("the follow ends")
+            let mut recorder = Recorder::new(&more);
+            let clock = Clock::monotonic();
+            let tally = A::follow(&mut follow, clock, plan, Stamp::new(5), &mut recorder);
+            (tally.expect("the follow ends"), recorder.len())
         });
         let mine =
             A::lead(&mut lead, Clock::monotonic(), plan, Stamp::new(5), &mut Recorder::new(&slots))
                 .expect("the lead ends");
-        (mine, other.join().expect("the follow does not panic"))
+        let (theirs, samples) = other.join().expect("the follow does not panic");
+        (mine, theirs, samples)
     })
 }
 
@@ -77,7 +75,7 @@ fn plan(len: usize, window: u64) -> Plan {
 #[test]
 fn ping_pong_counts_every_lost_message_and_every_lost_reply() {
     for len in [1, 4, 64] {
-        let (lead, follow) = run::<PingPong>(plan(len, 0), &[3, 50, 99], &[10]);
+        let (lead, follow, _) = run::<PingPong>(plan(len, 0), &[3, 50, 99], &[10]);
         assert_eq!((lead.sent, lead.received, lead.lost), (100, 96, 4), "{len} bytes");
         assert_eq!((follow.received, follow.lost), (97, 3), "{len} bytes");
     }
@@ -86,16 +84,19 @@ fn ping_pong_counts_every_lost_message_and_every_lost_reply() {
 #[test]
 fn a_stream_counts_gaps_a_lost_tail_and_survives_lost_credits() {
     for len in [1, 4, 64] {
-        let (lead, follow) = run::<Stream>(plan(len, 16), &[0, 20, 21, 40, 100], &[2, 5]);
+        let (lead, follow, samples) = run::<Stream>(plan(len, 16), &[0, 20, 21, 40, 100], &[2, 5]);
         assert_eq!(lead.sent, 101, "{len} bytes");
         assert_eq!((follow.received, follow.lost), (96, 5), "{len} bytes");
+        // The first message starts the clock; lost ones are no part of the rate.
+        assert_eq!(samples, 95 / 2, "{len} bytes");
     }
 }
 
 #[test]
 fn without_loss_nothing_is_counted_as_lost() {
-    let (lead, follow) = run::<Stream>(plan(8, 4), &[], &[]);
+    let (lead, follow, samples) = run::<Stream>(plan(8, 4), &[], &[]);
     assert_eq!((lead.sent, follow.received, follow.lost), (101, 101, 0));
-    let (lead, follow) = run::<PingPong>(plan(8, 0), &[], &[]);
+    assert_eq!(samples, 50);
+    let (lead, follow, _) = run::<PingPong>(plan(8, 0), &[], &[]);
     assert_eq!((lead.lost, follow.lost, follow.received), (0, 0, 100));
 }

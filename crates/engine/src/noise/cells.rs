@@ -1,0 +1,255 @@
+//! What the rounds of the cells tell about the machine.
+
+use super::finding;
+use ipcperf_core::Wait;
+use ipcperf_core::result::{Cell, Finding, Metric, Status};
+use ipcperf_core::units::{format_bytes_per_second, format_nanos, format_per_second};
+use ipcperf_stats::{median, relative_drift, robust_cv, trend_z};
+
+/// Spread of the rounds of the mode that speaks.
+pub(super) fn spread(cell: &Cell) -> Option<f64> {
+    let centre = centre(cell)?;
+    let values: Vec<f64> = cell
+        .rounds
+        .iter()
+        .filter(|round| round.rejected.is_none())
+        .filter_map(|round| round.p50_ns.or(round.messages_per_second))
+        .filter(|value| {
+            centre.modes.len() < 2
+                || nearest_mode(&centre, *value)
+                    == nearest_mode(&centre, centre.value.unwrap_or(*value))
+        })
+        .collect();
+    robust_cv(&values)
+}
+
+/// The metric a cell is ranked by.
+fn centre(cell: &Cell) -> Option<Metric> {
+    match &cell.rtt_ns {
+        Some(table) => table.get("p50").cloned(),
+        None => cell.messages_per_second.clone(),
+    }
+}
+
+fn nearest_mode(metric: &Metric, value: f64) -> Option<usize> {
+    let distance = |mode: f64| (mode.ln() - value.ln()).abs();
+    (0..metric.modes.len()).min_by(|a, b| {
+        distance(metric.modes[*a].value).total_cmp(&distance(metric.modes[*b].value))
+    })
+}
+
+pub(super) fn two_modes(cell: &Cell) -> Option<Finding> {
+    let metric = centre(cell)?;
+    let [low, high] = metric.modes.as_slice() else { return None };
+    let format = |value: f64| match (&cell.rtt_ns, cell.size_bytes) {
+        (Some(_), _) => format_nanos(value),
+        (None, 0) => format_per_second(value),
+        (None, size) => format_bytes_per_second(value * size as f64),
+    };
+    let text = format!(
+        "{}: {} rounds near {}, {} near {}; never averaged, the figure is that of the mode with more rounds",
+        cell.id,
+        low.rounds,
+        format(low.value),
+        high.rounds,
+        format(high.value)
+    );
+    let mut finding = finding(
+        "W-MULTIMODAL",
+        text,
+        Some(high.value / low.value),
+        Some(1.5),
+        "look at cacheline_rtt_ns of the rounds; pin the VM's CPUs on its host, or try --idle poll",
+    );
+    finding.cells.push(cell.id.clone());
+    Some(finding)
+}
+
+pub(super) fn unstable(spreads: &[(&Cell, f64)]) -> Option<Finding> {
+    const LIMIT: f64 = 0.05;
+    let wide: Vec<_> = spreads.iter().filter(|(_, spread)| *spread > LIMIT).collect();
+    let worst = wide.iter().map(|(_, spread)| *spread).reduce(f64::max)?;
+    let text = format!(
+        "the rounds of {} of {} cells differ by more than 5 % (worst {:.0} %): trust their intervals, not their digits",
+        wide.len(),
+        spreads.len(),
+        worst * 100.0
+    );
+    let mut finding = finding(
+        "W-UNSTABLE",
+        text,
+        Some(worst),
+        Some(LIMIT),
+        "a quieter machine, more rounds or longer slices",
+    );
+    finding.cells = wide.iter().map(|(cell, _)| cell.id.clone()).collect();
+    Some(finding)
+}
+
+pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
+    ["E-IMPOSSIBLE", "E-MIGRATE", "E-THROTTLE", "E-CLOCKJUMP"]
+        .into_iter()
+        .filter_map(|code| {
+            let hit: Vec<(&Cell, &str)> = cells
+                .iter()
+                .flat_map(|cell| cell.rounds.iter().map(move |round| (cell, round)))
+                .filter_map(|(cell, round)| Some((cell, round.rejected.as_deref()?)))
+                .filter(|(_, reason)| reason.starts_with(code))
+                .collect();
+            let (cell, reason) = hit.first()?;
+            let detail = reason.trim_start_matches(code).trim_start_matches(": ");
+            let text = format!("{} slices rejected; first: {}: {detail}", hit.len(), cell.id);
+            let remedy = match code {
+                "E-IMPOSSIBLE" => "the clock or the machine changed under the run: repeat it",
+                "E-THROTTLE" => {
+                    "a higher CPU limit of the container or control group, or shorter slices"
+                }
+                "E-MIGRATE" => {
+                    "something moves processes off their CPUs: look for cpuset managers and taskset"
+                }
+                _ => "the machine was paused or moved: repeat the run",
+            };
+            let mut finding = finding(code, text, Some(hit.len() as f64), Some(0.0), remedy);
+            finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
+            finding.cells.dedup();
+            Some(finding)
+        })
+        .collect()
+}
+
+/// Page faults in timed regions: memory that was not resident. A few per slice come from the harness's own report.
+pub(super) fn faults(cells: &[Cell]) -> Option<Finding> {
+    const LIMIT: u64 = 16;
+    let hit: Vec<(&Cell, u64)> = cells
+        .iter()
+        .filter_map(|cell| {
+            let worst = cell
+                .rounds
+                .iter()
+                .map(|round| {
+                    round.covariates.lead.minor_faults.max(round.covariates.follow.minor_faults)
+                })
+                .max()?;
+            (worst > LIMIT).then_some((cell, worst))
+        })
+        .collect();
+    let (cell, worst) = hit.iter().max_by_key(|(_, worst)| *worst)?;
+    let text = format!(
+        "{worst} page faults inside a timed region ({}): first touches are in its tail",
+        cell.id
+    );
+    let mut finding = finding(
+        "W-FAULT",
+        text,
+        Some(*worst as f64),
+        Some(LIMIT as f64),
+        "free memory; a mechanism that allocates per message shows this by nature",
+    );
+    finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
+    Some(finding)
+}
+
+/// Share of the time in which an end was ready but not running, by cell. Only of spinning ends: a blocked one is
+/// woken for every message, and on one CPU each waits for the other by nature.
+fn waiting(cells: &[Cell]) -> Vec<(&Cell, f64)> {
+    let share = |cell: &Cell| {
+        let shares: Vec<f64> = cell
+            .rounds
+            .iter()
+            .filter_map(|round| {
+                let sides = [&round.covariates.lead, &round.covariates.follow];
+                let delay = sides.into_iter().filter_map(|side| side.run_delay_ns).max()?;
+                (round.elapsed_ns > 0.0).then(|| delay as f64 / round.elapsed_ns)
+            })
+            .collect();
+        median(&shares)
+    };
+    cells
+        .iter()
+        .filter(|cell| cell.status == Status::Ok && cell.wait == Wait::Spin)
+        .filter_map(|cell| Some((cell, share(cell)?)))
+        .collect()
+}
+
+pub(super) fn load(cells: &[Cell]) -> Option<f64> {
+    median(&waiting(cells).into_iter().map(|(_, share)| share).collect::<Vec<_>>())
+}
+
+pub(super) fn loaded(cells: &[Cell]) -> Option<Finding> {
+    const LIMIT: f64 = 0.05;
+    let hit: Vec<_> = waiting(cells).into_iter().filter(|(_, share)| *share > LIMIT).collect();
+    let worst = hit.iter().map(|(_, share)| *share).reduce(f64::max)?;
+    let text = format!(
+        "other work ran on the CPUs: spinning ends waited up to {:.0} % of the time for their turn",
+        worst * 100.0
+    );
+    let mut finding = finding(
+        "W-LOAD",
+        text,
+        Some(worst),
+        Some(LIMIT),
+        "stop other work, or take CPUs it does not use",
+    );
+    finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
+    Some(finding)
+}
+
+pub(super) fn lost(cells: &[Cell]) -> Option<Finding> {
+    let hit: Vec<_> = cells.iter().filter(|cell| cell.lost > 0).collect();
+    let worst = hit.iter().max_by_key(|cell| cell.lost)?;
+    let text = format!(
+        "{}: {} of {} messages were lost; figures are of those that arrived",
+        worst.id,
+        worst.lost,
+        worst.messages + worst.lost
+    );
+    let remedy = "larger receive buffers (--set udp.rcvbuf=BYTES)";
+    let mut finding = finding("W-LOSS", text, Some(worst.lost as f64), Some(0.0), remedy);
+    finding.cells = hit.iter().map(|cell| cell.id.clone()).collect();
+    Some(finding)
+}
+
+/// Rounds that move in one direction: Theil-Sen over more than 2 % of the median, in an order that chance makes in
+/// less than 1 of 100. One cell in a hundred does that by chance, so only more than that are told.
+pub(super) fn drifting(cells: &[Cell]) -> Option<Finding> {
+    const LIMIT: f64 = 0.02;
+    const SIGNIFICANT: f64 = 2.576;
+    let measured: Vec<(&Cell, Vec<f64>)> = cells
+        .iter()
+        .filter(|cell| cell.status == Status::Ok)
+        .map(|cell| {
+            let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());
+            (
+                cell,
+                accepted.filter_map(|round| round.p50_ns.or(round.messages_per_second)).collect(),
+            )
+        })
+        .collect();
+    let hit: Vec<(&Cell, f64)> = measured
+        .iter()
+        .filter(|(_, values)| trend_z(values).is_some_and(|z| z.abs() > SIGNIFICANT))
+        .filter_map(|(cell, values)| Some((*cell, relative_drift(values)?)))
+        .filter(|(_, drift)| drift.abs() > LIMIT)
+        .collect();
+    let by_chance = measured.len() / 50;
+    if hit.len() <= by_chance {
+        return None;
+    }
+    let (cell, worst) = hit.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+    let text = format!(
+        "{} of {} cells moved in one direction over the rounds (most: {}, {:+.0} %): the machine was not in one state",
+        hit.len(),
+        measured.len(),
+        cell.id,
+        worst * 100.0
+    );
+    let mut finding = finding(
+        "W-DRIFT",
+        text,
+        Some(*worst),
+        Some(LIMIT),
+        "let the machine warm up or cool down, and repeat",
+    );
+    finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
+    Some(finding)
+}
