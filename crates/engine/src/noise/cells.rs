@@ -198,7 +198,7 @@ pub(super) fn lost(cells: &[Cell]) -> Option<Finding> {
     let hit: Vec<_> = cells.iter().filter(|cell| cell.lost > 0).collect();
     let worst = hit.iter().max_by_key(|cell| cell.lost)?;
     let text = format!(
-        "{}: {} of {} messages were lost; figures are of those that arrived",
+        "{}: {} of {} messages were lost or came too late; figures are of those that arrived",
         worst.id,
         worst.lost,
         worst.messages + worst.lost
