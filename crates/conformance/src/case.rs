@@ -1,7 +1,8 @@
 //! The cases, when each applies, and the process that conducts one.
 
 use crate::cases::{
-    boundaries, data, death, ending, hygiene, leaks, limits, names, pressure, smoke,
+    self, boundaries, calls, data, death, ending, hygiene, leaks, limits, links, names, pressure,
+    smoke, stops,
 };
 use crate::entry::{Entries, Entry};
 use crate::scene::{Scene, Trouble};
@@ -39,9 +40,18 @@ pub(crate) const CASES: &[Case] = &[
     case("C09", "peer_death_while_receiving", floor, death::while_receiving),
     case("C09", "peer_death_while_sending", floor, death::while_sending),
     case("C10", "oversized", limit, limits::oversized),
+    case("C11", "interrupted_calls", floor, stops::interrupted_calls),
+    case("C12", "stopped_peer", floor, stops::stopped_peer),
+    case("C12", "no_death_by_a_dead_peer", floor, stops::no_death_by_a_dead_peer),
     case("C13", "descriptor_and_mapping_leaks", |_| None, leaks::descriptors_and_mappings),
     Case { is_alone: true, ..case("C14", "name_leaks", |_| None, names::name_leaks) },
     case("C15", "hygiene", floor, hygiene::hygiene),
+    case("C16", "isolation", floor, links::isolation),
+    case("C17", "reuse", floor, links::reuse),
+    case("C18", "no_allocation", |_| None, calls::no_allocation),
+    case("C21", "declared_system_calls", |_| None, calls::declared_system_calls),
+    // Largest values take much memory at once.
+    Case { is_alone: true, ..case("C23", "options", any_knob, cases::knobs::options) },
 ];
 
 const fn case(
@@ -80,6 +90,10 @@ fn payload(entry: &Entry) -> Option<String> {
 
 fn knobs(entry: &Entry) -> Option<String> {
     floor(entry).or_else(|| entry.smallest().is_none().then(|| "knobs: none is a number".into()))
+}
+
+fn any_knob(entry: &Entry) -> Option<String> {
+    entry.base.knobs.is_empty().then(|| "knobs: none".into())
 }
 
 fn back_pressure(entry: &Entry) -> Option<String> {

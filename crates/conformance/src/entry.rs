@@ -82,7 +82,8 @@ impl Entry {
         (!set.0.is_empty()).then_some(set)
     }
 
-    fn with(&self, knob: &str, value: &str) -> OptionSet {
+    /// One knob set.
+    pub(crate) fn with(&self, knob: &str, value: &str) -> OptionSet {
         let key = format!("{}.{knob}", self.spec().name);
         OptionSet([(key, value.to_owned())].into())
     }

@@ -1,6 +1,7 @@
 //! Where each end leaves how far it has come: a page that both workers and their coordinator map.
 
 use ipcperf_core::Seat;
+use ipcperf_sys::io::futex;
 use ipcperf_sys::shm::SharedMemory;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -8,6 +9,10 @@ use std::sync::atomic::Ordering;
 
 /// Bytes of a seat's part: lines of their own, so that one end's count does not slow the other.
 const PART: usize = 128;
+/// The word that says whose turn it is, behind the parts of both seats.
+const TURN: usize = 2 * PART;
+/// No more turns: an end has stopped.
+const OVER: u32 = u32::MAX;
 
 /// The page.
 #[derive(Debug)]
@@ -15,7 +20,7 @@ pub(crate) struct Page(SharedMemory);
 
 impl Page {
     pub(crate) fn create() -> io::Result<Self> {
-        SharedMemory::create("ipcperf-conformance", 2 * PART).map(Self)
+        SharedMemory::create("ipcperf-conformance", 3 * PART).map(Self)
     }
 
     pub(crate) fn from_fd(fd: OwnedFd) -> io::Result<Self> {
@@ -48,8 +53,33 @@ impl Page {
         (step, self.0.word64(PART * seat.index() + 8).load(Ordering::Acquire))
     }
 
+    /// Sleeps until it is this turn; `false` if it will never be.
+    pub(crate) fn await_turn(&self, turn: u32) -> bool {
+        let word = self.0.word(TURN);
+        loop {
+            match word.load(Ordering::Acquire) {
+                OVER => return false,
+                now if now == turn => return true,
+                now => futex::wait(word, now),
+            }
+        }
+    }
+
+    /// It is this turn now.
+    pub(crate) fn pass_turn(&self, turn: u32) {
+        let word = self.0.word(TURN);
+        word.store(turn, Ordering::Release);
+        futex::wake(word);
+    }
+
+    /// Nobody shall wait for this end any more.
+    pub(crate) fn end_turns(&self) {
+        self.pass_turn(OVER);
+    }
+
     /// For the next channel.
     pub(crate) fn reset(&self) {
+        self.0.word(TURN).store(0, Ordering::Release);
         for seat in Seat::BOTH {
             self.0.word64(PART * seat.index()).store(0, Ordering::Release);
             self.moved(seat, 0);

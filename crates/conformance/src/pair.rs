@@ -4,7 +4,9 @@ use crate::page::Page;
 use crate::roles;
 use crate::scene::{Scene, Trouble};
 use crate::script::{Order, Part, Scenario, Script, Seen, Word};
-use ipcperf_core::{Guard, Link, OptionSet, PatternKind, Seat, SetupError, Shape, Wiring};
+use ipcperf_core::{
+    Guard, KnobValue, Link, OptionSet, PatternKind, Seat, SetupError, Shape, Wiring,
+};
 use ipcperf_engine::job::Names;
 use ipcperf_sys::control;
 use ipcperf_sys::process::{Worker, describe_end};
@@ -23,6 +25,8 @@ pub(crate) struct Pair<'a> {
     options: OptionSet,
     page: Page,
     guards: Vec<Guard>,
+    /// Values of knobs that opening has reported.
+    pub(crate) effective: Vec<(String, KnobValue)>,
     deadline: Instant,
     /// What is known of each seat.
     pub(crate) ends: [State; 2],
@@ -81,6 +85,7 @@ impl<'a> Pair<'a> {
             options: options.clone(),
             page,
             guards: Vec::new(),
+            effective: Vec::new(),
             deadline: scene.deadline,
             ends: Default::default(),
         })
@@ -90,9 +95,9 @@ impl<'a> Pair<'a> {
     pub(crate) fn open(&mut self, size: usize, script: Script) -> Result<(), Trouble> {
         self.close();
         let shape = self.scene.shape(size);
-        let Link { lead, follow, guards, .. } =
+        let Link { lead, follow, guards, effective } =
             self.scene.entry.base.open(&shape, &self.options)?;
-        self.guards = guards;
+        (self.guards, self.effective) = (guards, effective);
         for ((seat, wiring), steps) in Seat::BOTH.into_iter().zip([lead, follow]).zip(script.0) {
             // The coordinator's copies are closed here, or nobody would ever see an end of file.
             let Wiring { fds, names, words } = wiring;
@@ -171,7 +176,8 @@ impl<'a> Pair<'a> {
         while !at_rest(&self.ends[seat.index()]) {
             self.turn(Instant::now() + Duration::from_millis(10))?;
             let now = self.progress(seat);
-            if now != last || now.1 == 0 {
+            // A message may be larger than all buffers: then the first one never gets through.
+            if now != last || now.0 == 0 {
                 (last, since) = (now, Instant::now());
             }
             if since.elapsed() >= QUIET {
@@ -241,6 +247,11 @@ impl<'a> Pair<'a> {
             }
         }
         Trouble::Failed(told.join("; "))
+    }
+
+    /// The worker of a seat.
+    pub(crate) fn worker(&self, seat: Seat) -> &Worker {
+        &self.workers[seat.index()]
     }
 
     /// Process number of a seat.

@@ -6,6 +6,8 @@ use crate::run::{Run, Stop};
 use crate::script::{Batch, End, Scenario, Seen, Step, Until};
 use crate::worker::Session;
 use ipcperf_core::{Fault, Port, Seat};
+use ipcperf_sys::trace::{Mark, mark};
+use ipcperf_sys::{procfs, signals};
 
 /// Waits of a lossy mechanism in a row that end in a timeout before its message is called lost: a peer that merely
 /// runs late on a busy machine has lost nothing.
@@ -78,6 +80,28 @@ impl<P: Port> Player<'_, P> {
                 Err(detail) => Seen { detail, stopped: true, ..Seen::default() },
             },
             Step::Census => Seen { census: Some(Descriptors::take()), ..Seen::default() },
+            Step::Counted { from, batch, warm_up } => {
+                let mut run = Run::new(batch);
+                let result = self.counted(*from, *warm_up, &mut run);
+                self.session.page.end_turns();
+                mark(Mark::Done);
+                run.over(result)
+            }
+            Step::Watched(batch) => {
+                let before = procfs::consumption().minor_faults;
+                mark(Mark::Begin);
+                let seen = self.run(batch, Self::exchange_all);
+                mark(Mark::End);
+                let events = procfs::consumption().minor_faults - before;
+                mark(Mark::Done);
+                Seen { events, ..seen }
+            }
+            Step::Interruptible => match signals::count_interruptions() {
+                Ok(()) => Seen::default(),
+                Err(error) => Seen { detail: error.to_string(), stopped: true, ..Seen::default() },
+            },
+            Step::Interruptions => Seen { events: signals::interruptions(), ..Seen::default() },
+            Step::Knobs => Seen { knobs: self.session.effective.clone(), ..Seen::default() },
         }
     }
 
@@ -138,6 +162,34 @@ impl<P: Port> Player<'_, P> {
                 self.send(len, run)?;
             }
             run.seen.bytes = bytes + 2 * len as u64;
+        }
+        Ok(())
+    }
+
+    /// The ends take turns by another way than the one under test, so that whoever moves a message need not wait.
+    fn counted(&mut self, from: Seat, warm_up: u64, run: &mut Run<'_>) -> Result<(), Stop> {
+        let is_sender = self.seat == from;
+        let mut turn = u32::from(!is_sender);
+        while let Some(len) = run.next() {
+            if !self.session.page.await_turn(turn) {
+                let detail = "the other end has stopped".to_owned();
+                return Err(Stop { end: End::Other, detail });
+            }
+            let is_marked = run.seen.count >= warm_up;
+            if is_marked {
+                mark(Mark::Begin);
+            }
+            let moved = if is_sender { self.send(len, run) } else { self.receive(len, run) };
+            if is_marked {
+                mark(Mark::End);
+            }
+            moved?;
+            self.session.page.pass_turn(turn + 1);
+            turn += 2;
+        }
+        if is_sender {
+            // The receiver may still be on its way to its last turn, which must not be called off.
+            self.session.page.await_turn(turn);
         }
         Ok(())
     }

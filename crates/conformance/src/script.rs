@@ -1,7 +1,7 @@
 //! What coordinator and workers of the suite say to each other: steps to play, and what came of each.
 
 use crate::census::Descriptors;
-use ipcperf_core::{Fault, OptionSet, Seat, Shape};
+use ipcperf_core::{Fault, KnobValue, OptionSet, Seat, Shape};
 use ipcperf_engine::job::Names;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,20 @@ pub(crate) enum Step {
     Hold,
     /// What is open in this process.
     Census,
+    /// One message at a time, so that nobody has to wait, each transfer behind the warm-up between marks.
+    Counted {
+        from: Seat,
+        batch: Batch,
+        warm_up: u64,
+    },
+    /// Round trips between two marks, with the page faults they took.
+    Watched(Batch),
+    /// From now on signals interrupt system calls.
+    Interruptible,
+    /// How many signals have interrupted this process.
+    Interruptions,
+    /// Values of knobs that attaching has reported.
+    Knobs,
 }
 
 /// A run of messages. Both ends get the same one, or two that differ only in how they cut the bytes.
@@ -113,6 +127,9 @@ pub(crate) struct Seen {
     /// That was not part of the plan.
     pub(crate) stopped: bool,
     pub(crate) census: Option<Descriptors>,
+    /// Page faults without disk access, or interruptions.
+    pub(crate) events: u64,
+    pub(crate) knobs: Vec<(String, KnobValue)>,
 }
 
 /// A [`Fault`] that can travel.

@@ -35,7 +35,7 @@ fn serve(entries: &Entries, control: &Control) -> io::Result<()> {
         };
         let Names { names, words } = scenario.names.clone();
         let wiring = Wiring { fds: parcel.fds, names, words };
-        let mut session = Session { control, page: &page };
+        let mut session = Session { control, page: &page, effective: Vec::new() };
         let word = match entry.play(wiring, &part, &scenario, &mut session) {
             Ok(seen) => Word::Done(seen),
             Err(error) => Word::Refused {
@@ -52,6 +52,8 @@ fn serve(entries: &Entries, control: &Control) -> io::Result<()> {
 pub(crate) struct Session<'a> {
     control: &'a Control,
     pub(crate) page: &'a Page,
+    /// Values of knobs that attaching has reported.
+    pub(crate) effective: Vec<(String, KnobValue)>,
 }
 
 impl Session<'_> {
@@ -82,6 +84,7 @@ impl Meet for Session<'_> {
         }
     }
 
-    // What knobs really are is a matter of another case.
-    fn effective(&mut self, _: &str, _: KnobValue) {}
+    fn effective(&mut self, knob: &str, value: KnobValue) {
+        self.effective.push((knob.to_owned(), value));
+    }
 }

@@ -18,3 +18,4 @@ pub mod shm;
 pub mod signals;
 pub mod terminal;
 pub mod topology;
+pub mod trace;

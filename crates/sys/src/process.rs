@@ -67,6 +67,21 @@ impl Worker {
         let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
     }
 
+    /// Stops it where it is, as a debugger or a shell's job control would.
+    pub fn pause(&self) {
+        let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::STOP);
+    }
+
+    /// Lets it go on.
+    pub fn resume(&self) {
+        let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::CONT);
+    }
+
+    /// Sends it SIGUSR1, which ends it unless it has called [`crate::signals::count_interruptions`].
+    pub fn interrupt(&self) {
+        let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::USR1);
+    }
+
     /// Waits for its end.
     ///
     /// # Errors

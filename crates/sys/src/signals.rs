@@ -1,7 +1,9 @@
-//! Interrupts as a descriptor, so that the coordinator stays single-threaded and nothing runs in a handler.
+//! Interrupts as a descriptor, so that the coordinator stays single-threaded and nothing runs in a handler; and, for
+//! tests, a handler that interrupts whatever runs.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// SIGINT, SIGTERM and SIGHUP, delivered through a descriptor instead of ending the process.
 #[derive(Debug)]
@@ -50,5 +52,52 @@ impl Interrupts {
     pub fn arrived(&self) -> bool {
         let mut info = [0_u8; size_of::<libc::signalfd_siginfo>()];
         matches!(rustix::io::read(&self.0, &mut info), Ok(n) if n > 0)
+    }
+}
+
+static INTERRUPTIONS: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn count(_: libc::c_int) {
+    INTERRUPTIONS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// From now on SIGUSR1 interrupts system calls with `EINTR` (no `SA_RESTART`) and is counted.
+///
+/// # Errors
+/// The kernel's.
+pub fn count_interruptions() -> io::Result<()> {
+    // SAFETY: all zeroes are a valid action without flags; its handler is an `extern "C" fn` of the right type that
+    // does nothing but add to an atomic, which is safe whatever it interrupts.
+    let result = unsafe {
+        let mut action = std::mem::zeroed::<libc::sigaction>();
+        action.sa_sigaction = count as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut())
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// SIGUSR1 so far.
+#[must_use]
+pub fn interruptions() -> u64 {
+    INTERRUPTIONS.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Signal, getpid, kill_process};
+
+    #[test]
+    fn a_signal_is_counted_and_ends_nothing() {
+        count_interruptions().expect("a handler");
+        let before = interruptions();
+        kill_process(getpid(), Signal::USR1).expect("it is this process");
+        // Another thread may be the one that takes it, a little later.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while interruptions() == before && std::time::Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        assert_eq!(interruptions(), before + 1);
     }
 }

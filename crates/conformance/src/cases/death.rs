@@ -44,7 +44,7 @@ fn each(scene: &Scene<'_>, sender: fn(Seat) -> Seat) -> Result<(), Trouble> {
 }
 
 /// Waits until messages flow, and then for a random moment.
-fn under_way(pair: &mut Pair<'_>, scene: &Scene<'_>) -> Result<(), Trouble> {
+pub(crate) fn under_way(pair: &mut Pair<'_>, scene: &Scene<'_>) -> Result<(), Trouble> {
     while Seat::BOTH.iter().any(|seat| pair.progress(*seat).1 == 0) {
         pair.turn(Instant::now() + Duration::from_millis(1))?;
         let is_over = pair.ends.iter().any(|end| end.done.is_some() || end.died.is_some());

@@ -1,15 +1,19 @@
 //! Mechanisms over a UNIX stream socket, each broken in one way, and a sound one beside them.
 
-use ipcperf_core::options::NoOptions;
+mod port;
+
 use ipcperf_core::{
-    BackPressure, Direction, Family, Fault, Guard, Limit, Link, Mechanism, Meet, Missing, OnClose,
-    Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
-use std::io::{ErrorKind, Read, Write};
+use ipcperf_sys::io::pipe;
+use port::{FRESH, ToyPort};
+use std::fs::{File, OpenOptions};
 use std::marker::PhantomData;
-use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +31,14 @@ pub(crate) enum Bug {
     LeaksAName,
     TakesTooMuch,
     LiesAboutDropping,
+    CallsTwice,
+    TouchesFreshMemory,
+    HidesAKnob,
+    GivesUpOnASlowPeer,
+    DiesWithItsPeer,
+    SharesItsNames,
+    KeepsWhatWasUnread,
+    FailsWhenInterrupted,
 }
 
 /// The type of a bug.
@@ -60,10 +72,26 @@ bugs! {
     LeaksAName = "leaks-a-name",
     TakesTooMuch = "takes-too-much",
     LiesAboutDropping = "lies-about-dropping",
+    CallsTwice = "calls-twice",
+    TouchesFreshMemory = "touches-fresh-memory",
+    HidesAKnob = "hides-a-knob",
+    GivesUpOnASlowPeer = "gives-up-on-a-slow-peer",
+    DiesWithItsPeer = "dies-with-its-peer",
+    SharesItsNames = "shares-its-names",
+    KeepsWhatWasUnread = "keeps-what-was-unread",
+    FailsWhenInterrupted = "fails-when-interrupted",
 }
 
 /// The largest message it claims to carry.
 const LIMIT: usize = 65_536;
+
+ipcperf_core::options! {
+    /// Knobs of all toys.
+    pub(crate) struct ToyOptions {
+        /// Does nothing, but is reported.
+        pub(crate) depth: u64 = (1, "1", Count { min: 1, max: 10 }),
+    }
+}
 
 /// A mechanism with one bug.
 pub(crate) struct Toy<B>(PhantomData<B>);
@@ -90,22 +118,39 @@ impl<B: Broken> Mechanism for Toy<B> {
             _ => BackPressure::Blocks,
         },
         on_close: OnClose::Told,
-        on_death: OnClose::Told,
+        on_death: match B::BUG {
+            Bug::DiesWithItsPeer => OnClose::Undetected,
+            _ => OnClose::Told,
+        },
         copies: 2,
-        syscalls: Syscalls { send: 2.0, recv: Some(2.0) },
+        syscalls: Syscalls {
+            send: 1.0,
+            // The length, then the message.
+            recv: Some(if matches!(B::BUG, Bug::MergesMessages) { 1.0 } else { 2.0 }),
+        },
         window: None,
         needs: &[],
     };
-    type Options = NoOptions;
+    type Options = ToyOptions;
     type Port = ToyPort<B>;
 
-    fn probe(_: &NoOptions) -> Result<(), Missing> {
+    fn probe(_: &ToyOptions) -> Result<(), Missing> {
         Ok(())
     }
 
-    fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
+    fn open(shape: &Shape, options: &ToyOptions) -> Result<Link, SetupError> {
+        let effective = match B::BUG {
+            Bug::HidesAKnob => Vec::new(),
+            _ => vec![(format!("{}.depth", B::NAME), KnobValue::Number(options.depth))],
+        };
+        if B::BUG == Bug::SharesItsNames {
+            // Where the names exist already, they must be its own: it has never heard of a second link.
+            let made = names(&shape.directory).map(pipe::make_fifo);
+            let guards = made.into_iter().flatten().map(Guard::new).collect();
+            return Ok(Link { guards, effective, ..Link::default() });
+        }
         let (lead, follow) = UnixStream::pair().map_err(|error| setup(&error))?;
-        let mut link = Link::default();
+        let mut link = Link { effective, ..Link::default() };
         if B::BUG == Bug::HoldsThePeersEnd {
             link.lead.fds.push(follow.try_clone().map_err(|error| setup(&error))?.into());
         }
@@ -121,123 +166,66 @@ impl<B: Broken> Mechanism for Toy<B> {
 
     fn attach(
         wiring: Wiring,
-        _: Seat,
+        seat: Seat,
         shape: &Shape,
-        _: &NoOptions,
+        _: &ToyOptions,
         _: &mut dyn Meet,
     ) -> Result<ToyPort<B>, SetupError> {
         let mut fds = wiring.fds.into_iter();
-        let fd = fds.next().ok_or_else(|| SetupError::Protocol("no descriptor".into()))?;
-        let mut socket = UnixStream::from(fd);
-        let mut own = None;
-        if B::BUG == Bug::ReadsItsOwn {
-            let (one, two) = UnixStream::pair().map_err(|error| setup(&error))?;
-            (socket, own) = (one, Some(two));
-        }
+        let ends = match B::BUG {
+            Bug::SharesItsNames => fifos(&shape.directory, seat),
+            Bug::ReadsItsOwn => UnixStream::pair().map(|(one, two)| [file(one), file(two)]),
+            _ => {
+                let fd = fds.next().ok_or_else(|| SetupError::Protocol("no descriptor".into()))?;
+                let socket = UnixStream::from(fd);
+                socket.try_clone().map(|rx| [file(rx), file(socket)])
+            }
+        };
+        let [rx, tx] = ends.map_err(|error| setup(&error))?;
         if B::BUG == Bug::LeaksADescriptor {
-            std::mem::forget(socket.try_clone().map_err(|error| setup(&error))?);
+            std::mem::forget(rx.try_clone().map_err(|error| setup(&error))?);
         }
+        let early = match B::BUG {
+            Bug::KeepsWhatWasUnread => std::mem::take(&mut *unread()),
+            _ => Vec::new(),
+        };
+        let fresh = match B::BUG {
+            Bug::TouchesFreshMemory => vec![0; FRESH],
+            _ => Vec::new(),
+        };
         let buffer = vec![0; shape.size.max(8)];
-        Ok(ToyPort { socket, own, kept: fds.next(), buffer, held: None, sent: 0, bug: PhantomData })
+        let (kept, bug) = (fds.next(), PhantomData);
+        Ok(ToyPort { rx, tx: Some(tx), kept, buffer, early, fresh, held: None, sent: 0, bug })
     }
+}
+
+fn file(socket: UnixStream) -> File {
+    OwnedFd::from(socket).into()
+}
+
+/// Two names that every link of a run shares.
+fn names(directory: &Path) -> [PathBuf; 2] {
+    ["ping", "pong"].map(|name| directory.join(name))
+}
+
+/// To receive and to send: both seats open in the same order, or they would wait for each other.
+fn fifos(directory: &Path, seat: Seat) -> std::io::Result<[File; 2]> {
+    let read = |path: &Path| OpenOptions::new().read(true).open(path);
+    let write = |path: &Path| OpenOptions::new().write(true).open(path);
+    let [ping, pong] = names(directory);
+    if seat == Seat::Lead {
+        let tx = write(&ping)?;
+        return Ok([read(&pong)?, tx]);
+    }
+    Ok([read(&ping)?, write(&pong)?])
+}
+
+/// What the last link of this process left unread.
+fn unread() -> std::sync::MutexGuard<'static, Vec<u8>> {
+    static UNREAD: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+    UNREAD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn setup(error: &std::io::Error) -> SetupError {
     SetupError::sys("toy", error.raw_os_error().unwrap_or(0))
-}
-
-fn fault(error: &std::io::Error) -> Fault {
-    match error.kind() {
-        ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
-            Fault::Closed
-        }
-        _ => Fault::Sys(error.raw_os_error().unwrap_or(0)),
-    }
-}
-
-/// One end.
-pub(crate) struct ToyPort<B> {
-    socket: UnixStream,
-    /// The other end of the socket, where this process reads what it wrote.
-    own: Option<UnixStream>,
-    #[expect(dead_code, reason = "held open: that is the bug")]
-    kept: Option<OwnedFd>,
-    buffer: Vec<u8>,
-    /// A message that waits to be overtaken.
-    held: Option<Vec<u8>>,
-    sent: u64,
-    bug: PhantomData<B>,
-}
-
-/// The message that meets the bug.
-const UNLUCKY: u64 = 1000;
-
-impl<B: Broken> ToyPort<B> {
-    fn put(&mut self, message: &[u8]) -> Result<(), Fault> {
-        let mut out = Vec::with_capacity(message.len() + 4);
-        if B::BUG != Bug::MergesMessages {
-            out.extend((message.len() as u32).to_le_bytes());
-        }
-        out.extend(message);
-        self.socket.write_all(&out).map_err(|error| fault(&error))
-    }
-}
-
-impl<B: Broken> Port for ToyPort<B> {
-    fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
-        if len > LIMIT.min(self.buffer.len()) {
-            if B::BUG != Bug::TakesTooMuch {
-                return Err(Fault::TooLong);
-            }
-            self.buffer.resize(len, 0);
-        }
-        let mut message = vec![0; len];
-        fill(&mut message);
-        self.sent += 1;
-        let is_unlucky = self.sent == UNLUCKY;
-        match B::BUG {
-            Bug::LosesAMessage if is_unlucky => return Ok(()),
-            Bug::DoublesAMessage if is_unlucky => self.put(&message)?,
-            Bug::SwapsTwoMessages if is_unlucky => {
-                self.held = Some(message);
-                return Ok(());
-            }
-            Bug::CutsLongMessages => message.truncate(2000),
-            _ => {}
-        }
-        self.put(&message)?;
-        match self.held.take() {
-            Some(overtaken) => self.put(&overtaken),
-            None => Ok(()),
-        }
-    }
-
-    fn recv<T>(
-        &mut self,
-        len: usize,
-        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        let mut from = self.own.as_ref().unwrap_or(&self.socket);
-        let mut length = [0; 4];
-        if B::BUG != Bug::MergesMessages {
-            from.read_exact(&mut length).map_err(|error| fault(&error))?;
-        }
-        let arrived = match B::BUG {
-            Bug::MergesMessages => len,
-            _ => u32::from_le_bytes(length) as usize,
-        };
-        self.buffer.resize(self.buffer.len().max(arrived).max(len), 0);
-        from.read_exact(&mut self.buffer[..arrived]).map_err(|error| fault(&error))?;
-        if arrived != len && B::BUG != Bug::CutsLongMessages {
-            return Err(Fault::Truncated);
-        }
-        take(&self.buffer[..len])
-    }
-
-    fn finish(&mut self) -> Result<(), Fault> {
-        if B::BUG == Bug::NeverTellsTheEnd {
-            return Ok(());
-        }
-        self.socket.shutdown(Shutdown::Write).map_err(|error| fault(&error))
-    }
 }

@@ -14,7 +14,7 @@ pub mod meeting;
 pub mod mqueue;
 pub mod names;
 pub mod pipe;
-mod raw;
+pub(crate) mod raw;
 pub mod ring;
 pub mod socket;
 pub mod stream;

@@ -12,7 +12,7 @@ use std::ffi::c_long;
 
 /// The kernel's return value: an error is `-errno`, between -4095 and -1.
 #[inline(always)]
-pub(super) fn result(returned: isize) -> Result<usize, i32> {
+pub(crate) fn result(returned: isize) -> Result<usize, i32> {
     if (-4095..0).contains(&returned) {
         // In range by the line above.
         Err(-returned as i32)
@@ -26,7 +26,7 @@ pub(super) fn result(returned: isize) -> Result<usize, i32> {
 /// # Safety
 /// See the module.
 #[inline(always)]
-pub(super) unsafe fn call3(number: c_long, a: usize, b: usize, c: usize) -> Result<usize, i32> {
+pub(crate) unsafe fn call3(number: c_long, a: usize, b: usize, c: usize) -> Result<usize, i32> {
     #[cfg(target_arch = "x86_64")]
     {
         let returned: isize;
@@ -62,7 +62,7 @@ pub(super) unsafe fn call3(number: c_long, a: usize, b: usize, c: usize) -> Resu
 /// # Safety
 /// See the module.
 #[inline(always)]
-pub(super) unsafe fn call6(number: c_long, args: [usize; 6]) -> Result<usize, i32> {
+pub(crate) unsafe fn call6(number: c_long, args: [usize; 6]) -> Result<usize, i32> {
     let [a, b, c, d, e, f] = args;
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,0 +1,130 @@
+//! C18, C21: what an end asks of the kernel while it moves messages, seen from outside.
+
+use crate::pair::Pair;
+use crate::scene::{Scene, Trouble, ensure, mirror};
+use crate::script::{Batch, Script, Sizes, Step};
+use ipcperf_core::{OptionSet, Seat};
+use ipcperf_sys::trace::{self, Tally, Trace};
+
+/// Messages before the first that counts.
+const WARM_UP: u64 = 100;
+/// Messages that count.
+const MESSAGES: u64 = 1000;
+
+/// C21: one message at a time, each end needs exactly the system calls it declares. Where their number depends on
+/// timing, it makes none that neither moves data nor waits for it.
+pub(crate) fn declared_system_calls(scene: &Scene<'_>) -> Result<(), Trouble> {
+    let options = OptionSet::default();
+    let size = scene.size(64, &options);
+    let declared = scene.entry.spec().syscalls;
+    for from in Seat::BOTH {
+        let batch = Batch::new(WARM_UP + MESSAGES, Sizes::List(vec![size]), 0);
+        let script = Script::default().both(Step::Hold).both(Step::Counted {
+            from,
+            batch,
+            warm_up: WARM_UP,
+        });
+        let tallies = traced(scene, size, script, MESSAGES)?;
+        for (seat, tally) in Seat::BOTH.into_iter().zip(&tallies) {
+            let (side, declared) =
+                if seat == from { ("send", Some(declared.send)) } else { ("recv", declared.recv) };
+            let Some(declared) = declared else {
+                let stray = tally.calls.keys().find(|call| trace::transfer(**call).is_none());
+                ensure(stray.is_none(), || {
+                    let text = describe(tally);
+                    format!("{seat:?}, {side}: a call that neither moves data nor waits: {text}")
+                })?;
+                continue;
+            };
+            let counted = tally.total() as f64 / MESSAGES as f64;
+            ensure(tally.total() as f64 == declared * MESSAGES as f64, || {
+                let text = describe(tally);
+                format!(
+                    "syscalls.{side}: {declared}, but the {seat:?} made {counted} per message: {text}"
+                )
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Round trips before the first that counts: every slot and every buffer has been used by then.
+const WARM_TRIPS: u64 = 2000;
+/// Round trips that count.
+const TRIPS: u64 = 10_000;
+/// Page faults that have other causes: the process comes back from a stop, the kernel moves a page.
+const FEW: u64 = 16;
+
+/// C18: the timed path gets no memory, neither by a system call nor by touching pages for the first time.
+pub(crate) fn no_allocation(scene: &Scene<'_>) -> Result<(), Trouble> {
+    let options = OptionSet::default();
+    let size = scene.size(64, &options);
+    let batch = |count| Batch::new(count, Sizes::List(vec![size]), 0);
+    let script = Script::default()
+        .exchange(batch(WARM_TRIPS))
+        .both(Step::Hold)
+        .both(Step::Watched(batch(TRIPS)));
+    let mut pair = scene.pair(&options)?;
+    let tallies = follow(scene, &mut pair, size, script, 1)?;
+    let seen = pair.done()?;
+    mirror(&seen)?;
+    for ((seat, tally), seen) in Seat::BOTH.into_iter().zip(&tallies).zip(&seen) {
+        ensure(!tally.calls.keys().any(|call| trace::is_memory(*call)), || {
+            format!("{seat:?}: {TRIPS} round trips called for memory: {}", describe(tally))
+        })?;
+        let faults = seen.last().map_or(0, |seen| seen.events);
+        ensure(faults <= FEW, || {
+            format!("{seat:?}: {TRIPS} round trips touched {faults} pages for the first time")
+        })?;
+    }
+    Ok(())
+}
+
+fn traced(
+    scene: &Scene<'_>,
+    size: usize,
+    script: Script,
+    spans: u64,
+) -> Result<Vec<Tally>, Trouble> {
+    let mut pair = scene.pair(&OptionSet::default())?;
+    let tallies = follow(scene, &mut pair, size, script, spans)?;
+    mirror(&pair.done()?)?;
+    Ok(tallies)
+}
+
+/// Plays a script whose ends hold and then set marks, and counts between those.
+fn follow(
+    scene: &Scene<'_>,
+    pair: &mut Pair<'_>,
+    size: usize,
+    script: Script,
+    spans: u64,
+) -> Result<Vec<Tally>, Trouble> {
+    pair.open(size, script)?;
+    pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
+    let trace = Trace::of(&Seat::BOTH.map(|seat| pair.pid(seat))).map_err(|error| {
+        Trouble::Unavailable(format!("ptrace is refused here ({error}); allow it to this user"))
+    })?;
+    for seat in Seat::BOTH {
+        pair.go(seat)?;
+    }
+    let counted = trace.count(scene.deadline);
+    let Ok(tallies) = counted else {
+        return Err(pair.trouble("the ends to be done while their system calls are counted"));
+    };
+    // What went wrong is the better reason why marks are missing.
+    pair.done()?;
+    ensure(tallies.iter().all(|tally| tally.spans == spans), || {
+        format!("the suite itself: {tallies:?}, where {spans} spans were marked")
+    })?;
+    Ok(tallies)
+}
+
+fn describe(tally: &Tally) -> String {
+    let calls: Vec<_> = tally
+        .calls
+        .iter()
+        .map(|(number, count)| format!("{} {count} times", trace::name(*number)))
+        .collect();
+    if calls.is_empty() { "none".into() } else { calls.join(", ") }
+}

@@ -1,0 +1,265 @@
+//! System calls of other processes, counted from outside by `ptrace(2)`, between marks that those processes set.
+//!
+//! # Safety
+//! Requests act on processes that this one has seized and whose stop it has just been told of; the only memory the
+//! kernel writes to is a local value whose size is passed along. A failed request is an `errno`, never undefined.
+
+mod calls;
+
+pub use calls::{is_memory, name, transfer};
+
+use crate::control::timespec;
+use crate::io::raw;
+use std::collections::BTreeMap;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// First argument of the `getppid` that is a mark. The call takes none and ignores it; a tracer sees it.
+const MARK: usize = 0x6d61_726b;
+
+/// What a process tells whoever traces it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// From here on calls count.
+    Begin = 1,
+    /// From here on they do not.
+    End = 2,
+    /// There is no more to count.
+    Done = 3,
+}
+
+/// Sets a mark, by one system call that does nothing.
+pub fn mark(mark: Mark) {
+    // SAFETY: getppid reads and writes no memory.
+    let _ = unsafe { raw::call3(libc::SYS_getppid, MARK, mark as usize, 0) };
+}
+
+/// What a process called between its marks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// System call numbers of this architecture, and how often each was called.
+    pub calls: BTreeMap<i64, u64>,
+    /// Times [`Mark::Begin`] was set.
+    pub spans: u64,
+}
+
+impl Tally {
+    /// All calls.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.calls.values().sum()
+    }
+}
+
+/// What `PTRACE_GET_SYSCALL_INFO` writes at the entry of a call (`struct ptrace_syscall_info`, `linux/ptrace.h`).
+#[repr(C)]
+#[derive(Default)]
+struct Info {
+    op: u8,
+    pad: [u8; 3],
+    arch: u32,
+    instruction: u64,
+    stack: u64,
+    number: u64,
+    arguments: [u64; 6],
+}
+
+/// `PTRACE_GET_SYSCALL_INFO` and `PTRACE_SYSCALL_INFO_ENTRY` (`linux/ptrace.h`, Linux 5.3), which not every C library
+/// declares.
+const GET_INFO: usize = 0x420e;
+const AT_ENTRY: u8 = 1;
+
+/// Processes under observation: children of this one that have no second thread.
+///
+/// Where counting fails they stay stopped at their next call; they are of no use then but to be killed.
+#[derive(Debug)]
+pub struct Trace {
+    traced: Vec<Traced>,
+}
+
+#[derive(Debug)]
+struct Traced {
+    pid: libc::pid_t,
+    is_counting: bool,
+    is_done: bool,
+    tally: Tally,
+}
+
+impl Trace {
+    /// Begins to observe running children. A child must not set marks before this returns.
+    ///
+    /// # Errors
+    /// `EPERM` where tracing is forbidden, `ENOSYS` where there is none.
+    pub fn of(pids: &[u32]) -> io::Result<Self> {
+        let mut trace = Self { traced: Vec::new() };
+        hear_children()?;
+        for pid in pids {
+            let pid = libc::pid_t::try_from(*pid).map_err(io::Error::other)?;
+            let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL;
+            request(libc::PTRACE_SEIZE as usize, pid, 0, options as usize)?;
+            let tally = Tally::default();
+            trace.traced.push(Traced { pid, is_counting: false, is_done: false, tally });
+            // A seized process runs on; it must stop once to be told to stop at every call.
+            request(libc::PTRACE_INTERRUPT as usize, pid, 0, 0)?;
+        }
+        Ok(trace)
+    }
+
+    /// Counts until each process has set [`Mark::Done`], and lets go of it there. The tallies are in the order of the
+    /// processes.
+    ///
+    /// # Errors
+    /// `TimedOut` after `deadline`, `UnexpectedEof` when a process has ended, and the kernel's.
+    pub fn count(mut self, deadline: Instant) -> io::Result<Vec<Tally>> {
+        while self.traced.iter().any(|traced| !traced.is_done) {
+            let mut is_idle = true;
+            for traced in self.traced.iter_mut().filter(|traced| !traced.is_done) {
+                if let Some(status) = stopped(traced.pid)? {
+                    is_idle = false;
+                    traced.go_on(status)?;
+                }
+            }
+            if is_idle {
+                await_child(deadline)?;
+            }
+        }
+        Ok(self.traced.into_iter().map(|traced| traced.tally).collect())
+    }
+}
+
+impl Traced {
+    /// Takes in one stop.
+    fn go_on(&mut self, status: i32) -> io::Result<()> {
+        let mut signal = 0;
+        if status == libc::SIGTRAP | 0x80 {
+            if let Some(info) = entry(self.pid)? {
+                self.see(&info);
+            }
+        } else if status >> 8 == 0 && status != libc::SIGTRAP {
+            // Stopped on the way to a signal's delivery: it is passed on.
+            signal = status as usize;
+        }
+        let how = if self.is_done { libc::PTRACE_DETACH } else { libc::PTRACE_SYSCALL };
+        request(how as usize, self.pid, 0, signal).map(drop)
+    }
+
+    fn see(&mut self, info: &Info) {
+        let number = info.number.cast_signed();
+        if number == libc::SYS_getppid && info.arguments[0] == MARK as u64 {
+            self.is_counting = info.arguments[1] == Mark::Begin as u64;
+            self.is_done = info.arguments[1] == Mark::Done as u64;
+            self.tally.spans += u64::from(self.is_counting);
+        } else if self.is_counting {
+            *self.tally.calls.entry(number).or_default() += 1;
+        }
+    }
+}
+
+fn request(what: usize, pid: libc::pid_t, address: usize, data: usize) -> io::Result<usize> {
+    let pid = pid.cast_unsigned() as usize;
+    // SAFETY: see the module.
+    let done = unsafe { raw::call6(libc::SYS_ptrace, [what, pid, address, data, 0, 0]) };
+    done.map_err(io::Error::from_raw_os_error)
+}
+
+/// The call a stopped process is about to make; `None` if it comes back from one.
+fn entry(pid: libc::pid_t) -> io::Result<Option<Info>> {
+    let mut info = Info::default();
+    let at = std::ptr::from_mut(&mut info) as usize;
+    request(GET_INFO, pid, size_of::<Info>(), at)?;
+    Ok((info.op == AT_ENTRY).then_some(info))
+}
+
+/// Why a process has stopped, if it has. One that has ended is left to whoever started it.
+fn stopped(pid: libc::pid_t) -> io::Result<Option<i32>> {
+    // SAFETY: all zeroes are a valid value.
+    let mut info = unsafe { std::mem::zeroed::<libc::siginfo_t>() };
+    let options = libc::WSTOPPED | libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
+    let mut wait = |options| {
+        let id = pid.cast_unsigned();
+        // SAFETY: `info` is a valid place for the result.
+        let result = unsafe { libc::waitid(libc::P_PID, id, &raw mut info, options) };
+        if result != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: waitid has filled in, or zeroed, the fields of a child's change of state.
+        Ok((info.si_code, unsafe { info.si_status() }, unsafe { info.si_pid() }))
+    };
+    let (code, status, found) = wait(options)?;
+    if found == 0 {
+        return Ok(None);
+    }
+    if matches!(code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED) {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    wait(libc::WSTOPPED | libc::WNOHANG | libc::__WALL)?;
+    Ok(Some(status))
+}
+
+fn child_signal() -> libc::sigset_t {
+    // SAFETY: all zeroes are a valid value, and sigemptyset initialises it before any other use.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        set
+    }
+}
+
+/// Keeps SIGCHLD pending instead of ignored, so that it can be waited for. Children start with an empty mask (the
+/// standard library resets it).
+fn hear_children() -> io::Result<()> {
+    let set = child_signal();
+    // SAFETY: `set` is initialised, and the old mask is not asked for.
+    match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
+
+/// Sleeps until some child has changed its state since the last look.
+fn await_child(deadline: Instant) -> io::Result<()> {
+    // Where another thread takes the signal, this is how late the change is noticed.
+    const LATEST: Duration = Duration::from_millis(20);
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    let (set, left) = (child_signal(), timespec(left.min(LATEST)));
+    let left = libc::timespec { tv_sec: left.tv_sec as _, tv_nsec: left.tv_nsec as _ };
+    // Every outcome (a signal, none in time, another one handled) means "look again".
+    // SAFETY: both are initialised, and no details are asked for.
+    unsafe { libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const left) };
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command, Stdio};
+
+    fn idle() -> Child {
+        let mut command = Command::new("cat");
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("cat is everywhere")
+    }
+
+    #[test]
+    fn a_process_without_marks_is_waited_for_and_its_end_is_told() {
+        let [mut quiet, mut dead] = [idle(), idle()];
+        let soon = Instant::now() + Duration::from_millis(50);
+        let waited = Trace::of(&[quiet.id()]).and_then(|trace| trace.count(soon));
+        let ended = Trace::of(&[dead.id()]).and_then(|trace| {
+            dead.kill()?;
+            trace.count(Instant::now() + Duration::from_secs(60))
+        });
+        for child in [&mut quiet, &mut dead] {
+            let _ = child.kill();
+            child.wait().expect("left to whoever started it");
+        }
+        let kinds = [waited, ended].map(|result| result.expect_err("there was no mark").kind());
+        // Where tracing is forbidden there is nothing else to see.
+        if kinds[0] != io::ErrorKind::PermissionDenied {
+            assert_eq!(kinds, [io::ErrorKind::TimedOut, io::ErrorKind::UnexpectedEof]);
+        }
+    }
+}
