@@ -92,6 +92,9 @@ pub(crate) struct SurveyArgs {
     /// How long it may take: 20s, 60s, 10m
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) budget: String,
+    /// Every variant, not only the default and the spinning one of each mechanism
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Seed of every random choice [default: a random one, recorded in the result]
     #[arg(long)]
     pub(crate) seed: Option<u64>,

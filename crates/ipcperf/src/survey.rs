@@ -30,19 +30,26 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
     )?;
     let ground =
         Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
-    let cells = cells(registry, &ground, budget).map_err(request::refused)?;
+    let cells = cells(registry, &ground, budget, args.all).map_err(request::refused)?;
     let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
     let settings = settings(budget, runnable, args.seed.unwrap_or_else(fresh_seed));
     let undertaking = Undertaking { command: "survey", cells, settings };
     if args.dry_run { undertaking.print() } else { undertaking.carry_out(registry, &args.output) }
 }
 
+/// Whether a variant stands for its mechanism in a survey: the default one, and the one that spins.
+fn stands(entry: &Entry) -> bool {
+    entry.spec.default || entry.spec.wait.burns_cpu()
+}
+
 fn cells(
     registry: &Registry,
     ground: &Ground,
     budget: Duration,
+    everything: bool,
 ) -> Result<Vec<CellPlan>, ipcperf_core::OptionError> {
-    let all = registry.entries().to_vec();
+    let all: Vec<Entry> =
+        registry.entries().iter().filter(|entry| everything || stands(entry)).copied().collect();
     let data: Vec<Entry> =
         all.iter().filter(|entry| entry.spec.wake_word().is_none()).copied().collect();
     let mut places = vec![Placement::SameCpu];
