@@ -2,11 +2,11 @@
 
 use ipcperf_core::{SetupError, Syscalls, Wait as Class};
 use ipcperf_sys::io::epoll::{Epoll as Instance, Interest};
-use ipcperf_sys::io::{errno, pipe, stream};
+use ipcperf_sys::io::{errno, pipe};
 use std::hint::spin_loop;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
-/// How the end of a descriptor waits for bytes or for room.
+/// How an end waits for something to receive or for room to send.
 pub trait Wait: 'static {
     /// The variant's name; `None` for the plain one.
     const VARIANT: Option<&'static str>;
@@ -23,17 +23,20 @@ pub trait Wait: 'static {
     /// The call that failed.
     fn gate(fd: &OwnedFd, interest: Interest) -> Result<Self::Gate, SetupError>;
 
-    /// Reads once there is something, or the end (0 bytes).
+    /// Makes `attempt`, a call that takes something out, until it finds something or fails.
     ///
     /// # Errors
-    /// The `errno`; never `EAGAIN`.
-    fn read(gate: &Self::Gate, fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32>;
+    /// The `errno`; `EAGAIN` only from a call that sleeps itself and has a time limit.
+    fn receive(
+        gate: &Self::Gate,
+        attempt: impl FnMut() -> Result<usize, i32>,
+    ) -> Result<usize, i32>;
 
-    /// Writes as much as fits, at least one byte.
+    /// Makes `attempt`, a call that puts something in, until there is room or it fails.
     ///
     /// # Errors
-    /// The `errno`; never `EAGAIN`.
-    fn write(gate: &Self::Gate, fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, i32>;
+    /// As [`Wait::receive`].
+    fn send(gate: &Self::Gate, attempt: impl FnMut() -> Result<usize, i32>) -> Result<usize, i32>;
 }
 
 /// Sleeps in the kernel, in the call that moves the data.
@@ -51,13 +54,13 @@ impl Wait for Block {
     }
 
     #[inline(always)]
-    fn read((): &(), fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
-        stream::read(fd, into)
+    fn receive((): &(), mut attempt: impl FnMut() -> Result<usize, i32>) -> Result<usize, i32> {
+        attempt()
     }
 
     #[inline(always)]
-    fn write((): &(), fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, i32> {
-        stream::write(fd, from)
+    fn send((): &(), mut attempt: impl FnMut() -> Result<usize, i32>) -> Result<usize, i32> {
+        attempt()
     }
 }
 
@@ -76,9 +79,9 @@ impl Wait for Spin {
     }
 
     #[inline(always)]
-    fn read((): &(), fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+    fn receive((): &(), mut attempt: impl FnMut() -> Result<usize, i32>) -> Result<usize, i32> {
         loop {
-            match stream::read(fd, into) {
+            match attempt() {
                 Err(errno::EAGAIN) => spin_loop(),
                 done => return done,
             }
@@ -86,17 +89,12 @@ impl Wait for Spin {
     }
 
     #[inline(always)]
-    fn write((): &(), fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, i32> {
-        loop {
-            match stream::write(fd, from) {
-                Err(errno::EAGAIN) => spin_loop(),
-                done => return done,
-            }
-        }
+    fn send((): &(), attempt: impl FnMut() -> Result<usize, i32>) -> Result<usize, i32> {
+        Self::receive(&(), attempt)
     }
 }
 
-/// Sleeps in `epoll_wait`, level-triggered: before every read, and before a write only where there was no room.
+/// Sleeps in `epoll_wait`, level-triggered: before every receive, and before a send only where there was no room.
 #[derive(Debug)]
 pub struct Epoll;
 
@@ -112,10 +110,13 @@ impl Wait for Epoll {
     }
 
     #[inline(always)]
-    fn read(gate: &Instance, fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+    fn receive(
+        gate: &Instance,
+        mut attempt: impl FnMut() -> Result<usize, i32>,
+    ) -> Result<usize, i32> {
         loop {
             gate.wait()?;
-            match stream::read(fd, into) {
+            match attempt() {
                 Err(errno::EAGAIN) => {}
                 done => return done,
             }
@@ -123,9 +124,12 @@ impl Wait for Epoll {
     }
 
     #[inline(always)]
-    fn write(gate: &Instance, fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, i32> {
+    fn send(
+        gate: &Instance,
+        mut attempt: impl FnMut() -> Result<usize, i32>,
+    ) -> Result<usize, i32> {
         loop {
-            match stream::write(fd, from) {
+            match attempt() {
                 Err(errno::EAGAIN) => gate.wait()?,
                 done => return done,
             }

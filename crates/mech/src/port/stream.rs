@@ -4,7 +4,7 @@ use super::fault;
 use crate::wait::Wait;
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::epoll::Interest;
-use ipcperf_sys::io::{Buffer, duplicate, errno, socket};
+use ipcperf_sys::io::{Buffer, duplicate, errno, socket, stream};
 use std::os::fd::{AsFd, OwnedFd};
 
 /// One end: a descriptor to read from, one to write to, and a private buffer. Both ends know the length of every
@@ -53,7 +53,7 @@ impl<W: Wait> StreamPort<W> {
             let rest = self.buffer.get_mut(len).and_then(|all| all.get_mut(done..));
             match rest {
                 Some(rest) if !rest.is_empty() => {
-                    step = W::write(&self.writer, self.tx.as_fd(), rest);
+                    step = W::send(&self.writer, || stream::write(self.tx.as_fd(), rest));
                 }
                 _ => return Ok(()),
             }
@@ -76,7 +76,7 @@ impl<W: Wait> StreamPort<W> {
             let rest = self.buffer.get_mut(len).and_then(|all| all.get_mut(done..));
             match rest {
                 Some(rest) if !rest.is_empty() => {
-                    step = W::read(&self.reader, self.rx.as_fd(), rest);
+                    step = W::receive(&self.reader, || stream::read(self.rx.as_fd(), rest));
                 }
                 _ => return Ok(()),
             }
@@ -89,7 +89,7 @@ impl<W: Wait> Port for StreamPort<W> {
     fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
         let out = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
         fill(out);
-        let step = W::write(&self.writer, self.tx.as_fd(), out);
+        let step = W::send(&self.writer, || stream::write(self.tx.as_fd(), out));
         if step == Ok(len) { Ok(()) } else { self.write_rest(len, step) }
     }
 
@@ -100,7 +100,7 @@ impl<W: Wait> Port for StreamPort<W> {
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let into = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
-        let step = W::read(&self.reader, self.rx.as_fd(), into);
+        let step = W::receive(&self.reader, || stream::read(self.rx.as_fd(), into));
         if step != Ok(len) {
             self.read_rest(len, step)?;
         }

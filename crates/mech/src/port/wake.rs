@@ -5,7 +5,7 @@ use crate::wait::Wait;
 use ipcperf_core::{Fault, Port, Seat, SetupError};
 use ipcperf_sys::io::epoll::Interest;
 use ipcperf_sys::io::word::WakeWords;
-use ipcperf_sys::io::{errno, futex};
+use ipcperf_sys::io::{errno, futex, stream};
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
@@ -44,7 +44,7 @@ impl<W: Wait> CounterPort<W> {
                 Err(errno::EINVAL) => return Err(Fault::TooLong),
                 Err(code) => return Err(fault(code)),
             }
-            step = W::write(&self.writer, self.tx.as_fd(), &word);
+            step = W::send(&self.writer, || stream::write(self.tx.as_fd(), &word));
         }
     }
 
@@ -60,7 +60,7 @@ impl<W: Wait> CounterPort<W> {
                 Err(errno::EINTR) => {}
                 Err(code) => return Err(fault(code)),
             }
-            step = W::read(&self.reader, self.rx.as_fd(), &mut word);
+            step = W::receive(&self.reader, || stream::read(self.rx.as_fd(), &mut word));
         }
     }
 }
@@ -70,7 +70,7 @@ impl<W: Wait> Port for CounterPort<W> {
     fn send(&mut self, _: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
         let mut word = [0; 8];
         fill(&mut word);
-        let step = W::write(&self.writer, self.tx.as_fd(), &word);
+        let step = W::send(&self.writer, || stream::write(self.tx.as_fd(), &word));
         if step == Ok(8) { Ok(()) } else { self.add_again(word, step) }
     }
 
@@ -81,7 +81,7 @@ impl<W: Wait> Port for CounterPort<W> {
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let mut word = [0; 8];
-        let step = W::read(&self.reader, self.rx.as_fd(), &mut word);
+        let step = W::receive(&self.reader, || stream::read(self.rx.as_fd(), &mut word));
         if step != Ok(8) {
             word = self.take_again(step)?;
         }
