@@ -1,7 +1,8 @@
 //! POSIX message queues, `mq_overview(7)`: one for each direction.
 
 use crate::port::descriptors;
-use crate::port::queue::PosixPort;
+use crate::port::message::{MessagePort, PosixQueue};
+use crate::wait::Block;
 use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Missing, OnClose,
     Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
@@ -107,7 +108,7 @@ impl Mechanism for PosixMq {
         needs: &["CONFIG_POSIX_MQUEUE"],
     };
     type Options = PosixMqOptions;
-    type Port = PosixPort;
+    type Port = MessagePort<PosixQueue, Block>;
 
     fn probe(options: &PosixMqOptions) -> Result<(), Missing> {
         let name = mqueue::trial_name();
@@ -147,6 +148,6 @@ impl Mechanism for PosixMq {
         _: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
         let [rx, tx] = descriptors(wiring)?;
-        PosixPort::new(rx, tx, shape)
+        MessagePort::new(rx, tx, shape)
     }
 }

@@ -1,21 +1,18 @@
 //! UDP over the loopback interface.
 
-use crate::port::datagram::LossyPort;
 use crate::port::descriptors;
+use crate::port::message::{LossyDatagrams, MessagePort};
+use crate::port::patience::LOST_AFTER;
+use crate::wait::Block;
 use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Missing, OnClose,
     Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
 use ipcperf_sys::io::{meeting, socket, sysctl};
-use std::time::Duration;
 
 /// The largest payload of an IPv4 datagram: 65535 less 20 bytes of IP and 8 of UDP header.
 const LARGEST: Limit =
     Limit { bytes: 65507, set_by: "the 16-bit length of an IPv4 packet", raise: "" };
-
-/// How long a receiver waits before it calls a message lost. Far above any delay of a loopback interface, far below
-/// the length of a run.
-const LOST_AFTER: Duration = Duration::from_millis(200);
 
 /// More messages under way gain nothing: the receiver never runs dry.
 const WINDOW: usize = 16;
@@ -62,7 +59,7 @@ impl Mechanism for Udp {
         needs: &["CONFIG_INET", "the loopback interface up"],
     };
     type Options = UdpOptions;
-    type Port = LossyPort;
+    type Port = MessagePort<LossyDatagrams, Block>;
 
     fn probe(_: &UdpOptions) -> Result<(), Missing> {
         meeting::loopback()
@@ -109,6 +106,6 @@ impl Mechanism for Udp {
         _: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
         let [own] = descriptors(wiring)?;
-        LossyPort::new(own, shape)
+        MessagePort::of_socket(own, shape)
     }
 }

@@ -1,7 +1,8 @@
 //! UNIX datagram sockets: `socketpair(2)`.
 
-use crate::port::datagram::DatagramPort;
 use crate::port::descriptors;
+use crate::port::message::{Datagrams, MessagePort};
+use crate::wait::Block;
 use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Missing, OnClose,
     Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
@@ -51,7 +52,7 @@ impl Mechanism for UnixDgram {
         needs: &["CONFIG_UNIX"],
     };
     type Options = UnixDgramOptions;
-    type Port = DatagramPort<false>;
+    type Port = MessagePort<Datagrams, Block>;
 
     fn probe(options: &UnixDgramOptions) -> Result<(), Missing> {
         let tried = socket::pair(Kind::Datagram)
@@ -91,6 +92,6 @@ impl Mechanism for UnixDgram {
         _: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
         let [own] = descriptors(wiring)?;
-        DatagramPort::new(own, shape)
+        MessagePort::of_socket(own, shape)
     }
 }

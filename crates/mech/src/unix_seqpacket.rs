@@ -1,7 +1,8 @@
 //! UNIX sequenced-packet sockets: `socketpair(2)`.
 
-use crate::port::datagram::DatagramPort;
 use crate::port::descriptors;
+use crate::port::message::{MessagePort, Packets};
+use crate::wait::Block;
 use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Missing, OnClose,
     Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
@@ -51,7 +52,7 @@ impl Mechanism for UnixSeqpacket {
         needs: &["CONFIG_UNIX"],
     };
     type Options = UnixSeqpacketOptions;
-    type Port = DatagramPort<true>;
+    type Port = MessagePort<Packets, Block>;
 
     fn probe(options: &UnixSeqpacketOptions) -> Result<(), Missing> {
         let tried = socket::pair(Kind::SeqPacket)
@@ -91,6 +92,6 @@ impl Mechanism for UnixSeqpacket {
         _: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
         let [own] = descriptors(wiring)?;
-        DatagramPort::new(own, shape)
+        MessagePort::of_socket(own, shape)
     }
 }

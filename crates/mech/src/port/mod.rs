@@ -1,7 +1,8 @@
 //! The few port types that all mechanisms share: a pipe and a TCP socket run the same machine code, and only the
 //! kernel differs.
 
-pub mod datagram;
+pub mod message;
+pub(crate) mod patience;
 pub mod queue;
 pub mod ring;
 pub mod stream;

@@ -1,88 +1,10 @@
-//! Message queues of the kernel, one for each direction.
+//! System V message queues, one for each direction. They are no descriptors.
 
 use super::fault;
 use ipcperf_core::{Fault, Port, SetupError, Shape};
-use ipcperf_sys::io::{Buffer, errno, mqueue, sysv};
-use std::os::fd::{AsFd, OwnedFd};
+use ipcperf_sys::io::{errno, sysv};
 
-/// POSIX queues. The kernel wants room for the largest message the queue takes, whatever arrives.
-pub struct PosixPort {
-    rx: OwnedFd,
-    tx: OwnedFd,
-    buffer: Buffer,
-}
-
-impl PosixPort {
-    /// One queue for each direction.
-    ///
-    /// # Errors
-    /// There is no memory, or a descriptor is no queue.
-    pub fn new(rx: OwnedFd, tx: OwnedFd, shape: &Shape) -> Result<Self, SetupError> {
-        let largest = usize::try_from(mqueue::capacity(&rx)?.size).unwrap_or(usize::MAX);
-        let buffer = Buffer::new(shape.size.max(largest), shape.buffer_offset)?;
-        Ok(Self { rx, tx, buffer })
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn send_again(&mut self, len: usize, mut code: i32) -> Result<(), Fault> {
-        while code == errno::EINTR {
-            let message = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
-            match mqueue::send(self.tx.as_fd(), message) {
-                Ok(_) => return Ok(()),
-                Err(again) => code = again,
-            }
-        }
-        Err(fault(code))
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn receive_again(&mut self, len: usize, first: Result<usize, i32>) -> Result<(), Fault> {
-        let mut step = first;
-        loop {
-            match step {
-                Ok(bytes) if bytes == len => return Ok(()),
-                Ok(_) => return Err(Fault::Truncated),
-                Err(errno::EINTR) => {}
-                Err(code) => return Err(fault(code)),
-            }
-            step = mqueue::receive(self.rx.as_fd(), self.buffer.all_mut());
-        }
-    }
-}
-
-impl Port for PosixPort {
-    #[inline(always)]
-    fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
-        let message = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
-        fill(message);
-        match mqueue::send(self.tx.as_fd(), message) {
-            Ok(_) => Ok(()),
-            Err(code) => self.send_again(len, code),
-        }
-    }
-
-    #[inline(always)]
-    fn recv<T>(
-        &mut self,
-        len: usize,
-        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        let step = mqueue::receive(self.rx.as_fd(), self.buffer.all_mut());
-        if step != Ok(len) {
-            self.receive_again(len, step)?;
-        }
-        take(self.buffer.get_mut(len).ok_or(Fault::TooLong)?)
-    }
-
-    fn finish(&mut self) -> Result<(), Fault> {
-        // A queue has no end that could be closed: both processes hold the same object.
-        Ok(())
-    }
-}
-
-/// System V queues.
+/// One end.
 pub struct SysvPort {
     rx: sysv::Id,
     tx: sysv::Id,

@@ -32,6 +32,7 @@ use std::os::fd::{AsFd, OwnedFd};
 pub mod errno {
     pub use libc::{
         E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOTSOCK, EPIPE,
+        ETIMEDOUT,
     };
 }
 

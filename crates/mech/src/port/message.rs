@@ -1,0 +1,262 @@
+//! Objects of the kernel that keep message boundaries: sockets, queues, pipes in packet mode.
+
+use super::fault;
+use super::patience::Patience;
+use crate::wait::Wait;
+use ipcperf_core::{Fault, Port, SetupError, Shape};
+use ipcperf_sys::io::epoll::Interest;
+use ipcperf_sys::io::{Buffer, datagram, duplicate, errno, mqueue, socket};
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// What carries the messages, as a type.
+pub trait Carrier: 'static {
+    /// A receive of 0 bytes is the end, not an empty message.
+    const ENDS: bool;
+    /// Messages may be lost, so that a receive gives up with [`Fault::Timeout`].
+    const LOSSY: bool;
+
+    /// Bytes of the buffer for messages up to `size`.
+    ///
+    /// # Errors
+    /// The descriptor is not of this kind.
+    fn room(_rx: &OwnedFd, size: usize) -> Result<usize, SetupError> {
+        Ok(size)
+    }
+
+    /// What a receive of `len` bytes offers to the kernel; `None` if that is more than the buffer.
+    #[inline(always)]
+    fn offer(buffer: &mut Buffer, len: usize) -> Option<&mut [u8]> {
+        buffer.get_mut(len)
+    }
+
+    /// Sends one message and returns its length.
+    ///
+    /// # Errors
+    /// The `errno`, `EMSGSIZE` for a message that is too long.
+    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32>;
+
+    /// Receives one message and returns its length, which is more than wanted if it was cut to fit.
+    ///
+    /// # Errors
+    /// The `errno`.
+    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32>;
+
+    /// Tells the peer that no more will come, where that is possible.
+    ///
+    /// # Errors
+    /// The `errno`.
+    fn finish(tx: &OwnedFd) -> Result<(), i32>;
+}
+
+/// UNIX datagram sockets.
+#[derive(Debug)]
+pub struct Datagrams;
+
+impl Carrier for Datagrams {
+    const ENDS: bool = false;
+    const LOSSY: bool = false;
+
+    #[inline(always)]
+    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+        datagram::send(tx, message)
+    }
+
+    #[inline(always)]
+    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+        datagram::receive(rx, into)
+    }
+
+    fn finish(tx: &OwnedFd) -> Result<(), i32> {
+        socket::shutdown_send(tx)
+    }
+}
+
+/// UNIX sequenced-packet sockets.
+#[derive(Debug)]
+pub struct Packets;
+
+impl Carrier for Packets {
+    const ENDS: bool = true;
+    const LOSSY: bool = false;
+
+    #[inline(always)]
+    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+        datagram::send(tx, message)
+    }
+
+    #[inline(always)]
+    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+        datagram::receive(rx, into)
+    }
+
+    fn finish(tx: &OwnedFd) -> Result<(), i32> {
+        socket::shutdown_send(tx)
+    }
+}
+
+/// Sockets that may lose messages.
+#[derive(Debug)]
+pub struct LossyDatagrams;
+
+impl Carrier for LossyDatagrams {
+    const ENDS: bool = false;
+    const LOSSY: bool = true;
+
+    #[inline(always)]
+    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+        datagram::send(tx, message)
+    }
+
+    #[inline(always)]
+    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+        datagram::receive(rx, into)
+    }
+
+    fn finish(_: &OwnedFd) -> Result<(), i32> {
+        // No packet announces an end, and a datagram socket has nothing to drain.
+        Ok(())
+    }
+}
+
+/// POSIX message queues.
+#[derive(Debug)]
+pub struct PosixQueue;
+
+impl Carrier for PosixQueue {
+    const ENDS: bool = false;
+    const LOSSY: bool = false;
+
+    fn room(rx: &OwnedFd, size: usize) -> Result<usize, SetupError> {
+        let largest = usize::try_from(mqueue::capacity(rx)?.size).unwrap_or(usize::MAX);
+        Ok(size.max(largest))
+    }
+
+    /// Everything: the kernel wants room for the largest message the queue takes, whatever arrives.
+    #[inline(always)]
+    fn offer(buffer: &mut Buffer, _: usize) -> Option<&mut [u8]> {
+        Some(buffer.all_mut())
+    }
+
+    #[inline(always)]
+    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+        mqueue::send(tx, message).map(|_| message.len())
+    }
+
+    #[inline(always)]
+    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+        mqueue::receive(rx, into)
+    }
+
+    fn finish(_: &OwnedFd) -> Result<(), i32> {
+        // A queue has no end that could be closed: both processes hold the same object.
+        Ok(())
+    }
+}
+
+/// One end: a descriptor to receive from, one to send to, and a private buffer.
+pub struct MessagePort<C: Carrier, W: Wait> {
+    reader: W::Gate,
+    writer: W::Gate,
+    rx: OwnedFd,
+    tx: OwnedFd,
+    buffer: Buffer,
+    _carrier: PhantomData<C>,
+}
+
+impl<C: Carrier, W: Wait> MessagePort<C, W> {
+    /// Two descriptors, one for each direction.
+    ///
+    /// # Errors
+    /// There is no memory, or waiting could not be set up.
+    pub fn new(rx: OwnedFd, tx: OwnedFd, shape: &Shape) -> Result<Self, SetupError> {
+        let reader = W::gate(&rx, Interest::Readable)?;
+        let writer = W::gate(&tx, Interest::Writable)?;
+        let buffer = Buffer::new(C::room(&rx, shape.size)?, shape.buffer_offset)?;
+        Ok(Self { reader, writer, rx, tx, buffer, _carrier: PhantomData })
+    }
+
+    /// One socket for both directions, connected to its peer.
+    ///
+    /// # Errors
+    /// As [`MessagePort::new`].
+    pub fn of_socket(socket: OwnedFd, shape: &Shape) -> Result<Self, SetupError> {
+        let second = duplicate(&socket)?;
+        Self::new(socket, second, shape)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_again(&mut self, len: usize, first: Result<usize, i32>) -> Result<(), Fault> {
+        let mut step = first;
+        loop {
+            match step {
+                Ok(bytes) if bytes == len => return Ok(()),
+                Ok(_) => return Err(Fault::Truncated),
+                Err(errno::EINTR) => {}
+                Err(code) => return Err(fault(code)),
+            }
+            let message = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
+            step = W::send(&self.writer, || C::send(self.tx.as_fd(), message));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn receive_again(&mut self, len: usize, first: Result<usize, i32>) -> Result<(), Fault> {
+        let mut step = first;
+        loop {
+            match step {
+                Ok(bytes) if bytes == len => return Ok(()),
+                Ok(0) if C::ENDS => return Err(Fault::Closed),
+                Ok(_) => return Err(Fault::Truncated),
+                Err(errno::EINTR) => {}
+                // A connected peer that closes with unread messages of ours is reported once, ahead of the messages
+                // of its own that still wait here.
+                Err(errno::ECONNRESET) if C::ENDS => {}
+                Err(errno::ETIMEDOUT) if C::LOSSY => return Err(Fault::Timeout),
+                Err(code) => return Err(fault(code)),
+            }
+            step = self.receive_one(len)?;
+        }
+    }
+
+    #[inline(always)]
+    fn receive_one(&mut self, len: usize) -> Result<Result<usize, i32>, Fault> {
+        let into = C::offer(&mut self.buffer, len).ok_or(Fault::TooLong)?;
+        let mut patience = Patience::default();
+        Ok(W::receive(&self.reader, || match C::receive(self.rx.as_fd(), into) {
+            Err(errno::EAGAIN) if C::LOSSY && patience.is_over() => Err(errno::ETIMEDOUT),
+            done => done,
+        }))
+    }
+}
+
+impl<C: Carrier, W: Wait> Port for MessagePort<C, W> {
+    const LOSSY: bool = C::LOSSY;
+
+    #[inline(always)]
+    fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
+        let message = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
+        fill(message);
+        let step = W::send(&self.writer, || C::send(self.tx.as_fd(), message));
+        if step == Ok(len) { Ok(()) } else { self.send_again(len, step) }
+    }
+
+    #[inline(always)]
+    fn recv<T>(
+        &mut self,
+        len: usize,
+        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let step = self.receive_one(len)?;
+        if step != Ok(len) {
+            self.receive_again(len, step)?;
+        }
+        take(self.buffer.get_mut(len).ok_or(Fault::TooLong)?)
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        C::finish(&self.tx).map_err(fault)
+    }
+}
