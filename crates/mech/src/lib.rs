@@ -15,6 +15,7 @@ pub mod sysv_mq;
 pub mod tcp;
 pub mod udp;
 pub mod unix_dgram;
+pub mod unix_pair;
 pub mod unix_seqpacket;
 pub mod unix_stream;
 pub mod wait;
@@ -36,8 +37,8 @@ mechanisms! {
     pipe:           Pipe<Block>, Pipe<Spin>, Pipe<Epoll>;
     fifo:           Fifo;
     unix_stream:    UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>;
-    unix_dgram:     UnixDgram;
-    unix_seqpacket: UnixSeqpacket;
+    unix_dgram:     UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;
+    unix_seqpacket: UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
     tcp:            Tcp<Block>, Tcp<Spin>;
     udp:            Udp;
     eventfd:        EventFd<Block>, EventFd<Spin>;

@@ -1,40 +1,36 @@
 //! UNIX datagram sockets: `socketpair(2)`.
 
-use crate::port::descriptors;
 use crate::port::message::{Datagrams, MessagePort};
-use crate::wait::Block;
+use crate::unix_pair::{self, UnixPairOptions};
+use crate::wait::{Wait, by_class};
 use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Missing, OnClose, Payload,
+    Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
-use ipcperf_sys::io::socket::{self, Kind};
-
-ipcperf_core::options! {
-    /// Knobs of UNIX datagram sockets.
-    pub struct UnixDgramOptions {
-        /// Send buffer (SO_SNDBUF), which also limits the message; the kernel doubles what is asked for.
-        pub sndbuf: Option<u64> = (None, "net.core.wmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
-        /// Receive buffer (SO_RCVBUF); UNIX sockets do not use it.
-        pub rcvbuf: Option<u64> = (None, "net.core.rmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
-    }
-}
+use ipcperf_sys::io::socket::Kind;
+use std::marker::PhantomData;
 
 /// A UNIX datagram socket.
 #[derive(Debug)]
-pub struct UnixDgram;
+pub struct UnixDgram<W>(PhantomData<W>);
 
-impl Mechanism for UnixDgram {
+impl<W: Wait> Mechanism for UnixDgram<W> {
     const SPEC: &'static Spec = &Spec {
         name: "unix-dgram",
-        variant: None,
+        variant: W::VARIANT,
         family: Family::Datagram,
-        wait: Wait::Block,
-        default: true,
-        summary: "A pair of UNIX datagram sockets: messages with boundaries, reliable and in order.",
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        summary: by_class(
+            W::CLASS,
+            "A pair of UNIX datagram sockets, reliable and in order; a receiver sleeps in recv.",
+            "A pair of UNIX datagram sockets, not blocking; both ends ask again and again.",
+            "A pair of UNIX datagram sockets, not blocking; a receiver sleeps in epoll_wait, then receives.",
+        ),
         manual: &["unix(7)", "socketpair(2)", "socket(7)"],
         pitfalls: &[
             "Measured over a socketpair, which only relatives share; sockets with names exist for unrelated processes.",
-            "net.unix.max_dgram_qlen (10 by default) messages may wait at a receiver, whatever their size.",
+            "At a named receiver net.unix.max_dgram_qlen (10 by default) messages may wait; the two ends of a pair are exempt.",
             "Nothing tells a receiver that its peer is gone; a sender gets ECONNREFUSED.",
             "The largest message follows SO_SNDBUF; very large ones fail when memory is fragmented (ENOBUFS).",
         ],
@@ -47,51 +43,33 @@ impl Mechanism for UnixDgram {
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
         copies: 2,
-        syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+        syscalls: W::SYSCALLS,
         window: None,
         needs: &["CONFIG_UNIX"],
     };
-    type Options = UnixDgramOptions;
-    type Port = MessagePort<Datagrams, Block>;
+    type Options = UnixPairOptions;
+    type Port = MessagePort<Datagrams, W>;
 
-    fn probe(options: &UnixDgramOptions) -> Result<(), Missing> {
-        let tried = socket::pair(Kind::Datagram)
-            .and_then(|(one, _)| socket::set_buffers(one, options.sndbuf, options.rcvbuf));
-        tried.map(drop).map_err(crate::missing)
+    fn probe(options: &UnixPairOptions) -> Result<(), Missing> {
+        unix_pair::probe(Kind::Datagram, options)
     }
 
-    fn limit(options: &UnixDgramOptions) -> Option<Limit> {
-        let bytes = socket::largest_message(Kind::Datagram, options.sndbuf).ok()?;
-        Some(Limit {
-            bytes,
-            set_by: "SO_SNDBUF less 32 bytes",
-            raise: "--set unix-dgram.sndbuf=BYTES, up to net.core.wmem_max",
-        })
+    fn limit(options: &UnixPairOptions) -> Option<Limit> {
+        let raise = "--set unix-dgram.sndbuf=BYTES, up to net.core.wmem_max";
+        unix_pair::limit(Kind::Datagram, options, raise)
     }
 
-    fn open(_: &Shape, options: &UnixDgramOptions) -> Result<Link, SetupError> {
-        let (lead, follow) = socket::pair(Kind::Datagram)?;
-        let buffers = socket::set_buffers(&lead, options.sndbuf, options.rcvbuf)?;
-        socket::set_buffers(&follow, options.sndbuf, options.rcvbuf)?;
-        Ok(Link {
-            lead: Wiring::of_fds([lead]),
-            follow: Wiring::of_fds([follow]),
-            guards: Vec::new(),
-            effective: vec![
-                ("unix-dgram.sndbuf".into(), KnobValue::Number(buffers.send)),
-                ("unix-dgram.rcvbuf".into(), KnobValue::Number(buffers.receive)),
-            ],
-        })
+    fn open(_: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {
+        unix_pair::open("unix-dgram", Kind::Datagram, options)
     }
 
     fn attach(
         wiring: Wiring,
         _: Seat,
         shape: &Shape,
-        _: &UnixDgramOptions,
+        _: &UnixPairOptions,
         _: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
-        let [own] = descriptors(wiring)?;
-        MessagePort::of_socket(own, shape)
+        unix_pair::attach(wiring, shape)
     }
 }

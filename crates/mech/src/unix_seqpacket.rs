@@ -1,36 +1,32 @@
 //! UNIX sequenced-packet sockets: `socketpair(2)`.
 
-use crate::port::descriptors;
 use crate::port::message::{MessagePort, Packets};
-use crate::wait::Block;
+use crate::unix_pair::{self, UnixPairOptions};
+use crate::wait::{Wait, by_class};
 use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Missing, OnClose, Payload,
+    Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
-use ipcperf_sys::io::socket::{self, Kind};
-
-ipcperf_core::options! {
-    /// Knobs of UNIX sequenced-packet sockets.
-    pub struct UnixSeqpacketOptions {
-        /// Send buffer (SO_SNDBUF), which also limits the message; the kernel doubles what is asked for.
-        pub sndbuf: Option<u64> = (None, "net.core.wmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
-        /// Receive buffer (SO_RCVBUF); UNIX sockets do not use it.
-        pub rcvbuf: Option<u64> = (None, "net.core.rmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
-    }
-}
+use ipcperf_sys::io::socket::Kind;
+use std::marker::PhantomData;
 
 /// A UNIX sequenced-packet socket.
 #[derive(Debug)]
-pub struct UnixSeqpacket;
+pub struct UnixSeqpacket<W>(PhantomData<W>);
 
-impl Mechanism for UnixSeqpacket {
+impl<W: Wait> Mechanism for UnixSeqpacket<W> {
     const SPEC: &'static Spec = &Spec {
         name: "unix-seqpacket",
-        variant: None,
+        variant: W::VARIANT,
         family: Family::Datagram,
-        wait: Wait::Block,
-        default: true,
-        summary: "A pair of UNIX sequenced-packet sockets: a connection that keeps message boundaries.",
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        summary: by_class(
+            W::CLASS,
+            "A pair of UNIX sequenced-packet sockets: a connection that keeps boundaries; a receiver sleeps in recv.",
+            "A pair of UNIX sequenced-packet sockets, not blocking; both ends ask again and again.",
+            "A pair of UNIX sequenced-packet sockets, not blocking; a receiver sleeps in epoll_wait, then receives.",
+        ),
         manual: &["unix(7)", "socketpair(2)", "socket(7)"],
         pitfalls: &[
             "Measured over a socketpair, which only relatives share; sockets with names exist for unrelated processes.",
@@ -47,51 +43,33 @@ impl Mechanism for UnixSeqpacket {
         on_close: OnClose::Told,
         on_death: OnClose::Told,
         copies: 2,
-        syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+        syscalls: W::SYSCALLS,
         window: None,
         needs: &["CONFIG_UNIX"],
     };
-    type Options = UnixSeqpacketOptions;
-    type Port = MessagePort<Packets, Block>;
+    type Options = UnixPairOptions;
+    type Port = MessagePort<Packets, W>;
 
-    fn probe(options: &UnixSeqpacketOptions) -> Result<(), Missing> {
-        let tried = socket::pair(Kind::SeqPacket)
-            .and_then(|(one, _)| socket::set_buffers(one, options.sndbuf, options.rcvbuf));
-        tried.map(drop).map_err(crate::missing)
+    fn probe(options: &UnixPairOptions) -> Result<(), Missing> {
+        unix_pair::probe(Kind::SeqPacket, options)
     }
 
-    fn limit(options: &UnixSeqpacketOptions) -> Option<Limit> {
-        let bytes = socket::largest_message(Kind::SeqPacket, options.sndbuf).ok()?;
-        Some(Limit {
-            bytes,
-            set_by: "SO_SNDBUF less 32 bytes",
-            raise: "--set unix-seqpacket.sndbuf=BYTES, up to net.core.wmem_max",
-        })
+    fn limit(options: &UnixPairOptions) -> Option<Limit> {
+        let raise = "--set unix-seqpacket.sndbuf=BYTES, up to net.core.wmem_max";
+        unix_pair::limit(Kind::SeqPacket, options, raise)
     }
 
-    fn open(_: &Shape, options: &UnixSeqpacketOptions) -> Result<Link, SetupError> {
-        let (lead, follow) = socket::pair(Kind::SeqPacket)?;
-        let buffers = socket::set_buffers(&lead, options.sndbuf, options.rcvbuf)?;
-        socket::set_buffers(&follow, options.sndbuf, options.rcvbuf)?;
-        Ok(Link {
-            lead: Wiring::of_fds([lead]),
-            follow: Wiring::of_fds([follow]),
-            guards: Vec::new(),
-            effective: vec![
-                ("unix-seqpacket.sndbuf".into(), KnobValue::Number(buffers.send)),
-                ("unix-seqpacket.rcvbuf".into(), KnobValue::Number(buffers.receive)),
-            ],
-        })
+    fn open(_: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {
+        unix_pair::open("unix-seqpacket", Kind::SeqPacket, options)
     }
 
     fn attach(
         wiring: Wiring,
         _: Seat,
         shape: &Shape,
-        _: &UnixSeqpacketOptions,
+        _: &UnixPairOptions,
         _: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
-        let [own] = descriptors(wiring)?;
-        MessagePort::of_socket(own, shape)
+        unix_pair::attach(wiring, shape)
     }
 }

@@ -90,11 +90,11 @@ fn the_two_ends_of_a_named_socket_find_each_other() {
 
 #[test]
 fn the_send_buffer_moves_the_largest_datagram() {
-    let small = largest::<UnixDgram>("unix-dgram.sndbuf=8K");
+    let small = largest::<UnixDgram<Block>>("unix-dgram.sndbuf=8K");
     // Twice what was asked for, less the bookkeeping.
     assert_eq!(small, 2 * 8192 - 32);
-    assert!(largest::<UnixDgram>("unix-dgram.sndbuf=100K") > small);
-    ping_pong::<UnixDgram>(small, 10, &["unix-dgram.sndbuf=8K"]).expect("it fits");
+    assert!(largest::<UnixDgram<Block>>("unix-dgram.sndbuf=100K") > small);
+    ping_pong::<UnixDgram<Block>>(small, 10, &["unix-dgram.sndbuf=8K"]).expect("it fits");
 }
 
 #[test]
