@@ -1,13 +1,14 @@
 //! Named pipes, `mkfifo(3)`: one for each direction, in the run's directory.
 
 use crate::port::stream::StreamPort;
-use crate::wait::{Block, Wait};
+use crate::wait::{Wait, by_class};
 use ipcperf_core::{
     BackPressure, Direction, Family, Guard, KnobValue, Link, Mechanism, Meet, Missing, OnClose,
     Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::pipe::{self, End};
+use std::marker::PhantomData;
 
 ipcperf_core::options! {
     /// Knobs of FIFOs.
@@ -19,16 +20,21 @@ ipcperf_core::options! {
 
 /// Two named pipes.
 #[derive(Debug)]
-pub struct Fifo;
+pub struct Fifo<W>(PhantomData<W>);
 
-impl Mechanism for Fifo {
+impl<W: Wait> Mechanism for Fifo<W> {
     const SPEC: &'static Spec = &Spec {
         name: "fifo",
-        variant: None,
+        variant: W::VARIANT,
         family: Family::Stream,
-        wait: Block::CLASS,
-        default: true,
-        summary: "Two named pipes: a pipe that unrelated processes open by path.",
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        summary: by_class(
+            W::CLASS,
+            "Two named pipes: a pipe that unrelated processes open by path; a reader sleeps in read.",
+            "Two named pipes, not blocking; both ends ask again and again.",
+            "Two named pipes, not blocking; a reader sleeps in epoll_wait, then reads.",
+        ),
         manual: &["fifo(7)", "mkfifo(3)", "pipe(7)"],
         pitfalls: &[
             "Once open it is a pipe, through the same code in the kernel: expect the same numbers.",
@@ -44,12 +50,12 @@ impl Mechanism for Fifo {
         on_close: OnClose::Told,
         on_death: OnClose::Told,
         copies: 2,
-        syscalls: Block::SYSCALLS,
+        syscalls: W::SYSCALLS,
         window: None,
         needs: &["a file system that has FIFOs"],
     };
     type Options = FifoOptions;
-    type Port = StreamPort<Block>;
+    type Port = StreamPort<W>;
 
     fn probe(options: &FifoOptions) -> Result<(), Missing> {
         // The directory of the run does not exist yet; a FIFO's capacity is a pipe's.

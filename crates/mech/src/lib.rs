@@ -35,11 +35,11 @@ macro_rules! mechanisms {
 mechanisms! {
     null:           Null;
     pipe:           Pipe<Block>, Pipe<Spin>, Pipe<Epoll>;
-    fifo:           Fifo;
+    fifo:           Fifo<Block>, Fifo<Spin>;
     unix_stream:    UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>;
     unix_dgram:     UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;
     unix_seqpacket: UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
-    tcp:            Tcp<Block>, Tcp<Spin>;
+    tcp:            Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
     udp:            Udp;
     eventfd:        EventFd<Block>, EventFd<Spin>;
     futex:          Futex;
