@@ -44,7 +44,7 @@ mechanisms! {
     eventfd:        EventFd<Block>, EventFd<Spin>;
     futex:          Futex;
     shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
-    posix_mq:       PosixMq;
+    posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq;
 }
 

@@ -2,13 +2,14 @@
 
 use crate::port::descriptors;
 use crate::port::message::{MessagePort, PosixQueue};
-use crate::wait::Block;
+use crate::wait::{Wait, by_class};
 use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::mqueue::{self, Capacity};
 use ipcperf_sys::io::{duplicate, sysctl};
+use std::marker::PhantomData;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -77,22 +78,28 @@ fn explain(code: i32) -> Option<Missing> {
 
 /// Two POSIX queues.
 #[derive(Debug)]
-pub struct PosixMq;
+pub struct PosixMq<W>(PhantomData<W>);
 
-impl Mechanism for PosixMq {
+impl<W: Wait> Mechanism for PosixMq<W> {
     const SPEC: &'static Spec = &Spec {
         name: "posix-mq",
-        variant: None,
+        variant: W::VARIANT,
         family: Family::Queue,
-        wait: Wait::Block,
-        default: true,
-        summary: "Two POSIX message queues: messages with boundaries and priorities.",
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        summary: by_class(
+            W::CLASS,
+            "Two POSIX message queues, which order by priority; a receiver sleeps in mq_receive.",
+            "Two POSIX message queues, not blocking; both ends ask again and again.",
+            "Two POSIX message queues, not blocking; a receiver sleeps in epoll_wait, then receives.",
+        ),
         manual: &["mq_overview(7)", "mq_open(3)", "mq_send(3)"],
         pitfalls: &[
             "Ten messages of 8 KiB are all a queue holds by default.",
             "The highest priority comes first; here every message has priority 0.",
             "A receiver must offer room for the largest message the queue takes, whatever arrives.",
             "Nothing tells an end that the other is gone.",
+            "That a queue is a descriptor, so that epoll can watch it, holds on Linux and not everywhere.",
         ],
         payload: Payload::Message { max: None },
         direction: Direction::OneWay,
@@ -103,12 +110,12 @@ impl Mechanism for PosixMq {
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
         copies: 2,
-        syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+        syscalls: W::SYSCALLS,
         window: None,
         needs: &["CONFIG_POSIX_MQUEUE"],
     };
     type Options = PosixMqOptions;
-    type Port = MessagePort<PosixQueue, Block>;
+    type Port = MessagePort<PosixQueue, W>;
 
     fn probe(options: &PosixMqOptions) -> Result<(), Missing> {
         let name = mqueue::trial_name();
