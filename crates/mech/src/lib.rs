@@ -45,7 +45,7 @@ mechanisms! {
     futex:          Futex;
     shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
-    sysv_mq:        SysvMq;
+    sysv_mq:        SysvMq<Block>, SysvMq<Spin>;
 }
 
 /// What a failed trial means for availability.

@@ -1,12 +1,14 @@
 //! System V message queues, `sysvipc(7)`: one for each direction.
 
 use crate::port::queue::SysvPort;
+use crate::wait::Wait;
 use ipcperf_core::{
     BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::sysctl;
 use ipcperf_sys::io::sysv::{Id, NOT_BUILT_IN, Queue, TOO_MANY};
+use std::marker::PhantomData;
 
 ipcperf_core::options! {
     /// Knobs of System V message queues.
@@ -18,7 +20,7 @@ ipcperf_core::options! {
 
 /// Two System V queues.
 #[derive(Debug)]
-pub struct SysvMq;
+pub struct SysvMq<W>(PhantomData<W>);
 
 fn explained(error: SetupError) -> SetupError {
     match error {
@@ -33,14 +35,19 @@ fn explained(error: SetupError) -> SetupError {
     }
 }
 
-impl Mechanism for SysvMq {
+// A queue is no descriptor: nothing could be watched, hence the plain gate.
+impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
     const SPEC: &'static Spec = &Spec {
         name: "sysv-mq",
-        variant: None,
+        variant: W::VARIANT,
         family: Family::Queue,
-        wait: Wait::Block,
-        default: true,
-        summary: "Two System V message queues: messages with boundaries, selected by type.",
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        summary: if W::VARIANT.is_none() {
+            "Two System V message queues, which select by type; a receiver sleeps in msgrcv."
+        } else {
+            "Two System V message queues with IPC_NOWAIT; both ends ask again and again."
+        },
         manual: &["sysvipc(7)", "msgop(2)", "msgget(2)"],
         pitfalls: &[
             "A queue holds 16 KiB by default: two messages of 8 KiB.",
@@ -57,12 +64,12 @@ impl Mechanism for SysvMq {
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
         copies: 2,
-        syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+        syscalls: W::SYSCALLS,
         window: None,
         needs: &["CONFIG_SYSVIPC"],
     };
     type Options = SysvMqOptions;
-    type Port = SysvPort;
+    type Port = SysvPort<W>;
 
     fn probe(options: &SysvMqOptions) -> Result<(), Missing> {
         let tried = Queue::trial().and_then(|queue| queue.set_capacity(options.qbytes));

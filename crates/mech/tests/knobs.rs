@@ -156,11 +156,12 @@ fn queues_hold_to_their_limits_and_name_them() {
     assert!(too_long.to_string().contains("fs.mqueue.msgsize_max"), "{too_long}");
     let too_deep = PosixMq::<Block>::probe(&options::<PosixMq<Block>>(&["posix-mq.depth=65536"]));
     assert!(too_deep.expect_err("above 10 by default").how.contains("fs.mqueue.msg_max"));
-    let too_long = run::<SysvMq>(1 << 20, &[], |_| {}, |_| {}).expect_err("above 8192 by default");
+    let too_long =
+        run::<SysvMq<Block>>(1 << 20, &[], |_| {}, |_| {}).expect_err("above 8192 by default");
     assert!(too_long.to_string().contains("do not fit"), "{too_long}");
     let effective = ping_pong::<PosixMq<Block>>(100, 50, &["posix-mq.depth=3"]).expect("allowed");
     assert_eq!(effective["posix-mq.depth"], KnobValue::Number(3));
     assert_eq!(effective["posix-mq.size"], KnobValue::Number(100));
-    let effective = ping_pong::<SysvMq>(100, 50, &["sysv-mq.qbytes=1000"]).expect("allowed");
+    let effective = ping_pong::<SysvMq<Block>>(100, 50, &["sysv-mq.qbytes=1000"]).expect("allowed");
     assert_eq!(effective["sysv-mq.qbytes"], KnobValue::Number(1000));
 }

@@ -1,31 +1,48 @@
 //! System V message queues, one for each direction. They are no descriptors.
 
 use super::fault;
-use ipcperf_core::{Fault, Port, SetupError, Shape};
+use crate::wait::Wait;
+use ipcperf_core::{Fault, Port, SetupError, Shape, Wait as Class};
 use ipcperf_sys::io::{errno, sysv};
+use std::marker::PhantomData;
 
 /// One end.
-pub struct SysvPort {
+pub struct SysvPort<W> {
     rx: sysv::Id,
     tx: sysv::Id,
     message: sysv::Message,
+    _wait: PhantomData<W>,
 }
 
-impl SysvPort {
+impl<W: Wait<Gate = ()>> SysvPort<W> {
+    /// Whether calls return instead of sleeping; a queue has no descriptor that could hold this as a flag.
+    const NOWAIT: bool = matches!(W::CLASS, Class::Spin);
+
     /// One queue for each direction.
     ///
     /// # Errors
     /// There is no memory.
     pub fn new(rx: sysv::Id, tx: sysv::Id, shape: &Shape) -> Result<Self, SetupError> {
-        Ok(Self { rx, tx, message: sysv::Message::new(shape.size, shape.buffer_offset)? })
+        let message = sysv::Message::new(shape.size, shape.buffer_offset)?;
+        Ok(Self { rx, tx, message, _wait: PhantomData })
+    }
+
+    #[inline(always)]
+    fn send_one(&mut self, len: usize) -> Result<usize, i32> {
+        W::send(&(), || self.message.send(self.tx, len, Self::NOWAIT))
+    }
+
+    #[inline(always)]
+    fn receive_one(&mut self, len: usize) -> Result<usize, i32> {
+        W::receive(&(), || self.message.receive(self.rx, len, Self::NOWAIT))
     }
 
     #[cold]
     #[inline(never)]
     fn send_again(&mut self, len: usize, mut code: i32) -> Result<(), Fault> {
         while code == errno::EINTR {
-            match self.message.send(self.tx, len) {
-                Ok(()) => return Ok(()),
+            match self.send_one(len) {
+                Ok(_) => return Ok(()),
                 Err(again) => code = again,
             }
         }
@@ -48,17 +65,17 @@ impl SysvPort {
                 Err(errno::EINVAL) => return Err(Fault::Closed),
                 Err(code) => return Err(fault(code)),
             }
-            step = self.message.receive(self.rx, len);
+            step = self.receive_one(len);
         }
     }
 }
 
-impl Port for SysvPort {
+impl<W: Wait<Gate = ()>> Port for SysvPort<W> {
     #[inline(always)]
     fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
         fill(self.message.payload(len).ok_or(Fault::TooLong)?);
-        match self.message.send(self.tx, len) {
-            Ok(()) => Ok(()),
+        match self.send_one(len) {
+            Ok(_) => Ok(()),
             Err(code) => self.send_again(len, code),
         }
     }
@@ -69,7 +86,7 @@ impl Port for SysvPort {
         len: usize,
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let step = self.message.receive(self.rx, len);
+        let step = self.receive_one(len);
         if step != Ok(len) {
             self.receive_again(len, step)?;
         }

@@ -183,29 +183,35 @@ impl Message {
         self.buffer.get_mut(len.checked_add(TYPE)?)?.get_mut(TYPE..)
     }
 
-    /// Sends the first `len` bytes of the payload; sleeps while the queue is full.
+    /// Sends the first `len` bytes of the payload; sleeps while the queue is full, unless `nowait`.
     ///
     /// # Errors
     /// The `errno`: `EINVAL` for a message above `kernel.msgmax` or longer than the buffer, `EIDRM` once the queue
-    /// was removed.
+    /// was removed, `EAGAIN` for a full queue with `nowait`.
     #[inline(always)]
-    pub fn send(&mut self, queue: Id, len: usize) -> Result<(), i32> {
+    pub fn send(&mut self, queue: Id, len: usize, nowait: bool) -> Result<usize, i32> {
         let all = self.buffer.get_mut(len.saturating_add(TYPE)).ok_or(libc::EINVAL)?;
         let at = all.as_ptr() as usize;
+        let flags = if nowait { libc::IPC_NOWAIT as usize } else { 0 };
         // SAFETY: type and `len` bytes are inside the buffer.
-        unsafe { raw::call6(libc::SYS_msgsnd, [queue.0 as usize, at, len, 0, 0, 0]) }.map(|_| ())
+        unsafe { raw::call6(libc::SYS_msgsnd, [queue.0 as usize, at, len, flags, 0, 0]) }
     }
 
-    /// Receives one message of at most `len` bytes into the payload and returns its length.
+    /// Receives one message of at most `len` bytes into the payload and returns its length; sleeps while there is
+    /// none, unless `nowait`.
     ///
     /// # Errors
-    /// The `errno`: `E2BIG` for a longer message, which stays in the queue.
+    /// The `errno`: `E2BIG` for a longer message, which stays in the queue; `EAGAIN` for an empty queue with `nowait`
+    /// (the kernel's word is `ENOMSG`).
     #[inline(always)]
-    pub fn receive(&mut self, queue: Id, len: usize) -> Result<usize, i32> {
+    pub fn receive(&mut self, queue: Id, len: usize, nowait: bool) -> Result<usize, i32> {
         let all = self.buffer.get_mut(len.saturating_add(TYPE)).ok_or(libc::EINVAL)?;
         let at = all.as_mut_ptr() as usize;
+        let flags = if nowait { libc::IPC_NOWAIT as usize } else { 0 };
         // Type 0 asks for the oldest message.
         // SAFETY: type and `len` bytes are inside the buffer.
-        unsafe { raw::call6(libc::SYS_msgrcv, [queue.0 as usize, at, len, 0, 0, 0]) }
+        let step =
+            unsafe { raw::call6(libc::SYS_msgrcv, [queue.0 as usize, at, len, 0, flags, 0]) };
+        step.map_err(|code| if code == libc::ENOMSG { libc::EAGAIN } else { code })
     }
 }
