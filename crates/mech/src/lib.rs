@@ -40,7 +40,7 @@ mechanisms! {
     unix_dgram:     UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;
     unix_seqpacket: UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
     tcp:            Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
-    udp:            Udp;
+    udp:            Udp<Block>, Udp<Spin>;
     eventfd:        EventFd<Block>, EventFd<Spin>;
     futex:          Futex;
     shm_ring:       ShmRing<Spin>, ShmRing<Futex>;

@@ -3,12 +3,13 @@
 use crate::port::descriptors;
 use crate::port::message::{LossyDatagrams, MessagePort};
 use crate::port::patience::LOST_AFTER;
-use crate::wait::Block;
+use crate::wait::Wait;
 use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::{meeting, socket, sysctl};
+use std::marker::PhantomData;
 
 /// The largest payload of an IPv4 datagram: 65535 less 20 bytes of IP and 8 of UDP header.
 const LARGEST: Limit =
@@ -29,16 +30,21 @@ ipcperf_core::options! {
 
 /// UDP sockets on 127.0.0.1, connected to each other.
 #[derive(Debug)]
-pub struct Udp;
+pub struct Udp<W>(PhantomData<W>);
 
-impl Mechanism for Udp {
+// Who sleeps in epoll_wait needs another way to tell that a message was lost; hence the plain gate.
+impl<W: Wait<Gate = ()>> Mechanism for Udp<W> {
     const SPEC: &'static Spec = &Spec {
         name: "udp",
-        variant: None,
+        variant: W::VARIANT,
         family: Family::Datagram,
-        wait: Wait::Block,
-        default: true,
-        summary: "Two UDP sockets on 127.0.0.1 that are connected to each other.",
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        summary: if W::VARIANT.is_none() {
+            "Two UDP sockets on 127.0.0.1 that are connected to each other; a receiver sleeps in recv."
+        } else {
+            "Two UDP sockets on 127.0.0.1, not blocking; both ends ask again and again."
+        },
         manual: &["udp(7)", "ip(7)", "socket(7)"],
         pitfalls: &[
             "A full receive buffer drops messages, and neither side is told; a window keeps the sender back.",
@@ -54,12 +60,12 @@ impl Mechanism for Udp {
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
         copies: 2,
-        syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+        syscalls: W::SYSCALLS,
         window: Some(WINDOW as u32),
         needs: &["CONFIG_INET", "the loopback interface up"],
     };
     type Options = UdpOptions;
-    type Port = MessagePort<LossyDatagrams, Block>;
+    type Port = MessagePort<LossyDatagrams, W>;
 
     fn probe(_: &UdpOptions) -> Result<(), Missing> {
         meeting::loopback()

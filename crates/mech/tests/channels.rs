@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{check, fill, is_wake, options, ping_pong, run};
+use common::{check, fill, is_wake, options, patiently, ping_pong, run};
 use ipcperf_core::{Fault, Mechanism, OnClose, Payload, Port, Seat, SetupError, Visitor, Wait};
 use ipcperf_mech::visit_all;
 
@@ -71,13 +71,14 @@ impl Case for Streaming {
                 for seq in 0..count {
                     assert_eq!(port.send(size, |out| fill(out, seq, Seat::Lead)), Ok(()), "{name}");
                     if seq % window == window - 1 {
-                        assert_eq!(port.recv(size, |_| Ok(())), Ok(()), "{name}: credit {seq}");
+                        let credit = patiently(port, size, |_| Ok(()));
+                        assert_eq!(credit, Ok(()), "{name}: credit {seq}");
                     }
                 }
             },
             |port| {
                 for seq in 0..count {
-                    let result = port.recv(size, |bytes| check(bytes, seq, Seat::Lead));
+                    let result = patiently(port, size, |bytes| check(bytes, seq, Seat::Lead));
                     assert_eq!(result, Ok(()), "{name}: message {seq}");
                     if seq % window == window - 1 {
                         assert_eq!(port.send(size, |out| fill(out, seq, Seat::Follow)), Ok(()));
@@ -113,7 +114,8 @@ impl Case for Largest {
                 assert_eq!(port.send(max, |out| fill(out, 7, Seat::Lead)), Ok(()), "{name}");
             },
             |port| {
-                assert_eq!(port.recv(max, |bytes| check(bytes, 7, Seat::Lead)), Ok(()), "{name}");
+                let intact = patiently(port, max, |bytes| check(bytes, 7, Seat::Lead));
+                assert_eq!(intact, Ok(()), "{name}");
             },
         );
         assert!(matches!(beyond, Ok(_) | Err(SetupError::Unavailable(_))), "{name}: {beyond:?}");

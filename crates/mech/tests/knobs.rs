@@ -2,8 +2,10 @@
 
 mod common;
 
-use common::{options, ping_pong, run};
-use ipcperf_core::{Fault, KnobKind, KnobValue, Mechanism, Options, Port, SetupError, Visitor};
+use common::{check, fill, options, patiently, ping_pong, run};
+use ipcperf_core::{
+    Fault, KnobKind, KnobValue, Mechanism, Options, Port, Seat, SetupError, Visitor,
+};
 use ipcperf_mech::pipe::Pipe;
 use ipcperf_mech::posix_mq::PosixMq;
 use ipcperf_mech::shm_ring::ShmRing;
@@ -13,7 +15,7 @@ use ipcperf_mech::udp::Udp;
 use ipcperf_mech::unix_dgram::UnixDgram;
 use ipcperf_mech::unix_stream::UnixStream;
 use ipcperf_mech::visit_all;
-use ipcperf_mech::wait::{Block, Epoll, Futex, Spin};
+use ipcperf_mech::wait::{Block, Epoll, Futex, Spin, Wait};
 
 struct Ends;
 
@@ -99,7 +101,7 @@ fn the_send_buffer_moves_the_largest_datagram() {
 
 #[test]
 fn the_largest_udp_message_does_not_depend_on_the_buffers() {
-    ping_pong::<Udp>(65507, 20, &["udp.sndbuf=2K", "udp.rcvbuf=2K"]).expect("one at a time");
+    ping_pong::<Udp<Block>>(65507, 20, &["udp.sndbuf=2K", "udp.rcvbuf=2K"]).expect("one at a time");
 }
 
 #[test]
@@ -107,9 +109,10 @@ fn a_window_of_datagrams_fits_a_receiver_that_does_not_read() {
     for rcvbuf in ["2K", "16K", "64K", "200K"] {
         let knob = format!("udp.rcvbuf={rcvbuf}");
         for size in [1, 64, 600, 1500, 4096, 9000, 40_000, 65507] {
-            let window = Udp::window(size, &options::<Udp>(&[&knob])).expect("it drops");
+            let window =
+                Udp::<Block>::window(size, &options::<Udp<Block>>(&[&knob])).expect("it drops");
             let sent = std::sync::Barrier::new(2);
-            run::<Udp>(
+            run::<Udp<Block>>(
                 size,
                 &[&knob],
                 |port| {
@@ -118,7 +121,7 @@ fn a_window_of_datagrams_fits_a_receiver_that_does_not_read() {
                             assert_eq!(port.send(size, |out| out.fill(seq as u8)), Ok(()));
                         }
                         sent.wait();
-                        assert_eq!(port.recv(size, |_| Ok(())), Ok(()), "credit {round}");
+                        assert_eq!(patiently(port, size, |_| Ok(())), Ok(()), "credit {round}");
                     }
                 },
                 |port| {
@@ -135,18 +138,30 @@ fn a_window_of_datagrams_fits_a_receiver_that_does_not_read() {
             .expect("loopback");
         }
     }
-    assert_eq!(Udp::window(64, &options::<Udp>(&[])), Some(16));
+    assert_eq!(Udp::<Block>::window(64, &options::<Udp<Block>>(&[])), Some(16));
+}
+
+fn loses<W: Wait<Gate = ()>>() {
+    run::<Udp<W>>(
+        8,
+        &[],
+        |port| {
+            assert_eq!(port.recv(8, |_| Ok(())), Err(Fault::Timeout));
+            assert_eq!(port.send(8, |out| fill(out, 1, Seat::Lead)), Ok(()));
+            assert_eq!(patiently(port, 8, |got| check(got, 2, Seat::Follow)), Ok(()));
+        },
+        |port| {
+            assert_eq!(patiently(port, 8, |got| check(got, 1, Seat::Lead)), Ok(()));
+            assert_eq!(port.send(8, |out| fill(out, 2, Seat::Follow)), Ok(()));
+        },
+    )
+    .expect("loopback");
 }
 
 #[test]
 fn a_lost_datagram_is_a_timeout_and_the_port_goes_on() {
-    let shown = run::<Udp>(
-        8,
-        &[],
-        |port| assert_eq!(port.recv(8, |_| Ok(())), Err(Fault::Timeout)),
-        |_| {},
-    );
-    assert!(shown.is_ok());
+    loses::<Block>();
+    loses::<Spin>();
 }
 
 #[test]
