@@ -41,7 +41,7 @@ mechanisms! {
     unix_seqpacket: UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
     tcp:            Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
     udp:            Udp<Block>, Udp<Spin>;
-    eventfd:        EventFd<Block>, EventFd<Spin>;
+    eventfd:        EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
     futex:          Futex;
     shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
