@@ -1,26 +1,31 @@
 //! Words in shared memory that wake by `futex(2)`: one for each direction.
 
 use crate::port::descriptors;
-use crate::port::wake::FutexPort;
+use crate::port::wake::{FutexPort, Sleep};
 use ipcperf_core::options::NoOptions;
 use ipcperf_core::{
     BackPressure, Direction, Family, Link, Mechanism, Meet, Missing, OnClose, Payload, Peers,
     Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
 use ipcperf_sys::io::word::WakeWords;
+use std::marker::PhantomData;
 
 /// Two futex words.
 #[derive(Debug)]
-pub struct Futex;
+pub struct Futex<S>(PhantomData<S>);
 
-impl Mechanism for Futex {
+impl<S: Sleep> Mechanism for Futex<S> {
     const SPEC: &'static Spec = &Spec {
         name: "futex",
-        variant: None,
+        variant: if S::SPINS == 0 { None } else { Some("spin") },
         family: Family::WakeUp,
-        wait: Wait::Block,
-        default: true,
-        summary: "Two words in shared memory; a receiver sleeps on its word, a sender always wakes.",
+        wait: if S::SPINS == 0 { Wait::Block } else { Wait::SpinThenBlock },
+        default: S::SPINS == 0,
+        summary: if S::SPINS == 0 {
+            "Two words in shared memory; a receiver sleeps on its word, a sender always wakes."
+        } else {
+            "Two words in shared memory; a receiver watches its word for a few microseconds, then sleeps; a sender always wakes."
+        },
         manual: &["futex(2)", "futex(7)", "memfd_create(2)"],
         pitfalls: &[
             "It wakes and carries 4 bytes: it is the price list for what is built on it.",
@@ -41,7 +46,7 @@ impl Mechanism for Futex {
         needs: &["CONFIG_FUTEX"],
     };
     type Options = NoOptions;
-    type Port = FutexPort;
+    type Port = FutexPort<S>;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         WakeWords::create().map(drop).map_err(crate::missing)

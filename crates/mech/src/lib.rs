@@ -42,7 +42,7 @@ mechanisms! {
     tcp:            Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
     udp:            Udp<Block>, Udp<Spin>;
     eventfd:        EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
-    futex:          Futex;
+    futex:          Futex<Block>, Futex<Futex>;
     shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;

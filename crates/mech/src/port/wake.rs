@@ -1,11 +1,12 @@
 //! Wake-ups: the mechanism's own word carries the proof.
 
 use super::fault;
-use crate::wait::Wait;
+use crate::wait::{self, Wait};
 use ipcperf_core::{Fault, Port, Seat, SetupError};
 use ipcperf_sys::io::epoll::Interest;
 use ipcperf_sys::io::word::WakeWords;
 use ipcperf_sys::io::{errno, futex, stream};
+use std::hint::spin_loop;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
@@ -94,23 +95,38 @@ impl<W: Wait> Port for CounterPort<W> {
     }
 }
 
-/// Two words in shared memory with a futex each. Every send wakes, every receive that comes first sleeps.
-pub struct FutexPort {
+/// How the receiver of a futex word waits, as a type.
+pub trait Sleep: 'static {
+    /// Looks at the word before it goes to sleep.
+    const SPINS: u32;
+}
+
+impl Sleep for wait::Block {
+    const SPINS: u32 = 0;
+}
+
+impl Sleep for wait::Futex {
+    const SPINS: u32 = futex::SPINS;
+}
+
+/// Two words in shared memory with a futex each. Every send wakes, every receive that comes first sleeps in the end.
+pub struct FutexPort<S> {
     words: WakeWords,
     seat: Seat,
     /// The turn of the last wake-up received.
     seen: u32,
+    _sleep: PhantomData<S>,
 }
 
-impl FutexPort {
+impl<S: Sleep> FutexPort<S> {
     /// The end of `seat`: the lead sends on the first word.
     #[must_use]
     pub fn new(words: WakeWords, seat: Seat) -> Self {
-        Self { words, seat, seen: 0 }
+        Self { words, seat, seen: 0, _sleep: PhantomData }
     }
 }
 
-impl Port for FutexPort {
+impl<S: Sleep> Port for FutexPort<S> {
     #[inline(always)]
     fn send(&mut self, _: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
         let mut word = [0; 4];
@@ -138,8 +154,14 @@ impl Port for FutexPort {
             Seat::Follow => self.words.ping(),
         };
         let mut turn = line.turn.load(Ordering::Acquire);
+        let mut spins = S::SPINS;
         while turn == self.seen {
-            futex::wait(&line.turn, self.seen);
+            if spins > 0 {
+                spins -= 1;
+                spin_loop();
+            } else {
+                futex::wait(&line.turn, self.seen);
+            }
             turn = line.turn.load(Ordering::Acquire);
         }
         self.seen = self.seen.wrapping_add(1);

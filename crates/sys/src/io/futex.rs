@@ -6,6 +6,10 @@
 use super::raw;
 use std::sync::atomic::AtomicU32;
 
+/// Looks at a word, one pause apart, before an end that spins for a bounded time goes to sleep. About 2 to 5 us, what a
+/// futex wake-up of another CPU costs at least: the classic bound that waits at most twice the optimum.
+pub const SPINS: u32 = 100;
+
 /// Sleeps while the word holds `expected`. Also returns early (a signal, a stale wake-up), so callers look again.
 #[inline(always)]
 pub fn wait(word: &AtomicU32, expected: u32) {

@@ -16,10 +16,6 @@ use std::sync::atomic::AtomicU32;
 /// The largest message of a ring: 1 GiB.
 pub const MAX_MESSAGE: usize = ipcperf_ring::MAX_PAYLOAD as usize;
 
-/// Looks at the slot, one pause apart, before an end of a sleeping ring goes to sleep. About 2 to 5 us, what a futex
-/// wake-up of another CPU costs at least: the classic bound that waits at most twice the optimum.
-const SPINS: u32 = 100;
-
 /// How the ends of a ring wait, as a type, so that the spinning one contains no trace of sleeping.
 pub trait Strategy: Wait + 'static {
     /// The only value.
@@ -36,7 +32,7 @@ impl Strategy for Spin {
 }
 
 impl Strategy for SpinThenSleep {
-    const NEW: Self = Sleep { spins: SPINS, sleeper: SharedFutex };
+    const NEW: Self = Sleep { spins: futex::SPINS, sleeper: SharedFutex };
 }
 
 /// The futex between processes.
