@@ -13,6 +13,7 @@ pub mod posix_mq;
 pub mod shm_ring;
 pub mod sysv_mq;
 pub mod tcp;
+pub mod tcp6;
 pub mod udp;
 pub mod unix_dgram;
 pub mod unix_pair;
@@ -40,6 +41,7 @@ mechanisms! {
     unix_dgram:     UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;
     unix_seqpacket: UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
     tcp:            Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
+    tcp6:           Tcp6<Block>;
     udp:            Udp<Block>, Udp<Spin>;
     eventfd:        EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
     futex:          Futex<Block>, Futex<Futex>;

@@ -9,6 +9,10 @@ use ipcperf_core::{
 };
 use ipcperf_sys::io::{meeting, socket};
 use std::marker::PhantomData;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+
+const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 ipcperf_core::options! {
     /// Knobs of TCP.
@@ -63,16 +67,11 @@ impl<W: Wait> Mechanism for Tcp<W> {
     type Port = StreamPort<W>;
 
     fn probe(_: &TcpOptions) -> Result<(), Missing> {
-        meeting::loopback()
+        meeting::loopback(HOST)
     }
 
     fn open(_: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {
-        // The buffers of a listener are inherited, and those of both ends decide the window in the handshake.
-        let listener = socket::tcp()?;
-        socket::set_buffers(&listener, options.sndbuf, options.rcvbuf)?;
-        let port = meeting::listen_tcp(&listener)?;
-        let lead = Wiring { words: vec![port.into()], ..Wiring::default() };
-        Ok(Link { lead, follow: Wiring::of_fds([listener]), ..Link::default() })
+        listen(HOST, options)
     }
 
     fn attach(
@@ -82,25 +81,57 @@ impl<W: Wait> Mechanism for Tcp<W> {
         options: &TcpOptions,
         meet: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
-        let own = match seat {
-            Seat::Lead => {
-                let own = socket::tcp()?;
-                socket::set_buffers(&own, options.sndbuf, options.rcvbuf)?;
-                let port = wiring.words.first().and_then(|port| u16::try_from(*port).ok());
-                let port = port.ok_or_else(|| SetupError::Protocol("no port arrived".into()))?;
-                meeting::connect_tcp(&own, port, shape.nonce)?;
-                own
-            }
-            Seat::Follow => {
-                let [listener] = descriptors(wiring)?;
-                meeting::admit(&listener, shape.nonce)?
-            }
-        };
-        let nodelay = socket::set_nodelay(&own, options.nodelay)?;
-        let buffers = socket::set_buffers(&own, None, None)?;
-        meet.effective("tcp.nodelay", KnobValue::Flag(nodelay));
-        meet.effective("tcp.sndbuf", KnobValue::Number(buffers.send));
-        meet.effective("tcp.rcvbuf", KnobValue::Number(buffers.receive));
-        StreamPort::of_socket(own, shape)
+        let socket = connect(wiring, (HOST, seat), shape, options)?;
+        report(["tcp.nodelay", "tcp.sndbuf", "tcp.rcvbuf"], &socket, options, meet)?;
+        StreamPort::of_socket(socket, shape)
     }
+}
+
+/// In the coordinator: a listener for the follow and its port for the lead.
+pub(crate) fn listen(host: IpAddr, options: &TcpOptions) -> Result<Link, SetupError> {
+    // The buffers of a listener are inherited, and those of both ends decide the window in the handshake.
+    let listener = socket::tcp(host)?;
+    socket::set_buffers(&listener, options.sndbuf, options.rcvbuf)?;
+    let port = meeting::listen_tcp(&listener, host)?;
+    let lead = Wiring { words: vec![port.into()], ..Wiring::default() };
+    Ok(Link { lead, follow: Wiring::of_fds([listener]), ..Link::default() })
+}
+
+/// In a worker: the lead connects, the follow admits it.
+pub(crate) fn connect(
+    wiring: Wiring,
+    (host, seat): (IpAddr, Seat),
+    shape: &Shape,
+    options: &TcpOptions,
+) -> Result<OwnedFd, SetupError> {
+    match seat {
+        Seat::Lead => {
+            let own = socket::tcp(host)?;
+            socket::set_buffers(&own, options.sndbuf, options.rcvbuf)?;
+            let port = wiring.words.first().and_then(|port| u16::try_from(*port).ok());
+            let port = port.ok_or_else(|| SetupError::Protocol("no port arrived".into()))?;
+            meeting::connect_tcp(&own, SocketAddr::new(host, port), shape.nonce)?;
+            Ok(own)
+        }
+        Seat::Follow => {
+            let [listener] = descriptors(wiring)?;
+            meeting::admit(&listener, shape.nonce)
+        }
+    }
+}
+
+/// Sets what a connection takes only now, and tells what is in force under the names of the knobs: `nodelay`,
+/// `sndbuf`, `rcvbuf`.
+pub(crate) fn report(
+    [nodelay, sndbuf, rcvbuf]: [&str; 3],
+    socket: &OwnedFd,
+    options: &TcpOptions,
+    meet: &mut dyn Meet,
+) -> Result<(), SetupError> {
+    let is_on = socket::set_nodelay(socket, options.nodelay)?;
+    let buffers = socket::set_buffers(socket, None, None)?;
+    meet.effective(nodelay, KnobValue::Flag(is_on));
+    meet.effective(sndbuf, KnobValue::Number(buffers.send));
+    meet.effective(rcvbuf, KnobValue::Number(buffers.receive));
+    Ok(())
 }

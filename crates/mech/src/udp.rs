@@ -10,6 +10,7 @@ use ipcperf_core::{
 };
 use ipcperf_sys::io::{meeting, socket, sysctl};
 use std::marker::PhantomData;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// The largest payload of an IPv4 datagram: 65535 less 20 bytes of IP and 8 of UDP header.
 const LARGEST: Limit =
@@ -68,7 +69,7 @@ impl<W: Wait<Gate = ()>> Mechanism for Udp<W> {
     type Port = MessagePort<LossyDatagrams, W>;
 
     fn probe(_: &UdpOptions) -> Result<(), Missing> {
-        meeting::loopback()
+        meeting::loopback(IpAddr::V4(Ipv4Addr::LOCALHOST))
     }
 
     /// A message is charged with its `sk_buff` (256 bytes) and a buffer that the allocator rounds up to a power of two

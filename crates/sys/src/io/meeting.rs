@@ -1,13 +1,14 @@
 //! Two ends that find each other by name or port, and the handshake that keeps strangers out.
 
 use super::names::Unlink;
-use super::socket::{bind_loopback, tcp};
+use super::socket::{bind, tcp};
+use super::sysctl;
 use ipcperf_core::{Missing, SetupError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -70,36 +71,47 @@ pub fn connect_unix(name: &Name, nonce: u64) -> Result<OwnedFd, SetupError> {
     Ok(socket)
 }
 
-/// Listens on 127.0.0.1 and returns the port the kernel chose.
+/// Listens on an address of this host and returns the port the kernel chose.
 ///
 /// # Errors
 /// The call that failed.
-pub fn listen_tcp(socket: &OwnedFd) -> Result<u16, SetupError> {
-    let port = bind_loopback(socket)?;
-    net::listen(socket, 8).map_err(super::failed(format!("listen 127.0.0.1:{port}")))?;
+pub fn listen_tcp(socket: &OwnedFd, host: IpAddr) -> Result<u16, SetupError> {
+    let port = bind(socket, host)?;
+    net::listen(socket, 8).map_err(super::failed(format!("listen {host} port {port}")))?;
     Ok(port)
 }
 
-/// Connects to 127.0.0.1 and introduces itself.
+/// Connects to a listener of [`listen_tcp`] and introduces itself.
 ///
 /// # Errors
 /// The call that failed.
-pub fn connect_tcp(socket: &OwnedFd, port: u16, nonce: u64) -> Result<(), SetupError> {
-    net::connect(socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))
-        .map_err(super::failed(format!("connect 127.0.0.1:{port}")))?;
+pub fn connect_tcp(socket: &OwnedFd, to: SocketAddr, nonce: u64) -> Result<(), SetupError> {
+    net::connect(socket, &to).map_err(super::failed(format!("connect {to}")))?;
     introduce(socket, nonce)
 }
 
-/// Whether 127.0.0.1 can be reached; tried, not guessed.
+/// Whether `host`, the loopback address of its family, can be reached; tried, not guessed.
 ///
 /// # Errors
 /// What is missing.
-pub fn loopback() -> Result<(), Missing> {
-    let tried = tcp().and_then(|listener| {
-        let port = listen_tcp(&listener)?;
-        connect_tcp(&tcp()?, port, 0)
+pub fn loopback(host: IpAddr) -> Result<(), Missing> {
+    let tried = tcp(host).and_then(|listener| {
+        let port = listen_tcp(&listener, host)?;
+        connect_tcp(&tcp(host)?, SocketAddr::new(host, port), 0)
     });
     tried.map_err(|error| match error {
+        SetupError::Sys { code: libc::EADDRNOTAVAIL, .. }
+            if host.is_ipv6() && sysctl::number("net/ipv6/conf/lo/disable_ipv6") == Some(1) =>
+        {
+            Missing::new(
+                "IPv6 is switched off on the loopback interface",
+                "sysctl net.ipv6.conf.lo.disable_ipv6=0",
+            )
+        }
+        SetupError::Sys { code: libc::EAFNOSUPPORT, .. } if host.is_ipv6() => Missing::new(
+            "this kernel has no IPv6, or was started with ipv6.disable=1",
+            "a kernel with CONFIG_IPV6, started without that parameter",
+        ),
         SetupError::Sys { code: libc::ENETUNREACH | libc::EADDRNOTAVAIL, .. } => Missing::new(
             "the loopback interface is down in this network namespace",
             "ip link set lo up",
@@ -107,7 +119,7 @@ pub fn loopback() -> Result<(), Missing> {
         SetupError::Sys { code: libc::EAFNOSUPPORT, .. } => {
             Missing::new("this kernel has no IPv4", "a kernel with CONFIG_INET")
         }
-        other => Missing::new(format!("127.0.0.1 cannot be reached: {other}"), ""),
+        other => Missing::new(format!("{host} cannot be reached: {other}"), ""),
     })
 }
 

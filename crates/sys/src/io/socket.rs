@@ -3,7 +3,7 @@
 use ipcperf_core::SetupError;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
@@ -118,12 +118,17 @@ pub fn shutdown_send(socket: impl AsFd) -> Result<(), i32> {
     net::shutdown(socket, net::Shutdown::Write).map_err(Errno::raw_os_error)
 }
 
-/// A TCP socket, not yet bound or connected, so that its buffers can still decide the window.
+/// A TCP socket for the address family of `host`, not yet bound or connected, so that its buffers can still decide the
+/// window.
 ///
 /// # Errors
 /// `socket` failed.
-pub fn tcp() -> Result<OwnedFd, SetupError> {
-    net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+pub fn tcp(host: IpAddr) -> Result<OwnedFd, SetupError> {
+    let family = match host {
+        IpAddr::V4(_) => AddressFamily::INET,
+        IpAddr::V6(_) => AddressFamily::INET6,
+    };
+    net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)
         .map_err(super::failed("socket"))
 }
 
@@ -146,10 +151,11 @@ pub fn udp_pair() -> Result<(OwnedFd, OwnedFd), SetupError> {
             .map_err(super::failed("socket"))
     };
     let (one, two) = (socket()?, socket()?);
-    let ports = (bind_loopback(&one)?, bind_loopback(&two)?);
+    let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let ports = (bind(&one, host)?, bind(&two, host)?);
     for (from, to) in [(&one, ports.1), (&two, ports.0)] {
-        net::connect(from, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, to))
-            .map_err(super::failed(format!("connect 127.0.0.1:{to}")))?;
+        let to = SocketAddr::new(host, to);
+        net::connect(from, &to).map_err(super::failed(format!("connect {to}")))?;
     }
     // Before it was connected a socket took datagrams from anybody.
     for socket in [&one, &two] {
@@ -158,13 +164,11 @@ pub fn udp_pair() -> Result<(OwnedFd, OwnedFd), SetupError> {
     Ok((one, two))
 }
 
-pub(super) fn bind_loopback(socket: &OwnedFd) -> Result<u16, SetupError> {
-    net::bind(socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))
-        .map_err(super::failed("bind 127.0.0.1"))?;
+/// Binds to a port that the kernel chooses.
+pub(super) fn bind(socket: &OwnedFd, host: IpAddr) -> Result<u16, SetupError> {
+    net::bind(socket, &SocketAddr::new(host, 0)).map_err(super::failed(format!("bind {host}")))?;
     let bound = net::getsockname(socket).map_err(super::failed("getsockname"))?;
-    SocketAddrV4::try_from(bound)
-        .map(|address| address.port())
-        .map_err(super::failed("getsockname"))
+    SocketAddr::try_from(bound).map(|address| address.port()).map_err(super::failed("getsockname"))
 }
 
 #[cfg(test)]
@@ -175,7 +179,7 @@ mod tests {
     fn a_stray_datagram_does_not_reach_the_pair() {
         let (one, two) = udp_pair().expect("loopback");
         let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
-        let to = SocketAddrV4::try_from(net::getsockname(&one).expect("bound")).expect("IPv4");
+        let to = SocketAddr::try_from(net::getsockname(&one).expect("bound")).expect("IPv4");
         stranger.send_to(b"stray", to).expect("sent");
         super::super::datagram::send(two.as_fd(), b"wanted").expect("sent");
         let mut got = [0_u8; 16];
