@@ -8,6 +8,7 @@ pub mod fifo;
 pub mod futex;
 pub mod null;
 pub mod pipe;
+pub mod pipe_packet;
 pub mod port;
 pub mod posix_mq;
 pub mod shm_ring;
@@ -36,6 +37,7 @@ macro_rules! mechanisms {
 mechanisms! {
     null:           Null;
     pipe:           Pipe<Block>, Pipe<Spin>, Pipe<Epoll>;
+    pipe_packet:    PipePacket<Block>;
     fifo:           Fifo<Block>, Fifo<Spin>;
     unix_stream:    UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>;
     unix_dgram:     UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;

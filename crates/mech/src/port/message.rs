@@ -1,11 +1,11 @@
 //! Objects of the kernel that keep message boundaries: sockets, queues, pipes in packet mode.
 
-use super::fault;
 use super::patience::Patience;
+use super::{end_pipe, fault};
 use crate::wait::Wait;
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::epoll::Interest;
-use ipcperf_sys::io::{Buffer, datagram, duplicate, errno, mqueue, socket};
+use ipcperf_sys::io::{Buffer, datagram, duplicate, errno, mqueue, socket, stream};
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -46,7 +46,7 @@ pub trait Carrier: 'static {
     ///
     /// # Errors
     /// The `errno`.
-    fn finish(tx: &OwnedFd) -> Result<(), i32>;
+    fn finish(rx: &OwnedFd, tx: &mut OwnedFd) -> Result<(), i32>;
 }
 
 /// UNIX datagram sockets.
@@ -67,7 +67,7 @@ impl Carrier for Datagrams {
         datagram::receive(rx, into)
     }
 
-    fn finish(tx: &OwnedFd) -> Result<(), i32> {
+    fn finish(_: &OwnedFd, tx: &mut OwnedFd) -> Result<(), i32> {
         socket::shutdown_send(tx)
     }
 }
@@ -90,7 +90,7 @@ impl Carrier for Packets {
         datagram::receive(rx, into)
     }
 
-    fn finish(tx: &OwnedFd) -> Result<(), i32> {
+    fn finish(_: &OwnedFd, tx: &mut OwnedFd) -> Result<(), i32> {
         socket::shutdown_send(tx)
     }
 }
@@ -113,7 +113,7 @@ impl Carrier for LossyDatagrams {
         datagram::receive(rx, into)
     }
 
-    fn finish(_: &OwnedFd) -> Result<(), i32> {
+    fn finish(_: &OwnedFd, _: &mut OwnedFd) -> Result<(), i32> {
         // No packet announces an end, and a datagram socket has nothing to drain.
         Ok(())
     }
@@ -148,9 +148,52 @@ impl Carrier for PosixQueue {
         mqueue::receive(rx, into)
     }
 
-    fn finish(_: &OwnedFd) -> Result<(), i32> {
+    fn finish(_: &OwnedFd, _: &mut OwnedFd) -> Result<(), i32> {
         // A queue has no end that could be closed: both processes hold the same object.
         Ok(())
+    }
+}
+
+/// Pipes in packet mode.
+#[derive(Debug)]
+pub struct PipePackets;
+
+impl PipePackets {
+    /// `PIPE_BUF`: the kernel would cut what is longer into several packets.
+    pub const LARGEST: usize = 4096;
+}
+
+impl Carrier for PipePackets {
+    const ENDS: bool = true;
+    const LOSSY: bool = false;
+
+    fn room(_: &OwnedFd, size: usize) -> Result<usize, SetupError> {
+        Ok(size.max(Self::LARGEST) + 1)
+    }
+
+    /// One byte more than wanted: a read drops the rest of a longer packet without a word.
+    #[inline(always)]
+    fn offer(buffer: &mut Buffer, len: usize) -> Option<&mut [u8]> {
+        buffer.get_mut(len.saturating_add(1))
+    }
+
+    #[inline(always)]
+    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+        match message.len() {
+            // The kernel would take it and make no packet.
+            0 => Err(errno::EINVAL),
+            1..=Self::LARGEST => stream::write(tx, message),
+            _ => Err(errno::EMSGSIZE),
+        }
+    }
+
+    #[inline(always)]
+    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+        stream::read(rx, into)
+    }
+
+    fn finish(rx: &OwnedFd, tx: &mut OwnedFd) -> Result<(), i32> {
+        end_pipe(rx, tx)
     }
 }
 
@@ -257,6 +300,6 @@ impl<C: Carrier, W: Wait> Port for MessagePort<C, W> {
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
-        C::finish(&self.tx).map_err(fault)
+        C::finish(&self.rx, &mut self.tx).map_err(fault)
     }
 }

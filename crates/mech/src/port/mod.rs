@@ -23,6 +23,14 @@ pub(crate) fn descriptors<const N: usize>(wiring: Wiring) -> Result<[OwnedFd; N]
         .ok_or_else(|| SetupError::Protocol(format!("{given} descriptors arrived instead of {N}")))
 }
 
+/// Lets the peer see the end of a pipe, which comes once the last writer is gone. The read end takes the place of the
+/// write end and refuses writes.
+fn end_pipe(rx: &OwnedFd, tx: &mut OwnedFd) -> Result<(), i32> {
+    let stand_in = rx.try_clone();
+    *tx = stand_in.map_err(|error| error.raw_os_error().unwrap_or(0))?;
+    Ok(())
+}
+
 /// What an `errno` means to a loop.
 #[cold]
 #[inline(never)]

@@ -1,6 +1,6 @@
 //! Bytes without boundaries: pipes, FIFOs, stream sockets.
 
-use super::fault;
+use super::{end_pipe, fault};
 use crate::wait::Wait;
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::epoll::Interest;
@@ -109,14 +109,7 @@ impl<W: Wait> Port for StreamPort<W> {
 
     fn finish(&mut self) -> Result<(), Fault> {
         match socket::shutdown_send(&self.tx) {
-            Err(errno::ENOTSOCK) => {
-                // A pipe: the peer sees the end once the last writer is gone. The read end takes its place, which
-                // refuses writes.
-                let stand_in = self.rx.try_clone();
-                self.tx =
-                    stand_in.map_err(|error| Fault::Sys(error.raw_os_error().unwrap_or(0)))?;
-                Ok(())
-            }
+            Err(errno::ENOTSOCK) => end_pipe(&self.rx, &mut self.tx).map_err(fault),
             other => other.map_err(fault),
         }
     }

@@ -5,6 +5,7 @@ use super::sysctl;
 use ipcperf_core::{Missing, SetupError};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use rustix::pipe::PipeFlags;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -22,8 +23,19 @@ pub struct Pair {
 /// # Errors
 /// `pipe2` failed.
 pub fn pair() -> Result<Pair, SetupError> {
-    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(super::failed("pipe2"))?;
+    pair_with(PipeFlags::CLOEXEC)
+}
+
+/// Makes an anonymous pipe in packet mode (`O_DIRECT`): a read takes what one write of up to `PIPE_BUF` bytes put in.
+///
+/// # Errors
+/// `pipe2` failed.
+pub fn packet_pair() -> Result<Pair, SetupError> {
+    pair_with(PipeFlags::CLOEXEC | PipeFlags::DIRECT)
+}
+
+fn pair_with(flags: PipeFlags) -> Result<Pair, SetupError> {
+    let (read, write) = rustix::pipe::pipe_with(flags).map_err(super::failed("pipe2"))?;
     Ok(Pair { read, write })
 }
 
