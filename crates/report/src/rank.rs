@@ -80,10 +80,20 @@ impl Yardstick {
             .iter()
             .filter(|round| round.rejected.is_none())
             .filter_map(|round| self.of_round(round, cell.size_bytes))
+            .filter(|value| self.is_of_the_mode(cell, *value))
             .collect();
         let low = values.iter().copied().reduce(f64::min)?;
         let high = values.iter().copied().reduce(f64::max)?;
         (values.len() > 1).then_some([low, high])
+    }
+
+    /// Whether a round's value belongs to the mode that speaks, where there are two: a range over both would tie with
+    /// everything between them.
+    fn is_of_the_mode(self, cell: &Cell, value: f64) -> bool {
+        let Some(metric) = self.metric(cell) else { return true };
+        let (Some(centre), [_, _]) = (metric.value, metric.modes.as_slice()) else { return true };
+        let distance = |to: f64| (value.ln() - to.ln()).abs();
+        metric.modes.iter().all(|mode| distance(centre) <= distance(mode.value))
     }
 
     fn of_round(self, round: &Round, size: u64) -> Option<f64> {
@@ -203,6 +213,20 @@ mod tests {
             of_rounds([140.0, 141.0, 142.0]),
         );
         assert_eq!(words(&[wide, inside, beyond]), ["1=", "1=", "3"]);
+    }
+
+    #[test]
+    fn the_range_of_a_cell_in_two_modes_is_that_of_the_mode_that_speaks() {
+        use crate::sample::{Build, TWO, cell};
+        let mut cell = cell("pipe", 64, TWO).modes([(700.0, 5), (40_000.0, 4)]).with_round();
+        cell.rtt_ns.as_mut().and_then(|table| table.get_mut("p50")).unwrap().ci95 = None;
+        let values = [690.0, 700.0, 710.0, 700.0, 695.0, 39_000.0, 40_000.0, 41_000.0, 40_500.0];
+        let round = cell.rounds[0].clone();
+        cell.rounds = values
+            .map(|value| Round { p50_ns: Some(value), rejected: None, ..round.clone() })
+            .into();
+        let reading = Yardstick::RoundTrip.reading(&cell).unwrap();
+        assert_eq!(reading.range, Some([690.0, 710.0]));
     }
 
     #[test]
