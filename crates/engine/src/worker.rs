@@ -5,7 +5,7 @@ use crate::hot::{Full, Lines, Pattern, PingPong, Plan, Recorder, Stamp, Stream, 
 use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Task, Word};
 use crate::page::{CAPACITY, Page};
 use crate::registry::Registry;
-use ipcperf_core::{KnobValue, Meet, PatternKind, Port, Seat, SetupError, Touch, Wiring};
+use ipcperf_core::{KnobValue, Meet, Missing, PatternKind, Port, Seat, SetupError, Touch, Wiring};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::control::Control;
 use ipcperf_sys::{affinity, process, procfs};
@@ -56,7 +56,7 @@ fn serve(registry: &Registry, control: &Control) -> Result<(), Failure> {
         }
         Task::Slice(job) => {
             if let Some(cpu) = job.cpu {
-                affinity::pin(cpu)?;
+                affinity::pin(cpu).map_err(|error| not_pinned(cpu, &error))?;
             }
             let (names, fds) = names.unwrap_or_default();
             let wiring = Wiring { fds, names: names.names, words: names.words };
@@ -69,6 +69,13 @@ fn serve(registry: &Registry, control: &Control) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// A sandbox may refuse to let a process choose its CPUs: then this placement cannot be had here.
+fn not_pinned(cpu: usize, error: &io::Error) -> Failure {
+    let words = ipcperf_core::errno::text(error.raw_os_error().unwrap_or(0));
+    let what = format!("cannot be pinned to CPU {cpu} (sched_setaffinity: {words})");
+    SetupError::from(Missing::new(what, "--place free does without pinning")).into()
 }
 
 fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Failure> {
@@ -340,4 +347,17 @@ fn timed<A: Pattern, P: Port, W: Work>(
         lead_in: LEAD_IN,
         spills: end.recorder.spills().to_vec(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_pinning_is_unavailable_and_names_the_way_out() {
+        let refused = affinity::pin(100_000).expect_err("no such CPU");
+        let failure = not_pinned(100_000, &refused);
+        assert_eq!(failure.kind, FailureKind::Unavailable);
+        assert!(failure.reason.contains("CPU 100000") && failure.reason.contains("--place free"));
+    }
 }
