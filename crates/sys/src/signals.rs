@@ -24,8 +24,9 @@ impl Interrupts {
             for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
                 let mut now = std::mem::zeroed::<libc::sigaction>();
                 libc::sigaction(signal, std::ptr::null(), &raw mut now);
-                // A blocked signal arrives even if it is ignored, and `nohup` has asked for it to be ignored.
-                if now.sa_sigaction != libc::SIG_IGN {
+                // A blocked signal arrives even if it is ignored, and `nohup` has asked for SIGHUP to be ignored. A shell
+                // ignores SIGINT for every background job of a script, whose author still means it when he sends it.
+                if signal != libc::SIGHUP || now.sa_sigaction != libc::SIG_IGN {
                     libc::sigaddset(&raw mut set, signal);
                 }
             }
