@@ -7,7 +7,7 @@ use crate::cases::{
 use crate::entry::{Entries, Entry};
 use crate::scene::{Scene, Trouble};
 use crate::script::{Script, Step};
-use ipcperf_core::{BackPressure, OnClose, OptionSet, Payload, Seat};
+use ipcperf_core::{BackPressure, Memory, OnClose, OptionSet, Payload, Seat};
 use ipcperf_sys::process;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub(crate) const CASES: &[Case] = &[
     case("C15", "hygiene", floor, hygiene::hygiene),
     case("C16", "isolation", floor, links::isolation),
     case("C17", "reuse", floor, links::reuse),
-    case("C18", "no_allocation", |_| None, calls::no_allocation),
+    case("C18", "no_allocation", reused, calls::no_allocation),
     case("C21", "declared_system_calls", |_| None, calls::declared_system_calls),
     // Largest values take much memory at once.
     Case { is_alone: true, ..case("C23", "options", any_knob, cases::knobs::options) },
@@ -90,6 +90,10 @@ fn payload(entry: &Entry) -> Option<String> {
 
 fn knobs(entry: &Entry) -> Option<String> {
     floor(entry).or_else(|| entry.smallest().is_none().then(|| "knobs: none is a number".into()))
+}
+
+fn reused(entry: &Entry) -> Option<String> {
+    (entry.spec().memory == Memory::Fresh).then(|| "memory: fresh, made for each message".into())
 }
 
 fn any_knob(entry: &Entry) -> Option<String> {

@@ -120,13 +120,17 @@ impl<P: Port> Player<'_, P> {
                 self.take_credit()?;
                 granted += every;
             }
-            self.send(len, run)?;
+            if run.batch.prompt {
+                self.send_now(len, run)?;
+            } else {
+                self.send(len, run)?;
+            }
         }
         while window > 0 && granted + every < run.seen.count {
             self.take_credit()?;
             granted += every;
         }
-        Ok(())
+        Ok(self.port.flush()?)
     }
 
     fn receive_all(&mut self, run: &mut Run<'_>) -> Result<(), Stop> {
@@ -163,7 +167,7 @@ impl<P: Port> Player<'_, P> {
             }
             run.seen.bytes = bytes + 2 * len as u64;
         }
-        Ok(())
+        Ok(self.port.flush()?)
     }
 
     /// The ends take turns by another way than the one under test, so that whoever moves a message need not wait.
@@ -179,7 +183,7 @@ impl<P: Port> Player<'_, P> {
             if is_marked {
                 mark(Mark::Begin);
             }
-            let moved = if is_sender { self.send(len, run) } else { self.receive(len, run) };
+            let moved = if is_sender { self.send_now(len, run) } else { self.receive(len, run) };
             if is_marked {
                 mark(Mark::End);
             }
@@ -212,6 +216,12 @@ impl<P: Port> Player<'_, P> {
         run.seen.count += 1;
         self.session.page.moved(self.seat, run.seen.count);
         Ok(())
+    }
+
+    /// Nothing is held back for a batch.
+    fn send_now(&mut self, len: usize, run: &mut Run<'_>) -> Result<(), Stop> {
+        self.send(len, run)?;
+        Ok(self.port.flush()?)
     }
 
     fn receive(&mut self, len: usize, run: &mut Run<'_>) -> Result<(), Stop> {

@@ -91,6 +91,8 @@ pub(crate) struct Batch {
     pub(crate) tolerant: bool,
     /// Messages may be missing, but not doubled, swapped or damaged.
     pub(crate) gaps: bool,
+    /// Each message is handed over at once, so that what counts as sent is under way.
+    pub(crate) prompt: bool,
 }
 
 /// When a batch is over.
@@ -161,12 +163,23 @@ impl From<Fault> for End {
 impl Batch {
     /// `count` messages of the given sizes.
     pub(crate) fn new(count: u64, sizes: Sizes, window: u64) -> Self {
-        Self { until: Until::Count(count), sizes, window, tolerant: false, gaps: false }
+        Self {
+            until: Until::Count(count),
+            sizes,
+            window,
+            tolerant: false,
+            gaps: false,
+            prompt: false,
+        }
     }
 
     /// Messages until something ends them.
     pub(crate) fn endless(size: usize, window: u64) -> Self {
-        Self { tolerant: true, ..Self::new(u64::MAX, Sizes::List(vec![size]), window) }
+        Self {
+            tolerant: true,
+            prompt: true,
+            ..Self::new(u64::MAX, Sizes::List(vec![size]), window)
+        }
     }
 
     /// One message, or the fault in its place.

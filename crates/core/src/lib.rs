@@ -36,8 +36,9 @@ pub use link::{Guard, Link, Wiring};
 pub use mechanism::{Mechanism, Meet, Missing, SetupError, Visitor};
 pub use names::{Idle, PatternKind, Placement, Touch, UnknownName};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
-pub use port::{Fault, Port};
+pub use port::{Fault, Part, Port};
 pub use shape::{Seat, Shape};
 pub use spec::{
-    BackPressure, Direction, Family, Limit, OnClose, Payload, Peers, Reach, Spec, Syscalls, Wait,
+    BackPressure, Direction, Family, Limit, Memory, OnClose, Payload, Peers, Reach, Spec, Syscalls,
+    Wait,
 };

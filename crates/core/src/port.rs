@@ -15,10 +15,11 @@ use std::fmt;
 ///   message is handed over; it blocks or spins when the channel is full.
 /// - `recv` calls `take` exactly once on success, with exactly the bytes of one message, which stay where the
 ///   mechanism keeps them: a private buffer if the kernel copies, the shared slot if it does not.
+/// - `send` may hold a message back until a batch is full; `recv`, `flush` and `finish` hand over what is held back.
 /// - `finish` announces the end; the peer drains what was sent and then gets [`Fault::Closed`], where the mechanism
 ///   can tell (`Spec::on_close`).
 pub trait Port {
-    /// Messages may be lost without an error on either side.
+    /// Messages may be lost without an error on either side. A `recv` then gives up with [`Fault::Timeout`].
     const LOSSY: bool = false;
 
     /// Sends one message of `len` bytes that `fill` writes.
@@ -52,11 +53,43 @@ pub trait Port {
         self.recv(len, take)
     }
 
+    /// Hands over what `send` has held back.
+    ///
+    /// # Errors
+    /// As `send`.
+    #[inline(always)]
+    fn flush(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// From now on the receiver looks at no more than this part of a message. Both ends are told, between messages.
+    /// What nobody looks at need not be copied, where the mechanism can leave it out.
+    fn expect(&mut self, _part: Part) {}
+
+    /// Reports what the port has counted since it was attached, beside the messages: "torn reads". Names are plain
+    /// words, stable, the same at both ends.
+    fn events(&self, _report: &mut dyn FnMut(&'static str, u64)) {}
+
     /// Tells the peer that no more will come.
     ///
     /// # Errors
     /// The [`Fault`] of the call that announces it.
     fn finish(&mut self) -> Result<(), Fault>;
+}
+
+/// How much of a message the receiver looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All bytes.
+    All,
+    /// At most the first [`Part::STAMP`] bytes, which carry the proof. The rest that is shown to `take` has the right
+    /// length and may hold anything.
+    Stamp,
+}
+
+impl Part {
+    /// Bytes of [`Part::Stamp`]: one cache line.
+    pub const STAMP: usize = 64;
 }
 
 /// What can go wrong while a loop runs: `Copy`, no allocation, no text.

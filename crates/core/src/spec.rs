@@ -43,6 +43,10 @@ pub struct Spec {
     pub on_close: OnClose,
     /// What the other end sees when one end is killed.
     pub on_death: OnClose,
+    /// Whether open descriptors can travel with a message.
+    pub descriptors: bool,
+    /// Where the bytes of a message live.
+    pub memory: Memory,
     /// Copies of the payload from the sender's bytes to the receiver's.
     pub copies: u8,
     /// System calls of one transfer when nobody has to wait.
@@ -95,6 +99,14 @@ names! {
         WakeUp = "wake-up",
         /// Payload in memory that both processes map.
         SharedMemory = "shared-memory",
+        /// Payload in an object of its own, handed over as a descriptor or a name.
+        ByReference = "by-reference",
+        /// Pages moved or copied by the kernel from one process to the other, without a copy in between.
+        KernelCopy = "kernel-copy",
+        /// Another carrier, driven through rings shared with the kernel.
+        IoUring = "io-uring",
+        /// Messages with types and names, over a bus or its protocol.
+        Bus = "bus",
     }
 }
 
@@ -190,8 +202,20 @@ names! {
         Drops = "drops",
         /// Transfers merge into one.
         Merges = "merges",
+        /// A newer message replaces one that nobody has seen yet.
+        Overwrites = "overwrites",
         /// Nothing ever fills.
         None = "none",
+    }
+}
+
+names! {
+    /// Where the bytes of a message live.
+    "memory" Memory {
+        /// In buffers that serve again and again: the timed path asks for no memory.
+        Reused = "reused",
+        /// In memory made for this message.
+        Fresh = "fresh",
     }
 }
 

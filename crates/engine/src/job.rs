@@ -3,6 +3,7 @@
 use crate::hot::Spill;
 use ipcperf_core::{Fault, KnobValue, OptionSet, Seat, SetupError, Shape, Touch};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a worker is started for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -165,6 +166,8 @@ pub struct SideReport {
     pub cacheline: [Option<f64>; 2],
     /// Messages checked byte by byte.
     pub verified: u64,
+    /// What the port counted in the timed segments.
+    pub events: BTreeMap<String, u64>,
     /// Knobs as granted to this end.
     pub effective: Vec<(String, KnobValue)>,
 }

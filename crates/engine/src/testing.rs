@@ -2,7 +2,7 @@
 
 use crate::registry::Entry;
 use ipcperf_core::{
-    BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Meet, Missing, OnClose,
+    BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
     Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring, options,
 };
 
@@ -41,6 +41,8 @@ const SPEC: Spec = Spec {
     back_pressure: BackPressure::Blocks,
     on_close: OnClose::Told,
     on_death: OnClose::Told,
+    descriptors: false,
+    memory: Memory::Reused,
     copies: 2,
     syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
     window: None,

@@ -5,10 +5,13 @@ use crate::hot::{Full, Lines, Pattern, PingPong, Plan, Recorder, Stamp, Stream, 
 use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Task, Word};
 use crate::page::{CAPACITY, Page};
 use crate::registry::Registry;
-use ipcperf_core::{KnobValue, Meet, Missing, PatternKind, Port, Seat, SetupError, Touch, Wiring};
+use ipcperf_core::{
+    KnobValue, Meet, Missing, Part, PatternKind, Port, Seat, SetupError, Touch, Wiring,
+};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::control::Control;
 use ipcperf_sys::{affinity, process, procfs};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
@@ -274,7 +277,11 @@ fn slice<A: Pattern, P: Port, W: Work>(
     end.segment::<A, Full>(job.verify, 1, Full::new(job.shape.nonce, usize::MAX))?;
     report.verified = if job.len == 0 { 0 } else { job.verify + A::EXTRA };
 
+    if job.touch == Touch::None {
+        end.port.expect(Part::Stamp);
+    }
     let (per_operation, median) = end.warm_up::<A, W>(work)?;
+    let before = events(end.port);
     let two_cpus = job.cpus.len() == 2 && job.cpus[0] != job.cpus[1];
     let line = || two_cpus.then(|| bounds::cache_line(page, job.seat, clock)).flatten();
     report.cacheline[0] = line();
@@ -294,11 +301,22 @@ fn slice<A: Pattern, P: Port, W: Work>(
             }
         }
     }
+    report.events = events(end.port);
+    for (name, count) in before {
+        report.events.entry(name).and_modify(|now| *now -= count.min(*now));
+    }
     report.cacheline[1] = line();
     report.cpu = affinity::current_cpu();
     report.allowed = procfs::cpus_allowed();
     report.effective = std::mem::take(&mut session.effective);
     Ok(report)
+}
+
+/// What the port has counted so far.
+fn events(port: &impl Port) -> BTreeMap<String, u64> {
+    let mut events = BTreeMap::new();
+    port.events(&mut |name, count| *events.entry(name.to_owned()).or_default() += count);
+    events
 }
 
 /// One timed segment with what it consumed. Counters that cost file reads are read before the gate and after the

@@ -5,8 +5,8 @@ use crate::port::wake::CounterPort;
 use crate::wait::{Wait, by_class};
 use ipcperf_core::options::NoOptions;
 use ipcperf_core::{
-    BackPressure, Direction, Family, Link, Mechanism, Meet, Missing, OnClose, Payload, Peers,
-    Reach, Seat, SetupError, Shape, Spec, Wiring,
+    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
+    Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::counter;
 use std::marker::PhantomData;
@@ -42,6 +42,8 @@ impl<W: Wait> Mechanism for EventFd<W> {
         back_pressure: BackPressure::Merges,
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
         copies: 0,
         syscalls: W::SYSCALLS,
         window: Some(1),

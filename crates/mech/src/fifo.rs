@@ -3,8 +3,8 @@
 use crate::port::stream::StreamPort;
 use crate::wait::{Wait, by_class};
 use ipcperf_core::{
-    BackPressure, Direction, Family, Guard, KnobValue, Link, Mechanism, Meet, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+    BackPressure, Direction, Family, Guard, KnobValue, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::pipe::{self, End};
@@ -49,6 +49,8 @@ impl<W: Wait> Mechanism for Fifo<W> {
         back_pressure: BackPressure::Blocks,
         on_close: OnClose::Told,
         on_death: OnClose::Told,
+        descriptors: false,
+        memory: Memory::Reused,
         copies: 2,
         syscalls: W::SYSCALLS,
         window: None,

@@ -4,8 +4,8 @@ use crate::port::descriptors;
 use crate::port::wake::{FutexPort, Sleep};
 use ipcperf_core::options::NoOptions;
 use ipcperf_core::{
-    BackPressure, Direction, Family, Link, Mechanism, Meet, Missing, OnClose, Payload, Peers,
-    Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
+    Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
 use ipcperf_sys::io::word::WakeWords;
 use std::marker::PhantomData;
@@ -40,6 +40,8 @@ impl<S: Sleep> Mechanism for Futex<S> {
         back_pressure: BackPressure::Merges,
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
         copies: 0,
         syscalls: Syscalls { send: 1.0, recv: None },
         window: Some(1),

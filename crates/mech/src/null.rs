@@ -2,8 +2,8 @@
 
 use ipcperf_core::options::NoOptions;
 use ipcperf_core::{
-    BackPressure, Direction, Family, Fault, Link, Mechanism, Meet, Missing, OnClose, Payload,
-    Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    BackPressure, Direction, Family, Fault, Link, Mechanism, Meet, Memory, Missing, OnClose,
+    Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
 
 /// The floor.
@@ -28,6 +28,8 @@ impl Mechanism for Null {
         back_pressure: BackPressure::None,
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
         copies: 0,
         syscalls: Syscalls { send: 0.0, recv: Some(0.0) },
         window: None,

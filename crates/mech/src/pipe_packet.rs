@@ -5,8 +5,8 @@ use crate::port::descriptors;
 use crate::port::message::{MessagePort, PipePackets};
 use crate::wait::{Wait, by_class};
 use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::pipe;
 use std::marker::PhantomData;
@@ -46,6 +46,8 @@ impl<W: Wait> Mechanism for PipePacket<W> {
         back_pressure: BackPressure::Blocks,
         on_close: OnClose::Told,
         on_death: OnClose::Told,
+        descriptors: false,
+        memory: Memory::Reused,
         copies: 2,
         syscalls: W::SYSCALLS,
         window: None,

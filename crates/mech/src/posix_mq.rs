@@ -4,8 +4,8 @@ use crate::port::descriptors;
 use crate::port::message::{MessagePort, PosixQueue};
 use crate::wait::{Wait, by_class};
 use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::mqueue::{self, Capacity};
 use ipcperf_sys::io::{duplicate, sysctl};
@@ -109,6 +109,8 @@ impl<W: Wait> Mechanism for PosixMq<W> {
         back_pressure: BackPressure::Blocks,
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
         copies: 2,
         syscalls: W::SYSCALLS,
         window: None,

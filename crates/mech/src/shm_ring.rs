@@ -5,8 +5,8 @@ use crate::port::ring::RingPort;
 use crate::wait;
 use ipcperf_core::units::format_size;
 use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
 use ipcperf_sys::io::ring::{self, Strategy};
 use ipcperf_sys::io::sysctl;
@@ -85,6 +85,8 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
         back_pressure: BackPressure::Blocks,
         on_close: OnClose::Told,
         on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
         copies: 0,
         syscalls: W::SYSCALLS,
         window: None,

@@ -3,8 +3,8 @@
 use crate::port::queue::SysvPort;
 use crate::wait::Wait;
 use ipcperf_core::{
-    BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+    BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Memory,
+    Missing, OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::sysctl;
 use ipcperf_sys::io::sysv::{Id, NOT_BUILT_IN, Queue, TOO_MANY};
@@ -63,6 +63,8 @@ impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
         back_pressure: BackPressure::Blocks,
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
         copies: 2,
         syscalls: W::SYSCALLS,
         window: None,

@@ -4,8 +4,8 @@ use crate::port::stream::StreamPort;
 use crate::tcp::{self, TcpOptions};
 use crate::wait::{Wait, by_class};
 use ipcperf_core::{
-    BackPressure, Direction, Family, Link, Mechanism, Meet, Missing, OnClose, Payload, Peers,
-    Reach, Seat, SetupError, Shape, Spec, Wiring,
+    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
+    Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::meeting;
 use std::marker::PhantomData;
@@ -45,6 +45,8 @@ impl<W: Wait> Mechanism for Tcp6<W> {
         back_pressure: BackPressure::Blocks,
         on_close: OnClose::Told,
         on_death: OnClose::Told,
+        descriptors: false,
+        memory: Memory::Reused,
         copies: 2,
         syscalls: W::SYSCALLS,
         window: None,

@@ -5,8 +5,8 @@ use crate::port::message::{LossyDatagrams, MessagePort};
 use crate::port::patience::LOST_AFTER;
 use crate::wait::Wait;
 use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::{meeting, socket, sysctl};
 use std::marker::PhantomData;
@@ -60,6 +60,8 @@ impl<W: Wait<Gate = ()>> Mechanism for Udp<W> {
         back_pressure: BackPressure::Drops,
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
         copies: 2,
         syscalls: W::SYSCALLS,
         window: Some(WINDOW as u32),

@@ -4,8 +4,8 @@ use crate::port::message::{Datagrams, MessagePort};
 use crate::unix_pair::{self, UnixPairOptions};
 use crate::wait::{Wait, by_class};
 use ipcperf_core::{
-    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Missing, OnClose, Payload,
-    Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::socket::Kind;
 use std::marker::PhantomData;
@@ -42,6 +42,8 @@ impl<W: Wait> Mechanism for UnixDgram<W> {
         back_pressure: BackPressure::Blocks,
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
+        descriptors: true,
+        memory: Memory::Reused,
         copies: 2,
         syscalls: W::SYSCALLS,
         window: None,

@@ -156,6 +156,7 @@ const fn back_pressure(pressure: BackPressure) -> &'static str {
         BackPressure::Blocks => "the sender waits",
         BackPressure::Drops => "messages are dropped",
         BackPressure::Merges => "transfers merge into one",
+        BackPressure::Overwrites => "a newer message replaces the one nobody has seen yet",
         BackPressure::None => "it never fills",
     }
 }

@@ -4,8 +4,8 @@ use crate::list::ListRow;
 use ipcperf_core::options::{Knob, KnobKind, KnobValue};
 use ipcperf_core::result::*;
 use ipcperf_core::{
-    BackPressure, Direction, Family, Idle, Limit, Missing, OnClose, PatternKind, Payload, Peers,
-    Placement, Reach, Spec, Syscalls, Touch, Wait,
+    BackPressure, Direction, Family, Idle, Limit, Memory, Missing, OnClose, PatternKind, Payload,
+    Peers, Placement, Reach, Spec, Syscalls, Touch, Wait,
 };
 use std::collections::BTreeMap;
 
@@ -29,6 +29,8 @@ const PIPE: Spec = Spec {
     back_pressure: BackPressure::Blocks,
     on_close: OnClose::Told,
     on_death: OnClose::Told,
+    descriptors: false,
+    memory: Memory::Reused,
     copies: 2,
     syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
     window: None,
@@ -157,6 +159,7 @@ pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Ce
         rounds: Vec::new(),
         messages: 20_000,
         lost: 0,
+        events: BTreeMap::new(),
         verified: true,
         rtt_ns: None,
         bytes_per_second: None,
@@ -280,6 +283,7 @@ impl Build for Cell {
             messages: 20_000,
             bytes: 1_280_000,
             lost: 0,
+            events: BTreeMap::new(),
             elapsed_ns: 1e8,
             p50_ns: Some(71_500.0),
             messages_per_second: Some(28_000.0),

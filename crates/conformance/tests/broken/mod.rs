@@ -3,8 +3,8 @@
 mod port;
 
 use ipcperf_core::{
-    BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Memory,
+    Missing, OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
 use ipcperf_sys::io::pipe;
 use port::{FRESH, ToyPort};
@@ -122,6 +122,8 @@ impl<B: Broken> Mechanism for Toy<B> {
             Bug::DiesWithItsPeer => OnClose::Undetected,
             _ => OnClose::Told,
         },
+        descriptors: false,
+        memory: Memory::Reused,
         copies: 2,
         syscalls: Syscalls {
             send: 1.0,

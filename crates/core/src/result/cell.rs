@@ -44,6 +44,9 @@ pub struct Cell {
     /// Messages of all accepted rounds that never arrived (lossy mechanisms).
     #[serde(default)]
     pub lost: u64,
+    /// What the mechanism counted beside its messages in all accepted rounds, both ends together: "torn reads".
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub events: BTreeMap<String, u64>,
     /// Every accepted round carries its proof. Never for the floor, which moves nothing.
     pub verified: bool,
     /// Full round trip, never halved: `min`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `p99.999`, `max`, in ns.
@@ -193,6 +196,9 @@ pub struct Round {
     /// Messages that never arrived.
     #[serde(default)]
     pub lost: u64,
+    /// What the mechanism counted beside its messages, both ends together.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub events: BTreeMap<String, u64>,
     /// Length of the timed region.
     pub elapsed_ns: f64,
     /// Median round trip of this slice, ns (mean of a batch in batch timing).

@@ -53,6 +53,7 @@ pub(super) fn assemble(run: CellRun, ns: f64, floors: &Floors, interrupted: bool
         rounds: Vec::new(),
         messages: accepted.iter().map(|slice| slice.round.messages).sum(),
         lost: accepted.iter().map(|slice| slice.round.lost).sum(),
+        events: summed(accepted.iter().map(|slice| &slice.round.events)),
         verified: !is_floor
             && !accepted.is_empty()
             && accepted.iter().all(|slice| slice.round.proof.holds),
@@ -70,6 +71,15 @@ pub(super) fn assemble(run: CellRun, ns: f64, floors: &Floors, interrupted: bool
     }
     cell.rounds = sliced.into_iter().map(|slice| slice.round).collect();
     cell
+}
+
+/// Counts of the same name, added up.
+fn summed<'a>(counts: impl Iterator<Item = &'a BTreeMap<String, u64>>) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for (name, count) in counts.flatten() {
+        *sums.entry(name.clone()).or_insert(0) += count;
+    }
+    sums
 }
 
 fn verdict(
@@ -113,7 +123,9 @@ fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced
         PatternKind::PingPong => {
             (2 * raw.operations.saturating_sub(forth.lost), forth.lost, p50.unwrap_or(f64::NAN))
         }
-        PatternKind::Stream => (raw.operations, back.lost, rate.unwrap_or(f64::NAN)),
+        PatternKind::Stream => {
+            (raw.operations.saturating_sub(back.lost), back.lost, rate.unwrap_or(f64::NAN))
+        }
     };
     let histogram = if pattern == PatternKind::PingPong && batch == 1 {
         ticks.scaled(ns * 1000.0)
@@ -151,6 +163,7 @@ fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced
         messages,
         bytes: 0,
         lost,
+        events: summed(raw.sides.iter().map(|side| &side.events)),
         elapsed_ns: raw.elapsed as f64 * ns,
         p50_ns: p50.filter(|_| pattern == PatternKind::PingPong),
         messages_per_second: rate.filter(|_| pattern == PatternKind::Stream),

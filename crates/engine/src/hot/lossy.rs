@@ -62,6 +62,7 @@ pub(super) fn answer<P: Port, W: Work>(
             Err(fault) => return Err(fault),
         }
     }
+    port.flush()?;
     Ok((received, plan.operations() - received))
 }
 
@@ -115,9 +116,11 @@ pub(super) fn drain<P: Port, W: Work>(
             // The lead has sent all its window allows; what has not come by now never will.
             Err(Fault::Timeout) => {
                 silent += 1;
-                let sent = (granted + plan.window).min(last);
-                next = next.max(sent);
-                granted = granted.min(next.saturating_sub(1));
+                if plan.window != 0 {
+                    let sent = (granted + plan.window).min(last);
+                    next = next.max(sent);
+                    granted = granted.min(next.saturating_sub(1));
+                }
             }
             Err(fault) => return Err(fault),
         }
@@ -127,7 +130,7 @@ pub(super) fn drain<P: Port, W: Work>(
             previous = now;
             in_batch = 0;
         }
-        if next < last && next - granted >= grant_every(plan.window) {
+        if plan.window != 0 && next < last && next - granted >= grant_every(plan.window) {
             granted = next;
             port.send(credit_len(&plan), |out| back.fill(out, next))?;
         }

@@ -66,6 +66,7 @@ impl Pattern for PingPong {
             port.recv(plan.len, |message| work.check(message, seq))?;
             port.send(plan.len, |out| back.fill(out, seq))?;
         }
+        port.flush()?;
         let end = clock.stop();
         Ok(Tally { sent: total, received: total, lost: 0, begin, end })
     }

@@ -45,6 +45,7 @@ impl Pattern for Stream {
             }
             port.send(plan.len, |out| work.fill(out, seq))?;
         }
+        port.flush()?;
         let end = clock.stop();
         Ok(Tally { sent: total, received: 0, lost: 0, begin, end })
     }
