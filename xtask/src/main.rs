@@ -25,6 +25,8 @@ enum Task {
     Floor(floor::Options),
     /// Check the house rules; one line per violation, exit 1 if there is any
     Tidy,
+    /// Write the documents that the program itself knows best
+    Docs,
     /// Check the emitted code of the hot loops: no indirect call, no panic, no allocation
     Asm(asm::Options),
 }
@@ -35,6 +37,7 @@ fn main() -> Result<ExitCode> {
         Task::Floor(_) if cfg!(debug_assertions) => run_optimised()?,
         Task::Floor(options) => floor::run(&options)?,
         Task::Tidy => tidy::run()?,
+        Task::Docs => tidy::write_documents()?,
         Task::Asm(options) => asm::run(&options)?,
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })

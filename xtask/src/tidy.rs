@@ -82,6 +82,13 @@ pub(crate) fn run() -> Result<bool> {
     Ok(violations.is_empty())
 }
 
+/// Writes the documents that a program knows best.
+pub(crate) fn write_documents() -> Result<bool> {
+    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
+    generated::write(metadata.workspace_root.as_std_path())?;
+    Ok(true)
+}
+
 /// Every text file that git tracks or would track.
 fn tracked(root: &Path) -> Result<Vec<File>> {
     let output = Command::new("git")

@@ -39,6 +39,6 @@ pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use port::{Fault, Part, Port};
 pub use shape::{Seat, Shape};
 pub use spec::{
-    BackPressure, Direction, Family, Limit, Memory, OnClose, Payload, Peers, Reach, Spec, Syscalls,
-    Wait,
+    BackPressure, Capability, Direction, Family, Limit, Memory, OnClose, Payload, Peers, Reach,
+    Spec, Syscalls, Wait,
 };

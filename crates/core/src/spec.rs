@@ -58,7 +58,57 @@ pub struct Spec {
     pub needs: &'static [&'static str],
 }
 
+names! {
+    /// What a user may want a mechanism to be able to do. Each follows from the facts of [`Spec`].
+    "capability" Capability {
+        /// Processes can meet that share no ancestor and were handed nothing.
+        Unrelated = "unrelated",
+        /// Other hosts can be reached in the same way.
+        Network = "network",
+        /// Messages keep their boundaries.
+        Boundaries = "boundaries",
+        /// Open descriptors can travel with a message.
+        FdPassing = "fd-passing",
+        /// One object serves both directions.
+        TwoWay = "two-way",
+        /// One object takes messages of several producers.
+        ManyProducers = "many-producers",
+        /// Several consumers can share one object.
+        ManyConsumers = "many-consumers",
+        /// A fast sender waits, and nothing is lost.
+        BackPressure = "back-pressure",
+        /// The other end learns of an orderly end.
+        ToldOfClose = "told-of-close",
+        /// The other end learns of a death.
+        ToldOfDeath = "told-of-death",
+        /// The receiver sees the bytes that the sender wrote, without a copy.
+        NoCopy = "no-copy",
+        /// It carries a payload, rather than waking alone.
+        Payload = "payload",
+    }
+}
+
 impl Spec {
+    /// Whether the facts say that it can do this.
+    #[must_use]
+    pub fn can(&self, capability: Capability) -> bool {
+        let carries = !matches!(self.payload, Payload::Wake { .. });
+        match capability {
+            Capability::Unrelated => self.reach != Reach::Related,
+            Capability::Network => self.reach == Reach::Network,
+            Capability::Boundaries => matches!(self.payload, Payload::Message { .. }),
+            Capability::FdPassing => self.descriptors,
+            Capability::TwoWay => self.direction == Direction::TwoWay,
+            Capability::ManyProducers => self.producers == Peers::Many,
+            Capability::ManyConsumers => self.consumers == Peers::Many,
+            Capability::BackPressure => self.back_pressure == BackPressure::Blocks,
+            Capability::ToldOfClose => self.on_close == OnClose::Told,
+            Capability::ToldOfDeath => self.on_death == OnClose::Told,
+            Capability::NoCopy => carries && self.copies == 0,
+            Capability::Payload => carries,
+        }
+    }
+
     /// `pipe` or `pipe/spin`: how users write it.
     #[must_use]
     pub fn full_name(&self) -> String {
@@ -176,6 +226,8 @@ names! {
     "reach" Reach {
         /// Only relatives, or whoever was handed a descriptor.
         Related = "related",
+        /// Any process of the same user that knows the other's process number.
+        SameUser = "same-user",
         /// Any process that may open the name (file permissions).
         Named = "named",
         /// Any process in the same network namespace, and other hosts where routed.

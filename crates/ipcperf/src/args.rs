@@ -41,6 +41,9 @@ pub(crate) enum Command {
     },
     /// Print the manual page (roff)
     Man,
+    /// Print docs/MECHANISMS.md: the facts of all mechanisms, nothing of this machine
+    #[command(hide = true)]
+    Reference,
 }
 
 /// Where results go and how they look; common to everything that measures.
@@ -152,6 +155,13 @@ pub(crate) struct RunArgs {
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ListArgs {
+    /// Only these families: stream, datagram, queue, wake-up, shared-memory, by-reference, kernel-copy, io-uring, bus
+    #[arg(long, value_name = "FAMILIES")]
+    pub(crate) family: Option<String>,
+    /// Only what can do all of this: unrelated, network, boundaries, fd-passing, two-way, many-producers,
+    /// many-consumers, back-pressure, told-of-close, told-of-death, no-copy, payload
+    #[arg(long, value_name = "CAPABILITIES")]
+    pub(crate) can: Option<String>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
     /// The same as --format json

@@ -89,6 +89,7 @@ impl Cli {
                 clap_complete::generate(shell, &mut Args::command(), "ipcperf", &mut bytes);
                 output::to_stdout(&bytes)
             }
+            Command::Reference => list::reference(registry),
             Command::Man => {
                 let mut bytes = Vec::new();
                 clap_mangen::Man::new(Args::command())

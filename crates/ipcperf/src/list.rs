@@ -3,10 +3,11 @@
 use crate::args::{DescribeArgs, ListArgs};
 use crate::error::{Stop, unknown};
 use crate::output;
-use ipcperf_core::OptionSet;
+use ipcperf_core::{Capability, Family, OptionSet, UnknownName};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_report::{Format, ListRow};
 use std::process::ExitCode;
+use std::str::FromStr;
 
 fn row(entry: &Entry) -> Result<ListRow, Stop> {
     let options = OptionSet::default();
@@ -20,9 +21,36 @@ fn row(entry: &Entry) -> Result<ListRow, Stop> {
     })
 }
 
+/// The words of a list such as `unrelated,boundaries`; each must be known.
+fn words<T: FromStr<Err = UnknownName>>(
+    text: Option<&str>,
+    all: &[&'static str],
+    where_listed: &str,
+) -> Result<Vec<T>, Stop> {
+    let Some(text) = text else { return Ok(Vec::new()) };
+    let word = |word: &str| {
+        let word = word.trim();
+        word.parse().map_err(|error: UnknownName| {
+            unknown(error.kind, word, all.iter().copied(), where_listed)
+        })
+    };
+    text.split(',').map(word).collect()
+}
+
 pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Stop> {
     let format = if args.json { Format::Json } else { output::format(&args.look)? };
-    let rows = registry.entries().iter().map(row).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<_> = Family::ALL.iter().map(|family| family.name()).collect();
+    let families: Vec<Family> =
+        words(args.family.as_deref(), &names, "'ipcperf list -h' shows the families")?;
+    let names: Vec<_> = Capability::ALL.iter().map(|capability| capability.name()).collect();
+    let wanted: Vec<Capability> =
+        words(args.can.as_deref(), &names, "'ipcperf list -h' shows the capabilities")?;
+    let is_wanted = |entry: &&Entry| {
+        (args.family.is_none() || families.contains(&entry.spec.family))
+            && wanted.iter().all(|capability| entry.spec.can(*capability))
+    };
+    let entries = registry.entries().iter().filter(is_wanted);
+    let rows = entries.map(row).collect::<Result<Vec<_>, _>>()?;
     let mut bytes = Vec::new();
     ipcperf_report::list(&rows, format, &output::style(&args.look, false), &mut bytes)
         .map_err(|error| Stop::internal(format!("list: {error}")))?;
@@ -44,5 +72,20 @@ pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitC
         format => ipcperf_report::list(&[row], format, &style, &mut bytes),
     }
     .map_err(|error| Stop::internal(format!("describe: {error}")))?;
+    output::to_stdout(&bytes)
+}
+
+/// The reference of all mechanisms. Nothing of this host is asked for: the document is the same everywhere.
+pub(crate) fn reference(registry: &Registry) -> Result<ExitCode, Stop> {
+    let row = |entry: &Entry| ListRow {
+        spec: entry.spec,
+        knobs: entry.knobs,
+        missing: None,
+        limit: None,
+    };
+    let rows: Vec<_> = registry.entries().iter().map(row).collect();
+    let mut bytes = Vec::new();
+    ipcperf_report::reference(&rows, &mut bytes)
+        .map_err(|error| Stop::internal(format!("reference: {error}")))?;
     output::to_stdout(&bytes)
 }

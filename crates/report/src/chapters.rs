@@ -76,13 +76,27 @@ impl Row<'_> {
         Yardstick::of(self.cell.pattern).metric(self.cell)
     }
 
-    /// `udp lost 12 of 30,000 messages`; `None` where every message arrived.
-    pub(crate) fn loss(&self) -> Option<String> {
-        let Cell { lost, messages, .. } = *self.cell;
-        // Messages are those that arrived; sent were these and the lost ones.
-        let sent = messages.saturating_add(lost);
-        let all = text::counted(sent, "message");
-        (lost > 0).then(|| format!("{} lost {} of {all}", label(self.cell), text::grouped(lost)))
+    /// `udp lost 12 of 30,000 messages`, `seqlock counted 7 torn reads`; `None` where every message arrived and
+    /// nothing else was counted. How often an end slept that may sleep or spin is left to a `verbose` reader.
+    pub(crate) fn remark(&self, verbose: bool) -> Option<String> {
+        let Cell { lost, messages, ref events, .. } = *self.cell;
+        let mut remarks = Vec::new();
+        if lost > 0 {
+            // Messages are those that arrived; sent were these and the lost ones.
+            let all = text::counted(messages.saturating_add(lost), "message");
+            remarks.push(format!("lost {} of {all}", text::grouped(lost)));
+        }
+        let is_worth = verbose || self.cell.wait != Wait::SpinThenBlock;
+        let counted: Vec<_> = events
+            .iter()
+            .filter(|_| is_worth)
+            .filter(|(_, count)| **count > 0)
+            .map(|(name, count)| format!("{} {name}", text::grouped(*count)))
+            .collect();
+        if !counted.is_empty() {
+            remarks.push(format!("counted {}", text::join(&counted)));
+        }
+        (!remarks.is_empty()).then(|| format!("{} {}", label(self.cell), remarks.join(" and ")))
     }
 
     /// Whether its rounds fell into two modes.

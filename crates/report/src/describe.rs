@@ -6,7 +6,7 @@ use crate::list::ListRow;
 use crate::page::{Page, Tone};
 use crate::text;
 use ipcperf_core::{
-    BackPressure, Direction, Limit, OnClose, Payload, Peers, Reach, Spec, Syscalls, Wait,
+    BackPressure, Direction, Limit, Memory, OnClose, Payload, Peers, Reach, Spec, Syscalls, Wait,
 };
 use std::io;
 
@@ -27,23 +27,11 @@ pub fn describe(row: &ListRow, style: &Style, out: &mut dyn io::Write) -> io::Re
     available(page, row)?;
 
     section(page, "Facts")?;
-    fact(page, "carries", &carries(spec.payload))?;
-    fact(page, "largest", &largest(row.limit.as_ref()))?;
-    fact(page, "waits", waits(spec.wait))?;
-    fact(page, "meets", meets(spec.reach))?;
-    fact(page, "direction", direction(spec.direction))?;
-    fact(page, "peers", &peers(spec))?;
-    fact(page, "when full", back_pressure(spec.back_pressure))?;
-    fact(page, "at the end", &format!("a peer that finishes: {}", on_close(spec.on_close)))?;
-    fact(page, "at death", &format!("a peer that is killed: {}", on_close(spec.on_death)))?;
-
+    let (costs, facts): (Vec<_>, Vec<_>) =
+        facts(spec, row.limit.as_ref()).into_iter().partition(|(label, _)| COSTS.contains(label));
+    facts.iter().try_for_each(|(label, words)| fact(page, label, words))?;
     section(page, "Costs of one message")?;
-    fact(page, "copies", &copies(spec.copies))?;
-    fact(page, "calls", &calls(spec.syscalls))?;
-    if let Some(window) = spec.window {
-        let words = format!("at most {window} under way; then the sender waits for a credit");
-        fact(page, "window", &words)?;
-    }
+    costs.iter().try_for_each(|(label, words)| fact(page, label, words))?;
 
     if !row.knobs.is_empty() {
         section(page, "Knobs (--set KNOB=VALUE)")?;
@@ -59,6 +47,39 @@ pub fn describe(row: &ListRow, style: &Style, out: &mut dyn io::Write) -> io::Re
         page.paragraph(Tone::Plain, "  ", &spec.manual.join(", "))?;
     }
     Ok(())
+}
+
+/// Which of the facts are costs.
+const COSTS: &[&str] = &["copies", "memory", "calls", "window"];
+
+/// The facts of a mechanism in words, each with its label.
+pub(crate) fn facts(spec: &Spec, limit: Option<&Limit>) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
+        ("carries", carries(spec.payload)),
+        ("largest", largest(spec.payload, limit)),
+        ("waits", waits(spec.wait).to_owned()),
+        ("meets", meets(spec.reach).to_owned()),
+        ("direction", direction(spec.direction).to_owned()),
+        ("peers", peers(spec)),
+    ];
+    if spec.descriptors {
+        facts.push(("passes", "open descriptors beside the bytes".to_owned()));
+    }
+    facts.extend([
+        ("when full", back_pressure(spec.back_pressure).to_owned()),
+        ("at the end", format!("a peer that finishes: {}", on_close(spec.on_close))),
+        ("at death", format!("a peer that is killed: {}", on_close(spec.on_death))),
+        ("copies", copies(spec.copies)),
+    ]);
+    if spec.memory == Memory::Fresh {
+        facts.push(("memory", "made for each message and given back after it".to_owned()));
+    }
+    facts.push(("calls", calls(spec.syscalls)));
+    if let Some(window) = spec.window {
+        let words = format!("at most {window} under way; then the sender waits for a credit");
+        facts.push(("window", words));
+    }
+    facts
 }
 
 fn available(page: &mut Page, row: &ListRow) -> io::Result<()> {
@@ -102,8 +123,11 @@ fn carries(payload: Payload) -> String {
     }
 }
 
-fn largest(limit: Option<&Limit>) -> String {
-    let Some(limit) = limit else { return "no limit".to_owned() };
+fn largest(payload: Payload, limit: Option<&Limit>) -> String {
+    let Some(limit) = limit else {
+        let is_message = matches!(payload, Payload::Message { .. });
+        return if is_message { "what the host allows" } else { "no limit" }.to_owned();
+    };
     let size = figures::size(limit.bytes as u64);
     let raise = match limit.raise {
         "" => String::new(),
@@ -124,6 +148,7 @@ const fn waits(wait: Wait) -> &'static str {
 const fn meets(reach: Reach) -> &'static str {
     match reach {
         Reach::Related => "related processes, or whoever was handed a descriptor",
+        Reach::SameUser => "any process of the same user that knows the other's process number",
         Reach::Named => "any process that may open its name",
         Reach::Network => "any process in the same network namespace, and other hosts where routed",
     }

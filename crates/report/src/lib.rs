@@ -20,6 +20,7 @@ mod load;
 mod markdown;
 mod page;
 mod rank;
+mod reference;
 #[cfg(test)]
 mod sample;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use describe::describe;
 pub use format::{Format, Style};
 pub use list::{ListRow, MECHANISMS_SCHEMA_NAME, list};
 pub use load::{LoadError, load};
+pub use reference::reference;
 
 use ipcperf_core::Spec;
 use ipcperf_core::result::ResultSet;

@@ -113,7 +113,7 @@ const RIGHT: &[bool] = &[false, false, false, false, true, false, false, false, 
 const LEGEND: &[(&str, &str)] = &[
     (
         "meets",
-        "how two processes come by it (passing a descriptor, opening a name, connecting to a port)",
+        "how two processes come by it (passing a descriptor, knowing a process of the same user, opening a name, connecting to a port)",
     ),
     ("calls", "system calls of both ends for one message when nobody waits"),
     ("death", "whether the survivor is told when the other end is killed"),
@@ -149,7 +149,7 @@ fn cells(row: &ListRow) -> Vec<String> {
     ]
 }
 
-const fn carries(payload: Payload) -> &'static str {
+pub(crate) const fn carries(payload: Payload) -> &'static str {
     match payload {
         Payload::Wake { .. } => "wake-ups",
         Payload::Stream => "bytes",
@@ -157,9 +157,10 @@ const fn carries(payload: Payload) -> &'static str {
     }
 }
 
-const fn meets(reach: Reach) -> &'static str {
+pub(crate) const fn meets(reach: Reach) -> &'static str {
     match reach {
         Reach::Related => "by fd",
+        Reach::SameUser => "by pid",
         Reach::Named => "by name",
         Reach::Network => "by port",
     }
@@ -193,6 +194,9 @@ fn table(rows: &[ListRow], style: &Style, out: &mut dyn io::Write) -> io::Result
     }
     let available = rows.iter().filter(|row| row.missing.is_none()).count();
     page.blank()?;
+    if rows.is_empty() {
+        return page.paragraph(Tone::Plain, "", "No mechanism can do all of that.");
+    }
     let mut words = format!("{available} of {} can run here.", rows.len());
     for (column, meaning) in LEGEND {
         if chosen.iter().any(|at| HEADS[*at] == *column) {

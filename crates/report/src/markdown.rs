@@ -85,8 +85,8 @@ pub(crate) fn render(
             }
             writeln!(out)?;
             for line in section.blocks.iter().flat_map(|block| &block.rows) {
-                if let Some(loss) = line.loss() {
-                    writeln!(out, "{}\n", plain(&format!("{loss}.")))?;
+                if let Some(remark) = line.remark(style.verbose) {
+                    writeln!(out, "{}\n", plain(&format!("{remark}.")))?;
                 }
             }
         }

@@ -137,8 +137,8 @@ fn tables(page: &mut Page, pattern: PatternKind, chapters: &[&Chapter]) -> io::R
                 for line in lines.by_ref().take(if row.is_two_mode() { 2 } else { 1 }) {
                     page.line(tone(row), &format!("  {line}"))?;
                 }
-                if let Some(loss) = row.loss() {
-                    page.paragraph(Tone::Doubt, &note, &loss)?;
+                if let Some(remark) = row.remark(style.verbose) {
+                    page.paragraph(Tone::Doubt, &note, &remark)?;
                 }
             }
         }

@@ -33,7 +33,8 @@ fn at_80_columns_by_family() {
       shm-ring/futex  yes   spin-then-block  messages        -  by fd    blocks
 
     11 of 12 can run here. meets: how two processes come by it (passing a
-    descriptor, opening a name, connecting to a port).
+    descriptor, knowing a process of the same user, opening a name, connecting to a
+    port).
     - posix-mq: no POSIX message queues in this kernel; boot a kernel with
       CONFIG_POSIX_MQUEUE
     ");

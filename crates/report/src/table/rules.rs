@@ -4,7 +4,7 @@ use super::tests::{run, wide, written};
 use crate::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, Style, render, text};
 use ipcperf_core::result::{ResultSet, Severity};
-use ipcperf_core::{Idle, Placement, Touch};
+use ipcperf_core::{Idle, Placement, Touch, Wait};
 
 #[test]
 fn quantiles_the_sample_does_not_support_are_dashes_and_explained() {
@@ -269,6 +269,20 @@ fn a_survey_of_few_rounds_begins_its_sentences_with_a_caution() {
     let text = String::from_utf8(bytes).unwrap();
     assert!(text.contains(&format!("## What to use\n\n- {caution}")), "{text}");
     assert!(!written(&run(set), &wide(80)).contains(caution));
+}
+
+#[test]
+fn what_a_mechanism_counted_is_named_and_sleeps_only_for_a_verbose_reader() {
+    let mut latest = cell("seqlock", 64, TWO).rtt(300.0, 10.0);
+    latest.events = [("torn reads".to_owned(), 1234), ("zebras".to_owned(), 0)].into();
+    let mut ring = cell("shm-ring/futex", 64, TWO).rtt(900.0, 10.0);
+    (ring.wait, ring.events) = (Wait::SpinThenBlock, [("sleeps".to_owned(), 9)].into());
+    let set = run(set(vec![latest, ring]));
+    let text = written(&set, &wide(80));
+    assert!(text.contains("  seqlock counted 1,234 torn reads\n"), "{text}");
+    assert!(!text.contains("zebras") && !text.contains("counted 9"), "{text}");
+    let text = written(&set, &Style { verbose: true, ..wide(80) });
+    assert!(text.contains("shm-ring/futex counted 9 sleeps\n"), "{text}");
 }
 
 #[test]

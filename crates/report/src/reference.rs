@@ -1,0 +1,221 @@
+//! The reference of all mechanisms as one Markdown document. It holds facts of the mechanisms and none of a host.
+
+use crate::describe::facts;
+use crate::figures::{self, NONE};
+use crate::list::{ListRow, carries, meets};
+use crate::markdown::{self, escape};
+use crate::{Style, text};
+use ipcperf_core::{BackPressure, Family, Limit, OnClose, Payload, Spec};
+use std::io;
+
+const HEADS: &[&str] = &[
+    "mechanism",
+    "waits",
+    "carries",
+    "largest",
+    "meets",
+    "producers-consumers",
+    "when full",
+    "calls",
+    "copies",
+    "passes descriptors",
+    "told of close",
+    "told of death",
+];
+
+const RIGHT: &[bool] =
+    &[false, false, false, true, false, false, false, true, true, false, false, false];
+
+/// Writes the reference: an overview, then every mechanism with its variants, knobs and pitfalls. The same rows give
+/// the same bytes on every host; what a row says of its host is left out.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn reference(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
+    let style = &Style::default();
+    let names = mechanisms(rows);
+    writeln!(out, "# Mechanisms\n")?;
+    writeln!(
+        out,
+        "{} in {}, as the program itself declares them: written by `cargo xtask docs`, shown by `ipcperf list` and \
+         `ipcperf describe NAME`, tried by the conformance suite ([CONFORMANCE.md](CONFORMANCE.md)). What is left out \
+         on purpose is in [not-covered.md](not-covered.md).\n",
+        text::counted(rows.len() as u64, "variant"),
+        text::counted(names.len() as u64, "mechanism")
+    )?;
+    writeln!(
+        out,
+        "- **largest**: the largest message where the mechanism itself sets it; \"host\": a setting of the host does."
+    )?;
+    writeln!(
+        out,
+        "- **meets**: how two processes come by it: handed a descriptor, knowing a process of the same user, opening \
+         a name, connecting to a port."
+    )?;
+    writeln!(
+        out,
+        "- **calls**: system calls of both ends for one message when nobody waits; a dash where polls depend on timing."
+    )?;
+    writeln!(out, "- **copies**: of the payload, from the sender's bytes to the receiver's.\n")?;
+    for family in Family::ALL {
+        let members: Vec<&ListRow> = rows.iter().filter(|row| row.spec.family == *family).collect();
+        if members.is_empty() {
+            continue;
+        }
+        writeln!(out, "## {family}\n")?;
+        let heads: Vec<String> = HEADS.iter().map(|head| (*head).to_owned()).collect();
+        markdown::row(&heads, style, out)?;
+        markdown::rule(RIGHT, out)?;
+        for row in &members {
+            markdown::row(&cells(row.spec), style, out)?;
+        }
+        writeln!(out)?;
+        for name in mechanisms(members.iter().copied()) {
+            let variants: Vec<&ListRow> =
+                members.iter().copied().filter(|row| row.spec.name == name).collect();
+            mechanism(name, &variants, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Names of mechanisms, each once, in the order of the list.
+fn mechanisms<'a>(rows: impl IntoIterator<Item = &'a ListRow>) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for ListRow { spec, .. } in rows {
+        if !names.contains(&spec.name) {
+            names.push(spec.name);
+        }
+    }
+    names
+}
+
+/// The limit that is the same on every host.
+fn own_limit(spec: &Spec) -> Option<Limit> {
+    match spec.payload {
+        Payload::Message { max } => max,
+        _ => None,
+    }
+}
+
+fn cells(spec: &Spec) -> Vec<String> {
+    let told = |end| if end == OnClose::Told { "yes" } else { "no" }.to_owned();
+    vec![
+        spec.full_name(),
+        spec.wait.to_string(),
+        carries(spec.payload).to_owned(),
+        match (spec.payload, own_limit(spec)) {
+            (Payload::Wake { word }, _) => format!("{word} B"),
+            (Payload::Stream, _) => NONE.to_owned(),
+            (Payload::Message { .. }, Some(limit)) => figures::size(limit.bytes as u64),
+            (Payload::Message { .. }, None) => "host".to_owned(),
+        },
+        meets(spec.reach).to_owned(),
+        format!("{}-{}", spec.producers, spec.consumers),
+        match spec.back_pressure {
+            BackPressure::None => NONE.to_owned(),
+            other => other.to_string(),
+        },
+        spec.syscalls.per_message().map_or_else(|| NONE.to_owned(), figures::count),
+        spec.copies.to_string(),
+        if spec.descriptors { "yes" } else { "no" }.to_owned(),
+        told(spec.on_close),
+        told(spec.on_death),
+    ]
+}
+
+fn mechanism(name: &str, variants: &[&ListRow], out: &mut dyn io::Write) -> io::Result<()> {
+    writeln!(out, "### {name}\n")?;
+    for ListRow { spec, .. } in variants {
+        let standard = if spec.default && variants.len() > 1 { " (default)" } else { "" };
+        writeln!(out, "- **{}**{standard}: {}", spec.full_name(), escape(spec.summary, true))?;
+    }
+    writeln!(out)?;
+    let stands = variants.iter().find(|row| row.spec.default).or(variants.first());
+    let Some(ListRow { spec, knobs, .. }) = stands else { return Ok(()) };
+    for (label, words) in facts(spec, own_limit(spec).as_ref()) {
+        if label != "waits" {
+            writeln!(out, "- {label}: {}", escape(&words, true))?;
+        }
+    }
+    writeln!(out)?;
+    if !knobs.is_empty() {
+        writeln!(out, "| knob | takes | default | |\n| --- | --- | --- | --- |")?;
+        for knob in *knobs {
+            let cells = [
+                format!("{name}.{}", knob.name),
+                knob.kind.to_string(),
+                knob.default.to_owned(),
+                knob.help.to_owned(),
+            ];
+            markdown::row(&cells, &Style::default(), out)?;
+        }
+        writeln!(out)?;
+    }
+    let mut needs = Vec::new();
+    let mut pitfalls = Vec::new();
+    let mut manual = Vec::new();
+    for ListRow { spec, .. } in variants {
+        merge(&mut needs, spec.needs);
+        merge(&mut pitfalls, spec.pitfalls);
+        merge(&mut manual, spec.manual);
+    }
+    if !needs.is_empty() {
+        writeln!(out, "Needs: {}.\n", escape(&needs.join("; "), true))?;
+    }
+    writeln!(out, "Pitfalls:\n")?;
+    for pitfall in pitfalls {
+        writeln!(out, "- {}", escape(pitfall, true))?;
+    }
+    writeln!(out, "\nManual pages: {}.\n", manual.join(", "))
+}
+
+/// Adds what is not there yet.
+fn merge(all: &mut Vec<&'static str>, more: &[&'static str]) {
+    for text in more {
+        if !all.contains(text) {
+            all.push(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn written(rows: &[ListRow]) -> String {
+        let mut bytes = Vec::new();
+        reference(rows, &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn every_variant_knob_and_pitfall_is_there_and_every_mechanism_once() {
+        let rows = sample::list();
+        let text = written(&rows);
+        for row in &rows {
+            let name = row.spec.full_name();
+            assert!(text.contains(&format!("\n| {name} | ")), "{name}: {text}");
+            assert!(text.contains(&format!("\n- **{name}**")), "{name}: {text}");
+            assert_eq!(text.matches(&format!("\n### {}\n", row.spec.name)).count(), 1, "{text}");
+            for pitfall in row.spec.pitfalls {
+                assert!(text.contains(&escape(pitfall, true)), "{pitfall}");
+            }
+            for knob in row.knobs {
+                assert!(text.contains(&format!("{}.{}", row.spec.name, knob.name)), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn it_tells_nothing_about_the_host() {
+        let rows = sample::list();
+        let mut elsewhere = rows.clone();
+        for row in &mut elsewhere {
+            row.missing = Some(ipcperf_core::Missing::new("not here", "never"));
+            row.limit = Some(Limit { bytes: 1, set_by: "a test", raise: "nothing" });
+        }
+        assert_eq!(written(&rows), written(&elsewhere));
+    }
+}
