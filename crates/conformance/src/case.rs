@@ -1,8 +1,8 @@
 //! The cases, when each applies, and the process that conducts one.
 
 use crate::cases::{
-    self, boundaries, calls, data, death, ending, hygiene, leaks, limits, links, names, pressure,
-    smoke, stops,
+    self, boundaries, calls, data, death, ending, facts, faults, hygiene, leaks, limits, links,
+    names, pressure, refusal, smoke, stops,
 };
 use crate::entry::{Entries, Entry};
 use crate::scene::{Scene, Trouble};
@@ -49,7 +49,12 @@ pub(crate) const CASES: &[Case] = &[
     case("C16", "isolation", floor, links::isolation),
     case("C17", "reuse", floor, links::reuse),
     case("C18", "no_allocation", reused, calls::no_allocation),
+    case("C19", "no_panic_on_errors", floor, faults::no_panic_on_errors),
+    case("C20", "declared_copies", payload, facts::declared_copies),
+    case("C20", "declared_descriptors", descriptors, facts::declared_descriptors),
+    case("C20", "declared_silence", silence, facts::declared_silence),
     case("C21", "declared_system_calls", |_| None, calls::declared_system_calls),
+    case("C22", "unavailable_is_polite", floor, refusal::unavailable_is_polite),
     // Largest values take much memory at once.
     Case { is_alone: true, ..case("C23", "options", any_knob, cases::knobs::options) },
 ];
@@ -94,6 +99,16 @@ fn knobs(entry: &Entry) -> Option<String> {
 
 fn reused(entry: &Entry) -> Option<String> {
     (entry.spec().memory == Memory::Fresh).then(|| "memory: fresh, made for each message".into())
+}
+
+fn descriptors(entry: &Entry) -> Option<String> {
+    (!entry.spec().descriptors).then(|| "descriptors: false".into())
+}
+
+fn silence(entry: &Entry) -> Option<String> {
+    let spec = entry.spec();
+    let is_told = spec.on_close == OnClose::Told && spec.on_death == OnClose::Told;
+    floor(entry).or_else(|| is_told.then(|| "on_close, on_death: told".into()))
 }
 
 fn any_knob(entry: &Entry) -> Option<String> {

@@ -28,6 +28,20 @@ pub(crate) struct Descriptor {
 const ACCESS: u32 = 0o3;
 const CLOSE_ON_EXEC: u32 = 0o2_000_000;
 
+/// Whether an address of this process lies in memory that other processes may map too; `None` where nothing is mapped.
+pub(crate) fn is_shared(address: usize) -> Option<bool> {
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    maps.lines().find_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (from, to) = range.split_once('-')?;
+        let number = |text| usize::from_str_radix(text, 16).ok();
+        // "rw-s": the last of the four letters tells shared from private.
+        (number(from)?..number(to)?)
+            .contains(&address)
+            .then(|| rest.as_bytes().get(3) == Some(&b's'))
+    })
+}
+
 impl Descriptors {
     /// Of the calling process.
     pub(crate) fn take() -> Self {

@@ -65,6 +65,7 @@ impl<'a> Pair<'a> {
         scene: &'a Scene<'a>,
         options: &OptionSet,
         cpus: [Option<usize>; 2],
+        refused: &[i64],
     ) -> Result<Self, Trouble> {
         let page = Page::create()?;
         let mut workers = Vec::new();
@@ -75,6 +76,7 @@ impl<'a> Pair<'a> {
                 seat,
                 options: options.clone(),
                 cpu: cpus[seat.index()],
+                refused: refused.to_vec(),
             };
             worker.control().send(&serde_json::to_string(&part)?, &[page.fd()])?;
             workers.push(worker);

@@ -1,6 +1,6 @@
 //! One end at play: the steps of a scenario over an attached port.
 
-use crate::census::Descriptors;
+use crate::census::{self, Descriptors};
 use crate::payload::{Pattern, Stuff, explain};
 use crate::run::{Run, Stop};
 use crate::script::{Batch, End, Scenario, Seen, Step, Until};
@@ -26,8 +26,17 @@ pub(crate) fn play<P: Port>(
 ) -> Vec<Seen> {
     let nonce = scenario.shape.nonce;
     let credit = word.unwrap_or(scenario.shape.size.min(8));
-    let mut player =
-        Player { port, seat, word, nonce, credit, session, moved: [0; 2], credits: [0; 2] };
+    let mut player = Player {
+        port,
+        seat,
+        word,
+        nonce,
+        credit,
+        session,
+        moved: [0; 2],
+        credits: [0; 2],
+        places: [0; 2],
+    };
     let mut all = Vec::new();
     for (index, step) in scenario.steps.iter().enumerate() {
         session.page.begin(seat, index);
@@ -53,6 +62,8 @@ struct Player<'a, P> {
     moved: [u64; 2],
     /// Credits from each seat so far.
     credits: [u64; 2],
+    /// Where the last message sent and the last one received were shown.
+    places: [usize; 2],
 }
 
 /// Messages between two credits: half the window.
@@ -101,6 +112,7 @@ impl<P: Port> Player<'_, P> {
                 Err(error) => Seen { detail: error.to_string(), stopped: true, ..Seen::default() },
             },
             Step::Interruptions => Seen { events: signals::interruptions(), ..Seen::default() },
+            Step::Places => Seen { shared: self.places.map(census::is_shared), ..Seen::default() },
             Step::Knobs => Seen { knobs: self.session.effective.clone(), ..Seen::default() },
         }
     }
@@ -202,7 +214,9 @@ impl<P: Port> Player<'_, P> {
         let (seq, at) = (self.moved[self.seat.index()], run.seen.bytes);
         let (nonce, seat, hash) = (self.nonce, self.seat, &mut run.hash);
         let is_stream = matches!(run.batch.until, Until::Bytes(_));
+        let place = &mut self.places[0];
         self.port.send(self.word.unwrap_or(len), |out| {
+            *place = out.as_ptr().addr();
             if is_stream {
                 Pattern::new(nonce, seat, Stuff::Bytes, 0).write(out, at);
                 hash.bytes(out);
@@ -233,7 +247,9 @@ impl<P: Port> Player<'_, P> {
         let mut detail = None;
         let mut silent = 0;
         let found = loop {
+            let place = &mut self.places[1];
             let found = self.port.recv(wanted, |got| {
+                *place = got.as_ptr().addr();
                 let checked = if got.len() != wanted {
                     Err(format!("{} bytes were shown in place of {wanted}", got.len()))
                 } else if is_stream {

@@ -132,7 +132,16 @@ impl<'a> Scene<'a> {
 
     /// Two fresh workers.
     pub(crate) fn pair(&'a self, options: &OptionSet) -> Result<Pair<'a>, Trouble> {
-        Pair::start(self, options, self.cpus()?)
+        Pair::start(self, options, self.cpus()?, &[])
+    }
+
+    /// Two fresh workers whom the kernel refuses some system calls.
+    pub(crate) fn pair_without(
+        &'a self,
+        options: &OptionSet,
+        refused: &[i64],
+    ) -> Result<Pair<'a>, Trouble> {
+        Pair::start(self, options, self.cpus()?, refused)
     }
 
     /// Two fresh workers, one channel, and what both saw.

@@ -14,6 +14,8 @@ pub(crate) struct Part {
     pub(crate) options: OptionSet,
     /// CPU to pin to.
     pub(crate) cpu: Option<usize>,
+    /// System calls that are refused from the attaching on.
+    pub(crate) refused: Vec<i64>,
 }
 
 /// One channel: attach, play, drop the port.
@@ -78,6 +80,8 @@ pub(crate) enum Step {
     Interruptions,
     /// Values of knobs that attaching has reported.
     Knobs,
+    /// In what memory the last message sent and the last one received were shown.
+    Places,
 }
 
 /// A run of messages. Both ends get the same one, or two that differ only in how they cut the bytes.
@@ -132,6 +136,8 @@ pub(crate) struct Seen {
     /// Page faults without disk access, or interruptions.
     pub(crate) events: u64,
     pub(crate) knobs: Vec<(String, KnobValue)>,
+    /// Whether the last message sent, and the last one received, lay in memory that processes share.
+    pub(crate) shared: [Option<bool>; 2],
 }
 
 /// A [`Fault`] that can travel.

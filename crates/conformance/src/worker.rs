@@ -6,6 +6,7 @@ use crate::script::{Order, Part, Word};
 use ipcperf_core::{KnobValue, Meet, SetupError, Wiring};
 use ipcperf_engine::job::Names;
 use ipcperf_sys::control::Control;
+use ipcperf_sys::seccomp::{self, Refusal};
 use ipcperf_sys::{affinity, process};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -24,6 +25,9 @@ fn serve(entries: &Entries, control: &Control) -> io::Result<()> {
     let entry = entries.find(&part.mechanism).ok_or(io::ErrorKind::NotFound)?;
     if let Some(cpu) = part.cpu {
         affinity::pin(cpu)?;
+    }
+    if !part.refused.is_empty() {
+        seccomp::refuse(&part.refused, Refusal::NotPermitted)?;
     }
     loop {
         let parcel = match control.receive(None) {

@@ -33,6 +33,12 @@ fn toys(list: &mut Entries) {
     list.visit::<Toy<bug::SharesItsNames>>();
     list.visit::<Toy<bug::KeepsWhatWasUnread>>();
     list.visit::<Toy<bug::FailsWhenInterrupted>>();
+    list.visit::<Toy<bug::MissesAWakeUp>>();
+    list.visit::<Toy<bug::PanicsOnErrors>>();
+    list.visit::<Toy<bug::HidesACopy>>();
+    list.visit::<Toy<bug::ClaimsDescriptors>>();
+    list.visit::<Toy<bug::HidesItsEnd>>();
+    list.visit::<Toy<bug::ProbesNothing>>();
 }
 
 fn main() -> ExitCode {
@@ -85,6 +91,21 @@ fn main() -> ExitCode {
             "C17_reuse",
             "Follow: step 1, after 0 messages: a message arrived shortened",
         ),
+        caught::<bug::MissesAWakeUp>("C18_no_allocation", "in vain"),
+        caught::<bug::PanicsOnErrors>("C19_no_panic_on_errors", "exit code 101"),
+        caught::<bug::HidesACopy>(
+            "C20_declared_copies",
+            "copies: 0, but the Lead wrote into private and read from private memory",
+        ),
+        caught::<bug::ClaimsDescriptors>("C20_declared_descriptors", "none came through"),
+        caught::<bug::HidesItsEnd>(
+            "C20_declared_silence",
+            "on_close: undetected, but the survivor met Closed",
+        ),
+        caught::<bug::ProbesNothing>(
+            "C22_unavailable_is_polite",
+            "socketpair refused (NotPermitted): the probe says yes",
+        ),
         caught::<bug::FailsWhenInterrupted>("C11_interrupted_calls", "Interrupted system call"),
     ];
     let mut trials: Vec<Trial> = caught
@@ -92,7 +113,7 @@ fn main() -> ExitCode {
         .map(|(mechanism, case, reason)| {
             let id = &case[..3];
             // What counts or sends signals needs a while before it sees the bug.
-            let is_long = matches!(id, "C11" | "C12" | "C18" | "C21");
+            let is_long = matches!(id, "C11" | "C12" | "C18" | "C19" | "C21" | "C22");
             let suite = Arc::clone(if is_long { &suite } else { &quick });
             Trial::test(format!("bites::{mechanism}_is_caught_by_{id}"), move || {
                 match suite.outcome(mechanism, case) {

@@ -61,7 +61,9 @@ impl<W: Wait> Mechanism for Fifo<W> {
 
     fn probe(options: &FifoOptions) -> Result<(), Missing> {
         // The directory of the run does not exist yet; a FIFO's capacity is a pipe's.
-        let tried = pipe::pair().and_then(|pipe| pipe::set_capacity(&pipe.write, options.size));
+        let tried = pipe::may_make_fifos()
+            .and_then(|()| pipe::pair())
+            .and_then(|pipe| pipe::set_capacity(&pipe.write, options.size));
         tried.map(drop).map_err(crate::missing)
     }
 

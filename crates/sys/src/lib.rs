@@ -14,6 +14,7 @@ pub mod process;
 pub mod procfs;
 pub mod qos;
 pub mod rundir;
+pub mod seccomp;
 pub mod shm;
 pub mod signals;
 pub mod terminal;

@@ -83,6 +83,10 @@ struct Traced {
     is_counting: bool,
     is_done: bool,
     tally: Tally,
+    /// Which of its counted transfers is to fail, and with what.
+    failure: Option<(u64, i32)>,
+    /// The call it is in was skipped and will seem to have failed with this.
+    failing: Option<i32>,
 }
 
 impl Trace {
@@ -98,7 +102,14 @@ impl Trace {
             let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL;
             request(libc::PTRACE_SEIZE as usize, pid, 0, options as usize)?;
             let tally = Tally::default();
-            trace.traced.push(Traced { pid, is_counting: false, is_done: false, tally });
+            trace.traced.push(Traced {
+                pid,
+                is_counting: false,
+                is_done: false,
+                tally,
+                failure: None,
+                failing: None,
+            });
             // A seized process runs on; it must stop once to be told to stop at every call.
             request(libc::PTRACE_INTERRUPT as usize, pid, 0, 0)?;
         }
@@ -127,13 +138,92 @@ impl Trace {
     }
 }
 
+/// Words of the registers of a stopped process, by their place in `struct user_regs_struct` (`sys/user.h`).
+#[cfg(target_arch = "x86_64")]
+mod registers {
+    /// `rax`: the result of a call.
+    pub(super) const RESULT: usize = 10 * 8;
+    /// `orig_rax`: the number of the call about to be made.
+    pub(super) const NUMBER: usize = 15 * 8;
+}
+
+impl Trace {
+    /// Whether calls can be made to fail on this architecture.
+    pub const CAN_FAIL: bool = cfg!(target_arch = "x86_64");
+
+    /// Lets process `which` run until it sets [`Mark::Done`]; the others run too. The `nth` transfer between its marks,
+    /// counted from 1, is not made but seems to fail with `errno`. Says whether it came to that.
+    ///
+    /// # Errors
+    /// `TimedOut` after `deadline`, `UnexpectedEof` when the process has ended, and the kernel's.
+    pub fn fail(
+        mut self,
+        which: usize,
+        nth: u64,
+        errno: i32,
+        deadline: Instant,
+    ) -> io::Result<bool> {
+        let victim = self.traced.get_mut(which).ok_or(io::ErrorKind::InvalidInput)?;
+        victim.failure = Some((nth, errno));
+        loop {
+            let mut is_idle = true;
+            for (at, traced) in self.traced.iter_mut().enumerate().filter(|(_, it)| !it.is_done) {
+                match stopped(traced.pid) {
+                    Ok(Some(status)) => {
+                        is_idle = false;
+                        traced.go_on(status)?;
+                    }
+                    Ok(None) => {}
+                    // What becomes of the others is not the question.
+                    Err(_) if at != which => traced.is_done = true,
+                    Err(error) => return Err(error),
+                }
+            }
+            let victim = self.traced.get(which).ok_or(io::ErrorKind::InvalidInput)?;
+            if victim.is_done {
+                return Ok(victim.failure.is_none());
+            }
+            if is_idle {
+                await_child(deadline)?;
+            }
+        }
+    }
+}
+
 impl Traced {
+    /// Skips the call it is about to make.
+    #[cfg(target_arch = "x86_64")]
+    fn skip(&mut self, errno: i32) -> io::Result<()> {
+        self.failing = Some(errno);
+        // No call has this number.
+        request(libc::PTRACE_POKEUSER as usize, self.pid, registers::NUMBER, usize::MAX).map(drop)
+    }
+
+    /// Puts the failure in place of the result of the skipped call.
+    #[cfg(target_arch = "x86_64")]
+    fn pretend(&mut self) -> io::Result<()> {
+        let Some(errno) = self.failing.take() else { return Ok(()) };
+        let result = (-i64::from(errno)).cast_unsigned() as usize;
+        request(libc::PTRACE_POKEUSER as usize, self.pid, registers::RESULT, result).map(drop)
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn skip(&mut self, _: i32) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn pretend(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Takes in one stop.
     fn go_on(&mut self, status: i32) -> io::Result<()> {
         let mut signal = 0;
         if status == libc::SIGTRAP | 0x80 {
-            if let Some(info) = entry(self.pid)? {
-                self.see(&info);
+            match entry(self.pid)? {
+                Some(info) => self.see(&info)?,
+                None => self.pretend()?,
             }
         } else if status >> 8 == 0 && status != libc::SIGTRAP {
             // Stopped on the way to a signal's delivery: it is passed on.
@@ -143,7 +233,7 @@ impl Traced {
         request(how as usize, self.pid, 0, signal).map(drop)
     }
 
-    fn see(&mut self, info: &Info) {
+    fn see(&mut self, info: &Info) -> io::Result<()> {
         let number = info.number.cast_signed();
         if number == libc::SYS_getppid && info.arguments[0] == MARK as u64 {
             self.is_counting = info.arguments[1] == Mark::Begin as u64;
@@ -151,7 +241,14 @@ impl Traced {
             self.tally.spans += u64::from(self.is_counting);
         } else if self.is_counting {
             *self.tally.calls.entry(number).or_default() += 1;
+            if let (Some((nth, errno)), Some(_)) = (self.failure, transfer(number)) {
+                self.failure = (nth > 1).then_some((nth - 1, errno));
+                if nth <= 1 {
+                    return self.skip(errno);
+                }
+            }
         }
+        Ok(())
     }
 }
 

@@ -5,6 +5,8 @@ pub(crate) mod calls;
 pub(crate) mod data;
 pub(crate) mod death;
 pub(crate) mod ending;
+pub(crate) mod facts;
+pub(crate) mod faults;
 pub(crate) mod hygiene;
 pub(crate) mod knobs;
 pub(crate) mod leaks;
@@ -12,6 +14,7 @@ pub(crate) mod limits;
 pub(crate) mod links;
 pub(crate) mod names;
 pub(crate) mod pressure;
+pub(crate) mod refusal;
 pub(crate) mod smoke;
 pub(crate) mod stops;
 

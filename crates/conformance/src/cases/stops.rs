@@ -37,7 +37,7 @@ fn interrupted(scene: &Scene<'_>, trips: u64) -> Result<u64, Trouble> {
         .send(Seat::Lead, flow())
         .send(Seat::Follow, flow())
         .both(Step::Interruptions);
-    let mut pair = Pair::start(scene, &options, scene.near_cpus()?)?;
+    let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[])?;
     pair.open(large, script)?;
     pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
     for seat in Seat::BOTH {

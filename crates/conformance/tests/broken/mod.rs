@@ -39,6 +39,12 @@ pub(crate) enum Bug {
     SharesItsNames,
     KeepsWhatWasUnread,
     FailsWhenInterrupted,
+    MissesAWakeUp,
+    PanicsOnErrors,
+    HidesACopy,
+    ClaimsDescriptors,
+    HidesItsEnd,
+    ProbesNothing,
 }
 
 /// The type of a bug.
@@ -80,6 +86,12 @@ bugs! {
     SharesItsNames = "shares-its-names",
     KeepsWhatWasUnread = "keeps-what-was-unread",
     FailsWhenInterrupted = "fails-when-interrupted",
+    MissesAWakeUp = "misses-a-wake-up",
+    PanicsOnErrors = "panics-on-errors",
+    HidesACopy = "hides-a-copy",
+    ClaimsDescriptors = "claims-descriptors",
+    HidesItsEnd = "hides-its-end",
+    ProbesNothing = "probes-nothing",
 }
 
 /// The largest message it claims to carry.
@@ -117,14 +129,17 @@ impl<B: Broken> Mechanism for Toy<B> {
             Bug::LiesAboutDropping => BackPressure::Drops,
             _ => BackPressure::Blocks,
         },
-        on_close: OnClose::Told,
+        on_close: match B::BUG {
+            Bug::HidesItsEnd => OnClose::Undetected,
+            _ => OnClose::Told,
+        },
         on_death: match B::BUG {
             Bug::DiesWithItsPeer => OnClose::Undetected,
             _ => OnClose::Told,
         },
-        descriptors: false,
+        descriptors: true,
         memory: Memory::Reused,
-        copies: 2,
+        copies: if matches!(B::BUG, Bug::HidesACopy) { 0 } else { 2 },
         syscalls: Syscalls {
             send: 1.0,
             // The length, then the message.
@@ -137,7 +152,12 @@ impl<B: Broken> Mechanism for Toy<B> {
     type Port = ToyPort<B>;
 
     fn probe(_: &ToyOptions) -> Result<(), Missing> {
-        Ok(())
+        match B::BUG {
+            Bug::ProbesNothing => Ok(()),
+            _ => UnixStream::pair()
+                .map(drop)
+                .map_err(|error| Missing::new(format!("no sockets: {error}"), "")),
+        }
     }
 
     fn open(shape: &Shape, options: &ToyOptions) -> Result<Link, SetupError> {
@@ -145,7 +165,7 @@ impl<B: Broken> Mechanism for Toy<B> {
             Bug::HidesAKnob => Vec::new(),
             _ => vec![(format!("{}.depth", B::NAME), KnobValue::Number(options.depth))],
         };
-        if B::BUG == Bug::SharesItsNames {
+        if matches!(B::BUG, Bug::SharesItsNames | Bug::ClaimsDescriptors) {
             // Where the names exist already, they must be its own: it has never heard of a second link.
             let made = names(&shape.directory).map(pipe::make_fifo);
             let guards = made.into_iter().flatten().map(Guard::new).collect();
@@ -175,7 +195,7 @@ impl<B: Broken> Mechanism for Toy<B> {
     ) -> Result<ToyPort<B>, SetupError> {
         let mut fds = wiring.fds.into_iter();
         let ends = match B::BUG {
-            Bug::SharesItsNames => fifos(&shape.directory, seat),
+            Bug::SharesItsNames | Bug::ClaimsDescriptors => fifos(&shape.directory, seat),
             Bug::ReadsItsOwn => UnixStream::pair().map(|(one, two)| [file(one), file(two)]),
             _ => {
                 let fd = fds.next().ok_or_else(|| SetupError::Protocol("no descriptor".into()))?;

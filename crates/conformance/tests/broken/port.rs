@@ -56,6 +56,7 @@ impl<B: Broken> ToyPort<B> {
         let mut tx = self.tx.as_ref().ok_or(Fault::Closed)?;
         match tx.write_all(&out) {
             Err(_) if B::BUG == Bug::DiesWithItsPeer => std::process::abort(),
+            Err(error) if B::BUG == Bug::PanicsOnErrors => panic!("{error}"),
             done => done.map_err(|error| fault(&error)),
         }
     }
@@ -114,12 +115,17 @@ impl<B: Broken> Port for ToyPort<B> {
                 socket.set_read_timeout(Some(PATIENT.1)).map_err(|error| fault(&error))?;
             }
             Bug::DoublesAMessage if is_unlucky => self.put(&message)?,
-            Bug::SwapsTwoMessages if is_unlucky => {
+            Bug::SwapsTwoMessages | Bug::MissesAWakeUp if is_unlucky => {
                 self.held = Some(message);
                 return Ok(());
             }
             Bug::CutsLongMessages => message.truncate(2000),
             _ => {}
+        }
+        if B::BUG == Bug::MissesAWakeUp
+            && let Some(late) = self.held.take()
+        {
+            self.put(&late)?;
         }
         self.put(&message)?;
         match self.held.take() {

@@ -8,6 +8,7 @@
 mod buffer;
 pub mod counter;
 pub mod datagram;
+pub mod descriptor;
 pub mod epoll;
 pub mod futex;
 pub mod meeting;

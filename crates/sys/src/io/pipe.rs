@@ -77,6 +77,17 @@ pub fn make_fifo(path: PathBuf) -> Result<Unlink, SetupError> {
     Ok(Unlink::new(path))
 }
 
+/// Whether this process may make FIFOs at all. It makes none: this name exists, and only who may make one is told so.
+///
+/// # Errors
+/// `mknod` is refused.
+pub fn may_make_fifos() -> Result<(), SetupError> {
+    match rustix::fs::mknodat(rustix::fs::CWD, "/", FileType::Fifo, Mode::RUSR, 0) {
+        Err(error) if error != Errno::EXIST => Err(super::failed("mkfifo")(error)),
+        _ => Ok(()),
+    }
+}
+
 /// Which end of a FIFO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
