@@ -14,7 +14,8 @@
 //!
 //! `cargo test --test conformance -- pipe C09` runs the trials whose names contain both words. After the trials a
 //! matrix of mechanisms and cases is printed, with what was not applicable or not available, and why. With
-//! `IPCPERF_EXPECT_ALL=1` a mechanism that cannot run here fails the run; `IPCPERF_SEED` repeats random choices.
+//! `IPCPERF_EXPECT_ALL=1` a mechanism that cannot run here fails the run, but for those that `IPCPERF_MAY_LACK` names
+//! (`vsock,sctp`); `IPCPERF_SEED` repeats random choices.
 //!
 //! # How it works
 //! Each trial is three processes, re-executions of the test program: the coordinator of the case, which opens
@@ -22,6 +23,7 @@
 //! both tell, kills, waits with a deadline, and looks at what is left behind. Payloads and their checks share nothing
 //! with the engine.
 
+mod book;
 mod case;
 mod cases;
 mod census;

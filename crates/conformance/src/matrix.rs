@@ -53,6 +53,19 @@ impl Matrix {
         counts
     }
 
+    /// Mechanisms that could not be tried, but for those that may lack something.
+    pub(crate) fn lacking(&self, may_lack: &[&str]) -> Vec<String> {
+        let mut names: Vec<_> = self
+            .outcomes
+            .iter()
+            .filter(|(_, outcome)| matches!(outcome, Outcome::Unavailable(_)))
+            .map(|((mechanism, _), _)| mechanism.clone())
+            .filter(|mechanism| !may_lack.contains(&mechanism.as_str()))
+            .collect();
+        names.dedup();
+        names
+    }
+
     fn letter(&self, mechanism: &str, id: &str) -> char {
         CASES
             .iter()

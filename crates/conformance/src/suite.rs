@@ -1,5 +1,6 @@
 //! Every mechanism meets every case.
 
+use crate::book;
 use crate::case::{CASES, Case, Outcome, Task};
 use crate::entry::{Entries, Entry};
 use crate::filter::Filter;
@@ -21,6 +22,10 @@ use std::time::{Duration, Instant};
 
 /// Makes a run fail when a mechanism cannot run here: for hosts where all are expected to.
 const EXPECT_ALL: &str = "IPCPERF_EXPECT_ALL";
+/// Mechanisms, full names with commas between, that may lack something even then.
+const MAY_LACK: &str = "IPCPERF_MAY_LACK";
+/// Writes the matrix that is kept instead of comparing with it.
+const BLESS: &str = "IPCPERF_BLESS";
 /// Repeats the random choices of an earlier run.
 const SEED: &str = "IPCPERF_SEED";
 
@@ -30,6 +35,7 @@ pub struct Suite {
     entries: Entries,
     deadline: Duration,
     seed: u64,
+    kept: Option<PathBuf>,
 }
 
 impl Suite {
@@ -48,13 +54,21 @@ impl Suite {
             .ok()
             .and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
         let seed = seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
-        Self { entries, deadline: Duration::from_secs(30), seed }
+        Self { entries, deadline: Duration::from_secs(30), seed, kept: None }
     }
 
     /// Another deadline for each case. It only turns a hang into a failure; 30 s by default.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
+        self
+    }
+
+    /// Where the matrix is kept, as a Markdown document: a whole run that comes out otherwise fails. With
+    /// `IPCPERF_BLESS=1` it is written instead.
+    #[must_use]
+    pub fn kept_in(mut self, path: impl Into<PathBuf>) -> Self {
+        self.kept = Some(path.into());
         self
     }
 
@@ -84,7 +98,8 @@ impl Suite {
         arguments.test_threads = Some(arguments.test_threads.map_or(2, |threads| threads.min(2)));
         let matrix = Arc::new(Mutex::new(Matrix::default()));
         let alone = Arc::new(RwLock::new(()));
-        let seed = self.seed;
+        let (seed, kept) = (self.seed, self.kept.clone());
+        let is_whole = filter == Filter::default();
         let suite = Arc::new(self);
         let mut trials = Vec::new();
         for entry in suite.entries.0.clone() {
@@ -141,10 +156,17 @@ impl Suite {
         if !Path::new("/dev/mqueue").is_dir() {
             tell("/dev/mqueue is not mounted: C14 could not look for names of POSIX queues");
         }
-        if matrix.counts().unavailable > 0
-            && std::env::var_os(EXPECT_ALL).is_some_and(|on| on == "1")
+        let is_on = |name| std::env::var_os(name).is_some_and(|on| on == "1");
+        let may_lack = std::env::var(MAY_LACK).unwrap_or_default();
+        let lacking = matrix.lacking(&may_lack.split(',').collect::<Vec<_>>());
+        if !lacking.is_empty() && is_on(EXPECT_ALL) {
+            tell(&format!("{EXPECT_ALL}=1: expected to run here: {}", lacking.join(", ")));
+            return ExitCode::FAILURE;
+        }
+        if let (Some(path), true) = (&kept, is_whole)
+            && let Err(text) = book::keep(path, &matrix, is_on(BLESS))
         {
-            tell(&format!("{EXPECT_ALL}=1: unavailable counts as failed"));
+            tell(&text);
             return ExitCode::FAILURE;
         }
         conclusion.exit_code()
