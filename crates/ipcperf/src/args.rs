@@ -95,7 +95,7 @@ pub(crate) struct SurveyArgs {
     /// How long it may take: 20s, 60s, 10m
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) budget: String,
-    /// Every variant, not only the default and the spinning one of each mechanism
+    /// Every variant, not only the default one of each mechanism and what spins in shared memory
     #[arg(long)]
     pub(crate) all: bool,
     /// Seed of every random choice [default: a random one, recorded in the result]

@@ -4,7 +4,7 @@ use crate::args::SurveyArgs;
 use crate::error::Stop;
 use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking};
 use crate::request;
-use ipcperf_core::{Idle, OptionSet, PatternKind, Placement, Touch};
+use ipcperf_core::{Family, Idle, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, CellPlan, Ground, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
@@ -16,10 +16,10 @@ use std::time::Duration;
 const ROUNDS: u64 = 9;
 /// Shortest timed region: about 70 round trips of the slowest wake-ups seen (150 us).
 const SHORTEST: Duration = Duration::from_millis(10);
+/// Timed region and warm-up of a slice that a survey of many cells should still have.
+const COMFORTABLE: Duration = Duration::from_millis(16);
 /// Longest: more rounds say more than longer slices.
 const LONGEST: Duration = Duration::from_millis(100);
-/// Below this budget only one size of each pattern is measured.
-const FULL: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, Stop> {
     let budget = request::time(
@@ -37,61 +37,81 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
     if args.dry_run { undertaking.print() } else { undertaking.carry_out(registry, &args.output) }
 }
 
-/// Whether a variant stands for its mechanism in a survey: the default one, and the one that spins.
+/// Whether a variant stands for its mechanism in a survey: the default one, and in shared memory also the one that
+/// spins, since that is where spinning pays.
 fn stands(entry: &Entry) -> bool {
-    entry.spec.default || entry.spec.wait.burns_cpu()
+    let spins = entry.spec.wait.burns_cpu() && entry.spec.family == Family::SharedMemory;
+    entry.spec.default || spins
 }
 
+/// Requests in the order in which a reader wants them answered, and how many of them belong to every survey.
+fn wishes(registry: &Registry, ground: &Ground, everything: bool) -> (Vec<Request>, usize) {
+    let all: Vec<Entry> =
+        registry.entries().iter().filter(|entry| everything || stands(entry)).copied().collect();
+    let data: Vec<Entry> =
+        all.iter().filter(|entry| entry.spec.wake_word().is_none()).copied().collect();
+    let named = |name| registry.find(name).copied().into_iter().collect::<Vec<Entry>>();
+    let wish = |mechanisms: &[Entry], pattern, size, placement, idle| Request {
+        mechanisms: mechanisms.to_vec(),
+        patterns: vec![pattern],
+        sizes: vec![size],
+        placements: vec![placement],
+        idle: vec![idle],
+        touch: Touch::CacheLine,
+        options: OptionSet::default(),
+    };
+    let (trip, stream) = (PatternKind::PingPong, PatternKind::Stream);
+    let one = Placement::SameCpu;
+    let near = ground.topology.two_cpus().unwrap_or(one);
+    // What any process may connect to, rather than what a parent hands to its children.
+    let mut by_name = wish(&named("unix-stream"), trip, 64, near, Idle::AsIs);
+    by_name.options.0.insert("unix-stream.bind".into(), "path".into());
+    let mut wishes = vec![
+        wish(&all, trip, 64, near, Idle::AsIs),
+        by_name.clone(),
+        wish(&data, stream, 64 << 10, near, Idle::AsIs),
+    ];
+    if near != one {
+        wishes.push(wish(&all, trip, 64, one, Idle::AsIs));
+        wishes.push(Request { placements: vec![one], ..by_name });
+        // One row tells what idle polling would make of all of them, where it may be asked for.
+        if ground.idle_objection.is_none() {
+            wishes.push(wish(&named("pipe"), trip, 64, near, Idle::Poll));
+        }
+    }
+    let always = wishes.len();
+    wishes.push(wish(&data, stream, 1 << 20, near, Idle::AsIs));
+    wishes.push(wish(&data, trip, 4 << 10, near, Idle::AsIs));
+    wishes.push(wish(&data, stream, 4 << 10, near, Idle::AsIs));
+    if near != one {
+        wishes.push(wish(&data, trip, 4 << 10, one, Idle::AsIs));
+        for size in [64 << 10, 1 << 20, 4 << 10] {
+            wishes.push(wish(&data, stream, size, one, Idle::AsIs));
+        }
+    }
+    (wishes, always)
+}
+
+/// The cells of as many wishes as the budget has room for.
 fn cells(
     registry: &Registry,
     ground: &Ground,
     budget: Duration,
     everything: bool,
 ) -> Result<Vec<CellPlan>, ipcperf_core::OptionError> {
-    let all: Vec<Entry> =
-        registry.entries().iter().filter(|entry| everything || stands(entry)).copied().collect();
-    let data: Vec<Entry> =
-        all.iter().filter(|entry| entry.spec.wake_word().is_none()).copied().collect();
-    let mut places = vec![Placement::SameCpu];
-    places.extend(ground.topology.two_cpus());
-    let block =
-        |mechanisms: &[Entry], pattern, sizes: &[usize], placements: &[Placement], idle| Request {
-            mechanisms: mechanisms.to_vec(),
-            patterns: vec![pattern],
-            sizes: sizes.to_vec(),
-            placements: placements.to_vec(),
-            idle: vec![idle],
-            touch: Touch::CacheLine,
-            options: OptionSet::default(),
-        };
-    let (more, streams): (&[usize], &[usize]) = if budget < FULL {
-        (&[], &[64 << 10])
-    } else {
-        (&[4 << 10], &[4 << 10, 64 << 10, 1 << 20])
-    };
-    let mut requests = vec![
-        block(&all, PatternKind::PingPong, &[64], &places, Idle::AsIs),
-        block(&data, PatternKind::PingPong, more, &places, Idle::AsIs),
-        block(&data, PatternKind::Stream, streams, &places, Idle::AsIs),
-    ];
-    // What any process may connect to, rather than what a parent hands to its children.
-    let mut by_name = block(
-        &registry.find("unix-stream").copied().into_iter().collect::<Vec<_>>(),
-        PatternKind::PingPong,
-        &[64],
-        &places,
-        Idle::AsIs,
-    );
-    by_name.options.0.insert("unix-stream.bind".into(), "path".into());
-    requests.push(by_name);
-    // One row tells what idle polling would make of all of them, where it may be asked for.
-    if let (Some(two), None) = (ground.topology.two_cpus(), &ground.idle_objection) {
-        let sample: Vec<Entry> = registry.find("pipe").copied().into_iter().collect();
-        requests.push(block(&sample, PatternKind::PingPong, &[64], &[two], Idle::Poll));
-    }
+    let (wishes, always) = wishes(registry, ground, everything);
     let mut cells = Vec::new();
-    for request in requests {
-        cells.extend(plan::cells(&request, ground)?);
+    for (at, wish) in wishes.iter().enumerate() {
+        let more = plan::cells(wish, ground)?;
+        let runnable = |cells: &[CellPlan]| {
+            cells.iter().filter(|cell| cell.objection.is_none()).count() as u64
+        };
+        let slices = (runnable(&cells) + runnable(&more)) * ROUNDS;
+        let needed = BOUNDS + (COMFORTABLE + SLICE_OVERHEAD).mul_f64(slices as f64);
+        if at >= always && needed > budget {
+            break;
+        }
+        cells.extend(more);
     }
     Ok(cells)
 }
@@ -130,6 +150,24 @@ mod tests {
             assert!(needed <= budget.mul_f64(1.01), "{seconds} s: {needed:?}");
             assert!(needed >= budget.mul_f64(0.8), "{seconds} s: {needed:?}");
             assert!(plan.rounds >= 6, "{seconds} s: {} rounds", plan.rounds);
+        }
+    }
+
+    #[test]
+    fn every_survey_has_both_patterns_and_a_longer_one_has_more() {
+        let (registry, ground) = (crate::builtin(), Ground::read().expect("affinity"));
+        let of = |seconds| {
+            cells(&registry, &ground, Duration::from_secs(seconds), false).expect("no knobs")
+        };
+        let (short, long) = (of(1), of(3600));
+        for pattern in [PatternKind::PingPong, PatternKind::Stream] {
+            assert!(short.iter().any(|cell| cell.pattern == pattern), "{pattern}");
+        }
+        assert!(short.len() < long.len());
+        let ids: std::collections::BTreeSet<_> = long.iter().map(|cell| &cell.id).collect();
+        assert_eq!(ids.len(), long.len(), "a cell stands in the plan twice");
+        for entry in registry.entries().iter().filter(|entry| entry.spec.default) {
+            assert!(short.iter().any(|cell| cell.entry.spec.name == entry.spec.name));
         }
     }
 

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 use watch::{Objects, has_sent, holds_pipes, signal, workers};
@@ -131,6 +132,30 @@ fn a_run_interrupted_at_once_explains_every_cell() {
         assert_eq!(cell["status"], "skipped", "{cell}");
         assert!(cell["reason"].as_str().is_some_and(|reason| reason.contains("interrupted")));
     }
+}
+
+/// A shell ignores SIGINT for every job that a script puts into the background, and `nohup` ignores SIGHUP for good.
+#[test]
+fn an_ignored_interrupt_still_interrupts_and_an_ignored_hang_up_does_not() {
+    let sandbox = Sandbox::new();
+    let ignoring = |which: &str| {
+        let mut shell = Command::new("sh");
+        let line = format!("trap '' {which}; exec \"$0\" \"$@\"");
+        shell.args(["-c", &line, env!("CARGO_BIN_EXE_ipcperf")]);
+        let words = ["-m", "pipe", "--place", "same-cpu", "--slice", "60s", "-o", "part.json"];
+        let running = sandbox.spawn(sandbox.surround(shell, &run(&words)));
+        wait_for("a worker", || (!workers(&sandbox).is_empty()).then_some(()));
+        running
+    };
+    let mut running = ignoring("HUP");
+    signal("HUP", running.child.id());
+    sleep(Duration::from_millis(200));
+    assert!(running.child.try_wait().expect("our own child").is_none(), "it goes on");
+    drop(running);
+    wait_for("the end of every worker", || workers(&sandbox).is_empty().then_some(()));
+    let running = ignoring("INT");
+    signal("INT", running.child.id());
+    assert_eq!(running.end().status.code(), Some(130));
 }
 
 #[test]

@@ -78,7 +78,11 @@ impl Sandbox {
 
     /// The program, not yet started.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ipcperf"));
+        self.surround(Command::new(env!("CARGO_BIN_EXE_ipcperf")), words)
+    }
+
+    /// Anything that starts the program, in the program's surroundings.
+    pub(crate) fn surround(&self, mut command: Command, words: &[&str]) -> Command {
         command
             .args(words)
             .current_dir(self.home())
@@ -91,11 +95,15 @@ impl Sandbox {
 
     /// Starts it. Its output goes to files: a pipe that nobody reads would stop it.
     pub(crate) fn start(&self, words: &[&str]) -> Running {
+        self.spawn(self.command(words))
+    }
+
+    /// Starts a command that is ready but for its output.
+    pub(crate) fn spawn(&self, mut command: Command) -> Running {
         let said = tempfile::tempdir_in(self.said()).expect("a folder").keep();
         let [stdout, stderr] = ["stdout", "stderr"].map(|name| said.join(name));
         let file = |path: &Path| File::create(path).expect("a file");
-        let child = self
-            .command(words)
+        let child = command
             .stdout(file(&stdout))
             .stderr(file(&stderr))
             .spawn()

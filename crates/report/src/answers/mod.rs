@@ -13,7 +13,7 @@ use crate::text;
 use contest::{Basis, Contest, Entry};
 use ipcperf_core::result::{Cell, KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
-use ipcperf_core::{Direction, Family, KnobValue, PatternKind, Reach};
+use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach};
 use serde::Serialize;
 
 /// What a reader of a survey wants to know.
@@ -67,6 +67,7 @@ pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
         .filter(|cell| cell.status == Status::Ok && !is_floor(&cell.mechanism, specs))
         .filter(|cell| is_touched(cell.touch))
         .map(|cell| Entry { cell, spec: specs(&cell.mechanism) })
+        .filter(passes_messages)
         .collect();
     let survey = Survey { entries };
     [
@@ -303,12 +304,15 @@ fn reach(entry: &Entry) -> Option<Reach> {
     })
 }
 
-/// Sockets are the two-way mechanisms among streams and datagrams; pipes and FIFOs go one way.
+/// Sockets that strangers can connect to have a port or are bound to a name.
 fn is_socket(entry: &Entry) -> bool {
-    entry.spec.is_some_and(|spec| {
-        matches!(spec.family, Family::Stream | Family::Datagram)
-            && spec.direction == Direction::TwoWay
-    })
+    let has_port = entry.spec.is_some_and(|spec| spec.reach == Reach::Network);
+    has_port || entry.cell.knobs.keys().any(|name| name.ends_with(".bind"))
+}
+
+/// A cell that shows the latest value only is no way to pass messages.
+fn passes_messages(entry: &Entry) -> bool {
+    entry.spec.is_none_or(|spec| spec.back_pressure != BackPressure::Overwrites)
 }
 
 /// The reading a two-mode cell is quoted with needs its other mode beside it.
