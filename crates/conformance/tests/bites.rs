@@ -82,7 +82,7 @@ fn main() -> ExitCode {
             "C21_declared_system_calls",
             "syscalls.send: 1, but the Lead made 2 per message",
         ),
-        caught::<bug::TouchesFreshMemory>("C18_no_allocation", "10000 round trips touched 100"),
+        caught::<bug::TouchesFreshMemory>("C18_no_allocation", "3000 round trips touched 30"),
         caught::<bug::HidesAKnob>("C23_options", "hides-a-knob.depth in force is not reported"),
         caught::<bug::GivesUpOnASlowPeer>("C12_stopped_peer", "a message was lost"),
         caught::<bug::DiesWithItsPeer>("C12_no_death_by_a_dead_peer", "killed by signal 6"),

@@ -51,7 +51,7 @@ pub(crate) fn declared_system_calls(scene: &Scene<'_>) -> Result<(), Trouble> {
 /// Round trips before the first that counts: every slot and every buffer has been used by then.
 const WARM_TRIPS: u64 = 2000;
 /// Round trips that count.
-const TRIPS: u64 = 10_000;
+const TRIPS: u64 = 3000;
 /// Page faults that have other causes: the process comes back from a stop, the kernel moves a page.
 const FEW: u64 = 16;
 
