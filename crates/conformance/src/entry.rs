@@ -4,8 +4,8 @@ use crate::player;
 use crate::script::{Part, Scenario, Seen};
 use crate::worker::Session;
 use ipcperf_core::{
-    KnobKind, Mechanism, Missing, OptionError, OptionSet, Options, Port, SetupError, Spec, Visitor,
-    Wiring,
+    BackPressure, KnobKind, Mechanism, Missing, OptionError, OptionSet, Options, Port, SetupError,
+    Spec, Visitor, Wiring,
 };
 use ipcperf_engine::registry;
 
@@ -60,7 +60,8 @@ impl Entry {
         }
     }
 
-    /// The defaults, then each word of each knob that is a choice: other words are other ways to set a channel up.
+    /// The defaults, then each word of each knob that is a choice and can be had here: other words are other ways to
+    /// set a channel up.
     pub(crate) fn setups(&self) -> Vec<OptionSet> {
         let mut setups = vec![OptionSet::default()];
         for knob in self.base.knobs {
@@ -68,6 +69,7 @@ impl Entry {
                 setups.extend(words.iter().map(|word| self.with(knob.name, word)));
             }
         }
+        setups.retain(|set| matches!(self.base.probe(set), Ok(Ok(()))));
         setups
     }
 
@@ -93,9 +95,12 @@ impl Entry {
         self.base.limit(options).ok().flatten().map(|limit| limit.bytes)
     }
 
-    /// Messages under way before a credit; 0 where none is needed.
+    /// Messages under way before a credit; 0 where none is needed. Where a newer message replaces an older one that is
+    /// not yet seen, all arrive if they come one at a time.
     pub(crate) fn window(&self, size: usize, options: &OptionSet) -> u64 {
-        self.base.window(size, options).ok().flatten().map_or(0, u64::from)
+        let overwrites = self.spec().back_pressure == BackPressure::Overwrites;
+        let window = self.base.window(size, options).ok().flatten();
+        window.map_or(u64::from(overwrites), u64::from)
     }
 }
 

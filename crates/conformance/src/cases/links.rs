@@ -6,7 +6,8 @@ use ipcperf_core::{OptionSet, Seat};
 
 /// Links open at the same time.
 const BESIDE: usize = 4;
-/// Messages of each that wait at once, where the window allows so many.
+/// Messages of each that wait at once, where the window allows so many; those for which there is no room wait in
+/// their sender.
 const WAITING: u64 = 4;
 /// Round trips of each.
 const TRIPS: u64 = 100;
@@ -15,7 +16,11 @@ const TRIPS: u64 = 100;
 pub(crate) fn isolation(scene: &Scene<'_>) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let size = scene.size(64, &options);
+    // Ends that burn a CPU each would only take it from each other: they play in turn, over links that are all open,
+    // and none waits for room meanwhile.
+    let is_together = !scene.entry.spec().wait.burns_cpu();
     let waiting = match scene.entry.window(size, &options) {
+        _ if !is_together => 1,
         0 => WAITING,
         window => WAITING.min(window),
     };
@@ -30,11 +35,10 @@ pub(crate) fn isolation(scene: &Scene<'_>) -> Result<(), Trouble> {
             .exchange(batch(TRIPS));
         let mut pair = scene.pair(&options)?;
         pair.open(size, script)?;
-        pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
+        pair.wait("the receiver to attach", |ends| ends[Seat::Follow.index()].is_holding)?;
+        pair.settle(Seat::Lead)?;
         pairs.push(pair);
     }
-    // Ends that burn a CPU each would only take it from each other: they play in turn, over links that are all open.
-    let is_together = !scene.entry.spec().wait.burns_cpu();
     let mut rest = pairs.as_mut_slice();
     while let [others @ .., pair] = rest {
         pair.go(Seat::Follow)?;

@@ -12,14 +12,18 @@ pub(crate) fn back_pressure(scene: &Scene<'_>) -> Result<(), Trouble> {
     let size = scene.size(64 << 10, &options);
     let count = (FLOOD / size.max(1)).clamp(16, 4096) as u64;
     let declared = scene.entry.spec().back_pressure;
-    ensure((declared == BackPressure::Drops) == scene.entry.is_lossy, || {
+    let loses = matches!(declared, BackPressure::Drops | BackPressure::Overwrites);
+    ensure(loses == scene.entry.is_lossy, || {
         format!("back_pressure: {declared}, but LOSSY: {}", scene.entry.is_lossy)
     })?;
     for from in Seat::BOTH {
-        if declared == BackPressure::Drops {
+        if loses {
             drops(scene, from, size, count)?;
         } else {
             stops(scene, from, size, count)?;
+        }
+        if declared == BackPressure::Overwrites {
+            overtakes(scene, from, size, count)?;
         }
     }
     Ok(())
@@ -53,7 +57,7 @@ fn stops(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), T
 }
 
 /// The sender never rests, some messages are lost, those that arrive are whole and in order, and within the window
-/// all arrive again.
+/// (one at a time where they replace each other) all arrive again.
 fn drops(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), Trouble> {
     let sizes = Sizes::List(vec![size]);
     let flood = Batch { gaps: true, tolerant: true, ..Batch::new(count, sizes.clone(), 0) };
@@ -80,7 +84,23 @@ fn drops(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), T
     let (sent, received) = (&seen[sender], &seen[receiver]);
     ensure(received[1].end.is_none(), || received[1].detail.clone())?;
     ensure(received[1].count < sent[0].count, || {
-        format!("back_pressure: drops, but all {count} messages of {size} bytes arrived")
+        let declared = scene.entry.spec().back_pressure;
+        format!("back_pressure: {declared}, but all {count} messages of {size} bytes arrived")
     })?;
     ensure(received[3].hash == sent[2].hash, || "messages within the window differ".into())
+}
+
+/// Values are replaced while they are read: what is read is whole, and never older than what was read before.
+fn overtakes(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), Trouble> {
+    let flood =
+        Batch { gaps: true, tolerant: true, ..Batch::new(count * 4, Sizes::List(vec![size]), 0) };
+    let mut pair = scene.pair(&OptionSet::default())?;
+    pair.open(size, Script::default().both(Step::Hold).send(from, flood))?;
+    pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
+    for seat in Seat::BOTH {
+        pair.go(seat)?;
+    }
+    let seen = pair.done()?;
+    let received = &seen[from.other().index()][1];
+    ensure(received.end.is_none(), || received.detail.clone())
 }
