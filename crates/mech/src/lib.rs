@@ -6,6 +6,7 @@
 pub mod eventfd;
 pub mod fifo;
 pub mod futex;
+mod memory;
 pub mod null;
 pub mod pipe;
 pub mod pipe_packet;
@@ -23,7 +24,7 @@ pub mod unix_stream;
 pub mod wait;
 
 use ipcperf_core::{Missing, SetupError, Visitor};
-use wait::{Block, Epoll, Futex, Spin};
+use wait::{Adaptive, Bell, Block, CopyFree, Epoll, Futex, Spin};
 
 macro_rules! mechanisms {
     ($($file:ident: $($name:ident $(<$wait:ident>)?),+;)+) => {
@@ -46,8 +47,8 @@ mechanisms! {
     tcp6:           Tcp6<Block>;
     udp:            Udp<Block>, Udp<Spin>;
     eventfd:        EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
-    futex:          Futex<Block>, Futex<Futex>;
-    shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
+    futex:          Futex<Block>, Futex<Adaptive>;
+    shm_ring:       ShmRing<Adaptive>, ShmRing<Futex>, ShmRing<Spin>, ShmRing<Bell>, ShmRing<CopyFree>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;
 }

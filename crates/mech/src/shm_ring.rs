@@ -1,26 +1,30 @@
 //! Rings in shared memory: one single-producer, single-consumer ring for each direction.
 
-use crate::port::descriptors;
 use crate::port::ring::RingPort;
-use crate::wait;
-use ipcperf_core::units::format_size;
+use crate::{memory, wait};
 use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    OnClose, Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
-use ipcperf_sys::io::ring::{self, Strategy};
-use ipcperf_sys::io::sysctl;
+use ipcperf_sys::io::ring::{self, Bell, Ends, Futex, Layout, Spin, Strategy};
+use ipcperf_sys::io::{counter, futex};
 use std::marker::PhantomData;
+use std::os::fd::OwnedFd;
 
 ipcperf_core::options! {
     /// Knobs of rings.
     pub struct ShmRingOptions {
         /// About how much memory the ring of each direction takes; two messages always fit.
         pub bytes: u64 = (1 << 20, "1M", Bytes { min: 4096, max: 1 << 30 }),
+        /// What the memory is: a memfd, a file in /dev/shm, System V memory, or a file in the run's directory. (An
+        /// anonymous mapping reaches a process by fork only, and the ends here are executed afresh.)
+        pub backing: String = ("memfd".into(), "memfd", Choice { words: &["memfd", "dev-shm", "sysv", "file"] }),
+        /// Size of its pages where that is not the usual one: 2M needs vm.nr_hugepages, and a memfd or System V memory.
+        pub huge: String = ("off".into(), "off", Choice { words: &["off", "2M"] }),
     }
 }
 
-/// How the ends of a ring wait.
+/// How the ends of a ring wait, and where the receiver reads.
 pub trait RingWait: 'static {
     /// The variant's name.
     const VARIANT: &'static str;
@@ -28,32 +32,132 @@ pub trait RingWait: 'static {
     const CLASS: Wait;
     /// One sentence.
     const SUMMARY: &'static str;
-    /// System calls of one transfer when nobody has to wait.
-    const SYSCALLS: Syscalls;
+    /// System calls of one receive when nobody has to wait.
+    const RECEIVE: Option<f64>;
+    /// Copies of the payload.
+    const COPIES: u8;
+    /// Whether it takes two event counters for each direction: one rings for data, one for room.
+    const BELLS: bool;
     /// The ring's name for it.
     type Strategy: Strategy + Send;
+    /// The motion.
+    type Port: Port;
+
+    /// The waits for receiving and for sending, each with its own and its peer's counter; `None` if `bells` are too
+    /// few or too many.
+    fn waits(bells: Vec<OwnedFd>) -> Option<[Self::Strategy; 2]>;
+
+    /// One end in motion.
+    ///
+    /// # Errors
+    /// There is no memory.
+    fn port(ends: Ends<Self::Strategy>, shape: &Shape) -> Result<Self::Port, SetupError>;
 }
 
-impl RingWait for wait::Spin {
-    const VARIANT: &'static str = "spin";
-    const CLASS: Wait = Wait::Spin;
-    const SUMMARY: &'static str =
-        "Two rings in shared memory; both ends watch the slot and never sleep.";
-    const SYSCALLS: Syscalls = Syscalls { send: 0.0, recv: Some(0.0) };
-    type Strategy = ring::Spin;
+macro_rules! ring_wait {
+    ($name:ty {
+        variant: $variant:literal,
+        summary: $summary:literal,
+        class: $class:ident,
+        receive: $receive:expr,
+        copies: $copies:literal,
+        bells: $bells:literal,
+        strategy: $strategy:ty,
+        waits: $waits:expr,
+    }) => {
+        impl RingWait for $name {
+            const VARIANT: &'static str = $variant;
+            const CLASS: Wait = Wait::$class;
+            const SUMMARY: &'static str = $summary;
+            const RECEIVE: Option<f64> = $receive;
+            const COPIES: u8 = $copies;
+            const BELLS: bool = $bells;
+            type Strategy = $strategy;
+            type Port = RingPort<$strategy, { $copies > 0 }>;
+
+            fn waits(bells: Vec<OwnedFd>) -> Option<[$strategy; 2]> {
+                let waits: fn(Vec<OwnedFd>) -> Option<[$strategy; 2]> = $waits;
+                waits(bells)
+            }
+
+            fn port(ends: Ends<$strategy>, shape: &Shape) -> Result<Self::Port, SetupError> {
+                RingPort::new(ends, shape)
+            }
+        }
+    };
 }
 
-impl RingWait for wait::Futex {
-    const VARIANT: &'static str = "futex";
-    const CLASS: Wait = Wait::SpinThenBlock;
-    const SUMMARY: &'static str = "Two rings in shared memory; an end watches the slot for a few microseconds, then sleeps in a futex.";
-    const SYSCALLS: Syscalls = Syscalls { send: 0.0, recv: None };
-    type Strategy = ring::SpinThenSleep;
-}
+ring_wait! {wait::Spin {
+    variant: "spin",
+    summary: "Two rings in shared memory; both ends watch the slot and never sleep.",
+    class: Spin,
+    receive: Some(0.0),
+    copies: 1,
+    bells: false,
+    strategy: Spin,
+    waits: |_| Some([Spin; 2]),
+}}
+
+ring_wait! {wait::Futex {
+    variant: "futex",
+    summary: "Two rings in shared memory; an end that finds nothing sleeps in a futex at once.",
+    class: Block,
+    receive: None,
+    copies: 1,
+    bells: false,
+    strategy: Futex,
+    waits: |_| Some([ring::futex(0), ring::futex(0)]),
+}}
+
+ring_wait! {wait::Adaptive {
+    variant: "adaptive",
+    summary: "Two rings in shared memory; an end watches the slot for a few microseconds, then sleeps in a futex.",
+    class: SpinThenBlock,
+    receive: None,
+    copies: 1,
+    bells: false,
+    strategy: Futex,
+    waits: |_| Some([ring::futex(futex::SPINS), ring::futex(futex::SPINS)]),
+}}
+
+ring_wait! {wait::Bell {
+    variant: "eventfd",
+    summary: "Two rings in shared memory; an end that finds nothing sleeps in read of an event counter, which could be polled.",
+    class: Block,
+    receive: None,
+    copies: 1,
+    bells: true,
+    strategy: Bell,
+    waits: |bells| {
+        let [rx_own, rx_peers, tx_own, tx_peers] = bells.try_into().ok()?;
+        Some([ring::bell(rx_own, rx_peers), ring::bell(tx_own, tx_peers)])
+    },
+}}
+
+ring_wait! {wait::CopyFree {
+    variant: "copy-free",
+    summary: "Two rings in shared memory that wait like adaptive; the receiver reads the message where it lies.",
+    class: SpinThenBlock,
+    receive: None,
+    copies: 0,
+    bells: false,
+    strategy: Futex,
+    waits: |_| Some([ring::futex(futex::SPINS), ring::futex(futex::SPINS)]),
+}}
 
 /// Two rings.
 #[derive(Debug)]
 pub struct ShmRing<W>(PhantomData<W>);
+
+fn layout(size: usize, options: &ShmRingOptions) -> Layout {
+    Layout::ring(size, usize::try_from(options.bytes).unwrap_or(usize::MAX))
+}
+
+/// Two counters, as each end has them: its own, then its peer's.
+fn bells() -> Result<[[OwnedFd; 2]; 2], SetupError> {
+    let ((data, data_too), (room, room_too)) = (counter::create()?, counter::create()?);
+    Ok([[data, room], [room_too, data_too]])
+}
 
 impl<W: RingWait> Mechanism for ShmRing<W> {
     const SPEC: &'static Spec = &Spec {
@@ -61,15 +165,17 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
         variant: Some(W::VARIANT),
         family: Family::SharedMemory,
         wait: W::CLASS,
-        // The one that also works where both ends share a CPU.
-        default: matches!(W::CLASS, Wait::SpinThenBlock),
+        // The one that also works where both ends share a CPU, and burns none for long.
+        default: matches!(W::CLASS, Wait::SpinThenBlock) && W::COPIES > 0,
         summary: W::SUMMARY,
-        manual: &["shm_overview(7)", "memfd_create(2)", "mmap(2)", "futex(2)"],
+        manual: &["shm_overview(7)", "memfd_create(2)", "mmap(2)", "futex(2)", "eventfd(2)"],
         pitfalls: &[
             "Spinning needs a CPU for each end; on one CPU every message waits for the scheduler.",
-            "The receiver reads in place and must be done before it asks for the next message.",
+            "A receiver that reads in place must be done before it asks for the next message; all but copy-free copy.",
+            "A system call is made only if somebody sleeps: count sleeps and wake-ups before comparing two machines.",
             "A peer that dies tells nobody, and one that writes wildly damages both.",
             "Messages of more than half the memory asked for make the ring larger: it has at least two slots.",
+            "A file in the run's directory is on disk only where that directory is; dirty pages are written back meanwhile.",
         ],
         payload: Payload::Message {
             max: Some(Limit {
@@ -87,50 +193,54 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
         on_death: OnClose::Undetected,
         descriptors: false,
         memory: Memory::Reused,
-        copies: 0,
-        syscalls: W::SYSCALLS,
+        copies: W::COPIES,
+        syscalls: Syscalls { send: 0.0, recv: W::RECEIVE },
         window: None,
         needs: &["memfd_create (Linux 3.17)"],
     };
     type Options = ShmRingOptions;
-    type Port = RingPort<W::Strategy>;
+    type Port = W::Port;
 
-    fn probe(_: &ShmRingOptions) -> Result<(), Missing> {
-        ring::create(1, 4096).map(drop).map_err(crate::missing)
+    fn probe(options: &ShmRingOptions) -> Result<(), Missing> {
+        let kind = memory::kind(&options.backing, &options.huge);
+        let name = format!("ipcperf-trial-{}", std::process::id());
+        let tried = ring::create(layout(1, options), kind, None, &name).map(drop);
+        let tried = tried.and_then(|()| if W::BELLS { bells().map(drop) } else { Ok(()) });
+        tried.map_err(crate::missing)
     }
 
     fn open(shape: &Shape, options: &ShmRingOptions) -> Result<Link, SetupError> {
-        let budget = usize::try_from(options.bytes).unwrap_or(usize::MAX);
-        let bytes = ring::bytes(shape.size, budget) as u64;
-        if let Some(available) = sysctl::memory_available()
-            && bytes.saturating_mul(2) > available / 2
-        {
-            // Pages are taken when first touched: without this the kernel would end a process instead.
-            let what = format!(
-                "two rings of {} would take more than half of the {} of memory available",
-                format_size(bytes),
-                format_size(available)
-            );
-            return Err(Missing::new(what, "smaller messages, or a smaller shm-ring.bytes").into());
+        let layout = layout(shape.size, options);
+        let how = "smaller messages, or a smaller shm-ring.bytes";
+        memory::fits("two rings", layout.bytes().saturating_mul(2), how)?;
+        let kind = memory::kind(&options.backing, &options.huge);
+        let rings = ring::create(layout, kind, Some(&shape.directory), &shape.name("ring"))?;
+        let effective = vec![
+            ("shm-ring.bytes".into(), KnobValue::Number(layout.bytes() as u64)),
+            ("shm-ring.backing".into(), KnobValue::Word(options.backing.clone())),
+            ("shm-ring.huge".into(), KnobValue::Word(options.huge.clone())),
+        ];
+        let mut link = memory::link(rings, effective)?;
+        if W::BELLS {
+            let ([ping_rx, ping_tx], [pong_rx, pong_tx]) = (bells()?, bells()?);
+            link.lead.fds.extend(pong_rx.into_iter().chain(ping_tx));
+            link.follow.fds.extend(ping_rx.into_iter().chain(pong_tx));
         }
-        let [ping_rx, ping_tx] = ring::create(shape.size, budget)?;
-        let [pong_rx, pong_tx] = ring::create(shape.size, budget)?;
-        Ok(Link {
-            lead: Wiring::of_fds([pong_rx, ping_tx]),
-            follow: Wiring::of_fds([ping_rx, pong_tx]),
-            guards: Vec::new(),
-            effective: vec![("shm-ring.bytes".into(), KnobValue::Number(bytes))],
-        })
+        Ok(link)
     }
 
     fn attach(
-        wiring: Wiring,
-        _: Seat,
-        _: &Shape,
-        _: &ShmRingOptions,
+        mut wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        options: &ShmRingOptions,
         _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [rx, tx] = descriptors(wiring)?;
-        RingPort::new(rx, tx)
+    ) -> Result<W::Port, SetupError> {
+        let kind = memory::kind(&options.backing, &options.huge);
+        let rings = memory::attach(kind, &mut wiring)?;
+        let waits = W::waits(wiring.fds);
+        let waits =
+            waits.ok_or_else(|| SetupError::Protocol("four counters were expected".into()))?;
+        W::port(Ends::attach(rings, layout(shape.size, options), seat, waits)?, shape)
     }
 }

@@ -137,9 +137,21 @@ impl Wait for Epoll {
     }
 }
 
-/// Spins for a bounded time, then sleeps in a futex. For mechanisms in shared memory.
+/// Sleeps in a futex. For mechanisms in shared memory, as are those below.
 #[derive(Debug)]
 pub struct Futex;
+
+/// Spins for a bounded time, then sleeps in a futex.
+#[derive(Debug)]
+pub struct Adaptive;
+
+/// Sleeps in `read(2)` of an event counter, which could be polled.
+#[derive(Debug)]
+pub struct Bell;
+
+/// As [`Adaptive`], where the receiver reads the message in place instead of copying it.
+#[derive(Debug)]
+pub struct CopyFree;
 
 /// The text for the class of a variant, so that one file describes all variants of its mechanism.
 #[must_use]

@@ -105,7 +105,7 @@ impl Sleep for wait::Block {
     const SPINS: u32 = 0;
 }
 
-impl Sleep for wait::Futex {
+impl Sleep for wait::Adaptive {
     const SPINS: u32 = futex::SPINS;
 }
 

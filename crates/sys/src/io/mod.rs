@@ -17,10 +17,12 @@ pub mod names;
 pub mod pipe;
 pub(crate) mod raw;
 pub mod ring;
+pub mod segment;
 pub mod socket;
 pub mod stream;
 pub mod sysctl;
 pub mod sysv;
+pub mod sysv_memory;
 pub mod word;
 
 pub use buffer::Buffer;

@@ -4,7 +4,7 @@
 //! which goes into the directory, and it goes when the object has gone. A run that was killed leaves the file, and
 //! [`reap_directory`] removes what it names.
 
-use super::{mqueue, sysv};
+use super::{mqueue, sysv, sysv_memory};
 use ipcperf_core::SetupError;
 use std::fs;
 use std::io;
@@ -12,7 +12,12 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 const SYSV_QUEUE: &str = "sysv-msg-";
+const SYSV_MEMORY: &str = "sysv-shm-";
 const POSIX_QUEUE: &str = "mq-";
+const POSIX_MEMORY: &str = "shm-";
+
+/// Where named POSIX shared memory lives (`shm_overview(7)`).
+pub(super) const DEV_SHM: &str = "/dev/shm";
 
 /// A path that goes away with its owner.
 #[derive(Debug)]
@@ -42,6 +47,16 @@ impl Drop for Unlink {
 /// Notes in the ledger that the System V queue with `key` is about to be made.
 pub(super) fn note_sysv_queue(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
     note(directory, format!("{SYSV_QUEUE}{key:08x}"))
+}
+
+/// Notes in the ledger that the System V memory with `key` is about to be made.
+pub(super) fn note_sysv_memory(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
+    note(directory, format!("{SYSV_MEMORY}{key:08x}"))
+}
+
+/// Notes in the ledger that the POSIX memory `/name` is about to be made.
+pub(super) fn note_posix_memory(directory: &Path, name: &str) -> Result<Unlink, SetupError> {
+    note(directory, format!("{POSIX_MEMORY}{name}"))
 }
 
 /// Notes in the ledger that the POSIX queue `/name` is about to be made.
@@ -102,6 +117,19 @@ fn reap_noted(name: &str) -> io::Result<Option<String>> {
         let gone = sysv::remove_by_key(key.cast_signed()).map_err(io::Error::from_raw_os_error)?;
         return Ok(gone.then(|| format!("System V message queue with key 0x{key:08x}")));
     }
+    if let Some(key) = name.strip_prefix(SYSV_MEMORY) {
+        let Ok(key) = u32::from_str_radix(key, 16) else { return Ok(None) };
+        let gone = sysv_memory::remove_by_key(key.cast_signed());
+        let gone = gone.map_err(io::Error::from_raw_os_error)?;
+        return Ok(gone.then(|| format!("System V shared memory with key 0x{key:08x}")));
+    }
+    if let Some(memory) = name.strip_prefix(POSIX_MEMORY) {
+        return match fs::remove_file(Path::new(DEV_SHM).join(memory)) {
+            Ok(()) => Ok(Some(format!("POSIX shared memory /{memory}"))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        };
+    }
     if let Some(queue) = name.strip_prefix(POSIX_QUEUE) {
         let gone = mqueue::unlink(queue).map_err(io::Error::from_raw_os_error)?;
         return Ok(gone.then(|| format!("POSIX message queue /{queue}")));
@@ -130,11 +158,19 @@ mod tests {
         let name = format!("ipcperf-test-{}", std::process::id());
         std::mem::forget(note_posix_queue(&run, &name).expect("a note"));
         mqueue::create_named(&name).expect("POSIX queues");
+        std::mem::forget(note_posix_memory(&run, &name).expect("a note"));
+        fs::write(Path::new(DEV_SHM).join(&name), "").expect("POSIX memory");
 
         let removed = reap_directory(&run).expect("all is ours").join("\n");
 
-        for part in ["fifo", "socket", "System V message queue", "POSIX message queue", "directory"]
-        {
+        for part in [
+            "fifo",
+            "socket",
+            "System V message queue",
+            "POSIX message queue",
+            "POSIX shared memory",
+            "directory",
+        ] {
             assert!(removed.contains(part), "{part} in:\n{removed}");
         }
         assert!(!run.exists());
@@ -147,7 +183,14 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let run = home.path().join("run");
         fs::create_dir(&run).expect("a run directory");
-        for name in ["sysv-msg-7fffff01", "sysv-msg-zz", "mq-ipcperf-never-made", "anything"] {
+        for name in [
+            "sysv-msg-7fffff01",
+            "sysv-msg-zz",
+            "sysv-shm-7fffff01",
+            "mq-ipcperf-never-made",
+            "shm-ipcperf-never-made",
+            "anything",
+        ] {
             fs::write(run.join(name), "").expect("a file");
         }
         assert_eq!(reap_directory(&run).expect("all is ours").len(), 1);
