@@ -12,6 +12,7 @@ pub mod pipe;
 pub mod pipe_packet;
 pub mod port;
 pub mod posix_mq;
+pub mod shm_mailbox;
 pub mod shm_ring;
 pub mod sysv_mq;
 pub mod tcp;
@@ -49,6 +50,7 @@ mechanisms! {
     eventfd:        EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
     futex:          Futex<Block>, Futex<Adaptive>;
     shm_ring:       ShmRing<Adaptive>, ShmRing<Futex>, ShmRing<Spin>, ShmRing<Bell>, ShmRing<CopyFree>;
+    shm_mailbox:    ShmMailbox<Futex>, ShmMailbox<Spin>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;
 }
