@@ -12,6 +12,7 @@ pub mod pipe;
 pub mod pipe_packet;
 pub mod port;
 pub mod posix_mq;
+pub mod seqlock;
 pub mod shm_mailbox;
 pub mod shm_ring;
 pub mod sysv_mq;
@@ -51,6 +52,7 @@ mechanisms! {
     futex:          Futex<Block>, Futex<Adaptive>;
     shm_ring:       ShmRing<Adaptive>, ShmRing<Futex>, ShmRing<Spin>, ShmRing<Bell>, ShmRing<CopyFree>;
     shm_mailbox:    ShmMailbox<Futex>, ShmMailbox<Spin>;
+    seqlock:        SeqLock;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;
 }

@@ -1,6 +1,7 @@
 //! The few port types that all mechanisms share: a pipe and a TCP socket run the same machine code, and only the
 //! kernel differs.
 
+pub mod cell;
 pub mod message;
 pub(crate) mod patience;
 pub mod queue;

@@ -18,6 +18,7 @@ pub mod pipe;
 pub(crate) mod raw;
 pub mod ring;
 pub mod segment;
+pub mod seqlock;
 pub mod socket;
 pub mod stream;
 pub mod sysctl;
