@@ -15,6 +15,7 @@ pub mod posix_mq;
 pub mod seqlock;
 pub mod shm_mailbox;
 pub mod shm_ring;
+pub mod shm_sem;
 pub mod sysv_mq;
 pub mod tcp;
 pub mod tcp6;
@@ -53,6 +54,7 @@ mechanisms! {
     shm_ring:       ShmRing<Adaptive>, ShmRing<Futex>, ShmRing<Spin>, ShmRing<Bell>, ShmRing<CopyFree>;
     shm_mailbox:    ShmMailbox<Futex>, ShmMailbox<Spin>;
     seqlock:        SeqLock;
+    shm_sem:        ShmSem;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;
 }

@@ -6,6 +6,7 @@ pub mod message;
 pub(crate) mod patience;
 pub mod queue;
 pub mod ring;
+pub mod sem;
 pub mod stream;
 pub mod wake;
 

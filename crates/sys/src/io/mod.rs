@@ -19,6 +19,7 @@ pub(crate) mod raw;
 pub mod ring;
 pub mod segment;
 pub mod seqlock;
+pub mod shm_sem;
 pub mod socket;
 pub mod stream;
 pub mod sysctl;
