@@ -7,6 +7,7 @@ pub mod eventfd;
 pub mod fifo;
 pub mod futex;
 mod memory;
+pub mod mmap_queue;
 pub mod null;
 pub mod pipe;
 pub mod pipe_packet;
@@ -27,6 +28,7 @@ pub mod unix_stream;
 pub mod wait;
 
 use ipcperf_core::{Missing, SetupError, Visitor};
+use mmap_queue::{Fcntl, FcntlAmortised, Flock, Mutex};
 use wait::{Adaptive, Bell, Block, CopyFree, Epoll, Futex, Spin};
 
 macro_rules! mechanisms {
@@ -55,6 +57,7 @@ mechanisms! {
     shm_mailbox:    ShmMailbox<Futex>, ShmMailbox<Spin>;
     seqlock:        SeqLock;
     shm_sem:        ShmSem;
+    mmap_queue:     MmapQueue<Fcntl>, MmapQueue<FcntlAmortised>, MmapQueue<Flock>, MmapQueue<Mutex>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;
 }

@@ -2,6 +2,7 @@
 //! kernel differs.
 
 pub mod cell;
+pub mod file_queue;
 pub mod message;
 pub(crate) mod patience;
 pub mod queue;

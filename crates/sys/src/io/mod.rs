@@ -10,6 +10,8 @@ pub mod counter;
 pub mod datagram;
 pub mod descriptor;
 pub mod epoll;
+pub mod file_lock;
+pub mod file_queue;
 pub mod futex;
 pub mod meeting;
 pub mod mqueue;

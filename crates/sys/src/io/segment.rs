@@ -3,8 +3,9 @@
 //! # Safety
 //! - A [`Segment`] owns its mapping for its whole life, and lends addresses inside it only to modules that keep it
 //!   alive as long as they use them.
-//! - The memory cannot shrink under the mapping: a memfd is sealed; a file has lost its name before another process
-//!   gets its descriptor, and none of a channel's processes truncates; System V memory has one size for ever.
+//! - The memory cannot shrink under the mapping: a memfd is sealed; a file is this user's alone, has lost its name or
+//!   lies in the run's directory, and none of a channel's processes truncates it; System V memory has one size for
+//!   ever.
 //! - Space is reserved when the memory is made, so that no access can fault for want of it.
 
 use super::names::{self, DEV_SHM, Unlink};
@@ -14,7 +15,7 @@ use ipcperf_core::{Missing, SetupError};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
@@ -186,8 +187,48 @@ impl Segment {
         Self::map(fd, len).map_err(refused("mmap"))
     }
 
+    /// Makes a file that any process of this user may open by its path, and maps it. The file goes with the second
+    /// value.
+    ///
+    /// # Errors
+    /// As [`Segment::create`].
+    pub fn create_named(path: PathBuf, len: usize) -> Result<(Self, Unlink), SetupError> {
+        let page = rustix::param::page_size();
+        let too_large = || SetupError::sys(format!("a file of {len} bytes"), libc::EFBIG);
+        let len = len.max(1).checked_next_multiple_of(page).ok_or_else(too_large)?;
+        let (segment, name) = Self::new_file(path, len)?;
+        segment.populate()?;
+        Ok((segment, name))
+    }
+
+    /// Maps the file that another process has made.
+    ///
+    /// # Errors
+    /// The call that failed.
+    pub fn open_named(path: &Path) -> Result<Self, SetupError> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fd = rustix::fs::open(path, flags, Mode::empty());
+        let fd = fd.map_err(super::failed(format!("open {}", path.display())))?;
+        Self::attach(Kind { backing: Backing::File, huge: false }, Ticket::File(fd))
+    }
+
+    /// The descriptor of the file behind it; -1, which every call refuses, where there is none.
+    #[inline(always)]
+    pub(super) fn raw_fd(&self) -> i32 {
+        match &self.source {
+            Source::File(fd) => fd.as_raw_fd(),
+            Source::SysV(_) => -1,
+        }
+    }
+
     /// The file has a name only from one call to the next; `noted` is its entry in the ledger.
     fn file(path: PathBuf, noted: Option<Unlink>, len: usize) -> Result<Self, SetupError> {
+        let (segment, name) = Self::new_file(path, len)?;
+        drop((name, noted));
+        Ok(segment)
+    }
+
+    fn new_file(path: PathBuf, len: usize) -> Result<(Self, Unlink), SetupError> {
         let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -196,7 +237,7 @@ impl Segment {
             let what = format!("no file can be made in {} ({error})", folder.display());
             Missing::new(what, format!("a writable {}, or backing=memfd", folder.display()))
         })?;
-        drop((Unlink::new(path), noted));
+        let name = Unlink::new(path);
         reserve(&fd, len).map_err(|error| -> SetupError {
             if !matches!(error, Errno::NOSPC | Errno::DQUOT | Errno::FBIG) {
                 return super::failed(format!("fallocate of {len} bytes"))(error);
@@ -211,7 +252,8 @@ impl Segment {
             Missing::new(what, "a larger file system (docker run --shm-size), or backing=memfd")
                 .into()
         })?;
-        Self::map(fd, len).map_err(super::failed(format!("mmap of {len} bytes")))
+        let mapped = Self::map(fd, len).map_err(super::failed(format!("mmap of {len} bytes")));
+        mapped.map(|segment| (segment, name))
     }
 
     fn sysv(directory: Option<&Path>, len: usize, huge: bool) -> Result<Self, SetupError> {
