@@ -10,6 +10,7 @@ pub mod ring;
 pub mod sem;
 pub mod stream;
 pub mod wake;
+pub mod word;
 
 use ipcperf_core::{Fault, SetupError, Wiring};
 use ipcperf_sys::io::errno;
@@ -40,6 +41,7 @@ fn end_pipe(rx: &OwnedFd, tx: &mut OwnedFd) -> Result<(), i32> {
 fn fault(code: i32) -> Fault {
     match code {
         errno::EPIPE | errno::ECONNRESET | errno::ECONNREFUSED | errno::EIDRM => Fault::Closed,
+        errno::ESRCH | errno::EOWNERDEAD => Fault::PeerDied,
         errno::EMSGSIZE => Fault::TooLong,
         errno::E2BIG => Fault::Truncated,
         errno::EAGAIN => Fault::Timeout,

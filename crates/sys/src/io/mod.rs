@@ -17,6 +17,7 @@ pub mod meeting;
 pub mod mqueue;
 pub mod names;
 pub mod pipe;
+pub mod proof;
 pub(crate) mod raw;
 pub mod ring;
 pub mod segment;
@@ -27,6 +28,7 @@ pub mod stream;
 pub mod sysctl;
 pub mod sysv;
 pub mod sysv_memory;
+mod twins;
 pub mod word;
 
 pub use buffer::Buffer;
@@ -38,8 +40,8 @@ use std::os::fd::{AsFd, OwnedFd};
 /// `errno` values a port tells apart.
 pub mod errno {
     pub use libc::{
-        E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOTSOCK, EPIPE,
-        ETIMEDOUT,
+        E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOSYS, ENOTSOCK,
+        EOWNERDEAD, EPIPE, ESRCH, ETIMEDOUT,
     };
 }
 
