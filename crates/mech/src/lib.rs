@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod eventfd;
+pub mod eventfd_semaphore;
 pub mod fifo;
 pub mod futex;
 mod memory;
@@ -58,6 +59,9 @@ mechanisms! {
     seqlock:        SeqLock;
     shm_sem:        ShmSem;
     mmap_queue:     MmapQueue<Fcntl>, MmapQueue<FcntlAmortised>, MmapQueue<Flock>, MmapQueue<Mutex>;
+    eventfd_semaphore: EventFdSemaphore;
+    futex:          Futex<Block>, Futex<Futex>;
+    shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;
 }

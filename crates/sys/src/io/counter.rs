@@ -9,7 +9,19 @@ use std::os::fd::OwnedFd;
 /// # Errors
 /// `eventfd2` or `fcntl` failed.
 pub fn create() -> Result<(OwnedFd, OwnedFd), SetupError> {
-    let counter = eventfd(0, EventfdFlags::CLOEXEC).map_err(super::failed("eventfd2"))?;
+    pair(EventfdFlags::CLOEXEC)
+}
+
+/// Makes a counter of which each read takes one (`EFD_SEMAPHORE`), at zero; otherwise as [`create`].
+///
+/// # Errors
+/// As [`create`].
+pub fn create_semaphore() -> Result<(OwnedFd, OwnedFd), SetupError> {
+    pair(EventfdFlags::CLOEXEC | EventfdFlags::SEMAPHORE)
+}
+
+fn pair(flags: EventfdFlags) -> Result<(OwnedFd, OwnedFd), SetupError> {
+    let counter = eventfd(0, flags).map_err(super::failed("eventfd2"))?;
     let second = super::duplicate(&counter)?;
     Ok((counter, second))
 }
