@@ -16,6 +16,7 @@ pub mod port;
 pub mod posix_mq;
 pub mod seqlock;
 pub mod shm_mailbox;
+pub mod posix_sem;
 pub mod shm_ring;
 pub mod shm_sem;
 pub mod sysv_mq;
@@ -61,6 +62,7 @@ mechanisms! {
     mmap_queue:     MmapQueue<Fcntl>, MmapQueue<FcntlAmortised>, MmapQueue<Flock>, MmapQueue<Mutex>;
     eventfd_semaphore: EventFdSemaphore;
     futex:          Futex<Block>, Futex<Futex>;
+    posix_sem:      PosixSem;
     shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;

@@ -23,6 +23,7 @@ pub mod ring;
 pub mod segment;
 pub mod seqlock;
 pub mod shm_sem;
+pub mod semaphore;
 pub mod socket;
 pub mod stream;
 pub mod sysctl;
