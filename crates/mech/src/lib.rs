@@ -20,6 +20,7 @@ pub mod posix_sem;
 pub mod shm_ring;
 pub mod shm_sem;
 pub mod sysv_mq;
+pub mod sysv_sem;
 pub mod tcp;
 pub mod tcp6;
 pub mod udp;
@@ -63,6 +64,7 @@ mechanisms! {
     eventfd_semaphore: EventFdSemaphore;
     futex:          Futex<Block>, Futex<Futex>;
     posix_sem:      PosixSem;
+    sysv_sem:       SysvSem;
     shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;

@@ -29,6 +29,7 @@ pub mod stream;
 pub mod sysctl;
 pub mod sysv;
 pub mod sysv_memory;
+pub mod sysv_semaphore;
 mod twins;
 pub mod word;
 

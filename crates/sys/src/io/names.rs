@@ -4,7 +4,7 @@
 //! which goes into the directory, and it goes when the object has gone. A run that was killed leaves the file, and
 //! [`reap_directory`] removes what it names.
 
-use super::{mqueue, sysv, sysv_memory};
+use super::{mqueue, sysv, sysv_memory, sysv_semaphore};
 use ipcperf_core::SetupError;
 use std::fs;
 use std::io;
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 const SYSV_QUEUE: &str = "sysv-msg-";
 const SYSV_MEMORY: &str = "sysv-shm-";
+const SYSV_SEMAPHORES: &str = "sysv-sem-";
 const POSIX_QUEUE: &str = "mq-";
 const POSIX_MEMORY: &str = "shm-";
 
@@ -57,6 +58,11 @@ pub(super) fn note_sysv_memory(directory: &Path, key: i32) -> Result<Unlink, Set
 /// Notes in the ledger that the POSIX memory `/name` is about to be made.
 pub(super) fn note_posix_memory(directory: &Path, name: &str) -> Result<Unlink, SetupError> {
     note(directory, format!("{POSIX_MEMORY}{name}"))
+}
+
+/// Notes in the ledger that the set of System V semaphores with `key` is about to be made.
+pub(super) fn note_sysv_semaphores(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
+    note(directory, format!("{SYSV_SEMAPHORES}{key:08x}"))
 }
 
 /// Notes in the ledger that the POSIX queue `/name` is about to be made.
@@ -110,18 +116,24 @@ pub fn reap_directory(directory: &Path) -> io::Result<Vec<String>> {
     Ok(removed)
 }
 
+/// Removes the object with a key; whether there was one.
+type RemoveByKey = fn(i32) -> Result<bool, i32>;
+
+/// System V objects: what their notes begin with, what they are, and how they go.
+const KEYED: [(&str, &str, RemoveByKey); 3] = [
+    (SYSV_QUEUE, "message queue", sysv::remove_by_key),
+    (SYSV_MEMORY, "shared memory", sysv_memory::remove_by_key),
+    (SYSV_SEMAPHORES, "semaphores", sysv_semaphore::remove_by_key),
+];
+
 /// Removes the object a ledger file names, if it names one and that still exists.
 fn reap_noted(name: &str) -> io::Result<Option<String>> {
-    if let Some(key) = name.strip_prefix(SYSV_QUEUE) {
-        let Ok(key) = u32::from_str_radix(key, 16) else { return Ok(None) };
-        let gone = sysv::remove_by_key(key.cast_signed()).map_err(io::Error::from_raw_os_error)?;
-        return Ok(gone.then(|| format!("System V message queue with key 0x{key:08x}")));
-    }
-    if let Some(key) = name.strip_prefix(SYSV_MEMORY) {
-        let Ok(key) = u32::from_str_radix(key, 16) else { return Ok(None) };
-        let gone = sysv_memory::remove_by_key(key.cast_signed());
-        let gone = gone.map_err(io::Error::from_raw_os_error)?;
-        return Ok(gone.then(|| format!("System V shared memory with key 0x{key:08x}")));
+    for (prefix, what, remove) in KEYED {
+        if let Some(key) = name.strip_prefix(prefix) {
+            let Ok(key) = u32::from_str_radix(key, 16) else { return Ok(None) };
+            let gone = remove(key.cast_signed()).map_err(io::Error::from_raw_os_error)?;
+            return Ok(gone.then(|| format!("System V {what} with key 0x{key:08x}")));
+        }
     }
     if let Some(memory) = name.strip_prefix(POSIX_MEMORY) {
         return match fs::remove_file(Path::new(DEV_SHM).join(memory)) {
@@ -155,6 +167,7 @@ mod tests {
         let queue = sysv::Queue::create(&run).expect("System V queues");
         let id = queue.id();
         std::mem::forget(queue);
+        std::mem::forget(sysv_semaphore::Set::create(&run).expect("System V semaphores"));
         let name = format!("ipcperf-test-{}", std::process::id());
         std::mem::forget(note_posix_queue(&run, &name).expect("a note"));
         mqueue::create_named(&name).expect("POSIX queues");
@@ -167,6 +180,7 @@ mod tests {
             "fifo",
             "socket",
             "System V message queue",
+            "System V semaphores",
             "POSIX message queue",
             "POSIX shared memory",
             "directory",
@@ -187,6 +201,8 @@ mod tests {
             "sysv-msg-7fffff01",
             "sysv-msg-zz",
             "sysv-shm-7fffff01",
+            "sysv-sem-7fffff01",
+            "sysv-sem-zz",
             "mq-ipcperf-never-made",
             "shm-ipcperf-never-made",
             "anything",
