@@ -17,6 +17,7 @@ pub mod posix_mq;
 pub mod seqlock;
 pub mod shm_mailbox;
 pub mod posix_sem;
+pub mod pthread_cond;
 pub mod shm_ring;
 pub mod shm_sem;
 pub mod sysv_mq;
@@ -65,6 +66,7 @@ mechanisms! {
     futex:          Futex<Block>, Futex<Futex>;
     posix_sem:      PosixSem;
     sysv_sem:       SysvSem;
+    pthread_cond:   PthreadCond;
     shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;

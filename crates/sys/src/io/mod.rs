@@ -6,6 +6,7 @@
 //! named.
 
 mod buffer;
+pub mod condition;
 pub mod counter;
 pub mod datagram;
 pub mod descriptor;
