@@ -20,6 +20,7 @@ pub mod posix_sem;
 pub mod pthread_cond;
 pub mod shm_ring;
 pub mod shm_sem;
+pub mod signal;
 pub mod sysv_mq;
 pub mod sysv_sem;
 pub mod tcp;
@@ -34,6 +35,8 @@ pub mod wait;
 use ipcperf_core::{Missing, SetupError, Visitor};
 use mmap_queue::{Fcntl, FcntlAmortised, Flock, Mutex};
 use wait::{Adaptive, Bell, Block, CopyFree, Epoll, Futex, Spin};
+use signal::{Handling, Pointing, Reading, Waiting};
+use wait::{Block, Epoll, Futex, Spin};
 
 macro_rules! mechanisms {
     ($($file:ident: $($name:ident $(<$wait:ident>)?),+;)+) => {
@@ -67,6 +70,7 @@ mechanisms! {
     posix_sem:      PosixSem;
     sysv_sem:       SysvSem;
     pthread_cond:   PthreadCond;
+    signal:         Signal<Waiting>, Signal<Handling>, Signal<Reading>, Signal<Pointing>;
     shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;

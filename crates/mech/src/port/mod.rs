@@ -8,6 +8,7 @@ pub(crate) mod patience;
 pub mod queue;
 pub mod ring;
 pub mod sem;
+pub mod signal;
 pub mod stream;
 pub mod wake;
 pub mod word;

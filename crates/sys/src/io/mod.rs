@@ -19,6 +19,7 @@ pub mod mqueue;
 pub mod names;
 pub mod pipe;
 pub mod proof;
+pub mod queued_signal;
 pub(crate) mod raw;
 pub mod ring;
 pub mod segment;
