@@ -9,6 +9,7 @@ pub mod fifo;
 pub mod futex;
 mod memory;
 pub mod mmap_queue;
+pub mod futex_pi;
 pub mod null;
 pub mod pipe;
 pub mod pipe_packet;
@@ -67,6 +68,7 @@ mechanisms! {
     mmap_queue:     MmapQueue<Fcntl>, MmapQueue<FcntlAmortised>, MmapQueue<Flock>, MmapQueue<Mutex>;
     eventfd_semaphore: EventFdSemaphore;
     futex:          Futex<Block>, Futex<Futex>;
+    futex_pi:       FutexPi;
     posix_sem:      PosixSem;
     sysv_sem:       SysvSem;
     pthread_cond:   PthreadCond;

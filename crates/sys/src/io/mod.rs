@@ -14,6 +14,7 @@ pub mod epoll;
 pub mod file_lock;
 pub mod file_queue;
 pub mod futex;
+pub mod futex_pi;
 pub mod meeting;
 pub mod mqueue;
 pub mod names;
