@@ -31,6 +31,7 @@ pub mod unix_dgram;
 pub mod unix_pair;
 pub mod unix_seqpacket;
 pub mod unix_stream;
+pub mod uring_msg_ring;
 pub mod wait;
 
 use ipcperf_core::{Missing, SetupError, Visitor};
@@ -73,6 +74,7 @@ mechanisms! {
     sysv_sem:       SysvSem;
     pthread_cond:   PthreadCond;
     signal:         Signal<Waiting>, Signal<Handling>, Signal<Reading>, Signal<Pointing>;
+    uring_msg_ring: UringMsgRing;
     shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;

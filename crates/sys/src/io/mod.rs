@@ -34,6 +34,7 @@ pub mod sysv;
 pub mod sysv_memory;
 pub mod sysv_semaphore;
 mod twins;
+pub mod uring_message;
 pub mod word;
 
 pub use buffer::Buffer;
