@@ -10,6 +10,7 @@ pub mod futex;
 mod memory;
 pub mod mmap_queue;
 pub mod futex_pi;
+pub mod inotify;
 pub mod null;
 pub mod pipe;
 pub mod pipe_packet;
@@ -74,6 +75,7 @@ mechanisms! {
     sysv_sem:       SysvSem;
     pthread_cond:   PthreadCond;
     signal:         Signal<Waiting>, Signal<Handling>, Signal<Reading>, Signal<Pointing>;
+    inotify:        Inotify;
     uring_msg_ring: UringMsgRing;
     shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;

@@ -15,6 +15,7 @@ pub mod file_lock;
 pub mod file_queue;
 pub mod futex;
 pub mod futex_pi;
+pub mod inotify;
 pub mod meeting;
 pub mod mqueue;
 pub mod names;
