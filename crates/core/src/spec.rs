@@ -284,8 +284,8 @@ names! {
 /// System calls of one transfer when nobody has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Syscalls {
-    /// By the sender, per message.
-    pub send: f64,
+    /// By the sender, per message. `None` where the number depends on timing.
+    pub send: Option<f64>,
     /// By the receiver, per message. `None` where the number of polls depends on timing.
     pub recv: Option<f64>,
 }
@@ -294,6 +294,6 @@ impl Syscalls {
     /// Both sides, per message; `None` where it depends on timing.
     #[must_use]
     pub fn per_message(self) -> Option<f64> {
-        self.recv.map(|recv| self.send + recv)
+        Some(self.send? + self.recv?)
     }
 }

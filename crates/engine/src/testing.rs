@@ -44,7 +44,7 @@ const SPEC: Spec = Spec {
     descriptors: false,
     memory: Memory::Reused,
     copies: 2,
-    syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+    syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
     window: None,
     needs: &[],
 };

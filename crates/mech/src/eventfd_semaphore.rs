@@ -61,7 +61,7 @@ impl Mechanism for EventFdSemaphore {
         descriptors: false,
         memory: Memory::Reused,
         copies: 0,
-        syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+        syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
         window: Some(proof::WINDOW),
         needs: &["CONFIG_EVENTFD (EFD_SEMAPHORE: Linux 2.6.30)"],
     };

@@ -43,7 +43,7 @@ impl<S: Sleep> Mechanism for Futex<S> {
         descriptors: false,
         memory: Memory::Reused,
         copies: 0,
-        syscalls: Syscalls { send: 1.0, recv: None },
+        syscalls: Syscalls { send: Some(1.0), recv: None },
         window: Some(1),
         needs: &["CONFIG_FUTEX"],
     };

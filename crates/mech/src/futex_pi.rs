@@ -54,7 +54,7 @@ impl Mechanism for FutexPi {
         descriptors: false,
         memory: Memory::Reused,
         copies: 0,
-        syscalls: Syscalls { send: 0.0, recv: Some(0.0) },
+        syscalls: Syscalls { send: Some(0.0), recv: Some(0.0) },
         window: Some(1),
         needs: &["CONFIG_FUTEX_PI"],
     };

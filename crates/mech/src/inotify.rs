@@ -67,7 +67,7 @@ impl Mechanism for Inotify {
         descriptors: false,
         memory: Memory::Reused,
         copies: 0,
-        syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+        syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
         window: Some(1),
         needs: &["CONFIG_INOTIFY_USER"],
     };

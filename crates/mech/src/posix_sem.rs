@@ -52,7 +52,7 @@ impl Mechanism for PosixSem {
         descriptors: false,
         memory: Memory::Reused,
         copies: 0,
-        syscalls: Syscalls { send: 0.0, recv: Some(0.0) },
+        syscalls: Syscalls { send: Some(0.0), recv: Some(0.0) },
         window: Some(proof::WINDOW),
         needs: &["CONFIG_FUTEX"],
     };

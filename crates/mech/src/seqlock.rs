@@ -46,7 +46,7 @@ impl Mechanism for SeqLock {
         descriptors: false,
         memory: Memory::Reused,
         copies: 2,
-        syscalls: Syscalls { send: 0.0, recv: Some(0.0) },
+        syscalls: Syscalls { send: Some(0.0), recv: Some(0.0) },
         window: None,
         needs: &["memfd_create (Linux 3.17)"],
     };

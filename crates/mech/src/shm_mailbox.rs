@@ -96,7 +96,7 @@ impl<W: MailboxWait> Mechanism for ShmMailbox<W> {
         descriptors: false,
         memory: Memory::Reused,
         copies: 1,
-        syscalls: Syscalls { send: 0.0, recv: W::RECEIVE },
+        syscalls: Syscalls { send: Some(0.0), recv: W::RECEIVE },
         window: None,
         needs: &["memfd_create (Linux 3.17)"],
     };

@@ -194,7 +194,7 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
         descriptors: false,
         memory: Memory::Reused,
         copies: W::COPIES,
-        syscalls: Syscalls { send: 0.0, recv: W::RECEIVE },
+        syscalls: Syscalls { send: Some(0.0), recv: W::RECEIVE },
         window: None,
         needs: &["memfd_create (Linux 3.17)"],
     };

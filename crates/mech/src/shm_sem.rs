@@ -45,7 +45,7 @@ impl Mechanism for ShmSem {
         descriptors: false,
         memory: Memory::Reused,
         copies: 1,
-        syscalls: Syscalls { send: 0.0, recv: None },
+        syscalls: Syscalls { send: Some(0.0), recv: None },
         window: None,
         needs: &["memfd_create (Linux 3.17)"],
     };

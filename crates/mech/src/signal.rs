@@ -156,7 +156,7 @@ impl<W: Way> Mechanism for Signal<W> {
         descriptors: false,
         memory: Memory::Reused,
         copies: 0,
-        syscalls: Syscalls { send: 1.0, recv: Some(W::Receive::CALLS) },
+        syscalls: Syscalls { send: Some(1.0), recv: Some(W::Receive::CALLS) },
         window: Some(WINDOW),
         needs: W::NEEDS,
     };

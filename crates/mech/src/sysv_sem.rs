@@ -68,7 +68,7 @@ impl Mechanism for SysvSem {
         descriptors: false,
         memory: Memory::Reused,
         copies: 0,
-        syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+        syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
         window: Some(proof::WINDOW),
         needs: &["CONFIG_SYSVIPC"],
     };

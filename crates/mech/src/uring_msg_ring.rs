@@ -65,7 +65,7 @@ impl Mechanism for UringMsgRing {
         descriptors: false,
         memory: Memory::Reused,
         copies: 0,
-        syscalls: Syscalls { send: 1.0, recv: Some(0.0) },
+        syscalls: Syscalls { send: Some(1.0), recv: Some(0.0) },
         window: Some(WINDOW),
         needs: &["CONFIG_IO_URING (IORING_OP_MSG_RING: Linux 5.18)", "pidfd_getfd (Linux 5.6)"],
     };

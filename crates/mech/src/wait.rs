@@ -46,7 +46,7 @@ pub struct Block;
 impl Wait for Block {
     const VARIANT: Option<&'static str> = None;
     const CLASS: Class = Class::Block;
-    const SYSCALLS: Syscalls = Syscalls { send: 1.0, recv: Some(1.0) };
+    const SYSCALLS: Syscalls = Syscalls { send: Some(1.0), recv: Some(1.0) };
     type Gate = ();
 
     fn gate(_: &OwnedFd, _: Interest) -> Result<(), SetupError> {
@@ -71,7 +71,7 @@ pub struct Spin;
 impl Wait for Spin {
     const VARIANT: Option<&'static str> = Some("spin");
     const CLASS: Class = Class::Spin;
-    const SYSCALLS: Syscalls = Syscalls { send: 1.0, recv: None };
+    const SYSCALLS: Syscalls = Syscalls { send: Some(1.0), recv: None };
     type Gate = ();
 
     fn gate(fd: &OwnedFd, _: Interest) -> Result<(), SetupError> {
@@ -101,7 +101,7 @@ pub struct Epoll;
 impl Wait for Epoll {
     const VARIANT: Option<&'static str> = Some("epoll");
     const CLASS: Class = Class::Epoll;
-    const SYSCALLS: Syscalls = Syscalls { send: 1.0, recv: Some(2.0) };
+    const SYSCALLS: Syscalls = Syscalls { send: Some(1.0), recv: Some(2.0) };
     type Gate = Instance;
 
     fn gate(fd: &OwnedFd, interest: Interest) -> Result<Instance, SetupError> {

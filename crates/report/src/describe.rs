@@ -202,13 +202,14 @@ fn copies(copies: u8) -> String {
 }
 
 fn calls(syscalls: Syscalls) -> String {
-    let send = figures::count(syscalls.send);
-    match syscalls.recv {
-        Some(recv) => format!(
-            "{send} by the sender and {} by the receiver when nobody waits",
-            figures::count(recv)
-        ),
-        None => format!("{send} by the sender; the receiver's polls depend on timing"),
+    let [send, recv] = [syscalls.send, syscalls.recv].map(|calls| calls.map(figures::count));
+    match (send, recv) {
+        (Some(send), Some(recv)) => {
+            format!("{send} by the sender and {recv} by the receiver when nobody waits")
+        }
+        (Some(send), None) => format!("{send} by the sender; the receiver's polls depend on timing"),
+        (None, Some(recv)) => format!("{recv} by the receiver; the sender's depend on timing"),
+        (None, None) => "as many as timing makes of it, on both sides".to_owned(),
     }
 }
 

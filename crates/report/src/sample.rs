@@ -32,7 +32,7 @@ const PIPE: Spec = Spec {
     descriptors: false,
     memory: Memory::Reused,
     copies: 2,
-    syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+    syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
     window: None,
     needs: &[],
 };
@@ -44,7 +44,7 @@ static SPECS: &[Spec] = &[
         summary: "Moves nothing.",
         payload: Payload::Wake { word: 0 },
         copies: 0,
-        syscalls: Syscalls { send: 0.0, recv: Some(0.0) },
+        syscalls: Syscalls { send: Some(0.0), recv: Some(0.0) },
         back_pressure: BackPressure::None,
         pitfalls: &[],
         ..PIPE
@@ -54,7 +54,7 @@ static SPECS: &[Spec] = &[
         variant: Some("spin"),
         wait: Wait::Spin,
         default: false,
-        syscalls: Syscalls { send: 1.0, recv: None },
+        syscalls: Syscalls { send: Some(1.0), recv: None },
         ..PIPE
     },
     Spec { variant: Some("epoll"), wait: Wait::Epoll, default: false, ..PIPE },
@@ -89,7 +89,7 @@ static SPECS: &[Spec] = &[
         consumers: Peers::One,
         on_death: OnClose::Undetected,
         copies: 0,
-        syscalls: Syscalls { send: 0.0, recv: None },
+        syscalls: Syscalls { send: Some(0.0), recv: None },
         ..PIPE
     },
     Spec {

@@ -27,7 +27,7 @@ pub(crate) fn declared_system_calls(scene: &Scene<'_>) -> Result<(), Trouble> {
         let tallies = traced(scene, size, script, MESSAGES)?;
         for (seat, tally) in Seat::BOTH.into_iter().zip(&tallies) {
             let (side, declared) =
-                if seat == from { ("send", Some(declared.send)) } else { ("recv", declared.recv) };
+                if seat == from { ("send", declared.send) } else { ("recv", declared.recv) };
             let Some(declared) = declared else {
                 let stray = tally.calls.keys().find(|call| trace::transfer(**call).is_none());
                 ensure(stray.is_none(), || {

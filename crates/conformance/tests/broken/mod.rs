@@ -141,7 +141,7 @@ impl<B: Broken> Mechanism for Toy<B> {
         memory: Memory::Reused,
         copies: if matches!(B::BUG, Bug::HidesACopy) { 0 } else { 2 },
         syscalls: Syscalls {
-            send: 1.0,
+            send: Some(1.0),
             // The length, then the message.
             recv: Some(if matches!(B::BUG, Bug::MergesMessages) { 1.0 } else { 2.0 }),
         },
