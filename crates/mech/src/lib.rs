@@ -39,6 +39,14 @@ use ipcperf_core::{Missing, SetupError, Visitor};
 use mmap_queue::{Fcntl, FcntlAmortised, Flock, Mutex};
 use wait::{Adaptive, Bell, Block, CopyFree, Epoll, Futex, Spin};
 use signal::{Handling, Pointing, Reading, Waiting};
+pub mod uring_futex;
+pub mod uring_pipe;
+pub mod uring_tcp;
+pub mod uring_unix_stream;
+pub mod wait;
+
+use ipcperf_core::{Missing, SetupError, Visitor};
+use ipcperf_sys::io::uring::{Enter, SqPoll};
 use wait::{Block, Epoll, Futex, Spin};
 
 macro_rules! mechanisms {
@@ -80,6 +88,10 @@ mechanisms! {
     shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
     posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;
+    uring_pipe:     UringPipe<Enter>, UringPipe<SqPoll>;
+    uring_unix_stream: UringUnixStream<Enter>, UringUnixStream<SqPoll>;
+    uring_tcp:      UringTcp<Enter>, UringTcp<SqPoll>;
+    uring_futex:    UringFutex;
 }
 
 /// What a failed trial means for availability.

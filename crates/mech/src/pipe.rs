@@ -60,20 +60,13 @@ impl<W: Wait> Mechanism for Pipe<W> {
     type Port = StreamPort<W>;
 
     fn probe(options: &PipeOptions) -> Result<(), Missing> {
-        let tried = pipe::pair().and_then(|pipe| pipe::set_capacity(&pipe.write, options.size));
-        tried.map(drop).map_err(crate::missing)
+        try_out(options.size)
     }
 
     fn open(_: &Shape, options: &PipeOptions) -> Result<Link, SetupError> {
-        let (ping, pong) = (pipe::pair()?, pipe::pair()?);
-        let size = pipe::set_capacity(&ping.write, options.size)?;
-        pipe::set_capacity(&pong.write, options.size)?;
-        Ok(Link {
-            lead: Wiring::of_fds([pong.read, ping.write]),
-            follow: Wiring::of_fds([ping.read, pong.write]),
-            guards: Vec::new(),
-            effective: vec![("pipe.size".into(), KnobValue::Number(size))],
-        })
+        let (mut link, size) = open_pipes(options.size)?;
+        link.effective = vec![("pipe.size".into(), KnobValue::Number(size))];
+        Ok(link)
     }
 
     fn attach(
@@ -86,4 +79,23 @@ impl<W: Wait> Mechanism for Pipe<W> {
         let [rx, tx] = descriptors(wiring)?;
         StreamPort::new(rx, tx, shape)
     }
+}
+
+/// Whether a pipe of this capacity can be had.
+pub(crate) fn try_out(size: Option<u64>) -> Result<(), Missing> {
+    let tried = pipe::pair().and_then(|pipe| pipe::set_capacity(&pipe.write, size));
+    tried.map(drop).map_err(crate::missing)
+}
+
+/// A pipe for each direction, and the capacity in force. Each seat gets its read end, then its write end.
+pub(crate) fn open_pipes(size: Option<u64>) -> Result<(Link, u64), SetupError> {
+    let (ping, pong) = (pipe::pair()?, pipe::pair()?);
+    let granted = pipe::set_capacity(&ping.write, size)?;
+    pipe::set_capacity(&pong.write, size)?;
+    let link = Link {
+        lead: Wiring::of_fds([pong.read, ping.write]),
+        follow: Wiring::of_fds([ping.read, pong.write]),
+        ..Link::default()
+    };
+    Ok((link, granted))
 }

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 
-const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+pub(crate) const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 ipcperf_core::options! {
     /// Knobs of TCP.

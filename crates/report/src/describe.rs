@@ -207,7 +207,9 @@ fn calls(syscalls: Syscalls) -> String {
         (Some(send), Some(recv)) => {
             format!("{send} by the sender and {recv} by the receiver when nobody waits")
         }
-        (Some(send), None) => format!("{send} by the sender; the receiver's polls depend on timing"),
+        (Some(send), None) => {
+            format!("{send} by the sender; the receiver's polls depend on timing")
+        }
         (None, Some(recv)) => format!("{recv} by the receiver; the sender's depend on timing"),
         (None, None) => "as many as timing makes of it, on both sides".to_owned(),
     }

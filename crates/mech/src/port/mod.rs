@@ -10,6 +10,7 @@ pub mod ring;
 pub mod sem;
 pub mod signal;
 pub mod stream;
+pub mod uring;
 pub mod wake;
 pub mod word;
 

@@ -36,6 +36,7 @@ pub mod sysv_memory;
 pub mod sysv_semaphore;
 mod twins;
 pub mod uring_message;
+pub mod uring;
 pub mod word;
 
 pub use buffer::Buffer;

@@ -1,0 +1,283 @@
+//! One ring, with one operation under way at a time.
+//!
+//! # Safety
+//! - The memory of an operation stays valid and is not looked at until the operation has completed. [`Ring::run`]
+//!   returns only then; where it cannot wait any longer it marks the ring as stuck, and who owns the memory must then
+//!   leave it to the kernel for ever.
+//! - The queues are only used through `&mut` of the ring, and a request has the layout of the kernel's
+//!   (`struct io_uring_sqe`), 64 bytes of integers.
+
+mod futex;
+mod stream;
+
+pub use futex::FutexRing;
+pub use stream::{Transfer, probe};
+
+use super::Drive;
+use crate::io::futex::SPINS;
+use crate::io::{raw, sysctl};
+use io_uring::squeue::Entry;
+use io_uring::{IoUring, Probe, opcode};
+use ipcperf_core::{Missing, SetupError};
+use std::hint::spin_loop;
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Entries of the submission queue. One operation at a time needs one; but the kernel's thread takes an operation off the
+/// queue after it has told of its completion, and meanwhile the next may come.
+const ENTRIES: u32 = 2;
+
+/// How long the kernel's thread polls an empty queue before it sleeps, ms: the shortest time that can be asked for.
+/// Where CPUs are few it polls on one that somebody needs; asleep it is woken by a call.
+const KERNEL_THREAD_IDLE_MS: u32 = 1;
+
+/// `IORING_ENTER_GETEVENTS` and `IORING_ENTER_SQ_WAKEUP` (`linux/io_uring.h`).
+const GET_EVENTS: usize = 1;
+const WAKE_UP: usize = 1 << 1;
+
+/// An operation as the kernel reads it (`struct io_uring_sqe`).
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+struct Request {
+    operation: u8,
+    flags: u8,
+    priority: u16,
+    fd: i32,
+    offset: u64,
+    address: u64,
+    len: u32,
+    operation_flags: u32,
+    user_data: u64,
+    /// Of a registered buffer its number, of provided buffers their group.
+    buffer: u16,
+    personality: u16,
+    file_index: u32,
+    third: u64,
+    unused: u64,
+}
+
+/// What came of an operation.
+#[derive(Clone, Copy, Debug)]
+struct Completion {
+    /// As the system call of the same name would return it.
+    result: Result<usize, i32>,
+    flags: u32,
+}
+
+/// A ring.
+struct Ring<D> {
+    ring: IoUring,
+    is_stuck: bool,
+    _drive: PhantomData<D>,
+}
+
+impl<D: Drive> Ring<D> {
+    /// Makes one for the calling thread alone.
+    ///
+    /// # Errors
+    /// `Unavailable` where the host does not allow it.
+    fn new() -> Result<Self, SetupError> {
+        let ring = build::<D>().map_err(|error| refused(&error))?;
+        Ok(Self { ring, is_stuck: false, _drive: PhantomData })
+    }
+
+    /// An operation may still be under way, for ever.
+    fn is_stuck(&self) -> bool {
+        self.is_stuck
+    }
+
+    /// Where buffers are registered.
+    fn submitter(&self) -> io_uring::Submitter<'_> {
+        self.ring.submitter()
+    }
+
+    /// Hands over one operation and waits until it has completed.
+    ///
+    /// # Safety
+    /// The memory that `request` names is valid for what it asks for, and the caller keeps to the module's rule.
+    ///
+    /// # Errors
+    /// The `errno` of the wait; the operation may be under way still.
+    #[inline(always)]
+    unsafe fn run(&mut self, request: Request) -> Result<Completion, i32> {
+        // SAFETY: both are 64 bytes with the layout of the kernel's structure; see the module.
+        let entry = unsafe { std::mem::transmute::<Request, Entry>(request) };
+        // SAFETY: the caller's promise.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        if pushed.is_err() {
+            // Cannot be: all but the last of what was in the queue has been taken off.
+            return Err(libc::EBUSY);
+        }
+        if D::KERNEL_THREAD {
+            self.watch()
+        } else {
+            // Its result is only looked at where nothing has completed.
+            let _ = self.enter(1, 1, GET_EVENTS);
+            match self.pop() {
+                Some(done) => Ok(done),
+                None => self.sleep(),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<Completion> {
+        let entry = self.ring.completion().next()?;
+        let (returned, flags) = (entry.result(), entry.flags());
+        let result =
+            if returned < 0 { Err(returned.wrapping_neg()) } else { Ok(returned as usize) };
+        Some(Completion { result, flags })
+    }
+
+    #[inline(always)]
+    fn enter(&self, submit: usize, wait: usize, flags: usize) -> Result<usize, i32> {
+        let ring = self.ring.as_raw_fd() as usize;
+        // SAFETY: no argument structure is passed; what the operations in the ring do to memory is the promise of who
+        // pushed them.
+        unsafe { raw::call6(libc::SYS_io_uring_enter, [ring, submit, wait, flags, 0, 0]) }
+    }
+
+    /// Watches the completion queue for a bounded time, then sleeps until there is something in it.
+    #[inline(always)]
+    fn watch(&mut self) -> Result<Completion, i32> {
+        if self.ring.submission().need_wakeup() {
+            self.wake()?;
+        }
+        // SAFETY: it does not leave this function, and the ring is borrowed all the while.
+        let status = unsafe { self.ring.completion().status() };
+        for _ in 0..SPINS {
+            if !status.is_empty() {
+                break;
+            }
+            spin_loop();
+        }
+        match self.pop() {
+            Some(done) => Ok(done),
+            None => self.sleep(),
+        }
+    }
+
+    /// Sleeps until something has completed. Also where a signal has ended the wait, or where the kernel had no
+    /// memory to take the operation from the ring.
+    #[inline(never)]
+    fn sleep(&mut self) -> Result<Completion, i32> {
+        loop {
+            let waiting = if D::KERNEL_THREAD { 0 } else { self.ring.submission().len() };
+            let entered = self.enter(waiting, 1, GET_EVENTS);
+            if let Some(done) = self.pop() {
+                return Ok(done);
+            }
+            match entered {
+                Ok(_) | Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
+                Err(code) => {
+                    self.is_stuck = true;
+                    return Err(code);
+                }
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn wake(&mut self) -> Result<(), i32> {
+        loop {
+            match self.enter(1, 0, WAKE_UP) {
+                Ok(_) => return Ok(()),
+                Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
+                Err(code) => {
+                    self.is_stuck = true;
+                    return Err(code);
+                }
+            }
+        }
+    }
+}
+
+const _: () = assert!(
+    size_of::<Request>() == size_of::<Entry>() && align_of::<Request>() == align_of::<Entry>()
+);
+
+/// Makes a ring with as much of what is good for one thread and one operation as the kernel has.
+fn build<D: Drive>() -> io::Result<IoUring> {
+    if D::KERNEL_THREAD {
+        return IoUring::builder().setup_sqpoll(KERNEL_THREAD_IDLE_MS).build(ENTRIES);
+    }
+    let mut newest = IoUring::builder();
+    newest.setup_single_issuer().setup_coop_taskrun();
+    let mut deferred = newest.clone();
+    // Completions are worked on where the end waits for them (Linux 6.1), without being interrupted (5.19).
+    deferred.setup_defer_taskrun();
+    let mut older = IoUring::builder();
+    older.setup_coop_taskrun();
+    let mut refused = None;
+    for builder in [deferred, newest, older, IoUring::builder()] {
+        match builder.build(ENTRIES) {
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => refused = Some(error),
+            other => return other,
+        }
+    }
+    Err(refused.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EINVAL)))
+}
+
+/// What a refused ring means.
+fn refused(error: &io::Error) -> SetupError {
+    const PROFILE: &str =
+        "a container profile that allows io_uring_setup, io_uring_enter and io_uring_register";
+    let (what, how) = match error.raw_os_error().unwrap_or(libc::EIO) {
+        libc::ENOSYS => {
+            ("this kernel has no io_uring, or a seccomp filter hides it", "CONFIG_IO_URING, or ")
+        }
+        libc::EPERM | libc::EACCES => match sysctl::number("kernel/io_uring_disabled") {
+            Some(2) => {
+                return unavailable(
+                    "kernel.io_uring_disabled=2 forbids io_uring to everybody",
+                    "sysctl kernel.io_uring_disabled=0",
+                );
+            }
+            Some(1) => {
+                return unavailable(
+                    "kernel.io_uring_disabled=1 allows io_uring only to kernel.io_uring_group",
+                    "sysctl kernel.io_uring_disabled=0, or join the group",
+                );
+            }
+            _ => ("a seccomp filter or a security module forbids io_uring", ""),
+        },
+        libc::ENOMEM => {
+            return unavailable(
+                "the memory of a ring is above RLIMIT_MEMLOCK, which old kernels charge it to",
+                "ulimit -l unlimited, or Linux 5.12",
+            );
+        }
+        code => return SetupError::sys("io_uring_setup", code),
+    };
+    unavailable(what, format!("{how}{PROFILE}"))
+}
+
+fn unavailable(what: impl Into<String>, how: impl Into<String>) -> SetupError {
+    Missing::new(what, how).into()
+}
+
+/// Tries a ring that does nothing once, and whether it has the operations.
+///
+/// # Errors
+/// `Unavailable` with the reason.
+fn try_out<D: Drive>(operations: &[(u8, &str)]) -> Result<Ring<D>, SetupError> {
+    let mut ring = Ring::<D>::new()?;
+    let mut known = Probe::new();
+    // Linux 5.6; what is older has none of the operations asked for.
+    let _ = ring.submitter().register_probe(&mut known);
+    if let Some((_, name)) = operations.iter().find(|(code, _)| !known.is_supported(*code)) {
+        let what = format!("the io_uring of this kernel has no {name}");
+        return Err(unavailable(what, "a newer kernel; io_uring_enter(2) says since when"));
+    }
+    let nothing = Request { operation: opcode::Nop::CODE, ..Request::default() };
+    // SAFETY: it names no memory.
+    let done = unsafe { ring.run(nothing) }.and_then(|done| done.result);
+    done.map_err(|code| refused(&io::Error::from_raw_os_error(code)))?;
+    Ok(ring)
+}
+
+/// The descriptor as a request has it.
+fn number(fd: BorrowedFd<'_>) -> i32 {
+    fd.as_raw_fd()
+}
