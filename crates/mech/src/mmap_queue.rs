@@ -144,7 +144,7 @@ impl<G: Guarding> Mechanism for MmapQueue<G> {
         descriptors: false,
         memory: Memory::Reused,
         copies: 1,
-        syscalls: Syscalls { send: G::Lock::CALLS, recv: Some(G::Lock::CALLS) },
+        syscalls: Syscalls { send: Some(G::Lock::CALLS), recv: Some(G::Lock::CALLS) },
         window: None,
         needs: &["a file system with locks and shared mappings"],
     };
