@@ -7,12 +7,16 @@ use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
     Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
+use ipcperf_sys::io::inet::{self, Inet, Protocol};
 use ipcperf_sys::io::{meeting, socket};
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 
-pub(crate) const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const SITE: Site = Site {
+    name: "tcp",
+    inet: Inet { host: IpAddr::V4(Ipv4Addr::LOCALHOST), protocol: Protocol::Tcp },
+};
 
 ipcperf_core::options! {
     /// Knobs of TCP.
@@ -23,6 +27,10 @@ ipcperf_core::options! {
         pub sndbuf: Option<u64> = (None, "tuned by the kernel (net.ipv4.tcp_wmem)", Bytes { min: 2048, max: 1 << 30 }),
         /// Receive buffer (SO_RCVBUF); the kernel doubles what is asked for and stops tuning it.
         pub rcvbuf: Option<u64> = (None, "tuned by the kernel (net.ipv4.tcp_rmem)", Bytes { min: 2048, max: 1 << 30 }),
+        /// Microseconds for which a receive polls the network device before it sleeps (SO_BUSY_POLL).
+        pub busy_poll: Option<u64> = (None, "net.core.busy_read (0)", Count { min: 0, max: 1_000_000 }),
+        /// Connections that may wait at the listener.
+        pub backlog: u64 = (meeting::BACKLOG, "8", Count { min: 0, max: 65_535 }),
     }
 }
 
@@ -49,6 +57,7 @@ impl<W: Wait> Mechanism for Tcp<W> {
             "Firewall rules, packet capture and traffic shaping apply to the loopback interface too.",
             "Buffer sizes that are not set are tuned while the connection runs: the effective value is the first.",
             "Whoever closes first keeps the port pair in TIME_WAIT for a minute.",
+            "Busy polling asks the queue of a network device, and the loopback interface has none: it changes nothing here.",
         ],
         payload: Payload::Stream,
         direction: Direction::TwoWay,
@@ -68,12 +77,12 @@ impl<W: Wait> Mechanism for Tcp<W> {
     type Options = TcpOptions;
     type Port = StreamPort<W>;
 
-    fn probe(_: &TcpOptions) -> Result<(), Missing> {
-        meeting::loopback(HOST)
+    fn probe(options: &TcpOptions) -> Result<(), Missing> {
+        SITE.probe(options)
     }
 
     fn open(_: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {
-        listen(HOST, options)
+        SITE.listen(options)
     }
 
     fn attach(
@@ -83,57 +92,76 @@ impl<W: Wait> Mechanism for Tcp<W> {
         options: &TcpOptions,
         meet: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
-        let socket = connect(wiring, (HOST, seat), shape, options)?;
-        report(["tcp.nodelay", "tcp.sndbuf", "tcp.rcvbuf"], &socket, options, meet)?;
+        let socket = SITE.connect(wiring, seat, shape, options, meet)?;
         StreamPort::of_socket(socket, shape)
     }
 }
 
-/// In the coordinator: a listener for the follow and its port for the lead.
-pub(crate) fn listen(host: IpAddr, options: &TcpOptions) -> Result<Link, SetupError> {
-    // The buffers of a listener are inherited, and those of both ends decide the window in the handshake.
-    let listener = socket::tcp(host)?;
-    socket::set_buffers(&listener, options.sndbuf, options.rcvbuf)?;
-    let port = meeting::listen_tcp(&listener, host)?;
-    let lead = Wiring { words: vec![port.into()], ..Wiring::default() };
-    Ok(Link { lead, follow: Wiring::of_fds([listener]), ..Link::default() })
+/// What the mechanisms that are TCP to their users differ in: the name of their knobs, and where their ends meet.
+pub(crate) struct Site {
+    pub(crate) name: &'static str,
+    pub(crate) inet: Inet,
 }
 
-/// In a worker: the lead connects, the follow admits it.
-pub(crate) fn connect(
-    wiring: Wiring,
-    (host, seat): (IpAddr, Seat),
-    shape: &Shape,
-    options: &TcpOptions,
-) -> Result<OwnedFd, SetupError> {
-    match seat {
-        Seat::Lead => {
-            let own = socket::tcp(host)?;
-            socket::set_buffers(&own, options.sndbuf, options.rcvbuf)?;
-            let port = wiring.words.first().and_then(|port| u16::try_from(*port).ok());
-            let port = port.ok_or_else(|| SetupError::Protocol("no port arrived".into()))?;
-            meeting::connect_tcp(&own, SocketAddr::new(host, port), shape.nonce)?;
-            Ok(own)
-        }
-        Seat::Follow => {
-            let [listener] = descriptors(wiring)?;
-            meeting::admit(&listener, shape.nonce)
-        }
+impl Site {
+    /// Whether a connection comes about and the knobs are allowed.
+    pub(crate) fn probe(&self, options: &TcpOptions) -> Result<(), Missing> {
+        meeting::loopback(self.inet)?;
+        meeting::allow_backlog(options.backlog)?;
+        let tried = inet::socket(self.inet)
+            .and_then(|socket| inet::set_busy_poll(&socket, options.busy_poll));
+        tried.map(drop).map_err(crate::missing)
     }
-}
 
-/// Sets what a connection takes only now, and tells what is in force under the names of the knobs: `nodelay`,
-/// `sndbuf`, `rcvbuf`.
-pub(crate) fn report(
-    [nodelay, sndbuf, rcvbuf]: [&str; 3],
-    socket: &OwnedFd,
-    options: &TcpOptions,
-    meet: &mut dyn Meet,
-) -> Result<(), SetupError> {
-    let is_on = socket::set_nodelay(socket, options.nodelay)?;
-    let buffers = socket::set_buffers(socket, None, None)?;
-    meet.effective(nodelay, KnobValue::Flag(is_on));
-    meet.effective(sndbuf, KnobValue::Number(buffers.send));
-    meet.effective(rcvbuf, KnobValue::Number(buffers.receive));
-    Ok(())
+    /// In the coordinator: a listener for the follow and its port for the lead.
+    pub(crate) fn listen(&self, options: &TcpOptions) -> Result<Link, SetupError> {
+        // The buffers of a listener are inherited, and those of both ends decide the window in the handshake.
+        let listener = inet::socket(self.inet)?;
+        socket::set_buffers(&listener, options.sndbuf, options.rcvbuf)?;
+        let port = meeting::listen_inet(&listener, self.inet, options.backlog)?;
+        Ok(Link {
+            lead: Wiring { words: vec![port.number.into()], ..Wiring::default() },
+            follow: Wiring::of_fds([listener]),
+            guards: Vec::new(),
+            effective: vec![(format!("{}.backlog", self.name), KnobValue::Number(port.backlog))],
+        })
+    }
+
+    /// In a worker: the lead connects, the follow admits it; both tell what their knobs became.
+    pub(crate) fn connect(
+        &self,
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        options: &TcpOptions,
+        meet: &mut dyn Meet,
+    ) -> Result<OwnedFd, SetupError> {
+        let own = match seat {
+            Seat::Lead => {
+                let own = inet::socket(self.inet)?;
+                socket::set_buffers(&own, options.sndbuf, options.rcvbuf)?;
+                let port = wiring.words.first().and_then(|port| u16::try_from(*port).ok());
+                let port = port.ok_or_else(|| SetupError::Protocol("no port arrived".into()))?;
+                meeting::connect_inet(&own, SocketAddr::new(self.inet.host, port), shape.nonce)?;
+                own
+            }
+            Seat::Follow => {
+                let [listener] = descriptors(wiring)?;
+                meeting::admit(&listener, shape.nonce)?
+            }
+        };
+        let is_on = inet::set_nodelay(&own, options.nodelay)?;
+        let busy_poll = inet::set_busy_poll(&own, options.busy_poll)?;
+        let buffers = socket::set_buffers(&own, None, None)?;
+        let values = [
+            ("nodelay", KnobValue::Flag(is_on)),
+            ("sndbuf", KnobValue::Number(buffers.send)),
+            ("rcvbuf", KnobValue::Number(buffers.receive)),
+            ("busy_poll", KnobValue::Number(busy_poll)),
+        ];
+        for (knob, value) in values {
+            meet.effective(&format!("{}.{knob}", self.name), value);
+        }
+        Ok(own)
+    }
 }

@@ -1,17 +1,20 @@
 //! TCP over the loopback interface, by IPv6.
 
 use crate::port::stream::StreamPort;
-use crate::tcp::{self, TcpOptions};
+use crate::tcp::{Site, TcpOptions};
 use crate::wait::{Wait, by_class};
 use ipcperf_core::{
     BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
     Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
-use ipcperf_sys::io::meeting;
+use ipcperf_sys::io::inet::{Inet, Protocol};
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv6Addr};
 
-const HOST: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
+const SITE: Site = Site {
+    name: "tcp6",
+    inet: Inet { host: IpAddr::V6(Ipv6Addr::LOCALHOST), protocol: Protocol::Tcp },
+};
 
 /// A TCP connection to ::1.
 #[derive(Debug)]
@@ -55,12 +58,12 @@ impl<W: Wait> Mechanism for Tcp6<W> {
     type Options = TcpOptions;
     type Port = StreamPort<W>;
 
-    fn probe(_: &TcpOptions) -> Result<(), Missing> {
-        meeting::loopback(HOST)
+    fn probe(options: &TcpOptions) -> Result<(), Missing> {
+        SITE.probe(options)
     }
 
     fn open(_: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {
-        tcp::listen(HOST, options)
+        SITE.listen(options)
     }
 
     fn attach(
@@ -70,8 +73,7 @@ impl<W: Wait> Mechanism for Tcp6<W> {
         options: &TcpOptions,
         meet: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
-        let socket = tcp::connect(wiring, (HOST, seat), shape, options)?;
-        tcp::report(["tcp6.nodelay", "tcp6.sndbuf", "tcp6.rcvbuf"], &socket, options, meet)?;
+        let socket = SITE.connect(wiring, seat, shape, options, meet)?;
         StreamPort::of_socket(socket, shape)
     }
 }

@@ -8,9 +8,13 @@ use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
     OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
+use ipcperf_sys::io::inet::{self, Inet, Protocol};
 use ipcperf_sys::io::{meeting, socket, sysctl};
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr};
+
+/// What a probe reaches in place of UDP, whose sockets never tell whether anybody is there.
+const LOOPBACK: Inet = Inet { host: IpAddr::V4(Ipv4Addr::LOCALHOST), protocol: Protocol::Tcp };
 
 /// The largest payload of an IPv4 datagram: 65535 less 20 bytes of IP and 8 of UDP header.
 const LARGEST: Limit =
@@ -26,7 +30,58 @@ ipcperf_core::options! {
         pub sndbuf: Option<u64> = (None, "net.core.wmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
         /// Receive buffer (SO_RCVBUF); what does not fit is dropped. The kernel doubles what is asked for.
         pub rcvbuf: Option<u64> = (None, "net.core.rmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
+        /// Microseconds for which a receive polls the network device before it sleeps (SO_BUSY_POLL).
+        pub busy_poll: Option<u64> = (None, "net.core.busy_read (0)", Count { min: 0, max: 1_000_000 }),
     }
+}
+
+impl UdpOptions {
+    fn probe(&self) -> Result<(), Missing> {
+        meeting::loopback(LOOPBACK)?;
+        let tried = inet::udp_pair().and_then(|(one, _)| inet::set_busy_poll(&one, self.busy_poll));
+        tried.map(drop).map_err(crate::missing)
+    }
+
+    /// How many messages that are charged with so many bytes are sure to fit the receive buffer, up to `most`. The
+    /// reader gives memory back only by the quarter buffer, so half the buffer is sure.
+    fn window(&self, charge: usize, most: usize) -> Option<u32> {
+        let buffer = inet::udp_pair()
+            .and_then(|(one, _)| socket::set_buffers(one, self.sndbuf, self.rcvbuf))
+            .map(|buffers| buffers.receive)
+            .ok()
+            .or_else(|| sysctl::number("net/core/rmem_default"))
+            .unwrap_or(0);
+        let fitting = usize::try_from(buffer / 2).unwrap_or(usize::MAX) / charge;
+        u32::try_from(fitting.clamp(1, most)).ok()
+    }
+
+    fn open(&self) -> Result<Link, SetupError> {
+        let (lead, follow) = inet::udp_pair()?;
+        let buffers = socket::set_buffers(&lead, self.sndbuf, self.rcvbuf)?;
+        let busy_poll = inet::set_busy_poll(&lead, self.busy_poll)?;
+        socket::set_buffers(&follow, self.sndbuf, self.rcvbuf)?;
+        inet::set_busy_poll(&follow, self.busy_poll)?;
+        for own in [&lead, &follow] {
+            socket::set_receive_timeout(own, LOST_AFTER)?;
+        }
+        Ok(Link {
+            lead: Wiring::of_fds([lead]),
+            follow: Wiring::of_fds([follow]),
+            guards: Vec::new(),
+            effective: vec![
+                ("udp.sndbuf".into(), KnobValue::Number(buffers.send)),
+                ("udp.rcvbuf".into(), KnobValue::Number(buffers.receive)),
+                ("udp.busy_poll".into(), KnobValue::Number(busy_poll)),
+            ],
+        })
+    }
+}
+
+/// What a message takes of the receive buffer: its `sk_buff` (256 bytes) and a buffer that the allocator rounds up to a
+/// power of two (the message, 64 bytes of headers, 320 of `skb_shared_info`). A datagram is dropped when the sum would
+/// exceed the receive buffer.
+fn charge(size: usize) -> usize {
+    256 + (size + 64 + 320).next_power_of_two()
 }
 
 /// UDP sockets on 127.0.0.1, connected to each other.
@@ -49,7 +104,8 @@ impl<W: Wait<Gate = ()>> Mechanism for Udp<W> {
         manual: &["udp(7)", "ip(7)", "socket(7)"],
         pitfalls: &[
             "A full receive buffer drops messages, and neither side is told; a window keeps the sender back.",
-            "The receive buffer is charged with the kernel's bookkeeping: a 64-byte message takes 768 bytes.",
+            "The receive buffer is charged with the kernel's bookkeeping: a 64-byte message takes about 800 bytes.",
+            "Busy polling asks the queue of a network device, and the loopback interface has none: it changes nothing here.",
             "Firewall rules, packet capture and traffic shaping apply to the loopback interface too.",
         ],
         payload: Payload::Message { max: Some(LARGEST) },
@@ -70,41 +126,16 @@ impl<W: Wait<Gate = ()>> Mechanism for Udp<W> {
     type Options = UdpOptions;
     type Port = MessagePort<LossyDatagrams, W>;
 
-    fn probe(_: &UdpOptions) -> Result<(), Missing> {
-        meeting::loopback(IpAddr::V4(Ipv4Addr::LOCALHOST))
+    fn probe(options: &UdpOptions) -> Result<(), Missing> {
+        options.probe()
     }
 
-    /// A message is charged with its `sk_buff` (256 bytes) and a buffer that the allocator rounds up to a power of two
-    /// (the message, 64 bytes of headers, 320 of `skb_shared_info`); a datagram is dropped when the sum would exceed
-    /// the receive buffer. The reader gives memory back only by the quarter buffer, so half the buffer is sure.
     fn window(size: usize, options: &UdpOptions) -> Option<u32> {
-        let charge = 256 + (size + 64 + 320).next_power_of_two();
-        let buffer = socket::udp_pair()
-            .and_then(|(one, _)| socket::set_buffers(one, options.sndbuf, options.rcvbuf))
-            .map(|buffers| buffers.receive)
-            .ok()
-            .or_else(|| sysctl::number("net/core/rmem_default"))
-            .unwrap_or(0);
-        let fitting = usize::try_from(buffer / 2).unwrap_or(usize::MAX) / charge;
-        u32::try_from(fitting.clamp(1, WINDOW)).ok()
+        options.window(charge(size), WINDOW)
     }
 
     fn open(_: &Shape, options: &UdpOptions) -> Result<Link, SetupError> {
-        let (lead, follow) = socket::udp_pair()?;
-        let buffers = socket::set_buffers(&lead, options.sndbuf, options.rcvbuf)?;
-        socket::set_buffers(&follow, options.sndbuf, options.rcvbuf)?;
-        for own in [&lead, &follow] {
-            socket::set_receive_timeout(own, LOST_AFTER)?;
-        }
-        Ok(Link {
-            lead: Wiring::of_fds([lead]),
-            follow: Wiring::of_fds([follow]),
-            guards: Vec::new(),
-            effective: vec![
-                ("udp.sndbuf".into(), KnobValue::Number(buffers.send)),
-                ("udp.rcvbuf".into(), KnobValue::Number(buffers.receive)),
-            ],
-        })
+        options.open()
     }
 
     fn attach(

@@ -23,7 +23,7 @@ pub(crate) fn probe(kind: Kind, options: &UnixPairOptions) -> Result<(), Missing
 }
 
 pub(crate) fn limit(kind: Kind, options: &UnixPairOptions, raise: &'static str) -> Option<Limit> {
-    let bytes = socket::largest_message(kind, options.sndbuf).ok()?;
+    let bytes = socket::largest_message(|| socket::pair(kind), options.sndbuf).ok()?;
     Some(Limit { bytes, set_by: "SO_SNDBUF less 32 bytes", raise })
 }
 

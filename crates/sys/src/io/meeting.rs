@@ -1,14 +1,14 @@
 //! Two ends that find each other by name or port, and the handshake that keeps strangers out.
 
+use super::inet::{self, Inet};
 use super::names::Unlink;
-use super::socket::{bind, tcp};
 use super::sysctl;
 use ipcperf_core::{Missing, SetupError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 const ADMISSION: Duration = Duration::from_secs(10);
 /// How long one connection may take to say its nonce before the next is looked at.
 const INTRODUCTION: Duration = Duration::from_secs(1);
+
+/// Connections that may wait at a listener unless somebody asks for another number: the peer, and some strangers.
+pub const BACKLOG: u64 = 8;
 
 /// Where a UNIX listener is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,11 +46,31 @@ fn unix_stream() -> Result<OwnedFd, SetupError> {
         .map_err(super::failed("socket"))
 }
 
+/// Whether so many connections may wait at a listener; the kernel would cut the number without a word.
+///
+/// # Errors
+/// It is above the limit.
+pub fn allow_backlog(backlog: u64) -> Result<(), Missing> {
+    match sysctl::number("net/core/somaxconn") {
+        Some(limit) if backlog > limit => Err(Missing::new(
+            format!("a backlog of {backlog} is above net.core.somaxconn ({limit})"),
+            format!("sysctl net.core.somaxconn={backlog}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn listen(socket: &OwnedFd, backlog: u64, what: &str) -> Result<(), SetupError> {
+    allow_backlog(backlog)?;
+    let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
+    net::listen(socket, backlog).map_err(super::failed(format!("listen {what}")))
+}
+
 /// Listens under `name`; the guard unlinks a path.
 ///
 /// # Errors
 /// The call that failed; a path longer than 107 bytes is one of the reasons.
-pub fn listen_unix(name: &Name) -> Result<(OwnedFd, Option<Unlink>), SetupError> {
+pub fn listen_unix(name: &Name, backlog: u64) -> Result<(OwnedFd, Option<Unlink>), SetupError> {
     let socket = unix_stream()?;
     // The mode of the socket becomes the mode of the file that `bind` makes: no moment in which others may connect.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR).map_err(super::failed("fchmod"))?;
@@ -56,7 +79,7 @@ pub fn listen_unix(name: &Name) -> Result<(OwnedFd, Option<Unlink>), SetupError>
         Name::Path(path) => Some(Unlink::new(path.clone())),
         Name::Abstract(_) => None,
     };
-    net::listen(&socket, 8).map_err(super::failed(format!("listen {name:?}")))?;
+    listen(&socket, backlog, &format!("{name:?}"))?;
     Ok((socket, guard))
 }
 
@@ -71,59 +94,47 @@ pub fn connect_unix(name: &Name, nonce: u64) -> Result<OwnedFd, SetupError> {
     Ok(socket)
 }
 
-/// Listens on an address of this host and returns the port the kernel chose.
-///
-/// # Errors
-/// The call that failed.
-pub fn listen_tcp(socket: &OwnedFd, host: IpAddr) -> Result<u16, SetupError> {
-    let port = bind(socket, host)?;
-    net::listen(socket, 8).map_err(super::failed(format!("listen {host} port {port}")))?;
-    Ok(port)
+/// A listener on an address of this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Its port, which the kernel chose.
+    pub number: u16,
+    /// How many connections may wait at it.
+    pub backlog: u64,
 }
 
-/// Connects to a listener of [`listen_tcp`] and introduces itself.
+/// Listens on an address of this host.
 ///
 /// # Errors
 /// The call that failed.
-pub fn connect_tcp(socket: &OwnedFd, to: SocketAddr, nonce: u64) -> Result<(), SetupError> {
+pub fn listen_inet(socket: &OwnedFd, inet: Inet, backlog: u64) -> Result<Port, SetupError> {
+    let number = inet::bind(socket, inet.host)?;
+    listen(socket, backlog, &format!("{} port {number}", inet.host))?;
+    Ok(Port { number, backlog: inet::backlog_in_force(socket).unwrap_or(backlog) })
+}
+
+/// Connects to a listener of [`listen_inet`] and introduces itself.
+///
+/// # Errors
+/// The call that failed.
+pub fn connect_inet(socket: &OwnedFd, to: SocketAddr, nonce: u64) -> Result<(), SetupError> {
     net::connect(socket, &to).map_err(super::failed(format!("connect {to}")))?;
     introduce(socket, nonce)
 }
 
-/// Whether `host`, the loopback address of its family, can be reached; tried, not guessed.
+/// Whether a loopback address can be reached; tried, not guessed.
 ///
 /// # Errors
 /// What is missing.
-pub fn loopback(host: IpAddr) -> Result<(), Missing> {
-    let tried = tcp(host).and_then(|listener| {
-        let port = listen_tcp(&listener, host)?;
-        connect_tcp(&tcp(host)?, SocketAddr::new(host, port), 0)
+pub fn loopback(inet: Inet) -> Result<(), Missing> {
+    let tried = inet::socket(inet).and_then(|listener| {
+        let port = listen_inet(&listener, inet, BACKLOG)?;
+        connect_inet(&inet::socket(inet)?, SocketAddr::new(inet.host, port.number), 0)
     });
-    tried.map_err(|error| match error {
-        SetupError::Sys { code: libc::EADDRNOTAVAIL, .. }
-            if host.is_ipv6() && sysctl::number("net/ipv6/conf/lo/disable_ipv6") == Some(1) =>
-        {
-            Missing::new(
-                "IPv6 is switched off on the loopback interface",
-                "sysctl net.ipv6.conf.lo.disable_ipv6=0",
-            )
-        }
-        SetupError::Sys { code: libc::EAFNOSUPPORT, .. } if host.is_ipv6() => Missing::new(
-            "this kernel has no IPv6, or was started with ipv6.disable=1",
-            "a kernel with CONFIG_IPV6, started without that parameter",
-        ),
-        SetupError::Sys { code: libc::ENETUNREACH | libc::EADDRNOTAVAIL, .. } => Missing::new(
-            "the loopback interface is down in this network namespace",
-            "ip link set lo up",
-        ),
-        SetupError::Sys { code: libc::EAFNOSUPPORT, .. } => {
-            Missing::new("this kernel has no IPv4", "a kernel with CONFIG_INET")
-        }
-        other => Missing::new(format!("{host} cannot be reached: {other}"), ""),
-    })
+    tried.map_err(|error| inet::missing(inet, error))
 }
 
-fn introduce(socket: &OwnedFd, nonce: u64) -> Result<(), SetupError> {
+pub(super) fn introduce(socket: &OwnedFd, nonce: u64) -> Result<(), SetupError> {
     let sent = net::send(socket, &nonce.to_ne_bytes(), SendFlags::NOSIGNAL)
         .map_err(super::failed("send of the nonce"))?;
     if sent == size_of::<u64>() {
@@ -203,7 +214,8 @@ mod tests {
     fn a_stranger_is_turned_away_and_the_peer_is_let_in() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("door");
-        let (listener, guard) = listen_unix(&Name::Path(path.clone())).expect("a listener");
+        let (listener, guard) =
+            listen_unix(&Name::Path(path.clone()), BACKLOG).expect("a listener");
         let mut stranger =
             UnixStream::from(connect_unix(&Name::Path(path.clone()), 1).expect("a queue"));
         let friend = connect_unix(&Name::Path(path.clone()), 2).expect("a queue");
@@ -221,7 +233,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("door");
-        let _open = listen_unix(&Name::Path(path.clone())).expect("a listener");
+        let _open = listen_unix(&Name::Path(path.clone()), BACKLOG).expect("a listener");
         let mode = path.metadata().expect("it exists").permissions().mode();
         assert_eq!(mode & 0o077, 0);
     }

@@ -16,6 +16,7 @@ pub mod file_queue;
 pub mod futex;
 pub mod futex_pi;
 pub mod inotify;
+pub mod inet;
 pub mod meeting;
 pub mod mqueue;
 pub mod names;

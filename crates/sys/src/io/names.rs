@@ -162,7 +162,8 @@ mod tests {
         // Forgotten guards are what a killed coordinator leaves.
         std::mem::forget(pipe::make_fifo(run.join("ping")).expect("a fifo"));
         std::mem::forget(
-            meeting::listen_unix(&meeting::Name::Path(run.join("door"))).expect("a socket"),
+            meeting::listen_unix(&meeting::Name::Path(run.join("door")), meeting::BACKLOG)
+                .expect("a socket"),
         );
         let queue = sysv::Queue::create(&run).expect("System V queues");
         let id = queue.id();

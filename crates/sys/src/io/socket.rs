@@ -1,13 +1,12 @@
-//! Sockets: pairs, their buffers and their options.
+//! What all sockets have: buffers, time limits, ends; and pairs of UNIX sockets.
 
 use ipcperf_core::SetupError;
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use rustix::net::{self, AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-/// Kinds of UNIX sockets.
+/// Kinds of sockets on one machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Bytes without boundaries.
@@ -19,7 +18,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    const fn socket_type(self) -> SocketType {
+    pub(super) const fn socket_type(self) -> SocketType {
         match self {
             Self::Stream => SocketType::STREAM,
             Self::Datagram => SocketType::DGRAM,
@@ -71,17 +70,20 @@ pub fn set_buffers(
     Ok(Buffers { send: send as u64, receive: receive as u64 })
 }
 
-/// The largest message a pair of this kind takes with a send buffer of the given size, in bytes. Tried on empty pairs:
-/// the rule (`SO_SNDBUF` less 32 bytes of bookkeeping, else `EMSGSIZE`) holds only up to what the kernel can allocate
-/// for one message.
+/// The largest message that a fresh pair takes with a send buffer of the given size, in bytes. Tried on empty pairs: the
+/// rule of UNIX and netlink sockets (`SO_SNDBUF` less 32 bytes of bookkeeping, else `EMSGSIZE`) holds only up to what the
+/// kernel can allocate for one message.
 ///
 /// # Errors
 /// No pair could be made, or it takes nothing at all.
-pub fn largest_message(kind: Kind, send: Option<u64>) -> Result<usize, SetupError> {
-    let granted = set_buffers(pair(kind)?.0, send, None)?.send;
+pub fn largest_message(
+    pair: impl Fn() -> Result<(OwnedFd, OwnedFd), SetupError>,
+    send: Option<u64>,
+) -> Result<usize, SetupError> {
+    let granted = set_buffers(pair()?.0, send, None)?.send;
     let bytes = vec![0_u8; usize::try_from(granted).unwrap_or(0)];
     let fits = |len: usize| -> Result<bool, SetupError> {
-        let (from, _to) = pair(kind)?;
+        let (from, _to) = pair()?;
         set_buffers(&from, send, None)?;
         let message = bytes.get(..len).unwrap_or(&bytes);
         Ok(net::send(&from, message, SendFlags::DONTWAIT | SendFlags::NOSIGNAL).is_ok())
@@ -116,74 +118,4 @@ pub fn set_receive_timeout(socket: impl AsFd, limit: Duration) -> Result<(), Set
 /// The `errno`, `ENOTSOCK` for what is no socket.
 pub fn shutdown_send(socket: impl AsFd) -> Result<(), i32> {
     net::shutdown(socket, net::Shutdown::Write).map_err(Errno::raw_os_error)
-}
-
-/// A TCP socket for the address family of `host`, not yet bound or connected, so that its buffers can still decide the
-/// window.
-///
-/// # Errors
-/// `socket` failed.
-pub fn tcp(host: IpAddr) -> Result<OwnedFd, SetupError> {
-    let family = match host {
-        IpAddr::V4(_) => AddressFamily::INET,
-        IpAddr::V6(_) => AddressFamily::INET6,
-    };
-    net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-        .map_err(super::failed("socket"))
-}
-
-/// Sets `TCP_NODELAY` and returns what is in force.
-///
-/// # Errors
-/// `setsockopt` or `getsockopt` failed.
-pub fn set_nodelay(socket: &OwnedFd, on: bool) -> Result<bool, SetupError> {
-    sockopt::set_tcp_nodelay(socket, on).map_err(super::failed("TCP_NODELAY"))?;
-    sockopt::tcp_nodelay(socket).map_err(super::failed("TCP_NODELAY"))
-}
-
-/// Two UDP sockets on 127.0.0.1, connected to each other.
-///
-/// # Errors
-/// The call that failed.
-pub fn udp_pair() -> Result<(OwnedFd, OwnedFd), SetupError> {
-    let socket = || {
-        net::socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
-            .map_err(super::failed("socket"))
-    };
-    let (one, two) = (socket()?, socket()?);
-    let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let ports = (bind(&one, host)?, bind(&two, host)?);
-    for (from, to) in [(&one, ports.1), (&two, ports.0)] {
-        let to = SocketAddr::new(host, to);
-        net::connect(from, &to).map_err(super::failed(format!("connect {to}")))?;
-    }
-    // Before it was connected a socket took datagrams from anybody.
-    for socket in [&one, &two] {
-        while net::recv(socket, &mut [0_u8; 1], RecvFlags::DONTWAIT).is_ok() {}
-    }
-    Ok((one, two))
-}
-
-/// Binds to a port that the kernel chooses.
-pub(super) fn bind(socket: &OwnedFd, host: IpAddr) -> Result<u16, SetupError> {
-    net::bind(socket, &SocketAddr::new(host, 0)).map_err(super::failed(format!("bind {host}")))?;
-    let bound = net::getsockname(socket).map_err(super::failed("getsockname"))?;
-    SocketAddr::try_from(bound).map(|address| address.port()).map_err(super::failed("getsockname"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stray_datagram_does_not_reach_the_pair() {
-        let (one, two) = udp_pair().expect("loopback");
-        let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
-        let to = SocketAddr::try_from(net::getsockname(&one).expect("bound")).expect("IPv4");
-        stranger.send_to(b"stray", to).expect("sent");
-        super::super::datagram::send(two.as_fd(), b"wanted").expect("sent");
-        let mut got = [0_u8; 16];
-        assert_eq!(super::super::datagram::receive(one.as_fd(), &mut got), Ok(6));
-        assert_eq!(&got[..6], b"wanted");
-    }
 }
