@@ -11,6 +11,7 @@ mod memory;
 pub mod mmap_queue;
 pub mod futex_pi;
 pub mod inotify;
+pub mod mptcp;
 pub mod null;
 pub mod pipe;
 pub mod pipe_packet;
@@ -68,6 +69,7 @@ mechanisms! {
     unix_seqpacket: UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
     tcp:            Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
     tcp6:           Tcp6<Block>;
+    mptcp:          Mptcp<Block>;
     udp:            Udp<Block>, Udp<Spin>;
     eventfd:        EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
     futex:          Futex<Block>, Futex<Adaptive>;
