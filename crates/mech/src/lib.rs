@@ -21,6 +21,7 @@ pub mod seqlock;
 pub mod shm_mailbox;
 pub mod posix_sem;
 pub mod pthread_cond;
+pub mod pty;
 pub mod shm_ring;
 pub mod shm_sem;
 pub mod signal;
@@ -64,6 +65,7 @@ mechanisms! {
     pipe:           Pipe<Block>, Pipe<Spin>, Pipe<Epoll>;
     pipe_packet:    PipePacket<Block>;
     fifo:           Fifo<Block>, Fifo<Spin>;
+    pty:            Pty<Block>;
     unix_stream:    UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>;
     unix_dgram:     UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;
     unix_seqpacket: UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;

@@ -23,6 +23,7 @@ pub mod names;
 pub mod pipe;
 pub mod proof;
 pub mod queued_signal;
+pub mod pty;
 pub(crate) mod raw;
 pub mod ring;
 pub mod segment;
