@@ -12,6 +12,7 @@ pub mod mmap_queue;
 pub mod futex_pi;
 pub mod inotify;
 pub mod mptcp;
+pub mod netlink;
 pub mod null;
 pub mod pipe;
 pub mod pipe_packet;
@@ -72,6 +73,7 @@ mechanisms! {
     tcp:            Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
     tcp6:           Tcp6<Block>;
     mptcp:          Mptcp<Block>;
+    netlink:        Netlink<Block>;
     udp:            Udp<Block>, Udp<Spin>;
     eventfd:        EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
     futex:          Futex<Block>, Futex<Adaptive>;

@@ -95,6 +95,30 @@ impl Carrier for Packets {
     }
 }
 
+/// Netlink sockets.
+#[derive(Debug)]
+pub struct Netlinks;
+
+impl Carrier for Netlinks {
+    const ENDS: bool = false;
+    const LOSSY: bool = false;
+
+    #[inline(always)]
+    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+        datagram::send(tx, message)
+    }
+
+    #[inline(always)]
+    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+        datagram::receive(rx, into)
+    }
+
+    fn finish(_: &OwnedFd, _: &mut OwnedFd) -> Result<(), i32> {
+        // Netlink sockets cannot be shut down.
+        Ok(())
+    }
+}
+
 /// Sockets that may lose messages.
 #[derive(Debug)]
 pub struct LossyDatagrams;

@@ -20,6 +20,7 @@ pub mod inet;
 pub mod meeting;
 pub mod mqueue;
 pub mod names;
+pub mod netlink;
 pub mod pipe;
 pub mod proof;
 pub mod queued_signal;
