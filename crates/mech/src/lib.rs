@@ -67,14 +67,14 @@ mechanisms! {
     pipe_packet:    PipePacket<Block>;
     fifo:           Fifo<Block>, Fifo<Spin>;
     pty:            Pty<Block>;
-    unix_stream:    UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>;
+    unix_stream:    UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>, UnixStreamMmsg;
     unix_dgram:     UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;
     unix_seqpacket: UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
     tcp:            Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
     tcp6:           Tcp6<Block>;
     mptcp:          Mptcp<Block>;
     netlink:        Netlink<Block>;
-    udp:            Udp<Block>, Udp<Spin>;
+    udp:            Udp<Block>, Udp<Spin>, UdpMmsg, UdpGso;
     eventfd:        EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
     futex:          Futex<Block>, Futex<Adaptive>;
     shm_ring:       ShmRing<Adaptive>, ShmRing<Futex>, ShmRing<Spin>, ShmRing<Bell>, ShmRing<CopyFree>;

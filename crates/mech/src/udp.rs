@@ -1,17 +1,22 @@
 //! UDP over the loopback interface.
 
+use crate::port::batch::BatchPort;
 use crate::port::descriptors;
+use crate::port::incoming::Letters;
 use crate::port::message::{LossyDatagrams, MessagePort};
+use crate::port::outgoing::{Slots, Train};
 use crate::port::patience::LOST_AFTER;
-use crate::wait::Wait;
+use crate::wait::{Block, Wait};
+use ipcperf_core::errno;
 use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
     OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::inet::{self, Inet, Protocol};
-use ipcperf_sys::io::{meeting, socket, sysctl};
+use ipcperf_sys::io::{batch, meeting, socket, sysctl};
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::AsFd;
 
 /// What a probe reaches in place of UDP, whose sockets never tell whether anybody is there.
 const LOOPBACK: Inet = Inet { host: IpAddr::V4(Ipv4Addr::LOCALHOST), protocol: Protocol::Tcp };
@@ -32,6 +37,8 @@ ipcperf_core::options! {
         pub rcvbuf: Option<u64> = (None, "net.core.rmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
         /// Microseconds for which a receive polls the network device before it sleeps (SO_BUSY_POLL).
         pub busy_poll: Option<u64> = (None, "net.core.busy_read (0)", Count { min: 0, max: 1_000_000 }),
+        /// Messages of one call; read by udp/mmsg and udp/gso alone, and 1 everywhere else.
+        pub batch: u64 = (16, "16", Count { min: 1, max: 64 }),
     }
 }
 
@@ -74,6 +81,11 @@ impl UdpOptions {
                 ("udp.busy_poll".into(), KnobValue::Number(busy_poll)),
             ],
         })
+    }
+
+    /// The window of the variants that batch: two batches, so that one can be on its way while the other is read.
+    fn two_batches(&self, charge: usize) -> Option<u32> {
+        self.window(charge, usize::try_from(2 * self.batch).unwrap_or(usize::MAX))
     }
 }
 
@@ -143,9 +155,141 @@ impl<W: Wait<Gate = ()>> Mechanism for Udp<W> {
         _: Seat,
         shape: &Shape,
         _: &UdpOptions,
-        _: &mut dyn Meet,
+        meet: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
         let [own] = descriptors(wiring)?;
+        meet.effective("udp.batch", KnobValue::Number(1));
         MessagePort::of_socket(own, shape)
+    }
+}
+
+/// What the variants that batch share with the plain one.
+const BATCHING: Spec = Spec {
+    default: false,
+    // Two batches of 16.
+    window: Some(32),
+    ..*Udp::<Block>::SPEC
+};
+
+/// A message that is too long has to be refused here: one that is held back is refused by the kernel only when its batch
+/// goes out.
+fn refuse_above(limit: Option<Limit>, size: usize) -> Result<(), Missing> {
+    match limit {
+        Some(limit) if size > limit.bytes => {
+            let what = format!("{size} bytes are more than {} ({})", limit.bytes, limit.set_by);
+            Err(Missing::new(what, limit.raise))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// UDP sockets that move many messages with one call.
+#[derive(Debug)]
+pub struct UdpMmsg;
+
+impl Mechanism for UdpMmsg {
+    const SPEC: &'static Spec = &Spec {
+        variant: Some("mmsg"),
+        summary: "Two UDP sockets on 127.0.0.1; sendmmsg hands over a batch, and recvmmsg sleeps, then takes what is there.",
+        manual: &["sendmmsg(2)", "recvmmsg(2)", "udp(7)"],
+        pitfalls: &[
+            "One call of each end moves a whole batch when messages flow; the calls told are those of a message sent alone.",
+            "A call saves the way into the kernel and nothing else: each message still crosses the network stack by itself.",
+            "A message waits until its batch is full or the sender flushes, so its latency is that of a batch.",
+            "Where the receive buffer holds fewer than two batches, the window that prevents loss cuts them short.",
+        ],
+        ..BATCHING
+    };
+    type Options = UdpOptions;
+    type Port = BatchPort<Slots, Letters>;
+
+    fn probe(options: &UdpOptions) -> Result<(), Missing> {
+        options.probe()
+    }
+
+    fn window(size: usize, options: &UdpOptions) -> Option<u32> {
+        options.two_batches(charge(size))
+    }
+
+    fn open(shape: &Shape, options: &UdpOptions) -> Result<Link, SetupError> {
+        refuse_above(Some(LARGEST), shape.size)?;
+        options.open()
+    }
+
+    fn attach(
+        wiring: Wiring,
+        _: Seat,
+        shape: &Shape,
+        options: &UdpOptions,
+        meet: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let [own] = descriptors(wiring)?;
+        let outgoing = Slots::new(options.batch, shape)?;
+        meet.effective("udp.batch", KnobValue::Number(outgoing.count()));
+        Ok(BatchPort::new(own, outgoing, Letters::new(options.batch, shape)?))
+    }
+}
+
+/// UDP sockets whose sender leaves the cutting into messages to the kernel.
+#[derive(Debug)]
+pub struct UdpGso;
+
+impl Mechanism for UdpGso {
+    const SPEC: &'static Spec = &Spec {
+        variant: Some("gso"),
+        summary: "Two UDP sockets on 127.0.0.1; one send carries a batch that the kernel cuts up, recvmmsg takes what is there.",
+        manual: &["udp(7)", "sendmsg(2)", "recvmmsg(2)"],
+        pitfalls: &[
+            "One call of each end moves a whole batch when messages flow; the calls told are those of a message sent alone.",
+            "A batch crosses the network stack as one packet, which the kernel cuts up just before the receiver's queue.",
+            "The whole batch has to fit one packet: with 16 messages of one call each has at most 4094 bytes.",
+            "Messages of one call have one length, so a message of another length is handed over apart.",
+            "A message waits until its batch is full or the sender flushes, so its latency is that of a batch.",
+        ],
+        payload: Payload::Message { max: None },
+        needs: &["Linux 4.18 (UDP_SEGMENT)", "the loopback interface up"],
+        ..BATCHING
+    };
+    type Options = UdpOptions;
+    type Port = BatchPort<Train, Letters>;
+
+    fn probe(options: &UdpOptions) -> Result<(), Missing> {
+        options.probe()?;
+        let (one, _two) = inet::udp_pair().map_err(crate::missing)?;
+        batch::send_cut(one.as_fd(), &[0; 2], 1).map(drop).map_err(|code| {
+            let what = format!("UDP_SEGMENT is refused ({})", errno::text(code));
+            Missing::new(what, "Linux 4.18 or newer")
+        })
+    }
+
+    fn limit(options: &UdpOptions) -> Option<Limit> {
+        Some(Limit {
+            bytes: LARGEST.bytes / usize::try_from(options.batch.max(1)).ok()?,
+            set_by: "the 16-bit length of the IPv4 packet that carries a batch",
+            raise: "--set udp.batch=N, down to 1",
+        })
+    }
+
+    /// A message that was cut out of a packet takes its own structures beside a share of the packet's memory.
+    fn window(size: usize, options: &UdpOptions) -> Option<u32> {
+        options.two_batches(charge(size).max(1024 + size))
+    }
+
+    fn open(shape: &Shape, options: &UdpOptions) -> Result<Link, SetupError> {
+        refuse_above(Self::limit(options), shape.size)?;
+        options.open()
+    }
+
+    fn attach(
+        wiring: Wiring,
+        _: Seat,
+        shape: &Shape,
+        options: &UdpOptions,
+        meet: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let [own] = descriptors(wiring)?;
+        let outgoing = Train::new(options.batch, shape)?;
+        meet.effective("udp.batch", KnobValue::Number(outgoing.count()));
+        Ok(BatchPort::new(own, outgoing, Letters::new(options.batch, shape)?))
     }
 }

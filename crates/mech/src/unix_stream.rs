@@ -1,8 +1,11 @@
 //! UNIX stream sockets: a pair, or a listener found by path or abstract name.
 
+use crate::port::batch::BatchPort;
 use crate::port::descriptors;
+use crate::port::incoming::Pieces;
+use crate::port::outgoing::Slots;
 use crate::port::stream::StreamPort;
-use crate::wait::{Wait, by_class};
+use crate::wait::{Block, Wait, by_class};
 use ipcperf_core::{
     BackPressure, Direction, Family, Guard, KnobValue, Link, Mechanism, Meet, Memory, Missing,
     OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
@@ -24,6 +27,8 @@ ipcperf_core::options! {
         pub rcvbuf: Option<u64> = (None, "net.core.rmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
         /// Connections that may wait at the listener of a name; a pair has no listener, and 0 is told.
         pub backlog: u64 = (meeting::BACKLOG, "8", Count { min: 0, max: 65_535 }),
+        /// Messages of one call; read by unix-stream/mmsg alone, and 1 everywhere else.
+        pub batch: u64 = (16, "16", Count { min: 1, max: 64 }),
     }
 }
 
@@ -156,6 +161,52 @@ impl<W: Wait> Mechanism for UnixStream<W> {
         options: &UnixStreamOptions,
         meet: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
+        meet.effective("unix-stream.batch", KnobValue::Number(1));
         StreamPort::of_socket(options.join(wiring, seat, shape, meet)?, shape)
+    }
+}
+
+/// A UNIX stream socket that moves many messages with one call.
+#[derive(Debug)]
+pub struct UnixStreamMmsg;
+
+impl Mechanism for UnixStreamMmsg {
+    const SPEC: &'static Spec = &Spec {
+        name: "unix-stream",
+        variant: Some("mmsg"),
+        default: false,
+        summary: "A UNIX stream socket; sendmmsg hands over a batch, and recvmmsg sleeps, then takes what is there.",
+        manual: &["sendmmsg(2)", "recvmmsg(2)", "unix(7)"],
+        pitfalls: &[
+            "One call of each end moves a whole batch when messages flow; the calls told are those of a message sent alone.",
+            "A round trip gains nothing: each message is handed over alone, by calls that cost more than read and write.",
+            "A message waits until its batch is full or the sender flushes, so its latency is that of a batch.",
+            "A stream has no boundaries: a slot may bring part of a message, which is then put together by one more copy.",
+        ],
+        ..*UnixStream::<Block>::SPEC
+    };
+    type Options = UnixStreamOptions;
+    type Port = BatchPort<Slots, Pieces>;
+
+    fn probe(options: &UnixStreamOptions) -> Result<(), Missing> {
+        options.probe()
+    }
+
+    fn open(shape: &Shape, options: &UnixStreamOptions) -> Result<Link, SetupError> {
+        options.open(shape)
+    }
+
+    fn attach(
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        options: &UnixStreamOptions,
+        meet: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let own = options.join(wiring, seat, shape, meet)?;
+        let (outgoing, incoming) =
+            (Slots::new(options.batch, shape)?, Pieces::new(options.batch, shape)?);
+        meet.effective("unix-stream.batch", KnobValue::Number(outgoing.count()));
+        Ok(BatchPort::new(own, outgoing, incoming))
     }
 }

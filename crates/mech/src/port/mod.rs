@@ -3,7 +3,10 @@
 
 pub mod cell;
 pub mod file_queue;
+pub mod batch;
+pub mod incoming;
 pub mod message;
+pub mod outgoing;
 pub(crate) mod patience;
 pub mod queue;
 pub mod ring;

@@ -5,6 +5,7 @@
 //! objects, close-on-exec and private to this user, and return [`SetupError`] with the call
 //! named.
 
+pub mod batch;
 mod buffer;
 pub mod condition;
 pub mod counter;
