@@ -36,6 +36,7 @@ pub mod unix_pair;
 pub mod unix_seqpacket;
 pub mod unix_stream;
 pub mod uring_msg_ring;
+pub mod vmsplice;
 pub mod wait;
 
 use ipcperf_core::{Missing, SetupError, Visitor};
@@ -98,6 +99,7 @@ mechanisms! {
     uring_unix_stream: UringUnixStream<Enter>, UringUnixStream<SqPoll>;
     uring_tcp:      UringTcp<Enter>, UringTcp<SqPoll>;
     uring_futex:    UringFutex;
+    vmsplice:       Vmsplice;
 }
 
 /// What a failed trial means for availability.

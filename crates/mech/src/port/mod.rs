@@ -9,6 +9,7 @@ pub mod message;
 pub mod outgoing;
 pub(crate) mod patience;
 pub mod queue;
+pub mod relay;
 pub mod ring;
 pub mod sem;
 pub mod signal;
