@@ -155,7 +155,11 @@ impl<P: Port> Player<'_, P> {
             }
             received?;
             if window > 0 && run.seen.count.is_multiple_of(every) && !run.is_complete() {
-                self.give_credit()?;
+                match self.give_credit() {
+                    // The peer is gone and takes no credit. What it has sent still waits here, and then its end.
+                    Err(Stop { end: End::Closed | End::PeerDied, .. }) => {}
+                    given => given?,
+                }
             }
         }
         if let (true, Until::Count(count)) = (run.batch.gaps, run.batch.until) {
