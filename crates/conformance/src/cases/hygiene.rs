@@ -41,9 +41,13 @@ pub(crate) fn hygiene(scene: &Scene<'_>) -> Result<(), Trouble> {
 }
 
 /// Descriptors that are one end of something: sockets, and whatever can only be read or only be written. Counters,
-/// queues and memory are one object that both ends hold by nature.
+/// queues and memory are one object that both ends hold by nature, and all objects of the kernel without a file, such as
+/// watches, bear one name by which nobody can tell them apart.
 fn ends(scene: &Scene<'_>, census: &Descriptors) -> BTreeSet<String> {
-    let is_end = |fd: &&Descriptor| fd.target.starts_with("socket:") || fd.access != 2;
+    let is_end = |fd: &&Descriptor| {
+        let can_be_told = !fd.target.starts_with("anon_inode:");
+        fd.target.starts_with("socket:") || fd.access != 2 && can_be_told
+    };
     census
         .own()
         .filter(is_end)
