@@ -65,7 +65,7 @@ impl Entry {
     pub(crate) fn setups(&self) -> Vec<OptionSet> {
         let mut setups = vec![OptionSet::default()];
         for knob in self.base.knobs {
-            if let KnobKind::Choice { words } = knob.kind {
+            if let KnobKind::Choice { words } | KnobKind::Place { words } = knob.kind {
                 setups.extend(words.iter().map(|word| self.with(knob.name, word)));
             }
         }

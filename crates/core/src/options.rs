@@ -43,6 +43,11 @@ pub enum KnobKind {
         /// The words.
         words: &'static [&'static str],
     },
+    /// A place in the file system: one of a list of words, or an absolute path.
+    Place {
+        /// The words.
+        words: &'static [&'static str],
+    },
 }
 
 impl fmt::Display for KnobKind {
@@ -54,6 +59,7 @@ impl fmt::Display for KnobKind {
             Self::Count { min, max } => write!(out, "{min}..{max}"),
             Self::Flag => out.write_str("on, off"),
             Self::Choice { words } => out.write_str(&words.join(", ")),
+            Self::Place { words } => write!(out, "{}, or an absolute path", words.join(", ")),
         }
     }
 }
@@ -201,6 +207,10 @@ pub fn check(
         KnobKind::Choice { words } => {
             words.contains(&text).then(|| KnobValue::Word(text.to_owned()))
         }
+        KnobKind::Place { words } => {
+            let is_path = text.starts_with('/') && !text.contains('\0');
+            (is_path || words.contains(&text)).then(|| KnobValue::Word(text.to_owned()))
+        }
     };
     value.ok_or_else(|| OptionError::Value {
         knob: format!("{mechanism}.{name}"),
@@ -316,6 +326,8 @@ mod tests {
             bind: String = ("socketpair".into(), "socketpair", Choice { words: &["socketpair", "path"] }),
             /// Slots.
             depth: u64 = (10, "10", Count { min: 1, max: 10 }),
+            /// Where files lie.
+            dir: String = ("memory".into(), "memory", Place { words: &["memory", "disk"] }),
         }
     }
 
@@ -339,6 +351,14 @@ mod tests {
     }
 
     #[test]
+    fn a_place_is_a_word_or_an_absolute_path() {
+        for place in ["disk", "/", "/some where/else"] {
+            let sample = parse(&[&format!("sample.dir={place}")]).expect("a place");
+            assert_eq!(sample.dir, place);
+        }
+    }
+
+    #[test]
     fn a_setting_of_another_mechanism_is_not_mine() {
         assert!(parse(&["pipe.size=1"]).is_ok());
     }
@@ -350,7 +370,8 @@ mod tests {
             ("sample.depth=11", "1..10"),
             ("sample.bind=tcp", "socketpair, path"),
             ("sample.nodelay=maybe", "on, off"),
-            ("sample.sise=1", "it has: size, nodelay, bind, depth"),
+            ("sample.sise=1", "it has: size, nodelay, bind, depth, dir"),
+            ("sample.dir=here", "memory, disk, or an absolute path"),
             ("size=1", "mechanism.knob=value"),
         ] {
             let error = parse(&[text]).expect_err(text).to_string();

@@ -27,7 +27,9 @@ impl Visitor for Ends {
                     vec![min.to_string(), max.to_string()]
                 }
                 KnobKind::Flag => vec!["on".into(), "off".into()],
-                KnobKind::Choice { words } => words.iter().map(ToString::to_string).collect(),
+                KnobKind::Choice { words } | KnobKind::Place { words } => {
+                    words.iter().map(ToString::to_string).collect()
+                }
             };
             for value in values {
                 let text = format!("{}.{}={value}", M::SPEC.name, knob.name);

@@ -48,6 +48,7 @@ fn values(kind: &KnobKind) -> (Vec<String>, Vec<String>) {
         }
         KnobKind::Flag => (owned(&["off", "on"]), owned(&["", "maybe", "2"])),
         KnobKind::Choice { words } => (owned(words), owned(&["", "no-such-word"])),
+        KnobKind::Place { words } => (owned(words), owned(&["", "no-such-word", "not/absolute"])),
     }
 }
 
@@ -112,8 +113,13 @@ fn fits(
     least: &mut Option<u64>,
 ) -> Result<(), Trouble> {
     let is_kept = match (kind, granted) {
-        (KnobKind::Flag | KnobKind::Choice { .. }, KnobValue::Number(_)) => false,
-        (KnobKind::Flag | KnobKind::Choice { .. }, value) => value.to_string() == asked,
+        (
+            KnobKind::Flag | KnobKind::Choice { .. } | KnobKind::Place { .. },
+            KnobValue::Number(_),
+        ) => false,
+        (KnobKind::Flag | KnobKind::Choice { .. } | KnobKind::Place { .. }, value) => {
+            value.to_string() == asked
+        }
         (KnobKind::Bytes { min, .. } | KnobKind::Count { min, .. }, KnobValue::Number(number)) => {
             let floor = *least.get_or_insert(*number);
             *number >= *min && *number >= floor
