@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 
-const SITE: Site = Site {
+pub(crate) const SITE: Site = Site {
     name: "tcp",
     inet: Inet { host: IpAddr::V4(Ipv4Addr::LOCALHOST), protocol: Protocol::Tcp },
 };

@@ -1,7 +1,7 @@
 //! TCP over the loopback interface, driven through `io_uring(7)`.
 
 use crate::port::uring::{self, UringPort};
-use crate::tcp::{self, TcpOptions};
+use crate::tcp::{self, Site, TcpOptions};
 use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
     Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
@@ -9,6 +9,8 @@ use ipcperf_core::{
 use ipcperf_sys::io::meeting;
 use ipcperf_sys::io::uring::{self as rings, Drive, Kind};
 use std::marker::PhantomData;
+
+const SITE: Site = Site { name: "uring-tcp", ..tcp::SITE };
 
 ipcperf_core::options! {
     /// Knobs of TCP driven through a ring.
@@ -19,6 +21,10 @@ ipcperf_core::options! {
         pub sndbuf: Option<u64> = (None, "tuned by the kernel (net.ipv4.tcp_wmem)", Bytes { min: 2048, max: 1 << 30 }),
         /// Receive buffer (SO_RCVBUF); the kernel doubles what is asked for and stops tuning it.
         pub rcvbuf: Option<u64> = (None, "tuned by the kernel (net.ipv4.tcp_rmem)", Bytes { min: 2048, max: 1 << 30 }),
+        /// Microseconds for which a receive polls the network device before it sleeps (SO_BUSY_POLL).
+        pub busy_poll: Option<u64> = (None, "net.core.busy_read (0)", Count { min: 0, max: 1_000_000 }),
+        /// Connections that may wait at the listener.
+        pub backlog: u64 = (meeting::BACKLOG, "8", Count { min: 0, max: 65_535 }),
         /// How the kernel gets to know the buffer: in each operation, registered beforehand, or provided for receives.
         pub buffers: String = ("plain".into(), "plain", Choice { words: &["plain", "registered", "provided"] }),
     }
@@ -27,7 +33,13 @@ ipcperf_core::options! {
 impl UringTcpOptions {
     /// What does not concern the ring.
     fn tcp(&self) -> TcpOptions {
-        TcpOptions { nodelay: self.nodelay, sndbuf: self.sndbuf, rcvbuf: self.rcvbuf }
+        TcpOptions {
+            nodelay: self.nodelay,
+            sndbuf: self.sndbuf,
+            rcvbuf: self.rcvbuf,
+            busy_poll: self.busy_poll,
+            backlog: self.backlog,
+        }
     }
 }
 
@@ -68,12 +80,12 @@ impl<D: Drive> Mechanism for UringTcp<D> {
     type Port = UringPort<D>;
 
     fn probe(options: &UringTcpOptions) -> Result<(), Missing> {
-        meeting::loopback(tcp::HOST)?;
+        SITE.probe(&options.tcp())?;
         rings::probe::<D>(Kind::Socket, uring::buffers(&options.buffers)).map_err(crate::missing)
     }
 
     fn open(_: &Shape, options: &UringTcpOptions) -> Result<Link, SetupError> {
-        tcp::listen(tcp::HOST, &options.tcp())
+        SITE.listen(&options.tcp())
     }
 
     fn attach(
@@ -83,9 +95,7 @@ impl<D: Drive> Mechanism for UringTcp<D> {
         options: &UringTcpOptions,
         meet: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
-        let socket = tcp::connect(wiring, (tcp::HOST, seat), shape, &options.tcp())?;
-        let names = ["uring-tcp.nodelay", "uring-tcp.sndbuf", "uring-tcp.rcvbuf"];
-        tcp::report(names, &socket, &options.tcp(), meet)?;
+        let socket = SITE.connect(wiring, seat, shape, &options.tcp(), meet)?;
         let port = UringPort::of_socket(socket, uring::buffers(&options.buffers), shape)?;
         meet.effective("uring-tcp.buffers", KnobValue::Word(options.buffers.clone()));
         Ok(port)

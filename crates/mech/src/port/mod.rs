@@ -1,9 +1,9 @@
 //! The few port types that all mechanisms share: a pipe and a TCP socket run the same machine code, and only the
 //! kernel differs.
 
+pub mod batch;
 pub mod cell;
 pub mod file_queue;
-pub mod batch;
 pub mod incoming;
 pub mod message;
 pub mod outgoing;
