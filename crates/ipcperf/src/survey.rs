@@ -40,8 +40,8 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
 /// Whether a variant stands for its mechanism in a survey: the default one, and in shared memory also the one that
 /// spins, since that is where spinning pays.
 fn stands(entry: &Entry) -> bool {
-    let spins = entry.spec.wait.burns_cpu() && entry.spec.family == Family::SharedMemory;
-    entry.spec.default || spins
+    let is_shared = entry.spec.family == Family::SharedMemory;
+    entry.spec.default || (is_shared && entry.spec.variant == Some("spin"))
 }
 
 /// Requests in the order in which a reader wants them answered, and how many of them belong to every survey.

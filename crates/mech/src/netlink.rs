@@ -47,7 +47,7 @@ impl<W: Wait> Mechanism for Netlink<W> {
         ],
         payload: Payload::Message { max: None },
         direction: Direction::TwoWay,
-        reach: Reach::Network,
+        reach: Reach::Named,
         producers: Peers::Many,
         consumers: Peers::One,
         back_pressure: BackPressure::Blocks,

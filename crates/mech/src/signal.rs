@@ -147,7 +147,7 @@ impl<W: Way> Mechanism for Signal<W> {
         pitfalls: W::PITFALLS,
         payload: Payload::Wake { word: 8 },
         direction: Direction::TwoWay,
-        reach: Reach::Named,
+        reach: Reach::SameUser,
         producers: Peers::Many,
         consumers: Peers::One,
         back_pressure: BackPressure::Blocks,

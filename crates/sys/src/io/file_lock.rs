@@ -72,12 +72,12 @@ impl Lock for RecordLock {
 
     #[inline(always)]
     fn lock(memory: &Segment) -> Result<(), Fault> {
-        Self::set(memory, libc::F_WRLCK.into())
+        Self::set(memory, libc::F_WRLCK)
     }
 
     #[inline(always)]
     fn unlock(memory: &Segment) -> Result<(), Fault> {
-        Self::set(memory, libc::F_UNLCK.into())
+        Self::set(memory, libc::F_UNLCK)
     }
 }
 
