@@ -100,7 +100,7 @@ fn main() -> ExitCode {
         caught::<bug::ClaimsDescriptors>("C20_declared_descriptors", "none came through"),
         caught::<bug::HidesItsEnd>(
             "C20_declared_silence",
-            "on_close: undetected, but the survivor met Closed",
+            "on_close: undetected, but the survivor met Some(Closed)",
         ),
         caught::<bug::ProbesNothing>(
             "C22_unavailable_is_polite",

@@ -32,13 +32,15 @@ impl Mechanism for FutexPi {
         name: "futex-pi",
         variant: None,
         family: Family::WakeUp,
-        wait: Wait::Block,
+        // While the holder runs on another CPU, the kernel spins for it (rtmutex_spin_on_owner).
+        wait: Wait::SpinThenBlock,
         default: true,
-        summary: "Three futexes with priority inheritance for each direction; a sender unlocks the one its receiver sleeps on.",
+        summary: "Three futexes with priority inheritance for each direction; a sender unlocks the one its receiver waits for in the kernel.",
         manual: &["futex(2)", "pthread_mutexattr_setprotocol(3)"],
         pitfalls: &[
             "It is a lock and no message: the eight bytes of proof lie in shared memory beside it.",
             "The system calls declared are those of the fast path; a lock somebody waits for takes one to get, one to hand over, and one to give back, since the kernel marks what it hands over.",
+            "Whoever asks for a lock whose holder runs on another CPU spins in the kernel until that one stops running: fast, but a CPU is burnt, and top calls it system time.",
             "Only the thread that locked may unlock, so the right to wake is bound to one thread.",
             "A lock whose holder died is handed on with a mark (FUTEX_OWNER_DIED), or asking for it fails with ESRCH; if another thread has got the number of the dead one meanwhile, nobody is told.",
             "Both ends run at the same priority here, so the inheritance itself is paid for and not used.",

@@ -151,8 +151,8 @@ impl Trace {
     /// Whether calls can be made to fail on this architecture.
     pub const CAN_FAIL: bool = cfg!(target_arch = "x86_64");
 
-    /// Lets process `which` run until it sets [`Mark::Done`]; the others run too. The `nth` transfer between its marks,
-    /// counted from 1, is not made but seems to fail with `errno`. Says whether it came to that.
+    /// Lets process `which` run until it sets [`Mark::Done`]; the others run too. The `nth` transfer between its marks
+    /// that is no futex call, counted from 1, is not made but seems to fail with `errno`. Says whether it came to that.
     ///
     /// # Errors
     /// `TimedOut` after `deadline`, `UnexpectedEof` when the process has ended, and the kernel's.
@@ -241,7 +241,9 @@ impl Traced {
             self.tally.spans += u64::from(self.is_counting);
         } else if self.is_counting {
             *self.tally.calls.entry(number).or_default() += 1;
-            if let (Some((nth, errno)), Some(_)) = (self.failure, transfer(number)) {
+            // A futex call on a word in memory cannot fail in these ways, and the C library ends the process if it does.
+            let may_fail = transfer(number).is_some() && number != libc::SYS_futex;
+            if let (Some((nth, errno)), true) = (self.failure, may_fail) {
                 self.failure = (nth > 1).then_some((nth - 1, errno));
                 if nth <= 1 {
                     return self.skip(errno);

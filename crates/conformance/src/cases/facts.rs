@@ -2,7 +2,7 @@
 
 use crate::pair::Pair;
 use crate::scene::{Scene, Trouble, ensure};
-use crate::script::{Batch, End, Script, Seen, Sizes, Step};
+use crate::script::{Batch, End, Script, Sizes, Step};
 use ipcperf_core::{OnClose, OptionSet, Seat};
 use ipcperf_sys::io::descriptor;
 use std::os::fd::AsFd;
@@ -52,52 +52,62 @@ pub(crate) fn declared_descriptors(scene: &Scene<'_>) -> Result<(), Trouble> {
 /// How long an end is given to be told something.
 const WHILE: Duration = Duration::from_millis(300);
 
-/// Ends that are said to go unnoticed: nothing tells the other end of them.
+/// Ends that are said to go unnoticed: nothing tells the other end of them, or not whatever it is doing.
 pub(crate) fn declared_silence(scene: &Scene<'_>) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let spec = scene.entry.spec();
     let size = scene.size(64, &options);
+    let first = scene.batch(1, Sizes::List(vec![size]), size);
+    let receives = Step::Receive(Batch::attempt(size));
+    let sends = Step::Send(Batch::endless(size, scene.entry.window(size, &options)));
     for from in Seat::BOTH {
-        let batch = scene.batch(1, Sizes::List(vec![size]), size);
-        let waits = Step::Receive(Batch::attempt(size));
-        let script = Script::default()
-            .only(from, Step::Send(batch.clone()))
-            .only(from, Step::Finish)
-            .only(from, Step::Hold)
-            .only(from.other(), Step::Receive(batch.clone()))
-            .only(from.other(), waits.clone());
+        let begin = Script::default()
+            .only(from, Step::Send(first.clone()))
+            .only(from.other(), Step::Receive(first.clone()));
         if spec.on_close == OnClose::Undetected {
-            let mut pair = scene.pair(&options)?;
-            pair.open(size, script)?;
-            pair.wait("the sender to finish", |ends| ends[from.index()].is_holding)?;
-            unnoticed(&mut pair, from.other(), "on_close")?;
+            let script = begin
+                .clone()
+                .only(from, Step::Finish)
+                .only(from, Step::Hold)
+                .only(from.other(), receives.clone());
+            let end = ending(scene, size, script, from, false)?;
+            ensure(end.is_none(), || {
+                format!("on_close: undetected, but the survivor met {end:?}")
+            })?;
         }
         if spec.on_death == OnClose::Undetected {
-            let script = Script::default()
-                .only(from, Step::Send(batch.clone()))
-                .only(from, Step::Hold)
-                .only(from.other(), Step::Receive(batch))
-                .only(from.other(), waits);
-            let mut pair = scene.pair(&options)?;
-            pair.open(size, script)?;
-            pair.wait("the sender to hold", |ends| ends[from.index()].is_holding)?;
-            pair.kill(from);
-            unnoticed(&mut pair, from.other(), "on_death")?;
+            let mut ends = [None; 2];
+            for (end, next) in ends.iter_mut().zip([&receives, &sends]) {
+                let script = begin.clone().only(from, Step::Hold).only(from.other(), next.clone());
+                *end = ending(scene, size, script, from, true)?;
+            }
+            ensure(ends.iter().any(Option::is_none), || {
+                format!("on_death: undetected, but whoever receives and whoever sends met {ends:?}")
+            })?;
         }
     }
     Ok(())
 }
 
-fn unnoticed(pair: &mut Pair<'_>, survivor: Seat, fact: &str) -> Result<(), Trouble> {
+/// What tells the survivor of the end of `from`, once that one holds; `None` where nothing does for a while.
+fn ending(
+    scene: &Scene<'_>,
+    size: usize,
+    script: Script,
+    from: Seat,
+    by_death: bool,
+) -> Result<Option<End>, Trouble> {
+    let mut pair: Pair<'_> = scene.pair(&OptionSet::default())?;
+    pair.open(size, script)?;
+    pair.wait("the sender to hold", |ends| ends[from.index()].is_holding)?;
+    if by_death {
+        pair.kill(from);
+    }
+    let survivor = from.other().index();
     let until = Instant::now() + WHILE;
-    while pair.ends[survivor.index()].done.is_none() && Instant::now() < until {
+    while pair.ends[survivor].done.is_none() && Instant::now() < until {
         pair.turn(until)?;
     }
-    let seen = pair.ends[survivor.index()].done.iter().flatten().last();
-    match seen {
-        Some(Seen { end: Some(end @ (End::Closed | End::PeerDied)), .. }) => {
-            Err(Trouble::failed(format!("{fact}: undetected, but the survivor met {end:?}")))
-        }
-        _ => Ok(()),
-    }
+    let seen = pair.ends[survivor].done.iter().flatten().last();
+    Ok(seen.and_then(|seen| seen.end).filter(|end| matches!(end, End::Closed | End::PeerDied)))
 }

@@ -102,7 +102,11 @@ fn acquire(lock: &AtomicU32, thread: u32) -> Result<(), i32> {
     if free.is_ok() {
         return Ok(());
     }
-    call(lock, libc::FUTEX_LOCK_PI)?;
+    match call(lock, libc::FUTEX_LOCK_PI) {
+        // The holder is about to end: ask again, as after a signal.
+        Err(libc::EAGAIN) => return Err(libc::EINTR),
+        asked => asked?,
+    }
     if lock.load(Ordering::Acquire) & OWNER_DIED == 0 { Ok(()) } else { Err(libc::EOWNERDEAD) }
 }
 
