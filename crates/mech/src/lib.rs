@@ -30,6 +30,7 @@ pub mod sysv_mq;
 pub mod sysv_sem;
 pub mod tcp;
 pub mod tcp6;
+pub mod tcp_zerocopy;
 pub mod udp;
 pub mod unix_dgram;
 pub mod unix_pair;
@@ -94,6 +95,25 @@ mechanisms! {
     uring_unix_stream: UringUnixStream<Enter>, UringUnixStream<SqPoll>;
     uring_tcp:         UringTcp<Enter>, UringTcp<SqPoll>;
     uring_futex:       UringFutex;
+    null:           Null;
+    pipe:           Pipe<Block>, Pipe<Spin>, Pipe<Epoll>;
+    pipe_packet:    PipePacket<Block>;
+    fifo:           Fifo<Block>, Fifo<Spin>;
+    pty:            Pty<Block>;
+    unix_stream:    UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>, UnixStreamMmsg;
+    unix_dgram:     UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;
+    unix_seqpacket: UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
+    tcp:            Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
+    tcp6:           Tcp6<Block>;
+    mptcp:          Mptcp<Block>;
+    tcp_zerocopy:   TcpZerocopy;
+    netlink:        Netlink<Block>;
+    udp:            Udp<Block>, Udp<Spin>, UdpMmsg, UdpGso;
+    eventfd:        EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
+    futex:          Futex<Block>, Futex<Futex>;
+    shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
+    posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
+    sysv_mq:        SysvMq<Block>, SysvMq<Spin>;
 }
 
 /// What a failed trial means for availability.

@@ -17,6 +17,7 @@ pub mod stream;
 pub mod uring;
 pub mod wake;
 pub mod word;
+pub mod zerocopy;
 
 use ipcperf_core::{Fault, SetupError, Wiring};
 use ipcperf_sys::io::errno;

@@ -44,6 +44,7 @@ mod twins;
 pub mod uring;
 pub mod uring_message;
 pub mod word;
+pub mod zerocopy;
 
 pub use buffer::Buffer;
 
@@ -56,6 +57,8 @@ pub mod errno {
     pub use libc::{
         E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOSYS, ENOTSOCK,
         EOWNERDEAD, EPIPE, ESRCH, ETIMEDOUT,
+        E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOBUFS, ENOTSOCK,
+        EPIPE, ESRCH, ETIMEDOUT,
     };
 }
 
