@@ -27,12 +27,7 @@ pub struct Pair {
 pub fn pair() -> Result<Pair, SetupError> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let master = rustix::fs::open("/dev/ptmx", flags, Mode::empty()).map_err(missing)?;
-    let unlocked: c_int = 0;
-    // SAFETY: reads one `int`.
-    let done = unsafe { libc::ioctl(master.as_raw_fd(), libc::TIOCSPTLCK, &raw const unlocked) };
-    if done != 0 {
-        return Err(SetupError::sys("TIOCSPTLCK", last_errno()));
-    }
+    lock(&master, false)?;
     let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
     // The slave of this very master, whatever is mounted at /dev/pts.
     // SAFETY: takes flags by value.
@@ -42,10 +37,20 @@ pub fn pair() -> Result<Pair, SetupError> {
     }
     // SAFETY: the kernel has just made this descriptor for us.
     let slave = unsafe { OwnedFd::from_raw_fd(slave) };
+    // The slave has a name, which its group may write to. Nobody needs it any more, and nobody else may come by it.
+    lock(&master, true)?;
     let mut modes = termios::tcgetattr(&slave).map_err(super::failed("tcgetattr"))?;
     modes.make_raw();
     termios::tcsetattr(&slave, OptionalActions::Now, &modes).map_err(super::failed("tcsetattr"))?;
     Ok(Pair { master, slave })
+}
+
+/// Whether the slave can be opened.
+fn lock(master: &OwnedFd, on: bool) -> Result<(), SetupError> {
+    let value = c_int::from(on);
+    // SAFETY: reads one `int`.
+    let done = unsafe { libc::ioctl(master.as_raw_fd(), libc::TIOCSPTLCK, &raw const value) };
+    if done == 0 { Ok(()) } else { Err(SetupError::sys("TIOCSPTLCK", last_errno())) }
 }
 
 fn missing(error: Errno) -> SetupError {
@@ -82,5 +87,14 @@ mod tests {
             super::super::pipe::set_nonblocking(from).expect("a descriptor");
             assert_eq!(rustix::io::read(from, &mut [0; 1]), Err(Errno::AGAIN), "an echo");
         }
+    }
+
+    #[test]
+    fn nobody_comes_in_by_the_name() {
+        let pair = pair().expect("a pseudo-terminal");
+        let name = rustix::termios::ttyname(&pair.slave, Vec::new()).expect("it has one");
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(name, flags, Mode::empty());
+        assert_eq!(opened.map(drop), Err(Errno::IO));
     }
 }
