@@ -8,6 +8,7 @@ use ipcperf_core::{
     Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::inet::{self, Inet, Protocol};
+use ipcperf_sys::io::meeting;
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -15,6 +16,35 @@ const SITE: Site = Site {
     name: "mptcp",
     inet: Inet { host: IpAddr::V4(Ipv4Addr::LOCALHOST), protocol: Protocol::Mptcp },
 };
+
+ipcperf_core::options! {
+    /// Knobs of MPTCP.
+    pub struct MptcpOptions {
+        /// Send small segments at once (TCP_NODELAY).
+        pub nodelay: bool = (true, "on", Flag),
+        /// Send buffer (SO_SNDBUF); the kernel doubles what is asked for and stops tuning it.
+        pub sndbuf: Option<u64> = (None, "tuned by the kernel (net.ipv4.tcp_wmem)", Bytes { min: 16_384, max: 1 << 30 }),
+        /// Receive buffer (SO_RCVBUF); with too little room for two layers, bytes only move by timers of 200 ms.
+        pub rcvbuf: Option<u64> = (None, "tuned by the kernel (net.ipv4.tcp_rmem)", Bytes { min: 16_384, max: 1 << 30 }),
+        /// Microseconds for which a receive polls the network device before it sleeps (SO_BUSY_POLL).
+        pub busy_poll: Option<u64> = (None, "net.core.busy_read (0)", Count { min: 0, max: 1_000_000 }),
+        /// Connections that may wait at the listener.
+        pub backlog: u64 = (meeting::BACKLOG, "8", Count { min: 0, max: 65_535 }),
+    }
+}
+
+impl MptcpOptions {
+    /// Those of any TCP connection.
+    fn tcp(&self) -> TcpOptions {
+        TcpOptions {
+            nodelay: self.nodelay,
+            sndbuf: self.sndbuf,
+            rcvbuf: self.rcvbuf,
+            busy_poll: self.busy_poll,
+            backlog: self.backlog,
+        }
+    }
+}
 
 /// A multipath TCP connection to 127.0.0.1.
 #[derive(Debug)]
@@ -56,25 +86,25 @@ impl<W: Wait> Mechanism for Mptcp<W> {
         window: None,
         needs: &["CONFIG_MPTCP", "net.mptcp.enabled", "the loopback interface up"],
     };
-    type Options = TcpOptions;
+    type Options = MptcpOptions;
     type Port = StreamPort<W>;
 
-    fn probe(options: &TcpOptions) -> Result<(), Missing> {
-        SITE.probe(options)
+    fn probe(options: &MptcpOptions) -> Result<(), Missing> {
+        SITE.probe(&options.tcp())
     }
 
-    fn open(_: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {
-        SITE.listen(options)
+    fn open(_: &Shape, options: &MptcpOptions) -> Result<Link, SetupError> {
+        SITE.listen(&options.tcp())
     }
 
     fn attach(
         wiring: Wiring,
         seat: Seat,
         shape: &Shape,
-        options: &TcpOptions,
+        options: &MptcpOptions,
         meet: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
-        let socket = SITE.connect(wiring, seat, shape, options, meet)?;
+        let socket = SITE.connect(wiring, seat, shape, &options.tcp(), meet)?;
         if !inet::is_mptcp(&socket) {
             let missing = Missing::new(
                 "the connection fell back to plain TCP, or the kernel cannot tell",
