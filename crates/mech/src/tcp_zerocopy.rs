@@ -63,7 +63,7 @@ impl Mechanism for TcpZerocopy {
             "On the loopback interface the kernel copies after all, on top of pinning pages: the counts tell how often.",
             "A buffer must not be written before its notice has come; here buffers take turns, which costs cache.",
             "The notice is read with a call of its own, one for each message here, though one may stand for many sends.",
-            "Pinned pages count against RLIMIT_MEMLOCK, and notices against net.core.optmem_max: beyond, a send waits.",
+            "Pinned pages of all processes of a user count against RLIMIT_MEMLOCK: beyond it a send waits, or copies.",
             "Pinning costs more than copying a few KiB: the kernel's manual names 10 KiB as about the least that pays.",
         ],
         payload: Payload::Stream,

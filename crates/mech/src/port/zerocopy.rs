@@ -6,7 +6,7 @@ use super::stream::StreamPort;
 use crate::wait::Block;
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::zerocopy::{self, Notice};
-use ipcperf_sys::io::{Buffer, duplicate, errno};
+use ipcperf_sys::io::{Buffer, datagram, duplicate, errno};
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Sends without a notice that are remembered; a power of two. A message is usually one send, so this is far more than
@@ -34,6 +34,8 @@ pub struct ZerocopyPort {
     /// How many sends have their notice, by whether they were copied.
     direct: u64,
     copied: u64,
+    /// How many sends were ordinary ones, because nothing more could be pinned.
+    unpinned: u64,
 }
 
 impl ZerocopyPort {
@@ -54,6 +56,7 @@ impl ZerocopyPort {
             issued: 0,
             direct: 0,
             copied: 0,
+            unpinned: 0,
         })
     }
 
@@ -99,6 +102,17 @@ impl ZerocopyPort {
         Ok(sent)
     }
 
+    /// Sends them as any socket does, with a copy and without a notice.
+    #[cold]
+    #[inline(never)]
+    fn send_copied(&mut self, from: usize, len: usize) -> Result<usize, i32> {
+        let place = self.places.get_mut(self.next).ok_or(errno::EINVAL)?;
+        let bytes = place.bytes.get_mut(len).and_then(|all| all.get(from..));
+        let sent = datagram::send(self.socket.as_fd(), bytes.unwrap_or_default())?;
+        self.unpinned += 1;
+        Ok(sent)
+    }
+
     /// Sleeps until the next notice.
     #[cold]
     #[inline(never)]
@@ -134,6 +148,11 @@ impl ZerocopyPort {
                 Err(errno::EINTR) => {}
                 // What is under way holds pinned pages and room for notices; with each notice some comes back.
                 Err(errno::ENOBUFS) if self.outstanding() > 0 => self.await_notice()?,
+                // Nothing of ours is under way: other processes of this user have pinned what it may pin.
+                Err(errno::ENOBUFS) => {
+                    step = self.send_copied(done, len);
+                    continue;
+                }
                 Err(code) => return Err(fault(code)),
             }
             if done >= len {
@@ -183,6 +202,7 @@ impl Port for ZerocopyPort {
     fn events(&self, report: &mut dyn FnMut(&'static str, u64)) {
         report("sent without copy", self.direct);
         report("copied after all", self.copied);
+        report("copied for want of pinned pages", self.unpinned);
     }
 
     fn finish(&mut self) -> Result<(), Fault> {

@@ -11,6 +11,7 @@ use ipcperf_core::{Missing, SetupError};
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// Lets a socket send without copying.
 ///
@@ -115,6 +116,10 @@ pub fn sleep(fd: BorrowedFd<'_>) -> Result<bool, i32> {
     Ok(wanted.revents & libc::POLLHUP != 0)
 }
 
+/// How often, and how long after each other, a probe tries what this user may pin.
+const RETRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(4);
+
 /// Whether a message of `size` bytes may be pinned; tried, not guessed.
 ///
 /// # Errors
@@ -128,7 +133,16 @@ pub fn probe(inet: Inet, size: usize) -> Result<(), SetupError> {
     super::pipe::set_nonblocking(&own)?;
     enable(&own)?;
     let mut bytes = Buffer::new(size.max(1), 0)?;
-    match send(own.as_fd(), bytes.all_mut()) {
+    let mut sent = send(own.as_fd(), bytes.all_mut());
+    // Other processes of this user may have pinned what is allowed, but they let go of it again.
+    for _ in 0..RETRIES {
+        if sent != Err(libc::ENOBUFS) {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+        sent = send(own.as_fd(), bytes.all_mut());
+    }
+    match sent {
         Ok(_) => Ok(()),
         Err(libc::ENOBUFS) => {
             let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
@@ -136,7 +150,7 @@ pub fn probe(inet: Inet, size: usize) -> Result<(), SetupError> {
             // Beside its own pages the kernel counts two for every send.
             let wanted = size.div_ceil(1024) + 2 * rustix::param::page_size() / 1024;
             let what = format!(
-                "a send of {size} bytes may not be pinned (RLIMIT_MEMLOCK is {limit}, or net.core.optmem_max is too low)"
+                "a send of {size} bytes may not be pinned (RLIMIT_MEMLOCK, for all processes of this user, is {limit}, or net.core.optmem_max is too low)"
             );
             Err(Missing::new(what, format!("ulimit -l {wanted} or more, or CAP_IPC_LOCK")).into())
         }
