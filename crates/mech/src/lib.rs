@@ -42,6 +42,8 @@ pub mod uring_pipe;
 pub mod uring_tcp;
 pub mod uring_unix_stream;
 pub mod vmsplice;
+pub mod vsock;
+pub mod vsock_seqpacket;
 pub mod wait;
 
 use ipcperf_core::{Missing, SetupError, Visitor};
@@ -108,6 +110,8 @@ mechanisms! {
     mptcp:          Mptcp<Block>;
     tcp_zerocopy:   TcpZerocopy;
     netlink:        Netlink<Block>;
+    vsock:          Vsock<Block>;
+    vsock_seqpacket: VsockSeqpacket<Block>;
     udp:            Udp<Block>, Udp<Spin>, UdpMmsg, UdpGso;
     eventfd:        EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
     futex:          Futex<Block>, Futex<Futex>;

@@ -32,7 +32,7 @@ impl<W: Wait> Mechanism for Pty<W> {
         pitfalls: &[
             "Fresh from the kernel it echoes, waits for whole lines and turns some bytes into signals: set raw mode first.",
             "A worker thread of the kernel, on a CPU of its own choice, carries the bytes on: its time is in no process.",
-            "A read brings at most 4095 bytes, whatever the size of the message.",
+            "A read brings at most 4 KiB, whatever the size of the message.",
             "A slave loses what it has not read when the last master closes; here a second one is kept until the end.",
             "A master that reads after the slave closed drains and gets EIO; what it writes then is lost without a word.",
             "Neither end can be closed for sending alone, so an end that merely stops sending looks like a slow one.",

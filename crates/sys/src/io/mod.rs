@@ -43,6 +43,7 @@ pub mod sysv_semaphore;
 mod twins;
 pub mod uring;
 pub mod uring_message;
+pub mod vsock;
 pub mod word;
 pub mod zerocopy;
 
