@@ -23,6 +23,7 @@ pub mod pthread_cond;
 pub mod pty;
 pub mod seqlock;
 pub mod shm_mailbox;
+pub mod sctp;
 pub mod shm_ring;
 pub mod shm_sem;
 pub mod signal;
@@ -109,6 +110,7 @@ mechanisms! {
     tcp6:           Tcp6<Block>;
     mptcp:          Mptcp<Block>;
     tcp_zerocopy:   TcpZerocopy;
+    sctp:           Sctp<Block>;
     netlink:        Netlink<Block>;
     vsock:          Vsock<Block>;
     vsock_seqpacket: VsockSeqpacket<Block>;

@@ -13,6 +13,7 @@ pub mod relay;
 pub mod ring;
 pub mod sem;
 pub mod signal;
+pub mod sctp;
 pub mod stream;
 pub mod uring;
 pub mod wake;

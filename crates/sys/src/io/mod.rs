@@ -33,6 +33,7 @@ pub mod segment;
 pub mod semaphore;
 pub mod seqlock;
 pub mod shm_sem;
+pub mod sctp;
 pub mod socket;
 pub mod splice;
 pub mod stream;
