@@ -5,10 +5,13 @@ use crate::port::cell::CellPort;
 use ipcperf_core::options::NoOptions;
 use ipcperf_core::{
     BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    PatternKind, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
 use ipcperf_sys::io::segment::Kind;
 use ipcperf_sys::io::seqlock::{self, Cells};
+
+/// Bytes that a number needs with which a reader finds its place again after any gap.
+const PROOF: usize = 4;
 
 /// Two cells.
 #[derive(Debug)]
@@ -21,13 +24,14 @@ impl Mechanism for SeqLock {
         family: Family::SharedMemory,
         wait: Wait::Spin,
         default: true,
-        summary: "One latest-value cell in shared memory for each direction; readers watch its sequence number and block nobody.",
+        summary: "One latest-value cell in shared memory for each direction, guarded by sequence numbers; readers block nobody.",
         manual: &["shm_overview(7)", "memfd_create(2)", "mmap(2)"],
         pitfalls: &[
             "A reader sees the newest value, not every value: a stream counts what it saw, and how many were overtaken.",
-            "A read that meets a write is torn and made again; a writer that never rests can starve a reader of large values.",
-            "Values are copied in and out word by word through private buffers, since both ends touch the cell at once.",
-            "A writer that dies in the middle of a value leaves a cell that no reader can ever read.",
+            "A read that meets a write is torn and made again; with a single slot a writer that never rests starves readers, so there are several.",
+            "Values are copied in and out word by word through private buffers, since both ends may touch a slot at once.",
+            "Fewer than 4 bytes cannot say which of many values was seen, so streams of such values are refused.",
+            "A writer that dies leaves its last whole value, and nothing tells that no other will come.",
         ],
         payload: Payload::Message {
             max: Some(Limit {
@@ -58,6 +62,10 @@ impl Mechanism for SeqLock {
     }
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
+        if shape.pattern == PatternKind::Stream && (1..PROOF).contains(&shape.size) {
+            let what = "a reader that skips values cannot tell which of them a smaller one is";
+            return Err(Missing::new(what, format!("values of {PROOF} bytes or more")).into());
+        }
         memory::fits("two cells", seqlock::bytes(shape.size), "smaller values")?;
         let cells = seqlock::create(shape.size, Some(&shape.directory), &shape.name("cells"))?;
         memory::link(cells, Vec::new())

@@ -1,11 +1,14 @@
-//! Latest-value cells in shared memory, one for each direction: a sequence number, then the value. It is odd while the
-//! value is being replaced, so a reader that sees the same even number before and after has seen one whole value.
-//! Nobody waits for anybody.
+//! Latest-value cells in shared memory, one for each direction: a few slots that are written in turn, each guarded by
+//! a sequence number, and the number of the newest value. A slot's number is odd while its value is being replaced, so
+//! a reader that sees the same even number before and after has seen one whole value. Nobody waits for anybody.
+//!
+//! One slot would do, and a writer that never rests would then starve every reader: the slot is almost always half
+//! written. With several the newest whole value stays where it is while the next ones are written.
 //!
 //! # Safety
-//! - A lane is a [`Head`] and whole 64-bit words behind it; both lanes lie inside the mapping (checked when it is
-//!   attached), which lives as long as the value.
-//! - Head and words are atomics only: every content is a value, and a torn read is wrong, not undefined. What keeps
+//! - A lane is a [`Head`] and slots behind it, each a [`SlotHead`] and whole 64-bit words; both lanes lie inside the
+//!   mapping (checked when it is attached), which lives as long as the value.
+//! - Heads and words are atomics only: every content is a value, and a torn read is wrong, not undefined. What keeps
 //!   it from being taken for a value are the two fences (Boehm, "Can seqlocks get along with programming language
 //!   memory models?", MSPC 2012).
 
@@ -20,24 +23,47 @@ pub const MAX_VALUE: usize = 1 << 30;
 /// Two cache lines, because the adjacent-line prefetcher of x86 moves lines in pairs.
 #[repr(C, align(128))]
 struct Head {
-    /// Twice the number of values written so far, and odd while one is being written.
-    sequence: AtomicU64,
-    /// Bytes of the value.
-    len: AtomicU32,
+    /// Values written so far.
+    newest: AtomicU64,
     /// Set once no more will come.
     closed: AtomicU32,
 }
 
-/// Bytes of one direction: whole pages.
-fn lane(size: usize) -> usize {
-    let bytes = size_of::<Head>().saturating_add(size).saturating_add(8);
-    bytes.saturating_add(4095) & !4095
+#[repr(C)]
+struct SlotHead {
+    /// Twice the number of the value in the slot, and one less while that is being written.
+    sequence: AtomicU64,
+    /// Bytes of the value.
+    len: AtomicU64,
+}
+
+/// How many slots of which size a cell has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Layout {
+    /// A power of two.
+    slots: usize,
+    stride: usize,
+}
+
+impl Layout {
+    fn of(size: usize) -> Self {
+        let bytes = size_of::<SlotHead>().saturating_add(size).saturating_add(63) & !63;
+        // A reader of a small value needs some hundred nanoseconds, a writer ten or twenty for each: 64 slots give it
+        // time. For large ones both need the same, and 4 are enough.
+        Self { slots: 1 << ((64 << 10) / bytes).clamp(4, 64).ilog2(), stride: bytes }
+    }
+
+    /// Bytes of one direction: whole pages.
+    fn lane(self) -> usize {
+        let slots = self.slots.saturating_mul(self.stride);
+        size_of::<Head>().saturating_add(slots).saturating_add(4095) & !4095
+    }
 }
 
 /// Bytes of both directions.
 #[must_use]
 pub fn bytes(size: usize) -> usize {
-    lane(size).saturating_mul(2)
+    Layout::of(size).lane().saturating_mul(2)
 }
 
 /// Makes the cells for values of up to `size` bytes.
@@ -61,7 +87,7 @@ pub enum Look {
     },
     /// The value was replaced while it was read.
     Torn,
-    /// Nothing new, or a value half written.
+    /// Nothing new.
     Nothing,
     /// Nothing new, and no more will come.
     Closed,
@@ -71,14 +97,15 @@ pub enum Look {
 #[derive(Debug)]
 pub struct Cells {
     memory: Segment,
+    layout: Layout,
     /// Words of one value.
     words: usize,
     /// Where the own cell starts, and the peer's.
     own: usize,
     peers: usize,
-    /// The sequence of the own cell.
+    /// Values written.
     written: u64,
-    /// The sequence of the last value seen.
+    /// The number of the last value seen.
     seen: u64,
 }
 
@@ -91,37 +118,48 @@ impl Cells {
         if size > MAX_VALUE || memory.len() < bytes(size) {
             return Err(SetupError::Protocol("the memory is smaller than two cells".into()));
         }
+        let layout = Layout::of(size);
         // The lead writes the first.
         let (own, peers) = match seat {
-            Seat::Lead => (0, lane(size)),
-            Seat::Follow => (lane(size), 0),
+            Seat::Lead => (0, layout.lane()),
+            Seat::Follow => (layout.lane(), 0),
         };
-        Ok(Self { memory, words: size.div_ceil(8), own, peers, written: 0, seen: 0 })
+        Ok(Self { memory, layout, words: size.div_ceil(8), own, peers, written: 0, seen: 0 })
     }
 
     #[inline(always)]
-    fn cell(&self, at: usize) -> (&Head, &[AtomicU64]) {
+    fn head(&self, at: usize) -> &Head {
         // SAFETY: a lane starts at `at`, inside the mapping and page-aligned; see the module.
-        let start = unsafe { self.memory.as_ptr().add(at) };
+        unsafe { &*self.memory.as_ptr().add(at).cast::<Head>() }
+    }
+
+    /// The slot of value `number` in the lane at `at`.
+    #[inline(always)]
+    fn slot(&self, at: usize, number: u64) -> (&SlotHead, &[AtomicU64]) {
+        let index = number as usize & (self.layout.slots - 1);
+        let offset = at + size_of::<Head>() + index * self.layout.stride;
+        // SAFETY: the index is below the number of slots, all of which lie in the lane, aligned to cache lines.
+        let start = unsafe { self.memory.as_ptr().add(offset) };
         // SAFETY: as above.
-        let head = unsafe { &*start.cast::<Head>() };
-        // SAFETY: the words behind the head lie in the lane; see the module.
+        let head = unsafe { &*start.cast::<SlotHead>() };
+        // SAFETY: the words lie in the slot, behind its head.
         let words = unsafe {
-            std::slice::from_raw_parts(start.add(size_of::<Head>()).cast::<AtomicU64>(), self.words)
+            let first = start.add(size_of::<SlotHead>()).cast::<AtomicU64>();
+            std::slice::from_raw_parts(first, self.words)
         };
         (head, words)
     }
 
-    /// Replaces the value of the own cell. What does not fit into the cell is cut off.
+    /// Puts a new value into the own cell. What does not fit into it is cut off.
     #[inline(always)]
     pub fn write(&mut self, value: &[u8]) {
-        let next = self.written.wrapping_add(2);
-        let (head, words) = self.cell(self.own);
-        head.sequence.store(next.wrapping_sub(1), Ordering::Relaxed);
+        let number = self.written.wrapping_add(1);
+        let (slot, words) = self.slot(self.own, number);
+        let sequence = number.wrapping_mul(2);
+        slot.sequence.store(sequence.wrapping_sub(1), Ordering::Relaxed);
         // Whoever sees any of the stores below sees the odd number too.
         fence(Ordering::Release);
-        // Cannot be cut: a value of this cell has at most 2^30 bytes.
-        head.len.store(value.len() as u32, Ordering::Relaxed);
+        slot.len.store(value.len() as u64, Ordering::Relaxed);
         let (pieces, rest) = value.as_chunks::<8>();
         let mut words = words.iter();
         // Pieces first: a zip asks its first iterator first, and must not take a word too many.
@@ -135,20 +173,25 @@ impl Cells {
             }
             word.store(u64::from_ne_bytes(piece), Ordering::Relaxed);
         }
-        // Whoever sees the even number sees the stores above.
-        head.sequence.store(next, Ordering::Release);
-        self.written = next;
+        // Whoever sees either of these sees the stores above.
+        slot.sequence.store(sequence, Ordering::Release);
+        self.head(self.own).newest.store(number, Ordering::Release);
+        self.written = number;
     }
 
     /// Looks at the peer's cell once and copies what is new there into `out`, as far as it has room.
     #[inline(always)]
     pub fn look(&mut self, out: &mut [u8]) -> Look {
-        let (head, words) = self.cell(self.peers);
-        let before = head.sequence.load(Ordering::Acquire);
-        if before == self.seen || before & 1 != 0 {
-            return if before == self.seen { Self::idle(head, before) } else { Look::Nothing };
+        let number = self.head(self.peers).newest.load(Ordering::Acquire);
+        if number == self.seen {
+            return self.idle();
         }
-        let len = head.len.load(Ordering::Relaxed) as usize;
+        let (slot, words) = self.slot(self.peers, number);
+        let sequence = number.wrapping_mul(2);
+        if slot.sequence.load(Ordering::Acquire) != sequence {
+            return Look::Torn;
+        }
+        let len = slot.len.load(Ordering::Relaxed) as usize;
         let (pieces, rest) = out.as_chunks_mut::<8>();
         let mut words = words.iter();
         for (piece, word) in pieces.iter_mut().zip(words.by_ref()) {
@@ -162,26 +205,27 @@ impl Cells {
         }
         // If any of the loads above saw a newer value, the load below sees a newer number.
         fence(Ordering::Acquire);
-        if head.sequence.load(Ordering::Relaxed) != before {
+        if slot.sequence.load(Ordering::Relaxed) != sequence {
             return Look::Torn;
         }
-        let overtaken = (before.wrapping_sub(self.seen) >> 1).wrapping_sub(1);
-        self.seen = before;
+        let overtaken = number.wrapping_sub(self.seen).wrapping_sub(1);
+        self.seen = number;
         Look::Fresh { len, overtaken }
     }
 
     /// Whether there is nothing new because no more will come.
     #[inline(always)]
-    fn idle(head: &Head, before: u64) -> Look {
+    fn idle(&self) -> Look {
+        let head = self.head(self.peers);
         // Acquire: once the closing is seen, so is the last value.
         let is_over = head.closed.load(Ordering::Acquire) != 0
-            && head.sequence.load(Ordering::Relaxed) == before;
+            && head.newest.load(Ordering::Relaxed) == self.seen;
         if is_over { Look::Closed } else { Look::Nothing }
     }
 
     /// Tells the reader that the own cell keeps its value for good.
     pub fn close(&mut self) {
-        self.cell(self.own).0.closed.store(1, Ordering::Release);
+        self.head(self.own).closed.store(1, Ordering::Release);
     }
 }
 
