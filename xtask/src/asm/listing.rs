@@ -247,8 +247,14 @@ fn loaded_symbol<'a>(
     let (mut seen, mut found) = (BTreeSet::new(), None);
     let mut open = vec![(position(call.address)?, register.to_owned())];
     while let Some((index, register)) = open.pop() {
-        // The start of the function: the register holds whatever the caller had in it.
-        let before = sources.get(&index)?;
+        let Some(before) = sources.get(&index) else {
+            if index == 0 {
+                // The start of the function: the register holds whatever the caller had in it.
+                return None;
+            }
+            // Padding behind a jump: nothing leads there.
+            continue;
+        };
         for &source in before {
             if !seen.insert((source, register.clone())) {
                 continue;
@@ -374,6 +380,9 @@ OFFSET           TYPE              VALUE
         // Another value on another way to the call: not resolved, though the last line before it is a load.
         let around = "    0ff0:\tmov    %rax,%r15\n    0ff3:\tjmp    1007 <f+0x17>";
         assert!(report(&format!("{around}\n{load}\n{call}")).is_broken());
+        // Padding behind a jump leads nowhere, though it stands before the next line.
+        let padded = format!("{load}\n    1003:\tjmp    1007 <f+0x17>\n    1005:\tnop\n{call}");
+        assert!(!report(&padded).is_broken());
         // Another use of the register elsewhere in the function does no harm.
         let after = "    100b:\txor    %r15d,%r15d\n    100e:\tret";
         assert!(!report(&format!("{load}\n{call}\n{after}")).is_broken());
