@@ -107,8 +107,8 @@ fn descriptors(entry: &Entry) -> Option<String> {
 
 fn silence(entry: &Entry) -> Option<String> {
     let spec = entry.spec();
-    let is_told = spec.on_close == OnClose::Told && spec.on_death == OnClose::Told;
-    floor(entry).or_else(|| is_told.then(|| "on_close, on_death: told".into()))
+    let is_silent = [spec.on_close, spec.on_death].contains(&OnClose::Undetected);
+    floor(entry).or_else(|| (!is_silent).then(|| "on_close, on_death: told".into()))
 }
 
 fn any_knob(entry: &Entry) -> Option<String> {

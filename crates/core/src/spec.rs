@@ -276,6 +276,8 @@ names! {
     "end" OnClose {
         /// It drains what was sent and is then told.
         Told = "told",
+        /// As `told`, but it may take a minute.
+        Late = "late",
         /// Nothing tells it: the engine must notice.
         Undetected = "undetected",
     }

@@ -21,9 +21,9 @@ pub mod posix_mq;
 pub mod posix_sem;
 pub mod pthread_cond;
 pub mod pty;
+pub mod sctp;
 pub mod seqlock;
 pub mod shm_mailbox;
-pub mod sctp;
 pub mod shm_ring;
 pub mod shm_sem;
 pub mod signal;
@@ -71,9 +71,12 @@ mechanisms! {
     tcp:               Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
     tcp6:              Tcp6<Block>;
     mptcp:             Mptcp<Block>;
+    vsock:             Vsock<Block>;
     unix_dgram:        UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;
     unix_seqpacket:    UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
+    vsock_seqpacket:   VsockSeqpacket<Block>;
     udp:               Udp<Block>, Udp<Spin>, UdpMmsg, UdpGso;
+    sctp:              Sctp<Block>;
     netlink:           Netlink<Block>;
     pipe_packet:       PipePacket<Block>;
     posix_mq:          PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
@@ -94,32 +97,11 @@ mechanisms! {
     shm_sem:           ShmSem;
     mmap_queue:        MmapQueue<Fcntl>, MmapQueue<FcntlAmortised>, MmapQueue<Flock>, MmapQueue<Mutex>;
     vmsplice:          Vmsplice;
+    tcp_zerocopy:      TcpZerocopy;
     uring_pipe:        UringPipe<Enter>, UringPipe<SqPoll>;
     uring_unix_stream: UringUnixStream<Enter>, UringUnixStream<SqPoll>;
     uring_tcp:         UringTcp<Enter>, UringTcp<SqPoll>;
     uring_futex:       UringFutex;
-    null:           Null;
-    pipe:           Pipe<Block>, Pipe<Spin>, Pipe<Epoll>;
-    pipe_packet:    PipePacket<Block>;
-    fifo:           Fifo<Block>, Fifo<Spin>;
-    pty:            Pty<Block>;
-    unix_stream:    UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>, UnixStreamMmsg;
-    unix_dgram:     UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;
-    unix_seqpacket: UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
-    tcp:            Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
-    tcp6:           Tcp6<Block>;
-    mptcp:          Mptcp<Block>;
-    tcp_zerocopy:   TcpZerocopy;
-    sctp:           Sctp<Block>;
-    netlink:        Netlink<Block>;
-    vsock:          Vsock<Block>;
-    vsock_seqpacket: VsockSeqpacket<Block>;
-    udp:            Udp<Block>, Udp<Spin>, UdpMmsg, UdpGso;
-    eventfd:        EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
-    futex:          Futex<Block>, Futex<Futex>;
-    shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
-    posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
-    sysv_mq:        SysvMq<Block>, SysvMq<Spin>;
 }
 
 /// What a failed trial means for availability.

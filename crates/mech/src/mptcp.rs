@@ -78,7 +78,7 @@ impl<W: Wait> Mechanism for Mptcp<W> {
         consumers: Peers::One,
         back_pressure: BackPressure::Blocks,
         on_close: OnClose::Told,
-        on_death: OnClose::Undetected,
+        on_death: OnClose::Late,
         descriptors: false,
         memory: Memory::Reused,
         copies: 2,

@@ -80,7 +80,7 @@ impl Mechanism for TcpZerocopy {
         // msg_zerocopy.rst, "Loopback"), and once more by the read.
         copies: 2,
         // A send, and a look for the notice of an earlier one.
-        syscalls: Syscalls { send: 2.0, recv: Some(1.0) },
+        syscalls: Syscalls { send: Some(2.0), recv: Some(1.0) },
         window: None,
         needs: &[
             "Linux 4.14 (SO_ZEROCOPY)",

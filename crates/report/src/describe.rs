@@ -189,6 +189,7 @@ const fn back_pressure(pressure: BackPressure) -> &'static str {
 const fn on_close(end: OnClose) -> &'static str {
     match end {
         OnClose::Told => "the other side drains what was sent and is then told",
+        OnClose::Late => "the other side is told, but it may take a minute",
         OnClose::Undetected => "nothing tells the other side",
     }
 }

@@ -99,7 +99,14 @@ fn own_limit(spec: &Spec) -> Option<Limit> {
 }
 
 fn cells(spec: &Spec) -> Vec<String> {
-    let told = |end| if end == OnClose::Told { "yes" } else { "no" }.to_owned();
+    let told = |end| {
+        let word = match end {
+            OnClose::Told => "yes",
+            OnClose::Late => "late",
+            OnClose::Undetected => "no",
+        };
+        word.to_owned()
+    };
     vec![
         spec.full_name(),
         spec.wait.to_string(),

@@ -1,5 +1,6 @@
 //! C20: what a mechanism declares of itself, where another case does not try it already.
 
+use crate::cases::death;
 use crate::pair::Pair;
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Batch, End, Script, Sizes, Step};
@@ -76,13 +77,14 @@ pub(crate) fn declared_silence(scene: &Scene<'_>) -> Result<(), Trouble> {
             })?;
         }
         if spec.on_death == OnClose::Undetected {
-            let mut ends = [None; 2];
-            for (end, next) in ends.iter_mut().zip([&receives, &sends]) {
+            let mut ends = Vec::new();
+            for next in [&receives, &sends] {
                 let script = begin.clone().only(from, Step::Hold).only(from.other(), next.clone());
-                *end = ending(scene, size, script, from, true)?;
+                ends.push(ending(scene, size, script, from, true)?);
             }
+            ends.push(under_way(scene, size, from)?);
             ensure(ends.iter().any(Option::is_none), || {
-                format!("on_death: undetected, but whoever receives and whoever sends met {ends:?}")
+                format!("on_death: undetected, but whoever receives or sends met {ends:?}")
             })?;
         }
     }
@@ -103,7 +105,22 @@ fn ending(
     if by_death {
         pair.kill(from);
     }
-    let survivor = from.other().index();
+    told(&mut pair, from.other())
+}
+
+/// What tells a sender of the death of the receiver who has kept up with it.
+fn under_way(scene: &Scene<'_>, size: usize, victim: Seat) -> Result<Option<End>, Trouble> {
+    let options = OptionSet::default();
+    let batch = Batch::endless(size, scene.entry.window(size, &options));
+    let mut pair = scene.pair(&options)?;
+    pair.open(size, Script::default().send(victim.other(), batch))?;
+    death::under_way(&mut pair, scene)?;
+    pair.kill(victim);
+    told(&mut pair, victim.other())
+}
+
+fn told(pair: &mut Pair<'_>, survivor: Seat) -> Result<Option<End>, Trouble> {
+    let survivor = survivor.index();
     let until = Instant::now() + WHILE;
     while pair.ends[survivor].done.is_none() && Instant::now() < until {
         pair.turn(until)?;

@@ -123,9 +123,7 @@ fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced
         PatternKind::PingPong => {
             (2 * raw.operations.saturating_sub(forth.lost), forth.lost, p50.unwrap_or(f64::NAN))
         }
-        PatternKind::Stream => {
-            (raw.operations.saturating_sub(back.lost), back.lost, rate.unwrap_or(f64::NAN))
-        }
+        PatternKind::Stream => (raw.operations, back.lost, rate.unwrap_or(f64::NAN)),
     };
     let histogram = if pattern == PatternKind::PingPong && batch == 1 {
         ticks.scaled(ns * 1000.0)

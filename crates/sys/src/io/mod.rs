@@ -29,11 +29,11 @@ pub mod pty;
 pub mod queued_signal;
 pub(crate) mod raw;
 pub mod ring;
+pub mod sctp;
 pub mod segment;
 pub mod semaphore;
 pub mod seqlock;
 pub mod shm_sem;
-pub mod sctp;
 pub mod socket;
 pub mod splice;
 pub mod stream;
@@ -57,10 +57,8 @@ use std::os::fd::{AsFd, OwnedFd};
 /// `errno` values a port tells apart.
 pub mod errno {
     pub use libc::{
-        E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOSYS, ENOTSOCK,
-        EOWNERDEAD, EPIPE, ESRCH, ETIMEDOUT,
-        E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOBUFS, ENOTSOCK,
-        EPIPE, ESRCH, ETIMEDOUT,
+        E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOBUFS, ENOSYS,
+        ENOTSOCK, EOWNERDEAD, EPIPE, ESRCH, ETIMEDOUT,
     };
 }
 
