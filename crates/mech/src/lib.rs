@@ -5,6 +5,7 @@
 
 pub mod eventfd;
 pub mod eventfd_semaphore;
+pub mod fd_pass;
 pub mod fifo;
 pub mod futex;
 pub mod futex_pi;
@@ -102,6 +103,23 @@ mechanisms! {
     uring_unix_stream: UringUnixStream<Enter>, UringUnixStream<SqPoll>;
     uring_tcp:         UringTcp<Enter>, UringTcp<SqPoll>;
     uring_futex:       UringFutex;
+    null:           Null;
+    pipe:           Pipe<Block>, Pipe<Spin>, Pipe<Epoll>;
+    pipe_packet:    PipePacket<Block>;
+    fifo:           Fifo<Block>, Fifo<Spin>;
+    unix_stream:    UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>;
+    unix_dgram:     UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;
+    unix_seqpacket: UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
+    tcp:            Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
+    tcp6:           Tcp6<Block>;
+    udp:            Udp<Block>, Udp<Spin>;
+    eventfd:        EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
+    futex:          Futex<Block>, Futex<Futex>;
+    shm_ring:       ShmRing<Spin>, ShmRing<Futex>;
+    posix_mq:       PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
+    sysv_mq:        SysvMq<Block>, SysvMq<Spin>;
+    vmsplice:       Vmsplice;
+    fd_pass:        FdPass;
 }
 
 /// What a failed trial means for availability.

@@ -7,6 +7,7 @@ pub mod file_queue;
 pub mod incoming;
 pub mod message;
 pub mod outgoing;
+pub mod packet;
 pub(crate) mod patience;
 pub mod queue;
 pub mod relay;

@@ -14,6 +14,7 @@ pub mod descriptor;
 pub mod epoll;
 pub mod file_lock;
 pub mod file_queue;
+pub mod fresh;
 pub mod futex;
 pub mod futex_pi;
 pub mod inet;
@@ -28,6 +29,7 @@ pub mod proof;
 pub mod pty;
 pub mod queued_signal;
 pub(crate) mod raw;
+pub mod rights;
 pub mod ring;
 pub mod sctp;
 pub mod segment;
@@ -59,6 +61,8 @@ pub mod errno {
     pub use libc::{
         E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOBUFS, ENOSYS,
         ENOTSOCK, EOWNERDEAD, EPIPE, ESRCH, ETIMEDOUT,
+        E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOTSOCK, EPIPE,
+        ESRCH, ETIMEDOUT,
     };
 }
 
