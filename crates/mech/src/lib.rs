@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod budget;
 pub mod eventfd;
 pub mod eventfd_semaphore;
 pub mod fd_pass;
@@ -14,6 +15,7 @@ mod memory;
 pub mod mmap_queue;
 pub mod mptcp;
 pub mod netlink;
+pub mod memfd;
 pub mod null;
 pub mod pipe;
 pub mod pipe_packet;
@@ -120,6 +122,7 @@ mechanisms! {
     sysv_mq:        SysvMq<Block>, SysvMq<Spin>;
     vmsplice:       Vmsplice;
     fd_pass:        FdPass;
+    memfd:          Memfd, MemfdReuse;
 }
 
 /// What a failed trial means for availability.

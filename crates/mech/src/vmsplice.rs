@@ -1,14 +1,14 @@
 //! References to the sender's pages in pipes, `vmsplice(2)`: one pipe for each direction.
 
+use crate::budget;
 use crate::port::descriptors;
 use crate::port::relay::{FromPipe, PagesToPipe, RelayPort};
-use ipcperf_core::units::format_size;
 use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
     Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
 use ipcperf_sys::io::pool::{Pages, Pool};
-use ipcperf_sys::io::{pipe, splice, sysctl};
+use ipcperf_sys::io::{pipe, splice};
 
 ipcperf_core::options! {
     /// Knobs of vmsplice.
@@ -89,17 +89,8 @@ impl Mechanism for Vmsplice {
         let (ping, pong) = (pipe::pair()?, pipe::pair()?);
         let size = pipe::set_capacity(&ping.write, options.size)?;
         pipe::set_capacity(&pong.write, options.size)?;
-        let pools = Pool::bytes(capacity(size), shape.size).saturating_mul(2) as u64;
-        if let Some(available) = sysctl::memory_available()
-            && pools > available / 2
-        {
-            let what = format!(
-                "two pools of together {} would take more than half of the {} of memory available",
-                format_size(pools),
-                format_size(available)
-            );
-            return Err(Missing::new(what, "smaller messages, or a smaller vmsplice.size").into());
-        }
+        let pools = Pool::bytes(capacity(size), shape.size).saturating_mul(2);
+        budget::memory(pools, "two pools", "smaller messages, or a smaller vmsplice.size")?;
         Ok(Link {
             lead: Wiring::of_fds([pong.read, ping.write]),
             follow: Wiring::of_fds([ping.read, pong.write]),
