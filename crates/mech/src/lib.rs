@@ -8,6 +8,7 @@ pub mod eventfd;
 pub mod eventfd_semaphore;
 pub mod fd_pass;
 pub mod fifo;
+mod files;
 pub mod futex;
 pub mod futex_pi;
 pub mod inotify;
@@ -35,6 +36,7 @@ pub mod sysv_sem;
 pub mod tcp;
 pub mod tcp6;
 pub mod tcp_zerocopy;
+pub mod temp_file;
 pub mod udp;
 pub mod unix_dgram;
 pub mod unix_pair;
@@ -123,6 +125,7 @@ mechanisms! {
     vmsplice:       Vmsplice;
     fd_pass:        FdPass;
     memfd:          Memfd, MemfdReuse;
+    temp_file:      TempFile;
 }
 
 /// What a failed trial means for availability.

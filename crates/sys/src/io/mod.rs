@@ -24,6 +24,7 @@ pub mod mqueue;
 pub mod names;
 pub mod netlink;
 pub mod pipe;
+pub mod place;
 pub mod pool;
 pub mod proof;
 pub mod pty;

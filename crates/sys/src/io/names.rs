@@ -4,10 +4,12 @@
 //! which goes into the directory, and it goes when the object has gone. A run that was killed leaves the file, and
 //! [`reap_directory`] removes what it names.
 
-use super::{mqueue, sysv, sysv_memory, sysv_semaphore};
+use super::{mqueue, place, sysv, sysv_memory, sysv_semaphore};
 use ipcperf_core::SetupError;
+use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +21,10 @@ const POSIX_MEMORY: &str = "shm-";
 
 /// Where named POSIX shared memory lives (`shm_overview(7)`).
 pub(super) const DEV_SHM: &str = "/dev/shm";
+
+const DIRECTORY: &str = "directory-";
+/// How the names of all directories begin that are noted.
+const OWN: &str = "ipcperf-";
 
 /// A path that goes away with its owner.
 #[derive(Debug)]
@@ -47,33 +53,39 @@ impl Drop for Unlink {
 
 /// Notes in the ledger that the System V queue with `key` is about to be made.
 pub(super) fn note_sysv_queue(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
-    note(directory, format!("{SYSV_QUEUE}{key:08x}"))
+    note(directory, format!("{SYSV_QUEUE}{key:08x}"), &[])
 }
 
 /// Notes in the ledger that the System V memory with `key` is about to be made.
 pub(super) fn note_sysv_memory(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
-    note(directory, format!("{SYSV_MEMORY}{key:08x}"))
+    note(directory, format!("{SYSV_MEMORY}{key:08x}"), &[])
 }
 
 /// Notes in the ledger that the POSIX memory `/name` is about to be made.
 pub(super) fn note_posix_memory(directory: &Path, name: &str) -> Result<Unlink, SetupError> {
-    note(directory, format!("{POSIX_MEMORY}{name}"))
+    note(directory, format!("{POSIX_MEMORY}{name}"), &[])
 }
 
 /// Notes in the ledger that the set of System V semaphores with `key` is about to be made.
 pub(super) fn note_sysv_semaphores(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
-    note(directory, format!("{SYSV_SEMAPHORES}{key:08x}"))
+    note(directory, format!("{SYSV_SEMAPHORES}{key:08x}"), &[])
 }
 
 /// Notes in the ledger that the POSIX queue `/name` is about to be made.
 pub(super) fn note_posix_queue(directory: &Path, name: &str) -> Result<Unlink, SetupError> {
-    note(directory, format!("{POSIX_QUEUE}{name}"))
+    note(directory, format!("{POSIX_QUEUE}{name}"), &[])
 }
 
-fn note(directory: &Path, name: String) -> Result<Unlink, SetupError> {
+/// Notes in the ledger that the directory `path` is about to be made outside of the run directory.
+pub(super) fn note_directory(directory: &Path, path: &Path) -> Result<Unlink, SetupError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    note(directory, format!("{DIRECTORY}{name}"), path.as_os_str().as_bytes())
+}
+
+fn note(directory: &Path, name: String, text: &[u8]) -> Result<Unlink, SetupError> {
     let path = directory.join(name);
-    let written = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-    match written {
+    let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    match made.and_then(|mut file| file.write_all(text)) {
         Ok(_) => Ok(Unlink::new(path)),
         Err(error) => {
             let code = error.raw_os_error().unwrap_or(libc::EIO);
@@ -98,7 +110,7 @@ pub fn reap_directory(directory: &Path) -> io::Result<Vec<String>> {
         let entry = entry?;
         let kind = entry.file_type()?;
         if kind.is_file() {
-            removed.extend(reap_noted(&entry.file_name().to_string_lossy())?);
+            removed.extend(reap_noted(&entry.path(), &entry.file_name().to_string_lossy())?);
         }
         if kind.is_dir() {
             // Not ours; the removal of the directory below will say so.
@@ -127,7 +139,18 @@ const KEYED: [(&str, &str, RemoveByKey); 3] = [
 ];
 
 /// Removes the object a ledger file names, if it names one and that still exists.
-fn reap_noted(name: &str) -> io::Result<Option<String>> {
+fn reap_noted(note: &Path, name: &str) -> io::Result<Option<String>> {
+    if name.starts_with(DIRECTORY) {
+        let path = PathBuf::from(OsString::from_vec(fs::read(note)?));
+        let is_own =
+            path.file_name().is_some_and(|last| last.as_bytes().starts_with(OWN.as_bytes()));
+        if !path.is_absolute() || !is_own {
+            // Written by somebody else, or not to its end: then the directory was never made.
+            return Ok(None);
+        }
+        let gone = place::remove(&path)?;
+        return Ok(gone.then(|| format!("directory {}", path.display())));
+    }
     for (prefix, what, remove) in KEYED {
         if let Some(key) = name.strip_prefix(prefix) {
             let Ok(key) = u32::from_str_radix(key, 16) else { return Ok(None) };
@@ -174,6 +197,10 @@ mod tests {
         mqueue::create_named(&name).expect("POSIX queues");
         std::mem::forget(note_posix_memory(&run, &name).expect("a note"));
         fs::write(Path::new(DEV_SHM).join(&name), "").expect("POSIX memory");
+        let outside = home.path().join("ipcperf-test-outside");
+        std::mem::forget(note_directory(&run, &outside).expect("a note"));
+        fs::create_dir_all(outside.join("inner")).expect("a directory");
+        fs::write(outside.join("inner/file"), "x").expect("a file");
 
         let removed = reap_directory(&run).expect("all is ours").join("\n");
 
@@ -188,7 +215,7 @@ mod tests {
         ] {
             assert!(removed.contains(part), "{part} in:\n{removed}");
         }
-        assert!(!run.exists());
+        assert!(!run.exists() && !outside.exists());
         assert!(!sysv::exists(id));
         assert_eq!(mqueue::unlink(&name), Ok(false));
     }
@@ -212,6 +239,18 @@ mod tests {
         }
         assert_eq!(reap_directory(&run).expect("all is ours").len(), 1);
         assert!(!run.exists());
+    }
+
+    #[test]
+    fn a_note_that_names_a_directory_of_somebody_else_removes_nothing() {
+        let home = tempfile::tempdir().expect("a directory");
+        let (run, other) = (home.path().join("run"), home.path().join("precious"));
+        fs::create_dir(&run).expect("a run directory");
+        fs::create_dir(&other).expect("a directory");
+        std::mem::forget(note_directory(&run, &other).expect("a note"));
+        fs::write(run.join("directory-ipcperf-half"), "ipcperf-half").expect("a file");
+        assert_eq!(reap_directory(&run).expect("all is ours").len(), 1);
+        assert!(other.exists());
     }
 
     #[test]
