@@ -8,6 +8,7 @@ pub mod eventfd;
 pub mod eventfd_semaphore;
 pub mod fd_pass;
 pub mod fifo;
+pub mod file_rename;
 mod files;
 pub mod futex;
 pub mod futex_pi;
@@ -126,6 +127,7 @@ mechanisms! {
     fd_pass:        FdPass;
     memfd:          Memfd, MemfdReuse;
     temp_file:      TempFile;
+    file_rename:    FileRename;
 }
 
 /// What a failed trial means for availability.

@@ -8,6 +8,7 @@ pub mod incoming;
 pub mod handover;
 pub mod message;
 pub mod outgoing;
+pub mod named;
 pub mod packet;
 pub(crate) mod patience;
 pub mod queue;

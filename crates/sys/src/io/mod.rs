@@ -50,6 +50,7 @@ mod twins;
 pub mod uring;
 pub mod uring_message;
 pub mod vsock;
+pub mod watch;
 pub mod word;
 pub mod zerocopy;
 
