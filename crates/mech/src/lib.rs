@@ -29,6 +29,7 @@ pub mod pty;
 pub mod sctp;
 pub mod seqlock;
 pub mod shm_mailbox;
+pub mod process_vm;
 pub mod shm_ring;
 pub mod shm_sem;
 pub mod signal;
@@ -128,6 +129,7 @@ mechanisms! {
     memfd:          Memfd, MemfdReuse;
     temp_file:      TempFile;
     file_rename:    FileRename;
+    process_vm:     ProcessVm, ProcessVmWrite;
 }
 
 /// What a failed trial means for availability.

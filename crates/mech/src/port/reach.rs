@@ -1,0 +1,70 @@
+//! What the ends of a channel let each other reach into: their memory, or their descriptors.
+//!
+//! It outlives the port that it belonged to, because a receiver that pulls, or a sender that pushes, may be behind. It
+//! is let go of when the peer has let go too, looked at when the next port of such a kind is made, or with the process.
+
+use super::fault;
+use ipcperf_core::{Fault, Meet, SetupError, Wiring};
+use ipcperf_sys::io::turns::Turns;
+use ipcperf_sys::io::{errno, peer};
+use std::sync::{Mutex, PoisonError};
+
+/// Tells the peer who this process is and what it should know, lets it reach into this one, and returns the number of
+/// the other process and what it has told, once both may begin.
+pub(super) fn introduce(
+    meet: &mut dyn Meet,
+    telling: Vec<u64>,
+) -> Result<(u32, Vec<u64>), SetupError> {
+    let names = vec![std::process::id().to_string()];
+    let told = meet.swap(Wiring { names, words: telling, ..Wiring::default() })?;
+    let pid = told.names.first().and_then(|name| name.parse().ok());
+    let pid = pid.ok_or_else(|| SetupError::Protocol("the peer did not say who it is".into()))?;
+    peer::admit(pid);
+    meet.swap(Wiring::default())?;
+    Ok((pid, told.words))
+}
+
+/// What it means that another process cannot be reached into.
+#[cold]
+#[inline(never)]
+pub(super) fn gone(code: i32) -> Fault {
+    match code {
+        errno::ESRCH => Fault::PeerDied,
+        code => fault(code),
+    }
+}
+
+/// Turns, and what the other process reaches into.
+pub(super) struct Reached<T> {
+    pub(super) turns: Turns,
+    pub(super) object: T,
+}
+
+impl<T: Send> Lent for Reached<T> {
+    fn is_over(&self) -> bool {
+        self.turns.is_peer_gone()
+    }
+}
+
+impl<T: Send + 'static> Reached<T> {
+    /// Tells the peer, and lets go of it all once that has let go too.
+    pub(super) fn let_go(mut self) {
+        self.turns.let_go();
+        if !self.is_over() {
+            KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(self));
+        }
+    }
+}
+
+/// What the peer may still use.
+trait Lent: Send {
+    /// Whether the peer has let go of the channel.
+    fn is_over(&self) -> bool;
+}
+
+static KEPT: Mutex<Vec<Box<dyn Lent>>> = Mutex::new(Vec::new());
+
+/// Lets go of what no peer uses any more.
+pub(super) fn sweep() {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).retain(|lent| !lent.is_over());
+}
