@@ -19,6 +19,7 @@ pub mod mptcp;
 pub mod netlink;
 pub mod memfd;
 pub mod null;
+pub mod pidfd_getfd;
 pub mod pipe;
 pub mod pipe_packet;
 pub mod port;
@@ -129,6 +130,7 @@ mechanisms! {
     memfd:          Memfd, MemfdReuse;
     temp_file:      TempFile;
     file_rename:    FileRename;
+    pidfd_getfd:    PidfdGetfd;
     process_vm:     ProcessVm, ProcessVmWrite;
 }
 

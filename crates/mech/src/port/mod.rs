@@ -22,6 +22,7 @@ pub mod signal;
 pub mod slotted;
 pub mod stream;
 pub mod uring;
+pub mod taking;
 pub mod wake;
 pub mod word;
 pub mod zerocopy;
