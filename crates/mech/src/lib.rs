@@ -34,6 +34,7 @@ pub mod process_vm;
 pub mod shm_ring;
 pub mod shm_sem;
 pub mod signal;
+pub mod splice;
 pub mod sysv_mq;
 pub mod sysv_sem;
 pub mod tcp;
@@ -132,6 +133,7 @@ mechanisms! {
     file_rename:    FileRename;
     pidfd_getfd:    PidfdGetfd;
     process_vm:     ProcessVm, ProcessVmWrite;
+    splice:         Splice;
 }
 
 /// What a failed trial means for availability.

@@ -5,6 +5,7 @@ pub mod batch;
 pub mod cell;
 pub mod file_queue;
 pub mod incoming;
+pub mod carried;
 pub mod handover;
 pub mod message;
 pub mod outgoing;

@@ -105,6 +105,45 @@ pub(super) const fn looked_at(part: Part) -> usize {
     }
 }
 
+/// Goes on after a read that did not bring everything.
+#[cold]
+#[inline(never)]
+fn read_rest(rx: &OwnedFd, into: &mut [u8], first: Result<usize, i32>) -> Result<(), Fault> {
+    let mut done = moved(first, 0)?;
+    while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        done += moved(stream::read(rx.as_fd(), rest), done)?;
+    }
+    Ok(())
+}
+
+/// Reads from a socket: all bytes, whoever looks at them.
+#[derive(Debug)]
+pub struct FromSocket(OwnedFd);
+
+impl FromSocket {
+    /// Reads from this end.
+    #[must_use]
+    pub fn new(rx: OwnedFd) -> Self {
+        Self(rx)
+    }
+}
+
+impl Inlet for FromSocket {
+    #[inline(always)]
+    fn receive(&mut self, into: &mut [u8]) -> Result<(), Fault> {
+        let step = stream::read(self.0.as_fd(), into);
+        if step == Ok(into.len()) { Ok(()) } else { read_rest(&self.0, into, step) }
+    }
+
+    fn expect(&mut self, _: Part) {
+        // Nothing takes bytes out of a socket unseen but one more copy, or a pipe in between.
+    }
+
+    fn rx(&self) -> &OwnedFd {
+        &self.0
+    }
+}
+
 /// Reads from a pipe; what nobody looks at is dropped inside the kernel.
 #[derive(Debug)]
 pub struct FromPipe {
@@ -122,12 +161,13 @@ impl FromPipe {
         Ok(Self { rx, null: splice::null()?, looked_at: looked_at(Part::All) })
     }
 
-    #[cold]
-    #[inline(never)]
-    fn read_rest(&self, into: &mut [u8], first: Result<usize, i32>) -> Result<(), Fault> {
-        let mut done = moved(first, 0)?;
-        while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
-            done += moved(stream::read(self.rx.as_fd(), rest), done)?;
+    /// Takes out `len` bytes that nobody looks at.
+    pub(super) fn skip(&self, len: usize) -> Result<(), Fault> {
+        let mut done = 0;
+        while done < len {
+            let step = splice::splice(self.rx.as_fd(), self.null.as_fd(), len - done);
+            // Something of the message was read before.
+            done += moved(step, 1)?;
         }
         Ok(())
     }
@@ -138,13 +178,9 @@ impl FromPipe {
         let head = into.get_mut(..self.looked_at).ok_or(Fault::TooLong)?;
         let step = stream::read(self.rx.as_fd(), head);
         if step != Ok(head.len()) {
-            self.read_rest(head, step)?;
+            read_rest(&self.rx, head, step)?;
         }
-        let mut done = self.looked_at;
-        while done < len {
-            done += moved(splice::splice(self.rx.as_fd(), self.null.as_fd(), len - done), done)?;
-        }
-        Ok(())
+        self.skip(len - self.looked_at)
     }
 }
 
@@ -155,7 +191,7 @@ impl Inlet for FromPipe {
             return self.read_head(into);
         }
         let step = stream::read(self.rx.as_fd(), into);
-        if step == Ok(into.len()) { Ok(()) } else { self.read_rest(into, step) }
+        if step == Ok(into.len()) { Ok(()) } else { read_rest(&self.rx, into, step) }
     }
 
     fn expect(&mut self, part: Part) {
@@ -222,7 +258,7 @@ impl Outlet for PagesToPipe {
 }
 
 /// Ends a pipe. What takes its place refuses references: on a reading end, `vmsplice` would write to the pool.
-fn replace(tx: &mut OwnedFd) -> Result<(), i32> {
+pub(super) fn replace(tx: &mut OwnedFd) -> Result<(), i32> {
     *tx = splice::null().map_err(|_| errno::EPIPE)?;
     Ok(())
 }

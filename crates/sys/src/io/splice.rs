@@ -5,6 +5,7 @@
 //! the pages of the slice and reads them later; it never writes to them, so the memory stays ours, and what is written
 //! too early is a wrong message and not undefined behaviour. Offsets that are not passed are null.
 
+use super::fresh::memfd;
 use super::pipe::Pair;
 use super::pool::Pool;
 use super::raw;
@@ -81,14 +82,58 @@ pub fn null() -> Result<OwnedFd, SetupError> {
         .map_err(super::failed("open /dev/null"))
 }
 
-/// Sends one byte of a pool through an empty pipe, to see whether that is allowed here.
+/// Sends one byte of a pool into an empty pipe and drops it, to see whether that is allowed here.
 ///
 /// # Errors
 /// The call that failed.
 pub fn try_vmsplice(pipe: &Pair, pool: &mut Pool) -> Result<(), SetupError> {
     let byte = pool.place(1).ok_or_else(|| SetupError::sys("vmsplice", libc::EINVAL))?;
     let sent = vmsplice(pipe.write.as_fd(), byte, false);
-    sent.map(drop).map_err(|code| SetupError::sys("vmsplice", code))
+    sent.map_err(|code| SetupError::sys("vmsplice", code))?;
+    try_drop(pipe)
+}
+
+/// Puts one byte into an empty pipe of one's own.
+fn feed(pipe: &Pair) -> Result<(), SetupError> {
+    super::stream::write(pipe.write.as_fd(), b"x")
+        .map(drop)
+        .map_err(|code| SetupError::sys("write", code))
+}
+
+/// Splices one byte through an empty pipe to a socket, to see whether that is allowed here.
+///
+/// # Errors
+/// The call that failed.
+pub fn try_splice(pipe: &Pair, socket: BorrowedFd<'_>) -> Result<(), SetupError> {
+    feed(pipe)?;
+    let moved = splice(pipe.read.as_fd(), socket, 1);
+    moved.map(drop).map_err(|code| SetupError::sys("splice", code))
+}
+
+/// Duplicates one byte from an empty pipe to another and drops it, to see whether that is allowed here.
+///
+/// # Errors
+/// The call that failed.
+pub fn try_tee(one: &Pair, two: &Pair) -> Result<(), SetupError> {
+    feed(one)?;
+    let given = tee(one.read.as_fd(), two.write.as_fd(), 1);
+    given.map_err(|code| SetupError::sys("tee", code))?;
+    try_drop(one)
+}
+
+fn try_drop(pipe: &Pair) -> Result<(), SetupError> {
+    let dropped = splice(pipe.read.as_fd(), null()?.as_fd(), 1);
+    dropped.map(drop).map_err(|code| SetupError::sys("splice", code))
+}
+
+/// Sends one byte of an anonymous file over a socket, to see whether that is allowed here.
+///
+/// # Errors
+/// The call that failed.
+pub fn try_sendfile(socket: BorrowedFd<'_>) -> Result<(), SetupError> {
+    let file = memfd(1).map_err(|code| SetupError::sys("memfd_create", code))?;
+    let sent = sendfile(socket, file.fd(), 0, 1);
+    sent.map(drop).map_err(|code| SetupError::sys("sendfile", code))
 }
 
 #[cfg(test)]
