@@ -40,6 +40,7 @@ pub mod sysv_sem;
 pub mod tcp;
 pub mod tcp6;
 pub mod tcp_zerocopy;
+pub mod tee;
 pub mod temp_file;
 pub mod udp;
 pub mod unix_dgram;
@@ -134,6 +135,7 @@ mechanisms! {
     pidfd_getfd:    PidfdGetfd;
     process_vm:     ProcessVm, ProcessVmWrite;
     splice:         Splice;
+    tee:            Tee;
 }
 
 /// What a failed trial means for availability.
