@@ -31,6 +31,7 @@ pub mod sctp;
 pub mod seqlock;
 pub mod shm_mailbox;
 pub mod process_vm;
+pub mod sendfile;
 pub mod shm_ring;
 pub mod shm_sem;
 pub mod signal;
@@ -136,6 +137,7 @@ mechanisms! {
     process_vm:     ProcessVm, ProcessVmWrite;
     splice:         Splice;
     tee:            Tee;
+    sendfile:       Sendfile;
 }
 
 /// What a failed trial means for availability.
