@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+pub mod dbus;
 pub mod eventfd;
 pub mod eventfd_semaphore;
 pub mod fd_pass;
@@ -60,6 +61,7 @@ pub mod vsock;
 pub mod vsock_seqpacket;
 pub mod wait;
 
+use dbus::{Broker, Direct};
 use ipcperf_core::{Missing, SetupError, Visitor};
 use ipcperf_sys::io::uring::{Enter, SqPoll};
 use mmap_queue::{Fcntl, FcntlAmortised, Flock, Mutex};
@@ -140,6 +142,11 @@ mechanisms! {
     splice:         Splice;
     tee:            Tee;
     sendfile:       Sendfile;
+    uring_pipe:     UringPipe<Enter>, UringPipe<SqPoll>;
+    uring_unix_stream: UringUnixStream<Enter>, UringUnixStream<SqPoll>;
+    uring_tcp:      UringTcp<Enter>, UringTcp<SqPoll>;
+    uring_futex:    UringFutex;
+    dbus:           Dbus<Direct>, Dbus<Broker>;
 }
 
 /// What a failed trial means for availability.

@@ -7,6 +7,8 @@ pub mod file_queue;
 pub mod incoming;
 pub mod carried;
 pub mod handover;
+#[cfg_attr(not(feature = "dbus"), path = "dbus/absent.rs")]
+pub mod dbus;
 pub mod message;
 pub mod outgoing;
 pub mod named;

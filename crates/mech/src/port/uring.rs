@@ -38,10 +38,11 @@ pub(crate) const PITFALLS: &[&str] = &[
 
 /// The same, where a thread of the kernel polls the ring.
 pub(crate) const SQPOLL_PITFALLS: &[&str] = &[
-    "A kernel thread for each end polls its ring and burns a CPU of its own: with fewer than four CPUs they stand in the way.",
-    "The kernel threads run wherever the scheduler likes: only the ends are pinned.",
+    "A kernel thread for each end polls its ring: two ends keep up to four CPUs busy.",
+    "Since Linux 6.11 the kernel thread is pinned with its end, and both take turns on one CPU; before, it ran anywhere.",
+    "The CPU time of a kernel thread is counted with that of its end.",
     "The kernel thread sleeps when nothing was submitted for 1 ms (one tick at least); a call then wakes it.",
-    "An end that spun without limit could keep the CPU from its own kernel thread: it sleeps after a few microseconds.",
+    "An end that spun without limit would keep the CPU from its own kernel thread: it sleeps after a few microseconds.",
     "Often forbidden in containers (seccomp) and by administrators (kernel.io_uring_disabled).",
 ];
 

@@ -8,6 +8,7 @@
 pub mod batch;
 mod buffer;
 pub mod condition;
+pub mod companion;
 pub mod counter;
 pub mod datagram;
 pub mod descriptor;
@@ -32,6 +33,7 @@ pub mod pty;
 pub mod queued_signal;
 pub(crate) mod raw;
 pub mod rights;
+pub mod ready;
 pub mod ring;
 pub mod sctp;
 pub mod segment;

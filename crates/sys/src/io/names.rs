@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+>>>>>>> 2316459 (mech: dbus/p2p and dbus/bus, behind the feature dbus)
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,22 @@ impl Unlink {
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self(path)
+    }
+
+    /// Writes a new file that only this user may open.
+    ///
+    /// # Errors
+    /// It exists, or cannot be written.
+    pub fn write(path: PathBuf, text: &str) -> Result<Self, SetupError> {
+        let failed = |error: io::Error| {
+            let code = error.raw_os_error().unwrap_or(libc::EIO);
+            SetupError::sys(format!("write {}", path.display()), code)
+        };
+        let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        let mut file = file.map_err(failed)?;
+        let written = file.write_all(text.as_bytes()).map_err(failed);
+        let guard = Self(path);
+        written.map(|()| guard)
     }
 
     /// The path.
