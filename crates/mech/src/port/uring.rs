@@ -42,6 +42,7 @@ pub(crate) const SQPOLL_PITFALLS: &[&str] = &[
     "Since Linux 6.11 the kernel thread is pinned with its end, and both take turns on one CPU; before, it ran anywhere.",
     "The CPU time of a kernel thread is counted with that of its end.",
     "The kernel thread sleeps when nothing was submitted for 1 ms (one tick at least); a call then wakes it.",
+    "The kernel thread has slices of 0.1 ms (Linux 6.12), or it would keep its end from their CPU for milliseconds.",
     "An end that spun without limit would keep the CPU from its own kernel thread: it sleeps after a few microseconds.",
     "Often forbidden in containers (seccomp) and by administrators (kernel.io_uring_disabled).",
 ];

@@ -32,6 +32,10 @@ const ENTRIES: u32 = 2;
 /// Where CPUs are few it polls on one that somebody needs; asleep it is woken by a call.
 const KERNEL_THREAD_IDLE_MS: u32 = 1;
 
+/// How long the kernel's thread may keep a CPU from an end that wants it: the shortest slice the scheduler grants
+/// (`sched_setattr(2)`, Linux 6.12). With the usual one it polls on for several milliseconds.
+const KERNEL_THREAD_SLICE_NS: u64 = 100_000;
+
 /// `IORING_ENTER_GETEVENTS` and `IORING_ENTER_SQ_WAKEUP` (`linux/io_uring.h`).
 const GET_EVENTS: usize = 1;
 const WAKE_UP: usize = 1 << 1;
@@ -200,7 +204,10 @@ const _: () = assert!(
 /// Makes a ring with as much of what is good for one thread and one operation as the kernel has.
 fn build<D: Drive>() -> io::Result<IoUring> {
     if D::KERNEL_THREAD {
-        return IoUring::builder().setup_sqpoll(KERNEL_THREAD_IDLE_MS).build(ENTRIES);
+        // The thread is made with the slice of its maker.
+        return with_slice(KERNEL_THREAD_SLICE_NS, || {
+            IoUring::builder().setup_sqpoll(KERNEL_THREAD_IDLE_MS).build(ENTRIES)
+        });
     }
     let mut newest = IoUring::builder();
     newest.setup_single_issuer().setup_coop_taskrun();
@@ -217,6 +224,41 @@ fn build<D: Drive>() -> io::Result<IoUring> {
         }
     }
     Err(refused.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EINVAL)))
+}
+
+/// The start of `struct sched_attr` (`linux/sched/types.h`), all of it in its first version.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Scheduling {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+/// Runs `make` while the calling thread has slices of `nanoseconds`, where the kernel has such slices.
+fn with_slice<T>(nanoseconds: u64, make: impl FnOnce() -> T) -> T {
+    let mut own = Scheduling::default();
+    let size = size_of::<Scheduling>();
+    let place = &raw mut own as usize;
+    // SAFETY: the kernel writes at most `size` bytes of integers to a live value.
+    let known = unsafe { raw::call6(libc::SYS_sched_getattr, [0, place, size, 0, 0, 0]) };
+    let set = |scheduling: &Scheduling| {
+        let place = std::ptr::from_ref(scheduling) as usize;
+        // SAFETY: the kernel reads a live value that says how long it is.
+        unsafe { raw::call3(libc::SYS_sched_setattr, 0, place, 0) }
+    };
+    let is_set = known.is_ok() && set(&Scheduling { runtime: nanoseconds, ..own }).is_ok();
+    let made = make();
+    if is_set {
+        // 0 is the usual slice again.
+        let _ = set(&Scheduling { runtime: 0, ..own });
+    }
+    made
 }
 
 /// What a refused ring means.
