@@ -57,7 +57,7 @@ impl Mechanism for FdPass {
         descriptors: true,
         memory: Memory::Reused,
         copies: 2,
-        syscalls: Syscalls { send: 1.0, recv: Some(2.0) },
+        syscalls: Syscalls { send: Some(1.0), recv: Some(2.0) },
         window: Some(UNDER_WAY as u32),
         needs: &["CONFIG_UNIX"],
     };
@@ -70,7 +70,7 @@ impl Mechanism for FdPass {
     }
 
     fn limit(_: &FdPassOptions) -> Option<Limit> {
-        let bytes = socket::largest_message(Kind::SeqPacket, None).ok()?;
+        let bytes = socket::largest_message(|| socket::pair(Kind::SeqPacket), None).ok()?;
         let raise = "sysctl net.core.wmem_default";
         Some(Limit { bytes, set_by: "SO_SNDBUF less 32 bytes", raise })
     }

@@ -65,7 +65,7 @@ impl Mechanism for FileRename {
         memory: Memory::Reused,
         copies: 2,
         // open, write, close, rename; read of the event, open, read, unlink, close.
-        syscalls: Syscalls { send: 4.0, recv: Some(5.0) },
+        syscalls: Syscalls { send: Some(4.0), recv: Some(5.0) },
         window: Some(UNDER_WAY.1),
         needs: &["CONFIG_INOTIFY_USER", "a file system that may be written"],
     };

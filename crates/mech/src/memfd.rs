@@ -65,7 +65,7 @@ impl Mechanism for Memfd {
         memory: Memory::Fresh,
         copies: 0,
         // memfd_create, ftruncate, mmap, munmap, fcntl (seals), sendmsg, close; recvmsg, mmap, munmap, close.
-        syscalls: Syscalls { send: 7.0, recv: Some(4.0) },
+        syscalls: Syscalls { send: Some(7.0), recv: Some(4.0) },
         window: Some(UNDER_WAY.1),
         needs: &["memfd_create (Linux 3.17)"],
     };
@@ -150,7 +150,7 @@ impl Mechanism for MemfdReuse {
         descriptors: true,
         memory: Memory::Reused,
         copies: 0,
-        syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+        syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
         window: Some(KEPT.1),
         needs: &["memfd_create (Linux 3.17)"],
     };

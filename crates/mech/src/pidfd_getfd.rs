@@ -57,7 +57,7 @@ impl Mechanism for PidfdGetfd {
         memory: Memory::Fresh,
         copies: 0,
         // Nothing; pidfd_getfd, mmap, munmap, close.
-        syscalls: Syscalls { send: 0.0, recv: Some(4.0) },
+        syscalls: Syscalls { send: Some(0.0), recv: Some(4.0) },
         window: None,
         needs: &["pidfd_getfd (Linux 5.6)", "the right to trace the peer"],
     };

@@ -66,9 +66,9 @@ impl<C: Copier> Mechanism for Copied<C> {
         memory: Memory::Reused,
         copies: 1,
         syscalls: if C::PULLS {
-            Syscalls { send: 0.0, recv: Some(1.0) }
+            Syscalls { send: Some(0.0), recv: Some(1.0) }
         } else {
-            Syscalls { send: 1.0, recv: Some(0.0) }
+            Syscalls { send: Some(1.0), recv: Some(0.0) }
         },
         window: None,
         needs: &["CONFIG_CROSS_MEMORY_ATTACH", "the right to trace the peer"],

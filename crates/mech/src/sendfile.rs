@@ -42,7 +42,7 @@ impl Mechanism for Sendfile {
         descriptors: false,
         memory: Memory::Reused,
         copies: 1,
-        syscalls: Syscalls { send: 1.0, recv: Some(1.0) },
+        syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
         window: None,
         needs: &["memfd_create (Linux 3.17)"],
     };

@@ -48,7 +48,7 @@ impl Mechanism for Splice {
         descriptors: false,
         memory: Memory::Reused,
         copies: 2,
-        syscalls: Syscalls { send: 2.0, recv: Some(2.0) },
+        syscalls: Syscalls { send: Some(2.0), recv: Some(2.0) },
         window: None,
         needs: &["splice to UNIX sockets (Linux 2.6.17)"],
     };

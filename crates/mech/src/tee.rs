@@ -47,7 +47,7 @@ impl Mechanism for Tee {
         memory: Memory::Reused,
         copies: 2,
         // write, tee, splice; read.
-        syscalls: Syscalls { send: 3.0, recv: Some(1.0) },
+        syscalls: Syscalls { send: Some(3.0), recv: Some(1.0) },
         window: None,
         needs: &[],
     };

@@ -72,7 +72,7 @@ impl Mechanism for TempFile {
         memory: Memory::Reused,
         copies: 2,
         // open, unlink, write, sendmsg, close; recvmsg, lseek, read, close.
-        syscalls: Syscalls { send: 5.0, recv: Some(4.0) },
+        syscalls: Syscalls { send: Some(5.0), recv: Some(4.0) },
         window: Some(UNDER_WAY.1),
         needs: &["a file system that may be written"],
     };

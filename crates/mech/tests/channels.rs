@@ -15,11 +15,10 @@ trait Case {
 
 impl<F: Case> Visitor for Each<F> {
     fn visit<M: Mechanism>(&mut self) {
+        // Whether the host has what it should have is a matter of the conformance suite.
+        let is_here = M::probe(&options::<M>(&[])).is_ok();
         // A signal is sent to a process, and here both ends are threads of one.
-        let missing = M::probe(&options::<M>(&[])).err();
-        let may_lack = ["not built", "this kernel", "no vsock", "no SCTP"];
-        let is_missing = missing.is_some_and(|it| may_lack.iter().any(|word| it.what.contains(word)));
-        if M::SPEC.name != "signal" && !is_missing {
+        if M::SPEC.name != "signal" && is_here {
             self.0.run::<M>();
         }
     }

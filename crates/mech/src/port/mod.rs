@@ -2,16 +2,16 @@
 //! kernel differs.
 
 pub mod batch;
-pub mod cell;
-pub mod file_queue;
-pub mod incoming;
 pub mod carried;
-pub mod handover;
+pub mod cell;
 #[cfg_attr(not(feature = "dbus"), path = "dbus/absent.rs")]
 pub mod dbus;
+pub mod file_queue;
+pub mod handover;
+pub mod incoming;
 pub mod message;
-pub mod outgoing;
 pub mod named;
+pub mod outgoing;
 pub mod packet;
 pub(crate) mod patience;
 pub mod queue;
@@ -24,8 +24,8 @@ pub mod sem;
 pub mod signal;
 pub mod slotted;
 pub mod stream;
-pub mod uring;
 pub mod taking;
+pub mod uring;
 pub mod wake;
 pub mod word;
 pub mod zerocopy;

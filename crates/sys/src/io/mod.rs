@@ -7,8 +7,8 @@
 
 pub mod batch;
 mod buffer;
-pub mod condition;
 pub mod companion;
+pub mod condition;
 pub mod counter;
 pub mod datagram;
 pub mod descriptor;
@@ -32,8 +32,8 @@ pub mod proof;
 pub mod pty;
 pub mod queued_signal;
 pub(crate) mod raw;
-pub mod rights;
 pub mod ready;
+pub mod rights;
 pub mod ring;
 pub mod sctp;
 pub mod segment;
@@ -49,11 +49,11 @@ pub mod sysctl;
 pub mod sysv;
 pub mod sysv_memory;
 pub mod sysv_semaphore;
+pub mod turns;
 mod twins;
 pub mod uring;
 pub mod uring_message;
 pub mod vsock;
-pub mod turns;
 pub mod watch;
 pub mod word;
 pub mod zerocopy;
@@ -69,8 +69,6 @@ pub mod errno {
     pub use libc::{
         E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOBUFS, ENOSYS,
         ENOTSOCK, EOWNERDEAD, EPIPE, ESRCH, ETIMEDOUT,
-        E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOTSOCK, EPIPE,
-        ESRCH, ETIMEDOUT,
     };
 }
 
