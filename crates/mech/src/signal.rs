@@ -36,7 +36,7 @@ pub trait Way: 'static {
     /// # Errors
     /// The call that failed.
     fn probe() -> Result<(), SetupError> {
-        Ok(())
+        queued_signal::probe::by_number()
     }
 }
 
@@ -106,6 +106,7 @@ impl Way for Reading {
     type Send = ByPid;
 
     fn probe() -> Result<(), SetupError> {
+        queued_signal::probe::by_number()?;
         queued_signal::probe::descriptor()
     }
 }

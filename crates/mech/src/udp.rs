@@ -11,6 +11,7 @@ use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
     OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
+use ipcperf_sys::io::batch;
 use std::marker::PhantomData;
 
 /// UDP sockets on 127.0.0.1, connected to each other.
@@ -109,7 +110,8 @@ impl Mechanism for UdpMmsg {
     type Port = BatchPort<Slots, Letters>;
 
     fn probe(options: &UdpOptions) -> Result<(), Missing> {
-        options.probe()
+        options.probe()?;
+        batch::may_send().and_then(|()| batch::may_receive()).map_err(crate::missing)
     }
 
     fn window(size: usize, options: &UdpOptions) -> Option<u32> {
@@ -160,6 +162,7 @@ impl Mechanism for UdpGso {
 
     fn probe(options: &UdpOptions) -> Result<(), Missing> {
         options.probe()?;
+        batch::may_receive().map_err(crate::missing)?;
         probe_cut()
     }
 

@@ -10,6 +10,7 @@ use ipcperf_core::{
     BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
     Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
+use ipcperf_sys::io::batch;
 use std::marker::PhantomData;
 
 /// A UNIX stream socket.
@@ -96,7 +97,8 @@ impl Mechanism for UnixStreamMmsg {
     type Port = BatchPort<Slots, Pieces>;
 
     fn probe(options: &UnixStreamOptions) -> Result<(), Missing> {
-        options.probe()
+        options.probe()?;
+        batch::may_send().and_then(|()| batch::may_receive()).map_err(crate::missing)
     }
 
     fn open(shape: &Shape, options: &UnixStreamOptions) -> Result<Link, SetupError> {

@@ -11,6 +11,31 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 
+/// Whether this process may receive many messages in one call.
+///
+/// # Errors
+/// `recvmmsg` is refused.
+pub fn may_receive() -> Result<(), SetupError> {
+    asked("recvmmsg", libc::SYS_recvmmsg)
+}
+
+/// Whether this process may send many messages in one call.
+///
+/// # Errors
+/// `sendmmsg` is refused.
+pub fn may_send() -> Result<(), SetupError> {
+    asked("sendmmsg", libc::SYS_sendmmsg)
+}
+
+/// Makes a call without a socket: only who may make it is told that.
+fn asked(name: &str, number: libc::c_long) -> Result<(), SetupError> {
+    // SAFETY: no descriptor has this number, and there are no messages.
+    match unsafe { raw::call6(number, [usize::MAX, 0, 0, 0, 0, 0]) } {
+        Err(code) if code != libc::EBADF => Err(SetupError::sys(name, code)),
+        _ => Ok(()),
+    }
+}
+
 /// Slots of one size, and what the kernel is told about each.
 #[derive(Debug)]
 pub struct Batch {

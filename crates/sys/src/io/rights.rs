@@ -107,7 +107,7 @@ impl Incoming {
         let step = unsafe {
             raw::call3(libc::SYS_recvmsg, socket.as_raw_fd() as usize, at, flags as usize)
         };
-        self.filled = if step.is_ok() { header.msg_controllen as usize } else { 0 };
+        self.filled = if step.is_ok() { header.msg_controllen } else { 0 };
         self.is_cut = header.msg_flags & libc::MSG_CTRUNC != 0;
         step
     }
@@ -130,7 +130,7 @@ impl Incoming {
         let header = unsafe { self.control.as_ptr().cast::<libc::cmsghdr>().read() };
         let is_rights =
             header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_RIGHTS;
-        let bytes = (header.cmsg_len as usize).min(self.filled).saturating_sub(HEADER);
+        let bytes = header.cmsg_len.min(self.filled).saturating_sub(HEADER);
         if is_rights { bytes / size_of::<RawFd>() } else { 0 }
     }
 

@@ -66,6 +66,18 @@ fn send_to_self() -> Result<(), i32> {
     unsafe { raw::call6(libc::SYS_rt_tgsigqueueinfo, args) }.map(drop)
 }
 
+/// Whether signals can be sent to a process by its number: none is, only the permission is checked.
+///
+/// # Errors
+/// `rt_sigqueueinfo` is refused.
+pub fn by_number() -> Result<(), SetupError> {
+    let letter = Letter::new();
+    let args = [letter.0.pid as usize, 0, (&raw const letter.0) as usize];
+    // SAFETY: the facts are live, and signal 0 is none.
+    let asked = unsafe { raw::call3(libc::SYS_rt_sigqueueinfo, args[0], args[1], args[2]) };
+    asked.map(drop).map_err(|code| SetupError::sys("rt_sigqueueinfo", code))
+}
+
 /// Whether a signalfd can be made: one of no signal, from which nothing is ever read.
 ///
 /// # Errors
