@@ -39,10 +39,13 @@ pub(super) fn times(metric: &Metric, factor: f64) -> Metric {
 /// Median over rounds with its interval. Rounds that fall into two modes are never mixed: the mode with more rounds
 /// speaks (the slower, more cautious one in a draw), both are named, and only its slices are returned.
 pub(super) fn centre<'a>(accepted: &[&'a Sliced]) -> (Metric, Vec<&'a Sliced>) {
+    // A slice in which too little arrived for a rate has no figure; it must not take away those of the others.
+    let accepted: Vec<&Sliced> =
+        accepted.iter().copied().filter(|slice| slice.centre.is_finite()).collect();
     let values: Vec<f64> = accepted.iter().map(|slice| slice.centre).collect();
     let split = modes::split(&values);
     let kept: Vec<&Sliced> = match &split {
-        None => accepted.to_vec(),
+        None => accepted.clone(),
         Some(split) => {
             let slower_is_high = accepted.iter().any(|slice| slice.round.p50_ns.is_some());
             let (low, high) = (&split.low, &split.high);

@@ -117,6 +117,18 @@ fn the_centre_is_the_median_over_rounds_with_an_interval_from_six_rounds_on() {
 }
 
 #[test]
+fn a_round_without_a_rate_does_not_take_away_the_others() {
+    let stream = |round: u64| {
+        let mut slice = round_trips(round, 5000, 100);
+        slice.raw.window = if round == 3 { (0, 0) } else { (1000, 1_000_000) };
+        slice
+    };
+    let (cell, _) = cell_of(PatternKind::Stream, (0..9).map(stream).collect(), None);
+    let rate = cell.messages_per_second.expect("a stream").value.expect("eight rounds have one");
+    assert!((rate - 1e6).abs() < 1.0, "{rate}");
+}
+
+#[test]
 fn a_quantile_the_sample_cannot_support_is_null_with_the_number_it_needs() {
     let slices = (0..8).map(|round| round_trips(round, 5000, 250)).collect();
     let (cell, _) = cell_of(PatternKind::PingPong, slices, None);

@@ -203,8 +203,12 @@ pub(super) fn lost(cells: &[Cell]) -> Option<Finding> {
         worst.lost,
         worst.messages + worst.lost
     );
-    let remedy = "larger receive buffers (--set udp.rcvbuf=BYTES)";
-    let mut finding = finding("W-LOSS", text, Some(worst.lost as f64), Some(0.0), remedy);
+    let buffer = worst.knobs.keys().find(|name| name.ends_with(".rcvbuf"));
+    let remedy = match buffer {
+        Some(knob) => format!("larger receive buffers (--set {knob}=BYTES)"),
+        None => "a mechanism that makes the sender wait".into(),
+    };
+    let mut finding = finding("W-LOSS", text, Some(worst.lost as f64), Some(0.0), &remedy);
     finding.cells = hit.iter().map(|cell| cell.id.clone()).collect();
     Some(finding)
 }
