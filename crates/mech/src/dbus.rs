@@ -177,9 +177,7 @@ fn address(path: &[u8]) -> String {
 fn configuration(address: &str) -> String {
     format!(
         "<busconfig>\
-         <type>session</type>\
-         <listen>{address}</listen>\
-         <auth>EXTERNAL</auth>\
+         <type>session</type><listen>{address}</listen><auth>EXTERNAL</auth>\
          <policy context=\"default\">\
          <allow send_destination=\"*\"/><allow receive_sender=\"*\"/><allow own=\"*\"/>\
          </policy>\
