@@ -89,8 +89,25 @@ impl Matrix {
                 None => about.push((text, vec![place])),
             }
         }
-        about.into_iter().map(|(text, places)| format!("{text}: {}", places.join(", "))).collect()
+        about.into_iter().map(|(text, places)| format!("{text}: {}", summary(&places))).collect()
     }
+}
+
+/// Places by name where they are few, else how many there are of each case; the table shows which.
+fn summary(places: &[String]) -> String {
+    const FEW: usize = 4;
+    if places.len() <= FEW {
+        return places.join(", ");
+    }
+    let mut cases: BTreeMap<&str, usize> = BTreeMap::new();
+    for place in places {
+        *cases.entry(place.rsplit(' ').next().unwrap_or_default()).or_default() += 1;
+    }
+    let of = |(case, count): (&str, usize)| match count {
+        1 => format!("{case} of 1 mechanism"),
+        count => format!("{case} of {count} mechanisms"),
+    };
+    cases.into_iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 impl fmt::Display for Matrix {

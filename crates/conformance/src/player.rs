@@ -35,7 +35,7 @@ pub(crate) fn play<P: Port>(
         session,
         moved: [0; 2],
         credits: [0; 2],
-        places: [0; 2],
+        shared: None,
     };
     let mut all = Vec::new();
     for (index, step) in scenario.steps.iter().enumerate() {
@@ -62,8 +62,9 @@ struct Player<'a, P> {
     moved: [u64; 2],
     /// Credits from each seat so far.
     credits: [u64; 2],
-    /// Where the last message sent and the last one received were shown.
-    places: [usize; 2],
+    /// Whether the last message sent and the last one received were shown in shared memory, where that is asked: a
+    /// mapping may be gone when the call is over.
+    shared: Option<[Option<bool>; 2]>,
 }
 
 /// Messages between two credits: half the window.
@@ -112,7 +113,11 @@ impl<P: Port> Player<'_, P> {
                 Err(error) => Seen { detail: error.to_string(), stopped: true, ..Seen::default() },
             },
             Step::Interruptions => Seen { events: signals::interruptions(), ..Seen::default() },
-            Step::Places => Seen { shared: self.places.map(census::is_shared), ..Seen::default() },
+            Step::Places(batch) => {
+                self.shared = Some([None; 2]);
+                let seen = self.run(batch, Self::exchange_all);
+                Seen { shared: self.shared.take().unwrap_or_default(), ..seen }
+            }
             Step::Knobs => Seen { knobs: self.session.effective.clone(), ..Seen::default() },
         }
     }
@@ -218,9 +223,11 @@ impl<P: Port> Player<'_, P> {
         let (seq, at) = (self.moved[self.seat.index()], run.seen.bytes);
         let (nonce, seat, hash) = (self.nonce, self.seat, &mut run.hash);
         let is_stream = matches!(run.batch.until, Until::Bytes(_));
-        let place = &mut self.places[0];
+        let shared = &mut self.shared;
         self.port.send(self.word.unwrap_or(len), |out| {
-            *place = out.as_ptr().addr();
+            if let Some([sent, _]) = shared {
+                *sent = census::is_shared(out.as_ptr().addr());
+            }
             if is_stream {
                 Pattern::new(nonce, seat, Stuff::Bytes, 0).write(out, at);
                 hash.bytes(out);
@@ -251,9 +258,11 @@ impl<P: Port> Player<'_, P> {
         let mut detail = None;
         let mut silent = 0;
         let found = loop {
-            let place = &mut self.places[1];
+            let shared = &mut self.shared;
             let found = self.port.recv(wanted, |got| {
-                *place = got.as_ptr().addr();
+                if let Some([_, received]) = shared {
+                    *received = census::is_shared(got.as_ptr().addr());
+                }
                 let checked = if got.len() != wanted {
                     Err(format!("{} bytes were shown in place of {wanted}", got.len()))
                 } else if is_stream {

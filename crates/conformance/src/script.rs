@@ -80,8 +80,8 @@ pub(crate) enum Step {
     Interruptions,
     /// Values of knobs that attaching has reported.
     Knobs,
-    /// In what memory the last message sent and the last one received were shown.
-    Places,
+    /// Round trips, and in what memory the last message sent and the last one received were shown.
+    Places(Batch),
 }
 
 /// A run of messages. Both ends get the same one, or two that differ only in how they cut the bytes.

@@ -1,6 +1,7 @@
 //! The schema files describe what is written, all of it and nothing else.
 
 use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, render, sample};
+use ipcperf_core::{BackPressure, Direction, Family, Memory, OnClose, Peers, Reach, Wait};
 use serde_json::{Value, json};
 
 fn parse(text: &str) -> Value {
@@ -31,6 +32,38 @@ fn errors(schema: &Value, document: &Value) -> Vec<String> {
 fn what_is_written_is_valid() {
     assert_eq!(errors(&parse(RESULT_SCHEMA), &result()), Vec::<String>::new());
     assert_eq!(errors(&parse(MECHANISMS_SCHEMA), &mechanisms()), Vec::<String>::new());
+}
+
+#[test]
+fn every_word_of_a_closed_list_is_valid_and_no_other() {
+    let schema = parse(MECHANISMS_SCHEMA);
+    let words = |names: &[&str]| -> Vec<String> { names.iter().map(ToString::to_string).collect() };
+    let families: Vec<&str> = Family::ALL.iter().map(|word| word.name()).collect();
+    let lists = [
+        ("/spec/family", words(&families)),
+        ("/family", words(&families)),
+        ("/spec/wait", Wait::ALL.iter().map(ToString::to_string).collect()),
+        ("/spec/reach", Reach::ALL.iter().map(ToString::to_string).collect()),
+        ("/spec/direction", Direction::ALL.iter().map(ToString::to_string).collect()),
+        ("/spec/producers", Peers::ALL.iter().map(ToString::to_string).collect()),
+        ("/spec/consumers", Peers::ALL.iter().map(ToString::to_string).collect()),
+        ("/spec/back_pressure", BackPressure::ALL.iter().map(ToString::to_string).collect()),
+        ("/spec/on_close", OnClose::ALL.iter().map(ToString::to_string).collect()),
+        ("/spec/on_death", OnClose::ALL.iter().map(ToString::to_string).collect()),
+        ("/spec/memory", Memory::ALL.iter().map(ToString::to_string).collect()),
+    ];
+    for (place, words) in lists {
+        let invalid = |word: &str| {
+            let mut document = mechanisms();
+            let value = document.pointer_mut(&format!("/mechanisms/0{place}")).expect(place);
+            *value = json!(word);
+            errors(&schema, &document)
+        };
+        for word in words {
+            assert_eq!(invalid(&word), Vec::<String>::new(), "{place}: {word}");
+        }
+        assert!(!invalid("zebra").is_empty(), "{place}");
+    }
 }
 
 #[test]

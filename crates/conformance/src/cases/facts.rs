@@ -16,7 +16,7 @@ pub(crate) fn declared_copies(scene: &Scene<'_>) -> Result<(), Trouble> {
     let size = scene.size(4096, &options);
     let declared = scene.entry.spec().copies;
     let batch = Batch::new(1, Sizes::List(vec![size]), 0);
-    let script = Script::default().exchange(batch).both(Step::Places);
+    let script = Script::default().both(Step::Places(batch));
     for (seat, seen) in Seat::BOTH.into_iter().zip(&scene.play(&options, size, script)?) {
         let shared = seen.last().map_or([None; 2], |seen| seen.shared);
         let [Some(sent), Some(received)] = shared else {
