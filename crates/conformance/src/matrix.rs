@@ -93,20 +93,24 @@ impl Matrix {
     }
 }
 
-/// Places by name where they are few, else how many there are of each case; the table shows which.
+/// Places by name where they are few, mechanisms where those are few, else how many there are of each case; the table
+/// shows which.
 fn summary(places: &[String]) -> String {
     const FEW: usize = 4;
     if places.len() <= FEW {
         return places.join(", ");
     }
+    let mut mechanisms: Vec<&str> =
+        places.iter().filter_map(|place| place.split(' ').next()).collect();
+    mechanisms.dedup();
+    if mechanisms.len() <= FEW {
+        return mechanisms.join(", ");
+    }
     let mut cases: BTreeMap<&str, usize> = BTreeMap::new();
     for place in places {
         *cases.entry(place.rsplit(' ').next().unwrap_or_default()).or_default() += 1;
     }
-    let of = |(case, count): (&str, usize)| match count {
-        1 => format!("{case} of 1 mechanism"),
-        count => format!("{case} of {count} mechanisms"),
-    };
+    let of = |(case, count): (&str, usize)| format!("{case} of {count} mechanisms");
     cases.into_iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
@@ -147,6 +151,18 @@ impl fmt::Display for Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_places_become_mechanisms_or_counts() {
+        let places = |mechanisms: usize, cases: usize| -> Vec<String> {
+            (0..mechanisms)
+                .flat_map(|at| (0..cases).map(move |case| format!("m{at} C{case:02}")))
+                .collect()
+        };
+        assert_eq!(summary(&places(2, 2)), "m0 C00, m0 C01, m1 C00, m1 C01");
+        assert_eq!(summary(&places(2, 3)), "m0, m1");
+        assert_eq!(summary(&places(6, 2)), "C00 of 6 mechanisms, C01 of 6 mechanisms");
+    }
 
     #[test]
     fn the_worse_of_two_cases_with_one_number_shows_and_all_are_counted() {

@@ -8,7 +8,15 @@ use ipcperf_report::RESULT_SCHEMA;
 #[test]
 fn the_ring_carries_millions_of_messages_between_processes_without_a_wrong_byte() {
     let sandbox = Sandbox::new();
-    let words = ["run", "-m", "shm-ring/spin,shm-ring/futex", "-p", "stream", "-s", "8,200,4K"];
+    let words = [
+        "run",
+        "-m",
+        "shm-ring/spin,shm-ring/futex,shm-ring/adaptive",
+        "-p",
+        "stream",
+        "-s",
+        "8,200,4K",
+    ];
     let more = ["--touch", "full", "--rounds", "1", "--slice", "1s", "-o", "soak.json"];
     let ended = sandbox.run(&[&words[..], &more].concat());
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);

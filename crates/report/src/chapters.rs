@@ -70,6 +70,9 @@ impl Way {
     }
 }
 
+/// Counts that only say that an end did what it does by nature.
+const ROUTINE: [&str; 2] = ["sleeps", "wake-ups"];
+
 impl Row<'_> {
     /// The metric of its ranking.
     pub(crate) fn metric(&self) -> Option<&Metric> {
@@ -77,7 +80,7 @@ impl Row<'_> {
     }
 
     /// `udp lost 12 of 30,000 messages`, `seqlock counted 7 torn reads`; `None` where every message arrived and
-    /// nothing else was counted. How often an end slept that may sleep or spin is left to a `verbose` reader.
+    /// nothing else was counted. What is routine is left to a `verbose` reader.
     pub(crate) fn remark(&self, verbose: bool) -> Option<String> {
         let Cell { lost, messages, ref events, .. } = *self.cell;
         let mut remarks = Vec::new();
@@ -86,10 +89,9 @@ impl Row<'_> {
             let all = text::counted(messages.saturating_add(lost), "message");
             remarks.push(format!("lost {} of {all}", text::grouped(lost)));
         }
-        let is_worth = verbose || self.cell.wait != Wait::SpinThenBlock;
         let counted: Vec<_> = events
             .iter()
-            .filter(|_| is_worth)
+            .filter(|(name, _)| verbose || !ROUTINE.contains(&name.as_str()))
             .filter(|(_, count)| **count > 0)
             .map(|(name, count)| format!("{} {name}", text::grouped(*count)))
             .collect();
