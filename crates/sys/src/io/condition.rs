@@ -5,7 +5,7 @@
 //! A mailbox lies inside a mapping that outlives every use of it. Its mutex and its condition were initialised as
 //! shared between processes before a descriptor of the memory left the process that made it. `is_full` and `word` are
 //! touched only by whoever holds the mutex, through raw pointers: no reference to them is ever made. Pointers to
-//! mailboxes come from [`Twins::of`] alone.
+//! mailboxes come from `Twins::of` alone.
 
 use super::twins::Twins;
 use ipcperf_core::{Seat, SetupError};

@@ -1,7 +1,7 @@
 //! Locks on a mapped file that two processes share, as types: each is another sequence of instructions.
 //!
 //! # Safety
-//! A segment given to [`RobustMutex`] has a mutex at [`MUTEX`], made by [`Lock::init`] before anybody locks it, which
+//! A segment given to [`RobustMutex`] has a mutex at `MUTEX`, made by [`Lock::init`] before anybody locks it, which
 //! lives as long as the mapping and is touched by the C library only. System calls get descriptors and pointers to
 //! live structures.
 

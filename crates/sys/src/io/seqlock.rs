@@ -6,7 +6,7 @@
 //! written. With several the newest whole value stays where it is while the next ones are written.
 //!
 //! # Safety
-//! - A lane is a [`Head`] and slots behind it, each a [`SlotHead`] and whole 64-bit words; both lanes lie inside the
+//! - A lane is a `Head` and slots behind it, each a `SlotHead` and whole 64-bit words; both lanes lie inside the
 //!   mapping (checked when it is attached), which lives as long as the value.
 //! - Heads and words are atomics only: every content is a value, and a torn read is wrong, not undefined. What keeps
 //!   it from being taken for a value are the two fences (Boehm, "Can seqlocks get along with programming language

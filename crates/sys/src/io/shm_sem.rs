@@ -4,7 +4,7 @@
 //! # Safety
 //! - [`create`] initialises both semaphores of both lanes before a ticket of the memory leaves the process; they are
 //!   touched by the C library only, and live as long as the mapping. On Linux they own nothing outside it.
-//! - A lane is a [`Head`] and `size` bytes behind it; both lanes lie inside the mapping (checked when it is attached).
+//! - A lane is a `Head` and `size` bytes behind it; both lanes lie inside the mapping (checked when it is attached).
 //! - The bytes are the sender's from its wait for `empty` until it posts `full`, and the receiver's from its wait for
 //!   `full`, where `sent` says that a message has come, until it posts `empty`. There is one of each, so a slice of
 //!   them never meets another access.

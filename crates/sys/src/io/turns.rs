@@ -2,7 +2,7 @@
 //! that has to wait sleeps in a futex, and the other end makes a system call only if somebody sleeps.
 //!
 //! # Safety
-//! The mapping holds both [`Line`]s from its start (checked when it is made) and lives as long as the value; a line is
+//! The mapping holds both `Line`s from its start (checked when it is made) and lives as long as the value; a line is
 //! atomics alone, for which every content is a value.
 
 use super::futex;

@@ -1,7 +1,7 @@
 //! One ring, with one operation under way at a time.
 //!
 //! # Safety
-//! - The memory of an operation stays valid and is not looked at until the operation has completed. [`Ring::run`]
+//! - The memory of an operation stays valid and is not looked at until the operation has completed. `Ring::run`
 //!   returns only then; where it cannot wait any longer it marks the ring as stuck, and who owns the memory must then
 //!   leave it to the kernel for ever.
 //! - The queues are only used through `&mut` of the ring, and a request has the layout of the kernel's
