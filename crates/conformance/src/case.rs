@@ -35,6 +35,7 @@ pub(crate) const CASES: &[Case] = &[
     case("C04", "no_loss_no_duplicate_no_invention", floor, data::no_loss),
     case("C05", "boundaries", payload, boundaries::boundaries),
     case("C06", "smallest_buffers", knobs, data::smallest_buffers),
+    case("C06", "short_transfers", short, calls::short_transfers),
     case("C07", "back_pressure", back_pressure, pressure::back_pressure),
     case("C08", "end_of_stream", on_close, ending::end_of_stream),
     case("C09", "peer_death_while_receiving", floor, death::while_receiving),
@@ -111,6 +112,11 @@ fn silence(entry: &Entry) -> Option<String> {
     floor(entry).or_else(|| (!is_silent).then(|| "on_close, on_death: told".into()))
 }
 
+fn short(entry: &Entry) -> Option<String> {
+    let is_stream = entry.spec().payload == Payload::Stream;
+    floor(entry).or_else(|| (!is_stream).then(|| "payload: not a stream".into()))
+}
+
 fn any_knob(entry: &Entry) -> Option<String> {
     entry.base.knobs.is_empty().then(|| "knobs: none".into())
 }
@@ -177,6 +183,7 @@ fn conduct(entries: &Entries, task: &Task) -> Outcome {
         Ok(()) => Outcome::Passed,
         Err(Trouble::Failed(text)) => Outcome::Failed(text),
         Err(Trouble::Unavailable(text)) => Outcome::Unavailable(text),
+        Err(Trouble::NotApplicable(text)) => Outcome::NotApplicable(text),
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) enum Trouble {
     Failed(String),
     /// The host cannot run this, as the mechanism itself says.
     Unavailable(String),
+    /// The case found nothing that it could try.
+    NotApplicable(String),
 }
 
 impl Trouble {
@@ -44,7 +46,9 @@ impl Trouble {
 impl fmt::Display for Trouble {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failed(text) | Self::Unavailable(text) => out.write_str(text),
+            Self::Failed(text) | Self::Unavailable(text) | Self::NotApplicable(text) => {
+                out.write_str(text)
+            }
         }
     }
 }

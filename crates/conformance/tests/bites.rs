@@ -39,6 +39,7 @@ fn toys(list: &mut Entries) {
     list.visit::<Toy<bug::ClaimsDescriptors>>();
     list.visit::<Toy<bug::HidesItsEnd>>();
     list.visit::<Toy<bug::ProbesNothing>>();
+    list.visit::<Toy<bug::IgnoresShortWrites>>();
 }
 
 fn main() -> ExitCode {
@@ -106,6 +107,7 @@ fn main() -> ExitCode {
             "C22_unavailable_is_polite",
             "socketpair refused (NotPermitted): the probe says yes",
         ),
+        caught::<bug::IgnoresShortWrites>("C06_short_transfers", "in vain"),
         caught::<bug::FailsWhenInterrupted>("C11_interrupted_calls", "Interrupted system call"),
     ];
     let mut trials: Vec<Trial> = caught

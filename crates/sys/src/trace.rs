@@ -41,6 +41,8 @@ pub struct Tally {
     pub calls: BTreeMap<i64, u64>,
     /// Times [`Mark::Begin`] was set.
     pub spans: u64,
+    /// Transfers that were asked to move less than the process wanted.
+    pub shortened: u64,
 }
 
 impl Tally {
@@ -87,6 +89,8 @@ struct Traced {
     failure: Option<(u64, i32)>,
     /// The call it is in was skipped and will seem to have failed with this.
     failing: Option<i32>,
+    /// The state of the random numbers by which its transfers are shortened; 0: they are not.
+    shortening: u64,
 }
 
 impl Trace {
@@ -109,6 +113,7 @@ impl Trace {
                 tally,
                 failure: None,
                 failing: None,
+                shortening: 0,
             });
             // A seized process runs on; it must stop once to be told to stop at every call.
             request(libc::PTRACE_INTERRUPT as usize, pid, 0, 0)?;
@@ -143,13 +148,26 @@ impl Trace {
 mod registers {
     /// `rax`: the result of a call.
     pub(super) const RESULT: usize = 10 * 8;
+    /// `rdx`: the third argument of a call.
+    pub(super) const LENGTH: usize = 12 * 8;
     /// `orig_rax`: the number of the call about to be made.
     pub(super) const NUMBER: usize = 15 * 8;
 }
 
 impl Trace {
-    /// Whether calls can be made to fail on this architecture.
+    /// Whether calls can be made to fail, and be shortened, on this architecture.
     pub const CAN_FAIL: bool = cfg!(target_arch = "x86_64");
+
+    /// From now on `read`, `write`, `sendto` and `recvfrom` between marks are asked to move a random part of what the
+    /// process wants, at least one byte, as a kernel may do at any time with a stream.
+    #[must_use]
+    pub fn shortening(mut self, seed: u64) -> Self {
+        for (traced, at) in self.traced.iter_mut().zip(1..) {
+            // The step of splitmix64 makes different streams of the processes; 0 is no state.
+            traced.shortening = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(at)) | 1;
+        }
+        self
+    }
 
     /// Lets process `which` run until it sets [`Mark::Done`]; the others run too. The `nth` transfer between its marks
     /// that is no futex call, counted from 1, is not made but seems to fail with `errno`. Says whether it came to that.
@@ -207,6 +225,24 @@ impl Traced {
         request(libc::PTRACE_POKEUSER as usize, self.pid, registers::RESULT, result).map(drop)
     }
 
+    /// Makes the call it is about to make shorter.
+    #[cfg(target_arch = "x86_64")]
+    fn shorten(&mut self, length: u64) -> io::Result<()> {
+        // Xorshift (Marsaglia 2003).
+        self.shortening ^= self.shortening << 13;
+        self.shortening ^= self.shortening >> 7;
+        self.shortening ^= self.shortening << 17;
+        let less = 1 + self.shortening % length;
+        self.tally.shortened += u64::from(less < length);
+        let pid = self.pid;
+        request(libc::PTRACE_POKEUSER as usize, pid, registers::LENGTH, less as usize).map(drop)
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn shorten(&mut self, _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     #[cfg(not(target_arch = "x86_64"))]
     fn skip(&mut self, _: i32) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
@@ -241,6 +277,11 @@ impl Traced {
             self.tally.spans += u64::from(self.is_counting);
         } else if self.is_counting {
             *self.tally.calls.entry(number).or_default() += 1;
+            let has_length =
+                [libc::SYS_read, libc::SYS_write, libc::SYS_sendto, libc::SYS_recvfrom];
+            if self.shortening != 0 && has_length.contains(&number) && info.arguments[2] > 1 {
+                return self.shorten(info.arguments[2]);
+            }
             // A futex call on a word in memory cannot fail in these ways, and the C library ends the process if it does.
             let may_fail = transfer(number).is_some() && number != libc::SYS_futex;
             if let (Some((nth, errno)), true) = (self.failure, may_fail) {

@@ -65,7 +65,7 @@ pub(crate) fn no_allocation(scene: &Scene<'_>) -> Result<(), Trouble> {
         .both(Step::Hold)
         .both(Step::Watched(batch(TRIPS)));
     let mut pair = scene.pair(&options)?;
-    let tallies = follow(scene, &mut pair, size, script, 1)?;
+    let tallies = follow(scene, &mut pair, size, script, (1, None))?;
     let seen = pair.done()?;
     mirror(&seen)?;
     for ((seat, tally), seen) in Seat::BOTH.into_iter().zip(&tallies).zip(&seen) {
@@ -87,24 +87,53 @@ fn traced(
     spans: u64,
 ) -> Result<Vec<Tally>, Trouble> {
     let mut pair = scene.pair(&OptionSet::default())?;
-    let tallies = follow(scene, &mut pair, size, script, spans)?;
+    let tallies = follow(scene, &mut pair, size, script, (spans, None))?;
     mirror(&pair.done()?)?;
     Ok(tallies)
 }
 
-/// Plays a script whose ends hold and then set marks, and counts between those.
+/// Messages whose transfers are shortened, and their largest.
+const SHORTENED: u64 = 300;
+const LARGEST: usize = 9000;
+
+/// C06: a kernel may move less of a stream than it is asked to, whenever it likes. An end goes on where it stopped.
+pub(crate) fn short_transfers(scene: &Scene<'_>) -> Result<(), Trouble> {
+    if !Trace::CAN_FAIL {
+        let text = "calls cannot be shortened on this architecture; x86-64 can";
+        return Err(Trouble::Unavailable(text.into()));
+    }
+    let batch = Batch::new(SHORTENED, scene.sizes(1, LARGEST), 0);
+    let script = Script::default().both(Step::Hold).both(Step::Watched(batch));
+    let mut pair = scene.pair(&OptionSet::default())?;
+    let seed = Some(scene.draw());
+    let tallies = follow(scene, &mut pair, LARGEST, script, (1, seed))?;
+    mirror(&pair.done()?)?;
+    if tallies.iter().all(|tally| tally.shortened == 0) {
+        // What the kernel takes from a ring, or as a list of messages, has its length in memory.
+        let text = "no call carries the length of a transfer";
+        return Err(Trouble::NotApplicable(text.into()));
+    }
+    Ok(())
+}
+
+/// Plays a script whose ends hold and then set marks, and counts between those so many spans. With a seed, transfers
+/// are shortened.
 fn follow(
     scene: &Scene<'_>,
     pair: &mut Pair<'_>,
     size: usize,
     script: Script,
-    spans: u64,
+    (spans, seed): (u64, Option<u64>),
 ) -> Result<Vec<Tally>, Trouble> {
     pair.open(size, script)?;
     pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
     let trace = Trace::of(&Seat::BOTH.map(|seat| pair.pid(seat))).map_err(|error| {
         Trouble::Unavailable(format!("ptrace is refused here ({error}); allow it to this user"))
     })?;
+    let trace = match seed {
+        Some(seed) => trace.shortening(seed),
+        None => trace,
+    };
     for seat in Seat::BOTH {
         pair.go(seat)?;
     }

@@ -76,8 +76,8 @@ fn effective(scene: &Scene<'_>, options: &OptionSet) -> Result<Option<Effective>
     let played = pair.open(size, script).and_then(|()| pair.done());
     let seen = match played {
         Err(Trouble::Unavailable(reason)) => return told(&reason).map(|()| None),
-        Err(Trouble::Failed(text)) => {
-            return Err(Trouble::failed(format!("{}: {text}", settings(options))));
+        Err(trouble) => {
+            return Err(Trouble::failed(format!("{}: {trouble}", settings(options))));
         }
         Ok(seen) => seen,
     };

@@ -45,6 +45,7 @@ pub(crate) enum Bug {
     ClaimsDescriptors,
     HidesItsEnd,
     ProbesNothing,
+    IgnoresShortWrites,
 }
 
 /// The type of a bug.
@@ -92,6 +93,7 @@ bugs! {
     ClaimsDescriptors = "claims-descriptors",
     HidesItsEnd = "hides-its-end",
     ProbesNothing = "probes-nothing",
+    IgnoresShortWrites = "ignores-short-writes",
 }
 
 /// The largest message it claims to carry.
@@ -118,8 +120,11 @@ impl<B: Broken> Mechanism for Toy<B> {
         summary: "A UNIX stream socket with the length before each message.",
         manual: &["unix(7)"],
         pitfalls: &["Broken on purpose."],
-        payload: Payload::Message {
-            max: Some(Limit { bytes: LIMIT, set_by: "a constant", raise: "" }),
+        payload: match B::BUG {
+            Bug::IgnoresShortWrites => Payload::Stream,
+            _ => Payload::Message {
+                max: Some(Limit { bytes: LIMIT, set_by: "a constant", raise: "" }),
+            },
         },
         direction: Direction::TwoWay,
         reach: Reach::Related,

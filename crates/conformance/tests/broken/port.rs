@@ -49,11 +49,14 @@ const PAGE: usize = 4096;
 impl<B: Broken> ToyPort<B> {
     fn put(&mut self, message: &[u8]) -> Result<(), Fault> {
         let mut out = Vec::with_capacity(message.len() + 4);
-        if B::BUG != Bug::MergesMessages {
+        if !matches!(B::BUG, Bug::MergesMessages | Bug::IgnoresShortWrites) {
             out.extend((message.len() as u32).to_le_bytes());
         }
         out.extend(message);
         let mut tx = self.tx.as_ref().ok_or(Fault::Closed)?;
+        if B::BUG == Bug::IgnoresShortWrites {
+            return tx.write(&out).map(drop).map_err(|error| fault(&error));
+        }
         match tx.write_all(&out) {
             Err(_) if B::BUG == Bug::DiesWithItsPeer => std::process::abort(),
             Err(error) if B::BUG == Bug::PanicsOnErrors => panic!("{error}"),
@@ -140,7 +143,7 @@ impl<B: Broken> Port for ToyPort<B> {
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let arrived = match B::BUG {
-            Bug::MergesMessages => len,
+            Bug::MergesMessages | Bug::IgnoresShortWrites => len,
             _ => {
                 self.get(4)?;
                 let length = [0, 1, 2, 3].map(|index| self.buffer[index]);
