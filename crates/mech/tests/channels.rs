@@ -3,7 +3,9 @@
 mod common;
 
 use common::{check, fill, is_wake, options, patiently, ping_pong, run};
-use ipcperf_core::{Fault, Mechanism, OnClose, Payload, Port, Seat, SetupError, Visitor, Wait};
+use ipcperf_core::{
+    BackPressure, Fault, Mechanism, OnClose, Payload, Port, Seat, SetupError, Visitor, Wait,
+};
 use ipcperf_mech::visit_all;
 
 /// Runs for every mechanism that this build has.
@@ -62,7 +64,7 @@ struct Streaming;
 
 impl Case for Streaming {
     fn run<M: Mechanism>(&self) {
-        if M::SPEC.is_floor() {
+        if M::SPEC.is_floor() || M::SPEC.back_pressure == BackPressure::Overwrites {
             return;
         }
         let name = M::SPEC.full_name();
@@ -80,6 +82,7 @@ impl Case for Streaming {
                         assert_eq!(credit, Ok(()), "{name}: credit {seq}");
                     }
                 }
+                assert_eq!(port.flush(), Ok(()), "{name}");
             },
             |port| {
                 for seq in 0..count {
@@ -117,6 +120,7 @@ impl Case for Largest {
                 assert_eq!(port.send(max + 1, |_| {}), Err(Fault::TooLong), "{name}: {max} + 1");
                 // The port stays usable, and nothing of the refused message is on the way.
                 assert_eq!(port.send(max, |out| fill(out, 7, Seat::Lead)), Ok(()), "{name}");
+                assert_eq!(port.flush(), Ok(()), "{name}");
             },
             |port| {
                 let intact = patiently(port, max, |bytes| check(bytes, 7, Seat::Lead));
@@ -132,12 +136,17 @@ fn the_limit_passes_and_one_byte_more_is_refused() {
     visit_all(&mut Each(Largest));
 }
 
+/// Whether it keeps several messages that nobody has answered: what needs a window does not, and a newer value takes
+/// the place of an older one.
+fn takes_several<M: Mechanism>() -> bool {
+    M::SPEC.window.is_none() && M::SPEC.back_pressure != BackPressure::Overwrites
+}
+
 struct Finishing;
 
 impl Case for Finishing {
     fn run<M: Mechanism>(&self) {
-        // What needs a window cannot take several messages that nobody answers.
-        if M::SPEC.on_close != OnClose::Told || M::SPEC.window.is_some() {
+        if M::SPEC.on_close != OnClose::Told || !takes_several::<M>() {
             return;
         }
         let name = M::SPEC.full_name();
@@ -159,6 +168,7 @@ impl Case for Finishing {
                 }
                 assert_eq!(port.recv(100, |_| Ok(())), Err(Fault::Closed), "{name}");
                 assert_eq!(port.send(100, |out| fill(out, 9, Seat::Follow)), Ok(()), "{name}");
+                assert_eq!(port.flush(), Ok(()), "{name}");
             },
         )
         .unwrap_or_else(|error| panic!("{error}"));
@@ -174,8 +184,7 @@ struct Vanishing;
 
 impl Case for Vanishing {
     fn run<M: Mechanism>(&self) {
-        // What needs a window cannot take several messages that nobody answers.
-        if M::SPEC.on_death != OnClose::Told || M::SPEC.window.is_some() {
+        if M::SPEC.on_death != OnClose::Told || !takes_several::<M>() {
             return;
         }
         let name = M::SPEC.full_name();
@@ -186,12 +195,15 @@ impl Case for Vanishing {
             |port| {
                 assert_eq!(port.recv(100, |bytes| check(bytes, 0, Seat::Follow)), Ok(()), "{name}");
                 assert_eq!(port.send(100, |out| fill(out, 1, Seat::Lead)), Ok(()), "{name}");
+                assert_eq!(port.flush(), Ok(()), "{name}");
             },
             |port| {
                 for seq in 0..2 {
                     let sent = port.send(100, |out| fill(out, seq, Seat::Follow));
                     assert!(matches!(sent, Ok(()) | Err(Fault::Closed)), "{name}: {sent:?}");
                 }
+                let flushed = port.flush();
+                assert!(matches!(flushed, Ok(()) | Err(Fault::Closed)), "{name}: {flushed:?}");
                 let last = port.recv(100, |bytes| check(bytes, 1, Seat::Lead));
                 assert_eq!(last, Ok(()), "{name}: what was sent is drained");
                 assert_eq!(port.recv(100, |_| Ok(())), Err(Fault::Closed), "{name}");
@@ -229,7 +241,8 @@ struct Shortened;
 
 impl Case for Shortened {
     fn run<M: Mechanism>(&self) {
-        if !matches!(M::SPEC.payload, Payload::Message { .. }) {
+        let is_message = matches!(M::SPEC.payload, Payload::Message { .. });
+        if !is_message || M::SPEC.back_pressure == BackPressure::Overwrites {
             return;
         }
         let name = M::SPEC.full_name();
@@ -240,6 +253,7 @@ impl Case for Shortened {
                 for len in [32, 64] {
                     assert_eq!(port.send(len, |out| fill(out, 0, Seat::Lead)), Ok(()), "{name}");
                 }
+                assert_eq!(port.flush(), Ok(()), "{name}");
             },
             |port| {
                 let shorter = port.recv(64, |_| Ok(()));

@@ -39,7 +39,8 @@ impl Filled {
     fn refill(&mut self, socket: BorrowedFd<'_>, whole: bool) -> Result<(), Fault> {
         let mut step = self.batch.receive(socket, whole);
         while let Err(code) = step {
-            if code != errno::EINTR {
+            // The call tells of a peer that closed with something unread ahead of what that peer had sent, once.
+            if code != errno::EINTR && code != errno::ECONNRESET {
                 return Err(fault(code));
             }
             step = self.batch.receive(socket, whole);

@@ -188,6 +188,7 @@ pub(crate) fn ping_pong<M: Mechanism>(
                 assert_eq!(result, Ok(()), "{name}: message {seq} of {size} bytes");
                 assert_eq!(port.send(size, |out| fill(out, seq, Seat::Follow)), Ok(()), "{name}");
             }
+            assert_eq!(port.flush(), Ok(()), "{name}");
         },
     )
 }
