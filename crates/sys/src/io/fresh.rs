@@ -36,6 +36,9 @@ impl Handle {
     #[inline(always)]
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'_> {
+        // The standard library looks for -1 and would panic, which has no place in a timed loop.
+        // SAFETY: the kernel gives out no negative descriptors.
+        unsafe { std::hint::assert_unchecked(self.0 >= 0) };
         // SAFETY: open, because it is ours until it is dropped.
         unsafe { BorrowedFd::borrow_raw(self.0) }
     }
