@@ -33,6 +33,7 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
             "An empty message looks like the end of the connection: messages have at least 1 byte.",
             "The largest message follows SO_SNDBUF; very large ones fail when memory is fragmented (ENOBUFS).",
             "A peer that closes with unread messages is reported once before its own last messages.",
+            "The end may be reported once ahead of a message sent just before it: only an end read twice is the end.",
         ],
         payload: Payload::Message { max: None },
         direction: Direction::TwoWay,

@@ -125,9 +125,8 @@ impl Control {
             );
             match result {
                 Ok(received) => break received,
-                Err(Errno::INTR) => {}
-                // The peer was killed with a message of ours unread: it is gone all the same.
-                Err(Errno::CONNRESET) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                // A peer that went with a message of ours unread is reported once, ahead of its own last messages.
+                Err(Errno::INTR | Errno::CONNRESET) => {}
                 Err(error) => return Err(error.into()),
             }
         };
@@ -204,6 +203,16 @@ mod tests {
             io::ErrorKind::TimedOut
         );
         drop(one);
+        assert_eq!(two.receive(None).expect_err("closed").kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn the_last_words_of_a_peer_that_did_not_listen_arrive() {
+        let (one, two) = Control::pair().expect("a socket pair");
+        two.send("never read", &[]).expect("sent");
+        one.send("last words", &[]).expect("sent");
+        drop(one);
+        assert_eq!(two.receive(None).expect("received").text, "last words");
         assert_eq!(two.receive(None).expect_err("closed").kind(), io::ErrorKind::UnexpectedEof);
     }
 

@@ -58,11 +58,13 @@ impl Packets {
     #[cold]
     #[inline(never)]
     fn receive_again(&mut self, into: &mut [u8], first: Result<usize, i32>) -> Result<(), Fault> {
-        let mut step = first;
+        let (mut step, mut ended) = (first, false);
         loop {
             match step {
-                // The end brings neither bytes nor descriptors.
-                Ok(0) if self.incoming.is_empty() => return Err(Fault::Closed),
+                // The end brings neither bytes nor descriptors. Told once, it may be ahead of a message that came
+                // just before it; told again, nothing is left.
+                Ok(0) if self.incoming.is_empty() && ended => return Err(Fault::Closed),
+                Ok(0) if self.incoming.is_empty() => ended = true,
                 Ok(bytes) if bytes == into.len() => return Ok(()),
                 Ok(_) => return Err(Fault::Truncated),
                 // A peer that closes with unread messages of ours is reported once, ahead of the messages of its own

@@ -40,11 +40,13 @@ impl SlottedPort {
     #[inline(never)]
     fn receive_again(&self, first: Result<usize, i32>) -> Result<[u8; 8], Fault> {
         let mut word = [0; 8];
-        let mut step = first;
+        let (mut step, mut ended) = (first, false);
         loop {
             match step {
                 Ok(8) => return Ok(word),
-                Ok(0) => return Err(Fault::Closed),
+                Ok(0) if ended => return Err(Fault::Closed),
+                // It may be told ahead of a message that came just before it; told again, nothing is left.
+                Ok(0) => ended = true,
                 Ok(_) => return Err(Fault::Truncated),
                 // A peer that closes with unread messages of ours is reported once, ahead of the messages of its own
                 // that still wait here.
