@@ -7,7 +7,7 @@ use crate::cases::{
 use crate::entry::{Entries, Entry};
 use crate::scene::{Scene, Trouble};
 use crate::script::{Script, Step};
-use ipcperf_core::{BackPressure, Memory, OnClose, OptionSet, Payload, Seat};
+use ipcperf_core::{BackPressure, Family, Memory, OnClose, OptionSet, Payload, Seat};
 use ipcperf_sys::process;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -103,7 +103,14 @@ fn reused(entry: &Entry) -> Option<String> {
 }
 
 fn descriptors(entry: &Entry) -> Option<String> {
-    (!entry.spec().descriptors).then(|| "descriptors: false".into())
+    let spec = entry.spec();
+    match (spec.descriptors, spec.family) {
+        (false, _) => Some("descriptors: false".into()),
+        (true, Family::Bus) => {
+            Some("family: bus, descriptors travel inside its own protocol".into())
+        }
+        (true, _) => None,
+    }
 }
 
 fn silence(entry: &Entry) -> Option<String> {

@@ -5,11 +5,13 @@ use crate::port::descriptors;
 use ipcperf_core::options::NoOptions;
 use ipcperf_core::{
     BackPressure, Direction, Family, Guard, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    PatternKind, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
-use ipcperf_sys::io::companion::{self, Companion};
+use ipcperf_sys::io::companion::Companion;
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::socket::{self, Kind};
+use ipcperf_sys::rundir::{self, RunDirectory};
+use std::hash::{BuildHasher, RandomState};
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -108,11 +110,11 @@ impl<R: Route> Mechanism for Dbus<R> {
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         ports::built()?;
-        if R::IS_BUS && !companion::is_installed(DAEMON) {
-            let what = "dbus-daemon is not installed, or cannot be started";
-            return Err(Missing::new(what, "install the package dbus-daemon"));
+        if R::IS_BUS {
+            try_a_bus()
+        } else {
+            socket::pair(Kind::Stream).map(drop).map_err(crate::missing)
         }
-        socket::pair(Kind::Stream).map(drop).map_err(crate::missing)
     }
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
@@ -141,6 +143,24 @@ impl<R: Route> Mechanism for Dbus<R> {
         let [own] = descriptors(wiring)?;
         DbusPort::direct(own, seat, shape)
     }
+}
+
+/// Starts a broker and stops it: whether it is installed, and may do what it must, nothing else tells.
+fn try_a_bus() -> Result<(), Missing> {
+    let nonce = RandomState::new().hash_one(std::process::id());
+    let run = RunDirectory::create(&rundir::base(), nonce)
+        .map_err(|error| Missing::new(format!("no directory for its socket: {error}"), ""))?;
+    let shape = Shape {
+        size: 0,
+        pattern: PatternKind::PingPong,
+        nonce,
+        buffer_offset: 0,
+        directory: run.path().to_owned(),
+    };
+    serve(&shape).map(drop).map_err(|error| {
+        let what = format!("{DAEMON} is not installed, or cannot be started: {error}");
+        Missing::new(what, "install the package dbus-daemon")
+    })
 }
 
 /// Where the broker of a channel listens.
