@@ -1,20 +1,15 @@
 //! D-Bus: from process to process, and over a bus.
 
+use crate::broker;
 use crate::port::dbus::{self as ports, DbusPort};
 use crate::port::descriptors;
 use ipcperf_core::options::NoOptions;
 use ipcperf_core::{
-    BackPressure, Direction, Family, Guard, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    PatternKind, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
-use ipcperf_sys::io::companion::Companion;
-use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::socket::{self, Kind};
-use ipcperf_sys::rundir::{self, RunDirectory};
-use std::hash::{BuildHasher, RandomState};
 use std::marker::PhantomData;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 
 /// The payload is one array of bytes.
 const LARGEST: Limit = Limit {
@@ -22,9 +17,6 @@ const LARGEST: Limit = Limit {
     set_by: "the D-Bus specification: an array has up to 64 MiB",
     raise: "",
 };
-
-/// The program that serves a bus.
-const DAEMON: &str = "dbus-daemon";
 
 /// Which way messages take, as a type.
 pub trait Route: 'static {
@@ -111,7 +103,7 @@ impl<R: Route> Mechanism for Dbus<R> {
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         ports::built()?;
         if R::IS_BUS {
-            try_a_bus()
+            broker::try_one()
         } else {
             socket::pair(Kind::Stream).map(drop).map_err(crate::missing)
         }
@@ -120,7 +112,7 @@ impl<R: Route> Mechanism for Dbus<R> {
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
         ports::built()?;
         if R::IS_BUS {
-            return serve(shape);
+            return broker::serve(shape);
         }
         let (lead, follow) = socket::pair(Kind::Stream)?;
         Ok(Link {
@@ -138,83 +130,9 @@ impl<R: Route> Mechanism for Dbus<R> {
         meet: &mut dyn Meet,
     ) -> Result<Self::Port, SetupError> {
         if R::IS_BUS {
-            return DbusPort::over_bus(&door(shape), shape, meet);
+            return DbusPort::over_bus(&broker::door(shape), shape, meet);
         }
         let [own] = descriptors(wiring)?;
         DbusPort::direct(own, seat, shape)
-    }
-}
-
-/// Starts a broker and stops it: whether it is installed, and may do what it must, nothing else tells.
-fn try_a_bus() -> Result<(), Missing> {
-    let nonce = RandomState::new().hash_one(std::process::id());
-    let run = RunDirectory::create(&rundir::base(), nonce)
-        .map_err(|error| Missing::new(format!("no directory for its socket: {error}"), ""))?;
-    let shape = Shape {
-        size: 0,
-        pattern: PatternKind::PingPong,
-        nonce,
-        buffer_offset: 0,
-        directory: run.path().to_owned(),
-    };
-    serve(&shape).map(drop).map_err(|error| {
-        let what = format!("{DAEMON} is not installed, or cannot be started: {error}");
-        Missing::new(what, "install the package dbus-daemon")
-    })
-}
-
-/// Where the broker of a channel listens.
-fn door(shape: &Shape) -> PathBuf {
-    shape.directory.join(shape.name("bus"))
-}
-
-/// Starts a broker that only this user can reach. It serves no names of its own and starts nothing.
-fn serve(shape: &Shape) -> Result<Link, SetupError> {
-    let text = configuration(&address(door(shape).as_os_str().as_bytes()));
-    let rules = Unlink::write(shape.directory.join(shape.name("bus.conf")), &text)?;
-    let door_guard = Unlink::new(door(shape));
-    let arguments = ["--nofork".into(), "--nopidfile".into(), "--print-address=1".into()];
-    let file = format!("--config-file={}", rules.path().display());
-    let broker = Companion::start(DAEMON, arguments.into_iter().chain([file]))?;
-    // Dropped in this order: first the broker, then its names.
-    Ok(Link { guards: vec![Guard::new((broker, door_guard, rules))], ..Link::default() })
-}
-
-/// A path as addresses of D-Bus write it: most letters as they are, every other byte as `%` and two digits.
-fn address(path: &[u8]) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_/.*".contains(&byte);
-    path.iter().fold(String::from("unix:path="), |mut text, byte| {
-        if plain(*byte) {
-            text.push(char::from(*byte));
-        } else {
-            text.push_str(&format!("%{byte:02x}"));
-        }
-        text
-    })
-}
-
-/// The limits: messages as large as the specification allows (128 MiB), and a bound for what is under way.
-fn configuration(address: &str) -> String {
-    format!(
-        "<busconfig>\
-         <type>session</type><listen>{address}</listen><auth>EXTERNAL</auth>\
-         <policy context=\"default\">\
-         <allow send_destination=\"*\"/><allow receive_sender=\"*\"/><allow own=\"*\"/>\
-         </policy>\
-         <limit name=\"max_message_size\">134217728</limit>\
-         <limit name=\"max_incoming_bytes\">8388608</limit>\
-         <limit name=\"max_outgoing_bytes\">1073741824</limit>\
-         </busconfig>"
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_cannot_leave_its_address_nor_the_rules() {
-        assert_eq!(address(b"/run/a-b_1.c"), "unix:path=/run/a-b_1.c");
-        assert_eq!(address(b"/a b,<&;"), "unix:path=/a%20b%2c%3c%26%3b");
     }
 }

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod broker;
 mod budget;
 pub mod dbus;
 pub mod eventfd;
