@@ -12,6 +12,13 @@ pub enum Task {
     Slice(Job),
     /// One end of a bound measurement.
     Bound(BoundJob),
+    /// Something else.
+    Errand {
+        /// What.
+        name: String,
+        /// What it must know.
+        params: serde_json::Value,
+    },
 }
 
 /// One end of a slice.

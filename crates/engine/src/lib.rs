@@ -2,6 +2,7 @@
 
 mod assemble;
 mod bounds;
+pub mod errand;
 mod fit;
 pub mod host;
 pub mod hot;

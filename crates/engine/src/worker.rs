@@ -1,6 +1,7 @@
 //! One end of a slice, in a process of its own: attach, verify, warm up, measure, report.
 
 use crate::bounds;
+use crate::errand::{self, Crew, Errand};
 use crate::hot::{Full, Lines, Pattern, PingPong, Plan, Recorder, Stamp, Stream, Tally, Work};
 use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Task, Word};
 use crate::page::{CAPACITY, Page};
@@ -13,7 +14,7 @@ use ipcperf_sys::control::Control;
 use ipcperf_sys::{affinity, process, procfs};
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 
 /// Hidden subcommand that turns the program into a worker; the coordinator's process number follows it.
@@ -24,11 +25,11 @@ const LEAD_IN: u64 = 4;
 
 /// Runs one task and ends. Standard input is the control channel.
 #[must_use]
-pub fn main(registry: &Registry, parent: u32) -> ExitCode {
+pub fn main(registry: &Registry, errands: &[Errand], parent: u32) -> ExitCode {
     let Ok(control) = process::enlist(parent) else {
         return ExitCode::FAILURE;
     };
-    match serve(registry, &control) {
+    match serve(registry, errands, &control) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             // The coordinator may be gone; then nobody is left to tell.
@@ -38,31 +39,26 @@ pub fn main(registry: &Registry, parent: u32) -> ExitCode {
     }
 }
 
-fn serve(registry: &Registry, control: &Control) -> Result<(), Failure> {
+fn serve(registry: &Registry, errands: &[Errand], control: &Control) -> Result<(), Failure> {
     let parcel = control.receive(None)?;
-    let task: Task = decode(&parcel.text)?;
-    let (names, task) = match task {
-        Task::Slice(job) => {
-            let second = control.receive(None)?;
-            (Some((decode::<Names>(&second.text)?, second.fds)), Task::Slice(job))
+    match decode::<Task>(&parcel.text)? {
+        Task::Errand { name, params } => {
+            errand::serve(errands, &name, Crew::new(control, params, parcel.fds));
         }
-        bound @ Task::Bound(_) => (None, bound),
-    };
-    let page =
-        parcel.fds.into_iter().next().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
-    let page = Page::from_fd(page)?;
-    match task {
         Task::Bound(job) => {
+            let page = page(parcel.fds)?;
             affinity::pin(job.cpu)?;
             let values = bounds::measure(&job, &page);
             say(control, &Word::Bound(values))?;
         }
         Task::Slice(job) => {
+            let second = control.receive(None)?;
+            let Names { names, words } = decode(&second.text)?;
+            let wiring = Wiring { fds: second.fds, names, words };
+            let page = page(parcel.fds)?;
             if let Some(cpu) = job.cpu {
                 affinity::pin(cpu).map_err(|error| not_pinned(cpu, &error))?;
             }
-            let (names, fds) = names.unwrap_or_default();
-            let wiring = Wiring { fds, names: names.names, words: names.words };
             let entry = registry.find(&job.mechanism).ok_or_else(|| {
                 SetupError::Protocol(format!("unknown mechanism '{}'", job.mechanism))
             })?;
@@ -72,6 +68,11 @@ fn serve(registry: &Registry, control: &Control) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+fn page(fds: Vec<OwnedFd>) -> io::Result<Page> {
+    let fd = fds.into_iter().next().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
+    Page::from_fd(fd)
 }
 
 /// A sandbox may refuse to let a process choose its CPUs: then this placement cannot be had here.
@@ -101,7 +102,7 @@ pub struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn order(&self) -> Result<(Order, Vec<std::os::fd::OwnedFd>), Failure> {
+    fn order(&self) -> Result<(Order, Vec<OwnedFd>), Failure> {
         let parcel = self.control.receive(None)?;
         Ok((decode(&parcel.text)?, parcel.fds))
     }
