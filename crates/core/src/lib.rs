@@ -12,8 +12,9 @@
 //! | pattern | what the loop does: `ping-pong`, `stream` |
 //! | placement | where the two ends run: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`, `free` |
 //! | idle | what an idle CPU does: `as-is`, or `poll` (the PM QoS request is held at 0 for the slice) |
+//! | load | what a pattern is asked to do beyond that: pauses, rates, windows, clients, a transform of the payload |
 //! | touch | what happens to the payload: `none`, `header`, `cacheline`, `full` |
-//! | cell | mechanism x pattern x size x placement x idle x knobs x touch: what gets a number |
+//! | cell | mechanism x pattern x size x placement x idle x knobs x touch x load: what gets a number |
 //! | slice | one measurement of one cell in two fresh worker processes |
 //! | round | every cell of the plan once, in random order |
 //! | message | one transfer in one direction; a round trip is two messages |
@@ -23,6 +24,7 @@
 
 pub mod errno;
 mod link;
+mod load;
 mod mechanism;
 mod names;
 pub mod options;
@@ -33,6 +35,7 @@ mod spec;
 pub mod units;
 
 pub use link::{Guard, Link, Wiring};
+pub use load::{Arrivals, Load, Offered, Transform};
 pub use mechanism::{Mechanism, Meet, Missing, SetupError, Visitor};
 pub use names::{Idle, PatternKind, Placement, Touch, UnknownName};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};

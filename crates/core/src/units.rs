@@ -201,6 +201,15 @@ pub fn format_nanos(nanos: f64) -> String {
     scaled(nanos, &[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")])
 }
 
+/// A time as users write it, the inverse of [`duration`]: `100us`, `1500us`; the largest unit that loses nothing.
+#[must_use]
+pub fn format_duration(nanos: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns")];
+    let fitting = units.into_iter().find(|(unit, _)| nanos.is_multiple_of(*unit));
+    let (unit, name) = fitting.unwrap_or((1, "ns"));
+    format!("{}{name}", nanos / unit)
+}
+
 /// Bytes per second in powers of 1000: `139 MB/s`, `8.36 GB/s`.
 #[must_use]
 pub fn format_bytes_per_second(rate: f64) -> String {

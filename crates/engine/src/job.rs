@@ -1,7 +1,7 @@
 //! What coordinator and workers say to each other before and after a timed region: JSON, one message each.
 
 use crate::hot::Spill;
-use ipcperf_core::{Fault, KnobValue, OptionSet, Seat, SetupError, Shape, Touch};
+use ipcperf_core::{Fault, KnobValue, Load, OptionSet, Seat, SetupError, Shape, Touch};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -34,6 +34,8 @@ pub struct Job {
     pub options: OptionSet,
     /// Touch policy.
     pub touch: Touch,
+    /// Load.
+    pub load: Load,
     /// Bytes the port is asked to move: the size, or the word of a wake-up mechanism.
     pub len: usize,
     /// Credits; 0 for none.

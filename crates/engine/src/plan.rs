@@ -2,7 +2,7 @@
 
 use crate::registry::Entry;
 use ipcperf_core::units::{format_bytes, format_size};
-use ipcperf_core::{Idle, Missing, OptionError, OptionSet, PatternKind, Placement, Touch};
+use ipcperf_core::{Idle, Load, Missing, OptionError, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_sys::topology::Topology;
 use ipcperf_sys::{procfs, qos};
 
@@ -21,6 +21,8 @@ pub struct Request {
     pub idle: Vec<Idle>,
     /// Touch policy.
     pub touch: Touch,
+    /// Loads; each pattern takes what concerns it.
+    pub loads: Vec<Load>,
     /// Knobs.
     pub options: OptionSet,
 }
@@ -44,6 +46,8 @@ pub struct CellPlan {
     pub idle: Idle,
     /// Its touch policy.
     pub touch: Touch,
+    /// Its load.
+    pub load: Load,
     /// Its knobs.
     pub options: OptionSet,
     /// Credits; 0 for none.
@@ -89,30 +93,42 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
         let probed = entry.probe(&options)?.err();
         let sizes = if entry.spec.wake_word().is_some() { &[0][..] } else { &request.sizes };
         for &pattern in &request.patterns {
+            let mut loads: Vec<Load> = Vec::new();
+            for load in request.loads.iter().map(|load| load.of(pattern)) {
+                if !loads.contains(&load) {
+                    loads.push(load);
+                }
+            }
             for &placement in &request.placements {
                 for &idle in &request.idle {
                     for &size in sizes {
-                        let objection = match &probed {
-                            Some(missing) => Some(missing.clone()),
-                            None => objection(entry, size, placement, idle, &options, ground)?,
-                        };
-                        let cpus = ground.topology.pair(placement).unwrap_or_default();
-                        let window = entry.window(size, &options)?.map_or(0, u64::from);
-                        let touch = request.touch;
-                        let id = identity(entry, pattern, size, placement, idle, touch, &options);
-                        cells.push(CellPlan {
-                            id,
-                            entry: *entry,
-                            pattern,
-                            size,
-                            placement,
-                            cpus,
-                            idle,
-                            touch,
-                            options: options.clone(),
-                            window,
-                            objection,
-                        });
+                        for load in &loads {
+                            let objection = match &probed {
+                                Some(missing) => Some(missing.clone()),
+                                None => objection(entry, size, placement, idle, &options, ground)?,
+                            };
+                            let cpus = ground.topology.pair(placement).unwrap_or_default();
+                            let window = match load.window {
+                                0 => entry.window(size, &options)?.map_or(0, u64::from),
+                                asked => asked,
+                            };
+                            let mut cell = CellPlan {
+                                id: String::new(),
+                                entry: *entry,
+                                pattern,
+                                size,
+                                placement,
+                                cpus,
+                                idle,
+                                touch: request.touch,
+                                load: load.clone(),
+                                options: options.clone(),
+                                window,
+                                objection,
+                            };
+                            cell.id = identity(&cell);
+                            cells.push(cell);
+                        }
                     }
                 }
             }
@@ -129,27 +145,22 @@ fn own_options(all: &OptionSet, entry: &Entry) -> OptionSet {
     )
 }
 
-fn identity(
-    entry: &Entry,
-    pattern: PatternKind,
-    size: usize,
-    placement: Placement,
-    idle: Idle,
-    touch: Touch,
-    options: &OptionSet,
-) -> String {
-    let size = if size >= 1024 { format_bytes(size as u64) } else { format!("{size}B") };
-    let mut id = format!("{} {pattern} {size} {placement}", entry.spec.full_name());
-    if idle != Idle::AsIs {
-        id += &format!(" idle={idle}");
+fn identity(cell: &CellPlan) -> String {
+    let size = match cell.size {
+        size if size >= 1024 => format_bytes(size as u64),
+        size => format!("{size}B"),
+    };
+    let name = cell.entry.spec.full_name();
+    let mut words = vec![format!("{name} {} {size} {}", cell.pattern, cell.placement)];
+    if cell.idle != Idle::AsIs {
+        words.push(format!("idle={}", cell.idle));
     }
-    if touch != Touch::CacheLine {
-        id += &format!(" touch={touch}");
+    if cell.touch != Touch::CacheLine {
+        words.push(format!("touch={}", cell.touch));
     }
-    for (knob, value) in &options.0 {
-        id += &format!(" {knob}={value}");
-    }
-    id
+    words.extend(cell.load.words());
+    words.extend(cell.options.0.iter().map(|(knob, value)| format!("{knob}={value}")));
+    words.join(" ")
 }
 
 fn objection(
@@ -222,6 +233,7 @@ mod tests {
             placements: vec![Placement::SameCpu, Placement::SameLlc],
             idle: vec![Idle::AsIs],
             touch: Touch::CacheLine,
+            loads: vec![Load::default()],
             options: OptionSet::default(),
         }
     }

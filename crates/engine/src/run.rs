@@ -298,6 +298,7 @@ impl Run<'_> {
             shape: slice::shape(plan.size, plan.pattern, nonce, offset, self.directory.path()),
             options: plan.options.clone(),
             touch: plan.touch,
+            load: plan.load.clone(),
             len: plan.entry.port_len(plan.size),
             window: plan.window,
             cpu: None,
@@ -399,6 +400,7 @@ mod tests {
             placements: vec![Placement::SameLlc],
             idle: Idle::ALL.to_vec(),
             touch: Touch::CacheLine,
+            loads: vec![ipcperf_core::Load::default()],
             options: OptionSet::default(),
         };
         let cells: Vec<CellRun> = plan::cells(&request, &ground)

@@ -134,6 +134,12 @@ pub(crate) struct RunArgs {
     /// What happens to the payload: none, header, cacheline, full [default: cacheline]
     #[arg(long, value_name = "TOUCH")]
     pub(crate) touch: Option<String>,
+    /// Ping-pong: how long the lead sleeps before each round trip: 0,10us,1ms [default: 0]
+    #[arg(long, value_name = "TIMES")]
+    pub(crate) think: Option<String>,
+    /// Stream: messages under way before the sender waits for a credit [default: as the mechanism itself stops it]
+    #[arg(long, value_name = "COUNTS")]
+    pub(crate) window: Option<String>,
     /// How many rounds; a 95 % interval needs 6 [default: 12]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u64>,

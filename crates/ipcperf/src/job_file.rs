@@ -17,6 +17,8 @@ const KEYS: &[&str] = &[
     "set",
     "idle",
     "touch",
+    "think",
+    "window",
     "rounds",
     "slice",
     "warmup",
@@ -37,6 +39,8 @@ struct Job {
     set: BTreeMap<String, Setting>,
     idle: Option<Words>,
     touch: Option<String>,
+    think: Option<Words>,
+    window: Option<Words>,
     rounds: Option<u64>,
     slice: Option<String>,
     warmup: Option<String>,
@@ -113,6 +117,8 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     merged.place = merged.place.or_else(|| list(&job.place));
     merged.idle = merged.idle.or_else(|| list(&job.idle));
     merged.touch = merged.touch.or(job.touch);
+    merged.think = merged.think.or_else(|| list(&job.think));
+    merged.window = merged.window.or_else(|| list(&job.window));
     merged.rounds = merged.rounds.or(job.rounds);
     merged.slice = merged.slice.or(job.slice);
     merged.warmup = merged.warmup.or(job.warmup);

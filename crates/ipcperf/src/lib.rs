@@ -15,6 +15,7 @@ mod clean;
 mod error;
 mod job_file;
 mod list;
+mod loads;
 mod measure;
 mod output;
 mod progress;

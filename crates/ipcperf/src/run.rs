@@ -2,9 +2,9 @@
 
 use crate::args::RunArgs;
 use crate::error::Stop;
-use crate::job_file;
 use crate::measure::Undertaking;
 use crate::request;
+use crate::{job_file, loads};
 use ipcperf_core::{Idle, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Ground, Request};
 use ipcperf_engine::registry::Registry;
@@ -39,9 +39,11 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Undertaking, Stop> {
     };
     let or =
         |given: &Option<String>, default: &str| given.clone().unwrap_or_else(|| default.to_owned());
+    let patterns = request::patterns(&or(&args.pattern, PatternKind::PingPong.name()))?;
     let request = Request {
         mechanisms: request::mechanisms(registry, names)?,
-        patterns: request::patterns(&or(&args.pattern, PatternKind::PingPong.name()))?,
+        loads: loads::loads(args, &patterns)?,
+        patterns,
         sizes: request::sizes(&or(&args.size, "64"))?,
         placements: match &args.place {
             Some(list) => request::placements(list)?,

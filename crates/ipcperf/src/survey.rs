@@ -4,7 +4,7 @@ use crate::args::SurveyArgs;
 use crate::error::Stop;
 use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking};
 use crate::request;
-use ipcperf_core::{Family, Idle, OptionSet, PatternKind, Placement, Touch};
+use ipcperf_core::{Family, Idle, Load, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, CellPlan, Ground, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
@@ -58,6 +58,7 @@ fn wishes(registry: &Registry, ground: &Ground, everything: bool) -> (Vec<Reques
         placements: vec![placement],
         idle: vec![idle],
         touch: Touch::CacheLine,
+        loads: vec![Load::default()],
         options: OptionSet::default(),
     };
     let (trip, stream) = (PatternKind::PingPong, PatternKind::Stream);

@@ -4,8 +4,8 @@ use crate::list::ListRow;
 use ipcperf_core::options::{Knob, KnobKind, KnobValue};
 use ipcperf_core::result::*;
 use ipcperf_core::{
-    BackPressure, Direction, Family, Idle, Limit, Memory, Missing, OnClose, PatternKind, Payload,
-    Peers, Placement, Reach, Spec, Syscalls, Touch, Wait,
+    BackPressure, Direction, Family, Idle, Limit, Load, Memory, Missing, OnClose, PatternKind,
+    Payload, Peers, Placement, Reach, Spec, Syscalls, Touch, Wait,
 };
 use std::collections::BTreeMap;
 
@@ -152,6 +152,7 @@ pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Ce
         },
         idle: Idle::AsIs,
         touch: Touch::CacheLine,
+        load: Load::default(),
         knobs: BTreeMap::new(),
         status: Status::Ok,
         reason: None,

@@ -1,5 +1,6 @@
 //! One cell: its identity, its rounds, and what they add up to.
 
+use crate::load::Load;
 use crate::names::{Idle, PatternKind, Placement, Touch};
 use crate::options::KnobValue;
 use crate::spec::Wait;
@@ -27,6 +28,9 @@ pub struct Cell {
     pub idle: Idle,
     /// What happens to the payload.
     pub touch: Touch,
+    /// What the pattern is asked to do beyond that; absent where nothing is.
+    #[serde(default, skip_serializing_if = "Load::is_plain")]
+    pub load: Load,
     /// Knobs by full name, `pipe.size`.
     pub knobs: BTreeMap<String, KnobReading>,
     /// Whether there is a number, and why not.

@@ -46,6 +46,7 @@ pub(super) fn assemble(run: CellRun, ns: f64, floors: &Floors, interrupted: bool
         cpus: plan.cpus.clone(),
         idle: plan.idle,
         touch: plan.touch,
+        load: plan.load.clone(),
         knobs: knobs(&plan, &granted),
         status,
         reason,

@@ -42,6 +42,7 @@ fn plan(pattern: PatternKind) -> CellPlan {
         placements: vec![Placement::SameLlc],
         idle: vec![Idle::AsIs],
         touch: Touch::CacheLine,
+        loads: vec![ipcperf_core::Load::default()],
         options: OptionSet::default(),
     };
     let ground = Ground { topology: Topology { cpus }, idle_objection: None, memory: None };
