@@ -5,13 +5,13 @@ mod cell;
 mod metric;
 
 use crate::noise;
-use crate::run::{BoundReadings, Findings};
+use crate::run::{BoundReadings, Findings, SliceRun};
 use ipcperf_core::result::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Invocation, Mode, PairBounds, ResultSet,
-    SCHEMA, Spread, Tool,
+    Round, SCHEMA, Spread, Tool,
 };
-use ipcperf_core::{Idle, Placement};
-use ipcperf_stats::{median, modes};
+use ipcperf_core::{Idle, PatternKind, Placement};
+use ipcperf_stats::{Histogram, median, modes};
 use std::collections::BTreeMap;
 
 /// What the document says about the run beside what was measured.
@@ -54,6 +54,15 @@ pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
         bounds,
         cells,
     }
+}
+
+/// One slice as the document has it, with its proof, and its single operations in picoseconds (none where they were
+/// timed in batches). For whoever orders rounds itself: `result_set` does more with all rounds together.
+#[must_use]
+pub fn round_of(slice: SliceRun, pattern: PatternKind, ns_per_tick: f64) -> (Round, Histogram) {
+    let batch = slice.raw.batch;
+    let sliced = cell::convert(slice, pattern, batch, ns_per_tick);
+    (sliced.round, sliced.histogram)
 }
 
 fn clock_facts(findings: &Findings, ns: f64) -> ClockFacts {

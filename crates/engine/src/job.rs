@@ -52,6 +52,8 @@ pub struct Job {
     pub warmup: u64,
     /// Timed region, ticks.
     pub slice: u64,
+    /// Operations in the timed region, each timed by itself; 0: as many as fit into it.
+    pub operations: u64,
     /// Operations per sample; 0: decide from the warm-up.
     pub batch: u64,
     /// How many messages are checked byte by byte before the warm-up.

@@ -18,4 +18,4 @@ pub mod stage;
 mod testing;
 pub mod worker;
 
-pub use assemble::{Facts, result_set};
+pub use assemble::{Facts, result_set, round_of};

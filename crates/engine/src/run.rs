@@ -18,11 +18,15 @@ use ipcperf_sys::{procfs, rundir};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A slice that takes longer than this plus thirty times its planned length is taken to hang. Generous, because a
 /// hypervisor may stop a machine for seconds.
 const HANG: Duration = Duration::from_secs(10);
+
+/// What an operation takes at the most where their number is given: for deadlines.
+const SLOWEST: Duration = Duration::from_millis(1);
 
 /// Messages checked byte by byte at the start of every slice, for sizes up to 64 KiB; fewer above.
 const VERIFIED: u64 = 16;
@@ -140,13 +144,15 @@ pub fn fresh_seed() -> u64 {
     random() >> 11
 }
 
-struct Run<'a> {
+/// What measures slices: shared page, run directory, clock and bounds. A run holds one; whoever orders its rounds
+/// itself opens one of its own.
+pub struct Bench<'a> {
     page: Page,
     directory: RunDirectory,
     clock: Clock,
+    fallback: Option<String>,
     fit: Fit,
     interrupts: Option<&'a Interrupts>,
-    settings: &'a Settings,
     bounds: BoundReadings,
     /// Median clock overhead, ticks.
     overhead: u64,
@@ -169,20 +175,7 @@ pub fn run(
     let began = Instant::now();
     let reaped =
         rundir::bases().iter().flat_map(|base| rundir::reap(base).unwrap_or_default()).collect();
-    let (clock, fallback) = Clock::choose();
-    let mut run = Run {
-        page: Page::create().map_err(|error| named("shared memory (memfd_create)", &error))?,
-        directory: run_directory()?,
-        clock,
-        fit: Fit::start(clock),
-        interrupts,
-        settings,
-        bounds: BoundReadings::default(),
-        overhead: 1,
-        names: Rng::from_seed(random()),
-        setup: Rng::stream(settings.seed, "setup"),
-        polled: false,
-    };
+    let mut run = Bench::open(settings.seed, interrupts)?;
     let mut cells: Vec<CellRun> =
         plan.into_iter().map(|plan| CellRun { plan, slices: Vec::new(), ended: None }).collect();
     let steal_before = procfs::steal_ns();
@@ -206,7 +199,7 @@ pub fn run(
                 total: settings.rounds * measurable,
                 id: &cell.plan.id,
             });
-            if run.measure_cell(cell, rounds, position as u64)? {
+            if run.measure(cell, settings.lengths(), rounds, position as u64)? {
                 interrupted = true;
                 break;
             }
@@ -221,8 +214,8 @@ pub fn run(
     run.fit.boundary();
     Ok(Findings {
         cells,
-        clock,
-        fallback,
+        clock: run.clock,
+        fallback: run.fallback,
         fit: run.fit,
         bounds: run.bounds,
         interrupted,
@@ -263,10 +256,80 @@ fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
     turn
 }
 
+/// How long the parts of a slice are.
+#[derive(Clone, Copy, Debug)]
+pub struct Lengths {
+    /// Warm-up.
+    pub warmup: Duration,
+    /// Timed region.
+    pub slice: Duration,
+    /// Operations in the timed region, each timed by itself; 0: as many as fit into it.
+    pub operations: u64,
+}
+
+impl Settings {
+    fn lengths(&self) -> Lengths {
+        Lengths { warmup: self.warmup, slice: self.slice, operations: 0 }
+    }
+}
+
 /// What is held while idle CPUs shall poll; nothing otherwise.
 type Held = Option<PollIdle>;
 
-impl Run<'_> {
+impl std::fmt::Debug for Bench<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Bench")
+    }
+}
+
+impl<'a> Bench<'a> {
+    /// Opens one; random choices follow from `seed`.
+    ///
+    /// # Errors
+    /// No page or no run directory can be had.
+    pub fn open(seed: u64, interrupts: Option<&'a Interrupts>) -> io::Result<Self> {
+        let (clock, fallback) = Clock::choose();
+        Ok(Self {
+            page: Page::create().map_err(|error| named("shared memory (memfd_create)", &error))?,
+            directory: run_directory()?,
+            clock,
+            fallback,
+            fit: Fit::start(clock),
+            interrupts,
+            bounds: BoundReadings::default(),
+            overhead: 1,
+            names: Rng::from_seed(random()),
+            setup: Rng::stream(seed, "setup"),
+            polled: false,
+        })
+    }
+
+    /// Measures the bounds that these cells are read against, the cost of the clock among them; true if the user
+    /// interrupted.
+    ///
+    /// # Errors
+    /// No worker can be had.
+    pub fn prepare(&mut self, cells: &[CellRun]) -> io::Result<bool> {
+        self.measure_bounds(cells)
+    }
+
+    /// The run's own directory.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A number that nobody has had before.
+    pub fn nonce(&mut self) -> u64 {
+        self.names.next_u64()
+    }
+
+    /// Length of a tick so far, ns.
+    #[must_use]
+    pub fn ns_per_tick(&self) -> f64 {
+        self.fit.ns_per_tick()
+    }
+
     /// Sets what idle CPUs do for as long as the result lives; `None` if the user interrupted.
     fn idle(&mut self, idle: Idle) -> io::Result<Option<Held>> {
         match idle {
@@ -279,7 +342,16 @@ impl Run<'_> {
     }
 
     /// One slice of one cell; true if the user interrupted.
-    fn measure_cell(&mut self, cell: &mut CellRun, round: u64, order: u64) -> io::Result<bool> {
+    ///
+    /// # Errors
+    /// Idle CPUs cannot be asked to poll, or to stop it.
+    pub fn measure(
+        &mut self,
+        cell: &mut CellRun,
+        lengths: Lengths,
+        round: u64,
+        order: u64,
+    ) -> io::Result<bool> {
         let plan = cell.plan.clone();
         let mut cpus = plan.cpus.clone();
         // Whatever is special about one CPU (interrupts, a busier sibling) must not stick to one seat.
@@ -305,12 +377,14 @@ impl Run<'_> {
             cpus: cpus.clone(),
             counter: self.clock.is_counter(),
             overhead: self.overhead,
-            warmup: ticks(self.settings.warmup),
-            slice: ticks(self.settings.slice),
+            warmup: ticks(lengths.warmup),
+            slice: ticks(lengths.slice),
+            operations: lengths.operations,
             batch: settled_batch(cell),
             verify: if plan.size <= 64 << 10 { VERIFIED } else { 2 },
         };
-        let deadline = HANG + 30 * (self.settings.slice + self.settings.warmup) + moving(plan.size);
+        let counted = SLOWEST.mul_f64(lengths.operations as f64);
+        let deadline = HANG + 30 * (lengths.slice + lengths.warmup) + moving(plan.size) + counted;
         let terms = Terms { job, pads, deadline };
         let (steal, throttled) = (procfs::steal_ns(), procfs::throttled());
         let outcome = {

@@ -232,6 +232,9 @@ impl<P: Port> End<'_, P> {
 
     /// Samples and operations per sample of the timed region.
     fn decide(&self, per_operation: f64, median: u64) -> (u64, u64) {
+        if self.job.operations > 0 {
+            return (self.job.operations, 1);
+        }
         let operations = (self.job.slice as f64 / per_operation).ceil().max(1.0) as u64;
         let overhead = self.job.overhead.max(1);
         match self.job.shape.pattern {

@@ -30,6 +30,8 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Describe one mechanism: facts, knobs, costs, pitfalls
     Describe(DescribeArgs),
+    /// Run published experiments again, beside what was published, claim by claim
+    Replicate(ReplicateArgs),
     /// Show a result file again, in any format
     Report(ReportArgs),
     /// Remove what killed runs of this user left behind
@@ -153,6 +155,30 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Print the plan and the time it needs, measure nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct ReplicateArgs {
+    /// The study: inferno, qiita, wisconsin, baeldung, marhubi, or the path of a study file [default: all five]
+    #[arg(value_name = "STUDY")]
+    pub(crate) study: Option<String>,
+    /// How much of it: smoke (the whole matrix in a minute), quick (five minutes), full (the published counts)
+    #[arg(long, value_name = "SCALE", default_value = "smoke")]
+    pub(crate) scale: String,
+    /// How many rounds; an interval needs 6 [default: as the study says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) rounds: Option<u64>,
+    /// Also write files in the original's own format into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Seed of every random choice [default: a random one, recorded in the result]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print what would be measured, measure nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

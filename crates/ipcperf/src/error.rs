@@ -35,6 +35,12 @@ pub(crate) struct Stop {
     text: String,
 }
 
+impl Display for Stop {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.text)
+    }
+}
+
 impl Stop {
     pub(crate) fn usage(text: impl Display) -> Self {
         Self { code: Code::Usage, text: text.to_string() }

@@ -84,6 +84,7 @@ impl Cli {
             Command::Run(args) => run::run(registry, &args),
             Command::List(args) => list::list(registry, &args),
             Command::Describe(args) => list::describe(registry, &args),
+            Command::Replicate(args) => replicate::run(registry, &args),
             Command::Report(args) => report::run(registry, &args),
             Command::Clean => clean::run(),
             Command::Completions { shell } => {

@@ -108,7 +108,7 @@ impl Undertaking {
 }
 
 /// The command line with the home directory shortened: a result file may be shared.
-fn arguments() -> Vec<String> {
+pub(crate) fn arguments() -> Vec<String> {
     let home = std::env::var("HOME").ok().filter(|home| home.len() > 1);
     std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())

@@ -21,6 +21,7 @@ mod markdown;
 mod page;
 mod rank;
 mod reference;
+mod replication;
 #[cfg(test)]
 mod sample;
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub use format::{Format, Style};
 pub use list::{ListRow, MECHANISMS_SCHEMA_NAME, list};
 pub use load::{LoadError, load};
 pub use reference::reference;
+pub use replication::replication;
 
 use ipcperf_core::Spec;
 use ipcperf_core::result::ResultSet;
@@ -45,6 +47,10 @@ pub const RESULT_SCHEMA: &str = include_str!("../../../schema/ipcperf.result-1.s
 /// JSON Schema (2020-12) of the list of mechanisms, `ipcperf.mechanisms/1`.
 pub const MECHANISMS_SCHEMA: &str =
     include_str!("../../../schema/ipcperf.mechanisms-1.schema.json");
+
+/// JSON Schema (2020-12) of a replication, `ipcperf.replication/1`.
+pub const REPLICATION_SCHEMA: &str =
+    include_str!("../../../schema/ipcperf.replication-1.schema.json");
 
 /// Where a renderer asks for the facts of a mechanism by its full name. `None` for one this build does not know:
 /// its cells are still shown, with what the document itself says.

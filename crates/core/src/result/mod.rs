@@ -6,6 +6,7 @@
 
 mod cell;
 mod environment;
+mod replication;
 
 pub use cell::{
     BoundRatio, Cell, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode, Proof, Round,
@@ -14,6 +15,10 @@ pub use cell::{
 pub use environment::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,
     PairBounds, Plan, Severity, Spread, Tool,
+};
+pub use replication::{
+    ArmResult, ArmRound, ClaimResult, Erratum, Published, REPLICATION_SCHEMA, Replication,
+    RowResult, Scale, StudyResult, TableResult, TestResult, Verdict,
 };
 
 use serde::{Deserialize, Serialize};

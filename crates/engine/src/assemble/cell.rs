@@ -113,7 +113,7 @@ fn verdict(
     }
 }
 
-fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced {
+pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced {
     let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns } = slice;
     let [lead, follow] = &raw.sides;
     let (forth, back) = (&raw.counts[0], &raw.counts[1]);

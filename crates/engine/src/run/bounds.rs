@@ -1,6 +1,6 @@
 //! The machine's own limits, measured before the first round; the clock once more after the last.
 
-use super::{CellRun, HANG, Run};
+use super::{Bench, CellRun, HANG};
 use crate::job::{Bound, BoundJob, Task, Word};
 use crate::stage::{Event, Stage};
 use ipcperf_core::{Idle, Seat};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Instant;
 
-impl Run<'_> {
+impl Bench<'_> {
     /// Bounds of every placement used; true if the user interrupted.
     pub(super) fn measure_bounds(&mut self, cells: &[CellRun]) -> io::Result<bool> {
         for cell in

@@ -3,6 +3,9 @@
 //! An arm is measured once in every round, by processes of its own. What it finds out is a set of named numbers, and
 //! for single operations their distribution.
 
+pub(crate) mod cell;
+mod self_loop;
+
 use ipcperf_engine::errand::{Errand, Mishap};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::signals::Interrupts;
@@ -11,13 +14,37 @@ use std::path::Path;
 use std::time::Instant;
 
 /// What workers can be sent to do for a study.
-pub(crate) const ERRANDS: &[Errand] = &[];
+pub(crate) const ERRANDS: &[Errand] = &[self_loop::LOOP, self_loop::CHILD];
 
 /// Makes the work of an arm from what its study says: the keys of the arm and of the scale in one table.
 pub(crate) type Maker = fn(&toml::Table) -> Result<Box<dyn Work>, String>;
 
 /// Every kind of work by the name that studies use.
-pub(crate) const KINDS: &[(&str, Maker)] = &[];
+pub(crate) const KINDS: &[(&str, Maker)] = &[("self-loop", self_loop::make)];
+
+/// The engine's own work, which needs more than the others.
+pub(crate) const CELL: &str = "cell";
+
+/// Whether a kind of work exists and understands these keys.
+pub(crate) fn check(kind: &str, keys: &toml::Table) -> Result<(), String> {
+    if kind == CELL {
+        return cell::Keys::of(keys).map(drop);
+    }
+    make(kind, keys).map(drop)
+}
+
+/// Makes the work of an arm, for every kind but [`CELL`].
+pub(crate) fn make(kind: &str, keys: &toml::Table) -> Result<Box<dyn Work>, String> {
+    match KINDS.iter().find(|(name, _)| *name == kind) {
+        Some((_, maker)) => maker(keys),
+        None => {
+            let known = KINDS.iter().map(|(name, _)| *name).chain([CELL]);
+            let near = crate::error::nearest(kind, known);
+            let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            Err(format!("there is no work '{kind}'{hint}"))
+        }
+    }
+}
 
 /// How one arm is measured.
 pub(crate) trait Work {

@@ -1,0 +1,250 @@
+//! The replication document: published experiments run again, beside what was published, claim by claim.
+//!
+//! Schema `ipcperf.replication/1`. The same conventions as the result document.
+
+use super::cell::{Metric, Status};
+use super::environment::{Host, Invocation, Kernel, Tool};
+use crate::names::{UnknownName, names};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+/// The schema this build writes.
+pub const REPLICATION_SCHEMA: &str = "ipcperf.replication/1";
+
+names! {
+    /// How much of a study is run.
+    "scale" Scale {
+        /// The whole matrix, shrunk to a minute at most.
+        Smoke = "smoke",
+        /// At most five minutes.
+        Quick = "quick",
+        /// The published counts.
+        Full = "full",
+    }
+}
+
+names! {
+    /// What a replication says of a claim.
+    "verdict" Verdict {
+        /// Measured within a factor of 1.5 of what was published, and surely on its side.
+        Reproduced = "REPRODUCED",
+        /// The direction holds, the size does not, or none was published.
+        Direction = "DIRECTION",
+        /// The interval excludes what would have been accepted.
+        NotReproduced = "NOT REPRODUCED",
+        /// The interval does not decide.
+        Inconclusive = "INCONCLUSIVE",
+        /// It cannot be measured here, or not at all.
+        Untestable = "UNTESTABLE",
+    }
+}
+
+/// What was published: a figure, several, a text, or nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Published {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A figure.
+    Number(f64),
+    /// Words.
+    Text(String),
+    /// Several.
+    Many(Vec<Published>),
+}
+
+impl Published {
+    /// The figure at `index`; of a single one at every index.
+    #[must_use]
+    pub fn number(&self, index: usize) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Many(all) => all.get(index).and_then(|one| one.number(0)),
+            Self::Nothing | Self::Text(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Published {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Number(number) => number.fmt(out),
+            Self::Text(text) => out.write_str(text),
+            Self::Many(all) => {
+                for (index, one) in all.iter().enumerate() {
+                    write!(out, "{}{one}", if index == 0 { "" } else { ", " })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// All studies of one command.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Replication {
+    /// Always [`REPLICATION_SCHEMA`] for documents of this build.
+    pub schema: String,
+    /// When it started, UTC, RFC 3339.
+    pub started_utc: String,
+    /// Wall-clock seconds of all of it.
+    pub duration_s: f64,
+    /// It was stopped before it was done.
+    #[serde(default)]
+    pub interrupted: bool,
+    /// What measured.
+    pub tool: Tool,
+    /// What was asked for.
+    pub invocation: Invocation,
+    /// The machine.
+    pub host: Host,
+    /// The kernel and its settings.
+    pub kernel: Kernel,
+    /// The studies.
+    pub studies: Vec<StudyResult>,
+}
+
+/// One study.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StudyResult {
+    /// By which it is called: `marhubi`.
+    pub name: String,
+    /// Of the original.
+    pub title: String,
+    /// Where the original can be read; empty if that is not known.
+    pub url: String,
+    /// When the original appeared, as far as it says.
+    pub date: String,
+    /// The machine of the original.
+    pub machine: String,
+    /// What the original did.
+    pub summary: String,
+    /// What the original printed: "median of 10 runs".
+    pub statistic: String,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+    /// How much was run.
+    pub scale: Scale,
+    /// Rounds, each with every arm once.
+    pub rounds: u64,
+    /// Wall-clock seconds.
+    pub duration_s: f64,
+    /// What was measured, in the order of the study.
+    pub arms: Vec<ArmResult>,
+    /// The original's tables, with what came out here.
+    pub tables: Vec<TableResult>,
+    /// The original's claims.
+    pub claims: Vec<ClaimResult>,
+    /// What is wrong with the original.
+    pub errata: Vec<Erratum>,
+}
+
+/// One thing that a study measures.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ArmResult {
+    /// By which tables and claims name it.
+    pub id: String,
+    /// As a reader sees it.
+    pub label: String,
+    /// The kind of work.
+    pub work: String,
+    /// Whether there are numbers.
+    pub status: Status,
+    /// Why there are none; absent when `ok`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What every round found.
+    pub rounds: Vec<ArmRound>,
+    /// What a reader must know: buffer sizes, file systems, programs used.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, String>,
+}
+
+/// One round of one arm.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ArmRound {
+    /// Which round.
+    pub round: u64,
+    /// Position in its random order.
+    pub order: u64,
+    /// Numbers by name; the unit is part of the name.
+    pub values: BTreeMap<String, f64>,
+}
+
+/// A table of the original.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TableResult {
+    /// What it shows.
+    pub title: String,
+    /// Of all figures in it.
+    pub unit: String,
+    /// How the figures measured here were formed: `median`, `mean`, `least`, `merged`, or `runs`.
+    pub statistic: String,
+    /// Heads of the figures.
+    pub columns: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<RowResult>,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RowResult {
+    /// Its head.
+    pub label: String,
+    /// What was published, one for each column: numbers or texts, `null` where nothing was.
+    pub published: Vec<Published>,
+    /// What was measured, one for each column.
+    pub measured: Vec<Metric>,
+}
+
+/// A claim of the original and what came of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ClaimResult {
+    /// `s0.c1`.
+    pub id: String,
+    /// What is claimed.
+    pub text: String,
+    /// The published figure or figures; a text where there is none.
+    pub published: Published,
+    /// What was measured: the part that decided; absent where nothing could be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Metric>,
+    /// What is said of it.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+    /// Each test of the claim by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<TestResult>,
+    /// What a reader must know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// One test of a claim.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TestResult {
+    /// The expression over arms.
+    pub test: String,
+    /// What was published for it, if a number was.
+    pub published: Option<f64>,
+    /// What would be accepted.
+    pub accept: String,
+    /// What was measured.
+    pub measured: Metric,
+    /// What is said of it.
+    pub verdict: Verdict,
+}
+
+/// What is wrong with the original.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Erratum {
+    /// The claims it concerns.
+    pub claims: Vec<String>,
+    /// What is wrong.
+    pub text: String,
+}

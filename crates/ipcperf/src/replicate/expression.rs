@@ -1,0 +1,296 @@
+//! Expressions over the readings of arms: `cpu_us(file) / cpu_us(message)`.
+//!
+//! ```text
+//! sum     = product (('+' | '-') product)*
+//! product = factor (('*' | '/') factor)*
+//! factor  = number | '-' factor | '(' sum ')' | ('min' | 'max') '(' sum (',' sum)* ')' | metric '(' arm ')'
+//! ```
+//! A metric consists of letters, digits, `_` and `.`; an arm of anything but parentheses.
+
+use std::fmt;
+use std::iter::Peekable;
+use std::str::CharIndices;
+
+/// A parsed expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Expression {
+    Number(f64),
+    /// A metric of an arm.
+    Reading {
+        metric: String,
+        arm: String,
+    },
+    Negative(Box<Self>),
+    Pair(char, Box<Self>, Box<Self>),
+    /// The least of all, or the largest.
+    Extreme {
+        largest: bool,
+        of: Vec<Self>,
+    },
+}
+
+/// Bytes of an expression: one sum of very many terms would be as deep as it is long.
+const LONGEST: usize = 4096;
+/// How deep parentheses may nest: an expression comes from a file that anybody may have written.
+const DEEPEST: usize = 32;
+
+struct Parser<'a> {
+    text: &'a str,
+    signs: Peekable<CharIndices<'a>>,
+    depth: usize,
+}
+
+impl Expression {
+    /// Reads an expression.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > LONGEST {
+            return Err(format!("an expression of {} bytes; at most {LONGEST}", text.len()));
+        }
+        let mut parser = Parser { text, signs: text.char_indices().peekable(), depth: 0 };
+        let found = parser.sum()?;
+        match parser.next_sign() {
+            None => Ok(found),
+            Some((at, sign)) => Err(format!("'{text}': unexpected '{sign}' at {}", at + 1)),
+        }
+    }
+
+    /// Its value, where `read(metric, arm)` has all the readings it asks for.
+    pub(crate) fn value<E>(
+        &self,
+        read: &mut dyn FnMut(&str, &str) -> Result<f64, E>,
+    ) -> Result<f64, E> {
+        Ok(match self {
+            Self::Number(number) => *number,
+            Self::Reading { metric, arm } => read(metric, arm)?,
+            Self::Negative(one) => -one.value(read)?,
+            Self::Pair(operator, left, right) => {
+                let (left, right) = (left.value(read)?, right.value(read)?);
+                match operator {
+                    '+' => left + right,
+                    '-' => left - right,
+                    '*' => left * right,
+                    _ => left / right,
+                }
+            }
+            Self::Extreme { largest, of } => {
+                let mut values = Vec::with_capacity(of.len());
+                for one in of {
+                    values.push(one.value(read)?);
+                }
+                let pick = if *largest { f64::max } else { f64::min };
+                values.into_iter().reduce(pick).unwrap_or(f64::NAN)
+            }
+        })
+    }
+
+    /// Calls `seen` with the metric and arm of every reading in it.
+    pub(crate) fn readings<'a>(&'a self, seen: &mut dyn FnMut(&'a str, &'a str)) {
+        match self {
+            Self::Number(_) => {}
+            Self::Reading { metric, arm } => seen(metric, arm),
+            Self::Negative(one) => one.readings(seen),
+            Self::Pair(_, left, right) => {
+                left.readings(seen);
+                right.readings(seen);
+            }
+            Self::Extreme { of, .. } => of.iter().for_each(|one| one.readings(seen)),
+        }
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(out, "{number}"),
+            Self::Reading { metric, arm } => write!(out, "{metric}({arm})"),
+            Self::Negative(one) => write!(out, "-{one}"),
+            Self::Pair(operator, left, right) => write!(out, "({left} {operator} {right})"),
+            Self::Extreme { largest, of } => {
+                let words: Vec<String> = of.iter().map(ToString::to_string).collect();
+                write!(out, "{}({})", if *largest { "max" } else { "min" }, words.join(", "))
+            }
+        }
+    }
+}
+
+impl Parser<'_> {
+    fn next_sign(&mut self) -> Option<(usize, char)> {
+        while self.signs.next_if(|(_, sign)| sign.is_whitespace()).is_some() {}
+        self.signs.peek().copied()
+    }
+
+    fn takes(&mut self, wanted: &[char]) -> Option<char> {
+        let (_, sign) = self.next_sign()?;
+        if wanted.contains(&sign) {
+            self.signs.next();
+            Some(sign)
+        } else {
+            None
+        }
+    }
+
+    fn wrong(&mut self, wanted: &str) -> String {
+        let found = match self.next_sign() {
+            Some((at, sign)) => format!("'{sign}' at {}", at + 1),
+            None => "the end".to_owned(),
+        };
+        format!("'{}': {wanted} expected, found {found}", self.text)
+    }
+
+    fn chain(
+        &mut self,
+        operators: &[char],
+        part: fn(&mut Self) -> Result<Expression, String>,
+    ) -> Result<Expression, String> {
+        let mut left = part(self)?;
+        while let Some(operator) = self.takes(operators) {
+            let right = part(self)?;
+            left = Expression::Pair(operator, Box::new(left), Box::new(right));
+        }
+        Ok(left)
+    }
+
+    fn sum(&mut self) -> Result<Expression, String> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(format!("'{}': nested too deeply", self.text));
+        }
+        let found = self.chain(&['+', '-'], Self::product)?;
+        self.depth -= 1;
+        Ok(found)
+    }
+
+    fn product(&mut self) -> Result<Expression, String> {
+        self.chain(&['*', '/'], Self::factor)
+    }
+
+    fn factor(&mut self) -> Result<Expression, String> {
+        if self.takes(&['-']).is_some() {
+            self.depth += 1;
+            if self.depth > DEEPEST {
+                return Err(format!("'{}': nested too deeply", self.text));
+            }
+            let one = self.factor()?;
+            self.depth -= 1;
+            return Ok(Expression::Negative(Box::new(one)));
+        }
+        if self.takes(&['(']).is_some() {
+            let inner = self.sum()?;
+            self.closes()?;
+            return Ok(inner);
+        }
+        let word = self.word();
+        if word.is_empty() {
+            return Err(self.wrong("a number, a metric or '('"));
+        }
+        if word.starts_with(|sign: char| sign.is_ascii_digit()) {
+            return word
+                .parse()
+                .map(Expression::Number)
+                .map_err(|_| format!("'{}': '{word}' is not a number", self.text));
+        }
+        if self.takes(&['(']).is_none() {
+            return Err(self.wrong(&format!("'(' after '{word}'")));
+        }
+        if word == "min" || word == "max" {
+            let mut of = vec![self.sum()?];
+            while self.takes(&[',']).is_some() {
+                of.push(self.sum()?);
+            }
+            self.closes()?;
+            return Ok(Expression::Extreme { largest: word == "max", of });
+        }
+        let mut arm = String::new();
+        while let Some((_, sign)) = self.signs.next_if(|(_, sign)| !"()".contains(*sign)) {
+            arm.push(sign);
+        }
+        self.closes()?;
+        Ok(Expression::Reading { metric: word, arm: arm.trim().to_owned() })
+    }
+
+    fn closes(&mut self) -> Result<(), String> {
+        self.takes(&[')']).map(drop).ok_or_else(|| self.wrong("')'"))
+    }
+
+    fn word(&mut self) -> String {
+        self.next_sign();
+        let mut word = String::new();
+        let part = |sign: char| sign.is_ascii_alphanumeric() || "_.".contains(sign);
+        while let Some((_, sign)) = self.signs.next_if(|(_, sign)| part(*sign)) {
+            word.push(sign);
+        }
+        word
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> f64 {
+        let mut read = |metric: &str, arm: &str| -> Result<f64, String> {
+            Ok(match (metric, arm) {
+                ("p50_ns", "pipe") => 4.0,
+                ("p99.9_ns", "shm[64,same-cpu]") => 10.0,
+                _ => return Err(format!("{metric} of {arm}")),
+            })
+        };
+        Expression::parse(text).expect(text).value(&mut read).expect(text)
+    }
+
+    #[test]
+    fn the_usual_rules_of_arithmetic_hold() {
+        for (text, result) in [
+            ("1 + 2 * 3", 7.0),
+            ("(1 + 2) * 3", 9.0),
+            ("8 / 2 / 2", 2.0),
+            ("5 - 2 - 1", 2.0),
+            ("-2 * -3", 6.0),
+            ("p99.9_ns(shm[64,same-cpu]) / p50_ns( pipe )", 2.5),
+            ("max(1, p50_ns(pipe), 3) - min(2, 1)", 3.0),
+        ] {
+            assert!((value(text) - result).abs() < 1e-12, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_expression_is_one_clear_line() {
+        let deep = "(".repeat(40);
+        let minus = "-".repeat(4000);
+        let long = "1+".repeat(3000);
+        for (text, part) in [
+            ("", "found the end"),
+            ("1 +", "found the end"),
+            ("1 2", "unexpected '2' at 3"),
+            ("p50_ns", "'(' after 'p50_ns'"),
+            ("p50_ns(pipe", "')' expected"),
+            ("p50_ns(a(b))", "')' expected"),
+            ("1..2", "not a number"),
+            ("x ? y", "'(' after 'x'"),
+            (deep.as_str(), "nested too deeply"),
+            (minus.as_str(), "nested too deeply"),
+            (long.as_str(), "at most 4096"),
+        ] {
+            let error = Expression::parse(text).expect_err(text);
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_missing_reading_is_told() {
+        let expression = Expression::parse("a(b) / c(d)").expect("well formed");
+        let mut missing = Vec::new();
+        expression.readings(&mut |metric, arm| missing.push(format!("{metric} of {arm}")));
+        assert_eq!(missing, ["a of b", "c of d"]);
+        let failed = expression.value(&mut |metric, _| Err::<f64, _>(metric.to_owned()));
+        assert_eq!(failed, Err("a".to_owned()));
+    }
+
+    #[test]
+    fn what_is_shown_reads_back_as_the_same() {
+        for text in ["a(b) / (c(d) - 2)", "-min(1, x(y)) * 3", "5 * (wall_us(file) - 1)"] {
+            let once = Expression::parse(text).expect(text);
+            assert_eq!(Expression::parse(&once.to_string()), Ok(once), "{text}");
+        }
+    }
+}

@@ -1,0 +1,477 @@
+//! A study as a file: what was published, what is run for it here, and how its claims are tested. docs/STUDIES.md
+//! describes the format.
+
+use super::accept::Accept;
+use super::expression::Expression;
+use super::work;
+use ipcperf_core::result::{Erratum, Published, Scale};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A study, checked.
+#[derive(Debug)]
+pub(crate) struct Study {
+    pub(crate) head: Head,
+    pub(crate) scales: BTreeMap<Scale, Amount>,
+    pub(crate) arms: Vec<Arm>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) claims: Vec<Claim>,
+    pub(crate) errata: Vec<Erratum>,
+    pub(crate) files: Vec<CsvFile>,
+}
+
+/// Where it comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) url: String,
+    pub(crate) date: String,
+    pub(crate) machine: String,
+    pub(crate) summary: String,
+    pub(crate) statistic: String,
+    pub(crate) notes: Vec<String>,
+}
+
+/// How much of it is run at one scale.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Amount {
+    /// Rounds, each with every arm once.
+    pub(crate) rounds: u64,
+    /// How long it takes, as a reader should expect it: "4 h". Only told.
+    #[serde(default)]
+    pub(crate) expected: Option<String>,
+    /// Keys for every arm of a kind of work.
+    #[serde(flatten)]
+    pub(crate) work: BTreeMap<String, toml::Table>,
+}
+
+/// One thing to measure.
+#[derive(Clone, Debug)]
+pub(crate) struct Arm {
+    pub(crate) id: String,
+    /// The id without the value it stands for.
+    pub(crate) base: String,
+    /// The value it stands for among its like.
+    pub(crate) each: String,
+    pub(crate) label: String,
+    pub(crate) work: String,
+    pub(crate) keys: toml::Table,
+}
+
+/// How the figures of a table are formed from the rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Statistic {
+    /// Median over rounds.
+    Median,
+    /// Arithmetic mean over rounds.
+    Mean,
+    /// The smallest of all rounds.
+    Least,
+    /// Quantiles of all rounds together.
+    Merged,
+    /// Every round by itself.
+    Runs,
+}
+
+impl Statistic {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Mean => "mean",
+            Self::Least => "least",
+            Self::Merged => "merged",
+            Self::Runs => "runs",
+        }
+    }
+}
+
+/// A table of the original.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) title: String,
+    pub(crate) unit: String,
+    pub(crate) statistic: Statistic,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Row>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) label: String,
+    /// `None` where nothing is measured.
+    pub(crate) cells: Vec<Option<Expression>>,
+    pub(crate) published: Vec<Published>,
+}
+
+/// A claim of the original.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    pub(crate) id: String,
+    pub(crate) text: String,
+    pub(crate) published: Published,
+    pub(crate) note: Option<String>,
+    pub(crate) how: How,
+}
+
+/// How a claim is tested.
+#[derive(Debug)]
+pub(crate) enum How {
+    /// Not at all, and why.
+    Untestable(String),
+    /// By all of these.
+    Tests {
+        tests: Vec<(Expression, Accept)>,
+        /// The figures are no ratios: they may be 0 or negative.
+        is_value: bool,
+    },
+}
+
+/// A file in the original's own format.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CsvFile {
+    pub(crate) file: String,
+    pub(crate) header: Vec<String>,
+    pub(crate) arms: Vec<String>,
+    pub(crate) values: Vec<String>,
+}
+
+// What the file says, before it is checked.
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    #[serde(default)]
+    prefix: String,
+    title: String,
+    #[serde(default)]
+    url: String,
+    #[serde(default)]
+    date: String,
+    #[serde(default)]
+    machine: String,
+    #[serde(default)]
+    summary: String,
+    #[serde(default)]
+    statistic: String,
+    #[serde(default)]
+    notes: Vec<String>,
+    scale: BTreeMap<Scale, Amount>,
+    arm: Vec<toml::Table>,
+    #[serde(default)]
+    table: Vec<FileTable>,
+    #[serde(default)]
+    claim: Vec<FileClaim>,
+    #[serde(default)]
+    erratum: Vec<Erratum>,
+    #[serde(default)]
+    csv: Vec<CsvFile>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileTable {
+    title: String,
+    unit: String,
+    statistic: Statistic,
+    columns: Vec<String>,
+    row: Vec<FileRow>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileRow {
+    label: String,
+    cells: OneOrMany<String>,
+    #[serde(default)]
+    published: Vec<Published>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileClaim {
+    id: String,
+    text: String,
+    #[serde(default)]
+    test: Option<OneOrMany<String>>,
+    #[serde(default)]
+    untestable: Option<String>,
+    #[serde(default)]
+    published: Published,
+    #[serde(default)]
+    accept: Option<OneOrMany<String>>,
+    #[serde(default)]
+    value: bool,
+    #[serde(default)]
+    note: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "a text or a list of texts")]
+enum OneOrMany<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+impl<T: Clone> OneOrMany<T> {
+    /// `count` of them: one stands for all.
+    fn spread(&self, count: usize) -> Option<Vec<T>> {
+        match self {
+            Self::One(one) => Some(vec![one.clone(); count]),
+            Self::Many(all) => (all.len() == count).then(|| all.clone()),
+        }
+    }
+
+    fn all(&self) -> Vec<T> {
+        match self {
+            Self::One(one) => vec![one.clone()],
+            Self::Many(all) => all.clone(),
+        }
+    }
+}
+
+/// The most arms a study may have.
+const MOST_ARMS: usize = 1000;
+/// The most rounds.
+const MOST_ROUNDS: u64 = 10_000;
+
+impl Study {
+    /// Reads and checks a study.
+    ///
+    /// # Errors
+    /// What is wrong, in one line.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let file: File = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+            format!("line {line}: {}", error.message())
+        })?;
+        let arms = expand(&file.arm)?;
+        let known: BTreeSet<&str> = arms.iter().map(|arm| arm.id.as_str()).collect();
+        let expression = |text: &str| -> Result<Expression, String> {
+            let found = Expression::parse(text)?;
+            let mut unknown = None;
+            found.readings(&mut |_, arm| {
+                if !known.contains(arm) {
+                    unknown = Some(arm.to_owned());
+                }
+            });
+            match unknown {
+                None => Ok(found),
+                Some(arm) => {
+                    let near = crate::error::nearest(&arm, known.iter().copied());
+                    let hint =
+                        near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+                    Err(format!("'{text}': there is no arm '{arm}'{hint}"))
+                }
+            }
+        };
+        for scale in Scale::ALL {
+            let amount =
+                file.scale.get(scale).ok_or_else(|| format!("there is no [scale.{scale}]"))?;
+            if !(1..=MOST_ROUNDS).contains(&amount.rounds) {
+                let rounds = amount.rounds;
+                return Err(format!(
+                    "[scale.{scale}]: {rounds} rounds; 1 to {MOST_ROUNDS} can be had"
+                ));
+            }
+            for kind in amount.work.keys() {
+                if !arms.iter().any(|arm| arm.work == *kind) {
+                    return Err(format!("[scale.{scale}.{kind}]: no arm does this work"));
+                }
+            }
+        }
+        let tables = file.table.iter().map(|table| check_table(table, &expression));
+        let claims = file.claim.iter().map(|claim| check_claim(claim, &expression));
+        let (tables, claims): (Vec<Table>, Vec<Claim>) =
+            (tables.collect::<Result<_, _>>()?, claims.collect::<Result<_, _>>()?);
+        let mut ids = BTreeSet::new();
+        for claim in &claims {
+            if !ids.insert(claim.id.as_str()) {
+                return Err(format!("claim {}: there are two of them", claim.id));
+            }
+            if !claim.id.starts_with(&file.prefix) {
+                return Err(format!("claim {}: does not begin with '{}'", claim.id, file.prefix));
+            }
+        }
+        for id in file.erratum.iter().flat_map(|erratum| &erratum.claims) {
+            if !ids.contains(id.as_str()) {
+                return Err(format!("erratum: there is no claim '{id}'"));
+            }
+        }
+        for csv in &file.csv {
+            if csv.header.len() != csv.values.len() {
+                return Err(format!("csv {}: as many values as heads are needed", csv.file));
+            }
+            if csv.file.is_empty() || csv.file.starts_with('.') || csv.file.contains('/') {
+                return Err(format!("csv: '{}' is not the name of a file", csv.file));
+            }
+            if let Some(arm) =
+                csv.arms.iter().find(|name| !arms.iter().any(|arm| arm.base == **name))
+            {
+                return Err(format!("csv {}: there is no arm '{arm}'", csv.file));
+            }
+        }
+        let study = Self {
+            head: Head {
+                name: file.name,
+                title: file.title,
+                url: file.url,
+                date: file.date,
+                machine: file.machine,
+                summary: file.summary,
+                statistic: file.statistic,
+                notes: file.notes,
+            },
+            scales: file.scale,
+            arms,
+            tables,
+            claims,
+            errata: file.erratum,
+            files: file.csv,
+        };
+        for scale in Scale::ALL {
+            for arm in &study.arms {
+                work::check(&arm.work, &study.keys(arm, *scale))
+                    .map_err(|error| format!("arm {} ({scale}): {error}", arm.id))?;
+            }
+        }
+        Ok(study)
+    }
+
+    /// What an arm is told at a scale: its own keys, and over them those of the scale for its kind of work.
+    pub(crate) fn keys(&self, arm: &Arm, scale: Scale) -> toml::Table {
+        let mut keys = arm.keys.clone();
+        let more = self.scales.get(&scale).and_then(|amount| amount.work.get(&arm.work));
+        for (key, value) in more.into_iter().flatten() {
+            keys.insert(key.clone(), value.clone());
+        }
+        keys
+    }
+}
+
+fn expand(tables: &[toml::Table]) -> Result<Vec<Arm>, String> {
+    let mut arms: Vec<Arm> = Vec::new();
+    for table in tables {
+        let mut keys = table.clone();
+        let mut take = |key: &str| match keys.remove(key) {
+            Some(toml::Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(format!("arm: '{key}' is not a text")),
+            None => Ok(None),
+        };
+        let id = take("id")?.ok_or("an arm has no id")?;
+        let work = take("work")?.ok_or_else(|| format!("arm {id}: no work is named"))?;
+        let label = take("label")?.unwrap_or_else(|| id.clone());
+        if id.is_empty() || id.contains(['(', ')']) {
+            return Err(format!("arm '{id}': an id is a word without parentheses"));
+        }
+        let mut add = |id: String, each: &str, label: String, keys: toml::Table| {
+            if arms.iter().any(|known| known.id == id) {
+                return Err(format!("arm {id}: there are two of them"));
+            }
+            if arms.len() >= MOST_ARMS {
+                return Err(format!("more than {MOST_ARMS} arms"));
+            }
+            let base = id.split('[').next().unwrap_or_default().to_owned();
+            arms.push(Arm { id, base, each: each.to_owned(), label, work: work.clone(), keys });
+            Ok(())
+        };
+        match keys.remove("each") {
+            None => add(id, "", label, keys)?,
+            Some(toml::Value::Table(each)) => {
+                let mut each = each.into_iter();
+                let (Some((key, toml::Value::Array(values))), None) = (each.next(), each.next())
+                else {
+                    return Err(format!("arm {id}: 'each' is one key with a list"));
+                };
+                for value in values {
+                    let shown = match &value {
+                        toml::Value::String(text) => text.clone(),
+                        other => other.to_string(),
+                    };
+                    let mut keys = keys.clone();
+                    keys.insert(key.clone(), value);
+                    add(format!("{id}[{shown}]"), &shown, format!("{label} {shown}"), keys)?;
+                }
+            }
+            Some(_) => return Err(format!("arm {id}: 'each' is one key with a list")),
+        }
+    }
+    if arms.is_empty() { Err("there is no arm".into()) } else { Ok(arms) }
+}
+
+type Read<'a> = dyn Fn(&str) -> Result<Expression, String> + 'a;
+
+fn check_table(table: &FileTable, expression: &Read<'_>) -> Result<Table, String> {
+    let wrong =
+        |row: &FileRow, what: &str| format!("table '{}', row '{}': {what}", table.title, row.label);
+    let width = table.columns.len();
+    let rows = table.row.iter().map(|row| {
+        let mut texts = row
+            .cells
+            .spread(width)
+            .ok_or_else(|| wrong(row, &format!("{width} cells are needed")))?;
+        for (text, column) in texts.iter_mut().zip(&table.columns) {
+            *text = text.replace("{}", column);
+        }
+        let mut cells = Vec::new();
+        for text in &texts {
+            cells.push(match text.as_str() {
+                "" => None,
+                text => Some(expression(text).map_err(|error| wrong(row, &error))?),
+            });
+        }
+        let is_runs = table.statistic == Statistic::Runs;
+        if row.published.len() > width && !is_runs {
+            return Err(wrong(row, &format!("at most {width} figures can have been published")));
+        }
+        let nothing = |published: &Published| match published {
+            Published::Text(text) if text.is_empty() => Published::Nothing,
+            other => other.clone(),
+        };
+        let mut published: Vec<_> = row.published.iter().map(nothing).collect();
+        published.resize(published.len().max(width), Published::Nothing);
+        Ok(Row { label: row.label.clone(), cells, published })
+    });
+    Ok(Table {
+        title: table.title.clone(),
+        unit: table.unit.clone(),
+        statistic: table.statistic,
+        columns: table.columns.clone(),
+        rows: rows.collect::<Result<_, _>>()?,
+    })
+}
+
+fn check_claim(claim: &FileClaim, expression: &Read<'_>) -> Result<Claim, String> {
+    let wrong = |what: &str| format!("claim {}: {what}", claim.id);
+    let how = match (&claim.test, &claim.untestable) {
+        (None, Some(reason)) => How::Untestable(reason.clone()),
+        (Some(tests), None) => {
+            let tests = tests.all();
+            let accept = claim.accept.as_ref().ok_or_else(|| wrong("'accept' is missing"))?;
+            let accepts = accept
+                .spread(tests.len())
+                .ok_or_else(|| wrong("as many 'accept' as 'test' are needed"))?;
+            if let Published::Many(all) = &claim.published
+                && all.len() != tests.len()
+            {
+                return Err(wrong("as many 'published' as 'test' are needed"));
+            }
+            let pairs = tests.iter().zip(&accepts).map(|(test, accept)| {
+                let accept: Accept = accept.parse().map_err(|error: String| wrong(&error))?;
+                Ok((expression(test).map_err(|error| wrong(&error))?, accept))
+            });
+            How::Tests { tests: pairs.collect::<Result<_, String>>()?, is_value: claim.value }
+        }
+        _ => return Err(wrong("either 'test' or 'untestable' is needed")),
+    };
+    Ok(Claim {
+        id: claim.id.clone(),
+        text: claim.text.clone(),
+        published: claim.published.clone(),
+        note: claim.note.clone(),
+        how,
+    })
+}

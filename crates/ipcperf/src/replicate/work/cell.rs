@@ -1,0 +1,174 @@
+//! Work "cell": a cell of the engine, as `ipcperf run` measures it.
+
+use super::Readings;
+use crate::request;
+use ipcperf_core::{Idle, Load, OptionSet, PatternKind, Touch};
+use ipcperf_engine::plan::{self, Ground, Request};
+use ipcperf_engine::registry::Registry;
+use ipcperf_engine::round_of;
+use ipcperf_engine::run::{CellRun, Lengths};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What an arm says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Keys {
+    mechanism: String,
+    #[serde(default)]
+    pattern: Option<String>,
+    #[serde(default = "one")]
+    size: u64,
+    placement: String,
+    #[serde(default)]
+    idle: Option<String>,
+    #[serde(default)]
+    touch: Option<String>,
+    /// Knobs with their full names.
+    #[serde(default)]
+    set: BTreeMap<String, toml::Value>,
+    #[serde(default = "slice")]
+    slice: String,
+    #[serde(default = "warmup")]
+    warmup: String,
+    /// Operations of a slice; 0: as many as fit.
+    #[serde(default)]
+    samples: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn slice() -> String {
+    "100ms".into()
+}
+
+fn warmup() -> String {
+    "20ms".into()
+}
+
+/// The quantiles that are read from every slice, whether or not it alone supports them: what is made of them says so.
+pub(crate) const QUANTILES: &[(&str, f64)] = &[
+    ("p50_ns", 0.5),
+    ("p75_ns", 0.75),
+    ("p90_ns", 0.9),
+    ("p99_ns", 0.99),
+    ("p99.9_ns", 0.999),
+    ("p99.99_ns", 0.9999),
+    ("p99.999_ns", 0.99999),
+];
+
+/// A cell to measure.
+#[derive(Debug)]
+pub(crate) struct CellWork {
+    pub(crate) run: CellRun,
+    pub(crate) lengths: Lengths,
+}
+
+impl Keys {
+    pub(crate) fn of(keys: &toml::Table) -> Result<Self, String> {
+        keys.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+    }
+
+    /// The cell, which may have an objection.
+    pub(crate) fn plan(&self, registry: &Registry, ground: &Ground) -> Result<CellWork, String> {
+        let told = |stop: crate::error::Stop| stop.to_string();
+        let settings: Vec<String> = self
+            .set
+            .iter()
+            .map(|(knob, value)| match value {
+                toml::Value::String(text) => format!("{knob}={text}"),
+                other => format!("{knob}={other}"),
+            })
+            .collect();
+        let or = |given: &Option<String>, name: &str| given.clone().unwrap_or_else(|| name.into());
+        let two_cpus = ground.topology.two_cpus();
+        let placements = match self.placement.as_str() {
+            // The closest pair of CPUs that this machine has.
+            "two-cpus" => {
+                vec![two_cpus.unwrap_or(ipcperf_core::Placement::SameLlc)]
+            }
+            other => request::placements(other).map_err(told)?,
+        };
+        let request = Request {
+            mechanisms: request::mechanisms(registry, &self.mechanism).map_err(told)?,
+            patterns: request::patterns(&or(&self.pattern, PatternKind::PingPong.name()))
+                .map_err(told)?,
+            sizes: vec![usize::try_from(self.size).map_err(|error| error.to_string())?],
+            placements,
+            idle: request::idle(&or(&self.idle, Idle::AsIs.name())).map_err(told)?,
+            touch: request::touch(&or(&self.touch, Touch::CacheLine.name())).map_err(told)?,
+            loads: vec![Load::default()],
+            options: if settings.is_empty() {
+                OptionSet::default()
+            } else {
+                request::options(registry, &settings).map_err(told)?
+            },
+        };
+        let mut cells =
+            plan::cells(&request, ground).map_err(|error| told(request::refused(error)))?;
+        let (Some(plan), None) = (cells.pop(), cells.pop()) else {
+            return Err("an arm is one cell: one mechanism, pattern and placement".into());
+        };
+        let time = |name, text: &str| {
+            let longest = Duration::from_secs(600);
+            request::time(name, text, Duration::from_millis(1), longest).map_err(told)
+        };
+        let lengths = Lengths {
+            warmup: time("warmup", &self.warmup)?,
+            slice: time("slice", &self.slice)?,
+            operations: self.samples,
+        };
+        Ok(CellWork { run: CellRun { plan, slices: Vec::new(), ended: None }, lengths })
+    }
+}
+
+impl CellWork {
+    /// What the last slice found; an error where it does not count.
+    pub(crate) fn readings(&mut self, ns_per_tick: f64) -> Result<Readings, String> {
+        let Some(slice) = self.run.slices.pop() else {
+            let ended = self.run.ended.as_ref();
+            return Err(ended.map_or_else(|| "not measured".into(), |(_, _, why)| why.clone()));
+        };
+        let knobs = slice.raw.effective.clone();
+        let (round, histogram) = round_of(slice, self.run.plan.pattern, ns_per_tick);
+        if let Some(reason) = round.rejected {
+            return Err(reason);
+        }
+        if !round.proof.holds {
+            return Err("no proof that two processes moved every message".into());
+        }
+        let mut readings = Readings::default();
+        let messages = round.messages.max(1) as f64;
+        let cpu = &round.cpu_ns;
+        readings.set("cpu_ns", (cpu.lead + cpu.follow) as f64 / messages);
+        readings.set("user_ns", cpu.user as f64 / messages);
+        readings.set("system_ns", cpu.system as f64 / messages);
+        readings.set("messages", messages);
+        if let Some(rate) = round.messages_per_second {
+            readings.set("messages_per_second", rate);
+            readings.set("bytes_per_second", rate * self.run.plan.size as f64);
+        }
+        if let Some(p50) = round.p50_ns {
+            readings.set("p50_ns", p50);
+        }
+        if histogram.count() > 0 {
+            for (name, q) in QUANTILES {
+                if let Some(picos) = histogram.quantile(*q) {
+                    readings.set(*name, picos as f64 / 1e3);
+                }
+            }
+            readings.set("least_ns", histogram.min().unwrap_or(0) as f64 / 1e3);
+            let mean = histogram.sum() as f64 / histogram.count() as f64;
+            readings.set("mean_ns", mean / 1e3);
+            readings.histogram = Some(histogram);
+        }
+        readings.facts.insert("CPUs".into(), format!("{:?}", self.run.plan.cpus));
+        for (knob, value) in knobs {
+            readings.facts.insert(knob, value.to_string());
+        }
+        Ok(readings)
+    }
+}

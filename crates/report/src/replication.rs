@@ -1,0 +1,338 @@
+//! A replication for people and programs: every study's tables beside the published ones, then claim by claim.
+
+use crate::format::{Format, Style};
+use crate::grid::Grid;
+use crate::markdown::{escape, row, rule};
+use crate::text;
+use ipcperf_core::result::{
+    ClaimResult, Metric, Published, Replication, RowResult, StudyResult, TableResult, Verdict,
+};
+use std::io::{self, Write};
+
+/// Writes a replication in one of the formats.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn replication(
+    document: &Replication,
+    format: Format,
+    style: &Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match format {
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut *out, document)?;
+            out.write_all(b"\n")
+        }
+        Format::Ndjson => {
+            for study in &document.studies {
+                serde_json::to_writer(&mut *out, study)?;
+                out.write_all(b"\n")?;
+            }
+            Ok(())
+        }
+        Format::Csv => csv(document, out),
+        Format::Markdown => markdown(document, style, out),
+        Format::Table => table(document, style, out),
+    }
+}
+
+/// A figure with as many digits as are read: four at most, and no more than the original would have printed.
+fn figure(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 {
+        "0".into()
+    } else if size >= 100.0 {
+        format!("{value:.0}")
+    } else if size >= 10.0 {
+        format!("{value:.1}")
+    } else if size >= 1.0 {
+        format!("{value:.2}")
+    } else if size >= 0.01 {
+        format!("{value:.3}")
+    } else {
+        format!("{value:.2e}")
+    }
+}
+
+fn measured(metric: &Metric) -> String {
+    metric.value.map_or_else(|| "-".into(), figure)
+}
+
+fn with_interval(metric: &Metric) -> String {
+    match (metric.value, metric.ci95) {
+        (Some(value), Some([low, high])) => {
+            format!("{} [{}, {}]", figure(value), figure(low), figure(high))
+        }
+        (Some(value), None) => figure(value),
+        (None, _) => "-".into(),
+    }
+}
+
+fn published(published: &Published) -> String {
+    match published {
+        Published::Nothing => String::new(),
+        Published::Number(number) => number.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// How figures of a table were formed, in words.
+fn statistic(table: &TableResult) -> &str {
+    match table.statistic.as_str() {
+        "median" => "median over rounds",
+        "mean" => "mean over rounds",
+        "least" => "smallest of all rounds",
+        "merged" => "all rounds together",
+        "runs" => "single rounds",
+        other => other,
+    }
+}
+
+fn heading(study: &StudyResult) -> String {
+    let date = if study.date.is_empty() { String::new() } else { format!(" ({})", study.date) };
+    format!("{}: {}{date}", study.name, study.title)
+}
+
+fn course(study: &StudyResult) -> String {
+    format!(
+        "Scale {}: {} rounds, {:.0} s. Here: {} arms, {} of them measured.",
+        study.scale,
+        study.rounds,
+        study.duration_s,
+        study.arms.len(),
+        study.arms.iter().filter(|arm| arm.reason.is_none()).count(),
+    )
+}
+
+/// How many claims got which verdict: "4 REPRODUCED, 1 DIRECTION".
+fn tally(claims: &[ClaimResult]) -> String {
+    let count = |verdict: &Verdict| claims.iter().filter(|claim| claim.verdict == *verdict).count();
+    let words: Vec<String> = Verdict::ALL
+        .iter()
+        .filter(|verdict| count(verdict) > 0)
+        .map(|verdict| format!("{} {verdict}", count(verdict)))
+        .collect();
+    words.join(", ")
+}
+
+/// Reasons of figures that are missing in a table, each once.
+fn lacks(table: &TableResult) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    for metric in table.rows.iter().flat_map(|row| &row.measured) {
+        if let (None, Some(reason)) = (metric.value, &metric.reason)
+            && !reasons.contains(reason)
+        {
+            reasons.push(reason.clone());
+        }
+    }
+    reasons
+}
+
+/// What was found for a claim, in one line.
+fn finding(claim: &ClaimResult) -> String {
+    if claim.tests.is_empty() {
+        return String::new();
+    }
+    let all: Vec<String> = claim.tests.iter().map(|test| with_interval(&test.measured)).collect();
+    let accept: Vec<&str> = claim.tests.iter().map(|test| test.accept.as_str()).collect();
+    let mut accepts: Vec<&str> = Vec::new();
+    for one in accept {
+        if !accepts.contains(&one) {
+            accepts.push(one);
+        }
+    }
+    let was = match published(&claim.published) {
+        text if text.is_empty() => "n/a".to_owned(),
+        text => text,
+    };
+    format!("published {was}; here {}; accepted {}", all.join(", "), accepts.join(", "))
+}
+
+fn paragraph(words: &str, indent: usize, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    let clean = text::clean(words, style.unicode);
+    for line in text::wrap(&" ".repeat(indent), &clean, style.width.max(20)) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// Two lines for each row: what was measured, and under it what was published.
+fn grid(table: &TableResult, style: &Style) -> Grid {
+    let clean = |words: &str| text::clean(words, style.unicode);
+    let mut heads = vec![String::new()];
+    heads.extend(table.columns.iter().map(|head| clean(head)));
+    let mut rows = Vec::new();
+    for RowResult { label, published: was, measured: is } in &table.rows {
+        let mut line = vec![clean(label)];
+        line.extend(is.iter().map(measured));
+        line.resize(heads.len(), String::new());
+        rows.push(line);
+        if was.iter().any(|one| *one != Published::Nothing) {
+            let mut line = vec!["  published".to_owned()];
+            line.extend(was.iter().map(|one| clean(&published(one))));
+            line.resize(heads.len(), String::new());
+            rows.push(line);
+        }
+    }
+    let right = (0..heads.len()).map(|at| at > 0).collect();
+    Grid { heads, right, rows }
+}
+
+fn table(document: &Replication, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    for (index, study) in document.studies.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        paragraph(&heading(study), 0, style, out)?;
+        if !study.url.is_empty() {
+            paragraph(&study.url, 0, style, out)?;
+        }
+        writeln!(out)?;
+        paragraph(&study.summary, 0, style, out)?;
+        if !study.machine.is_empty() {
+            paragraph(&format!("Original machine: {}", study.machine), 0, style, out)?;
+        }
+        if !study.statistic.is_empty() {
+            paragraph(&format!("Original figures: {}", study.statistic), 0, style, out)?;
+        }
+        paragraph(&course(study), 0, style, out)?;
+        for table in &study.tables {
+            writeln!(out)?;
+            let title = format!("{}, {} ({})", table.title, table.unit, statistic(table));
+            paragraph(&title, 0, style, out)?;
+            blocks(&grid(table, style), style, out)?;
+            for reason in lacks(table) {
+                paragraph(&format!("missing: {reason}"), 2, style, out)?;
+            }
+        }
+        writeln!(out)?;
+        paragraph(&format!("Claims: {}", tally(&study.claims)), 0, style, out)?;
+        for claim in &study.claims {
+            paragraph(&format!("{}  {}  {}", claim.id, claim.verdict, claim.text), 0, style, out)?;
+            let found = finding(claim);
+            if !found.is_empty() {
+                paragraph(&found, 6, style, out)?;
+            }
+            if !claim.reason.is_empty() {
+                paragraph(&claim.reason, 6, style, out)?;
+            }
+            for note in &claim.note {
+                paragraph(note, 6, style, out)?;
+            }
+            for erratum in study.errata.iter().filter(|one| one.claims.contains(&claim.id)) {
+                paragraph(&format!("Erratum: {}", erratum.text), 6, style, out)?;
+            }
+        }
+        if style.verbose {
+            writeln!(out)?;
+            for arm in &study.arms {
+                for (name, fact) in &arm.facts {
+                    paragraph(&format!("{}: {name}: {fact}", arm.id), 0, style, out)?;
+                }
+            }
+        }
+        if !study.notes.is_empty() {
+            writeln!(out)?;
+        }
+        for note in &study.notes {
+            paragraph(&format!("Note: {note}"), 0, style, out)?;
+        }
+    }
+    if document.studies.len() > 1 {
+        let all: Vec<ClaimResult> =
+            document.studies.iter().flat_map(|study| study.claims.clone()).collect();
+        writeln!(out)?;
+        paragraph(&format!("All {} claims: {}", all.len(), tally(&all)), 0, style, out)?;
+    }
+    Ok(())
+}
+
+/// The grid, in as many blocks of columns as its width takes: no column of an original is left out.
+fn blocks(grid: &Grid, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    let mut next = 1;
+    while next < grid.heads.len() {
+        let wanted: Vec<usize> = (next..grid.heads.len()).collect();
+        let mut columns = grid.choose(&[0], &wanted, style.width);
+        if columns.len() < 2 {
+            columns = vec![0, next];
+        }
+        next = columns.last().copied().unwrap_or(next) + 1;
+        let (head, rows) = grid.lines(&columns);
+        writeln!(out, "{}", head.trim_end())?;
+        for line in rows {
+            writeln!(out, "{}", line.trim_end())?;
+        }
+    }
+    Ok(())
+}
+
+fn markdown(document: &Replication, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    let plain = |words: &str| escape(words, style.unicode);
+    for study in &document.studies {
+        writeln!(out, "## {}\n", plain(&heading(study)))?;
+        for text in [&study.summary, &course(study)] {
+            writeln!(out, "{}\n", plain(text))?;
+        }
+        for table in &study.tables {
+            let title = format!("{}, {} ({})", table.title, table.unit, statistic(table));
+            writeln!(out, "### {}\n", plain(&title))?;
+            let grid = grid(table, style);
+            row(&grid.heads, style, out)?;
+            rule(&grid.right, out)?;
+            for line in &grid.rows {
+                row(line, style, out)?;
+            }
+            for reason in lacks(table) {
+                writeln!(out, "\n{}", plain(&format!("Missing: {reason}")))?;
+            }
+            writeln!(out)?;
+        }
+        writeln!(out, "### Claims: {}\n", tally(&study.claims))?;
+        let heads = ["claim", "verdict", "text", "published", "here", "accepted", "why"];
+        row(&heads.map(ToOwned::to_owned), style, out)?;
+        rule(&[false; 7], out)?;
+        for claim in &study.claims {
+            let join = |texts: Vec<String>| texts.join(", ");
+            let here = join(claim.tests.iter().map(|test| with_interval(&test.measured)).collect());
+            let accept = join(claim.tests.iter().map(|test| test.accept.clone()).collect());
+            let mut why = claim.reason.clone();
+            for erratum in study.errata.iter().filter(|one| one.claims.contains(&claim.id)) {
+                why += &format!(" Erratum: {}", erratum.text);
+            }
+            let cells = [
+                claim.id.clone(),
+                claim.verdict.to_string(),
+                claim.text.clone(),
+                published(&claim.published),
+                here,
+                accept,
+                why,
+            ];
+            row(&cells, style, out)?;
+        }
+        writeln!(out)?;
+        for note in &study.notes {
+            writeln!(out, "{}\n", plain(note))?;
+        }
+    }
+    Ok(())
+}
+
+/// One line for each reading of each round.
+fn csv(document: &Replication, out: &mut dyn Write) -> io::Result<()> {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    writeln!(out, "study,arm,status,round,order,metric,value")?;
+    for study in &document.studies {
+        for arm in &study.arms {
+            let status = serde_json::to_string(&arm.status)?;
+            let start = format!("{},{},{status}", quoted(&study.name), quoted(&arm.id));
+            for round in &arm.rounds {
+                for (metric, value) in &round.values {
+                    writeln!(out, "{start},{},{},{metric},{value}", round.round, round.order)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
