@@ -3,6 +3,7 @@
 use crate::format::{Format, Style};
 use crate::grid::Grid;
 use crate::markdown::{escape, row, rule};
+use crate::page::{Page, Tone};
 use crate::text;
 use ipcperf_core::result::{
     ClaimResult, Metric, Published, Replication, RowResult, StudyResult, TableResult, Verdict,
@@ -33,7 +34,7 @@ pub fn replication(
         }
         Format::Csv => csv(document, out),
         Format::Markdown => markdown(document, style, out),
-        Format::Table => table(document, style, out),
+        Format::Table => table(document, &mut Page::new(out, style)),
     }
 }
 
@@ -149,13 +150,8 @@ fn finding(claim: &ClaimResult) -> String {
     format!("published {was}; here {}; accepted {}", all.join(", "), accepts.join(", "))
 }
 
-fn paragraph(words: &str, indent: usize, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    let clean = text::clean(words, style.unicode);
-    for line in text::wrap(&" ".repeat(indent), &clean, style.width.max(20)) {
-        writeln!(out, "{line}")?;
-    }
-    Ok(())
-}
+/// The head of a row's second line.
+const PUBLISHED: &str = "  published";
 
 /// Two lines for each row: what was measured, and under it what was published.
 fn grid(table: &TableResult, style: &Style) -> Grid {
@@ -169,7 +165,7 @@ fn grid(table: &TableResult, style: &Style) -> Grid {
         line.resize(heads.len(), String::new());
         rows.push(line);
         if was.iter().any(|one| *one != Published::Nothing) {
-            let mut line = vec!["  published".to_owned()];
+            let mut line = vec![PUBLISHED.to_owned()];
             line.extend(was.iter().map(|one| clean(&published(one))));
             line.resize(heads.len(), String::new());
             rows.push(line);
@@ -179,89 +175,106 @@ fn grid(table: &TableResult, style: &Style) -> Grid {
     Grid { heads, right, rows }
 }
 
-fn table(document: &Replication, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+/// Where the text of a claim begins: after the longest verdict.
+const TEXT: usize = 16;
+
+fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Reproduced => Tone::Best,
+        Verdict::NotReproduced => Tone::Bad,
+        Verdict::Inconclusive => Tone::Doubt,
+        Verdict::Direction => Tone::Plain,
+        Verdict::Untestable => Tone::Quiet,
+    }
+}
+
+fn told(claim: &ClaimResult, study: &StudyResult, page: &mut Page<'_>) -> io::Result<()> {
+    let verdict = format!("{:TEXT$}", claim.verdict);
+    page.paragraph(tone(claim.verdict), &verdict, &format!("{}: {}", claim.id, claim.text))?;
+    let errata = study.errata.iter().filter(|one| one.claims.contains(&claim.id));
+    let more = [finding(claim), claim.reason.clone()]
+        .into_iter()
+        .chain(claim.note.clone())
+        .chain(errata.map(|erratum| format!("Erratum: {}", erratum.text)));
+    let indent = " ".repeat(TEXT);
+    for words in more.filter(|words| !words.is_empty()) {
+        page.paragraph(Tone::Plain, &indent, &words)?;
+    }
+    Ok(())
+}
+
+fn table(document: &Replication, page: &mut Page<'_>) -> io::Result<()> {
     for (index, study) in document.studies.iter().enumerate() {
         if index > 0 {
-            writeln!(out)?;
+            page.blank()?;
         }
-        paragraph(&heading(study), 0, style, out)?;
+        page.paragraph(Tone::Title, "", &heading(study))?;
         if !study.url.is_empty() {
-            paragraph(&study.url, 0, style, out)?;
+            page.paragraph(Tone::Quiet, "", &study.url)?;
         }
-        writeln!(out)?;
-        paragraph(&study.summary, 0, style, out)?;
-        if !study.machine.is_empty() {
-            paragraph(&format!("Original machine: {}", study.machine), 0, style, out)?;
+        page.blank()?;
+        page.paragraph(Tone::Plain, "", &study.summary)?;
+        for (first, words) in
+            [("Original machine: ", &study.machine), ("Original figures: ", &study.statistic)]
+        {
+            if !words.is_empty() {
+                page.paragraph(Tone::Plain, "", &format!("{first}{words}."))?;
+            }
         }
-        if !study.statistic.is_empty() {
-            paragraph(&format!("Original figures: {}", study.statistic), 0, style, out)?;
-        }
-        paragraph(&course(study), 0, style, out)?;
+        page.paragraph(Tone::Plain, "", &course(study))?;
         for table in &study.tables {
-            writeln!(out)?;
+            page.blank()?;
             let title = format!("{}, {} ({})", table.title, table.unit, statistic(table));
-            paragraph(&title, 0, style, out)?;
-            blocks(&grid(table, style), style, out)?;
+            page.paragraph(Tone::Title, "", &title)?;
+            blocks(&grid(table, page.style), page)?;
             for reason in lacks(table) {
-                paragraph(&format!("missing: {reason}"), 2, style, out)?;
+                page.paragraph(Tone::Quiet, "- ", &reason)?;
             }
         }
-        writeln!(out)?;
-        paragraph(&format!("Claims: {}", tally(&study.claims)), 0, style, out)?;
+        page.blank()?;
+        page.paragraph(Tone::Title, "", &format!("Claims: {}", tally(&study.claims)))?;
         for claim in &study.claims {
-            paragraph(&format!("{}  {}  {}", claim.id, claim.verdict, claim.text), 0, style, out)?;
-            let found = finding(claim);
-            if !found.is_empty() {
-                paragraph(&found, 6, style, out)?;
-            }
-            if !claim.reason.is_empty() {
-                paragraph(&claim.reason, 6, style, out)?;
-            }
-            for note in &claim.note {
-                paragraph(note, 6, style, out)?;
-            }
-            for erratum in study.errata.iter().filter(|one| one.claims.contains(&claim.id)) {
-                paragraph(&format!("Erratum: {}", erratum.text), 6, style, out)?;
-            }
+            told(claim, study, page)?;
         }
-        if style.verbose {
-            writeln!(out)?;
+        if page.style.verbose {
+            page.blank()?;
             for arm in &study.arms {
                 for (name, fact) in &arm.facts {
-                    paragraph(&format!("{}: {name}: {fact}", arm.id), 0, style, out)?;
+                    page.paragraph(Tone::Plain, "- ", &format!("{}: {name}: {fact}", arm.id))?;
                 }
             }
         }
         if !study.notes.is_empty() {
-            writeln!(out)?;
+            page.blank()?;
         }
         for note in &study.notes {
-            paragraph(&format!("Note: {note}"), 0, style, out)?;
+            page.paragraph(Tone::Plain, "- ", note)?;
         }
     }
     if document.studies.len() > 1 {
         let all: Vec<ClaimResult> =
             document.studies.iter().flat_map(|study| study.claims.clone()).collect();
-        writeln!(out)?;
-        paragraph(&format!("All {} claims: {}", all.len(), tally(&all)), 0, style, out)?;
+        page.blank()?;
+        page.paragraph(Tone::Title, "", &format!("All {} claims: {}", all.len(), tally(&all)))?;
     }
     Ok(())
 }
 
 /// The grid, in as many blocks of columns as its width takes: no column of an original is left out.
-fn blocks(grid: &Grid, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+fn blocks(grid: &Grid, page: &mut Page<'_>) -> io::Result<()> {
     let mut next = 1;
     while next < grid.heads.len() {
         let wanted: Vec<usize> = (next..grid.heads.len()).collect();
-        let mut columns = grid.choose(&[0], &wanted, style.width);
+        let mut columns = grid.choose(&[0], &wanted, page.style.width);
         if columns.len() < 2 {
             columns = vec![0, next];
         }
         next = columns.last().copied().unwrap_or(next) + 1;
         let (head, rows) = grid.lines(&columns);
-        writeln!(out, "{}", head.trim_end())?;
+        page.line(Tone::Quiet, &head)?;
         for line in rows {
-            writeln!(out, "{}", line.trim_end())?;
+            let is_published = line.starts_with(PUBLISHED);
+            page.line(if is_published { Tone::Quiet } else { Tone::Plain }, &line)?;
         }
     }
     Ok(())

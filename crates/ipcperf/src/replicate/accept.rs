@@ -72,20 +72,31 @@ enum Place {
     Across,
 }
 
+/// The side of `neutral` that was published; around it, where it was published as no difference.
+fn side(published: f64, neutral: f64) -> Accept {
+    let range = |low, high, open| Accept::Range { low, high, low_open: open, high_open: open };
+    if is_neutral(published, neutral) {
+        return range(neutral.min(1.0) / FACTOR, neutral.max(1.0) * FACTOR, false);
+    }
+    if published > neutral {
+        range(neutral, f64::INFINITY, true)
+    } else {
+        range(f64::NEG_INFINITY, neutral, true)
+    }
+}
+
+/// Published as no difference: within 5 %.
+fn is_neutral(published: f64, neutral: f64) -> bool {
+    (published - neutral).abs() <= 0.05 * neutral.max(1.0)
+}
+
 impl Accept {
     /// Where an interval lies; `reported` is the side that [`Accept::Report`] stands for.
     fn place(self, [from, to]: [f64; 2], published: Option<f64>, neutral: f64) -> Place {
         let range = match (self, published) {
             (Self::Range { .. }, _) => self,
             (Self::Report, None) => return Place::Inside,
-            (Self::Report, Some(published)) => {
-                let (low, high) = (f64::NEG_INFINITY, f64::INFINITY);
-                if published >= neutral {
-                    Self::Range { low: neutral, high, low_open: true, high_open: true }
-                } else {
-                    Self::Range { low, high: neutral, low_open: true, high_open: true }
-                }
-            }
+            (Self::Report, Some(published)) => side(published, neutral),
         };
         let Self::Range { low, high, low_open, high_open } = range else { return Place::Inside };
         let above = |x: f64| if low_open { x > low } else { x >= low };
@@ -160,10 +171,8 @@ pub(crate) fn judge(
 /// Within the factor of what was published, and surely on its side.
 fn is_close(value: f64, published: f64, [low, high]: [f64; 2], neutral: f64) -> bool {
     let same_side = if published > neutral { low > neutral } else { high < neutral };
-    // What was published as no difference is reproduced by an interval around it.
-    let near_neutral = (published - neutral).abs() <= 0.05 * neutral.max(1.0);
     let within = value * published > 0.0 && (1.0 / FACTOR..=FACTOR).contains(&(value / published));
-    within && (same_side || near_neutral)
+    within && (same_side || is_neutral(published, neutral))
 }
 
 /// What all tests of a claim come to.

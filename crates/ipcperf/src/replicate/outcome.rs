@@ -4,7 +4,7 @@ use super::accept::{centre, judge, overall};
 use super::expression::Expression;
 use super::rounds::Measured;
 use super::study::{Claim, How, Row, Statistic, Study, Table};
-use super::work::cell::QUANTILES;
+use super::work::QUANTILES;
 use ipcperf_core::result::{
     ClaimResult, Metric, Published, RowResult, TableResult, TestResult, Verdict,
 };
@@ -44,8 +44,21 @@ impl<'a> Findings<'a> {
         let mut reasons = BTreeSet::new();
         expression.readings(&mut |metric, id| {
             let Some(arm) = self.arm(id) else { return };
+            let alone = QUANTILES.iter().find(|(name, _)| *name == metric);
+            let most = arm.histograms.iter().map(Histogram::count).max().unwrap_or(0);
             if let Some(reason) = arm.reason() {
                 reasons.insert(format!("{}: {reason}", arm.arm.label));
+            } else if let Some(needed) = alone
+                .filter(|_| {
+                    most > 0 && arm.rounds.iter().all(|one| !one.values.contains_key(metric))
+                })
+                .and_then(|(_, q)| support(most, *q).err())
+            {
+                let name = metric.trim_end_matches("_ns");
+                reasons.insert(format!(
+                    "{}: {name} in every round needs {} samples, a round has {most}",
+                    arm.arm.label, needed.samples
+                ));
             } else if !arm.rounds.iter().any(|round| round.values.contains_key(metric)) {
                 let note = arm.note(metric).unwrap_or_default();
                 reasons.insert(format!("{}: no reading {metric}{note}", arm.arm.label));
@@ -86,11 +99,11 @@ impl<'a> Findings<'a> {
     }
 
     fn figure(&self, statistic: Statistic, expression: &Expression) -> Metric {
-        if let Some(reason) = self.lack(expression) {
-            return Metric::missing(reason);
-        }
         if statistic == Statistic::Merged {
             return self.merged(expression);
+        }
+        if let Some(reason) = self.lack(expression) {
+            return Metric::missing(reason);
         }
         let values = self.values(expression);
         let Some(estimate) = median_estimate(&values) else {
@@ -147,7 +160,9 @@ impl<'a> Findings<'a> {
                 method: Some("merged".into()),
                 ..Metric::default()
             },
-            Err(()) => Metric::missing(short.unwrap_or_else(|| "no samples".into())),
+            Err(()) => Metric::missing(
+                short.or_else(|| self.lack(expression)).unwrap_or_else(|| "no samples".into()),
+            ),
         }
     }
 
@@ -215,16 +230,19 @@ impl<'a> Findings<'a> {
             })
             .collect();
         let verdict = overall(&tests);
-        let deciding = tests.iter().find(|test| test.verdict == verdict);
-        let reason = deciding.map_or_else(String::new, |test| explain(test, tests.len()));
-        let measured = deciding.map(|test| test.measured.clone());
+        let deciding = tests.iter().position(|test| test.verdict == verdict);
+        let reason = deciding.map_or_else(String::new, |at| explain(&tests, at));
+        let measured = deciding.and_then(|at| tests.get(at)).map(|test| test.measured.clone());
         result(verdict, reason, measured.filter(|metric| metric.value.is_some()), tests)
     }
 }
 
 /// Why the test that decided came out as it did.
-fn explain(test: &TestResult, of: usize) -> String {
-    let which = if of > 1 { format!("{}: ", test.test) } else { String::new() };
+fn explain(tests: &[TestResult], at: usize) -> String {
+    let Some(test) = tests.get(at) else { return String::new() };
+    // Where all came out alike, none of them decided.
+    let alike = tests.iter().all(|other| other.verdict == test.verdict);
+    let which = if alike { String::new() } else { format!("figure {}: ", at + 1) };
     let accept = match test.accept.as_str() {
         "report" => "the published side".to_owned(),
         accept => format!("'{accept}'"),

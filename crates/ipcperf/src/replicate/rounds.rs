@@ -130,6 +130,24 @@ impl Measured {
         }
     }
 
+    /// An arm with these rounds, each a list of readings.
+    #[cfg(test)]
+    pub(crate) fn recorded(arm: &Arm, rounds: &[BTreeMap<String, f64>]) -> Self {
+        let round = |(at, values): (usize, &BTreeMap<String, f64>)| ArmRound {
+            round: at as u64,
+            order: 0,
+            values: values.clone(),
+        };
+        Self {
+            arm: arm.clone(),
+            doing: None,
+            ended: None,
+            rounds: rounds.iter().enumerate().map(round).collect(),
+            histograms: vec![Histogram::new(); rounds.len()],
+            facts: BTreeMap::new(),
+        }
+    }
+
     /// One turn; true if the user interrupted.
     fn take_turn(
         &mut self,

@@ -49,17 +49,6 @@ fn warmup() -> String {
     "20ms".into()
 }
 
-/// The quantiles that are read from every slice, whether or not it alone supports them: what is made of them says so.
-pub(crate) const QUANTILES: &[(&str, f64)] = &[
-    ("p50_ns", 0.5),
-    ("p75_ns", 0.75),
-    ("p90_ns", 0.9),
-    ("p99_ns", 0.99),
-    ("p99.9_ns", 0.999),
-    ("p99.99_ns", 0.9999),
-    ("p99.999_ns", 0.99999),
-];
-
 /// A cell to measure.
 #[derive(Debug)]
 pub(crate) struct CellWork {
@@ -155,11 +144,7 @@ impl CellWork {
             readings.set("p50_ns", p50);
         }
         if histogram.count() > 0 {
-            for (name, q) in QUANTILES {
-                if let Some(picos) = histogram.quantile(*q) {
-                    readings.set(*name, picos as f64 / 1e3);
-                }
-            }
+            readings.quantiles(&histogram);
             readings.set("least_ns", histogram.min().unwrap_or(0) as f64 / 1e3);
             let mean = histogram.sum() as f64 / histogram.count() as f64;
             readings.set("mean_ns", mean / 1e3);

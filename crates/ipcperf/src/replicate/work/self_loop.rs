@@ -16,8 +16,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use super::cell::QUANTILES;
-
 /// The process that talks to itself.
 pub(crate) const LOOP: Errand = Errand { name: "self-loop", run: talk };
 /// The child that is never spoken to.
@@ -83,11 +81,7 @@ impl Work for SelfLoop {
         let histogram =
             Histogram::from_parts(found.min, found.max, found.sum.into(), &found.buckets)
                 .map_err(|error| Mishap::Failed(format!("{error:?}")))?;
-        for (name, q) in QUANTILES {
-            if let Some(picos) = histogram.quantile(*q) {
-                readings.set(*name, picos as f64 / 1e3);
-            }
-        }
+        readings.quantiles(&histogram);
         readings.histogram = Some(histogram);
         Ok(readings)
     }
