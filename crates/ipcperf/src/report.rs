@@ -5,7 +5,7 @@ use crate::error::Stop;
 use crate::output;
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::LoadError;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::ExitCode;
 
 /// A survey's result takes 2 MiB; what is larger than this is no result.
@@ -27,15 +27,25 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     if bytes.len() as u64 > MOST {
         return Err(Stop::usage(format!("cannot read '{shown}': larger than 256 MiB")));
     }
-    let set =
-        ipcperf_report::load(&String::from_utf8_lossy(&bytes)).map_err(|error| match error {
-            LoadError::Schema(_) => Stop::incomparable(format!("'{shown}': {error}")),
-            _ => Stop::usage(format!("'{shown}': {error}")),
-        })?;
-    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
+    let text = String::from_utf8_lossy(&bytes);
+    let refused = |error: LoadError| match error {
+        LoadError::Schema(_) => Stop::incomparable(format!("'{shown}': {error}")),
+        _ => Stop::usage(format!("'{shown}': {error}")),
+    };
     let style = output::style(&args.look, args.output.is_some());
-    let render =
-        |out: &mut dyn std::io::Write| ipcperf_report::render(&set, &specs, format, &style, out);
+    if ipcperf_report::is_replication(&text) {
+        let document = ipcperf_report::load_replication(&text).map_err(refused)?;
+        return show(args, |out| ipcperf_report::replication(&document, format, &style, out));
+    }
+    let set = ipcperf_report::load(&text).map_err(refused)?;
+    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
+    show(args, |out| ipcperf_report::render(&set, &specs, format, &style, out))
+}
+
+fn show(
+    args: &ReportArgs,
+    render: impl Fn(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<ExitCode, Stop> {
     match &args.output {
         Some(path) => output::to_file(path, render).map(|()| ExitCode::SUCCESS),
         None => {

@@ -1,7 +1,7 @@
 //! Reading a result document that anybody may have written.
 
 use crate::text;
-use ipcperf_core::result::{ResultSet, SchemaError, check_schema};
+use ipcperf_core::result::{REPLICATION_SCHEMA, Replication, ResultSet, SchemaError, check_schema};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::error::Category;
@@ -53,6 +53,29 @@ struct Head {
 /// # Errors
 /// The text is not JSON (or cut off), not a result document of this major version, or a key is missing or mistyped.
 pub fn load(text: &str) -> Result<ResultSet, LoadError> {
+    let found = schema(text)?;
+    check_schema(found.as_deref()).map_err(LoadError::Schema)?;
+    serde_json::from_str(text).map_err(|error| refused(&error, text))
+}
+
+/// Whether a text says that it is a replication of this major version.
+#[must_use]
+pub fn is_replication(text: &str) -> bool {
+    schema(text).ok().flatten().is_some_and(|found| {
+        found == REPLICATION_SCHEMA
+            || found.strip_prefix(REPLICATION_SCHEMA).is_some_and(|minor| minor.starts_with('.'))
+    })
+}
+
+/// Reads a replication.
+///
+/// # Errors
+/// A key is missing or mistyped.
+pub fn load_replication(text: &str) -> Result<Replication, LoadError> {
+    serde_json::from_str(text).map_err(|error| refused(&error, text))
+}
+
+fn schema(text: &str) -> Result<Option<String>, LoadError> {
     // An array would be read as an object whose keys are given by position.
     let is_object = text.trim_start().starts_with('{');
     let head = match serde_json::from_str::<Head>(text) {
@@ -60,12 +83,10 @@ pub fn load(text: &str) -> Result<ResultSet, LoadError> {
         Ok(_) => return Err(LoadError::Schema(SchemaError::NotAResult { found: None })),
         Err(error) => return Err(refused(&error, text)),
     };
-    let found = head.schema.map(|schema| match schema {
+    Ok(head.schema.map(|schema| match schema {
         Value::String(schema) => short(&schema),
         other => short(&other.to_string()),
-    });
-    check_schema(found.as_deref()).map_err(LoadError::Schema)?;
-    serde_json::from_str(text).map_err(|error| refused(&error, text))
+    }))
 }
 
 fn refused(error: &serde_json::Error, text: &str) -> LoadError {

@@ -349,3 +349,6 @@ fn csv(document: &Replication, out: &mut dyn Write) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,7 +20,7 @@ fn mechanisms() -> Value {
     serde_json::from_slice(&bytes).unwrap()
 }
 
-fn errors(schema: &Value, document: &Value) -> Vec<String> {
+pub(crate) fn errors(schema: &Value, document: &Value) -> Vec<String> {
     let validator = jsonschema::validator_for(schema).expect("the schema is valid");
     validator
         .iter_errors(document)
@@ -115,7 +115,13 @@ fn documents_that_break_the_contract_are_not_valid() {
 }
 
 /// Keys of a document that the schema does not name, walking both together.
-fn unnamed(root: &Value, schema: &Value, document: &Value, path: &str, found: &mut Vec<String>) {
+pub(crate) fn unnamed(
+    root: &Value,
+    schema: &Value,
+    document: &Value,
+    path: &str,
+    found: &mut Vec<String>,
+) {
     if let Some(reference) = schema["$ref"].as_str() {
         let target = root.pointer(reference.trim_start_matches('#')).expect(reference);
         return unnamed(root, target, document, path, found);

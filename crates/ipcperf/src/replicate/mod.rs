@@ -42,6 +42,13 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     if let Some(folder) = &args.csv {
         files::prepare(folder)?;
     }
+    let ground =
+        Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    for study in &studies {
+        if let Some(objection) = rounds::objection(study, scale, registry, &ground) {
+            return Err(Stop::usage(format!("study {}: {objection}", study.head.name)));
+        }
+    }
     if args.dry_run {
         return output::to_stdout(plan(&studies, scale, args.rounds).as_bytes());
     }
@@ -54,8 +61,6 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let interrupts = Interrupts::catch()
         .map_err(|error| Stop::internal(format!("signal descriptor: {error}")))?;
-    let ground =
-        Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
     let line = Line::new(args.output.quiet || args.output.no_progress);
     let mut show = |progress: Progress<'_>| line.show(progress);
     let failed = |error: std::io::Error| Stop::internal(format!("cannot measure: {error}"));

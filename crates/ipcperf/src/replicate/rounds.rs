@@ -50,6 +50,21 @@ fn patience(scale: Scale) -> Duration {
     })
 }
 
+/// What is wrong with an arm, as far as only this machine's program can tell: an unknown mechanism, a knob out of range.
+pub(crate) fn objection(
+    study: &Study,
+    scale: Scale,
+    registry: &Registry,
+    ground: &Ground,
+) -> Option<String> {
+    let cells = study.arms.iter().filter(|arm| arm.work == work::CELL);
+    cells.into_iter().find_map(|arm| {
+        let keys = Keys::of(&study.keys(arm, scale));
+        let planned = keys.and_then(|keys| keys.plan(registry, ground));
+        planned.err().map(|error| format!("arm {}: {error}", arm.id))
+    })
+}
+
 /// Measures a study; true if the user interrupted.
 pub(crate) fn measure(
     study: &Study,

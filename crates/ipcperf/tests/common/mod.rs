@@ -154,6 +154,7 @@ pub(crate) fn valid(schema: &str, text: &str) -> serde_json::Value {
 }
 
 /// The cells of a result document.
+#[allow(dead_code, reason = "not every test reads cells")]
 pub(crate) fn cells(document: &serde_json::Value) -> &[serde_json::Value] {
     document["cells"].as_array().expect("a list")
 }

@@ -1,0 +1,158 @@
+use super::*;
+use crate::load::{is_replication, load_replication};
+use crate::sample;
+use ipcperf_core::result::{
+    ArmResult, ArmRound, Erratum, REPLICATION_SCHEMA, Scale, Status, TestResult,
+};
+use std::collections::BTreeMap;
+
+fn metric(value: f64) -> Metric {
+    let ci95 = Some([value * 0.9, value * 1.1]);
+    Metric { value: Some(value), ci95, method: Some("median".into()), ..Metric::default() }
+}
+
+fn claim(verdict: Verdict, measured: Metric) -> ClaimResult {
+    let test = TestResult {
+        test: "(a(b) / c(d))".into(),
+        published: Some(2.0),
+        accept: "> 1".into(),
+        measured: measured.clone(),
+        verdict,
+    };
+    ClaimResult {
+        id: "s9.c1".into(),
+        text: "One thing is much faster than another, which takes a sentence to say".into(),
+        published: Published::Many(vec![Published::Number(2.0), Published::Text("a lot".into())]),
+        measured: Some(measured),
+        verdict,
+        reason: "because".into(),
+        tests: vec![test],
+        note: Some("a note".into()),
+    }
+}
+
+fn document() -> Replication {
+    let set = sample::survey();
+    let arm = |id: &str, status, reason: Option<&str>| ArmResult {
+        id: id.into(),
+        label: format!("the arm {id}"),
+        work: "cell".into(),
+        status,
+        reason: reason.map(Into::into),
+        rounds: vec![ArmRound {
+            round: 0,
+            order: 1,
+            values: BTreeMap::from([("p50_ns".into(), 4.5)]),
+        }],
+        facts: BTreeMap::from([("buffer".into(), "64 KiB".into())]),
+    };
+    let table = TableResult {
+        title: "Round trips of a title that is long enough for two lines at a small width".into(),
+        unit: "ns".into(),
+        statistic: "merged".into(),
+        columns: (0..9).map(|at| format!("column {at}")).collect(),
+        rows: vec![RowResult {
+            label: "pipes".into(),
+            published: vec![Published::Number(4255.0); 9],
+            measured: (0..9)
+                .map(|at| match at {
+                    0 => Metric::missing("needs 20000 samples, has 3"),
+                    at => metric(0.003 * 10_f64.powi(at)),
+                })
+                .collect(),
+        }],
+    };
+    let study = StudyResult {
+        name: "sample".into(),
+        title: "A sample \u{1b}[31mstudy".into(),
+        url: "http://example.org".into(),
+        date: "2015".into(),
+        machine: "a laptop".into(),
+        summary: "What was done, | with a bar <and> more.".into(),
+        statistic: "median of 10".into(),
+        notes: vec!["A note.".into()],
+        scale: Scale::Smoke,
+        rounds: 8,
+        duration_s: 3.0,
+        arms: vec![arm("a", Status::Ok, None), arm("b", Status::Unavailable, Some("missing"))],
+        tables: vec![table],
+        claims: Verdict::ALL.iter().map(|verdict| claim(*verdict, metric(1.9))).collect(),
+        errata: vec![Erratum { claims: vec!["s9.c1".into()], text: "It is wrong.".into() }],
+    };
+    Replication {
+        schema: REPLICATION_SCHEMA.into(),
+        started_utc: set.started_utc,
+        duration_s: 3.0,
+        interrupted: false,
+        tool: set.tool,
+        invocation: set.invocation,
+        host: set.host,
+        kernel: set.kernel,
+        studies: vec![study.clone(), study],
+    }
+}
+
+fn shown(format: Format, style: &Style) -> String {
+    let mut bytes = Vec::new();
+    replication(&document(), format, style, &mut bytes).expect("memory");
+    String::from_utf8(bytes).expect("text")
+}
+
+#[test]
+fn no_line_is_wider_than_asked_and_every_figure_is_there_at_every_width() {
+    for width in [40, 60, 80, 120, 200] {
+        let style = Style { width, verbose: true, ..Style::default() };
+        let text = shown(Format::Table, &style);
+        for line in text.lines() {
+            assert!(text::width(line) <= width, "{width}: {line}");
+        }
+        for part in ["column 0", "column 8", "4255", "needs 20000 samples", "Erratum", "UNTESTABLE"]
+        {
+            assert!(text.contains(part), "{width}: {part}");
+        }
+        assert!(!text.contains('\u{1b}'), "nothing a terminal obeys is passed on");
+    }
+    assert!(
+        shown(Format::Table, &Style::default())
+            .contains("All 10 claims: 2 REPRODUCED, 2 DIRECTION")
+    );
+}
+
+#[test]
+fn colour_only_repeats_what_the_text_says() {
+    let colour = Style { color: true, ..Style::default() };
+    let painted = shown(Format::Table, &colour);
+    assert!(painted.contains('\u{1b}'));
+    assert_eq!(sample::without_colour(&painted), shown(Format::Table, &Style::default()));
+}
+
+#[test]
+fn the_document_is_valid_reads_back_and_the_schema_names_every_key() {
+    let json = shown(Format::Json, &Style::default());
+    let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let schema: serde_json::Value =
+        serde_json::from_str(crate::REPLICATION_SCHEMA).expect("the schema is JSON");
+    assert_eq!(crate::schema::errors(&schema, &value), Vec::<String>::new());
+    let mut unnamed = Vec::new();
+    crate::schema::unnamed(&schema, &schema, &value, "", &mut unnamed);
+    assert_eq!(unnamed, Vec::<String>::new());
+    assert!(is_replication(&json) && !is_replication("{\"schema\": \"ipcperf.replication/12\"}"));
+    let again = load_replication(&json).expect("well formed");
+    let mut bytes = Vec::new();
+    replication(&again, Format::Json, &Style::default(), &mut bytes).expect("memory");
+    assert_eq!(String::from_utf8(bytes).expect("text"), json);
+    for text in ["{\"schema\": \"ipcperf.replication/1\"}", "{", ""] {
+        let error = load_replication(text).expect_err("nothing in it").to_string();
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
+#[test]
+fn a_wiki_and_a_spreadsheet_get_tables_of_their_own() {
+    let text = shown(Format::Markdown, &Style::default());
+    assert!(text.contains("\\| with a bar &lt;and>"), "{text}");
+    assert!(text.contains("| s9.c1 | REPRODUCED |"), "{text}");
+    let text = shown(Format::Csv, &Style::default());
+    assert!(text.contains("\"sample\",\"b\",\"unavailable\",0,1,p50_ns,4.5"), "{text}");
+    assert_eq!(shown(Format::Ndjson, &Style::default()).lines().count(), 2);
+}
