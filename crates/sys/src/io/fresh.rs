@@ -73,15 +73,35 @@ impl Drop for Handle {
 /// The `errno`.
 #[inline(always)]
 pub fn memfd(len: usize) -> Result<Handle, i32> {
-    let flags = (libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) as usize;
-    // SAFETY: the name is NUL-terminated.
-    let made =
-        unsafe { raw::call3(libc::SYS_memfd_create, c"ipcperf".as_ptr() as usize, flags, 0) }?;
-    let file = Handle::new(made);
-    // SAFETY: takes numbers; nobody has mapped the file yet.
-    unsafe { raw::call3(libc::SYS_ftruncate, made, len, 0) }?;
+    let file = empty_memfd()?;
+    lengthen(&file, len)?;
     Ok(file)
 }
+
+/// Makes an anonymous file, to be written.
+///
+/// # Errors
+/// The `errno`.
+#[inline(always)]
+pub fn empty_memfd() -> Result<Handle, i32> {
+    let flags = (libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) as usize;
+    // SAFETY: the name is NUL-terminated.
+    unsafe { raw::call3(libc::SYS_memfd_create, c"ipcperf".as_ptr() as usize, flags, 0) }
+        .map(Handle::new)
+}
+
+/// Gives a fresh file, which nobody has mapped, its length.
+///
+/// # Errors
+/// The `errno`.
+#[inline(always)]
+pub fn lengthen(file: &Handle, len: usize) -> Result<(), i32> {
+    let fd = file.fd().as_raw_fd() as usize;
+    // SAFETY: takes numbers.
+    unsafe { raw::call3(libc::SYS_ftruncate, fd, len, 0) }.map(drop)
+}
+
+const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE | libc::F_SEAL_SEAL;
 
 /// Lets nobody change a file any more, which nobody may have mapped for writing.
 ///
@@ -89,10 +109,21 @@ pub fn memfd(len: usize) -> Result<Handle, i32> {
 /// The `errno`, `EBUSY` while it is mapped for writing.
 #[inline(always)]
 pub fn seal(file: BorrowedFd<'_>) -> Result<(), i32> {
-    let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE | libc::F_SEAL_SEAL;
     let (fd, command) = (file.as_raw_fd() as usize, libc::F_ADD_SEALS as usize);
     // SAFETY: takes numbers.
-    unsafe { raw::call3(libc::SYS_fcntl, fd, command, seals as usize) }.map(drop)
+    unsafe { raw::call3(libc::SYS_fcntl, fd, command, SEALS as usize) }.map(drop)
+}
+
+/// Whether nobody can change a file any more, as [`seal`] makes sure.
+///
+/// # Errors
+/// The `errno`, `EINVAL` for a file that cannot be sealed.
+#[inline(always)]
+pub fn is_sealed(file: BorrowedFd<'_>) -> Result<bool, i32> {
+    let (fd, command) = (file.as_raw_fd() as usize, libc::F_GET_SEALS as usize);
+    // SAFETY: takes numbers.
+    let seals = unsafe { raw::call3(libc::SYS_fcntl, fd, command, 0) }?;
+    Ok(seals & SEALS as usize == SEALS as usize)
 }
 
 /// Makes, maps and seals a file as it is done for each message, to see whether that is allowed here.
@@ -185,7 +216,9 @@ mod tests {
         writer.bytes_mut().expect("writable").fill(9);
         assert_eq!(seal(file.fd()), Err(libc::EBUSY));
         drop(writer);
+        assert_eq!(is_sealed(file.fd()), Ok(false));
         assert_eq!(seal(file.fd()), Ok(()));
+        assert_eq!(is_sealed(file.fd()), Ok(true));
         assert_eq!(Mapping::new(file.fd(), 5000, Access::Write).err(), Some(libc::EPERM));
         let mut reader = Mapping::new(file.fd(), 5000, Access::Read).expect("a mapping");
         assert!(reader.bytes().iter().all(|byte| *byte == 9));

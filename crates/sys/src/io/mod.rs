@@ -37,6 +37,7 @@ pub mod rights;
 pub mod ring;
 pub mod sctp;
 pub mod segment;
+pub mod select;
 pub mod semaphore;
 pub mod seqlock;
 pub mod shm_sem;

@@ -25,6 +25,8 @@ const fn words(fds: usize) -> usize {
 pub struct Outgoing {
     control: Box<[usize]>,
     count: usize,
+    /// Bytes of control data that the message header tells.
+    len: usize,
 }
 
 impl Outgoing {
@@ -32,16 +34,39 @@ impl Outgoing {
     #[must_use]
     pub fn new(count: usize) -> Self {
         let count = count.min(MOST);
-        let mut outgoing = Self { control: vec![0; words(count)].into(), count };
+        let len = HEADER + count * size_of::<RawFd>();
+        let mut outgoing = Self { control: vec![0; words(count)].into(), count, len };
         // SAFETY: a struct of integers, for which zero is a value.
         let mut header: libc::cmsghdr = unsafe { std::mem::zeroed() };
-        header.cmsg_len = (HEADER + count * size_of::<RawFd>()) as _;
+        header.cmsg_len = len as _;
         header.cmsg_level = libc::SOL_SOCKET;
         header.cmsg_type = libc::SCM_RIGHTS;
         // SAFETY: the buffer is aligned for the header and longer than it.
         unsafe { outgoing.control.as_mut_ptr().cast::<libc::cmsghdr>().write(header) };
         outgoing.name(-1);
         outgoing
+    }
+
+    /// As [`Outgoing::new`], with the control data padded to whole words as `CMSG_SPACE` does: three descriptors take
+    /// as many bytes as four.
+    #[must_use]
+    pub fn padded(count: usize) -> Self {
+        let outgoing = Self::new(count);
+        Self { len: outgoing.control.len() * WORD, ..outgoing }
+    }
+
+    /// Bytes of control data.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.len
+    }
+
+    /// Lets the place at `index` name `fd`, if there is one.
+    #[inline(always)]
+    pub fn place(&mut self, index: usize, fd: BorrowedFd<'_>) {
+        if index < self.count {
+            self.write(index, fd.as_raw_fd());
+        }
     }
 
     /// Lets every place name `fd`.
@@ -53,11 +78,16 @@ impl Outgoing {
     #[inline(always)]
     fn name(&mut self, fd: RawFd) {
         for index in 0..self.count {
-            // SAFETY: `count` descriptors follow the header inside the buffer.
-            unsafe {
-                self.control.as_mut_ptr().byte_add(HEADER).cast::<RawFd>().add(index).write(fd)
-            };
+            self.write(index, fd);
         }
+    }
+
+    /// `index` is below `count`.
+    #[inline(always)]
+    fn write(&mut self, index: usize, fd: RawFd) {
+        debug_assert!(index < self.count, "place {index} of {}", self.count);
+        // SAFETY: `count` descriptors follow the header inside the buffer.
+        unsafe { self.control.as_mut_ptr().byte_add(HEADER).cast::<RawFd>().add(index).write(fd) };
     }
 
     /// Sends one message with the descriptors.
@@ -68,8 +98,7 @@ impl Outgoing {
     pub fn send(&mut self, socket: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
         let mut part =
             libc::iovec { iov_base: message.as_ptr().cast_mut().cast(), iov_len: message.len() };
-        let header =
-            header(&raw mut part, &mut self.control, HEADER + self.count * size_of::<RawFd>());
+        let header = header(&raw mut part, &mut self.control, self.len);
         let (at, flags) = ((&raw const header) as usize, libc::MSG_NOSIGNAL as usize);
         // SAFETY: see the module; the kernel only reads.
         unsafe { raw::call3(libc::SYS_sendmsg, socket.as_raw_fd() as usize, at, flags) }
@@ -82,12 +111,14 @@ pub struct Incoming {
     control: Box<[usize]>,
     /// Bytes that the last message left in it.
     filled: usize,
+    /// How many of its descriptors were taken over one by one.
+    taken: usize,
     is_cut: bool,
 }
 
 impl Default for Incoming {
     fn default() -> Self {
-        Self { control: vec![0; words(MOST)].into(), filled: 0, is_cut: false }
+        Self { control: vec![0; words(MOST)].into(), filled: 0, taken: 0, is_cut: false }
     }
 }
 
@@ -108,6 +139,7 @@ impl Incoming {
             raw::call3(libc::SYS_recvmsg, socket.as_raw_fd() as usize, at, flags as usize)
         };
         self.filled = if step.is_ok() { header.msg_controllen } else { 0 };
+        self.taken = 0;
         self.is_cut = header.msg_flags & libc::MSG_CTRUNC != 0;
         step
     }
@@ -149,7 +181,7 @@ impl Incoming {
             self.close_all();
             return None;
         }
-        let taken = self.get(0).map(Handle::received);
+        let taken = self.take_next();
         self.filled = 0;
         taken
     }
@@ -163,14 +195,19 @@ impl Incoming {
         })
     }
 
-    /// Closes all descriptors that came with the last message, one system call for each.
+    /// Takes over the next descriptor that came with the last message, in their order.
+    #[inline(always)]
+    #[must_use]
+    pub fn take_next(&mut self) -> Option<Handle> {
+        let fd = self.get(self.taken)?;
+        self.taken += 1;
+        Some(Handle::received(fd))
+    }
+
+    /// Closes all descriptors that came with the last message and nobody took over, one system call for each.
     #[inline(always)]
     pub fn close_all(&mut self) {
-        for index in 0..self.count() {
-            if let Some(fd) = self.get(index) {
-                close(fd);
-            }
-        }
+        while self.take_next().is_some() {}
         self.filled = 0;
     }
 }
@@ -221,6 +258,32 @@ mod tests {
             assert_eq!((incoming.count(), incoming.get(0)), (0, None));
             assert!(incoming.is_empty());
         }
+    }
+
+    #[test]
+    fn descriptors_differ_and_are_taken_over_one_by_one() {
+        let (one, two) = pair(Kind::SeqPacket).expect("a pair");
+        let (mut plain, mut outgoing) = (Outgoing::padded(4), Outgoing::padded(3));
+        assert_eq!((plain.bytes(), outgoing.bytes()), (32, 32));
+        plain.place(4, one.as_fd());
+        assert_eq!(plain.send(one.as_fd(), b""), Err(libc::EBADF));
+        let (read, write) = rustix::pipe::pipe().expect("a pipe");
+        outgoing.set(one.as_fd());
+        outgoing.place(0, write.as_fd());
+        assert_eq!(outgoing.send(one.as_fd(), b"message"), Ok(7));
+        drop(write);
+        let mut incoming = Incoming::default();
+        assert_eq!(incoming.receive(two.as_fd(), &mut [0; 7]), Ok(7));
+        assert_eq!(incoming.count(), 3);
+        let first = incoming.take_next().expect("the pipe");
+        incoming.close_all();
+        // Alone the first was left open, and it is the pipe.
+        assert_eq!(super::super::stream::write(first.fd(), b"p"), Ok(1));
+        drop(first);
+        let mut got = [0; 2];
+        assert_eq!(rustix::io::read(&read, &mut got), Ok(1));
+        assert_eq!(rustix::io::read(&read, &mut got), Ok(0));
+        assert!(incoming.take_next().is_none());
     }
 
     #[test]
