@@ -30,7 +30,10 @@ use std::time::Instant;
 use study::Study;
 
 /// The studies of this program, by name.
-const STUDIES: &[(&str, &str)] = &[("marhubi", include_str!("../../../../studies/marhubi.toml"))];
+const STUDIES: &[(&str, &str)] = &[
+    ("inferno", include_str!("../../../../studies/inferno.toml")),
+    ("marhubi", include_str!("../../../../studies/marhubi.toml")),
+];
 
 /// The largest study file that is read.
 const LARGEST: u64 = 1 << 20;

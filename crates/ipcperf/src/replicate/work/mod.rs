@@ -4,6 +4,7 @@
 //! for single operations their distribution.
 
 pub(crate) mod cell;
+mod exchange;
 mod self_loop;
 
 use ipcperf_engine::errand::{Errand, Mishap};
@@ -14,13 +15,23 @@ use std::path::Path;
 use std::time::Instant;
 
 /// What workers can be sent to do for a study.
-pub(crate) const ERRANDS: &[Errand] = &[self_loop::LOOP, self_loop::CHILD];
+pub(crate) const ERRANDS: &[Errand] =
+    &[self_loop::LOOP, self_loop::CHILD, exchange::SEND, exchange::RECEIVE];
 
 /// Makes the work of an arm from what its study says: the keys of the arm and of the scale in one table.
 pub(crate) type Maker = fn(&toml::Table) -> Result<Box<dyn Work>, String>;
 
 /// Every kind of work by the name that studies use.
-pub(crate) const KINDS: &[(&str, Maker)] = &[("self-loop", self_loop::make)];
+pub(crate) const KINDS: &[(&str, Maker)] = &[
+    ("self-loop", self_loop::make),
+    exchange::WHOLE,
+    exchange::MORE,
+    exchange::SLOW,
+    exchange::CALLS,
+    exchange::COUNT,
+    exchange::STRACE,
+    exchange::EMSGSIZE,
+];
 
 /// The engine's own work, which needs more than the others.
 pub(crate) const CELL: &str = "cell";

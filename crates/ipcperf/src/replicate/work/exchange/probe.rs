@@ -1,0 +1,57 @@
+//! Whether a datagram that is larger than the buffer of its socket is refused.
+
+use super::{Readings, Turn, Work};
+use ipcperf_engine::errand::Mishap;
+use ipcperf_sys::io::{datagram, errno, socket};
+use serde::Deserialize;
+use std::os::fd::AsFd;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {}
+
+pub(super) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
+    let Keys {} =
+        table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+    Ok(Box::new(TooLong))
+}
+
+struct TooLong;
+
+impl Work for TooLong {
+    fn measure(&mut self, _: &Turn<'_>) -> Result<Readings, Mishap> {
+        look().map_err(Mishap::Failed)
+    }
+}
+
+fn look() -> Result<Readings, String> {
+    let pair = || socket::pair(socket::Kind::Datagram);
+    let words = |error: ipcperf_core::SetupError| error.to_string();
+    let (one, _two) = pair().map_err(words)?;
+    let buffer = socket::set_buffers(&one, None, None).map_err(words)?.send;
+    let len = usize::try_from(buffer).map_err(|error| error.to_string())?.saturating_add(1);
+    let step = datagram::send(one.as_fd(), &vec![0; len]);
+    let largest = socket::largest_message(pair, None).map_err(words)?;
+    let mut readings = Readings::default();
+    readings.set("refused", f64::from(u8::from(step == Err(errno::EMSGSIZE))));
+    readings.set("sndbuf_bytes", buffer as f64);
+    readings.set("largest_bytes", largest as f64);
+    let answer = step.map_or_else(ipcperf_core::errno::text, |sent| format!("{sent} bytes sent"));
+    readings.facts.insert(format!("a datagram of {len} B"), answer);
+    readings.facts.insert("SO_SNDBUF".into(), format!("{buffer} B"));
+    readings.facts.insert("largest datagram".into(), format!("{largest} B"));
+    Ok(readings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_datagram_larger_than_the_buffer_is_refused() {
+        let readings = look().expect("a pair");
+        assert!((readings.values["refused"] - 1.0).abs() < f64::EPSILON, "{readings:?}");
+        assert!(readings.values["largest_bytes"] < readings.values["sndbuf_bytes"]);
+        assert!(make(&"x = 1".parse().expect("TOML")).is_err());
+    }
+}
