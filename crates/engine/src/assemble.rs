@@ -2,16 +2,20 @@
 
 mod bound;
 mod cell;
+mod cost;
 mod metric;
 
+use crate::accounting;
+use crate::assemble::cost::Circumstances;
 use crate::noise;
 use crate::run::{BoundReadings, Findings, SliceRun};
 use ipcperf_core::result::{
-    Bounds, ClockFacts, ClockReading, CopyBandwidth, Invocation, Mode, PairBounds, ResultSet,
-    Round, SCHEMA, Spread, Tool,
+    Bounds, ClockFacts, ClockReading, CopyBandwidth, Invocation, Mode, Noise, PairBounds,
+    ResultSet, Round, SCHEMA, Spread, Tool,
 };
 use ipcperf_core::{Idle, PatternKind, Placement};
 use ipcperf_stats::{Histogram, median, modes};
+use ipcperf_sys::meter::{Meter, Span};
 use std::collections::BTreeMap;
 
 /// What the document says about the run beside what was measured.
@@ -34,12 +38,23 @@ pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
     let bounds = bounds(&findings.bounds, ns);
     let host = crate::host::host();
     let kernel = crate::host::kernel();
+    let around = Circumstances {
+        is_guest: host.hypervisor.is_some(),
+        is_precise: kernel.cpu_accounting == accounting::PRECISE,
+        idle: findings.idle,
+        no_energy: Meter::energy_objection(),
+    };
     let noise_input = noise::Input::of(&findings, &kernel, &clock, &bounds);
     let cells: Vec<_> = findings
         .cells
         .into_iter()
-        .map(|cell| cell::assemble(cell, ns, &floors, findings.interrupted))
+        .map(|cell| cell::assemble(cell, ns, &floors, &around, findings.interrupted))
         .collect();
+    let noise = Noise {
+        idle_busy_cpus: per_ns(findings.idle.busy_ns, &findings.idle),
+        idle_watts: per_ns(findings.idle.energy_uj, &findings.idle).map(|power| power * 1e3),
+        ..noise::judge(&noise_input, &cells)
+    };
     ResultSet {
         schema: SCHEMA.into(),
         started_utc: facts.started_utc,
@@ -50,7 +65,7 @@ pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
         host,
         kernel,
         clock,
-        noise: noise::judge(&noise_input, &cells),
+        noise,
         bounds,
         cells,
     }
@@ -63,6 +78,11 @@ pub fn round_of(slice: SliceRun, pattern: PatternKind, ns_per_tick: f64) -> (Rou
     let batch = slice.raw.batch;
     let sliced = cell::convert(slice, pattern, batch, ns_per_tick);
     (sliced.round, sliced.histogram)
+}
+
+/// What grew by so much in this span, per nanosecond.
+fn per_ns(grown: Option<u64>, span: &Span) -> Option<f64> {
+    grown.filter(|_| span.window_ns > 0).map(|grown| grown as f64 / span.window_ns as f64)
 }
 
 fn clock_facts(findings: &Findings, ns: f64) -> ClockFacts {

@@ -113,5 +113,6 @@ pub fn kernel() -> Kernel {
         version: text("/proc/sys/kernel/version").unwrap_or_default(),
         mitigations,
         sysctl,
+        cpu_accounting: crate::accounting::read().into(),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::hot::Spill;
 use ipcperf_core::{Fault, KnobValue, Load, OptionSet, Seat, SetupError, Shape, Touch};
+use ipcperf_sys::meter::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Task {
     /// One end of a slice.
-    Slice(Job),
+    Slice(Box<Job>),
     /// One end of a bound measurement.
     Bound(BoundJob),
     /// Something else.
@@ -169,6 +170,8 @@ pub struct SideReport {
     pub run_delay_ns: Option<u64>,
     /// Inter-processor interrupts on the slice's CPUs; lead only.
     pub ipis: Option<u64>,
+    /// The whole machine around the timed segments; lead only.
+    pub machine: Machine,
     /// CPU at the end.
     pub cpu: usize,
     /// CPUs allowed at the end.
@@ -181,6 +184,24 @@ pub struct SideReport {
     pub events: BTreeMap<String, u64>,
     /// Knobs as granted to this end.
     pub effective: Vec<(String, KnobValue)>,
+}
+
+/// The whole machine in some windows.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Machine {
+    /// Length, ns.
+    pub window_ns: u64,
+    /// Busy time of all CPUs, ns.
+    pub busy_ns: Option<u64>,
+    /// Energy of all packages, uJ.
+    pub energy_uj: Option<u64>,
+}
+
+impl From<Span> for Machine {
+    fn from(span: Span) -> Self {
+        let Span { window_ns, busy_ns, energy_uj } = span;
+        Self { window_ns, busy_ns, energy_uj }
+    }
 }
 
 /// Why a worker gave up.

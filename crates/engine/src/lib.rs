@@ -1,5 +1,6 @@
 //! The engine: plans, workers, rounds and clocks. It cannot see any particular mechanism.
 
+mod accounting;
 mod assemble;
 mod bounds;
 pub mod errand;

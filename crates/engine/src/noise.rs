@@ -152,7 +152,11 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(loaded(cells));
     findings.extend(disturbances(input, cells));
     findings.sort_by_key(|finding: &Finding| finding.severity);
-    Noise { grade: rows.into_iter().flatten().max().unwrap_or('F').to_string(), findings }
+    Noise {
+        grade: rows.into_iter().flatten().max().unwrap_or('F').to_string(),
+        findings,
+        ..Noise::default()
+    }
 }
 
 fn finding(

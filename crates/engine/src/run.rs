@@ -11,6 +11,7 @@ use ipcperf_core::result::Status;
 use ipcperf_core::{Idle, PatternKind, Placement, Seat};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
+use ipcperf_sys::meter::{Meter, Span};
 use ipcperf_sys::qos::PollIdle;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
@@ -31,6 +32,9 @@ const SLOWEST: Duration = Duration::from_millis(1);
 /// Messages checked byte by byte at the start of every slice, for sizes up to 64 KiB; fewer above.
 const VERIFIED: u64 = 16;
 
+/// Least and longest pause of a round. A second is what an energy counter needs.
+const PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
+
 /// How a run is to go.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -44,6 +48,12 @@ pub struct Settings {
     pub seed: u64,
     /// When no further round may begin.
     pub budget: Option<Duration>,
+}
+
+/// How long a round does nothing, so that the machine can be seen without a load: as long as a slice.
+#[must_use]
+pub fn pause(settings: &Settings) -> Duration {
+    settings.slice.clamp(PAUSE[0], PAUSE[1])
 }
 
 /// What a run tells while it goes; never during a slice.
@@ -83,6 +93,8 @@ pub struct Findings {
     pub duration: Duration,
     /// Time stolen from all CPUs, ns.
     pub steal_ns: Option<u64>,
+    /// The whole machine while this run did nothing, between the slices.
+    pub idle: Span,
     /// What earlier, killed runs had left and was removed.
     pub reaped: Vec<String>,
 }
@@ -158,6 +170,9 @@ pub struct Bench<'a> {
     overhead: u64,
     names: Rng,
     setup: Rng,
+    meter: Meter,
+    /// What the meter showed in the pauses.
+    rest: Span,
     /// Idle CPUs were asked to poll and have not had the time to stop it.
     polled: bool,
 }
@@ -189,6 +204,10 @@ pub fn run(
         let per_round =
             spent.checked_div(u32::try_from(rounds).unwrap_or(u32::MAX)).unwrap_or_default();
         if rounds > 0 && settings.budget.is_some_and(|budget| spent + per_round > budget) {
+            break;
+        }
+        if run.pause(settings)? {
+            interrupted = true;
             break;
         }
         for (position, index) in turn(&cells, &mut order).into_iter().enumerate() {
@@ -223,6 +242,7 @@ pub fn run(
         steal_ns: procfs::steal_ns()
             .zip(steal_before)
             .map(|(after, before)| after.saturating_sub(before)),
+        idle: run.rest,
         reaped,
     })
 }
@@ -300,6 +320,8 @@ impl<'a> Bench<'a> {
             overhead: 1,
             names: Rng::from_seed(random()),
             setup: Rng::stream(seed, "setup"),
+            meter: Meter::find(),
+            rest: Span::default(),
             polled: false,
         })
     }
@@ -339,6 +361,17 @@ impl<'a> Bench<'a> {
             }
             Idle::AsIs => Ok((!self.settle()?).then_some(None)),
         }
+    }
+
+    /// Does nothing for a while, and sees what the machine does meanwhile; true if the user interrupted.
+    fn pause(&mut self, settings: &Settings) -> io::Result<bool> {
+        if self.settle()? {
+            return Ok(true);
+        }
+        let before = self.meter.read();
+        std::thread::sleep(pause(settings));
+        self.rest.add(self.meter.since(&before));
+        Ok(false)
     }
 
     /// One slice of one cell; true if the user interrupted.

@@ -127,7 +127,7 @@ fn attempt(
     let mut stage = Stage::start(2, *pads, Instant::now() + *deadline, interrupts)?;
     for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
         let cpu = job.cpus.get(seat.index()).copied();
-        let task = Task::Slice(Job { seat, cpu, ..job.clone() });
+        let task = Task::Slice(Box::new(Job { seat, cpu, ..job.clone() }));
         stage.assign(seat, &task, page)?;
         stage.wire(seat, wiring)?;
     }

@@ -11,6 +11,7 @@ use ipcperf_core::{
 };
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::control::Control;
+use ipcperf_sys::meter::{Meter, Span};
 use ipcperf_sys::{affinity, process, procfs};
 use std::collections::BTreeMap;
 use std::io;
@@ -169,6 +170,9 @@ struct End<'a, P> {
     next: u64,
     /// Decisions taken so far.
     agreements: u64,
+    meter: Meter,
+    /// The machine in the timed segments; lead only.
+    machine: Span,
 }
 
 impl<P: Port> End<'_, P> {
@@ -274,6 +278,8 @@ fn slice<A: Pattern, P: Port, W: Work>(
         recorder: Recorder::new(page.slots()),
         next: 1,
         agreements: 0,
+        meter: Meter::find(),
+        machine: Span::default(),
     };
     let mut report = SideReport { pid: process::own_pid(), ..SideReport::default() };
 
@@ -310,6 +316,7 @@ fn slice<A: Pattern, P: Port, W: Work>(
         report.events.entry(name).and_modify(|now| *now -= count.min(*now));
     }
     report.cacheline[1] = line();
+    report.machine = end.machine.into();
     report.cpu = affinity::current_cpu();
     report.allowed = procfs::cpus_allowed();
     report.effective = std::mem::take(&mut session.effective);
@@ -337,11 +344,15 @@ fn timed<A: Pattern, P: Port, W: Work>(
     let ipis = || counts.then(|| procfs::inter_processor_interrupts(cpus)).flatten();
     let (ipis_before, delay_before, moved_before) =
         (ipis(), procfs::run_delay_ns(), procfs::migrations());
+    let watch = leads.then(|| end.meter.read());
     let before = procfs::consumption();
     end.page.gate().meet();
     let tally = end.segment::<A, W>(samples, batch, work)?;
     let after = procfs::consumption();
     end.page.gate().meet();
+    if let Some(begin) = watch {
+        end.machine.add(end.meter.since(&begin));
+    }
     let (ipis_after, delay_after, moved_after) =
         (ipis(), procfs::run_delay_ns(), procfs::migrations());
 

@@ -49,7 +49,7 @@ impl Undertaking {
             .filter(|cell| cell.objection.is_none())
             .map(|cell| slice.max(fewest(cell.size)) + SLICE_OVERHEAD)
             .sum();
-        BOUNDS + round.mul_f64(self.settings.rounds as f64)
+        BOUNDS + (round + run::pause(&self.settings)).mul_f64(self.settings.rounds as f64)
     }
 
     /// Prints the plan instead of carrying it out.

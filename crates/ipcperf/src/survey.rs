@@ -32,7 +32,8 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
         Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
     let cells = cells(registry, &ground, budget, args.all).map_err(request::refused)?;
     let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
-    let settings = settings(budget, runnable, args.seed.unwrap_or_else(fresh_seed));
+    // The pause of a round is as long as a slice.
+    let settings = settings(budget, runnable + 1, args.seed.unwrap_or_else(fresh_seed));
     let undertaking = Undertaking { command: "survey", cells, settings };
     if args.dry_run { undertaking.print() } else { undertaking.carry_out(registry, &args.output) }
 }

@@ -12,6 +12,8 @@ pub(crate) struct Chapter<'a> {
     pub(crate) pattern: PatternKind,
     /// Each end burns a CPU.
     pub(crate) is_spinning: bool,
+    /// What its rankings go by.
+    pub(crate) yardstick: Yardstick,
     pub(crate) sections: Vec<Section<'a>>,
 }
 
@@ -43,6 +45,8 @@ pub(crate) struct Row<'a> {
     /// `None`: the floor, an untouched payload, or a cell without the figure the ranking goes by.
     pub(crate) rank: Option<Rank>,
     pub(crate) is_floor: bool,
+    /// What its ranking goes by.
+    pub(crate) yardstick: Yardstick,
 }
 
 impl Way {
@@ -76,7 +80,7 @@ const ROUTINE: [&str; 2] = ["sleeps", "wake-ups"];
 impl Row<'_> {
     /// The metric of its ranking.
     pub(crate) fn metric(&self) -> Option<&Metric> {
-        Yardstick::of(self.cell.pattern).metric(self.cell)
+        self.yardstick.metric(self.cell)
     }
 
     /// `udp lost 12 of 30,000 messages`, `seqlock counted 7 torn reads`; `None` where every message arrived and
@@ -161,10 +165,39 @@ pub(crate) fn marked_label(cell: &Cell) -> String {
     format!("{}{mark}", label(cell))
 }
 
-/// Sorts the measured cells of a result set.
+/// Sorts the measured cells of a result set: by what their pattern is about, then by what they cost.
 pub(crate) fn chapters<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Chapter<'a>> {
+    let mut chapters = by(set, specs, &Yardstick::of);
+    chapters.extend(costs(set, specs));
+    chapters
+}
+
+/// The rankings by CPU time, where there are rivals: every figure stands in the other tables already. A survey shows
+/// those of the first place alone, which is what most programs get.
+fn costs<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Chapter<'a>> {
+    let mut chapters = by(set, specs, &|_| Yardstick::Cpu);
+    for chapter in &mut chapters {
+        for section in &mut chapter.sections {
+            let rivals = |block: &Block| block.rows.iter().filter(|row| row.rank.is_some()).count();
+            section.blocks.retain(|block| rivals(block) > 1);
+        }
+        chapter.sections.retain(|section| !section.blocks.is_empty());
+        if set.invocation.plan.command == "survey" {
+            chapter.sections.truncate(1);
+        }
+    }
+    chapters.retain(|chapter| !chapter.sections.is_empty());
+    chapters
+}
+
+fn by<'a>(
+    set: &'a ResultSet,
+    specs: &Specs,
+    yardstick: &dyn Fn(PatternKind) -> Yardstick,
+) -> Vec<Chapter<'a>> {
     let mut chapters = Vec::new();
     for pattern in PatternKind::ALL {
+        let yardstick = yardstick(*pattern);
         for is_spinning in [false, true] {
             let cells: Vec<&Cell> = set
                 .cells
@@ -172,16 +205,16 @@ pub(crate) fn chapters<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Chapter<'a>
                 .filter(|cell| cell.status == Status::Ok && cell.pattern == *pattern)
                 .filter(|cell| cell.wait.burns_cpu() == is_spinning)
                 .collect();
-            let sections = sections(&cells, specs);
+            let sections = sections(&cells, specs, yardstick);
             if !sections.is_empty() {
-                chapters.push(Chapter { pattern: *pattern, is_spinning, sections });
+                chapters.push(Chapter { pattern: *pattern, is_spinning, yardstick, sections });
             }
         }
     }
     chapters
 }
 
-fn sections<'a>(cells: &[&'a Cell], specs: &Specs) -> Vec<Section<'a>> {
+fn sections<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<Section<'a>> {
     let mut ways: Vec<Way> = cells.iter().map(|cell| Way::of(cell)).collect();
     ways.sort();
     ways.dedup();
@@ -189,12 +222,12 @@ fn sections<'a>(cells: &[&'a Cell], specs: &Specs) -> Vec<Section<'a>> {
         .map(|way| {
             let here: Vec<&Cell> =
                 cells.iter().copied().filter(|cell| Way::of(cell) == way).collect();
-            Section { blocks: blocks(&here, specs), way }
+            Section { blocks: blocks(&here, specs, yardstick), way }
         })
         .collect()
 }
 
-fn blocks<'a>(cells: &[&'a Cell], specs: &Specs) -> Vec<Block<'a>> {
+fn blocks<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<Block<'a>> {
     let mut sizes: Vec<u64> = cells.iter().map(|cell| cell.size_bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -202,21 +235,23 @@ fn blocks<'a>(cells: &[&'a Cell], specs: &Specs) -> Vec<Block<'a>> {
         .into_iter()
         .map(|size| {
             let here = cells.iter().copied().filter(|cell| cell.size_bytes == size);
-            Block { rows: rows(here, specs) }
+            Block { rows: rows(here, specs, yardstick) }
         })
         .collect()
 }
 
-fn rows<'a>(cells: impl Iterator<Item = &'a Cell>, specs: &Specs) -> Vec<Row<'a>> {
+fn rows<'a>(
+    cells: impl Iterator<Item = &'a Cell>,
+    specs: &Specs,
+    yardstick: Yardstick,
+) -> Vec<Row<'a>> {
     let mut ranked: Vec<(&Cell, Reading)> = Vec::new();
     let mut unranked = Vec::new();
-    let mut yardstick = Yardstick::RoundTrip;
     for cell in cells {
-        yardstick = Yardstick::of(cell.pattern);
         let is_floor = is_floor(&cell.mechanism, specs);
         match yardstick.reading(cell) {
             Some(reading) if !is_floor && is_touched(cell.touch) => ranked.push((cell, reading)),
-            _ => unranked.push(Row { cell, rank: None, is_floor }),
+            _ => unranked.push(Row { cell, rank: None, is_floor, yardstick }),
         }
     }
     ranked.sort_by(|a, b| {
@@ -225,8 +260,9 @@ fn rows<'a>(cells: impl Iterator<Item = &'a Cell>, specs: &Specs) -> Vec<Row<'a>
     let readings: Vec<Reading> = ranked.iter().map(|(_, reading)| *reading).collect();
     let places = ranks(&readings);
     let ranked = ranked.into_iter().zip(places);
-    let mut rows: Vec<Row> =
-        ranked.map(|((cell, _), rank)| Row { cell, rank: Some(rank), is_floor: false }).collect();
+    let mut rows: Vec<Row> = ranked
+        .map(|((cell, _), rank)| Row { cell, rank: Some(rank), is_floor: false, yardstick })
+        .collect();
     rows.append(&mut unranked);
     rows
 }

@@ -6,6 +6,7 @@ use crate::format::Style;
 use crate::rank::Yardstick;
 use crate::text;
 use ipcperf_core::PatternKind;
+use ipcperf_core::result::{Cell, CpuCost, Metric};
 
 /// A column of a results table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,13 +21,21 @@ pub(crate) enum Column {
     Bound,
     Quantile(&'static str),
     Cpu,
+    CpuSpread,
+    User,
+    System,
+    Machine,
     Switches,
+    Preempted,
+    Faults,
     Ipis,
     Syscalls,
+    Energy,
 }
 
 use Column::{
-    Bound, Cpu, Figure, Ipis, Mechanism, Messages, Quantile, Rank, Size, Spread, Switches, Syscalls,
+    Bound, Cpu, CpuSpread, Energy, Faults, Figure, Ipis, Machine, Mechanism, Messages, Preempted,
+    Quantile, Rank, Size, Spread, Switches, Syscalls, System, User,
 };
 
 /// Columns from left to right.
@@ -48,12 +57,16 @@ const ROUND_TRIP: &[Column] = &[
 ];
 const THROUGHPUT: &[Column] =
     &[Size, Rank, Mechanism, Figure, Spread, Bound, Messages, Cpu, Switches, Ipis, Syscalls];
+const COST: &[Column] = &[
+    Size, Rank, Mechanism, Cpu, CpuSpread, User, System, Machine, Switches, Preempted, Faults,
+    Ipis, Syscalls, Energy, Figure,
+];
 
-/// The order in which columns are given room: the first always, the rest while they fit.
+/// The order in which columns are given room, while they fit. What a message costs is never the first to go.
 const KEEP_ROUND_TRIP: &[Column] = &[
+    Cpu,
     Bound,
     Quantile("p99"),
-    Cpu,
     Spread,
     Quantile("p99.9"),
     Switches,
@@ -62,16 +75,25 @@ const KEEP_ROUND_TRIP: &[Column] = &[
     Ipis,
     Syscalls,
 ];
-const KEEP_THROUGHPUT: &[Column] = &[Bound, Messages, Cpu, Spread, Switches, Ipis, Syscalls];
+const KEEP_THROUGHPUT: &[Column] = &[Cpu, Bound, Messages, Spread, Switches, Ipis, Syscalls];
+const KEEP_COST: &[Column] = &[
+    CpuSpread, User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis,
+];
 
 /// What is never dropped.
-pub(crate) const ALWAYS: &[Column] = &[Size, Rank, Mechanism, Figure];
+pub(crate) const fn always(yardstick: Yardstick) -> &'static [Column] {
+    match yardstick {
+        Yardstick::RoundTrip | Yardstick::Throughput => &[Size, Rank, Mechanism, Figure],
+        Yardstick::Cpu => &[Size, Rank, Mechanism, Cpu],
+    }
+}
 
-/// All columns of a pattern's table, left to right. Without rivals at any size there is no rank to show.
-pub(crate) fn all(pattern: PatternKind, chapters: &[&Chapter], style: &Style) -> Vec<Column> {
-    let columns = match pattern {
-        PatternKind::PingPong => ROUND_TRIP,
-        PatternKind::Stream => THROUGHPUT,
+/// All columns of a table, left to right. Without rivals at any size there is no rank to show.
+pub(crate) fn all(yardstick: Yardstick, chapters: &[&Chapter], style: &Style) -> Vec<Column> {
+    let columns = match yardstick {
+        Yardstick::RoundTrip => ROUND_TRIP,
+        Yardstick::Throughput => THROUGHPUT,
+        Yardstick::Cpu => COST,
     };
     let mut blocks =
         chapters.iter().flat_map(|chapter| &chapter.sections).flat_map(|section| &section.blocks);
@@ -85,10 +107,11 @@ pub(crate) fn all(pattern: PatternKind, chapters: &[&Chapter], style: &Style) ->
 }
 
 /// The columns that may be dropped, the most wanted first.
-pub(crate) fn wanted(pattern: PatternKind) -> &'static [Column] {
-    match pattern {
-        PatternKind::PingPong => KEEP_ROUND_TRIP,
-        PatternKind::Stream => KEEP_THROUGHPUT,
+pub(crate) const fn wanted(yardstick: Yardstick) -> &'static [Column] {
+    match yardstick {
+        Yardstick::RoundTrip => KEEP_ROUND_TRIP,
+        Yardstick::Throughput => KEEP_THROUGHPUT,
+        Yardstick::Cpu => KEEP_COST,
     }
 }
 
@@ -101,13 +124,19 @@ impl Column {
             Mechanism => "mechanism",
             Figure if pattern == PatternKind::PingPong => "p50",
             Figure => "rate",
-            Spread if style.unicode => "±",
-            Spread => "+/-",
+            Spread | CpuSpread if style.unicode => "±",
+            Spread | CpuSpread => "+/-",
             Messages => "messages",
             Bound if pattern == PatternKind::PingPong => "x bound",
             Bound => "of bound",
             Quantile(name) => name,
             Cpu => "CPU/msg",
+            User => "user",
+            System => "system",
+            Machine => "machine",
+            Preempted => "preempted",
+            Faults => "faults",
+            Energy => "energy",
             Switches => "switches",
             Ipis => "IPIs",
             Syscalls => "syscalls",
@@ -124,6 +153,12 @@ impl Column {
     pub(crate) fn cell(self, row: &Row<'_>, is_first: bool) -> String {
         let cell = row.cell;
         let count = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), figures::count);
+        let metric = |metric: &Option<Metric>, words: fn(f64) -> String| {
+            metric.as_ref().and_then(|metric| metric.value).map_or_else(|| NONE.to_owned(), words)
+        };
+        let cost = |words: &dyn Fn(&CpuCost) -> String| {
+            cell.cpu_ns_per_message.as_ref().map_or_else(|| NONE.to_owned(), words)
+        };
         match self {
             Size if is_first => figures::size(cell.size_bytes),
             Size => String::new(),
@@ -131,11 +166,11 @@ impl Column {
             Mechanism if row.is_floor => format!("{} (floor)", label(cell)),
             Mechanism => marked_label(cell),
             Figure => {
-                let Some(value) = row.metric().and_then(|metric| metric.value) else {
+                let yardstick = Yardstick::of(cell.pattern);
+                let Some(value) = yardstick.metric(cell).and_then(|metric| metric.value) else {
                     return NONE.to_owned();
                 };
-                let words = Yardstick::of(cell.pattern).words(value, cell.size_bytes);
-                format!("{words}{}", mark(row))
+                format!("{}{}", yardstick.words(value, cell.size_bytes), mark(cell))
             }
             Spread => {
                 let unit = Yardstick::of(cell.pattern).unit(cell.size_bytes);
@@ -154,10 +189,18 @@ impl Column {
                 let value = metric.and_then(|metric| metric.value);
                 value.map_or_else(|| NONE.to_owned(), figures::nanos)
             }
-            Cpu => match &cell.cpu_ns_per_message {
-                Some(cost) => figures::nanos(cost.lead + cost.follow),
-                None => NONE.to_owned(),
-            },
+            Cpu => cost(&|cost| figures::nanos(cost.lead + cost.follow)),
+            CpuSpread => cost(&|cost| {
+                let value = Some(cost.lead + cost.follow);
+                let metric = Metric { value, ci95: cost.ci95, ..Metric::default() };
+                figures::spread(&metric, figures::NANOS)
+            }),
+            User => cost(&|cost| figures::nanos(cost.user)),
+            System => cost(&|cost| figures::nanos(cost.system)),
+            Machine => metric(&cell.machine_cpu_ns_per_message, figures::nanos),
+            Energy => metric(&cell.energy_nj_per_message, figures::nanojoules),
+            Preempted => count(cell.involuntary_switches_per_message),
+            Faults => count(cell.page_faults_per_message),
             Switches => count(cell.context_switches_per_message),
             Ipis => count(cell.ipis_per_message),
             Syscalls => count(cell.syscalls_per_message),
@@ -195,11 +238,12 @@ pub(crate) fn other_mode(row: &Row<'_>) -> Option<(f64, u64)> {
 }
 
 /// Signs after the figure; the legend explains them.
-fn mark(row: &Row<'_>) -> &'static str {
-    let is_batch = row.cell.timing.as_ref().is_some_and(|timing| timing.mode == "batch");
-    match (row.is_two_mode(), is_batch) {
+fn mark(cell: &Cell) -> &'static str {
+    let is_batch = cell.timing.as_ref().is_some_and(|timing| timing.mode == "batch");
+    let metric = Yardstick::of(cell.pattern).metric(cell);
+    match (metric.is_some_and(|metric| metric.modes.len() > 1), is_batch) {
         (true, _) => "*",
-        (false, true) if row.cell.pattern == PatternKind::PingPong => "^",
+        (false, true) if cell.pattern == PatternKind::PingPong => "^",
         _ => "",
     }
 }

@@ -33,6 +33,17 @@ pub(crate) fn per_second(value: f64) -> String {
     bounded(value, units::format_per_second)
 }
 
+/// An energy given in nanojoules.
+pub(crate) fn nanojoules(value: f64) -> String {
+    let (scale, unit) = match value.abs() {
+        value if value < 1e3 => (1.0, "nJ"),
+        value if value < 1e6 => (1e3, "uJ"),
+        value if value < 1e9 => (1e6, "mJ"),
+        _ => (1e9, "J"),
+    };
+    bounded(value, |value| format!("{} {unit}", units::significant(value / scale)))
+}
+
 pub(crate) fn plain(value: f64) -> String {
     bounded(value, units::significant)
 }

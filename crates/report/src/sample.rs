@@ -166,8 +166,13 @@ pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Ce
         bytes_per_second: None,
         messages_per_second: None,
         cpu_ns_per_message: None,
+        machine_cpu_ns_per_message: None,
+        energy_nj_per_message: None,
         syscalls_per_message: Some(2.0),
         context_switches_per_message: Some(1.0),
+        voluntary_switches_per_message: Some(1.0),
+        involuntary_switches_per_message: Some(0.0),
+        page_faults_per_message: Some(0.0),
         ipis_per_message: None,
         bound: None,
     }
@@ -233,7 +238,16 @@ impl Build for Cell {
             user: nanos * 0.2,
             system: nanos * 0.8,
             ci95: Some([nanos * 0.99, nanos * 1.01]),
+            split_is_approximate: true,
+            excludes_hypervisor: true,
+            spinning: self.wait.burns_cpu(),
         });
+        self.machine_cpu_ns_per_message = Some(Metric {
+            value: Some(nanos * 1.2),
+            method: Some("/proc/stat less idle baseline".to_owned()),
+            ..Metric::default()
+        });
+        self.energy_nj_per_message = Some(Metric::missing("the kernel shows no energy counters"));
         self
     }
 
@@ -370,6 +384,7 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
             version: "#1 SMP".to_owned(),
             mitigations: [("spectre_v2".to_owned(), "Mitigation: IBRS".to_owned())].into(),
             sysctl: [("fs.pipe-max-size".to_owned(), "1048576".to_owned())].into(),
+            cpu_accounting: "tick".to_owned(),
         },
         clock: ClockFacts {
             source: "tsc".to_owned(),
@@ -394,6 +409,8 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
         noise: Noise {
             grade: "B".to_owned(),
             findings: vec![finding("W-STEAL", Severity::Warning, "0.4 % of the time was stolen.")],
+            idle_busy_cpus: Some(0.02),
+            idle_watts: None,
         },
         cells,
     }

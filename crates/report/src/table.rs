@@ -2,11 +2,12 @@
 
 use crate::answers::{answers, caution};
 use crate::chapters::{Chapter, Row, chapters, is_touched, unmeasured};
-use crate::columns::{self, ALWAYS, Column};
+use crate::columns::{self, Column};
 use crate::figures;
 use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
+use crate::rank::Yardstick;
 use crate::{Specs, text};
 use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
 use ipcperf_core::{PatternKind, Wait};
@@ -34,12 +35,9 @@ pub(crate) fn render(
         page.paragraph(Tone::Quiet, "", &line)?;
     }
     let chapters = chapters(set, specs);
-    for pattern in PatternKind::ALL {
-        let of_pattern: Vec<&Chapter> =
-            chapters.iter().filter(|chapter| chapter.pattern == *pattern).collect();
-        if !of_pattern.is_empty() {
-            tables(&mut page, *pattern, &of_pattern)?;
-        }
+    let same = |a: &Chapter, b: &Chapter| (a.pattern, a.yardstick) == (b.pattern, b.yardstick);
+    for group in chapters.chunk_by(same) {
+        tables(&mut page, group)?;
     }
     legend(&mut page, &chapters)?;
     not_measured(&mut page, set)?;
@@ -79,19 +77,26 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
 }
 
 /// The heading of a chapter.
-pub(crate) fn title(chapter: &Chapter) -> &'static str {
-    match (chapter.pattern, chapter.is_spinning) {
-        (PatternKind::PingPong, false) => "Round trip, blocking mechanisms",
-        (PatternKind::PingPong, true) => "Round trip, spinning mechanisms (each end burns a CPU)",
-        (PatternKind::Stream, false) => "Throughput, blocking mechanisms",
-        (PatternKind::Stream, true) => "Throughput, spinning mechanisms (each end burns a CPU)",
-    }
+pub(crate) fn title(chapter: &Chapter) -> String {
+    let what = match (chapter.pattern, chapter.yardstick) {
+        (PatternKind::PingPong, Yardstick::Cpu) => "CPU per message of a round trip",
+        (PatternKind::Stream, Yardstick::Cpu) => "CPU per message of a stream",
+        (PatternKind::PingPong, _) => "Round trip",
+        (PatternKind::Stream, _) => "Throughput",
+    };
+    let who = match chapter.is_spinning {
+        false => "blocking mechanisms",
+        true => "spinning mechanisms (each end burns a CPU)",
+    };
+    format!("{what}, {who}")
 }
 
-/// One grid for all chapters of a pattern, so that their columns stand under each other.
-fn tables(page: &mut Page, pattern: PatternKind, chapters: &[&Chapter]) -> io::Result<()> {
+/// One grid for chapters of one pattern and yardstick, so that their columns stand under each other.
+fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
+    let Some(Chapter { pattern, yardstick, .. }) = chapters.first() else { return Ok(()) };
+    let (pattern, yardstick) = (*pattern, *yardstick);
     let style = *page.style;
-    let all = columns::all(pattern, chapters, &style);
+    let all = columns::all(yardstick, &chapters.iter().collect::<Vec<_>>(), &style);
     let mut grid = Grid {
         heads: all.iter().map(|column| column.head(pattern, &style)).collect(),
         right: all.iter().map(|column| column.is_number()).collect(),
@@ -107,15 +112,15 @@ fn tables(page: &mut Page, pattern: PatternKind, chapters: &[&Chapter]) -> io::R
         }
     }
     let position = |column: &Column| all.iter().position(|other| other == column);
-    let always: Vec<usize> = ALWAYS.iter().filter_map(position).collect();
+    let always: Vec<usize> = columns::always(yardstick).iter().filter_map(position).collect();
     // A column without any figure gives its room to the next.
     let has_figures =
         |at: &usize| grid.rows.iter().any(|row| row[*at] != figures::NONE && !row[*at].is_empty());
     let wanted: Vec<usize> =
-        columns::wanted(pattern).iter().filter_map(position).filter(has_figures).collect();
+        columns::wanted(yardstick).iter().filter_map(position).filter(has_figures).collect();
     let flexible = position(&Column::Mechanism).unwrap_or_default();
     let room = style.width.saturating_sub(INDENT);
-    if let Some(spread) = position(&Column::Spread) {
+    for spread in [Column::Spread, Column::CpuSpread].iter().filter_map(position) {
         abbreviate(&mut grid, spread, |grid| grid.choose(&always, &wanted, room));
     }
     let chosen = grid.fit(&always, &wanted, flexible, room, style.unicode);
@@ -137,7 +142,8 @@ fn tables(page: &mut Page, pattern: PatternKind, chapters: &[&Chapter]) -> io::R
                 for line in lines.by_ref().take(if row.is_two_mode() { 2 } else { 1 }) {
                     page.line(tone(row), &format!("  {line}"))?;
                 }
-                if let Some(remark) = row.remark(style.verbose) {
+                let remark = row.remark(style.verbose);
+                if let Some(remark) = remark.filter(|_| yardstick != Yardstick::Cpu) {
                     page.paragraph(Tone::Doubt, &note, &remark)?;
                 }
             }
@@ -196,6 +202,7 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
         "A round trip is there and back, never halved. {spread} is half of the 95 % interval over rounds. CPU/msg is \
          the CPU time of both ends for one message in one direction."
     ));
+    lines.extend(costs(chapters));
     if rows.iter().any(|row| row.rank.is_some_and(|rank| rank.is_shared)) {
         lines.push(
             "1= is a tie with the best of that place: the intervals (below 6 rounds: the ranges) overlap or the figures \
@@ -242,8 +249,38 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
     lines
 }
 
+/// How the rankings by CPU time are to be read.
+fn costs(chapters: &[Chapter]) -> Option<String> {
+    let mut rows = chapters
+        .iter()
+        .filter(|chapter| chapter.yardstick == Yardstick::Cpu)
+        .flat_map(|chapter| &chapter.sections)
+        .flat_map(|section| &section.blocks)
+        .flat_map(|block| &block.rows)
+        .filter_map(|row| row.cell.cpu_ns_per_message.as_ref());
+    let cost = rows.next()?;
+    let split = if cost.split_is_approximate {
+        " (an estimate: this kernel divides CPU time by ticks)"
+    } else {
+        ""
+    };
+    let guest = if cost.excludes_hypervisor {
+        " What the hypervisor does for this machine is in no figure."
+    } else {
+        ""
+    };
+    Some(format!(
+        "user and system are the parts of CPU/msg{split}. machine is the busy time of all CPUs for one message, less \
+         what they are busy anyway; it needs longer slices than the rest.{guest}"
+    ))
+}
+
 fn has_wide_spread(row: &Row) -> bool {
-    let words = Column::Spread.cell(row, true);
+    let column = match row.yardstick {
+        Yardstick::Cpu => Column::CpuSpread,
+        Yardstick::RoundTrip | Yardstick::Throughput => Column::Spread,
+    };
+    let words = column.cell(row, true);
     words == figures::WIDE || figures::is_interval(&words)
 }
 

@@ -10,6 +10,7 @@ pub mod control;
 pub mod file;
 pub mod gate;
 pub mod io;
+pub mod meter;
 pub mod process;
 pub mod procfs;
 pub mod qos;

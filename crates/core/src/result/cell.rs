@@ -65,11 +65,27 @@ pub struct Cell {
     /// CPU time of both processes, per message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns_per_message: Option<CpuCost>,
+    /// Busy time of all CPUs while the messages moved, less what they are busy when this run does nothing, per message:
+    /// the processes and what the kernel did for them elsewhere (soft interrupts, kernel threads).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_cpu_ns_per_message: Option<Metric>,
+    /// Energy of all processor packages per message, less what they draw when this run does nothing, nJ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy_nj_per_message: Option<Metric>,
     /// System calls of sender and receiver together when nobody waits, as the mechanism declares; `null` where the
     /// number of polls depends on timing.
     pub syscalls_per_message: Option<f64>,
     /// Voluntary and involuntary switches of both processes, per message.
     pub context_switches_per_message: Option<f64>,
+    /// Those of them in which an end waited.
+    #[serde(default)]
+    pub voluntary_switches_per_message: Option<f64>,
+    /// Those of them in which an end was preempted.
+    #[serde(default)]
+    pub involuntary_switches_per_message: Option<f64>,
+    /// Page faults of both processes, per message.
+    #[serde(default)]
+    pub page_faults_per_message: Option<f64>,
     /// Rescheduling and function-call interrupts on the CPUs used, per message; `null` if not
     /// readable or not pinned.
     #[serde(default)]
@@ -165,17 +181,28 @@ pub struct Mode {
     pub rounds: u64,
 }
 
-/// CPU time per message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// CPU time per message, from the CPU clocks of both processes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuCost {
     /// Of the lead process, ns.
     pub lead: f64,
     /// Of the follow process, ns.
     pub follow: f64,
-    /// User share of both, ns; approximate where the kernel accounts by ticks.
+    /// User share of both, ns.
     pub user: f64,
-    /// System share of both, ns; approximate where the kernel accounts by ticks.
+    /// System share of both, ns.
     pub system: f64,
+    /// User and system share are an estimate, because the kernel samples at ticks which of them runs (or does not say
+    /// how it counts); their sum is exact.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub split_is_approximate: bool,
+    /// This machine is a guest: what the hypervisor spends on its behalf (interrupts it passes on, halts and wake-ups of
+    /// virtual CPUs) is in no figure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub excludes_hypervisor: bool,
+    /// The ends wait by polling, so that their CPU time is the time the exchange takes, whatever it costs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spinning: bool,
     /// 95 % interval of `lead + follow` over rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
@@ -263,6 +290,15 @@ pub struct Covariates {
     /// Time stolen by the hypervisor from all CPUs, ns (10 ms steps).
     #[serde(default)]
     pub steal_ns: Option<u64>,
+    /// Length of the windows in which the whole machine was watched, ns: the timed region and a little around it.
+    #[serde(default)]
+    pub machine_window_ns: u64,
+    /// Busy time of all CPUs in these windows, ns (10 ms steps).
+    #[serde(default)]
+    pub machine_busy_ns: Option<u64>,
+    /// Energy of all processor packages in these windows, uJ; `null` if not readable or a window is below 1 s.
+    #[serde(default)]
+    pub energy_uj: Option<u64>,
     /// Of the lead.
     pub lead: SideCovariates,
     /// Of the follow.

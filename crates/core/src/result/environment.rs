@@ -86,6 +86,10 @@ pub struct Kernel {
     pub mitigations: BTreeMap<String, String>,
     /// Settings that change IPC.
     pub sysctl: BTreeMap<String, String>,
+    /// How it divides CPU time into user and system: `tick` (whichever runs at a clock tick), `precise` (at every change
+    /// between them), `unknown`.
+    #[serde(default)]
+    pub cpu_accounting: String,
 }
 
 /// The clock that timed everything.
@@ -186,6 +190,12 @@ pub struct Noise {
     pub grade: String,
     /// Warnings as data, worst first.
     pub findings: Vec<Finding>,
+    /// How many CPUs' worth of time the machine was busy while this run did nothing, between the slices.
+    #[serde(default)]
+    pub idle_busy_cpus: Option<f64>,
+    /// What the processor packages drew meanwhile, W.
+    #[serde(default)]
+    pub idle_watts: Option<f64>,
 }
 
 /// How much a finding matters.

@@ -1,16 +1,17 @@
 //! One cell: its slices become rounds, its rounds become metrics.
 
 use super::bound::Floors;
-use super::metric::{centre, interval, round_trips, times};
+use super::cost::{Circumstances, costs};
+use super::metric::{centre, round_trips, times};
 use crate::job::{FailureKind, SideReport};
 use crate::plan::CellPlan;
 use crate::run::{CellRun, SliceRun};
 use ipcperf_core::result::{
-    Cell, Covariates, CpuCost, HistogramData, KnobReading, Proof, Round, SideCovariates, SideCpu,
-    Status, Timing,
+    Cell, Covariates, HistogramData, KnobReading, Proof, Round, SideCovariates, SideCpu, Status,
+    Timing,
 };
 use ipcperf_core::{KnobValue, PatternKind, units};
-use ipcperf_stats::{Histogram, median_estimate};
+use ipcperf_stats::Histogram;
 use std::collections::BTreeMap;
 
 /// One slice in nanoseconds.
@@ -22,7 +23,13 @@ pub(super) struct Sliced {
     pub(super) centre: f64,
 }
 
-pub(super) fn assemble(run: CellRun, ns: f64, floors: &Floors, interrupted: bool) -> Cell {
+pub(super) fn assemble(
+    run: CellRun,
+    ns: f64,
+    floors: &Floors,
+    around: &Circumstances,
+    interrupted: bool,
+) -> Cell {
     let CellRun { plan, slices, ended } = run;
     let batch = slices.first().map_or(1, |slice| slice.raw.batch);
     let granted: Vec<_> =
@@ -62,13 +69,18 @@ pub(super) fn assemble(run: CellRun, ns: f64, floors: &Floors, interrupted: bool
         bytes_per_second: None,
         messages_per_second: None,
         cpu_ns_per_message: None,
+        machine_cpu_ns_per_message: None,
+        energy_nj_per_message: None,
         syscalls_per_message: plan.entry.spec.syscalls.per_message(),
         context_switches_per_message: None,
+        voluntary_switches_per_message: None,
+        involuntary_switches_per_message: None,
+        page_faults_per_message: None,
         ipis_per_message: None,
         bound: None,
     };
     if status == Status::Ok {
-        measure(&mut cell, &accepted, batch, &plan, floors);
+        measure(&mut cell, &accepted, batch, &plan, floors, around);
     }
     cell.rounds = sliced.into_iter().map(|slice| slice.round).collect();
     cell
@@ -177,6 +189,9 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
             cacheline_rtt_ns: lead.cacheline[0].map(|ticks| ticks * ns),
             ipis: lead.ipis,
             steal_ns,
+            machine_window_ns: lead.machine.window_ns,
+            machine_busy_ns: lead.machine.busy_ns,
+            energy_uj: lead.machine.energy_uj,
             lead: side(lead),
             follow: side(follow),
         },
@@ -252,9 +267,15 @@ fn knobs(plan: &CellPlan, granted: &[(String, KnobValue)]) -> BTreeMap<String, K
         .collect()
 }
 
-fn measure(cell: &mut Cell, accepted: &[&Sliced], batch: u64, plan: &CellPlan, floors: &Floors) {
+fn measure(
+    cell: &mut Cell,
+    accepted: &[&Sliced],
+    batch: u64,
+    plan: &CellPlan,
+    floors: &Floors,
+    around: &Circumstances,
+) {
     let (mut centre, kept) = centre(accepted);
-    let messages: u64 = kept.iter().map(|slice| slice.round.messages).sum();
     let mode = if batch == 1 || plan.pattern == PatternKind::Stream { "per-op" } else { "batch" };
     let per_second = plan.pattern == PatternKind::Stream;
     cell.timing = Some(Timing { mode: if per_second { "batch" } else { mode }.into(), batch });
@@ -277,31 +298,5 @@ fn measure(cell: &mut Cell, accepted: &[&Sliced], batch: u64, plan: &CellPlan, f
             cell.messages_per_second = Some(centre);
         }
     }
-    let per_message = |total: u64| total as f64 / messages.max(1) as f64;
-    let sum =
-        |part: &dyn Fn(&Round) -> u64| kept.iter().map(|slice| part(&slice.round)).sum::<u64>();
-    let costs: Vec<f64> = kept
-        .iter()
-        .map(|slice| {
-            (slice.round.cpu_ns.lead + slice.round.cpu_ns.follow) as f64
-                / slice.round.messages.max(1) as f64
-        })
-        .collect();
-    cell.cpu_ns_per_message = Some(CpuCost {
-        lead: per_message(sum(&|round| round.cpu_ns.lead)),
-        follow: per_message(sum(&|round| round.cpu_ns.follow)),
-        user: per_message(sum(&|round| round.cpu_ns.user)),
-        system: per_message(sum(&|round| round.cpu_ns.system)),
-        ci95: median_estimate(&costs).and_then(interval),
-    });
-    let switches = |side: &SideCovariates| side.voluntary_switches + side.involuntary_switches;
-    cell.context_switches_per_message = Some(per_message(sum(&|round| {
-        switches(&round.covariates.lead) + switches(&round.covariates.follow)
-    })));
-    cell.ipis_per_message = kept
-        .iter()
-        .map(|slice| slice.round.covariates.ipis)
-        .sum::<Option<u64>>()
-        .filter(|_| !kept.is_empty())
-        .map(per_message);
+    costs(cell, &kept, plan, around);
 }

@@ -71,9 +71,41 @@ fn a_survey_at_80_columns() {
        size  #  mechanism           rate   +/-  messages  CPU/msg  switches
       1 MiB  1  shm-ring/spin  7.90 GB/s  1.3%  7.53 k/s   265 us         1
 
+    CPU PER MESSAGE OF A ROUND TRIP, BLOCKING MECHANISMS
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #   mechanism                  CPU/msg   +/-     user   system  machine
+       wake  1   futex                      16.5 us  1.0%  3.30 us  13.2 us  19.8 us
+             2   eventfd                    17.5 us  1.0%  3.50 us  14.0 us  21.0 us
+             -   null (floor)               5.25 ns  1.0%  1.05 ns  4.20 ns  6.30 ns
+       64 B  1   shm-ring/futex ~           14.5 us  1.0%  2.90 us  11.6 us  17.4 us
+             2=  pipe                       17.9 us  1.0%  3.57 us  14.3 us  21.4 us
+             2=  fifo                       18.0 us  1.0%  3.60 us  14.4 us  21.6 us
+             4   unix-stream                19.0 us  1.0%  3.79 us  15.2 us  22.8 us
+             5   unix-stream bind=path      19.8 us  1.0%  3.95 us  15.8 us  23.7 us
+             6   tcp                        23.8 us  1.0%  4.75 us  19.0 us  28.5 us
+      4 KiB  1   pipe                       18.2 us  1.0%  3.65 us  14.6 us  21.9 us
+             2   tcp sndbuf=64K (got 128K)  24.8 us  1.0%  4.95 us  19.8 us  29.7 us
+
+    CPU PER MESSAGE OF A ROUND TRIP, SPINNING MECHANISMS (EACH END BURNS A CPU)
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #   mechanism                  CPU/msg   +/-     user   system  machine
+       64 B  1   shm-ring/spin              52.5 ns  1.0%  10.5 ns  42.0 ns  63.0 ns
+             2   pipe/spin                   528 ns  1.0%   106 ns   422 ns   633 ns
+
+    CPU PER MESSAGE OF A STREAM, BLOCKING MECHANISMS
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #  mechanism    CPU/msg   +/-    user   system  machine       rate
+      1 MiB  1  tcp           746 us  1.0%  149 us   597 us   896 us  2.81 GB/s
+             2  unix-stream   807 us  1.0%  161 us   645 us   968 us  2.60 GB/s
+             3  pipe         1.51 ms  1.0%  302 us  1.21 ms  1.81 ms  1.39 GB/s
+
     A round trip is there and back, never halved. +/- is half of the 95 % interval
     over rounds. CPU/msg is the CPU time of both ends for one message in one
     direction.
+    user and system are the parts of CPU/msg (an estimate: this kernel divides CPU
+    time by ticks). machine is the busy time of all CPUs for one message, less what
+    they are busy anyway; it needs longer slices than the rest. What the hypervisor
+    does for this machine is in no figure.
     1= is a tie with the best of that place: the intervals (below 6 rounds: the
     ranges) overlap or the figures are less than 3 % apart.
     ~ spins briefly before it sleeps: as fast as spinning where the peer is quick.
@@ -163,7 +195,37 @@ fn a_survey_at_200_columns_shows_more_statistics() {
        size  #  mechanism           rate     ±  of bound  messages  CPU/msg  switches  syscalls
       1 MiB  1  shm-ring/spin  7.90 GB/s  1.3%         -  7.53 k/s   265 us         1         2
 
+    CPU PER MESSAGE OF A ROUND TRIP, BLOCKING MECHANISMS
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #   mechanism                  CPU/msg     ±     user   system  machine  switches  preempted  faults  syscalls       p50
+       wake  1   futex                      16.5 us  1.0%  3.30 us  13.2 us  19.8 us         1          0       0         2   66.0 us
+             2   eventfd                    17.5 us  1.0%  3.50 us  14.0 us  21.0 us         1          0       0         2   70.0 us
+             -   null (floor)               5.25 ns  1.0%  1.05 ns  4.20 ns  6.30 ns         1          0       0         2   21.0 ns
+       64 B  1   shm-ring/futex ~           14.5 us  1.0%  2.90 us  11.6 us  17.4 us         1          0       0         2  58.0 us*
+             2=  pipe                       17.9 us  1.0%  3.57 us  14.3 us  21.4 us         1          0       0         2   71.5 us
+             2=  fifo                       18.0 us  1.0%  3.60 us  14.4 us  21.6 us         1          0       0         2   72.1 us
+             4   unix-stream                19.0 us  1.0%  3.79 us  15.2 us  22.8 us         1          0       0         2   75.9 us
+             5   unix-stream bind=path      19.8 us  1.0%  3.95 us  15.8 us  23.7 us         1          0       0         2   79.0 us
+             6   tcp                        23.8 us  1.0%  4.75 us  19.0 us  28.5 us         1          0       0         2   95.0 us
+      4 KiB  1   pipe                       18.2 us  1.0%  3.65 us  14.6 us  21.9 us         1          0       0         2   73.0 us
+             2   tcp sndbuf=64K (got 128K)  24.8 us  1.0%  4.95 us  19.8 us  29.7 us         1          0       0         2   99.0 us
+
+    CPU PER MESSAGE OF A ROUND TRIP, SPINNING MECHANISMS (EACH END BURNS A CPU)
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #   mechanism                  CPU/msg     ±     user   system  machine  switches  preempted  faults  syscalls       p50
+       64 B  1   shm-ring/spin              52.5 ns  1.0%  10.5 ns  42.0 ns  63.0 ns         1          0       0         2    210 ns
+             2   pipe/spin                   528 ns  1.0%   106 ns   422 ns   633 ns         1          0       0         2   2.11 us
+
+    CPU PER MESSAGE OF A STREAM, BLOCKING MECHANISMS
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+       size  #  mechanism    CPU/msg     ±    user   system  machine  switches  preempted  faults  syscalls       rate
+      1 MiB  1  tcp           746 us  1.0%  149 us   597 us   896 us         1          0       0         2  2.81 GB/s
+             2  unix-stream   807 us  1.0%  161 us   645 us   968 us         1          0       0         2  2.60 GB/s
+             3  pipe         1.51 ms  1.0%  302 us  1.21 ms  1.81 ms         1          0       0         2  1.39 GB/s
+
     A round trip is there and back, never halved. ± is half of the 95 % interval over rounds. CPU/msg is the CPU time of both ends for one message in one direction.
+    user and system are the parts of CPU/msg (an estimate: this kernel divides CPU time by ticks). machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer
+    slices than the rest. What the hypervisor does for this machine is in no figure.
     1= is a tie with the best of that place: the intervals (below 6 rounds: the ranges) overlap or the figures are less than 3 % apart.
     ~ spins briefly before it sleeps: as fast as spinning where the peer is quick.
     * The rounds fall into two modes: both figures are shown, the one of more rounds first, never an average.
@@ -203,16 +265,33 @@ fn a_small_set_at_40_columns_drops_columns() {
     ROUND TRIP, BLOCKING MECHANISMS
     CPUs 0 and 1 (same-llc), idle as-is,
     touch cacheline
-      size  #   mechanism      p50     p99
-      64 B  1=  pipe       71.5 us  107 us
-            1=  fifo       72.1 us  108 us
-            3   tcp        95.0 us  142 us
+      size  #   mechanism      p50  CPU/msg
+      64 B  1=  pipe       71.5 us  17.9 us
+            1=  fifo       72.1 us  18.0 us
+            3   tcp        95.0 us  23.8 us
+
+    CPU PER MESSAGE OF A ROUND TRIP,
+    BLOCKING MECHANISMS
+    CPUs 0 and 1 (same-llc), idle as-is,
+    touch cacheline
+      size  #   mechanism  CPU/msg   +/-
+      64 B  1=  pipe       17.9 us  1.0%
+            1=  fifo       18.0 us  1.0%
+            3   tcp        23.8 us  1.0%
 
     A round trip is there and back, never
     halved. +/- is half of the 95 % interval
     over rounds. CPU/msg is the CPU time of
     both ends for one message in one
     direction.
+    user and system are the parts of CPU/msg
+    (an estimate: this kernel divides CPU
+    time by ticks). machine is the busy time
+    of all CPUs for one message, less what
+    they are busy anyway; it needs longer
+    slices than the rest. What the
+    hypervisor does for this machine is in
+    no figure.
     1= is a tie with the best of that place:
     the intervals (below 6 rounds: the
     ranges) overlap or the figures are less
