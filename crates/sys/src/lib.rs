@@ -13,6 +13,7 @@ pub mod io;
 pub mod meter;
 pub mod process;
 pub mod procfs;
+pub mod program;
 pub mod qos;
 pub mod rundir;
 pub mod seccomp;

@@ -1,12 +1,8 @@
 //! Programs that serve a channel beside its two ends.
-//!
-//! # Safety
-//! Between `fork` and `exec` the child makes two system calls and nothing else: no allocation, no lock.
 
 use super::epoll::Interest;
 use super::ready;
 use ipcperf_core::SetupError;
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -31,7 +27,6 @@ impl Companion {
         I: IntoIterator,
         I::Item: AsRef<OsStr>,
     {
-        let parent = Pid::from_raw(std::process::id().cast_signed());
         let mut command = Command::new(program);
         command
             .args(arguments)
@@ -39,14 +34,7 @@ impl Companion {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .process_group(0);
-        // SAFETY: see the module.
-        unsafe {
-            command.pre_exec(move || {
-                set_parent_process_death_signal(Some(Signal::KILL))?;
-                // The parent may have died before the request was in place.
-                if getppid() == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
-            });
-        }
+        crate::program::die_with_us(&mut command);
         let child = command.spawn().map_err(|error| failed(program, &error))?;
         let mut companion = Self(child);
         companion.await_line(program)?;

@@ -38,11 +38,49 @@ pub fn wait(
     }
 }
 
+/// Sleeps until `from` can be read and `to` can be written: one `poll` if both can be at once, as relays do it that
+/// remember what was ready. No allocation: it is called once for each block.
+///
+/// # Errors
+/// The `errno`.
+pub fn both(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<(), i32> {
+    let mut fds = [
+        PollFd::from_borrowed_fd(from, PollFlags::IN),
+        PollFd::from_borrowed_fd(to, PollFlags::OUT),
+    ];
+    poll_again(&mut fds)?;
+    // Whichever was not ready is waited for alone: the other one would end every sleep at once.
+    for fd in &mut fds {
+        if fd.revents().is_empty() {
+            poll_again(std::slice::from_mut(fd))?;
+        }
+    }
+    Ok(())
+}
+
+fn poll_again(fds: &mut [PollFd<'_>]) -> Result<(), i32> {
+    crate::control::retry(|| poll(fds, None)).map(drop).map_err(|error| error.raw_os_error())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::io::pipe;
     use std::os::fd::AsFd;
+
+    #[test]
+    fn both_must_be_ready() {
+        let (one, two) = (pipe::pair().expect("a pipe"), pipe::pair().expect("a pipe"));
+        let writer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(5));
+            super::super::stream::write(one.write.as_fd(), b"x").expect("written");
+            one.write
+        });
+        both(one.read.as_fd(), two.write.as_fd()).expect("they can be watched");
+        let mut got = [0];
+        assert_eq!(super::super::stream::read(one.read.as_fd(), &mut got), Ok(1));
+        writer.join().expect("it wrote");
+    }
 
     #[test]
     fn only_what_is_ready_is_found() {
