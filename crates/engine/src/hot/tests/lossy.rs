@@ -32,7 +32,8 @@ impl Port for Leaky {
         len: usize,
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        match self.from.recv_timeout(Duration::from_millis(10)) {
+        // Long enough that a thread which has to wait for its CPU does not look like a lost message.
+        match self.from.recv_timeout(Duration::from_millis(200)) {
             Ok(message) if message.len() == len => take(&message),
             Ok(_) => Err(Fault::Truncated),
             Err(RecvTimeoutError::Timeout) => Err(Fault::Timeout),

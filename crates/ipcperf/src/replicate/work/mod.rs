@@ -5,6 +5,7 @@
 
 pub(crate) mod cell;
 mod exchange;
+mod pipeline;
 mod self_loop;
 
 use ipcperf_engine::errand::{Errand, Mishap};
@@ -16,14 +17,13 @@ use std::time::Instant;
 
 /// What workers can be sent to do for a study.
 pub(crate) const ERRANDS: &[Errand] =
-    &[self_loop::LOOP, self_loop::CHILD, exchange::SEND, exchange::RECEIVE];
+    &[exchange::SEND, exchange::RECEIVE, pipeline::ERRAND, self_loop::LOOP, self_loop::CHILD];
 
 /// Makes the work of an arm from what its study says: the keys of the arm and of the scale in one table.
 pub(crate) type Maker = fn(&toml::Table) -> Result<Box<dyn Work>, String>;
 
 /// Every kind of work by the name that studies use.
 pub(crate) const KINDS: &[(&str, Maker)] = &[
-    ("self-loop", self_loop::make),
     exchange::WHOLE,
     exchange::MORE,
     exchange::SLOW,
@@ -31,6 +31,8 @@ pub(crate) const KINDS: &[(&str, Maker)] = &[
     exchange::COUNT,
     exchange::STRACE,
     exchange::EMSGSIZE,
+    ("pipeline", pipeline::make),
+    ("self-loop", self_loop::make),
 ];
 
 /// The engine's own work, which needs more than the others.

@@ -1,0 +1,253 @@
+//! The published experiment itself: two socat processes, timed around their commands.
+
+use super::super::Turn;
+use super::relay::complete;
+use super::way::Method;
+use super::{Plan, Run};
+use ipcperf_engine::errand::Mishap;
+use ipcperf_sys::clock::monotonic_ns;
+use ipcperf_sys::control::wait_any;
+use ipcperf_sys::io::names::Unlink;
+use ipcperf_sys::io::pipe;
+use ipcperf_sys::process::describe_end;
+use ipcperf_sys::program::{Ended, Program, counts_written_bytes};
+use ipcperf_sys::signals::Interrupts;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+const NAME: &str = "socat";
+/// How often a run is tried whose ends have missed each other.
+const ATTEMPTS: u64 = 20;
+/// By how much the sink's head start grows with every miss.
+const HEAD_START: Duration = Duration::from_millis(2);
+/// How long the program may take to say its version.
+const VERSION: Duration = Duration::from_secs(5);
+
+/// The program.
+#[derive(Clone, Debug)]
+pub(super) struct Socat {
+    path: PathBuf,
+    version: String,
+}
+
+/// What came of one attempt.
+enum Attempt {
+    Ran(Run),
+    /// The ends did not find each other; what they said.
+    Missed(String),
+}
+
+/// The one that is installed, or why none can be used; looked for once.
+pub(super) fn installed() -> &'static Result<Socat, String> {
+    static FOUND: OnceLock<Result<Socat, String>> = OnceLock::new();
+    FOUND.get_or_init(Socat::find)
+}
+
+impl Socat {
+    /// Looks for it, and for what is needed to count the bytes that arrive.
+    fn find() -> Result<Self, String> {
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::split_paths(&paths)
+            .map(|folder| folder.join(NAME))
+            .find(|path| path.is_file())
+            .ok_or("socat is not installed")?;
+        if !counts_written_bytes() {
+            return Err("this kernel does not count what socat writes (/proc/PID/io)".into());
+        }
+        let version = version(&path).ok_or("the socat that is installed does not run")?;
+        Ok(Self { path, version })
+    }
+
+    /// "socat 1.7.4.4".
+    pub(super) fn version(&self) -> &str {
+        &self.version
+    }
+
+    pub(super) fn measure(&self, plan: &Plan, turn: &Turn<'_>) -> Result<Run, Mishap> {
+        let mut words = String::new();
+        for missed in 0..ATTEMPTS {
+            match self.attempt(plan, turn, missed)? {
+                Attempt::Ran(run) => return Ok(Run { races_lost: missed, ..run }),
+                Attempt::Missed(what) => words = what,
+            }
+        }
+        Err(Mishap::Failed(format!("socat: no connection in {ATTEMPTS} attempts: {words}")))
+    }
+
+    fn attempt(&self, plan: &Plan, turn: &Turn<'_>, missed: u64) -> Result<Attempt, Mishap> {
+        let name = format!("{}-{:x}", plan.method.name(), turn.nonce);
+        // Whatever the two make there; a process that is killed leaves it.
+        let _guard = Unlink::new(turn.directory.join(&name));
+        let port = if plan.method == Method::Tcp { free_port()? } else { 0 };
+        let (mut from, mut to) = (Stdio::null(), Stdio::null());
+        if plan.method == Method::AnonymousPipe {
+            let failed = |error: ipcperf_core::SetupError| Mishap::Failed(error.to_string());
+            let pair = pipe::pair().map_err(failed)?;
+            pipe::set_capacity(&pair.write, plan.pipe_bytes).map_err(failed)?;
+            (from, to) = (pair.read.into(), pair.write.into());
+        }
+        let mut start_ns = monotonic_ns();
+        let sink = self.start(turn, &sink(plan, &name, port), from, Stdio::null())?;
+        if plan.method != Method::AnonymousPipe {
+            head_start(HEAD_START * u32::try_from(missed).unwrap_or(u32::MAX));
+            start_ns = monotonic_ns();
+        }
+        let source = self.start(turn, &source(plan, &name, port), Stdio::null(), to)?;
+        let (received, used, end_ns) = match await_ends(source, sink, turn)? {
+            Ends::Both { written, used, end_ns } => (written, used, end_ns),
+            Ends::Missed(words) => return Ok(Attempt::Missed(words)),
+        };
+        let received = received
+            .ok_or_else(|| Mishap::Failed("socat: what the sink took was not counted".into()))?;
+        complete(plan, "socat: the sink took", received)?;
+        Ok(Attempt::Ran(Run {
+            wall_ns: end_ns.saturating_sub(start_ns),
+            startup_ns: None,
+            user_ns: used.0,
+            system_ns: used.1,
+            races_lost: missed,
+        }))
+    }
+
+    fn start(
+        &self,
+        turn: &Turn<'_>,
+        arguments: &[String],
+        stdin: Stdio,
+        stdout: Stdio,
+    ) -> Result<Program, Mishap> {
+        let mut command = Command::new(&self.path);
+        command.args(arguments).env("LC_ALL", "C").current_dir(turn.directory);
+        command.stdin(stdin).stdout(stdout).stderr(Stdio::piped());
+        Program::start(&mut command)
+            .map_err(|error| Mishap::Failed(format!("{}: {error}", self.path.display())))
+    }
+}
+
+/// How the two ended.
+enum Ends {
+    Both {
+        /// By the sink, into its null device.
+        written: Option<u64>,
+        /// CPU time of both, user and system, ns.
+        used: (u64, u64),
+        end_ns: u64,
+    },
+    Missed(String),
+}
+
+/// Waits for both. The first that ends badly ends the attempt: a sink that nobody connects to would listen for ever.
+fn await_ends(source: Program, sink: Program, turn: &Turn<'_>) -> Result<Ends, Mishap> {
+    let mut running = vec![(true, source), (false, sink)];
+    let (mut written, mut used, mut end_ns) = (None, (0, 0), 0);
+    while !running.is_empty() {
+        let mut fds: Vec<_> = running.iter().map(|(_, program)| program.pidfd()).collect();
+        fds.extend(turn.interrupts.map(Interrupts::fd));
+        let ready = wait_any(&fds, turn.deadline)?;
+        end_ns = monotonic_ns();
+        if turn.interrupts.is_some_and(Interrupts::arrived) {
+            return Err(Mishap::Interrupted);
+        }
+        let Some(index) = ready.iter().take(running.len()).position(|ready| *ready) else {
+            return Err(Mishap::Deadline("socat: not done in time".into()));
+        };
+        let (is_source, program) = running.swap_remove(index);
+        let ended = program.wait()?;
+        if !ended.status.success() {
+            return judge(&ended);
+        }
+        used = (used.0 + ended.user_ns, used.1 + ended.system_ns);
+        if !is_source {
+            // What it complained about without failing was written, too.
+            let said = ended.complaint.len() as u64;
+            written = ended.written_bytes.map(|bytes| bytes.saturating_sub(said));
+        }
+    }
+    Ok(Ends::Both { written, used, end_ns })
+}
+
+/// The ends started at the same time, and one of them was not there yet; or something is wrong.
+fn judge(ended: &Ended) -> Result<Ends, Mishap> {
+    let words = ended.complaint.lines().next().unwrap_or_default();
+    let races = [
+        "Connection refused",
+        "No such file or directory",
+        "Address already in use",
+        "File exists",
+    ];
+    if races.iter().any(|race| words.contains(race)) {
+        return Ok(Ends::Missed(words.to_owned()));
+    }
+    Err(Mishap::Failed(format!("socat: {}: {words}", describe_end(ended.status))))
+}
+
+/// What the published script does between the sink's start and its own first look at the clock: it runs `date`. The
+/// sink needs about that long to listen. `more` is for where it needs longer.
+fn head_start(more: Duration) {
+    let mut date = Command::new("date");
+    date.arg("+%s%N").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Where there is none, the head start is missing, and what follows is an attempt that may miss.
+    let _ = Program::start(&mut date).and_then(Program::wait);
+    std::thread::sleep(more);
+}
+
+/// A port that was free a moment ago: the published one may be taken.
+fn free_port() -> Result<u16, Mishap> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+/// The two commands as one types them, the source first.
+pub(super) fn commands(plan: &Plan) -> [String; 2] {
+    let name = plan.method.name();
+    [source(plan, name, 9999), sink(plan, name, 9999)]
+        .map(|arguments| format!("{NAME} {}", arguments.join(" ")))
+}
+
+fn source(plan: &Plan, name: &str, port: u16) -> Vec<String> {
+    let zeros = format!("OPEN:/dev/zero,readbytes={}", plan.bytes);
+    let way = match plan.method {
+        Method::AnonymousPipe => "STDOUT".into(),
+        Method::NamedPipe => format!("PIPE:{name},wronly"),
+        Method::UnixStream => format!("UNIX:{name}"),
+        Method::Tcp => format!("TCP:127.0.0.1:{port}"),
+    };
+    flags(plan).into_iter().chain([zeros, way]).collect()
+}
+
+/// As published, but for the address of the TCP listener: nobody outside is to reach it.
+fn sink(plan: &Plan, name: &str, port: u16) -> Vec<String> {
+    let way = match plan.method {
+        Method::AnonymousPipe => "STDIN".into(),
+        Method::NamedPipe => format!("PIPE:{name},rdonly"),
+        Method::UnixStream => format!("UNIX-LISTEN:{name}"),
+        Method::Tcp => format!("TCP-LISTEN:{port},reuseaddr,bind=127.0.0.1"),
+    };
+    flags(plan).into_iter().chain([way, "OPEN:/dev/null".into()]).collect()
+}
+
+fn flags(plan: &Plan) -> Vec<String> {
+    let mut flags = Vec::new();
+    match plan.closing {
+        _ if plan.one_way => flags.push("-u".into()),
+        // A sink that reads a socket has its other direction ended from the start, by its null device: shortened, the
+        // wait would end it in the first pause of the source. It does not wait at the end.
+        Some(closing) if plan.method.is_pipe() => {
+            flags.extend(["-t".into(), format!("{:.6}", closing.as_secs_f64())]);
+        }
+        _ => {}
+    }
+    flags.extend(["-b".into(), plan.block.to_string()]);
+    flags
+}
+
+/// The number in "socat version 1.7.4.4 on 06 Nov 2022".
+fn version(path: &Path) -> Option<String> {
+    let mut command = Command::new(path);
+    command.arg("-V").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let text = Program::output(&mut command, Instant::now() + VERSION).ok()?;
+    let number = text.split("socat version ").nth(1)?.split_ascii_whitespace().next()?;
+    Some(format!("{NAME} {number}"))
+}

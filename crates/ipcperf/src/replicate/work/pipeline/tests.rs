@@ -1,0 +1,80 @@
+//! What an arm of a pipeline is told, and what it makes of it.
+
+use super::*;
+
+fn keys(text: &str) -> toml::Table {
+    text.parse().expect("a table")
+}
+
+fn planned(text: &str) -> Result<Plan, String> {
+    plan(&keys(text).try_into().expect("the keys of an arm"))
+}
+
+const ANON: &str = "variant = 'as-published'\nmethod = 'anonymous-pipe'\nbytes = 2_000_000_000\n";
+
+#[test]
+fn the_published_length_has_the_published_arguments() {
+    let plan = planned(&format!("{ANON}block = 1_000_000")).expect("possible");
+    let [source, sink] = socat::commands(&plan);
+    assert_eq!(source, "socat -b 1000000 OPEN:/dev/zero,readbytes=2000000000 STDOUT");
+    assert_eq!(sink, "socat -b 1000000 STDIN OPEN:/dev/null");
+    assert_eq!(plan.wait(), Duration::from_millis(500));
+
+    let expected = [
+        (Method::NamedPipe, "PIPE:namedpipe,wronly", "PIPE:namedpipe,rdonly"),
+        (Method::UnixStream, "UNIX:socket", "UNIX-LISTEN:socket"),
+        (Method::Tcp, "TCP:127.0.0.1:9999", "TCP-LISTEN:9999,reuseaddr,bind=127.0.0.1"),
+    ];
+    for (method, from, to) in expected {
+        let [source, sink] = socat::commands(&Plan { method, ..plan });
+        assert_eq!(source, format!("socat -b 1000000 OPEN:/dev/zero,readbytes=2000000000 {from}"));
+        assert_eq!(sink, format!("socat -b 1000000 {to} OPEN:/dev/null"));
+    }
+}
+
+#[test]
+fn a_shorter_transfer_waits_as_much_shorter() {
+    let text = format!("{ANON}block = 100\nmost_bytes = 400_000_000\nmost_blocks = 200_000");
+    let plan = planned(&text).expect("possible");
+    assert_eq!((plan.bytes, plan.wait()), (20_000_000, Duration::from_millis(5)));
+    let [source, _] = socat::commands(&plan);
+    assert_eq!(source, "socat -t 0.005000 -b 100 OPEN:/dev/zero,readbytes=20000000 STDOUT");
+    // Sockets tell their end, and a shorter wait would cut them off in the middle.
+    let tcp = Plan { method: Method::Tcp, ..plan };
+    assert_eq!(tcp.wait(), Duration::ZERO);
+    let [source, _] = socat::commands(&tcp);
+    assert_eq!(source, "socat -b 100 OPEN:/dev/zero,readbytes=20000000 TCP:127.0.0.1:9999");
+
+    let plan = planned(&text.replace("as-published", "one-way")).expect("possible");
+    assert_eq!(plan.wait(), Duration::ZERO);
+    let [_, sink] = socat::commands(&plan);
+    assert_eq!(sink, "socat -u -b 100 STDIN OPEN:/dev/null");
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    for wrong in ["block = 0", "block = 1_000_000_000", "block = 100\nmost_blocks = 9"] {
+        assert!(planned(&format!("{ANON}{wrong}")).is_err(), "{wrong}");
+    }
+    let tcp = "variant = 'direct'\nmethod = 'tcp'\nbytes = 1000\nblock = 10\npipe_bytes = 4096";
+    assert!(planned(tcp).is_err());
+    for unknown in ["blocks = 3", "variant = 'indirect'", "method = 'fifo'"] {
+        let mut table = keys(&format!("{ANON}block = 100"));
+        table.extend(keys(unknown));
+        assert!(make(&table).is_err(), "{unknown}");
+    }
+}
+
+#[test]
+fn the_rate_is_that_of_whole_milliseconds() {
+    assert_eq!(published_rate(2_000_000_000, 1_770_999_999), Ok(9_039_548_022.0));
+    assert!(published_rate(1000, 999_999).is_err());
+}
+
+#[test]
+fn a_run_that_lost_bytes_is_an_error() {
+    let plan = planned(&format!("{ANON}block = 100")).expect("possible");
+    assert_eq!(relay::complete(&plan, "the sink took", 2_000_000_000), Ok(()));
+    let error = relay::complete(&plan, "the sink took", 1_999_999_900).expect_err("it lost some");
+    assert_eq!(error.to_string(), "the sink took 1999999900 of 2000000000 bytes");
+}
