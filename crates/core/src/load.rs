@@ -87,6 +87,9 @@ impl FromStr for Offered {
     }
 }
 
+/// Producers of a fan-in and consumers of a fan-out unless asked otherwise.
+const PEERS: u64 = 4;
+
 /// What a pattern is asked to do. A field that its pattern does not use has its default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Load {
@@ -144,6 +147,9 @@ impl Load {
                 ..none
             },
             PatternKind::Stream => Self { window: self.window, transform: self.changes(), ..none },
+            PatternKind::FanIn | PatternKind::FanOut => {
+                Self { peers: if self.peers == 0 { PEERS } else { self.peers }, ..none }
+            }
         }
     }
 
@@ -210,6 +216,8 @@ mod tests {
         };
         assert_eq!(all.of(PatternKind::PingPong).words(), ["think=1ms", "transform=gzip"]);
         assert_eq!(all.of(PatternKind::Stream).words(), ["window=8", "transform=gzip"]);
+        assert_eq!(all.of(PatternKind::FanIn).words(), ["peers=4"]);
+        assert_eq!(Load { peers: 9, ..all }.of(PatternKind::FanOut).words(), ["peers=9"]);
         assert!(Load::default().is_plain() && Load::default().words().is_empty());
     }
 }

@@ -18,6 +18,9 @@ pub trait Mechanism: Sized + 'static {
     type Options: Options;
     /// One end of an open channel.
     type Port: Port;
+    /// Whether several processes can attach to what `open` made for one seat, and so stand on one side of one object
+    /// where the facts say so: an end keeps no state that the others must know, and one call moves one message.
+    const SHARES: bool = false;
 
     /// Can this host run it with these options? Asked before anything is planned; leaves nothing behind.
     ///

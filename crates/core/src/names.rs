@@ -94,6 +94,18 @@ names! {
         PingPong = "ping-pong",
         /// One direction, as fast as the mechanism's own back-pressure allows; counted at the receiver.
         Stream = "stream",
+        /// Several producers send to one consumer over one object, as fast as they can; counted at the consumer.
+        FanIn = "fan-in",
+        /// One producer sends to several consumers that share one object: each message goes to exactly one of them.
+        FanOut = "fan-out",
+    }
+}
+
+impl PatternKind {
+    /// Whether several processes stand on one side of one object.
+    #[must_use]
+    pub const fn is_fan(self) -> bool {
+        matches!(self, Self::FanIn | Self::FanOut)
     }
 }
 

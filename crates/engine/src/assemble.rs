@@ -3,6 +3,7 @@
 mod bound;
 mod cell;
 mod cost;
+mod fan;
 mod metric;
 
 use crate::accounting;

@@ -1,7 +1,9 @@
 //! Worker processes that do something else than one end of a slice: the servers, clients and relays that a published
 //! experiment consists of. They are started, watched and killed like every worker.
 
+use crate::fan;
 use crate::job::Task;
+use crate::registry::Registry;
 use crate::worker::SUBCOMMAND;
 use ipcperf_sys::control::{Control, wait_any};
 use ipcperf_sys::process::{Worker, describe_end, own_pid};
@@ -33,7 +35,7 @@ pub struct Crew<'a> {
 
 /// From the worker.
 #[derive(Debug, Serialize, Deserialize)]
-enum Answer {
+pub(crate) enum Answer {
     /// Set up; waits for the word to go. It may tell something: the number of a port.
     Ready(Value),
     /// What it found out.
@@ -74,9 +76,15 @@ impl<'a> Crew<'a> {
     }
 }
 
-pub(crate) fn serve(errands: &[Errand], name: &str, mut crew: Crew<'_>) {
+pub(crate) fn serve(registry: &Registry, errands: &[Errand], name: &str, mut crew: Crew<'_>) {
     let found = errands.iter().find(|errand| errand.name == name);
-    let answer = match found.map(|errand| (errand.run)(&mut crew)) {
+    let done = match found {
+        Some(errand) => Some((errand.run)(&mut crew)),
+        // The one errand that needs the mechanisms.
+        None if name == fan::ERRAND => Some(fan::worker::serve(registry, &mut crew)),
+        None => None,
+    };
+    let answer = match done {
         Some(Ok(value)) => Answer::Done(value),
         Some(Err(reason)) => Answer::Failed(reason),
         None => Answer::Failed(format!("unknown errand '{name}'")),
@@ -155,6 +163,11 @@ impl<'a> Hand<'a> {
         &self.worker
     }
 
+    /// Readable when it has said something or is gone.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.worker.control().fd()
+    }
+
     /// Waits until it is set up; returns what it told.
     ///
     /// # Errors
@@ -188,7 +201,11 @@ impl<'a> Hand<'a> {
         }
     }
 
-    fn answer(&mut self) -> Result<Answer, Mishap> {
+    /// Waits for whatever it says next.
+    ///
+    /// # Errors
+    /// It says nothing more.
+    pub(crate) fn answer(&mut self) -> Result<Answer, Mishap> {
         let mut fds = vec![self.worker.control().fd()];
         fds.extend(self.interrupts.map(Interrupts::fd));
         let ready = wait_any(&fds, self.deadline)?;

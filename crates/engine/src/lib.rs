@@ -4,6 +4,7 @@ mod accounting;
 mod assemble;
 mod bounds;
 pub mod errand;
+mod fan;
 mod fit;
 pub mod host;
 pub mod hot;

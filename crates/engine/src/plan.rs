@@ -1,5 +1,6 @@
 //! From what was asked for to the cells that will be measured, each with the reason if it cannot be.
 
+use crate::fan;
 use crate::registry::Entry;
 use ipcperf_core::units::{format_bytes, format_size};
 use ipcperf_core::{Idle, Load, Missing, OptionError, OptionSet, PatternKind, Placement, Touch};
@@ -105,7 +106,10 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
                         for load in &loads {
                             let objection = match &probed {
                                 Some(missing) => Some(missing.clone()),
-                                None => objection(entry, size, placement, idle, &options, ground)?,
+                                None => objection(entry, size, placement, idle, &options, ground)?
+                                    .or_else(|| {
+                                        several(entry, pattern, size, placement, load, ground)
+                                    }),
                             };
                             let cpus = ground.topology.pair(placement).unwrap_or_default();
                             let window = match load.window {
@@ -135,6 +139,19 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
         }
     }
     Ok(cells)
+}
+
+/// What stands against several processes on one side.
+fn several(
+    entry: &Entry,
+    pattern: PatternKind,
+    size: usize,
+    placement: Placement,
+    load: &Load,
+    ground: &Ground,
+) -> Option<Missing> {
+    let cpus = ground.topology.cpus.len();
+    pattern.is_fan().then(|| fan::objection(entry, pattern, size, placement, load.peers, cpus))?
 }
 
 /// The settings that concern one mechanism: only they are part of its identity.

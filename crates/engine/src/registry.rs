@@ -1,11 +1,13 @@
 //! The list of mechanisms, erased to function pointers: one indirect call per slice, none per message.
 
+use crate::fan;
 use crate::job::{Failure, Job, SideReport};
 use crate::worker::{Session, measure};
 use ipcperf_core::{
     Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet, Options, Payload, SetupError,
     Shape, Spec, Visitor, Wiring,
 };
+use std::marker::PhantomData;
 
 /// One mechanism without its types.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +21,15 @@ pub struct Entry {
     window: fn(usize, &OptionSet) -> Result<Option<u32>, OptionError>,
     open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
     drive: fn(Wiring, &Job, &mut Session<'_>) -> Result<SideReport, Failure>,
+    pub(crate) fan: Option<fan::worker::Drive>,
+}
+
+/// The worker of a fan, for mechanisms whose ends can be shared alone: nobody else pays for its code.
+struct Shared<M>(PhantomData<M>);
+
+impl<M: Mechanism> Shared<M> {
+    const DRIVE: Option<fan::worker::Drive> =
+        if M::SHARES { Some(fan::worker::drive::<M>) } else { None };
 }
 
 impl Entry {
@@ -37,6 +48,7 @@ impl Entry {
                 M::open(shape, &options)
             },
             drive: drive::<M>,
+            fan: Shared::<M>::DRIVE,
         }
     }
 

@@ -1,5 +1,6 @@
 //! One measurement of one cell, as the coordinator sees it.
 
+use crate::fan::{self, RawFan};
 use crate::hot::Spill;
 use crate::job::{Failure, FailureKind, Job, Order, Segment, SideReport, Task, Word};
 use crate::page::Page;
@@ -13,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How long what the surviving worker has to say is waited for after its peer failed.
-const GRACE: Duration = Duration::from_millis(300);
+pub(crate) const GRACE: Duration = Duration::from_millis(300);
 
 /// What a slice came to.
 #[derive(Debug)]
@@ -45,6 +46,8 @@ pub struct RawSlice {
     pub sides: [SideReport; 2],
     /// Knobs as granted.
     pub effective: Vec<(String, KnobValue)>,
+    /// What only a fan has. Its histogram is of single calls of its peers.
+    pub fan: Option<RawFan>,
 }
 
 /// A histogram at rest: a run keeps thousands of them, and most of their buckets are empty.
@@ -97,13 +100,16 @@ pub struct Terms {
 /// Runs one slice in two fresh processes.
 #[must_use]
 pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundings<'_>) -> Outcome {
+    if terms.job.shape.pattern.is_fan() {
+        return fan::run(entry, options, terms, around.interrupts);
+    }
     match attempt(entry, options, terms, around) {
         Ok(outcome) => outcome,
         Err(failure) => ended(failure),
     }
 }
 
-fn ended(failure: Failure) -> Outcome {
+pub(crate) fn ended(failure: Failure) -> Outcome {
     let status = match failure.kind {
         FailureKind::Unavailable => Status::Unavailable,
         FailureKind::Invalid | FailureKind::PeerGone | FailureKind::Failed => Status::Failed,
@@ -192,14 +198,18 @@ fn name(seat: Seat) -> &'static str {
     }
 }
 
-/// The failure that explains the others: an end that merely lost its peer is the symptom.
-fn worst(failures: Vec<(Seat, Failure)>) -> Option<Failure> {
-    let rank = |kind| match kind {
+/// The lower, the more it explains.
+pub(crate) const fn rank(kind: FailureKind) -> u8 {
+    match kind {
         FailureKind::Invalid => 0,
         FailureKind::Unavailable => 1,
         FailureKind::Failed => 2,
         FailureKind::PeerGone => 3,
-    };
+    }
+}
+
+/// The failure that explains the others: an end that merely lost its peer is the symptom.
+fn worst(failures: Vec<(Seat, Failure)>) -> Option<Failure> {
     let (seat, failure) = failures.into_iter().min_by_key(|(_, failure)| rank(failure.kind))?;
     let prefix = if failure.reason.contains(name(seat)) {
         String::new()
@@ -218,7 +228,7 @@ impl RawSlice {
     fn fold(&mut self, pattern: PatternKind, page: &Page, lead: &Segment, follow: &Segment) {
         let timed = match pattern {
             PatternKind::PingPong => lead,
-            PatternKind::Stream => follow,
+            PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => follow,
         };
         let samples = samples(page, timed);
         let kept = samples.len() as u64;
@@ -233,7 +243,7 @@ impl RawSlice {
                 self.operations += kept * timed.batch;
                 self.elapsed += samples.iter().sum::<u64>();
             }
-            PatternKind::Stream => {
+            PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
                 let (messages, ticks) = steady(&samples, timed, lead.end);
                 self.window.0 += messages;
                 self.window.1 += ticks;

@@ -44,7 +44,7 @@ fn serve(registry: &Registry, errands: &[Errand], control: &Control) -> Result<(
     let parcel = control.receive(None)?;
     match decode::<Task>(&parcel.text)? {
         Task::Errand { name, params } => {
-            errand::serve(errands, &name, Crew::new(control, params, parcel.fds));
+            errand::serve(registry, errands, &name, Crew::new(control, params, parcel.fds));
         }
         Task::Bound(job) => {
             let page = page(parcel.fds)?;
@@ -77,7 +77,7 @@ fn page(fds: Vec<OwnedFd>) -> io::Result<Page> {
 }
 
 /// A sandbox may refuse to let a process choose its CPUs: then this placement cannot be had here.
-fn not_pinned(cpu: usize, error: &io::Error) -> Failure {
+pub(crate) fn not_pinned(cpu: usize, error: &io::Error) -> Failure {
     let words = ipcperf_core::errno::text(error.raw_os_error().unwrap_or(0));
     let what = format!("cannot be pinned to CPU {cpu} (sched_setaffinity: {words})");
     SetupError::from(Missing::new(what, "--place free does without pinning")).into()
@@ -142,6 +142,9 @@ pub fn measure<P: Port>(
     match job.shape.pattern {
         PatternKind::PingPong => touch::<PingPong, P>(port, job, session),
         PatternKind::Stream => touch::<Stream, P>(port, job, session),
+        PatternKind::FanIn | PatternKind::FanOut => {
+            Err(SetupError::Protocol("a fan takes more than two workers".into()).into())
+        }
     }
 }
 
@@ -252,7 +255,7 @@ impl<P: Port> End<'_, P> {
                 };
                 (operations.div_ceil(batch).max(8), batch)
             }
-            PatternKind::Stream => {
+            PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
                 // The clock may cost 1 %, and some thousand samples are enough to cut the window at both ends.
                 let cheap = (100.0 * overhead as f64 / per_operation).ceil() as u64;
                 let batch = cheap.max(operations / 4096).max(1);

@@ -118,7 +118,7 @@ pub(crate) struct RunArgs {
     /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for everything
     #[arg(short, long, value_name = "NAMES")]
     pub(crate) mechanism: Option<String>,
-    /// Patterns: ping-pong, stream [default: ping-pong]
+    /// Patterns: ping-pong, stream, fan-in, fan-out [default: ping-pong]
     #[arg(short, long, value_name = "PATTERNS")]
     pub(crate) pattern: Option<String>,
     /// Message sizes: 64, 4K, lists 1,64,4K, sweeps 64..64K:*4 [default: 64]
@@ -142,6 +142,9 @@ pub(crate) struct RunArgs {
     /// Stream: messages under way before the sender waits for a credit [default: as the mechanism itself stops it]
     #[arg(long, value_name = "COUNTS")]
     pub(crate) window: Option<String>,
+    /// Fan-in: producers; fan-out: consumers; 1 to 64: 1,2,4,8 [default: 4]
+    #[arg(long, value_name = "COUNTS")]
+    pub(crate) peers: Option<String>,
     /// How many rounds; a 95 % interval needs 6 [default: 12]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u64>,

@@ -19,6 +19,7 @@ const KEYS: &[&str] = &[
     "touch",
     "think",
     "window",
+    "peers",
     "rounds",
     "slice",
     "warmup",
@@ -41,6 +42,7 @@ struct Job {
     touch: Option<String>,
     think: Option<Words>,
     window: Option<Words>,
+    peers: Option<Words>,
     rounds: Option<u64>,
     slice: Option<String>,
     warmup: Option<String>,
@@ -119,6 +121,7 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     merged.touch = merged.touch.or(job.touch);
     merged.think = merged.think.or_else(|| list(&job.think));
     merged.window = merged.window.or_else(|| list(&job.window));
+    merged.peers = merged.peers.or_else(|| list(&job.peers));
     merged.rounds = merged.rounds.or(job.rounds);
     merged.slice = merged.slice.or(job.slice);
     merged.warmup = merged.warmup.or(job.warmup);

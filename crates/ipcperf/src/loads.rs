@@ -4,6 +4,7 @@ use crate::args::RunArgs;
 use crate::error::Stop;
 use crate::request;
 use ipcperf_core::{Load, PatternKind};
+use ipcperf_engine::hot::fan::MOST;
 use std::time::Duration;
 
 /// The longest pause and stall: a slice must hold some of them.
@@ -35,6 +36,15 @@ pub(crate) fn loads(args: &RunArgs, patterns: &[PatternKind]) -> Result<Vec<Load
             patterns: &[PatternKind::Stream],
             set: |load, text| {
                 load.window = count("--window", text, 1 << 20)?;
+                Ok(())
+            },
+        },
+        Flag {
+            name: "--peers",
+            given: args.peers.as_deref(),
+            patterns: &[PatternKind::FanIn, PatternKind::FanOut],
+            set: |load, text| {
+                load.peers = count("--peers", text, MOST as u64)?;
                 Ok(())
             },
         },

@@ -58,6 +58,7 @@ impl<W: Wait> Mechanism for Fifo<W> {
     };
     type Options = FifoOptions;
     type Port = StreamPort<W>;
+    const SHARES: bool = true;
 
     fn probe(options: &FifoOptions) -> Result<(), Missing> {
         // The directory of the run does not exist yet; a FIFO's capacity is a pipe's.
@@ -86,8 +87,10 @@ impl<W: Wait> Mechanism for Fifo<W> {
             Seat::Lead => {
                 let tx = pipe::open_fifo(&ping, End::Write)?;
                 let rx = pipe::open_fifo(&pong, End::Read)?;
-                // The follow has found both by now, so the names have done their work.
-                drop([ping, pong].map(Unlink::new));
+                // The follow has found both by now, so the names have done their work, unless others share this seat.
+                if !shape.pattern.is_fan() {
+                    drop([ping, pong].map(Unlink::new));
+                }
                 (rx, tx)
             }
             Seat::Follow => {

@@ -62,6 +62,7 @@ impl<W: Wait> Mechanism for Netlink<W> {
     };
     type Options = NetlinkOptions;
     type Port = MessagePort<Netlinks, W>;
+    const SHARES: bool = true;
 
     fn probe(options: &NetlinkOptions) -> Result<(), Missing> {
         let tried = netlink::pair()

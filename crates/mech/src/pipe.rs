@@ -58,6 +58,7 @@ impl<W: Wait> Mechanism for Pipe<W> {
     };
     type Options = PipeOptions;
     type Port = StreamPort<W>;
+    const SHARES: bool = true;
 
     fn probe(options: &PipeOptions) -> Result<(), Missing> {
         try_out(options.size)

@@ -55,6 +55,7 @@ impl<W: Wait> Mechanism for PipePacket<W> {
     };
     type Options = PipeOptions;
     type Port = MessagePort<PipePackets, W>;
+    const SHARES: bool = true;
 
     fn probe(options: &PipeOptions) -> Result<(), Missing> {
         let tried =

@@ -118,6 +118,7 @@ impl<W: Wait> Mechanism for PosixMq<W> {
     };
     type Options = PosixMqOptions;
     type Port = MessagePort<PosixQueue, W>;
+    const SHARES: bool = true;
 
     fn probe(options: &PosixMqOptions) -> Result<(), Missing> {
         let name = mqueue::trial_name();

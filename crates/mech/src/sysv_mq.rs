@@ -72,6 +72,7 @@ impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
     };
     type Options = SysvMqOptions;
     type Port = SysvPort<W>;
+    const SHARES: bool = true;
 
     fn probe(options: &SysvMqOptions) -> Result<(), Missing> {
         let tried = Queue::trial().and_then(|queue| queue.set_capacity(options.qbytes));

@@ -55,6 +55,7 @@ impl<W: Wait<Gate = ()>> Mechanism for Udp<W> {
     };
     type Options = UdpOptions;
     type Port = MessagePort<LossyDatagrams, W>;
+    const SHARES: bool = true;
 
     fn probe(options: &UdpOptions) -> Result<(), Missing> {
         options.probe()

@@ -51,6 +51,7 @@ impl<W: Wait> Mechanism for UnixDgram<W> {
     };
     type Options = UnixPairOptions;
     type Port = MessagePort<Datagrams, W>;
+    const SHARES: bool = true;
 
     fn probe(options: &UnixPairOptions) -> Result<(), Missing> {
         unix_pair::probe(Kind::Datagram, options)

@@ -32,9 +32,11 @@ pub(crate) struct Way {
     pub(crate) cpus: Vec<usize>,
     pub(crate) idle: Idle,
     pub(crate) touch: Touch,
+    /// Several processes on one side.
+    is_fan: bool,
 }
 
-/// One ranking: cells of one size.
+/// One ranking: cells of one size, and of a fan of one number of peers.
 pub(crate) struct Block<'a> {
     pub(crate) rows: Vec<Row<'a>>,
 }
@@ -57,6 +59,7 @@ impl Way {
             cpus: cell.cpus.clone(),
             idle: cell.idle,
             touch: cell.touch,
+            is_fan: cell.pattern.is_fan(),
         }
     }
 
@@ -67,6 +70,10 @@ impl Way {
         let place = match (self.placement, cpus.is_empty()) {
             (Placement::Free, _) => "not pinned (free)".to_owned(),
             (place, true) => place.to_string(),
+            (place, false) if one && self.is_fan => format!("all on CPU {} ({place})", cpus[0]),
+            (place, false) if self.is_fan => {
+                format!("all peers on one of CPUs {} ({place})", text::join(&cpus))
+            }
             (place, false) if one => format!("both ends on CPU {} ({place})", cpus[0]),
             (place, false) => format!("CPUs {} ({place})", text::join(&cpus)),
         };
@@ -228,13 +235,15 @@ fn sections<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<
 }
 
 fn blocks<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<Block<'a>> {
-    let mut sizes: Vec<u64> = cells.iter().map(|cell| cell.size_bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
+    // Eight peers of one object are no rivals of two.
+    let of = |cell: &Cell| (cell.size_bytes, cell.load.peers);
+    let mut kinds: Vec<(u64, u64)> = cells.iter().map(|cell| of(cell)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
         .into_iter()
-        .map(|size| {
-            let here = cells.iter().copied().filter(|cell| cell.size_bytes == size);
+        .map(|kind| {
+            let here = cells.iter().copied().filter(|cell| of(cell) == kind);
             Block { rows: rows(here, specs, yardstick) }
         })
         .collect()

@@ -12,6 +12,8 @@ use ipcperf_core::result::{Cell, CpuCost, Metric};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
     Size,
+    /// Of a fan.
+    Peers,
     Rank,
     Mechanism,
     /// Median round trip or rate: what the ranking goes by.
@@ -20,6 +22,10 @@ pub(crate) enum Column {
     Messages,
     Bound,
     Quantile(&'static str),
+    /// How evenly the peers of a fan were served.
+    Fairness,
+    /// What the peer of a fan had that was served least.
+    Least,
     Cpu,
     CpuSpread,
     User,
@@ -34,8 +40,8 @@ pub(crate) enum Column {
 }
 
 use Column::{
-    Bound, Cpu, CpuSpread, Energy, Faults, Figure, Ipis, Machine, Mechanism, Messages, Preempted,
-    Quantile, Rank, Size, Spread, Switches, Syscalls, System, User,
+    Bound, Cpu, CpuSpread, Energy, Fairness, Faults, Figure, Ipis, Least, Machine, Mechanism,
+    Messages, Peers, Preempted, Quantile, Rank, Size, Spread, Switches, Syscalls, System, User,
 };
 
 /// Columns from left to right.
@@ -61,6 +67,25 @@ const COST: &[Column] = &[
     Size, Rank, Mechanism, Cpu, CpuSpread, User, System, Machine, Switches, Preempted, Faults,
     Ipis, Syscalls, Energy, Figure,
 ];
+const FAN: &[Column] = &[
+    Size,
+    Peers,
+    Rank,
+    Mechanism,
+    Figure,
+    Spread,
+    Bound,
+    Messages,
+    Fairness,
+    Least,
+    Quantile("p99"),
+    Quantile("p99.9"),
+    Quantile("max"),
+    Cpu,
+    Switches,
+    Ipis,
+    Syscalls,
+];
 
 /// The order in which columns are given room, while they fit. What a message costs is never the first to go.
 const KEEP_ROUND_TRIP: &[Column] = &[
@@ -75,6 +100,20 @@ const KEEP_ROUND_TRIP: &[Column] = &[
     Ipis,
     Syscalls,
 ];
+const KEEP_FAN: &[Column] = &[
+    Cpu,
+    Bound,
+    Fairness,
+    Least,
+    Quantile("p99"),
+    Messages,
+    Spread,
+    Quantile("p99.9"),
+    Switches,
+    Quantile("max"),
+    Ipis,
+    Syscalls,
+];
 const KEEP_THROUGHPUT: &[Column] = &[Cpu, Bound, Messages, Spread, Switches, Ipis, Syscalls];
 const KEEP_COST: &[Column] = &[
     CpuSpread, User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis,
@@ -83,8 +122,10 @@ const KEEP_COST: &[Column] = &[
 /// What is never dropped.
 pub(crate) const fn always(yardstick: Yardstick) -> &'static [Column] {
     match yardstick {
-        Yardstick::RoundTrip | Yardstick::Throughput => &[Size, Rank, Mechanism, Figure],
-        Yardstick::Cpu => &[Size, Rank, Mechanism, Cpu],
+        Yardstick::RoundTrip | Yardstick::Throughput | Yardstick::Fan => {
+            &[Size, Peers, Rank, Mechanism, Figure]
+        }
+        Yardstick::Cpu => &[Size, Peers, Rank, Mechanism, Cpu],
     }
 }
 
@@ -93,6 +134,7 @@ pub(crate) fn all(yardstick: Yardstick, chapters: &[&Chapter], style: &Style) ->
     let columns = match yardstick {
         Yardstick::RoundTrip => ROUND_TRIP,
         Yardstick::Throughput => THROUGHPUT,
+        Yardstick::Fan => FAN,
         Yardstick::Cpu => COST,
     };
     let mut blocks =
@@ -111,6 +153,7 @@ pub(crate) const fn wanted(yardstick: Yardstick) -> &'static [Column] {
     match yardstick {
         Yardstick::RoundTrip => KEEP_ROUND_TRIP,
         Yardstick::Throughput => KEEP_THROUGHPUT,
+        Yardstick::Fan => KEEP_FAN,
         Yardstick::Cpu => KEEP_COST,
     }
 }
@@ -120,6 +163,7 @@ impl Column {
     pub(crate) fn head(self, pattern: PatternKind, style: &Style) -> String {
         let text = match self {
             Size => "size",
+            Peers => "peers",
             Rank => "#",
             Mechanism => "mechanism",
             Figure if pattern == PatternKind::PingPong => "p50",
@@ -129,7 +173,11 @@ impl Column {
             Messages => "messages",
             Bound if pattern == PatternKind::PingPong => "x bound",
             Bound => "of bound",
+            Quantile(name) if pattern == PatternKind::FanIn => return format!("{name} send"),
+            Quantile(name) if pattern == PatternKind::FanOut => return format!("{name} recv"),
             Quantile(name) => name,
+            Fairness => "Jain",
+            Least => "least",
             Cpu => "CPU/msg",
             User => "user",
             System => "system",
@@ -161,7 +209,8 @@ impl Column {
         };
         match self {
             Size if is_first => figures::size(cell.size_bytes),
-            Size => String::new(),
+            Peers if is_first => cell.load.peers.to_string(),
+            Size | Peers => String::new(),
             Rank => row.rank.map_or_else(|| NONE.to_owned(), |rank| rank.words()),
             Mechanism if row.is_floor => format!("{} (floor)", label(cell)),
             Mechanism => marked_label(cell),
@@ -185,7 +234,9 @@ impl Column {
                 None => NONE.to_owned(),
             },
             Quantile(name) => {
-                let metric = cell.rtt_ns.as_ref().and_then(|quantiles| quantiles.get(name));
+                let calls = || cell.fan.as_ref().map(|fan| &fan.call_ns);
+                let quantiles = cell.rtt_ns.as_ref().or_else(calls);
+                let metric = quantiles.and_then(|quantiles| quantiles.get(name));
                 let value = metric.and_then(|metric| metric.value);
                 value.map_or_else(|| NONE.to_owned(), figures::nanos)
             }
@@ -201,6 +252,14 @@ impl Column {
             Energy => metric(&cell.energy_nj_per_message, figures::nanojoules),
             Preempted => count(cell.involuntary_switches_per_message),
             Faults => count(cell.page_faults_per_message),
+            Fairness => {
+                let index = cell.fan.as_ref().and_then(|fan| fan.jain.value);
+                index.map_or_else(|| NONE.to_owned(), figures::index)
+            }
+            Least => {
+                let share = cell.fan.as_ref().and_then(|fan| fan.least_share.value);
+                share.map_or_else(|| NONE.to_owned(), figures::share)
+            }
             Switches => count(cell.context_switches_per_message),
             Ipis => count(cell.ipis_per_message),
             Syscalls => count(cell.syscalls_per_message),

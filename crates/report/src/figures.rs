@@ -59,6 +59,16 @@ pub(crate) fn count(value: f64) -> String {
     }
 }
 
+/// An index from 0 to 1: `0.973`.
+pub(crate) fn index(value: f64) -> String {
+    bounded(value, |value| format!("{value:.3}"))
+}
+
+/// A share of 1: `12.4%`.
+pub(crate) fn share(value: f64) -> String {
+    bounded(value, |value| format!("{:.1}%", value * 100.0))
+}
+
 /// `1.35x`.
 pub(crate) fn times(ratio: f64) -> String {
     if ratio.is_finite() { format!("{}x", plain(ratio)) } else { NONE.to_owned() }

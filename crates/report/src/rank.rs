@@ -16,6 +16,8 @@ pub(crate) enum Yardstick {
     RoundTrip,
     /// Bytes that arrive per second (messages where they have no bytes); more is better.
     Throughput,
+    /// What several producers or consumers move together, as throughput.
+    Fan,
     /// CPU time of both ends per message, ns; less is better.
     Cpu,
 }
@@ -51,6 +53,7 @@ impl Yardstick {
         match pattern {
             PatternKind::PingPong => Self::RoundTrip,
             PatternKind::Stream => Self::Throughput,
+            PatternKind::FanIn | PatternKind::FanOut => Self::Fan,
         }
     }
 
@@ -58,8 +61,10 @@ impl Yardstick {
     pub(crate) fn metric(self, cell: &Cell) -> Option<&Metric> {
         match self {
             Self::RoundTrip => cell.rtt_ns.as_ref()?.get("p50"),
-            Self::Throughput if cell.size_bytes == 0 => cell.messages_per_second.as_ref(),
-            Self::Throughput => cell.bytes_per_second.as_ref(),
+            Self::Throughput | Self::Fan if cell.size_bytes == 0 => {
+                cell.messages_per_second.as_ref()
+            }
+            Self::Throughput | Self::Fan => cell.bytes_per_second.as_ref(),
             Self::Cpu => None,
         }
     }
@@ -99,7 +104,9 @@ impl Yardstick {
     fn of_round(self, round: &Round, size: u64) -> Option<f64> {
         match self {
             Self::RoundTrip => round.p50_ns,
-            Self::Throughput => round.messages_per_second.map(|rate| rate * size.max(1) as f64),
+            Self::Throughput | Self::Fan => {
+                round.messages_per_second.map(|rate| rate * size.max(1) as f64)
+            }
             Self::Cpu => {
                 let cpu = round.cpu_ns.lead + round.cpu_ns.follow;
                 (round.messages > 0).then(|| cpu as f64 / round.messages as f64)
@@ -110,7 +117,7 @@ impl Yardstick {
     /// The better one first.
     pub(crate) fn order(self, a: f64, b: f64) -> Ordering {
         match self {
-            Self::Throughput => b.total_cmp(&a),
+            Self::Throughput | Self::Fan => b.total_cmp(&a),
             Self::RoundTrip | Self::Cpu => a.total_cmp(&b),
         }
     }
@@ -119,8 +126,8 @@ impl Yardstick {
     pub(crate) const fn unit(self, size: u64) -> figures::Unit {
         match self {
             Self::RoundTrip | Self::Cpu => figures::NANOS,
-            Self::Throughput if size == 0 => figures::PER_SECOND,
-            Self::Throughput => figures::BYTES_PER_SECOND,
+            Self::Throughput | Self::Fan if size == 0 => figures::PER_SECOND,
+            Self::Throughput | Self::Fan => figures::BYTES_PER_SECOND,
         }
     }
 
@@ -128,8 +135,8 @@ impl Yardstick {
     pub(crate) fn words(self, value: f64, size: u64) -> String {
         match self {
             Self::RoundTrip | Self::Cpu => figures::nanos(value),
-            Self::Throughput if size == 0 => figures::per_second(value),
-            Self::Throughput => figures::bytes_per_second(value),
+            Self::Throughput | Self::Fan if size == 0 => figures::per_second(value),
+            Self::Throughput | Self::Fan => figures::bytes_per_second(value),
         }
     }
 }

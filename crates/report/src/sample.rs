@@ -165,6 +165,7 @@ pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Ce
         rtt_ns: None,
         bytes_per_second: None,
         messages_per_second: None,
+        fan: None,
         cpu_ns_per_message: None,
         machine_cpu_ns_per_message: None,
         energy_nj_per_message: None,
@@ -302,6 +303,7 @@ impl Build for Cell {
             elapsed_ns: 1e8,
             p50_ns: Some(71_500.0),
             messages_per_second: Some(28_000.0),
+            fan: None,
             histogram: Some(HistogramData {
                 unit: "ps".to_owned(),
                 min: 60_000_000,

@@ -1,6 +1,7 @@
 //! The schema files describe what is written, all of it and nothing else.
 
 use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, render, sample};
+use ipcperf_core::result::{Fan, FanRound};
 use ipcperf_core::{BackPressure, Direction, Family, Memory, OnClose, Peers, Reach, Wait};
 use serde_json::{Value, json};
 
@@ -162,6 +163,22 @@ fn every_key_that_is_written_is_described() {
         unnamed(&schema, &schema, &document, "", &mut found);
         assert_eq!(found, Vec::<String>::new());
     }
+}
+
+#[test]
+fn every_key_of_a_fan_is_described() {
+    let fan = Fan {
+        peers: 4,
+        call_ns: [("p99".into(), sample::metric(1.0, 0.1))].into(),
+        ..Fan::default()
+    };
+    let mut document = result();
+    document["cells"][0]["fan"] = serde_json::to_value(fan).unwrap();
+    document["cells"][0]["rounds"][0]["fan"] = serde_json::to_value(FanRound::default()).unwrap();
+    let schema = parse(RESULT_SCHEMA);
+    let mut found = Vec::new();
+    unnamed(&schema, &schema, &document, "", &mut found);
+    assert_eq!((found, errors(&schema, &document)), (Vec::new(), Vec::new()));
 }
 
 #[test]

@@ -81,8 +81,12 @@ pub(crate) fn title(chapter: &Chapter) -> String {
     let what = match (chapter.pattern, chapter.yardstick) {
         (PatternKind::PingPong, Yardstick::Cpu) => "CPU per message of a round trip",
         (PatternKind::Stream, Yardstick::Cpu) => "CPU per message of a stream",
+        (PatternKind::FanIn, Yardstick::Cpu) => "CPU per message of several producers",
+        (PatternKind::FanOut, Yardstick::Cpu) => "CPU per message of several consumers",
         (PatternKind::PingPong, _) => "Round trip",
         (PatternKind::Stream, _) => "Throughput",
+        (PatternKind::FanIn, _) => "Several producers, one consumer",
+        (PatternKind::FanOut, _) => "One producer, several consumers",
     };
     let who = match chapter.is_spinning {
         false => "blocking mechanisms",
@@ -203,6 +207,14 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
          the CPU time of both ends for one message in one direction."
     ));
     lines.extend(costs(chapters));
+    if rows.iter().any(|row| row.cell.pattern.is_fan()) {
+        lines.push(
+            "Peers share one object, each in a process of its own; a message of a fan-out goes to exactly one of them. \
+             Jain's index is 1 where all peers moved the same and 1/n where one moved everything; least is the smallest \
+             share. A send or recv is one call of a peer, waiting included. CPU/msg is of all processes."
+                .to_owned(),
+        );
+    }
     if rows.iter().any(|row| row.rank.is_some_and(|rank| rank.is_shared)) {
         lines.push(
             "1= is a tie with the best of that place: the intervals (below 6 rounds: the ranges) overlap or the figures \
@@ -278,7 +290,7 @@ fn costs(chapters: &[Chapter]) -> Option<String> {
 fn has_wide_spread(row: &Row) -> bool {
     let column = match row.yardstick {
         Yardstick::Cpu => Column::CpuSpread,
-        Yardstick::RoundTrip | Yardstick::Throughput => Column::Spread,
+        Yardstick::RoundTrip | Yardstick::Throughput | Yardstick::Fan => Column::Spread,
     };
     let words = column.cell(row, true);
     words == figures::WIDE || figures::is_interval(&words)
@@ -291,7 +303,9 @@ fn bounds(rows: &[&Row]) -> Option<String> {
         let Some(bound) = &row.cell.bound else { continue };
         let value = match row.cell.pattern {
             PatternKind::PingPong => figures::nanos(bound.value),
-            PatternKind::Stream => figures::bytes_per_second(bound.value),
+            PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
+                figures::bytes_per_second(bound.value)
+            }
         };
         let words = match bound.name.as_str() {
             "cacheline_rtt_ns" => {

@@ -62,6 +62,9 @@ pub struct Cell {
     /// Messages that arrived, per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages_per_second: Option<Metric>,
+    /// How the peers of a fan-in or fan-out fared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fan: Option<Fan>,
     /// CPU time of both processes, per message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns_per_message: Option<CpuCost>,
@@ -93,6 +96,34 @@ pub struct Cell {
     /// The bound this cell is measured against and how many times it the cell takes (or reaches).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<BoundRatio>,
+}
+
+/// How evenly the peers of one object were served, and how long they waited. Peers are the producers of a fan-in and
+/// the consumers of a fan-out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fan {
+    /// How many peers.
+    pub peers: u64,
+    /// Jain's index over what each peer moved while all were at work, from 1/n (one had everything) to 1 (all alike).
+    pub jain: Metric,
+    /// Share of the peer that moved least, of 1.
+    pub least_share: Metric,
+    /// Share of the peer that moved most, of 1.
+    pub most_share: Metric,
+    /// How long one call of a peer took, waiting included: a send of a producer in a fan-in, a receive of a consumer
+    /// in a fan-out. `min`, `p50` to `p99.999` and `max` as of a round trip, ns, of a sample of the calls.
+    pub call_ns: BTreeMap<String, Metric>,
+}
+
+/// What each peer of a fan did in one slice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FanRound {
+    /// Messages of each peer while all were at work.
+    pub served: Vec<u64>,
+    /// Jain's index over them; `null` when nothing came in that time.
+    pub jain: Option<f64>,
+    /// Process of each peer.
+    pub pids: Vec<u32>,
 }
 
 /// How far a cell is from what the machine allows.
@@ -238,9 +269,12 @@ pub struct Round {
     /// Messages per second that arrived inside both sides' steady window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages_per_second: Option<f64>,
-    /// Single round trips of this slice; absent in batch timing.
+    /// Single round trips of this slice; absent in batch timing. Of a fan, single calls of its peers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<HistogramData>,
+    /// What each peer of a fan did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fan: Option<FanRound>,
     /// CPU time in the timed region.
     pub cpu_ns: SideCpu,
     /// What disturbed it.

@@ -9,8 +9,8 @@ mod environment;
 mod replication;
 
 pub use cell::{
-    BoundRatio, Cell, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode, Proof, Round,
-    SideCovariates, SideCpu, Status, Timing,
+    BoundRatio, Cell, Covariates, CpuCost, Fan, FanRound, HistogramData, KnobReading, Metric, Mode,
+    Proof, Round, SideCovariates, SideCpu, Status, Timing,
 };
 pub use environment::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,

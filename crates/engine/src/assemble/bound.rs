@@ -82,7 +82,7 @@ impl Floors {
             return None;
         }
         let (name, bound) = match (plan.pattern, plan.placement) {
-            (PatternKind::Stream, _) => {
+            (PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut, _) => {
                 let distance =
                     |size: usize| (size.max(1) as f64).log2() - (plan.size.max(1) as f64).log2();
                 let nearest = self

@@ -2,6 +2,7 @@
 
 use super::bound::Floors;
 use super::cost::{Circumstances, costs};
+use super::fan;
 use super::metric::{centre, round_trips, times};
 use crate::job::{FailureKind, SideReport};
 use crate::plan::CellPlan;
@@ -68,6 +69,7 @@ pub(super) fn assemble(
         rtt_ns: None,
         bytes_per_second: None,
         messages_per_second: None,
+        fan: None,
         cpu_ns_per_message: None,
         machine_cpu_ns_per_message: None,
         energy_nj_per_message: None,
@@ -136,9 +138,11 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         PatternKind::PingPong => {
             (2 * raw.operations.saturating_sub(forth.lost), forth.lost, p50.unwrap_or(f64::NAN))
         }
-        PatternKind::Stream => (raw.operations, back.lost, rate.unwrap_or(f64::NAN)),
+        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
+            (raw.operations, back.lost, rate.unwrap_or(f64::NAN))
+        }
     };
-    let histogram = if pattern == PatternKind::PingPong && batch == 1 {
+    let histogram = if pattern.is_fan() || (pattern == PatternKind::PingPong && batch == 1) {
         ticks.scaled(ns * 1000.0)
     } else {
         Histogram::new()
@@ -150,7 +154,9 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
                 && back.received + back.lost == forth.sent
                 && back.received >= forth.received
         }
-        PatternKind::Stream => back.received + back.lost == forth.sent,
+        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
+            back.received + back.lost == forth.sent
+        }
     };
     let nothing_to_move = forth.sent == 0;
     let proof = Proof {
@@ -177,8 +183,9 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         events: summed(raw.sides.iter().map(|side| &side.events)),
         elapsed_ns: raw.elapsed as f64 * ns,
         p50_ns: p50.filter(|_| pattern == PatternKind::PingPong),
-        messages_per_second: rate.filter(|_| pattern == PatternKind::Stream),
+        messages_per_second: rate.filter(|_| pattern != PatternKind::PingPong),
         histogram: (histogram.count() > 0).then(|| exported(&histogram)),
+        fan: raw.fan.as_ref().map(fan::round),
         cpu_ns: SideCpu {
             lead: lead.cpu_ns,
             follow: follow.cpu_ns,
@@ -231,7 +238,7 @@ fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
                 let (got, least) = (units::format_nanos(slice.centre), units::format_nanos(floor));
                 format!("E-IMPOSSIBLE: a round trip of {got} is below {least} ({what})")
             }),
-        PatternKind::Stream => {
+        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
             let rate = slice.centre * plan.size as f64;
             floors.stream_ceiling(plan).filter(|(ceiling, _)| rate > *ceiling).map(
                 |(ceiling, what)| {
@@ -276,8 +283,8 @@ fn measure(
     around: &Circumstances,
 ) {
     let (mut centre, kept) = centre(accepted);
-    let mode = if batch == 1 || plan.pattern == PatternKind::Stream { "per-op" } else { "batch" };
-    let per_second = plan.pattern == PatternKind::Stream;
+    let mode = if batch == 1 || plan.pattern != PatternKind::PingPong { "per-op" } else { "batch" };
+    let per_second = plan.pattern != PatternKind::PingPong;
     cell.timing = Some(Timing { mode: if per_second { "batch" } else { mode }.into(), batch });
     cell.bound = centre.value.and_then(|value| {
         floors.ratio(plan, if per_second { value * plan.size as f64 } else { value })
@@ -291,7 +298,8 @@ fn measure(
             }
             cell.rtt_ns = Some(round_trips(accepted, &kept, batch, centre));
         }
-        PatternKind::Stream => {
+        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
+            cell.fan = plan.pattern.is_fan().then(|| fan::cell(accepted, &kept, plan.load.peers));
             if plan.size > 0 {
                 cell.bytes_per_second = Some(times(&centre, plan.size as f64));
             }

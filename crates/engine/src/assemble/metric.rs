@@ -59,7 +59,18 @@ pub(super) fn centre<'a>(accepted: &[&'a Sliced]) -> (Metric, Vec<&'a Sliced>) {
         }
     };
     let values: Vec<f64> = kept.iter().map(|slice| slice.centre).collect();
-    let mut metric = match median_estimate(&values) {
+    let mut metric = over_rounds(&values);
+    if let Some(split) = split {
+        let mode =
+            |mode: &modes::Mode| Mode { value: mode.median, rounds: mode.rounds.len() as u64 };
+        metric.modes = vec![mode(&split.low), mode(&split.high)];
+    }
+    (metric, kept)
+}
+
+/// Median over rounds with its interval.
+pub(super) fn over_rounds(values: &[f64]) -> Metric {
+    match median_estimate(values) {
         Some(estimate) => Metric {
             value: Some(estimate.value),
             ci95: interval(estimate),
@@ -68,13 +79,29 @@ pub(super) fn centre<'a>(accepted: &[&'a Sliced]) -> (Metric, Vec<&'a Sliced>) {
             modes: Vec::new(),
         },
         None => Metric::missing("no round has a value"),
-    };
-    if let Some(split) = split {
-        let mode =
-            |mode: &modes::Mode| Mode { value: mode.median, rounds: mode.rounds.len() as u64 };
-        metric.modes = vec![mode(&split.low), mode(&split.high)];
     }
-    (metric, kept)
+}
+
+/// Quantiles of the calls of the peers of a fan.
+pub(super) fn calls(all: &[&Sliced], kept: &[&Sliced]) -> BTreeMap<String, Metric> {
+    let histograms: Vec<&Histogram> = kept.iter().map(|slice| &slice.histogram).collect();
+    let samples: u64 = histograms.iter().map(|histogram| histogram.count()).sum();
+    let quantiles = QUANTILES.map(|(name, q)| (name, quantile(&histograms, samples, q)));
+    let everything = || all.iter().map(|slice| &slice.histogram);
+    let extremes = [
+        ("min", everything().filter_map(Histogram::min).min()),
+        ("max", everything().filter_map(Histogram::max).max()),
+    ];
+    let exact = extremes.map(|(name, extreme)| {
+        let metric = Metric {
+            value: extreme.map(|picos| picos as f64 / 1e3),
+            reason: extreme.is_none().then(|| "no samples".into()),
+            method: Some("exact".into()),
+            ..Metric::default()
+        };
+        (name, metric)
+    });
+    quantiles.into_iter().chain(exact).map(|(name, metric)| (name.to_owned(), metric)).collect()
 }
 
 pub(super) fn round_trips(
@@ -127,14 +154,8 @@ fn quantile(histograms: &[&Histogram], samples: u64, q: f64) -> Metric {
             .filter_map(|histogram| histogram.quantile(q))
             .map(|picos| picos as f64 * PICOS)
             .collect();
-        if let Some(estimate) = median_estimate(&values) {
-            return Metric {
-                value: Some(estimate.value),
-                ci95: interval(estimate),
-                reason: estimate.ci95.is_none().then(|| too_few(values.len())),
-                method: Some("rounds".into()),
-                modes: Vec::new(),
-            };
+        if !values.is_empty() {
+            return over_rounds(&values);
         }
     }
     match support(samples, q) {

@@ -5,12 +5,16 @@
 //!    call but the mechanism's own. `cargo xtask asm` looks at the emitted code.
 //! 2. `lead` and `follow` are `#[inline(never)]`, so that each port has named symbols; everything they call is
 //!    inlined, and what happens on a fault is `#[cold]`.
-//! 3. A loop ends on a count both ends knew before it began: a wake-up mechanism has no room for an in-band stop.
+//! 3. A loop ends on a count both ends knew before it began: a wake-up mechanism has no room for an in-band stop. Only
+//!    the consumers of a fan-out cannot know theirs; each ends on a mark of its own.
 //! 4. Verification, warm-up and measurement run the same function with the same recorder type; another type would be
 //!    other machine code.
 //! 5. Overhead is shown, never subtracted.
 //! 6. A port may block for ever. Nobody times it out in here; the coordinator does, from outside.
 
+pub mod fan;
+pub mod fan_in;
+pub mod fan_out;
 mod lossy;
 mod ping_pong;
 mod recorder;

@@ -1,0 +1,134 @@
+//! Several producers and one consumer, or one producer and several consumers, over one object: each in a process of
+//! its own, all of them attached to the same wiring of their side.
+//!
+//! The coordinator leads: before each phase (verification, warm-up in growing steps, the timed one) every worker says
+//! what it did in the last one and waits for what to do next. So nobody is ahead by more than a phase, and whoever
+//! dies is missed at once.
+
+mod objection;
+mod page;
+mod slice;
+mod track;
+pub(crate) mod worker;
+
+pub(crate) use objection::objection;
+pub(crate) use slice::run;
+
+use crate::hot::Spill;
+use crate::hot::fan::Tally;
+use crate::job::{Failure, Job, Names, SideReport};
+use ipcperf_core::{KnobValue, PatternKind, Seat};
+use serde::{Deserialize, Serialize};
+
+/// The name under which a worker is sent here.
+pub(crate) const ERRAND: &str = "fan";
+
+/// What one slice of a fan found beside what every slice finds.
+#[derive(Clone, Debug, Default)]
+pub struct RawFan {
+    /// Messages each peer moved while all were at work.
+    pub served: Vec<f64>,
+    /// Their processes.
+    pub pids: Vec<u32>,
+}
+
+/// The side of the many.
+pub(crate) const fn crowd(pattern: PatternKind) -> Seat {
+    match pattern {
+        PatternKind::FanOut => Seat::Follow,
+        _ => Seat::Lead,
+    }
+}
+
+/// One worker's part.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Part {
+    job: Job,
+    names: Names,
+    /// Which of its side it is.
+    number: u64,
+    /// Whether ends of this mechanism never sleep.
+    spins: bool,
+}
+
+impl Part {
+    fn peers(&self) -> u64 {
+        self.job.load.peers
+    }
+
+    /// Whether it is one of the many.
+    fn is_peer(&self) -> bool {
+        self.job.seat == crowd(self.job.shape.pattern)
+    }
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Order {
+    /// Move messages.
+    Run(Phase),
+    /// That was all.
+    End,
+}
+
+/// One passage of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Phase {
+    /// Whether every byte is written and compared, whatever the touch policy.
+    is_verification: bool,
+    /// Number of the first message of each producer.
+    first: u64,
+    /// Messages each producer sends.
+    count: u64,
+    /// Of so many calls of a peer one is timed.
+    every: u64,
+    /// Messages between two readings of the clock at a consumer.
+    batch: u64,
+}
+
+/// What a worker says before it waits for an order.
+#[derive(Debug, Serialize, Deserialize)]
+enum Said {
+    /// It is attached; the knobs as granted.
+    Attached(Vec<(String, KnobValue)>),
+    /// A phase is over.
+    Ran(Box<Ran>),
+}
+
+/// What one worker did in one phase.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Ran {
+    tally: Count,
+    /// How much it left in the tapes of the page, and what did not fit a slot.
+    rows: Left,
+    calls: Left,
+    side: SideReport,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Left {
+    len: u64,
+    spills: Vec<Spill>,
+}
+
+/// A tally as it travels.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Count {
+    sent: u64,
+    received: u64,
+    lost: u64,
+    sum: u64,
+    xor: u64,
+    begin: u64,
+    end: u64,
+}
+
+impl From<Tally> for Count {
+    fn from(tally: Tally) -> Self {
+        let Tally { sent, received, lost, sum, xor, begin, end } = tally;
+        Self { sent, received, lost, sum, xor, begin, end }
+    }
+}
+
+/// How a worker ends: `None` in order.
+type Ended = Option<Failure>;

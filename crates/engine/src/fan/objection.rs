@@ -1,0 +1,56 @@
+//! Why a fan cannot run over a mechanism.
+
+use super::crowd;
+use crate::hot::fan::LEAST;
+use crate::registry::Entry;
+use ipcperf_core::{BackPressure, Missing, PatternKind, Payload, Peers, Placement, Seat};
+
+/// Bytes of a stream that `write(2)` hands over in one piece (`PIPE_BUF`, `pipe(7)`).
+const ATOMIC: usize = 4096;
+
+/// Why `peers` processes cannot stand on one side of one object of this mechanism; `None` if they can.
+pub(crate) fn objection(
+    entry: &Entry,
+    pattern: PatternKind,
+    size: usize,
+    placement: Placement,
+    peers: u64,
+    cpus: usize,
+) -> Option<Missing> {
+    let spec = entry.spec;
+    let (who, allowed) = match crowd(pattern) {
+        Seat::Lead => ("producer", spec.producers),
+        Seat::Follow => ("consumer", spec.consumers),
+    };
+    let is_pieces = spec.payload == Payload::Stream && size > ATOMIC;
+    let crowded = match placement {
+        Placement::SameCpu => true,
+        Placement::Free => (cpus as u64) <= peers,
+        // All peers are on the other CPU.
+        _ => peers > 1,
+    };
+    let missing = if spec.wake_word().is_some() {
+        Missing::new("a wake-up has no room for the number that tells its sender from others", "")
+    } else if allowed == Peers::One {
+        Missing::new(format!("one object takes one {who} only"), "")
+    } else if entry.fan.is_none() {
+        let what = format!("one object takes several {who}s, but an end as built here is for one");
+        Missing::new(what, "")
+    } else if pattern == PatternKind::FanOut && spec.back_pressure != BackPressure::Blocks {
+        let what = "it drops what its receiver cannot take, and several cannot share the credits against that";
+        Missing::new(what, "")
+    } else if is_pieces {
+        let what =
+            "above PIPE_BUF (4096 bytes) the messages of several peers mix in a stream of bytes";
+        Missing::new(what, "use a size of at most 4K")
+    } else if size < LEAST {
+        let what = format!("the number that proves where a message came from takes {LEAST} bytes");
+        Missing::new(what, "use a size of at least 8")
+    } else if spec.wait.burns_cpu() && crowded {
+        let what = "spinning ends that share a CPU only wait for each other's time slice to end";
+        Missing::new(what, "one peer on two CPUs, or --place free with a CPU for each")
+    } else {
+        return None;
+    };
+    Some(missing)
+}

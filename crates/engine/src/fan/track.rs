@@ -1,0 +1,126 @@
+//! How much had come by when, and what each peer moved while all were at work.
+
+use super::Left;
+use crate::hot::Spill;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What a consumer noted: ticks of a row, then its messages, one number for each column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Track {
+    begin: u64,
+    rows: Vec<(u64, Vec<u64>)>,
+    columns: usize,
+}
+
+/// The numbers of a tape, long ones put back.
+pub(super) fn numbers(tape: &[AtomicU32], left: &Left) -> Vec<u64> {
+    let len = usize::try_from(left.len).unwrap_or(usize::MAX);
+    let mut numbers: Vec<u64> =
+        tape.iter().take(len).map(|slot| slot.load(Ordering::Acquire).into()).collect();
+    for Spill { index, ticks } in &left.spills {
+        let at = usize::try_from(*index).ok().and_then(|index| numbers.get_mut(index));
+        if let Some(number) = at {
+            *number = *ticks;
+        }
+    }
+    numbers
+}
+
+impl Track {
+    /// Rows of `columns` counts each, the first of which began at `begin`.
+    pub(super) fn read(begin: u64, columns: usize, tape: &[AtomicU32], left: &Left) -> Self {
+        let numbers = numbers(tape, left);
+        let rows = numbers
+            .chunks_exact(columns + 1)
+            .filter_map(|row| row.split_first().map(|(ticks, counts)| (*ticks, counts.to_vec())))
+            .collect();
+        Self { begin, rows, columns }
+    }
+
+    /// When the last message was noted.
+    pub(super) fn end(&self) -> u64 {
+        self.begin + self.rows.iter().map(|(ticks, _)| ticks).sum::<u64>()
+    }
+
+    /// Messages of each column until `moment`; of a row it falls into, the part that is over.
+    fn until(&self, moment: u64) -> Vec<f64> {
+        let mut sums = vec![0.0; self.columns];
+        let mut now = self.begin;
+        for (ticks, counts) in &self.rows {
+            if moment <= now {
+                break;
+            }
+            let over = ((moment - now) as f64 / (*ticks).max(1) as f64).min(1.0);
+            for (sum, count) in sums.iter_mut().zip(counts) {
+                *sum += *count as f64 * over;
+            }
+            now += ticks;
+        }
+        sums
+    }
+
+    /// Messages of each column between two moments.
+    pub(super) fn between(&self, from: u64, to: u64) -> Vec<f64> {
+        self.until(to).iter().zip(self.until(from)).map(|(to, from)| to - from).collect()
+    }
+}
+
+/// From when all were at work to when the first was done, if the consumers saw enough of it: a passage so short that
+/// the object's buffers hold it has no such time, and then all of it is taken.
+pub(super) fn steady(tracks: &[Track], begin: u64, end: u64) -> (u64, u64, Vec<f64>) {
+    let served = |from, to| -> Vec<f64> {
+        tracks.iter().flat_map(|track| track.between(from, to)).collect()
+    };
+    let last = tracks.iter().map(Track::end).max().unwrap_or(begin);
+    let inside = served(begin, end.max(begin));
+    let all = served(0, last);
+    // The shares of who is done first come to the n-th part at the least.
+    let enough = all.iter().sum::<f64>() / (2 * inside.len().max(1)) as f64;
+    if end > begin && inside.iter().sum::<f64>() >= enough {
+        return (begin, end, inside);
+    }
+    let first = tracks.iter().map(|track| track.begin).min().unwrap_or(begin);
+    (first, last, all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn track(begin: u64, rows: &[(u64, &[u64])]) -> Track {
+        let rows: Vec<_> = rows.iter().map(|(ticks, counts)| (*ticks, counts.to_vec())).collect();
+        Track { begin, columns: rows.first().map_or(0, |row| row.1.len()), rows }
+    }
+
+    #[test]
+    fn a_row_that_is_cut_counts_in_part() {
+        let track = track(1000, &[(100, &[10, 30]), (100, &[20, 0]), (200, &[0, 40])]);
+        assert_eq!(track.end(), 1400);
+        assert_eq!(track.until(1000), [0.0, 0.0]);
+        assert_eq!(track.until(1150), [20.0, 30.0]);
+        assert_eq!(track.between(1050, 1300), [25.0, 35.0]);
+        assert_eq!(track.between(0, 9999), [30.0, 70.0]);
+    }
+
+    #[test]
+    fn a_tape_reads_back_with_what_did_not_fit_a_slot() {
+        let tape: Vec<_> = [7, u32::MAX, 9, 1, 2, 3].map(AtomicU32::new).into();
+        let left = Left { len: 6, spills: vec![Spill { index: 1, ticks: 1 << 40 }] };
+        let track = Track::read(5, 2, &tape, &left);
+        assert_eq!(track.rows, [(7, vec![1 << 40, 9]), (1, vec![2, 3])]);
+    }
+
+    #[test]
+    fn only_the_time_in_which_all_were_at_work_counts() {
+        let consumers = [track(0, &[(100, &[100])]), track(20, &[(80, &[40])])];
+        assert_eq!(steady(&consumers, 20, 60), (20, 60, vec![40.0, 20.0]));
+        // Done before the last had begun: all that came is taken.
+        assert_eq!(steady(&consumers, 20, 10), (0, 100, vec![100.0, 40.0]));
+    }
+
+    #[test]
+    fn a_monopoly_until_the_first_is_done_counts_as_one() {
+        let consumer = [track(0, &[(100, &[50, 0, 0, 0]), (300, &[0, 50, 50, 50])])];
+        assert_eq!(steady(&consumer, 0, 100), (0, 100, vec![50.0, 0.0, 0.0, 0.0]));
+    }
+}

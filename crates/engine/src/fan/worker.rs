@@ -1,0 +1,193 @@
+//! One of the workers of a fan, in a process of its own.
+
+use super::page::Page;
+use super::{Ended, Left, Order, Part, Phase, Ran, Said};
+use crate::errand::Crew;
+use crate::hot::fan::{Account, Plan, Tally};
+use crate::hot::{Full, Lines, Recorder, Stamp, Work, fan_in, fan_out};
+use crate::job::{Failure, FailureKind, SideReport};
+use crate::registry::Registry;
+use crate::worker::not_pinned;
+use ipcperf_core::{
+    Fault, KnobValue, Mechanism, Meet, Options, Part as Looked, PatternKind, Port, SetupError,
+    Touch, Wiring,
+};
+use ipcperf_sys::clock::Clock;
+use ipcperf_sys::{affinity, process, procfs};
+use serde_json::Value;
+
+/// What the registry keeps of a mechanism whose ends can be shared.
+pub(crate) type Drive = fn(Wiring, Fan<'_, '_>) -> Result<(), Failure>;
+
+/// What a worker of a fan has beside its end.
+pub(crate) struct Fan<'a, 'b> {
+    part: &'a Part,
+    page: &'a Page,
+    crew: &'a mut Crew<'b>,
+}
+
+/// Runs all phases.
+pub(crate) fn serve(registry: &Registry, crew: &mut Crew<'_>) -> Result<Value, String> {
+    let ended: Ended = attend(registry, crew).err();
+    serde_json::to_value(ended).map_err(|error| error.to_string())
+}
+
+fn attend(registry: &Registry, crew: &mut Crew<'_>) -> Result<(), Failure> {
+    let part: Part = crew.params().map_err(SetupError::Protocol)?;
+    let mut fds = std::mem::take(&mut crew.fds).into_iter();
+    let fd = fds.next().ok_or_else(|| SetupError::Protocol("no page arrived".into()))?;
+    let page = Page::from_fd(fd, part.peers())?;
+    if let Some(cpu) = part.job.cpu {
+        affinity::pin(cpu).map_err(|error| not_pinned(cpu, &error))?;
+    }
+    let name = &part.job.mechanism;
+    let drive = registry.find(name).and_then(|entry| entry.fan).ok_or_else(|| {
+        SetupError::Protocol(format!("'{name}' is no mechanism whose ends can be shared"))
+    })?;
+    let wiring = Wiring {
+        fds: fds.collect(),
+        names: part.names.names.clone(),
+        words: part.names.words.clone(),
+    };
+    drive(wiring, Fan { part: &part, page: &page, crew })
+}
+
+/// Attaches one of several processes to one side, so that there is nobody to swap anything with.
+#[derive(Default)]
+struct Apart {
+    effective: Vec<(String, KnobValue)>,
+}
+
+impl Meet for Apart {
+    fn swap(&mut self, _: Wiring) -> Result<Wiring, SetupError> {
+        Err(SetupError::Protocol("the ends of a fan have no single peer to swap with".into()))
+    }
+
+    fn effective(&mut self, knob: &str, value: KnobValue) {
+        self.effective.push((knob.to_owned(), value));
+    }
+}
+
+/// In a worker: attaches and runs all phases.
+pub(crate) fn drive<M: Mechanism>(wiring: Wiring, fan: Fan<'_, '_>) -> Result<(), Failure> {
+    let job = &fan.part.job;
+    let options = M::Options::parse(M::SPEC.name, &job.options)
+        .map_err(|error| SetupError::Protocol(error.to_string()))?;
+    let mut apart = Apart::default();
+    let mut port = M::attach(wiring, job.seat, &job.shape, &options, &mut apart)?;
+    let nonce = job.shape.nonce;
+    let effective = apart.effective;
+    match job.touch {
+        Touch::None => phases(&mut port, fan, effective, Stamp::new(nonce)),
+        Touch::CacheLine => phases(&mut port, fan, effective, Lines::new(nonce)),
+        Touch::Header => phases(&mut port, fan, effective, Full::new(nonce, Looked::STAMP)),
+        Touch::Full => phases(&mut port, fan, effective, Full::new(nonce, usize::MAX)),
+    }
+}
+
+fn phases<P: Port, W: Work>(
+    port: &mut P,
+    fan: Fan<'_, '_>,
+    effective: Vec<(String, KnobValue)>,
+    work: W,
+) -> Result<(), Failure> {
+    let Fan { part, page, crew } = fan;
+    let accounts = page.accounts(part.spins);
+    let mut said = Said::Attached(effective);
+    loop {
+        let order = crew.ready(&said).map_err(SetupError::Protocol)?;
+        let order: Order = serde_json::from_value(order)
+            .map_err(|error| SetupError::Protocol(format!("order: {error}")))?;
+        let Order::Run(phase) = order else { return Ok(()) };
+        let full = Full::new(part.job.shape.nonce, usize::MAX);
+        let ran = if phase.is_verification {
+            passage(port, part, page, &accounts, phase, full)?
+        } else {
+            if part.job.touch == Touch::None {
+                port.expect(Looked::Stamp);
+            }
+            passage(port, part, page, &accounts, phase, work)?
+        };
+        said = Said::Ran(Box::new(ran));
+    }
+}
+
+/// One phase with what it consumed.
+fn passage<P: Port, W: Work>(
+    port: &mut P,
+    part: &Part,
+    page: &Page,
+    accounts: &[Account<'_>],
+    phase: Phase,
+    work: W,
+) -> Result<Ran, Failure> {
+    let job = &part.job;
+    let fans_in = job.shape.pattern == PatternKind::FanIn;
+    let tape = if part.is_peer() { page.calls(part.number) } else { &[] };
+    let mut calls = Recorder::new(tape);
+    let mut rows = match (fans_in, part.is_peer()) {
+        (true, false) => Recorder::new(page.rows_of_all()),
+        (false, true) => Recorder::new(page.rows(part.number)),
+        _ => Recorder::new(&[]),
+    };
+    // What may be under way is shared out among the producers.
+    let window = if job.window == 0 { 0 } else { (job.window / part.peers()).max(1) };
+    let plan = Plan {
+        len: job.len,
+        producer: if fans_in { part.number } else { 0 },
+        first: phase.first,
+        count: phase.count,
+        marks: if fans_in { 0 } else { part.peers() },
+        window: u32::try_from(window).unwrap_or(u32::MAX >> 1),
+        every: phase.every,
+        batch: phase.batch,
+    };
+    let clock = if job.counter { Clock::counter() } else { Clock::monotonic() };
+    let (rows, calls) = (&mut rows, &mut calls);
+    let watched = !part.is_peer() && !job.cpus.is_empty();
+    let ipis = || watched.then(|| procfs::inter_processor_interrupts(&job.cpus)).flatten();
+    let (ipis_before, delay_before, moved_before) =
+        (ipis(), procfs::run_delay_ns(), procfs::migrations());
+    let before = procfs::consumption();
+    let tally: Tally = match (fans_in, part.is_peer()) {
+        (true, true) => {
+            let own = usize::try_from(part.number).ok().and_then(|own| accounts.get(own));
+            let own = own.ok_or(Fault::TooLong)?;
+            fan_in::lead(port, clock, plan, work, *own, calls)
+        }
+        (true, false) => fan_in::follow(port, clock, plan, work, accounts, rows),
+        (false, true) => fan_out::follow(port, clock, plan, work, rows, calls),
+        (false, false) => fan_out::lead(port, clock, plan, work),
+    }?;
+    let after = procfs::consumption();
+    let grown = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
+    let left = |recorder: &Recorder<'_>| Left {
+        len: recorder.len().min(recorder.capacity()),
+        spills: recorder.spills().to_vec(),
+    };
+    if rows.len() > rows.capacity() && !(rows.capacity() == 0) {
+        let reason = format!("{} readings do not fit the tape", rows.len());
+        return Err(Failure { kind: FailureKind::Failed, reason });
+    }
+    Ok(Ran {
+        tally: tally.into(),
+        rows: left(rows),
+        calls: left(calls),
+        side: SideReport {
+            pid: process::own_pid(),
+            cpu_ns: after.cpu_ns - before.cpu_ns,
+            user_ns: after.user_ns - before.user_ns,
+            system_ns: after.system_ns - before.system_ns,
+            voluntary_switches: after.voluntary_switches - before.voluntary_switches,
+            involuntary_switches: after.involuntary_switches - before.involuntary_switches,
+            minor_faults: after.minor_faults - before.minor_faults,
+            major_faults: after.major_faults - before.major_faults,
+            migrations: grown(moved_before, procfs::migrations()),
+            run_delay_ns: grown(delay_before, procfs::run_delay_ns()),
+            ipis: grown(ipis_before, ipis()),
+            cpu: affinity::current_cpu(),
+            allowed: procfs::cpus_allowed(),
+            ..SideReport::default()
+        },
+    })
+}
