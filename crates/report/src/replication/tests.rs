@@ -148,6 +148,18 @@ fn the_document_is_valid_reads_back_and_the_schema_names_every_key() {
 }
 
 #[test]
+fn what_two_documents_have_in_common_is_described_alike() {
+    let parse = |text| -> serde_json::Value { serde_json::from_str(text).expect("JSON") };
+    let (one, two) = (parse(crate::RESULT_SCHEMA), parse(crate::REPLICATION_SCHEMA));
+    for key in ["tool", "invocation", "host", "kernel"] {
+        assert_eq!(one["properties"][key], two["properties"][key], "{key}");
+    }
+    for key in ["metric", "interval", "mode"] {
+        assert_eq!(one["$defs"][key], two["$defs"][key], "{key}");
+    }
+}
+
+#[test]
 fn a_wiki_and_a_spreadsheet_get_tables_of_their_own() {
     let text = shown(Format::Markdown, &Style::default());
     assert!(text.contains("\\| with a bar &lt;and>"), "{text}");
