@@ -53,12 +53,13 @@ impl Mechanism for ShmSem {
     type Port = SemPort;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
-        shm_sem::create(1, None, "ipcperf-trial").map(drop).map_err(crate::missing)
+        shm_sem::create(Kind::DEFAULT, 1, None, "ipcperf-trial").map(drop).map_err(crate::missing)
     }
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
         memory::fits("two buffers", shm_sem::bytes(shape.size), "smaller messages")?;
-        let buffers = shm_sem::create(shape.size, Some(&shape.directory), &shape.name("sem"))?;
+        let (directory, name) = (Some(shape.directory.as_path()), shape.name("sem"));
+        let buffers = shm_sem::create(Kind::DEFAULT, shape.size, directory, &name)?;
         memory::link(buffers, Vec::new())
     }
 

@@ -44,12 +44,17 @@ pub fn bytes(size: usize) -> usize {
     lane(size).saturating_mul(2)
 }
 
-/// Makes the buffers for messages of up to `size` bytes.
+/// Makes the buffers for messages of up to `size` bytes, in memory of this kind.
 ///
 /// # Errors
 /// There is no memory, or no semaphores.
-pub fn create(size: usize, directory: Option<&Path>, name: &str) -> Result<Segment, SetupError> {
-    let memory = Segment::create(Kind::DEFAULT, directory, name, bytes(size))?;
+pub fn create(
+    kind: Kind,
+    size: usize,
+    directory: Option<&Path>,
+    name: &str,
+) -> Result<Segment, SetupError> {
+    let memory = Segment::create(kind, directory, name, bytes(size))?;
     for index in 0..2 {
         // SAFETY: a lane begins here, inside the mapping and page-aligned; zeros are a value of all fields.
         let head = unsafe { &*memory.as_ptr().add(index * lane(size)).cast::<Head>() };

@@ -4,8 +4,13 @@
 //! for single operations their distribution.
 
 pub(crate) mod cell;
+mod clocks;
+mod copying;
 mod exchange;
+mod facts;
+mod ladder;
 mod pipeline;
+mod place;
 mod self_loop;
 
 use ipcperf_engine::errand::{Errand, Mishap};
@@ -16,8 +21,16 @@ use std::path::Path;
 use std::time::Instant;
 
 /// What workers can be sent to do for a study.
-pub(crate) const ERRANDS: &[Errand] =
-    &[exchange::SEND, exchange::RECEIVE, pipeline::ERRAND, self_loop::LOOP, self_loop::CHILD];
+pub(crate) const ERRANDS: &[Errand] = &[
+    exchange::SEND,
+    exchange::RECEIVE,
+    pipeline::ERRAND,
+    self_loop::LOOP,
+    self_loop::CHILD,
+    clocks::ERRAND,
+    copying::ERRAND,
+    ladder::ERRAND,
+];
 
 /// Makes the work of an arm from what its study says: the keys of the arm and of the scale in one table.
 pub(crate) type Maker = fn(&toml::Table) -> Result<Box<dyn Work>, String>;
@@ -33,6 +46,10 @@ pub(crate) const KINDS: &[(&str, Maker)] = &[
     exchange::EMSGSIZE,
     ("pipeline", pipeline::make),
     ("self-loop", self_loop::make),
+    ("clocks", clocks::make),
+    ("copying", copying::make),
+    ("facts", facts::make),
+    ("ladder", ladder::make),
 ];
 
 /// The engine's own work, which needs more than the others.

@@ -1,0 +1,281 @@
+//! How far two clocks are off after an interval: `CLOCK_MONOTONIC` and the counter of the CPU, both against
+//! `CLOCK_MONOTONIC_RAW`, on both CPUs of a pair, over intervals from a microsecond upwards.
+//!
+//! Readings end in the CPU (`a`, `b`) and the interval in nanoseconds: `mono_ns.a.1000`, `counter_ns.b.1000000`, each the
+//! median of the absolute errors; `mono_slope` and `counter_slope` are their growth over both CPUs, in nanoseconds per
+//! second.
+
+use super::place;
+use super::{Readings, Turn, Work};
+use ipcperf_engine::errand::{Crew, Errand, Hand, Mishap};
+use ipcperf_stats::median;
+use ipcperf_sys::affinity;
+use ipcperf_sys::clock::{Clock, monotonic_ns, raw_ns};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Reads the clocks.
+pub(crate) const ERRAND: Errand = Errand { name: "clocks", run: read_clocks };
+
+/// Makes the work.
+///
+/// # Errors
+/// What the study says makes no sense.
+pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
+    let keys: Keys = table.clone().try_into().map_err(|error| error.to_string())?;
+    if !(10..=10_000_000).contains(&keys.longest_us) {
+        return Err("'longest_us' must be 10 to 10000000".into());
+    }
+    if !(1..=1000).contains(&keys.repeats) {
+        return Err("'repeats' must be 1 to 1000".into());
+    }
+    Ok(Box::new(Clocks { keys }))
+}
+
+/// What a study says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {
+    /// Intervals go up to this one by factors of ten.
+    longest_us: u64,
+    /// How often each is measured at most.
+    repeats: u64,
+    /// Less often where that would take longer than this on one CPU, but at least once.
+    spend_ms: u64,
+}
+
+impl Keys {
+    fn intervals_ns(&self) -> Vec<u64> {
+        std::iter::successors(Some(1000), |interval| Some(interval * 10))
+            .take_while(|interval| *interval <= self.longest_us * 1000)
+            .collect()
+    }
+
+    fn repeats(&self, interval_ns: u64) -> u64 {
+        (self.spend_ms * 1_000_000 / interval_ns).clamp(1, self.repeats)
+    }
+}
+
+struct Clocks {
+    keys: Keys,
+}
+
+/// What the reader must know.
+#[derive(Debug, Serialize, Deserialize)]
+struct Brief {
+    keys: Keys,
+    cpus: [usize; 2],
+}
+
+/// Median errors on one CPU, by interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Errors {
+    mono_ns: Vec<f64>,
+    counter_ns: Vec<f64>,
+}
+
+impl Work for Clocks {
+    fn missing(&self) -> Option<String> {
+        place::pair(false).err()
+    }
+
+    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, Mishap> {
+        let cpus = place::pair(false).map_err(Mishap::Failed)?;
+        let brief = Brief { keys: self.keys.clone(), cpus };
+        let pad = turn.nonce as usize % 4096;
+        let mut hand = Hand::start(ERRAND.name, &brief, &[], pad, turn.deadline, turn.interrupts)?;
+        let errors: [Errors; 2] = hand.done()?;
+        let mut readings = self.readings(&errors);
+        let (clock, objection) = Clock::choose();
+        let trust = objection.unwrap_or_else(|| format!("{}, trusted by the kernel", clock.name()));
+        readings.facts.insert("counter".into(), trust);
+        readings.facts.insert("CPUs".into(), format!("a is {}, b is {}", cpus[0], cpus[1]));
+        Ok(readings)
+    }
+}
+
+impl Clocks {
+    fn readings(&self, errors: &[Errors; 2]) -> Readings {
+        let mut readings = Readings::default();
+        let intervals = self.keys.intervals_ns();
+        let (mut mono, mut counter) = (Vec::new(), Vec::new());
+        for (cpu, errors) in ["a", "b"].iter().zip(errors) {
+            for (name, values, points) in [
+                ("mono_ns", &errors.mono_ns, &mut mono),
+                ("counter_ns", &errors.counter_ns, &mut counter),
+            ] {
+                for (interval, error) in intervals.iter().zip(values) {
+                    readings.set(format!("{name}.{cpu}.{interval}"), *error);
+                    points.push((*interval as f64 / 1e9, *error));
+                }
+            }
+        }
+        for (name, points) in [("mono_slope", mono), ("counter_slope", counter)] {
+            if let Some(slope) = slope(&points) {
+                readings.set(name, slope);
+            }
+        }
+        readings
+    }
+}
+
+/// The slope of the straight line with the least squares through points; `None` if they have one place.
+fn slope(points: &[(f64, f64)]) -> Option<f64> {
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let square: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+    let product: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    (square > 0.0).then(|| product / square)
+}
+
+/// All clocks at one moment: the reference before and after the others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Reading {
+    before: u64,
+    mono: u64,
+    counter: u64,
+    after: u64,
+}
+
+/// Whatever stands for the counter where there is none reads the monotonic clock.
+const COUNTER: Clock = Clock::counter();
+
+impl Reading {
+    /// The tightest of so many.
+    fn take(tries: u32) -> Self {
+        let one = || {
+            let before = raw_ns();
+            let (mono, counter) = (monotonic_ns(), COUNTER.stop());
+            Self { before, mono, counter, after: raw_ns() }
+        };
+        (1..tries).fold(one(), |best, _| {
+            let next = one();
+            if next.width() < best.width() { next } else { best }
+        })
+    }
+
+    fn width(self) -> u64 {
+        self.after.saturating_sub(self.before)
+    }
+
+    /// The moment by the reference. All readings have the same order, so what it is off by is the same in all.
+    fn moment(self) -> f64 {
+        self.before as f64 + self.width() as f64 / 2.0
+    }
+}
+
+/// Two readings around one interval.
+type Span = (Reading, Reading);
+
+/// By how much both clocks are off after `span`: the monotonic one and the counter.
+fn errors((begin, end): Span, ns_per_tick: f64) -> (f64, f64) {
+    let reference = end.moment() - begin.moment();
+    let mono = end.mono as f64 - begin.mono as f64;
+    let counter = end.counter.wrapping_sub(begin.counter) as f64 * ns_per_tick;
+    ((mono - reference).abs(), (counter - reference).abs())
+}
+
+/// Waits without sleeping: a CPU that sleeps may change its frequency, and comes back late.
+fn span(interval_ns: u64) -> Span {
+    // 25 readings take three microseconds: short intervals have no room for them.
+    let tries = if interval_ns < 100_000 { 1 } else { 25 };
+    let begin = Reading::take(tries);
+    while raw_ns().saturating_sub(begin.before) < interval_ns {}
+    (begin, Reading::take(tries))
+}
+
+fn read_clocks(crew: &mut Crew<'_>) -> Result<Value, String> {
+    let Brief { keys, cpus } = crew.params()?;
+    let first = Reading::take(25);
+    let mut spans: [Vec<Vec<Span>>; 2] = [Vec::new(), Vec::new()];
+    for (cpu, spans) in cpus.iter().zip(&mut spans) {
+        affinity::pin(*cpu).map_err(|error| format!("CPU {cpu}: {error}"))?;
+        for interval in keys.intervals_ns() {
+            spans.push((0..keys.repeats(interval)).map(|_| span(interval)).collect());
+        }
+    }
+    let last = Reading::take(25);
+    // One rate for the whole of it, on both CPUs: a rate from a short beginning would be the larger error.
+    let pair = |reading: Reading| (reading.counter, reading.moment() as u64);
+    let ns_per_tick = place::rate(pair(first), pair(last));
+    let judged = spans.map(|spans| of_cpu(&spans, ns_per_tick));
+    serde_json::to_value(judged).map_err(|error| error.to_string())
+}
+
+fn of_cpu(intervals: &[Vec<Span>], ns_per_tick: f64) -> Errors {
+    let mut found = Errors::default();
+    for spans in intervals {
+        let (mono, counter): (Vec<f64>, Vec<f64>) =
+            spans.iter().map(|span| errors(*span, ns_per_tick)).unzip();
+        found.mono_ns.extend(median(&mono));
+        found.counter_ns.extend(median(&counter));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A span by a counter of `ghz` and a monotonic clock that gains `ppm`.
+    fn synthetic(interval_ns: u64, ghz: f64, ppm: f64) -> Span {
+        let at = |time: u64| Reading {
+            before: 1_000_000 + time,
+            mono: 7_000_000 + (time as f64 * (1.0 + ppm * 1e-6)) as u64 + 10,
+            counter: ((time + 20) as f64 * ghz) as u64,
+            after: 1_000_000 + time + 30,
+        };
+        (at(0), at(interval_ns))
+    }
+
+    #[test]
+    fn a_clock_that_runs_true_has_no_error_and_one_that_gains_has_a_slope() {
+        let intervals = [1000_u64, 1_000_000, 1_000_000_000];
+        let judged = |ghz: f64, ppm: f64| {
+            let spans: Vec<_> =
+                intervals.iter().map(|interval| vec![synthetic(*interval, ghz, ppm)]).collect();
+            of_cpu(&spans, 0.5)
+        };
+        let slope_of = |values: &[f64]| {
+            let points =
+                intervals.iter().map(|interval| *interval as f64 / 1e9).zip(values.iter().copied());
+            slope(&points.collect::<Vec<_>>()).expect("three places")
+        };
+        let exact = judged(2.0, 0.0);
+        assert_eq!((exact.mono_ns, exact.counter_ns), (vec![0.0; 3], vec![0.0; 3]));
+        let gaining = judged(2.0, 40.0);
+        assert!((slope_of(&gaining.mono_ns) - 40_000.0).abs() < 1.0, "{gaining:?}");
+        assert!(slope_of(&gaining.counter_ns).abs() < 1e-9);
+        // Taken for 2 GHz, and 200 ppm slower.
+        let slow = judged(1.9996, 0.0);
+        assert!((slope_of(&slow.counter_ns) - 200_000.0).abs() < 10.0, "{slow:?}");
+        assert!((slow.counter_ns[1] - 200.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn a_line_needs_two_places() {
+        assert_eq!(slope(&[(0.0, 1.0), (2.0, 5.0)]), Some(2.0));
+        assert_eq!(slope(&[(1.0, 1.0), (1.0, 5.0)]), None);
+        assert_eq!(slope(&[]), None);
+    }
+
+    #[test]
+    fn intervals_go_by_tens_and_long_ones_are_repeated_less() {
+        let keys = Keys { longest_us: 100_000, repeats: 50, spend_ms: 20 };
+        assert_eq!(
+            keys.intervals_ns(),
+            [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]
+        );
+        assert_eq!([1000, 1_000_000, 100_000_000].map(|ns| keys.repeats(ns)), [50, 20, 1]);
+    }
+
+    #[test]
+    fn the_clocks_of_this_machine_agree_within_the_interval() {
+        let (begin, end) = span(200_000);
+        let rate =
+            place::rate((begin.counter, begin.moment() as u64), (end.counter, end.moment() as u64));
+        let (mono, counter) = errors((begin, end), rate);
+        assert!(mono < 200_000.0 && counter < 1000.0, "{mono} {counter}");
+    }
+}
