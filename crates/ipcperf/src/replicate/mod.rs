@@ -33,6 +33,7 @@ use study::Study;
 const STUDIES: &[(&str, &str)] = &[
     ("inferno", include_str!("../../../../studies/inferno.toml")),
     ("baeldung", include_str!("../../../../studies/baeldung.toml")),
+    ("wisconsin", include_str!("../../../../studies/wisconsin.toml")),
     ("marhubi", include_str!("../../../../studies/marhubi.toml")),
 ];
 

@@ -2,8 +2,8 @@
 //! `CLOCK_MONOTONIC_RAW`, on both CPUs of a pair, over intervals from a microsecond upwards.
 //!
 //! Readings end in the CPU (`a`, `b`) and the interval in nanoseconds: `mono_ns.a.1000`, `counter_ns.b.1000000`, each the
-//! median of the absolute errors; `mono_slope` and `counter_slope` are their growth over both CPUs, in nanoseconds per
-//! second.
+//! median of the absolute errors; `mono_slope.a` and its like are their growth on one CPU, `mono_slope` and `counter_slope`
+//! on both, in nanoseconds per second.
 
 use super::place;
 use super::{Readings, Turn, Work};
@@ -98,21 +98,25 @@ impl Clocks {
     fn readings(&self, errors: &[Errors; 2]) -> Readings {
         let mut readings = Readings::default();
         let intervals = self.keys.intervals_ns();
-        let (mut mono, mut counter) = (Vec::new(), Vec::new());
-        for (cpu, errors) in ["a", "b"].iter().zip(errors) {
-            for (name, values, points) in [
-                ("mono_ns", &errors.mono_ns, &mut mono),
-                ("counter_ns", &errors.counter_ns, &mut counter),
-            ] {
-                for (interval, error) in intervals.iter().zip(values) {
-                    readings.set(format!("{name}.{cpu}.{interval}"), *error);
-                    points.push((*interval as f64 / 1e9, *error));
+        for (name, of) in [
+            ("mono", (|errors| &errors.mono_ns) as fn(&Errors) -> &Vec<f64>),
+            ("counter", |errors| &errors.counter_ns),
+        ] {
+            let mut all = Vec::new();
+            for (cpu, errors) in ["a", "b"].iter().zip(errors) {
+                let points = intervals.iter().zip(of(errors));
+                let points: Vec<_> =
+                    points.map(|(interval, error)| (*interval as f64 / 1e9, *error)).collect();
+                for (interval, (_, error)) in intervals.iter().zip(&points) {
+                    readings.set(format!("{name}_ns.{cpu}.{interval}"), *error);
                 }
+                if let Some(slope) = slope(&points) {
+                    readings.set(format!("{name}_slope.{cpu}"), slope);
+                }
+                all.extend(points);
             }
-        }
-        for (name, points) in [("mono_slope", mono), ("counter_slope", counter)] {
-            if let Some(slope) = slope(&points) {
-                readings.set(name, slope);
+            if let Some(slope) = slope(&all) {
+                readings.set(format!("{name}_slope"), slope);
             }
         }
         readings
@@ -268,6 +272,21 @@ mod tests {
             [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]
         );
         assert_eq!([1000, 1_000_000, 100_000_000].map(|ns| keys.repeats(ns)), [50, 20, 1]);
+    }
+
+    #[test]
+    fn readings_are_told_by_cpu_and_interval_and_slopes_also_of_both() {
+        let clocks = Clocks { keys: Keys { longest_us: 1000, repeats: 1, spend_ms: 1 } };
+        let errors = |factor: f64| Errors {
+            mono_ns: vec![5.0; 4],
+            counter_ns: [1e3, 1e4, 1e5, 1e6].map(|interval| interval * factor).to_vec(),
+        };
+        let readings = clocks.readings(&[errors(1e-3), errors(3e-3)]);
+        let value = |name: &str| readings.values.get(name).map(|value| value.round());
+        assert_eq!(value("counter_ns.b.1000000"), Some(3000.0));
+        assert_eq!(value("mono_slope"), Some(0.0));
+        let slopes = ["counter_slope.a", "counter_slope.b", "counter_slope"].map(value);
+        assert_eq!(slopes, [Some(1e6), Some(3e6), Some(2e6)]);
     }
 
     #[test]

@@ -18,7 +18,9 @@ use ipcperf_core::{PatternKind, Seat, Shape, Wiring};
 use ipcperf_engine::errand::{Crew, Errand, Hand, Mishap};
 use ipcperf_sys::affinity;
 use ipcperf_sys::clock::Clock;
+use ipcperf_sys::control::wait_any;
 use ipcperf_sys::shm::SharedMemory;
+use ipcperf_sys::signals::Interrupts;
 use load::{Keys, Kind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -93,10 +95,10 @@ impl Work for Ladder {
         };
         let mut follow = hand(Seat::Follow, follow_cpu, link.follow)?;
         let mut lead = hand(Seat::Lead, lead_cpu, link.lead)?;
-        let figures: Vec<Figure> = lead.done()?;
-        let _: Vec<Figure> = follow.done()?;
+        let figures = both(&mut lead, &mut follow, turn)?;
         let mut readings = self.readings(&figures);
-        let pair = format!("{lead_cpu} and {follow_cpu}, changing places from round to round");
+        let [one, other] = [lead_cpu.min(follow_cpu), lead_cpu.max(follow_cpu)];
+        let pair = format!("{one} and {other}, changing places from round to round");
         readings.facts.insert("CPUs".into(), pair);
         if let Some(packet) = self.keys.packet {
             let window = ways::window(packet).map_err(|error| failed(&error))?;
@@ -105,6 +107,25 @@ impl Work for Ladder {
         }
         Ok(readings)
     }
+}
+
+/// The lead's figures once both are done. An end that fails is heard at once, and need not wait for the other, which
+/// may never notice.
+fn both(
+    lead: &mut Hand<'_>,
+    follow: &mut Hand<'_>,
+    turn: &Turn<'_>,
+) -> Result<Vec<Figure>, Mishap> {
+    let mut fds = vec![follow.worker().control().fd(), lead.worker().control().fd()];
+    fds.extend(turn.interrupts.map(Interrupts::fd));
+    let ready = wait_any(&fds, turn.deadline)?;
+    if ready.first() == Some(&true) {
+        let _: Vec<Figure> = follow.done()?;
+        return lead.done();
+    }
+    let figures = lead.done()?;
+    let _: Vec<Figure> = follow.done()?;
+    Ok(figures)
 }
 
 impl Ladder {
@@ -118,8 +139,12 @@ impl Ladder {
                 Kind::Trip => {
                     readings.set(format!("half_least_ns.{size}"), figure.least_ns / 2.0);
                     for (name, value) in [("p50_ns", figure.p50_ns), ("p99_ns", figure.p99_ns)] {
-                        if let Some(value) = value {
-                            readings.set(format!("{name}.{size}"), value);
+                        match value {
+                            Some(value) => readings.set(format!("{name}.{size}"), value),
+                            None => {
+                                let why = "20 round trips of a round must lie beyond it";
+                                readings.facts.insert(name.into(), why.into());
+                            }
                         }
                     }
                 }
