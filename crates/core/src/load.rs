@@ -150,6 +150,7 @@ impl Load {
             PatternKind::FanIn | PatternKind::FanOut => {
                 Self { peers: if self.peers == 0 { PEERS } else { self.peers }, ..none }
             }
+            PatternKind::Connect => Self { conns: self.conns.max(1), ..none },
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a mechanism is to the rest of the house.
 
 use crate::link::{Link, Wiring};
+use crate::names::Door;
 use crate::options::{KnobValue, Options};
 use crate::port::{Fault, Port};
 use crate::shape::{Seat, Shape};
@@ -40,6 +41,12 @@ pub trait Mechanism: Sized + 'static {
     /// mechanism's own back-pressure is enough.
     fn window(_size: usize, _options: &Self::Options) -> Option<u32> {
         Self::SPEC.window
+    }
+
+    /// Where clients connect to for a single request; `None` for what has no listener, and for variants whose way of
+    /// moving messages would be none of it.
+    fn door(_options: &Self::Options) -> Option<Door> {
+        None
     }
 
     /// In the coordinator: creates the kernel objects. Never timed.

@@ -98,6 +98,8 @@ names! {
         FanIn = "fan-in",
         /// One producer sends to several consumers that share one object: each message goes to exactly one of them.
         FanOut = "fan-out",
+        /// A connection for each request: connect, read the answer to its end, close.
+        Connect = "connect",
     }
 }
 
@@ -106,6 +108,46 @@ impl PatternKind {
     #[must_use]
     pub const fn is_fan(self) -> bool {
         matches!(self, Self::FanIn | Self::FanOut)
+    }
+}
+
+names! {
+    /// Where a client connects to for a single request.
+    "door" Door {
+        /// A UNIX stream socket with a path.
+        UnixPath = "unix-path",
+        /// A UNIX stream socket with a name outside of the file system.
+        UnixAbstract = "unix-abstract",
+        /// A UNIX socket that keeps boundaries, with a path.
+        UnixSeqpacket = "unix-seqpacket",
+        /// TCP over 127.0.0.1.
+        Tcp = "tcp",
+        /// TCP over `::1`.
+        Tcp6 = "tcp6",
+        /// A VM socket over the loopback transport.
+        Vsock = "vsock",
+        /// FIFOs: a client makes one for its request, and tells the server through one that all share.
+        Fifo = "fifo",
+    }
+}
+
+names! {
+    /// How a server waits for those who connect.
+    "server" Serving {
+        /// It sleeps in `accept`.
+        Accept = "accept",
+        /// It sleeps in `epoll_wait`, then lets in whoever has come.
+        Epoll = "epoll",
+    }
+}
+
+names! {
+    /// What clients are that connect at the same time.
+    "crowd" Crowd {
+        /// Threads of one process.
+        Threads = "threads",
+        /// Processes.
+        Processes = "processes",
     }
 }
 

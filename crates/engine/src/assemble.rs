@@ -2,6 +2,7 @@
 
 mod bound;
 mod cell;
+mod connect;
 mod cost;
 mod fan;
 mod metric;

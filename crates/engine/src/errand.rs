@@ -77,7 +77,7 @@ impl<'a> Crew<'a> {
 }
 
 pub(crate) fn serve(registry: &Registry, errands: &[Errand], name: &str, mut crew: Crew<'_>) {
-    let found = errands.iter().find(|errand| errand.name == name);
+    let found = errands.iter().chain(crate::storm::ERRANDS).find(|errand| errand.name == name);
     let done = match found {
         Some(errand) => Some((errand.run)(&mut crew)),
         // The one errand that needs the mechanisms.

@@ -16,6 +16,7 @@ pub mod registry;
 pub mod run;
 pub mod slice;
 pub mod stage;
+pub mod storm;
 #[cfg(test)]
 mod testing;
 pub mod worker;

@@ -4,7 +4,9 @@ mod cells;
 
 use crate::job::FailureKind;
 use crate::run::Findings;
-use cells::{drifting, faults, load, loaded, lost, rejections, spread, two_modes, unstable};
+use cells::{
+    connections, drifting, faults, load, loaded, lost, rejections, spread, two_modes, unstable,
+};
 use ipcperf_core::Placement;
 use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Kernel, Noise, Severity, Status};
 use ipcperf_core::units::format_nanos;
@@ -149,6 +151,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(unstable(&spreads));
     findings.extend(drifting(cells));
     findings.extend(lost(cells));
+    findings.extend(connections(cells));
     findings.extend(loaded(cells));
     findings.extend(disturbances(input, cells));
     findings.sort_by_key(|finding: &Finding| finding.severity);

@@ -2,6 +2,8 @@
 
 use crate::fan;
 use crate::registry::Entry;
+use crate::slice::CONNECT_KNOBS;
+use crate::storm;
 use ipcperf_core::units::{format_bytes, format_size};
 use ipcperf_core::{Idle, Load, Missing, OptionError, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_sys::topology::Topology;
@@ -106,10 +108,13 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
                         for load in &loads {
                             let objection = match &probed {
                                 Some(missing) => Some(missing.clone()),
-                                None => objection(entry, size, placement, idle, &options, ground)?
-                                    .or_else(|| {
-                                        several(entry, pattern, size, placement, load, ground)
-                                    }),
+                                None => {
+                                    let what = (pattern, size);
+                                    objection(entry, what, placement, idle, &options, ground)?
+                                        .or_else(|| {
+                                            several(entry, pattern, size, placement, load, ground)
+                                        })
+                                }
                             };
                             let cpus = ground.topology.pair(placement).unwrap_or_default();
                             let window = match load.window {
@@ -182,7 +187,7 @@ fn identity(cell: &CellPlan) -> String {
 
 fn objection(
     entry: &Entry,
-    size: usize,
+    (pattern, size): (PatternKind, usize),
     placement: Placement,
     idle: Idle,
     options: &OptionSet,
@@ -211,6 +216,9 @@ fn objection(
             "run as root or get write permission on the device",
         )));
     }
+    if pattern == PatternKind::Connect {
+        return storm_objection(entry, size, options);
+    }
     if let Some(missing) = entry.size_objection(size, options)? {
         return Ok(Some(missing));
     }
@@ -226,6 +234,29 @@ fn objection(
             "",
         )
     }))
+}
+
+/// Why nobody can connect for a single request and get an answer of `size` bytes.
+fn storm_objection(
+    entry: &Entry,
+    size: usize,
+    options: &OptionSet,
+) -> Result<Option<Missing>, OptionError> {
+    let door = match entry.door(options)? {
+        Ok((door, _)) => door,
+        Err(missing) => return Ok(Some(missing)),
+    };
+    for (knob, _) in options.of(entry.spec.name) {
+        if !CONNECT_KNOBS.contains(&knob) {
+            let what = format!("a connection for one request does not use the knob {knob}");
+            return Ok(Some(Missing::new(what, "leave it out")));
+        }
+    }
+    if size < storm::SHORTEST {
+        let what = format!("an answer that proves itself has at least {} bytes", storm::SHORTEST);
+        return Ok(Some(Missing::new(what, "-s 18, or more")));
+    }
+    Ok(storm::probe(door).err())
 }
 
 #[cfg(test)]

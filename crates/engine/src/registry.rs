@@ -4,8 +4,8 @@ use crate::fan;
 use crate::job::{Failure, Job, SideReport};
 use crate::worker::{Session, measure};
 use ipcperf_core::{
-    Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet, Options, Payload, SetupError,
-    Shape, Spec, Visitor, Wiring,
+    Door, Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet, Options, Payload, Serving,
+    SetupError, Shape, Spec, Visitor, Wait, Wiring,
 };
 use std::marker::PhantomData;
 
@@ -19,6 +19,7 @@ pub struct Entry {
     probe: fn(&OptionSet) -> Result<Result<(), Missing>, OptionError>,
     limit: fn(&OptionSet) -> Result<Option<Limit>, OptionError>,
     window: fn(usize, &OptionSet) -> Result<Option<u32>, OptionError>,
+    door: fn(&OptionSet) -> Result<Option<Door>, OptionError>,
     open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
     drive: fn(Wiring, &Job, &mut Session<'_>) -> Result<SideReport, Failure>,
     pub(crate) fan: Option<fan::worker::Drive>,
@@ -42,6 +43,7 @@ impl Entry {
             probe: |set| Ok(M::probe(&M::Options::parse(M::SPEC.name, set)?)),
             limit: |set| Ok(M::limit(&M::Options::parse(M::SPEC.name, set)?)),
             window: |size, set| Ok(M::window(size, &M::Options::parse(M::SPEC.name, set)?)),
+            door: |set| Ok(M::door(&M::Options::parse(M::SPEC.name, set)?)),
             open: |shape, set| {
                 let options = M::Options::parse(M::SPEC.name, set)
                     .map_err(|error| SetupError::Protocol(error.to_string()))?;
@@ -74,6 +76,27 @@ impl Entry {
     /// The knobs are refused.
     pub fn window(&self, size: usize, options: &OptionSet) -> Result<Option<u32>, OptionError> {
         (self.window)(size, options)
+    }
+
+    /// Where clients connect to for a single request, and how the server waits for them.
+    ///
+    /// # Errors
+    /// The knobs are refused. The inner error says why nobody can connect.
+    pub fn door(
+        &self,
+        options: &OptionSet,
+    ) -> Result<Result<(Door, Serving), Missing>, OptionError> {
+        let serving = match self.spec.wait {
+            Wait::Block => Some(Serving::Accept),
+            Wait::Epoll => Some(Serving::Epoll),
+            Wait::Spin | Wait::SpinThenBlock => None,
+        };
+        Ok((self.door)(options)?.zip(serving).ok_or_else(|| {
+            Missing::new(
+                "has no listener that sleeps until a client connects",
+                "unix-stream, unix-seqpacket, tcp, tcp6, vsock and fifo have one, plain or /epoll",
+            )
+        }))
     }
 
     /// Creates the kernel objects of one channel.

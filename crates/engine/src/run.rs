@@ -458,7 +458,7 @@ impl<'a> Bench<'a> {
 fn settled_batch(cell: &CellRun) -> u64 {
     match cell.plan.pattern {
         PatternKind::PingPong => cell.slices.first().map_or(0, |slice| slice.raw.batch),
-        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => 0,
+        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut | PatternKind::Connect => 0,
     }
 }
 

@@ -1,5 +1,10 @@
 //! One measurement of one cell, as the coordinator sees it.
 
+mod connect;
+
+pub(crate) use connect::KNOBS as CONNECT_KNOBS;
+pub use connect::StormSlice;
+
 use crate::fan::{self, RawFan};
 use crate::hot::Spill;
 use crate::job::{Failure, FailureKind, Job, Order, Segment, SideReport, Task, Word};
@@ -48,6 +53,8 @@ pub struct RawSlice {
     pub effective: Vec<(String, KnobValue)>,
     /// What only a fan has. Its histogram is of single calls of its peers.
     pub fan: Option<RawFan>,
+    /// Of the pattern that connects for every request: the whole of it.
+    pub storm: Option<Box<StormSlice>>,
 }
 
 /// A histogram at rest: a run keeps thousands of them, and most of their buckets are empty.
@@ -102,6 +109,9 @@ pub struct Terms {
 pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundings<'_>) -> Outcome {
     if terms.job.shape.pattern.is_fan() {
         return fan::run(entry, options, terms, around.interrupts);
+    }
+    if terms.job.shape.pattern == PatternKind::Connect {
+        return connect::run(entry, options, terms, around);
     }
     match attempt(entry, options, terms, around) {
         Ok(outcome) => outcome,
@@ -229,6 +239,8 @@ impl RawSlice {
         let timed = match pattern {
             PatternKind::PingPong => lead,
             PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => follow,
+            // It has no segments.
+            PatternKind::Connect => return,
         };
         let samples = samples(page, timed);
         let kept = samples.len() as u64;
@@ -250,6 +262,7 @@ impl RawSlice {
                 self.operations += timed.received;
                 self.elapsed += timed.end - timed.begin;
             }
+            PatternKind::Connect => {}
         }
         for (sum, part) in self.counts.iter_mut().zip([lead, follow]) {
             sum.sent += part.sent;

@@ -145,6 +145,10 @@ pub fn measure<P: Port>(
         PatternKind::FanIn | PatternKind::FanOut => {
             Err(SetupError::Protocol("a fan takes more than two workers".into()).into())
         }
+        PatternKind::Connect => Err(Failure {
+            kind: FailureKind::Failed,
+            reason: "connections for single requests have no port".into(),
+        }),
     }
 }
 
@@ -255,7 +259,10 @@ impl<P: Port> End<'_, P> {
                 };
                 (operations.div_ceil(batch).max(8), batch)
             }
-            PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
+            PatternKind::Stream
+            | PatternKind::FanIn
+            | PatternKind::FanOut
+            | PatternKind::Connect => {
                 // The clock may cost 1 %, and some thousand samples are enough to cut the window at both ends.
                 let cheap = (100.0 * overhead as f64 / per_operation).ceil() as u64;
                 let batch = cheap.max(operations / 4096).max(1);

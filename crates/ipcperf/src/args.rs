@@ -118,7 +118,7 @@ pub(crate) struct RunArgs {
     /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for everything
     #[arg(short, long, value_name = "NAMES")]
     pub(crate) mechanism: Option<String>,
-    /// Patterns: ping-pong, stream, fan-in, fan-out [default: ping-pong]
+    /// Patterns: ping-pong, stream, connect, fan-in, fan-out [default: ping-pong]
     #[arg(short, long, value_name = "PATTERNS")]
     pub(crate) pattern: Option<String>,
     /// Message sizes: 64, 4K, lists 1,64,4K, sweeps 64..64K:*4 [default: 64]
@@ -139,6 +139,9 @@ pub(crate) struct RunArgs {
     /// Ping-pong: how long the lead sleeps before each round trip: 0,10us,1ms [default: 0]
     #[arg(long, value_name = "TIMES")]
     pub(crate) think: Option<String>,
+    /// Connect: clients at the same time, threads of one process: 1,5,10 [default: 1]
+    #[arg(long, value_name = "COUNTS")]
+    pub(crate) conns: Option<String>,
     /// Stream: messages under way before the sender waits for a credit [default: as the mechanism itself stops it]
     #[arg(long, value_name = "COUNTS")]
     pub(crate) window: Option<String>,

@@ -20,6 +20,7 @@ const KEYS: &[&str] = &[
     "think",
     "window",
     "peers",
+    "conns",
     "rounds",
     "slice",
     "warmup",
@@ -43,6 +44,7 @@ struct Job {
     think: Option<Words>,
     window: Option<Words>,
     peers: Option<Words>,
+    conns: Option<Words>,
     rounds: Option<u64>,
     slice: Option<String>,
     warmup: Option<String>,
@@ -122,6 +124,7 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     merged.think = merged.think.or_else(|| list(&job.think));
     merged.window = merged.window.or_else(|| list(&job.window));
     merged.peers = merged.peers.or_else(|| list(&job.peers));
+    merged.conns = merged.conns.or_else(|| list(&job.conns));
     merged.rounds = merged.rounds.or(job.rounds);
     merged.slice = merged.slice.or(job.slice);
     merged.warmup = merged.warmup.or(job.warmup);

@@ -48,6 +48,15 @@ pub(crate) fn loads(args: &RunArgs, patterns: &[PatternKind]) -> Result<Vec<Load
                 Ok(())
             },
         },
+        Flag {
+            name: "--conns",
+            given: args.conns.as_deref(),
+            patterns: &[PatternKind::Connect],
+            set: |load, text| {
+                load.conns = count("--conns", text, 1000)?;
+                Ok(())
+            },
+        },
     ];
     let mut loads = vec![Load::default()];
     for flag in flags {

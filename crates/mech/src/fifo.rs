@@ -3,8 +3,8 @@
 use crate::port::stream::StreamPort;
 use crate::wait::{Wait, by_class};
 use ipcperf_core::{
-    BackPressure, Direction, Family, Guard, KnobValue, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+    BackPressure, Direction, Door, Family, Guard, KnobValue, Link, Mechanism, Meet, Memory,
+    Missing, OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::pipe::{self, End};
@@ -66,6 +66,10 @@ impl<W: Wait> Mechanism for Fifo<W> {
             .and_then(|()| pipe::pair())
             .and_then(|pipe| pipe::set_capacity(&pipe.write, options.size));
         tried.map(drop).map_err(crate::missing)
+    }
+
+    fn door(_: &FifoOptions) -> Option<Door> {
+        Some(Door::Fifo)
     }
 
     fn open(shape: &Shape, _: &FifoOptions) -> Result<Link, SetupError> {

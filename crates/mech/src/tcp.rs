@@ -4,8 +4,8 @@ use crate::port::descriptors;
 use crate::port::stream::StreamPort;
 use crate::wait::{Wait, by_class};
 use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+    BackPressure, Direction, Door, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::inet::{self, Inet, Protocol};
 use ipcperf_sys::io::{meeting, socket};
@@ -79,6 +79,10 @@ impl<W: Wait> Mechanism for Tcp<W> {
 
     fn probe(options: &TcpOptions) -> Result<(), Missing> {
         SITE.probe(options)
+    }
+
+    fn door(_: &TcpOptions) -> Option<Door> {
+        Some(Door::Tcp)
     }
 
     fn open(_: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {

@@ -4,8 +4,8 @@ use crate::port::stream::StreamPort;
 use crate::tcp::{Site, TcpOptions};
 use crate::wait::{Wait, by_class};
 use ipcperf_core::{
-    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
-    Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+    BackPressure, Direction, Door, Family, Link, Mechanism, Meet, Memory, Missing, OnClose,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::inet::{Inet, Protocol};
 use std::marker::PhantomData;
@@ -60,6 +60,10 @@ impl<W: Wait> Mechanism for Tcp6<W> {
 
     fn probe(options: &TcpOptions) -> Result<(), Missing> {
         SITE.probe(options)
+    }
+
+    fn door(_: &TcpOptions) -> Option<Door> {
+        Some(Door::Tcp6)
     }
 
     fn open(_: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {

@@ -1,7 +1,7 @@
 //! What the variants of UNIX stream sockets share: knobs, and how the ends meet.
 
 use crate::port::descriptors;
-use ipcperf_core::{Guard, KnobValue, Link, Meet, Missing, Seat, SetupError, Shape, Wiring};
+use ipcperf_core::{Door, Guard, KnobValue, Link, Meet, Missing, Seat, SetupError, Shape, Wiring};
 use ipcperf_sys::io::meeting::{self, Name};
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::socket::{self, Kind};
@@ -31,6 +31,11 @@ impl UnixStreamOptions {
             "abstract" => Some(Name::Abstract(shape.name("socket"))),
             _ => None,
         }
+    }
+
+    /// A pair has no listener; who connects then meets the server at a path.
+    pub(crate) fn door(&self) -> Door {
+        if self.bind == "abstract" { Door::UnixAbstract } else { Door::UnixPath }
     }
 
     pub(crate) fn probe(&self) -> Result<(), Missing> {

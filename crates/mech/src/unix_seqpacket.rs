@@ -4,7 +4,7 @@ use crate::port::message::{MessagePort, Packets};
 use crate::unix_pair::{self, UnixPairOptions};
 use crate::wait::{Wait, by_class};
 use ipcperf_core::{
-    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
+    BackPressure, Direction, Door, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
     Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::socket::Kind;
@@ -60,6 +60,10 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
     fn limit(options: &UnixPairOptions) -> Option<Limit> {
         let raise = "--set unix-seqpacket.sndbuf=BYTES, up to net.core.wmem_max";
         unix_pair::limit(Kind::SeqPacket, options, raise)
+    }
+
+    fn door(_: &UnixPairOptions) -> Option<Door> {
+        Some(Door::UnixSeqpacket)
     }
 
     fn open(_: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {

@@ -7,8 +7,8 @@ use crate::port::stream::StreamPort;
 use crate::unix_meeting::UnixStreamOptions;
 use crate::wait::{Block, Wait, by_class};
 use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+    BackPressure, Direction, Door, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::batch;
 use std::marker::PhantomData;
@@ -56,6 +56,10 @@ impl<W: Wait> Mechanism for UnixStream<W> {
 
     fn probe(options: &UnixStreamOptions) -> Result<(), Missing> {
         options.probe()
+    }
+
+    fn door(options: &UnixStreamOptions) -> Option<Door> {
+        Some(options.door())
     }
 
     fn open(shape: &Shape, options: &UnixStreamOptions) -> Result<Link, SetupError> {

@@ -4,8 +4,8 @@ use crate::port::descriptors;
 use crate::port::stream::StreamPort;
 use crate::wait::{Wait, by_class};
 use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+    BackPressure, Direction, Door, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
 };
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::{meeting, vsock};
@@ -87,6 +87,10 @@ impl<W: Wait> Mechanism for Vsock<W> {
 
     fn window(size: usize, options: &VsockOptions) -> Option<u32> {
         options.window(size)
+    }
+
+    fn door(_: &VsockOptions) -> Option<Door> {
+        Some(Door::Vsock)
     }
 
     fn open(_: &Shape, options: &VsockOptions) -> Result<Link, SetupError> {

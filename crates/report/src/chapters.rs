@@ -5,7 +5,7 @@ use crate::Specs;
 use crate::rank::{Rank, Reading, Yardstick, ranks};
 use crate::text;
 use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
-use ipcperf_core::{Idle, PatternKind, Placement, Touch, Wait};
+use ipcperf_core::{Idle, Load, PatternKind, Placement, Touch, Wait};
 
 /// All measured cells of one pattern and waiting class.
 pub(crate) struct Chapter<'a> {
@@ -34,6 +34,9 @@ pub(crate) struct Way {
     pub(crate) touch: Touch,
     /// Several processes on one side.
     is_fan: bool,
+    /// What the pattern is asked to do beyond that: as numbers, so that 10 comes after 5, and in words.
+    load_order: [u64; 5],
+    load: Vec<String>,
 }
 
 /// One ranking: cells of one size, and of a fan of one number of peers.
@@ -53,6 +56,8 @@ pub(crate) struct Row<'a> {
 
 impl Way {
     fn of(cell: &Cell) -> Self {
+        // Peers have a column of their own.
+        let load = Load { peers: 0, ..cell.load.clone() };
         Self {
             place_order: place_order(cell.placement),
             placement: cell.placement,
@@ -60,6 +65,8 @@ impl Way {
             idle: cell.idle,
             touch: cell.touch,
             is_fan: cell.pattern.is_fan(),
+            load_order: load_order(&load),
+            load: load.words(),
         }
     }
 
@@ -77,7 +84,8 @@ impl Way {
             (place, false) if one => format!("both ends on CPU {} ({place})", cpus[0]),
             (place, false) => format!("CPUs {} ({place})", text::join(&cpus)),
         };
-        format!("{place}, idle {}, touch {}", self.idle, self.touch)
+        let load: String = self.load.iter().map(|word| format!(", {word}")).collect();
+        format!("{place}, idle {}, touch {}{load}", self.idle, self.touch)
     }
 }
 
@@ -95,7 +103,19 @@ impl Row<'_> {
     pub(crate) fn remark(&self, verbose: bool) -> Option<String> {
         let Cell { lost, messages, ref events, .. } = *self.cell;
         let mut remarks = Vec::new();
-        if lost > 0 {
+        if let Some(connect) = self.cell.connect.as_ref().filter(|_| lost > 0) {
+            let classes: Vec<_> = connect
+                .errors
+                .iter()
+                .map(|(class, count)| format!("{} {class}", text::grouped(*count)))
+                .collect();
+            let all = text::counted(connect.asked, "request");
+            remarks.push(format!(
+                "failed {} of {all}: {}",
+                text::grouped(lost),
+                text::join(&classes)
+            ));
+        } else if lost > 0 {
             // Messages are those that arrived; sent were these and the lost ones.
             let all = text::counted(messages.saturating_add(lost), "message");
             remarks.push(format!("lost {} of {all}", text::grouped(lost)));
@@ -116,6 +136,10 @@ impl Row<'_> {
     pub(crate) fn is_two_mode(&self) -> bool {
         self.metric().is_some_and(|metric| metric.modes.len() > 1)
     }
+}
+
+fn load_order(load: &Load) -> [u64; 5] {
+    [load.think_ns, load.stall_ns, load.burst, load.window, load.conns]
 }
 
 /// Two CPUs first (the nearest pair first), since that is what two processes normally get.

@@ -37,11 +37,14 @@ pub(crate) enum Column {
     Ipis,
     Syscalls,
     Energy,
+    /// Requests that failed.
+    Errors,
 }
 
 use Column::{
-    Bound, Cpu, CpuSpread, Energy, Fairness, Faults, Figure, Ipis, Least, Machine, Mechanism,
-    Messages, Peers, Preempted, Quantile, Rank, Size, Spread, Switches, Syscalls, System, User,
+    Bound, Cpu, CpuSpread, Energy, Errors, Fairness, Faults, Figure, Ipis, Least, Machine,
+    Mechanism, Messages, Peers, Preempted, Quantile, Rank, Size, Spread, Switches, Syscalls,
+    System, User,
 };
 
 /// Columns from left to right.
@@ -87,6 +90,22 @@ const FAN: &[Column] = &[
     Syscalls,
 ];
 
+const REQUESTS: &[Column] = &[
+    Size,
+    Rank,
+    Mechanism,
+    Figure,
+    Spread,
+    Quantile("p50"),
+    Quantile("p90"),
+    Quantile("p99"),
+    Quantile("p99.9"),
+    Quantile("max"),
+    Cpu,
+    Errors,
+    Switches,
+];
+
 /// The order in which columns are given room, while they fit. What a message costs is never the first to go.
 const KEEP_ROUND_TRIP: &[Column] = &[
     Cpu,
@@ -114,6 +133,17 @@ const KEEP_FAN: &[Column] = &[
     Ipis,
     Syscalls,
 ];
+const KEEP_REQUESTS: &[Column] = &[
+    Quantile("p50"),
+    Quantile("p99"),
+    Cpu,
+    Errors,
+    Spread,
+    Quantile("p99.9"),
+    Switches,
+    Quantile("p90"),
+    Quantile("max"),
+];
 const KEEP_THROUGHPUT: &[Column] = &[Cpu, Bound, Messages, Spread, Switches, Ipis, Syscalls];
 const KEEP_COST: &[Column] = &[
     CpuSpread, User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis,
@@ -122,7 +152,7 @@ const KEEP_COST: &[Column] = &[
 /// What is never dropped.
 pub(crate) const fn always(yardstick: Yardstick) -> &'static [Column] {
     match yardstick {
-        Yardstick::RoundTrip | Yardstick::Throughput | Yardstick::Fan => {
+        Yardstick::RoundTrip | Yardstick::Throughput | Yardstick::Fan | Yardstick::Requests => {
             &[Size, Peers, Rank, Mechanism, Figure]
         }
         Yardstick::Cpu => &[Size, Peers, Rank, Mechanism, Cpu],
@@ -136,6 +166,7 @@ pub(crate) fn all(yardstick: Yardstick, chapters: &[&Chapter], style: &Style) ->
         Yardstick::Throughput => THROUGHPUT,
         Yardstick::Fan => FAN,
         Yardstick::Cpu => COST,
+        Yardstick::Requests => REQUESTS,
     };
     let mut blocks =
         chapters.iter().flat_map(|chapter| &chapter.sections).flat_map(|section| &section.blocks);
@@ -155,6 +186,7 @@ pub(crate) const fn wanted(yardstick: Yardstick) -> &'static [Column] {
         Yardstick::Throughput => KEEP_THROUGHPUT,
         Yardstick::Fan => KEEP_FAN,
         Yardstick::Cpu => KEEP_COST,
+        Yardstick::Requests => KEEP_REQUESTS,
     }
 }
 
@@ -178,6 +210,7 @@ impl Column {
             Quantile(name) => name,
             Fairness => "Jain",
             Least => "least",
+            Cpu if pattern == PatternKind::Connect => "CPU/req",
             Cpu => "CPU/msg",
             User => "user",
             System => "system",
@@ -185,6 +218,7 @@ impl Column {
             Preempted => "preempted",
             Faults => "faults",
             Energy => "energy",
+            Errors => "errors",
             Switches => "switches",
             Ipis => "IPIs",
             Syscalls => "syscalls",
@@ -235,8 +269,9 @@ impl Column {
             },
             Quantile(name) => {
                 let calls = || cell.fan.as_ref().map(|fan| &fan.call_ns);
-                let quantiles = cell.rtt_ns.as_ref().or_else(calls);
-                let metric = quantiles.and_then(|quantiles| quantiles.get(name));
+                let requests = || cell.connect.as_ref().map(|connect| &connect.request_ns);
+                let table = cell.rtt_ns.as_ref().or_else(calls).or_else(requests);
+                let metric = table.and_then(|quantiles| quantiles.get(name));
                 let value = metric.and_then(|metric| metric.value);
                 value.map_or_else(|| NONE.to_owned(), figures::nanos)
             }
@@ -263,6 +298,7 @@ impl Column {
             Switches => count(cell.context_switches_per_message),
             Ipis => count(cell.ipis_per_message),
             Syscalls => count(cell.syscalls_per_message),
+            Errors => text::grouped(cell.lost),
         }
     }
 

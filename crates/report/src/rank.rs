@@ -18,6 +18,8 @@ pub(crate) enum Yardstick {
     Throughput,
     /// What several producers or consumers move together, as throughput.
     Fan,
+    /// Requests answered per second; more is better.
+    Requests,
     /// CPU time of both ends per message, ns; less is better.
     Cpu,
 }
@@ -54,6 +56,7 @@ impl Yardstick {
             PatternKind::PingPong => Self::RoundTrip,
             PatternKind::Stream => Self::Throughput,
             PatternKind::FanIn | PatternKind::FanOut => Self::Fan,
+            PatternKind::Connect => Self::Requests,
         }
     }
 
@@ -65,6 +68,7 @@ impl Yardstick {
                 cell.messages_per_second.as_ref()
             }
             Self::Throughput | Self::Fan => cell.bytes_per_second.as_ref(),
+            Self::Requests => Some(&cell.connect.as_ref()?.requests_per_second),
             Self::Cpu => None,
         }
     }
@@ -107,6 +111,7 @@ impl Yardstick {
             Self::Throughput | Self::Fan => {
                 round.messages_per_second.map(|rate| rate * size.max(1) as f64)
             }
+            Self::Requests => round.messages_per_second,
             Self::Cpu => {
                 let cpu = round.cpu_ns.lead + round.cpu_ns.follow;
                 (round.messages > 0).then(|| cpu as f64 / round.messages as f64)
@@ -117,7 +122,7 @@ impl Yardstick {
     /// The better one first.
     pub(crate) fn order(self, a: f64, b: f64) -> Ordering {
         match self {
-            Self::Throughput | Self::Fan => b.total_cmp(&a),
+            Self::Throughput | Self::Fan | Self::Requests => b.total_cmp(&a),
             Self::RoundTrip | Self::Cpu => a.total_cmp(&b),
         }
     }
@@ -126,6 +131,7 @@ impl Yardstick {
     pub(crate) const fn unit(self, size: u64) -> figures::Unit {
         match self {
             Self::RoundTrip | Self::Cpu => figures::NANOS,
+            Self::Requests => figures::PER_SECOND,
             Self::Throughput | Self::Fan if size == 0 => figures::PER_SECOND,
             Self::Throughput | Self::Fan => figures::BYTES_PER_SECOND,
         }
@@ -135,6 +141,7 @@ impl Yardstick {
     pub(crate) fn words(self, value: f64, size: u64) -> String {
         match self {
             Self::RoundTrip | Self::Cpu => figures::nanos(value),
+            Self::Requests => figures::per_second(value),
             Self::Throughput | Self::Fan if size == 0 => figures::per_second(value),
             Self::Throughput | Self::Fan => figures::bytes_per_second(value),
         }

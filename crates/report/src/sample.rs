@@ -166,6 +166,7 @@ pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Ce
         bytes_per_second: None,
         messages_per_second: None,
         fan: None,
+        connect: None,
         cpu_ns_per_message: None,
         machine_cpu_ns_per_message: None,
         energy_nj_per_message: None,

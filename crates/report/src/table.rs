@@ -83,6 +83,8 @@ pub(crate) fn title(chapter: &Chapter) -> String {
         (PatternKind::Stream, Yardstick::Cpu) => "CPU per message of a stream",
         (PatternKind::FanIn, Yardstick::Cpu) => "CPU per message of several producers",
         (PatternKind::FanOut, Yardstick::Cpu) => "CPU per message of several consumers",
+        (PatternKind::Connect, Yardstick::Cpu) => "CPU per request",
+        (PatternKind::Connect, _) => "A connection for each request",
         (PatternKind::PingPong, _) => "Round trip",
         (PatternKind::Stream, _) => "Throughput",
         (PatternKind::FanIn, _) => "Several producers, one consumer",
@@ -215,6 +217,14 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if rows.iter().any(|row| row.cell.connect.is_some()) {
+        lines.push(
+            "A request makes a socket, connects, reads an answer of the size to its end, and closes; the server closes \
+             first. CPU/req is the CPU time of both sides. Errors are requests that failed; quantiles count them as \
+             the slowest."
+                .to_owned(),
+        );
+    }
     if rows.iter().any(|row| row.rank.is_some_and(|rank| rank.is_shared)) {
         lines.push(
             "1= is a tie with the best of that place: the intervals (below 6 rounds: the ranges) overlap or the figures \
@@ -252,7 +262,10 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
         );
     }
     let is_unsupported = |row: &&Row| Column::Quantile("p99").cell(row, true) == figures::NONE;
-    if rows.iter().any(|row| row.cell.rtt_ns.is_some() && is_unsupported(row)) {
+    if rows
+        .iter()
+        .any(|row| (row.cell.rtt_ns.is_some() || row.cell.connect.is_some()) && is_unsupported(row))
+    {
         lines.push("- in a quantile: the sample is too small to support one.".to_owned());
     }
     if style.versus_bound {
@@ -290,7 +303,9 @@ fn costs(chapters: &[Chapter]) -> Option<String> {
 fn has_wide_spread(row: &Row) -> bool {
     let column = match row.yardstick {
         Yardstick::Cpu => Column::CpuSpread,
-        Yardstick::RoundTrip | Yardstick::Throughput | Yardstick::Fan => Column::Spread,
+        Yardstick::RoundTrip | Yardstick::Throughput | Yardstick::Fan | Yardstick::Requests => {
+            Column::Spread
+        }
     };
     let words = column.cell(row, true);
     words == figures::WIDE || figures::is_interval(&words)
@@ -306,6 +321,7 @@ fn bounds(rows: &[&Row]) -> Option<String> {
             PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
                 figures::bytes_per_second(bound.value)
             }
+            PatternKind::Connect => figures::per_second(bound.value),
         };
         let words = match bound.name.as_str() {
             "cacheline_rtt_ns" => {

@@ -149,6 +149,14 @@ impl Drop for WholeFile {
     }
 }
 
+/// A file in memory that no path leads to; it goes with its last descriptor.
+///
+/// # Errors
+/// The kernel's, for example `EMFILE`.
+pub fn unnamed(label: &str) -> io::Result<File> {
+    Ok(rustix::fs::memfd_create(label, rustix::fs::MemfdFlags::CLOEXEC)?.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -65,6 +65,9 @@ pub struct Cell {
     /// How the peers of a fan-in or fan-out fared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan: Option<Fan>,
+    /// Of connections for single requests: what became of the requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect: Option<Connections>,
     /// CPU time of both processes, per message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns_per_message: Option<CpuCost>,
@@ -124,6 +127,73 @@ pub struct FanRound {
     pub jain: Option<f64>,
     /// Process of each peer.
     pub pids: Vec<u32>,
+}
+
+/// Requests that each took a connection of its own. A message of such a cell is an answered request, and one that is
+/// lost is a request that failed; the two add up to those asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Connections {
+    /// Clients at the same time.
+    pub conns: u64,
+    /// What they are: `threads` of one process, or `processes`.
+    pub clients: String,
+    /// How the server waits: `accept`, `epoll`.
+    pub server: String,
+    /// How many could wait at the server.
+    pub backlog: u64,
+    /// Requests of all accepted rounds.
+    pub asked: u64,
+    /// Those with the right answer.
+    pub answered: u64,
+    /// Those that nobody took (`ECONNREFUSED`); part of the errors.
+    pub refused: u64,
+    /// Connects that were tried again.
+    pub retried: u64,
+    /// Those that failed, by the name of the error.
+    #[serde(default)]
+    pub errors: BTreeMap<String, u64>,
+    /// What went wrong at the server, by the name of the error.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub server_errors: BTreeMap<String, u64>,
+    /// Requests answered per second.
+    pub requests_per_second: Metric,
+    /// From before the socket is made until after it is closed, ns. A request that failed counts as one that took for
+    /// ever: a quantile that falls on it has no value.
+    pub request_ns: BTreeMap<String, Metric>,
+    /// Making the socket, ns.
+    pub socket_ns: BTreeMap<String, Metric>,
+    /// Connecting, ns.
+    pub connect_ns: BTreeMap<String, Metric>,
+    /// From then until the first byte has come, ns.
+    pub first_byte_ns: BTreeMap<String, Metric>,
+    /// Closing, ns.
+    pub close_ns: BTreeMap<String, Metric>,
+    /// Connections in TIME_WAIT, of everybody: before the first round and after the last; over TCP only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_wait: Option<BeforeAfter>,
+    /// Ports that the kernel hands out, and how many were used; over TCP only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ephemeral_ports: Option<EphemeralPorts>,
+}
+
+/// A count before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BeforeAfter {
+    /// Before.
+    pub before: u64,
+    /// After.
+    pub after: u64,
+}
+
+/// Ports for those who connect without naming one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EphemeralPorts {
+    /// The first.
+    pub first: u16,
+    /// The last.
+    pub last: u16,
+    /// How many were in use, by everybody.
+    pub in_use: BeforeAfter,
 }
 
 /// How far a cell is from what the machine allows.

@@ -9,8 +9,9 @@ mod environment;
 mod replication;
 
 pub use cell::{
-    BoundRatio, Cell, Covariates, CpuCost, Fan, FanRound, HistogramData, KnobReading, Metric, Mode,
-    Proof, Round, SideCovariates, SideCpu, Status, Timing,
+    BeforeAfter, BoundRatio, Cell, Connections, Covariates, CpuCost, EphemeralPorts, Fan, FanRound,
+    HistogramData, KnobReading, Metric, Mode, Proof, Round, SideCovariates, SideCpu, Status,
+    Timing,
 };
 pub use environment::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,

@@ -51,7 +51,7 @@ impl Floors {
 
     /// What no round trip of this cell can be below, ns, and why.
     pub(super) fn round_trip_floor(&self, plan: &CellPlan) -> Option<(f64, &'static str)> {
-        if plan.entry.spec.is_floor() {
+        if plan.entry.spec.is_floor() || plan.pattern == PatternKind::Connect {
             return None;
         }
         match plan.placement {
@@ -91,7 +91,7 @@ impl Floors {
                     .min_by(|a, b| distance(a.0).abs().total_cmp(&distance(b.0).abs()))?;
                 ("memcpy", nearest.1)
             }
-            (PatternKind::PingPong, Placement::Free) => return None,
+            (PatternKind::PingPong, Placement::Free) | (PatternKind::Connect, _) => return None,
             // What spins before it sleeps is held against the limit it can reach.
             (PatternKind::PingPong, placement)
                 if placement.is_two_cpus()

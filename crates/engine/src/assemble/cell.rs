@@ -1,12 +1,14 @@
 //! One cell: its slices become rounds, its rounds become metrics.
 
 use super::bound::Floors;
+use super::connect;
 use super::cost::{Circumstances, costs};
 use super::fan;
 use super::metric::{centre, round_trips, times};
 use crate::job::{FailureKind, SideReport};
 use crate::plan::CellPlan;
 use crate::run::{CellRun, SliceRun};
+use crate::slice::StormSlice;
 use ipcperf_core::result::{
     Cell, Covariates, HistogramData, KnobReading, Proof, Round, SideCovariates, SideCpu, Status,
     Timing,
@@ -22,6 +24,8 @@ pub(super) struct Sliced {
     pub(super) histogram: Histogram,
     /// The number this slice contributes to the centre: p50 in ns, or messages per second.
     pub(super) centre: f64,
+    /// Of connections for single requests.
+    pub(super) storm: Option<Box<StormSlice>>,
 }
 
 pub(super) fn assemble(
@@ -70,6 +74,7 @@ pub(super) fn assemble(
         bytes_per_second: None,
         messages_per_second: None,
         fan: None,
+        connect: None,
         cpu_ns_per_message: None,
         machine_cpu_ns_per_message: None,
         energy_nj_per_message: None,
@@ -82,7 +87,7 @@ pub(super) fn assemble(
         bound: None,
     };
     if status == Status::Ok {
-        measure(&mut cell, &accepted, batch, &plan, floors, around);
+        measure(&mut cell, &accepted, batch, &plan, floors, (around, ns));
     }
     cell.rounds = sliced.into_iter().map(|slice| slice.round).collect();
     cell
@@ -138,11 +143,12 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         PatternKind::PingPong => {
             (2 * raw.operations.saturating_sub(forth.lost), forth.lost, p50.unwrap_or(f64::NAN))
         }
+        PatternKind::Connect => (raw.operations, forth.lost, rate.unwrap_or(f64::NAN)),
         PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
             (raw.operations, back.lost, rate.unwrap_or(f64::NAN))
         }
     };
-    let histogram = if pattern.is_fan() || (pattern == PatternKind::PingPong && batch == 1) {
+    let histogram = if pattern.is_fan() || (pattern != PatternKind::Stream && batch == 1) {
         ticks.scaled(ns * 1000.0)
     } else {
         Histogram::new()
@@ -157,6 +163,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
             back.received + back.lost == forth.sent
         }
+        PatternKind::Connect => raw.storm.as_ref().is_some_and(|storm| storm.after.doubt.is_none()),
     };
     let nothing_to_move = forth.sent == 0;
     let proof = Proof {
@@ -204,7 +211,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         },
         proof,
     };
-    Sliced { round, histogram, centre }
+    Sliced { round, histogram, centre, storm: raw.storm }
 }
 
 fn side(report: &SideReport) -> SideCovariates {
@@ -250,6 +257,7 @@ fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
                 },
             )
         }
+        PatternKind::Connect => None,
     };
     if slice.round.rejected.is_none() {
         slice.round.rejected = impossible;
@@ -280,11 +288,12 @@ fn measure(
     batch: u64,
     plan: &CellPlan,
     floors: &Floors,
-    around: &Circumstances,
+    (around, ns): (&Circumstances, f64),
 ) {
     let (mut centre, kept) = centre(accepted);
-    let mode = if batch == 1 || plan.pattern != PatternKind::PingPong { "per-op" } else { "batch" };
-    let per_second = plan.pattern != PatternKind::PingPong;
+    let per_second =
+        matches!(plan.pattern, PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut);
+    let mode = if batch == 1 { "per-op" } else { "batch" };
     cell.timing = Some(Timing { mode: if per_second { "batch" } else { mode }.into(), batch });
     cell.bound = centre.value.and_then(|value| {
         floors.ratio(plan, if per_second { value * plan.size as f64 } else { value })
@@ -304,6 +313,9 @@ fn measure(
                 cell.bytes_per_second = Some(times(&centre, plan.size as f64));
             }
             cell.messages_per_second = Some(centre);
+        }
+        PatternKind::Connect => {
+            cell.connect = connect::connections(accepted, &kept, plan, centre, ns);
         }
     }
     costs(cell, &kept, plan, around);

@@ -110,22 +110,31 @@ pub(super) fn round_trips(
     batch: u64,
     centre: Metric,
 ) -> BTreeMap<String, Metric> {
-    let mut table = BTreeMap::new();
     let histograms: Vec<&Histogram> = kept.iter().map(|slice| &slice.histogram).collect();
+    let everything: Vec<&Histogram> = all.iter().map(|slice| &slice.histogram).collect();
+    distribution(&everything, &histograms, batch, Some(centre))
+}
+
+/// The quantiles of what was timed, ns, from histograms of picoseconds: extremes of all rounds, the rest of those kept.
+pub(super) fn distribution(
+    everything: &[&Histogram],
+    histograms: &[&Histogram],
+    batch: u64,
+    centre: Option<Metric>,
+) -> BTreeMap<String, Metric> {
+    let mut table = BTreeMap::new();
     let samples: u64 = histograms.iter().map(|histogram| histogram.count()).sum();
     let batched =
         || Metric::missing(format!("timed in batches of {batch}: no single operation was timed"));
     for (name, q) in QUANTILES {
-        let metric = if name == "p50" {
-            centre.clone()
-        } else if batch > 1 {
-            batched()
-        } else {
-            quantile(&histograms, samples, q)
+        let metric = match &centre {
+            Some(centre) if name == "p50" => centre.clone(),
+            _ if batch > 1 => batched(),
+            _ => quantile(histograms, samples, q),
         };
         table.insert(name.to_owned(), metric);
     }
-    let everything = all.iter().map(|slice| &slice.histogram);
+    let everything = everything.iter().copied();
     let extremes = [
         ("min", everything.clone().filter_map(Histogram::min).min()),
         ("max", everything.filter_map(Histogram::max).max()),

@@ -341,6 +341,7 @@ impl<'a> Crowd<'a> {
             counts,
             sides,
             effective: Vec::new(),
+            storm: None,
             fan: Some(RawFan { served, pids: of_peers.iter().map(|ran| ran.side.pid).collect() }),
         })
     }

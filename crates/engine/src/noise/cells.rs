@@ -27,7 +27,10 @@ pub(super) fn spread(cell: &Cell) -> Option<f64> {
 fn centre(cell: &Cell) -> Option<Metric> {
     match &cell.rtt_ns {
         Some(table) => table.get("p50").cloned(),
-        None => cell.messages_per_second.clone(),
+        None => cell
+            .messages_per_second
+            .clone()
+            .or_else(|| Some(cell.connect.as_ref()?.requests_per_second.clone())),
     }
 }
 
@@ -41,10 +44,10 @@ fn nearest_mode(metric: &Metric, value: f64) -> Option<usize> {
 pub(super) fn two_modes(cell: &Cell) -> Option<Finding> {
     let metric = centre(cell)?;
     let [low, high] = metric.modes.as_slice() else { return None };
-    let format = |value: f64| match (&cell.rtt_ns, cell.size_bytes) {
-        (Some(_), _) => format_nanos(value),
-        (None, 0) => format_per_second(value),
-        (None, size) => format_bytes_per_second(value * size as f64),
+    let format = |value: f64| match (&cell.rtt_ns, &cell.connect, cell.size_bytes) {
+        (Some(_), ..) => format_nanos(value),
+        (None, Some(_), _) | (None, None, 0) => format_per_second(value),
+        (None, None, size) => format_bytes_per_second(value * size as f64),
     };
     let text = format!(
         "{}: {} rounds near {}, {} near {}; never averaged, the figure is that of the mode with more rounds",
@@ -195,7 +198,7 @@ pub(super) fn loaded(cells: &[Cell]) -> Option<Finding> {
 }
 
 pub(super) fn lost(cells: &[Cell]) -> Option<Finding> {
-    let hit: Vec<_> = cells.iter().filter(|cell| cell.lost > 0).collect();
+    let hit: Vec<_> = cells.iter().filter(|cell| cell.lost > 0 && cell.connect.is_none()).collect();
     let worst = hit.iter().max_by_key(|cell| cell.lost)?;
     let text = format!(
         "{}: {} of {} messages were lost or came too late; figures are of those that arrived",
@@ -211,6 +214,54 @@ pub(super) fn lost(cells: &[Cell]) -> Option<Finding> {
     let mut finding = finding("W-LOSS", text, Some(worst.lost as f64), Some(0.0), &remedy);
     finding.cells = hit.iter().map(|cell| cell.id.clone()).collect();
     Some(finding)
+}
+
+/// Requests that failed, and connections that used up the ports there are.
+pub(super) fn connections(cells: &[Cell]) -> Vec<Finding> {
+    let stormy = || cells.iter().filter_map(|cell| Some((cell, cell.connect.as_ref()?)));
+    let mut list = Vec::new();
+    if let Some((worst, requests)) =
+        stormy().filter(|(cell, _)| cell.lost > 0).max_by_key(|(cell, _)| cell.lost)
+    {
+        let classes: Vec<String> =
+            requests.errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
+        let text = format!(
+            "{}: {} of {} requests failed ({}); rates are of those answered",
+            worst.id,
+            worst.lost,
+            requests.asked,
+            classes.join(", ")
+        );
+        let remedy = match requests.errors.contains_key("EADDRNOTAVAIL") {
+            true => "a wider net.ipv4.ip_local_port_range, or fewer clients",
+            false => "a larger backlog, or fewer clients",
+        };
+        let mut finding = finding("W-REFUSED", text, Some(worst.lost as f64), Some(0.0), remedy);
+        finding.cells =
+            stormy().filter(|(cell, _)| cell.lost > 0).map(|(cell, _)| cell.id.clone()).collect();
+        list.push(finding);
+    }
+    let through = |cell: &Cell| {
+        let ports = cell.connect.as_ref()?.ephemeral_ports?;
+        let count = u64::from(ports.last.saturating_sub(ports.first)) + 1;
+        // Each round has a server with a port of its own, against which ports are counted.
+        let most = cell.rounds.iter().map(|round| round.messages + round.lost).max()?;
+        (most > count).then_some((count, most))
+    };
+    let hit: Vec<_> = cells.iter().filter_map(|cell| Some((cell, through(cell)?))).collect();
+    if let Some((worst, (count, most))) = hit.iter().max_by_key(|(_, (_, most))| *most) {
+        let text = format!(
+            "{}: {most} connections of one round went through {count} ephemeral ports: each was used again while its \
+             last connection was in TIME_WAIT at the server, who closes first",
+            worst.id
+        );
+        let (value, limit) = (Some(*most as f64), Some(*count as f64));
+        let remedy = "shorter slices, or a wider net.ipv4.ip_local_port_range";
+        let mut finding = finding("I-PORTS", text, value, limit, remedy);
+        finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
+        list.push(finding);
+    }
+    list
 }
 
 /// Rounds that move in one direction: Theil-Sen over more than 2 % of the median, in an order that chance makes in

@@ -2,12 +2,13 @@
 
 use super::inet::{self, Inet};
 use super::names::Unlink;
+use super::socket::Kind;
 use super::sysctl;
 use ipcperf_core::{Missing, SetupError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, sockopt};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ pub enum Name {
 }
 
 impl Name {
-    fn address(&self) -> Result<net::SocketAddrUnix, SetupError> {
+    pub(super) fn address(&self) -> Result<net::SocketAddrUnix, SetupError> {
         match self {
             Self::Path(path) => net::SocketAddrUnix::new(path)
                 .map_err(super::failed(format!("address {}", path.display()))),
@@ -41,8 +42,8 @@ impl Name {
     }
 }
 
-fn unix_stream() -> Result<OwnedFd, SetupError> {
-    net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+fn unix_socket(kind: Kind) -> Result<OwnedFd, SetupError> {
+    net::socket_with(AddressFamily::UNIX, kind.socket_type(), SocketFlags::CLOEXEC, None)
         .map_err(super::failed("socket"))
 }
 
@@ -71,7 +72,16 @@ fn listen(socket: &OwnedFd, backlog: u64, what: &str) -> Result<(), SetupError> 
 /// # Errors
 /// The call that failed; a path longer than 107 bytes is one of the reasons.
 pub fn listen_unix(name: &Name, backlog: u64) -> Result<(OwnedFd, Option<Unlink>), SetupError> {
-    let socket = unix_stream()?;
+    listen_unix_kind(Kind::Stream, name, backlog)
+}
+
+/// As [`listen_unix`], for other kinds of connections too.
+pub(super) fn listen_unix_kind(
+    kind: Kind,
+    name: &Name,
+    backlog: u64,
+) -> Result<(OwnedFd, Option<Unlink>), SetupError> {
+    let socket = unix_socket(kind)?;
     // The mode of the socket becomes the mode of the file that `bind` makes: no moment in which others may connect.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR).map_err(super::failed("fchmod"))?;
     net::bind(&socket, &name.address()?).map_err(super::failed(format!("bind {name:?}")))?;
@@ -88,7 +98,7 @@ pub fn listen_unix(name: &Name, backlog: u64) -> Result<(OwnedFd, Option<Unlink>
 /// # Errors
 /// The call that failed.
 pub fn connect_unix(name: &Name, nonce: u64) -> Result<OwnedFd, SetupError> {
-    let socket = unix_stream()?;
+    let socket = unix_socket(Kind::Stream)?;
     net::connect(&socket, &name.address()?).map_err(super::failed(format!("connect {name:?}")))?;
     introduce(&socket, nonce)?;
     Ok(socket)

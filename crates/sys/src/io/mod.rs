@@ -12,6 +12,7 @@ pub mod condition;
 pub mod counter;
 pub mod datagram;
 pub mod descriptor;
+pub mod doors;
 pub mod epoll;
 pub mod file_lock;
 pub mod file_queue;
@@ -28,6 +29,7 @@ pub mod peer;
 pub mod pipe;
 pub mod place;
 pub mod pool;
+pub mod ports;
 pub mod proof;
 pub mod pty;
 pub mod queued_signal;
@@ -71,6 +73,39 @@ pub mod errno {
         E2BIG, EAGAIN, ECONNREFUSED, ECONNRESET, EIDRM, EINTR, EINVAL, EMSGSIZE, ENOBUFS, ENOSYS,
         ENOTSOCK, EOWNERDEAD, EPIPE, ESRCH, ETIMEDOUT,
     };
+    pub use libc::{EALREADY, ECONNABORTED, EINPROGRESS, EISCONN};
+
+    /// Its name, where connections meet it; otherwise its number in words.
+    #[must_use]
+    pub fn name(code: i32) -> String {
+        let known = match code {
+            libc::EACCES => "EACCES",
+            libc::EADDRINUSE => "EADDRINUSE",
+            libc::EADDRNOTAVAIL => "EADDRNOTAVAIL",
+            libc::EAGAIN => "EAGAIN",
+            libc::EBADF => "EBADF",
+            libc::ECONNABORTED => "ECONNABORTED",
+            libc::ECONNREFUSED => "ECONNREFUSED",
+            libc::ECONNRESET => "ECONNRESET",
+            libc::EEXIST => "EEXIST",
+            libc::EHOSTUNREACH => "EHOSTUNREACH",
+            libc::EINTR => "EINTR",
+            libc::EINVAL => "EINVAL",
+            libc::EMFILE => "EMFILE",
+            libc::ENETUNREACH => "ENETUNREACH",
+            libc::ENFILE => "ENFILE",
+            libc::ENOBUFS => "ENOBUFS",
+            libc::ENOENT => "ENOENT",
+            libc::ENOMEM => "ENOMEM",
+            libc::ENOTCONN => "ENOTCONN",
+            libc::EPERM => "EPERM",
+            libc::EPIPE => "EPIPE",
+            libc::EPROTO => "EPROTO",
+            libc::ETIMEDOUT => "ETIMEDOUT",
+            _ => return format!("errno {code}"),
+        };
+        known.to_owned()
+    }
 }
 
 /// A second, close-on-exec descriptor of the same object.

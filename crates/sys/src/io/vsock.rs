@@ -132,6 +132,11 @@ pub fn connect(
     Ok(socket)
 }
 
+/// Connects a socket to a listener of this machine, without a word.
+pub(super) fn connect_raw(socket: &OwnedFd, port: u32) -> Result<(), Errno> {
+    net::connect(socket, &Address(port))
+}
+
 /// Whether both ends of a connection find each other; tried, not guessed.
 ///
 /// # Errors

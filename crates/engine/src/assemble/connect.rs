@@ -1,0 +1,91 @@
+//! Connections for single requests: what became of the requests, over all rounds.
+
+use super::cell::Sliced;
+use super::metric::distribution;
+use crate::plan::CellPlan;
+use crate::slice::StormSlice;
+use crate::storm::{PARTS, Ports};
+use ipcperf_core::Crowd;
+use ipcperf_core::result::{BeforeAfter, Connections, EphemeralPorts, Metric};
+use ipcperf_stats::Histogram;
+use std::collections::BTreeMap;
+
+/// Stands for the time of a request that was never answered: later than all that were, as picoseconds of a histogram.
+const NEVER: u64 = u64::MAX;
+
+/// What the accepted rounds add up to; `None` without any.
+pub(super) fn connections<'a>(
+    accepted: &[&'a Sliced],
+    kept: &[&'a Sliced],
+    plan: &CellPlan,
+    rate: Metric,
+    ns: f64,
+) -> Option<Connections> {
+    let storms = |slices: &[&'a Sliced]| -> Vec<&'a StormSlice> {
+        slices.iter().filter_map(|slice| slice.storm.as_deref()).collect()
+    };
+    let (kept, storms) = (storms(kept), storms(accepted));
+    // In the order of the rounds.
+    let (first, last) = (*storms.first()?, *storms.last()?);
+    let sum = |count: &dyn Fn(&StormSlice) -> u64| storms.iter().map(|storm| count(storm)).sum();
+    let errors = |of: &dyn Fn(&StormSlice) -> &BTreeMap<String, u64>| {
+        let mut sums = BTreeMap::new();
+        for (class, count) in storms.iter().flat_map(|storm| of(storm)) {
+            *sums.entry(class.clone()).or_insert(0) += count;
+        }
+        sums
+    };
+    let (asked, answered): (u64, u64) =
+        (sum(&|storm| storm.after.asked), sum(&|storm| storm.after.answered));
+    let part = |at: usize| {
+        let histograms = |storms: &[&StormSlice]| -> Vec<Histogram> {
+            storms.iter().map(|storm| picoseconds(storm, at, ns)).collect()
+        };
+        let (all, kept) = (histograms(&storms), histograms(&kept));
+        distribution(&all.iter().collect::<Vec<_>>(), &kept.iter().collect::<Vec<_>>(), 1, None)
+    };
+    let mut request = part(0);
+    for metric in request.values_mut() {
+        if metric.value.is_some_and(|value| value > NEVER as f64 / 2e3) {
+            *metric = Metric::missing(format!("{} of {asked} requests failed", asked - answered));
+        }
+    }
+    let serving = plan.entry.door(&plan.options).ok()?.ok()?.1;
+    let both = |[before, _]: [Option<u64>; 2], [_, after]: [Option<u64>; 2]| {
+        Some(BeforeAfter { before: before?, after: after? })
+    };
+    let ports = |first: Ports, last: Ports| {
+        let (low, high) = first.range;
+        Some(EphemeralPorts { first: low, last: high, in_use: both(first.in_use, last.in_use)? })
+    };
+    Some(Connections {
+        conns: plan.load.conns,
+        clients: Crowd::Threads.name().into(),
+        server: serving.name().into(),
+        backlog: first.backlog,
+        asked,
+        answered,
+        refused: sum(&|storm| storm.after.refused()),
+        retried: sum(&|storm| storm.after.retried),
+        errors: errors(&|storm| &storm.after.errors),
+        server_errors: errors(&|storm| &storm.after.server_errors),
+        requests_per_second: rate,
+        request_ns: request,
+        socket_ns: part(1),
+        connect_ns: part(2),
+        first_byte_ns: part(3),
+        close_ns: part(4),
+        time_wait: both(first.after.time_wait, last.after.time_wait),
+        ephemeral_ports: first.after.ports.zip(last.after.ports).and_then(|(a, b)| ports(a, b)),
+    })
+}
+
+/// Times of a part. Whole requests that failed are among them, so that they stay in the denominator.
+fn picoseconds(storm: &StormSlice, at: usize, ns: f64) -> Histogram {
+    let ticks = storm.times.get(at).map(Histogram::from).unwrap_or_default();
+    let mut picos = ticks.scaled(ns * 1000.0);
+    if PARTS.get(at) == Some(&PARTS[0]) {
+        picos.record_n(NEVER, storm.after.failed());
+    }
+    picos
+}

@@ -1,0 +1,133 @@
+//! A slice of the pattern that connects for every request: a storm in the place of two ends and a channel.
+
+use super::{Compact, Outcome, RawSlice, Surroundings, Terms, ended};
+use crate::errand::Mishap;
+use crate::job::{Failure, FailureKind, Machine, Segment, SideReport};
+use crate::registry::Entry;
+use crate::storm::{self, Aftermath, Around, BACKLOG, Model, PARTS, Spent, Storm};
+use ipcperf_core::result::Status;
+use ipcperf_core::{Crowd, Door, KnobValue, OptionSet, SetupError};
+use std::time::Instant;
+
+/// A storm at rest.
+#[derive(Clone, Debug)]
+pub struct StormSlice {
+    /// Everything but the distributions.
+    pub after: Aftermath,
+    /// These, ticks, in the order of [`PARTS`].
+    pub times: [Compact; PARTS.len()],
+    /// How many could wait at the server.
+    pub backlog: u64,
+}
+
+/// What a connection for one request leaves of a mechanism's knobs.
+pub(crate) const KNOBS: [&str; 2] = ["bind", "backlog"];
+
+/// How many may wait at the server.
+fn backlog(entry: &Entry, options: &OptionSet) -> u64 {
+    let asked = options.of(entry.spec.name).find(|(knob, _)| *knob == "backlog");
+    asked.and_then(|(_, text)| text.parse().ok()).unwrap_or(BACKLOG)
+}
+
+pub(super) fn run(
+    entry: &Entry,
+    options: &OptionSet,
+    terms: &Terms,
+    around: Surroundings<'_>,
+) -> Outcome {
+    let (door, serving) = match entry.door(options) {
+        Ok(Ok(found)) => found,
+        Ok(Err(missing)) => return ended(SetupError::from(missing).into()),
+        Err(error) => return failed(error.to_string()),
+    };
+    let Terms { job, pads, deadline } = terms;
+    let storm = Storm {
+        door,
+        serving,
+        model: Model::Blocking,
+        crowd: Crowd::Threads,
+        clients: job.load.conns.max(1),
+        requests: u64::MAX,
+        slice: job.slice,
+        warmup: job.warmup,
+        answer_bytes: job.len,
+        backlog: backlog(entry, options),
+    };
+    let around = Around {
+        directory: &job.shape.directory,
+        nonce: job.shape.nonce,
+        cpus: &job.cpus,
+        counter: job.counter,
+        pads: *pads,
+        deadline: Instant::now() + *deadline,
+        interrupts: around.interrupts,
+    };
+    match storm::run(&storm, &around) {
+        Ok(after) => Outcome::Measured(Box::new(slice(after, &storm, entry, &job.cpus))),
+        Err(Mishap::Interrupted) => Outcome::Interrupted,
+        Err(Mishap::Deadline(_)) => {
+            let reason = format!("not done after {} s", deadline.as_secs());
+            Outcome::Ended(Status::Deadline, FailureKind::Failed, reason)
+        }
+        Err(Mishap::Failed(reason)) => failed(reason),
+    }
+}
+
+fn failed(reason: String) -> Outcome {
+    ended(Failure { kind: FailureKind::Failed, reason })
+}
+
+/// The lead is the clients, the follow the server.
+fn slice(mut after: Aftermath, storm: &Storm, entry: &Entry, cpus: &[usize]) -> RawSlice {
+    let times = std::mem::take(&mut after.times);
+    let times = times.parts.each_ref().map(Compact::from);
+    // Counters of processes know nothing of warm-ups: they are shared out by requests.
+    let timed = after.asked as f64 / after.all_asked.max(1) as f64;
+    let part = |count: u64| (count as f64 * timed).round() as u64;
+    let side = |at: usize| {
+        let Spent { cpu_ns, user_ns, system_ns, .. } = after.spent[at];
+        SideReport {
+            pid: after.pids[at].first().copied().unwrap_or(0),
+            cpu_ns: part(cpu_ns),
+            user_ns: part(user_ns),
+            system_ns: part(system_ns),
+            voluntary_switches: part(after.spent[at].voluntary_switches),
+            involuntary_switches: part(after.spent[at].involuntary_switches),
+            minor_faults: part(after.spent[at].minor_faults),
+            major_faults: part(after.spent[at].major_faults),
+            cpu: cpus.get(at).copied().unwrap_or(0),
+            ..SideReport::default()
+        }
+    };
+    let machine = Machine {
+        window_ns: part(after.machine.window_ns),
+        busy_ns: after.machine.busy_ns.map(part),
+        energy_uj: after.machine.energy_uj.map(part),
+    };
+    let bind = if storm.door == Door::UnixAbstract { "abstract" } else { "path" };
+    let granted = [KnobValue::Word(bind.to_owned()), KnobValue::Number(storm.backlog)];
+    let effective = KNOBS.iter().zip(granted).filter_map(|(name, value)| {
+        let known = entry.knobs.iter().any(|knob| knob.name == *name);
+        known.then(|| (format!("{}.{name}", entry.spec.name), value))
+    });
+    RawSlice {
+        histogram: times[0].clone(),
+        batch: 1,
+        operations: after.answered,
+        elapsed: after.elapsed,
+        window: (after.answered, after.elapsed),
+        counts: [
+            Segment {
+                sent: after.all_asked,
+                received: after.all_answered,
+                lost: after.failed(),
+                ..Segment::default()
+            },
+            Segment { sent: after.served, received: after.served, ..Segment::default() },
+        ],
+        sides: [SideReport { machine, ..side(0) }, side(1)],
+        effective: effective.collect(),
+        fan: None,
+        storm: Some(Box::new(StormSlice { after, times, backlog: storm.backlog })),
+    }
+}

@@ -1,0 +1,143 @@
+//! The server of a storm: lets callers in, one after the other, tells each a number, and hangs up.
+
+use super::answer::Answers;
+use super::{Spent, add};
+use crate::errand::Crew;
+use ipcperf_core::{Door, Serving};
+use ipcperf_sys::clock::Clock;
+use ipcperf_sys::io::doors::{self, Site};
+use ipcperf_sys::io::errno;
+use ipcperf_sys::shm::SharedMemory;
+use ipcperf_sys::{affinity, process};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Where the word to stop lies in the memory that is handed over.
+pub(super) const STOP: usize = 0;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Ask {
+    pub(super) door: Door,
+    pub(super) base: PathBuf,
+    pub(super) nonce: u64,
+    pub(super) serving: Serving,
+    pub(super) callers: u64,
+    pub(super) backlog: u64,
+    pub(super) answer_bytes: usize,
+    pub(super) cpu: Option<usize>,
+    pub(super) counter: bool,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Told {
+    pub(super) pid: u32,
+    /// Callers who got the whole answer.
+    pub(super) served: u64,
+    /// Their sequence numbers, added up.
+    pub(super) sum: u64,
+    /// What went wrong, by `errno`.
+    pub(super) errors: BTreeMap<i32, u64>,
+    /// Time in `accept` calls that let somebody in, where they never waited; ticks.
+    pub(super) accept: Option<u64>,
+    pub(super) spent: Spent,
+}
+
+/// The errand.
+pub(super) fn serve(crew: &mut Crew<'_>) -> Result<Value, String> {
+    let ask: Ask = crew.params()?;
+    let memory = crew.fds.pop().ok_or("storm: no memory was handed over")?;
+    let memory = SharedMemory::from_fd(memory).map_err(|error| error.to_string())?;
+    if let Some(cpu) = ask.cpu {
+        affinity::pin(cpu).map_err(|error| format!("cannot be pinned to CPU {cpu}: {error}"))?;
+    }
+    let site = super::site(ask.door, &ask.base, ask.nonce, 0);
+    let (mut door, site) = doors::Door::open(&site, ask.backlog, ask.callers)
+        .map_err(|error| format!("{}: {error}", ask.door.name()))?;
+    if ask.serving == Serving::Epoll {
+        door.watch().map_err(|error| format!("{}: {error}", ask.door.name()))?;
+    }
+    let port = match &site {
+        Site::Tcp(at) => at.port().into(),
+        Site::Vsock(port) => *port,
+        Site::Unix(..) | Site::Fifo(_) => 0,
+    };
+    crew.ready(&port)?;
+    let clock = if ask.counter { Clock::counter() } else { Clock::monotonic() };
+    let mut answers = Answers::new(ask.nonce, ask.answer_bytes);
+    let before = Spent::now();
+    let told = match ask.serving {
+        Serving::Accept => one_by_one(&door, &site, &mut answers, memory.word(STOP)),
+        Serving::Epoll => in_turns(&door, &site, &mut answers, memory.word(STOP), clock),
+    };
+    let told = Told { pid: process::own_pid(), spent: Spent::now().since(&before), ..told };
+    serde_json::to_value(told).map_err(|error| error.to_string())
+}
+
+/// Sleeps in `accept`.
+fn one_by_one(door: &doors::Door, site: &Site, answers: &mut Answers, stop: &AtomicU32) -> Told {
+    let mut told = Told::default();
+    while stop.load(Ordering::Acquire) == 0 {
+        match door.accept() {
+            // Whoever comes once it is over only wakes.
+            Ok(Some(inside)) if stop.load(Ordering::Acquire) == 0 => {
+                let done = doors::answer(&inside, site, answers.write(told.served));
+                drop(inside);
+                told.count(done);
+            }
+            Ok(_) => {}
+            Err(code) => told.count(Err(code)),
+        }
+    }
+    told
+}
+
+/// Sleeps in `epoll_wait`, and lets in whoever has come by then.
+fn in_turns(
+    door: &doors::Door,
+    site: &Site,
+    answers: &mut Answers,
+    stop: &AtomicU32,
+    clock: Clock,
+) -> Told {
+    let mut told = Told::default();
+    let mut accept = 0;
+    while stop.load(Ordering::Acquire) == 0 {
+        if let Err(code) = door.await_caller() {
+            told.count(Err(code));
+            continue;
+        }
+        loop {
+            let begin = clock.start();
+            match door.accept() {
+                Ok(Some(inside)) if stop.load(Ordering::Acquire) == 0 => {
+                    accept += clock.stop() - begin;
+                    let done = doors::answer(&inside, site, answers.write(told.served));
+                    drop(inside);
+                    told.count(done);
+                }
+                Ok(_) | Err(errno::EAGAIN) => break,
+                Err(code) => {
+                    told.count(Err(code));
+                    break;
+                }
+            }
+        }
+    }
+    Told { accept: Some(accept), ..told }
+}
+
+impl Told {
+    #[inline]
+    fn count(&mut self, done: Result<(), i32>) {
+        match done {
+            Ok(()) => {
+                self.sum = self.sum.wrapping_add(self.served);
+                self.served += 1;
+            }
+            Err(code) => add(&mut self.errors, code),
+        }
+    }
+}
