@@ -32,6 +32,7 @@ use study::Study;
 /// The studies of this program, by name.
 const STUDIES: &[(&str, &str)] = &[
     ("inferno", include_str!("../../../../studies/inferno.toml")),
+    ("qiita", include_str!("../../../../studies/qiita.toml")),
     ("baeldung", include_str!("../../../../studies/baeldung.toml")),
     ("wisconsin", include_str!("../../../../studies/wisconsin.toml")),
     ("marhubi", include_str!("../../../../studies/marhubi.toml")),

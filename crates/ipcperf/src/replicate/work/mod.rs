@@ -12,6 +12,7 @@ mod ladder;
 mod pipeline;
 mod place;
 mod self_loop;
+mod storm;
 
 use ipcperf_engine::errand::{Errand, Mishap};
 use ipcperf_stats::{Histogram, support};
@@ -37,6 +38,7 @@ pub(crate) type Maker = fn(&toml::Table) -> Result<Box<dyn Work>, String>;
 
 /// Every kind of work by the name that studies use.
 pub(crate) const KINDS: &[(&str, Maker)] = &[
+    ("after-kill", storm::make_after_kill),
     exchange::WHOLE,
     exchange::MORE,
     exchange::SLOW,
@@ -50,6 +52,7 @@ pub(crate) const KINDS: &[(&str, Maker)] = &[
     ("copying", copying::make),
     ("facts", facts::make),
     ("ladder", ladder::make),
+    ("storm", storm::make),
 ];
 
 /// The engine's own work, which needs more than the others.
