@@ -3,6 +3,7 @@
 use super::Turn;
 use ipcperf_engine::errand::Mishap;
 use ipcperf_sys::io::names::Unlink;
+use ipcperf_sys::signals::Interrupts;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -48,25 +49,17 @@ impl Strace {
             if strace.child.try_wait()?.is_some() {
                 return Err(Mishap::Failed(format!("strace cannot attach: {}", strace.words())));
             }
-            strace.pause(turn.deadline, "strace did not attach in time")?;
+            pause(turn, "strace did not attach in time")?;
         }
         Ok(strace)
     }
 
     /// Waits until it has gone, as it does when all that it traces has, and returns what it wrote.
-    pub(super) fn finish(mut self, deadline: Instant) -> Result<String, Mishap> {
+    pub(super) fn finish(mut self, turn: &Turn<'_>) -> Result<String, Mishap> {
         while self.child.try_wait()?.is_none() {
-            self.pause(deadline, "strace did not end in time")?;
+            pause(turn, "strace did not end in time")?;
         }
         Ok(std::fs::read_to_string(self.output.path())?)
-    }
-
-    fn pause(&self, deadline: Instant, late: &str) -> Result<(), Mishap> {
-        if Instant::now() >= deadline {
-            return Err(Mishap::Deadline(late.to_owned()));
-        }
-        sleep(LOOK);
-        Ok(())
     }
 
     fn words(&self) -> String {
@@ -80,6 +73,17 @@ impl Drop for Strace {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn pause(turn: &Turn<'_>, late: &str) -> Result<(), Mishap> {
+    if turn.interrupts.is_some_and(Interrupts::arrived) {
+        return Err(Mishap::Interrupted);
+    }
+    if Instant::now() >= turn.deadline {
+        return Err(Mishap::Deadline(late.to_owned()));
+    }
+    sleep(LOOK);
+    Ok(())
 }
 
 fn is_traced(pid: u32) -> bool {
