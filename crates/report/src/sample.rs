@@ -9,6 +9,10 @@ use ipcperf_core::{
 };
 use std::collections::BTreeMap;
 
+mod requests;
+
+pub(crate) use requests::connections;
+
 pub(crate) const TWO: Placement = Placement::SameLlc;
 pub(crate) const ONE: Placement = Placement::SameCpu;
 

@@ -156,6 +156,18 @@ pub(crate) fn unnamed(
 }
 
 #[test]
+fn connections_for_single_requests_are_described() {
+    let mut bytes = Vec::new();
+    let set = sample::connections();
+    render(&set, &sample::spec, Format::Json, &Style::default(), &mut bytes).unwrap();
+    let (schema, document) = (parse(RESULT_SCHEMA), serde_json::from_slice(&bytes).unwrap());
+    assert_eq!(errors(&schema, &document), Vec::<String>::new());
+    let mut found = Vec::new();
+    unnamed(&schema, &schema, &document, "", &mut found);
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
 fn every_key_that_is_written_is_described() {
     for (schema, document) in [(RESULT_SCHEMA, result()), (MECHANISMS_SCHEMA, mechanisms())] {
         let schema = parse(schema);

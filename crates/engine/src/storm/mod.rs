@@ -5,24 +5,25 @@
 //! answer and hangs up first, so that where TCP keeps addresses waiting, it keeps the server's. Whatever was asked is
 //! answered, refused or failed, and the three add up.
 
+mod aftermath;
 mod answer;
 mod client;
 mod server;
 mod times;
 
+pub use aftermath::{Aftermath, Ports, Spent};
 pub use answer::SHORTEST;
 pub use times::{PARTS, Times};
 
 use crate::errand::{Errand, Hand, Mishap};
-use crate::job::Machine;
 use ipcperf_core::{Crowd, Door, Missing, Serving};
+use ipcperf_sys::file;
 use ipcperf_sys::io::doors::{Caller, Site, any_port};
 use ipcperf_sys::io::meeting::Name;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::{errno, ports};
 use ipcperf_sys::shm::SharedMemory;
 use ipcperf_sys::signals::Interrupts;
-use ipcperf_sys::{file, procfs};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -130,126 +131,6 @@ pub struct Around<'a> {
     pub deadline: Instant,
     /// Interrupts of the user.
     pub interrupts: Option<&'a Interrupts>,
-}
-
-/// What a side consumed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
-    /// CPU time, ns.
-    pub cpu_ns: u64,
-    /// User share, ns.
-    pub user_ns: u64,
-    /// System share, ns.
-    pub system_ns: u64,
-    /// Voluntary context switches.
-    pub voluntary_switches: u64,
-    /// Involuntary context switches.
-    pub involuntary_switches: u64,
-    /// Page faults without disk access.
-    pub minor_faults: u64,
-    /// Page faults with disk access.
-    pub major_faults: u64,
-}
-
-impl Spent {
-    fn now() -> Self {
-        let now = procfs::consumption();
-        Self {
-            cpu_ns: now.cpu_ns,
-            user_ns: now.user_ns,
-            system_ns: now.system_ns,
-            voluntary_switches: now.voluntary_switches,
-            involuntary_switches: now.involuntary_switches,
-            minor_faults: now.minor_faults,
-            major_faults: now.major_faults,
-        }
-    }
-
-    fn each(&self, other: &Self, by: impl Fn(u64, u64) -> u64) -> Self {
-        Self {
-            cpu_ns: by(self.cpu_ns, other.cpu_ns),
-            user_ns: by(self.user_ns, other.user_ns),
-            system_ns: by(self.system_ns, other.system_ns),
-            voluntary_switches: by(self.voluntary_switches, other.voluntary_switches),
-            involuntary_switches: by(self.involuntary_switches, other.involuntary_switches),
-            minor_faults: by(self.minor_faults, other.minor_faults),
-            major_faults: by(self.major_faults, other.major_faults),
-        }
-    }
-
-    fn since(&self, before: &Self) -> Self {
-        self.each(before, u64::saturating_sub)
-    }
-}
-
-/// Ports that the kernel hands out to who connects over TCP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ports {
-    /// The first and the last.
-    pub range: (u16, u16),
-    /// How many were used before and after.
-    pub in_use: [Option<u64>; 2],
-}
-
-impl Ports {
-    /// How many there are.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        u64::from(self.range.1.saturating_sub(self.range.0)) + 1
-    }
-}
-
-/// What a storm left.
-#[derive(Clone, Debug, Default)]
-pub struct Aftermath {
-    /// Requests of the timed region: all of them.
-    pub asked: u64,
-    /// Those with the right answer.
-    pub answered: u64,
-    /// Connects that were tried again.
-    pub retried: u64,
-    /// Those that failed, by the name of the `errno`.
-    pub errors: BTreeMap<String, u64>,
-    /// What went wrong at the server, likewise, in warm-up and timed region.
-    pub server_errors: BTreeMap<String, u64>,
-    /// Requests of warm-up and timed region.
-    pub all_asked: u64,
-    /// Those answered, likewise.
-    pub all_answered: u64,
-    /// What the server counted, in warm-up and timed region.
-    pub served: u64,
-    /// Why requests and answers do not prove each other.
-    pub doubt: Option<String>,
-    /// How long requests and their parts took: those answered, in ticks.
-    pub times: Times,
-    /// Ticks the server spent in `accept`, in warm-up and timed region; unknown where it waits there.
-    pub accept: Option<u64>,
-    /// Length of the timed region, from the first client's begin to the last one's end, ticks.
-    pub elapsed: u64,
-    /// Processes of clients and server.
-    pub pids: [Vec<u32>; 2],
-    /// What clients and server consumed in warm-up and timed region.
-    pub spent: [Spent; 2],
-    /// What the whole machine did while the (first) clients were at work, likewise.
-    pub machine: Machine,
-    /// Connections in TIME_WAIT before and after, over TCP.
-    pub time_wait: [Option<u64>; 2],
-    /// Ports, over TCP.
-    pub ports: Option<Ports>,
-}
-
-impl Aftermath {
-    /// Requests that failed.
-    #[must_use]
-    pub fn failed(&self) -> u64 {
-        self.asked - self.answered
-    }
-
-    /// Requests that nobody took.
-    #[must_use]
-    pub fn refused(&self) -> u64 {
-        self.errors.get("ECONNREFUSED").copied().unwrap_or(0)
-    }
 }
 
 /// A warning that so many requests over TCP exceed the ports there are; `None` if they do not.
@@ -370,60 +251,6 @@ fn start_clients<'a>(
         Ok((hand, file))
     };
     (0..processes).map(start).collect()
-}
-
-impl Aftermath {
-    fn add(&mut self, server: server::Told, clients: &[client::Told]) {
-        let mut all = client::Counts::default();
-        let mut timed = client::Counts::default();
-        for client in clients {
-            all.merge(&client.warmup);
-            all.merge(&client.timed);
-            timed.merge(&client.timed);
-            self.pids[0].push(client.pid);
-            self.spent[0] = self.spent[0].each(&client.spent, |one, two| one + two);
-        }
-        let begin = clients.iter().map(|client| client.begin).min().unwrap_or(0);
-        let end = clients.iter().map(|client| client.end).max().unwrap_or(0);
-        self.elapsed = end.saturating_sub(begin);
-        self.machine = clients.first().map(|client| client.machine).unwrap_or_default();
-        self.asked = timed.asked;
-        self.answered = timed.answered;
-        self.retried = timed.retried;
-        self.errors = named(&timed.errors);
-        if timed.wrong > 0 {
-            self.errors.insert("wrong answer".into(), timed.wrong);
-        }
-        self.server_errors = named(&server.errors);
-        self.all_asked = all.asked;
-        self.all_answered = all.answered;
-        self.served = server.served;
-        self.accept = server.accept;
-        self.pids[1].push(server.pid);
-        self.spent[1] = server.spent;
-        self.doubt = doubt(&all, &server);
-    }
-}
-
-/// Answers that a client got and the server did not give, or the other way round without a failure to explain it.
-fn doubt(all: &client::Counts, server: &server::Told) -> Option<String> {
-    let failed = all.asked - all.answered;
-    let (answered, served) = (all.answered, server.served);
-    if all.wrong > 0 {
-        return Some(format!("{} answers were not the server's", all.wrong));
-    }
-    if answered > served || served - answered > failed {
-        return Some(format!("{answered} requests were answered, but the server served {served}"));
-    }
-    if answered == served && all.sum != server.sum {
-        return Some("the answers that came are not those that were given".into());
-    }
-    (all.errors.values().sum::<u64>() != failed)
-        .then(|| format!("{failed} requests failed, but not each for a reason"))
-}
-
-fn named(errors: &BTreeMap<i32, u64>) -> BTreeMap<String, u64> {
-    errors.iter().map(|(code, count)| (errno::name(*code), *count)).collect()
 }
 
 #[cold]

@@ -305,3 +305,22 @@ fn messages_that_never_arrived_are_named_under_their_row() {
     let text = String::from_utf8(bytes).unwrap();
     assert!(text.contains("\n\nudp lost 12 of 30,000 messages.\n"), "{text}");
 }
+
+#[test]
+fn requests_are_ranked_by_rate_among_as_many_clients_and_failures_are_told() {
+    let text = written(&sample::connections(), &wide(80));
+    assert!(text.contains("A CONNECTION FOR EACH REQUEST"), "{text}");
+    let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} in\n{text}"));
+    // Five come before ten, and each number of clients has a first place.
+    assert!(at("conns=5") < at("conns=10"));
+    let (rates, costs) = text.split_once("CPU PER REQUEST").expect("a ranking by cost");
+    for ranking in [rates, costs] {
+        assert_eq!(ranking.matches("1  unix-stream").count(), 2, "{text}");
+    }
+    let head = text.lines().find(|line| line.contains("mechanism")).expect("a heading");
+    for word in ["rate", "p50", "p99", "CPU/req", "errors"] {
+        assert!(head.contains(word), "{word} in {head}");
+    }
+    assert!(text.contains("tcp failed 12 of 20,000 requests: 12 ECONNREFUSED"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}

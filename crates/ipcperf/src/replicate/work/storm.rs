@@ -4,6 +4,7 @@ use super::{Readings, Turn, Work};
 use ipcperf_core::{Crowd, Door, Serving};
 use ipcperf_engine::errand::Mishap;
 use ipcperf_engine::storm::{self, Aftermath, Around, BACKLOG, Model, PARTS, SHORTEST, Storm};
+use ipcperf_stats::support;
 use serde::Deserialize;
 use std::time::{Duration, Instant};
 
@@ -135,7 +136,9 @@ fn readings(storm: &Storm, after: &Aftermath) -> Readings {
     }
     for (name, part) in PARTS.iter().zip(&after.times.parts) {
         for (quantile, label) in [(0.5, "p50"), (0.99, "p99")] {
-            if let Some(ns) = part.quantile(quantile) {
+            if support(part.count(), quantile).is_ok()
+                && let Some(ns) = part.quantile(quantile)
+            {
                 readings.set(format!("{name}_{label}_us"), ns as f64 / 1e3);
             }
         }
