@@ -121,6 +121,9 @@ pub struct Load {
     /// Ping-pong and stream: what is done to each message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transform: Option<Transform>,
+    /// Ping-pong: the way from lead to follow is timed by itself, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_way: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
@@ -144,6 +147,7 @@ impl Load {
                 think_ns: self.think_ns,
                 stall_ns: self.stall_ns,
                 transform: self.changes(),
+                one_way: self.one_way,
                 ..none
             },
             PatternKind::Stream => Self { window: self.window, transform: self.changes(), ..none },
@@ -182,6 +186,9 @@ impl Load {
         if let Some(transform) = self.changes() {
             add("transform", true, transform.to_string());
         }
+        if self.one_way {
+            words.push("one-way".to_owned());
+        }
         words
     }
 }
@@ -213,9 +220,13 @@ mod tests {
             think_ns: 1_000_000,
             window: 8,
             transform: Some(Transform::Gzip),
+            one_way: true,
             ..Load::default()
         };
-        assert_eq!(all.of(PatternKind::PingPong).words(), ["think=1ms", "transform=gzip"]);
+        assert_eq!(
+            all.of(PatternKind::PingPong).words(),
+            ["think=1ms", "transform=gzip", "one-way"]
+        );
         assert_eq!(all.of(PatternKind::Stream).words(), ["window=8", "transform=gzip"]);
         assert_eq!(all.of(PatternKind::FanIn).words(), ["peers=4"]);
         assert_eq!(Load { peers: 9, ..all }.of(PatternKind::FanOut).words(), ["peers=9"]);

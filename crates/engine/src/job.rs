@@ -1,7 +1,9 @@
 //! What coordinator and workers say to each other before and after a timed region: JSON, one message each.
 
 use crate::hot::Spill;
+use crate::offset::Offset;
 use ipcperf_core::{Fault, KnobValue, Load, OptionSet, Seat, SetupError, Shape, Touch};
+use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,6 +41,8 @@ pub struct Job {
     pub load: Load,
     /// Bytes the port is asked to move: the size, or the word of a wake-up mechanism.
     pub len: usize,
+    /// Bytes of a message before it is changed.
+    pub payload: usize,
     /// Credits; 0 for none.
     pub window: u64,
     /// CPU to pin to; `None`: not pinned.
@@ -47,6 +51,8 @@ pub struct Job {
     pub cpus: Vec<usize>,
     /// Whether the CPU counter is the clock.
     pub counter: bool,
+    /// Length of a tick.
+    pub ns_per_tick: f64,
     /// Median cost of one start-stop pair, ticks.
     pub overhead: u64,
     /// Warm-up, ticks.
@@ -59,6 +65,13 @@ pub struct Job {
     pub batch: u64,
     /// How many messages are checked byte by byte before the warm-up.
     pub verify: u64,
+}
+
+impl Job {
+    /// The clock of the slice.
+    pub(crate) fn clock(&self) -> Clock {
+        if self.counter { Clock::counter() } else { Clock::monotonic() }
+    }
 }
 
 /// One end of a bound measurement.
@@ -143,6 +156,10 @@ pub struct Segment {
     pub lead_in: u64,
     /// Samples that did not fit a slot.
     pub spills: Vec<Spill>,
+    /// Sequence number of its first message.
+    pub first: u64,
+    /// How the counters of the two CPUs differ, where each way is timed; lead only.
+    pub offset: Option<Offset>,
 }
 
 /// What one end consumed and where it ran.
@@ -178,6 +195,10 @@ pub struct SideReport {
     pub allowed: Option<Vec<usize>>,
     /// Median cache-line round trip before and after the timed segments, ticks; lead only, two CPUs only.
     pub cacheline: [Option<f64>; 2],
+    /// The difference of the counters again, after the timed segments; lead only.
+    pub offset: Option<Offset>,
+    /// What changing a message and changing it back cost by themselves, ticks; lead only.
+    pub transform: Option<[f64; 2]>,
     /// Messages checked byte by byte.
     pub verified: u64,
     /// What the port counted in the timed segments.

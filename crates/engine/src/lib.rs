@@ -10,6 +10,7 @@ pub mod host;
 pub mod hot;
 pub mod job;
 mod noise;
+pub mod offset;
 pub mod page;
 pub mod plan;
 pub mod registry;
@@ -19,6 +20,7 @@ pub mod stage;
 pub mod storm;
 #[cfg(test)]
 mod testing;
+mod transform;
 pub mod worker;
 
 pub use assemble::{Facts, result_set, round_of};

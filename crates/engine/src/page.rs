@@ -5,7 +5,7 @@ use ipcperf_sys::gate::Gate;
 use ipcperf_sys::shm::SharedMemory;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 // Each on its own pair of cache lines: the adjacent-line prefetcher of x86 moves 128 bytes.
 const ARRIVED: usize = 0;
@@ -17,6 +17,9 @@ const SLOTS: usize = 4096;
 /// Slots for samples: 1 M of them (4 MiB) hold a 100 ms slice of operations of 100 ns. Longer slices are folded in
 /// several segments.
 pub const CAPACITY: usize = 1 << 20;
+
+/// Messages of a segment whose ways can be timed.
+pub const WAYS: usize = CAPACITY / 4;
 
 /// One mapping of it.
 #[derive(Debug)]
@@ -82,6 +85,20 @@ impl Page {
     #[must_use]
     pub fn line(&self) -> &AtomicU32 {
         self.0.word(LINE)
+    }
+
+    /// What the end that has the line read on its clock: in the same cache line, so that it travels with the word.
+    #[must_use]
+    pub fn reading(&self) -> &AtomicU64 {
+        self.0.word64(LINE + 8)
+    }
+
+    /// The slots of a slice that times each way: a smaller recorder, then the times of departure, then those of arrival.
+    #[must_use]
+    pub fn ways(&self) -> [&[AtomicU32]; 3] {
+        let (recorder, times) = self.slots().split_at(CAPACITY / 2);
+        let (left, arrived) = times.split_at(WAYS);
+        [recorder, left, arrived]
     }
 
     /// The recorder's slots.

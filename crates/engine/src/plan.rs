@@ -4,8 +4,11 @@ use crate::fan;
 use crate::registry::Entry;
 use crate::slice::CONNECT_KNOBS;
 use crate::storm;
+use crate::transform::{self, Kit};
 use ipcperf_core::units::{format_bytes, format_size};
-use ipcperf_core::{Idle, Load, Missing, OptionError, OptionSet, PatternKind, Placement, Touch};
+use ipcperf_core::{
+    Idle, Load, Missing, OptionError, OptionSet, PatternKind, Placement, Touch, Transform,
+};
 use ipcperf_sys::topology::Topology;
 use ipcperf_sys::{procfs, qos};
 
@@ -41,6 +44,10 @@ pub struct CellPlan {
     pub pattern: PatternKind,
     /// Bytes of a message; 0 for wake-ups.
     pub size: usize,
+    /// Bytes of it on the way: another number where messages are changed.
+    pub wire: usize,
+    /// Bytes of a message over those it is changed into; 1 where none is changed.
+    pub ratio: f64,
     /// Its placement class.
     pub placement: Placement,
     /// CPUs of lead and follow in even rounds; empty: not pinned.
@@ -91,6 +98,7 @@ impl Ground {
 /// A knob is refused.
 pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, OptionError> {
     let mut cells = Vec::new();
+    let mut changes = Changes::default();
     for entry in &request.mechanisms {
         let options = own_options(&request.options, entry);
         let probed = entry.probe(&options)?.err();
@@ -106,19 +114,22 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
                 for &idle in &request.idle {
                     for &size in sizes {
                         for load in &loads {
-                            let objection = match &probed {
-                                Some(missing) => Some(missing.clone()),
-                                None => {
-                                    let what = (pattern, size);
+                            let changed = changes.of(load.transform, size);
+                            let (wire, ratio) = changed.clone().unwrap_or((size, 1.0));
+                            let objection = match (&probed, changed) {
+                                (Some(missing), _) => Some(missing.clone()),
+                                (None, Err(missing)) => Some(missing),
+                                (None, Ok(_)) => {
+                                    let what = (pattern, wire);
                                     objection(entry, what, placement, idle, &options, ground)?
                                         .or_else(|| {
-                                            several(entry, pattern, size, placement, load, ground)
+                                            several(entry, pattern, wire, placement, load, ground)
                                         })
                                 }
                             };
                             let cpus = ground.topology.pair(placement).unwrap_or_default();
                             let window = match load.window {
-                                0 => entry.window(size, &options)?.map_or(0, u64::from),
+                                0 => entry.window(wire, &options)?.map_or(0, u64::from),
                                 asked => asked,
                             };
                             let mut cell = CellPlan {
@@ -126,6 +137,8 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
                                 entry: *entry,
                                 pattern,
                                 size,
+                                wire,
+                                ratio,
                                 placement,
                                 cpus,
                                 idle,
@@ -157,6 +170,32 @@ fn several(
 ) -> Option<Missing> {
     let cpus = ground.topology.cpus.len();
     pattern.is_fan().then(|| fan::objection(entry, pattern, size, placement, load.peers, cpus))?
+}
+
+/// What transforms make of sizes, found out once.
+#[derive(Default)]
+struct Changes(Vec<((Transform, usize), (usize, f64))>);
+
+impl Changes {
+    /// Bytes on the way and the ratio, or why this cannot be.
+    fn of(&mut self, transform: Option<Transform>, size: usize) -> Result<(usize, f64), Missing> {
+        let Some(transform) = transform else { return Ok((size, 1.0)) };
+        if size == 0 {
+            return Err(Missing::new("there is no payload to change", "use a size of at least 1"));
+        }
+        if size > transform::LARGEST {
+            let most = format_size(transform::LARGEST as u64);
+            return Err(Missing::new(format!("messages of up to {most} are changed"), ""));
+        }
+        let key = (transform, size);
+        if let Some((_, known)) = self.0.iter().find(|(known, _)| *known == key) {
+            return Ok(*known);
+        }
+        let kit = Kit::new(transform, size, Touch::None);
+        let found = (kit.slot(), kit.ratio());
+        self.0.push((key, found));
+        Ok(found)
+    }
 }
 
 /// The settings that concern one mechanism: only they are part of its identity.

@@ -400,11 +400,13 @@ impl<'a> Bench<'a> {
         let job = Job {
             mechanism: plan.entry.spec.full_name(),
             seat: Seat::Lead,
-            shape: slice::shape(plan.size, plan.pattern, nonce, offset, self.directory.path()),
+            shape: slice::shape(plan.wire, plan.pattern, nonce, offset, self.directory.path()),
             options: plan.options.clone(),
             touch: plan.touch,
             load: plan.load.clone(),
-            len: plan.entry.port_len(plan.size),
+            len: plan.entry.port_len(plan.wire),
+            payload: plan.size,
+            ns_per_tick,
             window: plan.window,
             cpu: None,
             cpus: cpus.clone(),
@@ -414,10 +416,10 @@ impl<'a> Bench<'a> {
             slice: ticks(lengths.slice),
             operations: lengths.operations,
             batch: settled_batch(cell),
-            verify: if plan.size <= 64 << 10 { VERIFIED } else { 2 },
+            verify: if plan.wire <= 64 << 10 { VERIFIED } else { 2 },
         };
         let counted = SLOWEST.mul_f64(lengths.operations as f64);
-        let deadline = HANG + 30 * (lengths.slice + lengths.warmup) + moving(plan.size) + counted;
+        let deadline = HANG + 30 * (lengths.slice + lengths.warmup) + moving(plan.wire) + counted;
         let terms = Terms { job, pads, deadline };
         let (steal, throttled) = (procfs::steal_ns(), procfs::throttled());
         let outcome = {

@@ -1,6 +1,7 @@
 //! One measurement of one cell, as the coordinator sees it.
 
 mod connect;
+mod ways;
 
 pub(crate) use connect::KNOBS as CONNECT_KNOBS;
 pub use connect::StormSlice;
@@ -17,6 +18,7 @@ use ipcperf_stats::Histogram;
 use ipcperf_sys::signals::Interrupts;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+pub use ways::Ways;
 
 /// How long what the surviving worker has to say is waited for after its peer failed.
 pub(crate) const GRACE: Duration = Duration::from_millis(300);
@@ -45,6 +47,8 @@ pub struct RawSlice {
     pub elapsed: u64,
     /// Stream: messages that arrived inside the steady window of both ends, and the window's length in ticks.
     pub window: (u64, u64),
+    /// The way from lead to follow, where it was timed.
+    pub ways: Ways,
     /// Counts of lead and follow.
     pub counts: [Segment; 2],
     /// What both ends consumed.
@@ -180,6 +184,7 @@ fn attempt(
         }
         if let [Some(lead), Some(follow)] = &segments {
             slice.fold(job.shape.pattern, page, lead, follow);
+            slice.ways.fold(page, lead, follow);
             segments = [None, None];
             for seat in Seat::BOTH {
                 stage.order(seat, &Order::Folded)?;

@@ -2,10 +2,15 @@
 
 use crate::bounds;
 use crate::errand::{self, Crew, Errand};
-use crate::hot::{Full, Lines, Pattern, PingPong, Plan, Recorder, Stamp, Stream, Tally, Work};
+use crate::hot::{
+    Content, Full, Lines, Pattern, PingPong, Plan, Recorder, Shelf, Special, Stamp, Stream, Tally,
+    Times, Work,
+};
 use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Task, Word};
-use crate::page::{CAPACITY, Page};
+use crate::offset::{self, Offset};
+use crate::page::{CAPACITY, Page, WAYS};
 use crate::registry::Registry;
+use crate::transform::Kit;
 use ipcperf_core::{
     KnobValue, Meet, Missing, Part, PatternKind, Port, Seat, SetupError, Touch, Wiring,
 };
@@ -13,6 +18,7 @@ use ipcperf_sys::clock::Clock;
 use ipcperf_sys::control::Control;
 use ipcperf_sys::meter::{Meter, Span};
 use ipcperf_sys::{affinity, process, procfs};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -158,12 +164,43 @@ fn touch<A: Pattern, P: Port>(
     session: &mut Session<'_>,
 ) -> Result<SideReport, Failure> {
     let nonce = job.shape.nonce;
+    if job.load.transform.is_some() || job.load.one_way {
+        return special::<A, P>(port, job, session);
+    }
     match job.touch {
         Touch::None => slice::<A, P, Stamp>(port, job, session, Stamp::new(nonce)),
         Touch::CacheLine => slice::<A, P, Lines>(port, job, session, Lines::new(nonce)),
         Touch::Header => slice::<A, P, Full>(port, job, session, Full::new(nonce, 64)),
         Touch::Full => slice::<A, P, Full>(port, job, session, Full::new(nonce, usize::MAX)),
     }
+}
+
+/// The same for messages that are changed, or whose way is timed.
+fn special<A: Pattern, P: Port>(
+    port: &mut P,
+    job: &Job,
+    session: &mut Session<'_>,
+) -> Result<SideReport, Failure> {
+    let nonce = job.shape.nonce;
+    let kit = job.load.transform.map(|name| Box::new(Kit::new(name, job.payload, job.touch)));
+    let shelf = Cell::new(kit);
+    let content = match (job.load.transform, job.touch) {
+        (Some(_), _) => Content::Changed(Stamp::new(nonce), Shelf::new(&shelf)),
+        (None, Touch::None) => Content::Stamp(Stamp::new(nonce)),
+        (None, Touch::CacheLine) => Content::Lines(Lines::new(nonce)),
+        (None, Touch::Header) => Content::Full(Full::new(nonce, 64)),
+        (None, Touch::Full) => Content::Full(Full::new(nonce, usize::MAX)),
+    };
+    let mut cost = None;
+    if let Some(mut kit) = shelf.take() {
+        // The follow waits at the first gate meanwhile.
+        cost = (job.seat == Seat::Lead).then(|| kit.cost(job.clock()));
+        shelf.set(Some(kit));
+    }
+    let [_, left, arrived] = session.page.ways();
+    let times = job.load.one_way.then(|| Times::new(job.clock(), left, arrived));
+    let report = slice::<A, P, _>(port, job, session, Special::new(content, times))?;
+    Ok(SideReport { transform: cost, ..report })
 }
 
 /// One end of one slice at work.
@@ -183,6 +220,12 @@ struct End<'a, P> {
 }
 
 impl<P: Port> End<'_, P> {
+    /// Samples of `batch` operations that fit one timed segment.
+    fn room(&self, batch: u64) -> u64 {
+        let all = if self.job.load.one_way { WAYS as u64 / batch.max(1) } else { CAPACITY as u64 };
+        all.saturating_sub(LEAD_IN).max(1)
+    }
+
     fn leads(&self) -> bool {
         self.job.seat == Seat::Lead
     }
@@ -236,7 +279,7 @@ impl<P: Port> End<'_, P> {
                 // Never more than eight times the last segment: the first ones run on cold caches.
                 let fitting = (left as f64 / per_operation) as u64;
                 wanted =
-                    if left == 0 { 0 } else { fitting.clamp(1, samples * 8).min(CAPACITY as u64) };
+                    if left == 0 { 0 } else { fitting.clamp(1, samples * 8).min(self.room(1)) };
             }
         }
     }
@@ -278,14 +321,15 @@ fn slice<A: Pattern, P: Port, W: Work>(
     session: &mut Session<'_>,
     work: W,
 ) -> Result<SideReport, Failure> {
-    let clock = if job.counter { Clock::counter() } else { Clock::monotonic() };
+    let clock = job.clock();
     let page = session.page;
+    let [short, ..] = page.ways();
     let mut end = End {
         port,
         job,
         page,
         clock,
-        recorder: Recorder::new(page.slots()),
+        recorder: Recorder::new(if job.load.one_way { short } else { page.slots() }),
         next: 1,
         agreements: 0,
         meter: Meter::find(),
@@ -297,7 +341,7 @@ fn slice<A: Pattern, P: Port, W: Work>(
     end.segment::<A, Full>(job.verify, 1, Full::new(job.shape.nonce, usize::MAX))?;
     report.verified = if job.len == 0 { 0 } else { job.verify + A::EXTRA };
 
-    if job.touch == Touch::None {
+    if job.touch == Touch::None && job.load.transform.is_none() {
         end.port.expect(Part::Stamp);
     }
     let (per_operation, median) = end.warm_up::<A, W>(work)?;
@@ -305,15 +349,27 @@ fn slice<A: Pattern, P: Port, W: Work>(
     let two_cpus = job.cpus.len() == 2 && job.cpus[0] != job.cpus[1];
     let line = || two_cpus.then(|| bounds::cache_line(page, job.seat, clock)).flatten();
     report.cacheline[0] = line();
+    let known = || {
+        let measure = || offset::measure(page, job.seat, job.ns_per_tick, || clock.stop());
+        if !job.load.one_way || !job.counter || job.cpus.is_empty() {
+            None
+        } else if two_cpus {
+            measure()
+        } else {
+            // One CPU has one counter.
+            (job.seat == Seat::Lead).then(Offset::default)
+        }
+    };
+    let offset = known();
 
     let (mut left, batch) = end.decide(per_operation, median);
     loop {
-        let (samples, batch) = end.agree(left.min(CAPACITY as u64 - LEAD_IN), batch);
+        let (samples, batch) = end.agree(left.min(end.room(batch)), batch);
         if samples == 0 {
             break;
         }
         let segment = timed::<A, P, W>(&mut end, samples + LEAD_IN, batch, work, &mut report)?;
-        say(session.control, &Word::Segment(segment))?;
+        say(session.control, &Word::Segment(Segment { offset, ..segment }))?;
         match session.order()? {
             (Order::Folded, _) => left = left.saturating_sub(samples),
             (Order::Swapped(_), _) => {
@@ -327,6 +383,7 @@ fn slice<A: Pattern, P: Port, W: Work>(
     }
     report.cacheline[1] = line();
     report.machine = end.machine.into();
+    report.offset = known();
     report.cpu = affinity::current_cpu();
     report.allowed = procfs::cpus_allowed();
     report.effective = std::mem::take(&mut session.effective);
@@ -389,6 +446,8 @@ fn timed<A: Pattern, P: Port, W: Work>(
         batch,
         lead_in: LEAD_IN,
         spills: end.recorder.spills().to_vec(),
+        first: end.next - samples * batch - A::EXTRA,
+        offset: None,
     })
 }
 

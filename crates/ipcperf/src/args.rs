@@ -148,6 +148,12 @@ pub(crate) struct RunArgs {
     /// Fan-in: producers; fan-out: consumers; 1 to 64: 1,2,4,8 [default: 4]
     #[arg(long, value_name = "COUNTS")]
     pub(crate) peers: Option<String>,
+    /// What is done to every message and undone: none, gzip, lz4, zstd, crc32 [default: none]
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) transform: Option<String>,
+    /// Ping-pong: time the way from lead to follow by itself, too, where the clocks of both CPUs can be compared
+    #[arg(long)]
+    pub(crate) one_way: bool,
     /// How many rounds; a 95 % interval needs 6 [default: 12]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u64>,

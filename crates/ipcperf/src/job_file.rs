@@ -21,6 +21,8 @@ const KEYS: &[&str] = &[
     "window",
     "peers",
     "conns",
+    "transform",
+    "one-way",
     "rounds",
     "slice",
     "warmup",
@@ -45,6 +47,9 @@ struct Job {
     window: Option<Words>,
     peers: Option<Words>,
     conns: Option<Words>,
+    transform: Option<Words>,
+    #[serde(rename = "one-way", default)]
+    one_way: bool,
     rounds: Option<u64>,
     slice: Option<String>,
     warmup: Option<String>,
@@ -125,6 +130,8 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     merged.window = merged.window.or_else(|| list(&job.window));
     merged.peers = merged.peers.or_else(|| list(&job.peers));
     merged.conns = merged.conns.or_else(|| list(&job.conns));
+    merged.transform = merged.transform.or_else(|| list(&job.transform));
+    merged.one_way |= job.one_way;
     merged.rounds = merged.rounds.or(job.rounds);
     merged.slice = merged.slice.or(job.slice);
     merged.warmup = merged.warmup.or(job.warmup);

@@ -57,6 +57,24 @@ pub(crate) fn loads(args: &RunArgs, patterns: &[PatternKind]) -> Result<Vec<Load
                 Ok(())
             },
         },
+        Flag {
+            name: "--transform",
+            given: args.transform.as_deref(),
+            patterns: &[PatternKind::PingPong, PatternKind::Stream],
+            set: |load, text| {
+                load.transform = request::transform(text)?;
+                Ok(())
+            },
+        },
+        Flag {
+            name: "--one-way",
+            given: args.one_way.then_some("on"),
+            patterns: &[PatternKind::PingPong],
+            set: |load, _| {
+                load.one_way = true;
+                Ok(())
+            },
+        },
     ];
     let mut loads = vec![Load::default()];
     for flag in flags {

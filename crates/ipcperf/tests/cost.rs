@@ -91,3 +91,78 @@ fn cost_is_a_column_of_every_table_and_a_ranking_of_its_own() {
         assert_eq!(first.len(), 1, "somebody is first: {table}");
     }
 }
+
+#[test]
+fn the_way_of_a_message_is_told_with_its_bound_or_refused() {
+    let sandbox = Sandbox::new();
+    let words = ["-m", "pipe,udp,eventfd", "--one-way", "--place", "same-cpu,free", "-s", "64"];
+    let document =
+        document(&sandbox, &[&words[..], &["--rounds", "2", "--slice", "20ms"]].concat());
+    let counter = document["clock"]["source"] != "clock_monotonic";
+    for cell in cells(&document) {
+        assert_eq!(cell["status"], "ok", "{cell}");
+        let way = &cell["one_way_ns"];
+        let p50 = way["quantiles"]["p50"]["value"].as_f64();
+        if cell["placement"] == "free" || !counter {
+            assert!(p50.is_none() && way["reason"].is_string(), "{way}");
+        } else if let Some(p50) = p50 {
+            // One CPU has one counter, and the way there is a part of the round trip.
+            assert_eq!(way["bound_ns"], 0.0);
+            let most = cell["rtt_ns"]["max"]["value"].as_f64().unwrap_or(f64::INFINITY);
+            assert!(p50 > 0.0 && p50 < most, "{way}");
+        } else {
+            // A loaded machine may lose a datagram.
+            assert!(way["reason"].as_str().is_some_and(|reason| reason.contains("lost")), "{way}");
+        }
+    }
+    let refused = sandbox.run(&["run", "-m", "pipe", "-p", "stream", "--one-way"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("--one-way is for the pattern ping-pong"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn every_transform_goes_there_and_back_over_every_kind_of_channel() {
+    let sandbox = Sandbox::new();
+    let words = [
+        "-m",
+        "pipe,udp,shm-ring/futex,memfd,eventfd",
+        "--transform",
+        "gzip,lz4,zstd,crc32",
+        "-p",
+        "ping-pong,stream",
+        "-s",
+        "1,4K",
+        "--place",
+        "free",
+    ];
+    let document = document(&sandbox, &[&words[..], &["--rounds", "1", "--slice", "5ms"]].concat());
+    for cell in cells(&document) {
+        if cell["size_bytes"] == 0 {
+            assert_eq!(cell["status"], "unavailable");
+            assert!(
+                cell["reason"].as_str().is_some_and(|why| why.contains("no payload")),
+                "{cell}"
+            );
+            continue;
+        }
+        assert_eq!(cell["status"], "ok", "{cell}");
+        let (cost, name) = (&cell["transform"], &cell["load"]["transform"]);
+        assert_eq!(&cost["name"], name);
+        let of = |key: &str| cost[key].as_f64().unwrap_or_else(|| panic!("{key} in {cost}"));
+        assert!(of("compress_ns") > 0.0 && of("decompress_ns") > 0.0, "{cost}");
+        // Payload is what the program has, whatever the mechanism moves.
+        let round = &cell["rounds"][0];
+        let [bytes, messages] = ["bytes", "messages"].map(|key| round[key].as_u64());
+        assert_eq!(bytes, messages.map(|count| count * cell["size_bytes"].as_u64().unwrap_or(0)));
+        if cell["size_bytes"] == 4096 && name != "crc32" {
+            assert!(of("ratio") > 1.3 && of("wire_bytes") < 3200.0, "{cost}");
+        }
+    }
+    let refused = sandbox.run(&["run", "-m", "pipe", "--transform", "gzp"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("gzip"), "{}", refused.stderr);
+}

@@ -6,7 +6,7 @@ use crate::format::Style;
 use crate::rank::Yardstick;
 use crate::text;
 use ipcperf_core::PatternKind;
-use ipcperf_core::result::{Cell, CpuCost, Metric};
+use ipcperf_core::result::{self, Cell, CpuCost, Metric};
 
 /// A column of a results table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,10 @@ pub(crate) enum Column {
     Fairness,
     /// What the peer of a fan had that was served least.
     Least,
+    /// The way from lead to follow, and how far it may be off.
+    OneWay,
+    /// What changing a message and changing it back cost alone.
+    Transform,
     Cpu,
     CpuSpread,
     User,
@@ -43,8 +47,8 @@ pub(crate) enum Column {
 
 use Column::{
     Bound, Cpu, CpuSpread, Energy, Errors, Fairness, Faults, Figure, Ipis, Least, Machine,
-    Mechanism, Messages, Peers, Preempted, Quantile, Rank, Size, Spread, Switches, Syscalls,
-    System, User,
+    Mechanism, Messages, OneWay, Peers, Preempted, Quantile, Rank, Size, Spread, Switches,
+    Syscalls, System, Transform, User,
 };
 
 /// Columns from left to right.
@@ -54,6 +58,8 @@ const ROUND_TRIP: &[Column] = &[
     Mechanism,
     Figure,
     Spread,
+    OneWay,
+    Transform,
     Bound,
     Quantile("p90"),
     Quantile("p99"),
@@ -64,8 +70,10 @@ const ROUND_TRIP: &[Column] = &[
     Ipis,
     Syscalls,
 ];
-const THROUGHPUT: &[Column] =
-    &[Size, Rank, Mechanism, Figure, Spread, Bound, Messages, Cpu, Switches, Ipis, Syscalls];
+const THROUGHPUT: &[Column] = &[
+    Size, Rank, Mechanism, Figure, Spread, Transform, Bound, Messages, Cpu, Switches, Ipis,
+    Syscalls,
+];
 const COST: &[Column] = &[
     Size, Rank, Mechanism, Cpu, CpuSpread, User, System, Machine, Switches, Preempted, Faults,
     Ipis, Syscalls, Energy, Figure,
@@ -109,6 +117,8 @@ const REQUESTS: &[Column] = &[
 /// The order in which columns are given room, while they fit. What a message costs is never the first to go.
 const KEEP_ROUND_TRIP: &[Column] = &[
     Cpu,
+    OneWay,
+    Transform,
     Bound,
     Quantile("p99"),
     Spread,
@@ -144,7 +154,8 @@ const KEEP_REQUESTS: &[Column] = &[
     Quantile("p90"),
     Quantile("max"),
 ];
-const KEEP_THROUGHPUT: &[Column] = &[Cpu, Bound, Messages, Spread, Switches, Ipis, Syscalls];
+const KEEP_THROUGHPUT: &[Column] =
+    &[Cpu, Transform, Bound, Messages, Spread, Switches, Ipis, Syscalls];
 const KEEP_COST: &[Column] = &[
     CpuSpread, User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis,
 ];
@@ -171,9 +182,16 @@ pub(crate) fn all(yardstick: Yardstick, chapters: &[&Chapter], style: &Style) ->
     let mut blocks =
         chapters.iter().flat_map(|chapter| &chapter.sections).flat_map(|section| &section.blocks);
     let has_rivals = blocks.any(|block| block.rows.len() > 1);
+    let any = |has: &dyn Fn(&Cell) -> bool| {
+        let sections = chapters.iter().flat_map(|chapter| &chapter.sections);
+        let blocks = sections.flat_map(|section| &section.blocks);
+        blocks.flat_map(|block| &block.rows).any(|row| has(row.cell))
+    };
     let is_shown = |column: &Column| match column {
         Bound => style.versus_bound,
         Rank => has_rivals,
+        OneWay => any(&|cell| cell.load.one_way),
+        Transform => any(&|cell| cell.transform.is_some()),
         _ => true,
     };
     columns.iter().copied().filter(is_shown).collect()
@@ -210,6 +228,8 @@ impl Column {
             Quantile(name) => name,
             Fairness => "Jain",
             Least => "least",
+            OneWay => "one way",
+            Transform => "transform",
             Cpu if pattern == PatternKind::Connect => "CPU/req",
             Cpu => "CPU/msg",
             User => "user",
@@ -275,6 +295,11 @@ impl Column {
                 let value = metric.and_then(|metric| metric.value);
                 value.map_or_else(|| NONE.to_owned(), figures::nanos)
             }
+            OneWay => cell.one_way_ns.as_ref().and_then(one_way).unwrap_or_else(|| NONE.to_owned()),
+            Transform => match &cell.transform {
+                Some(cost) => figures::nanos(cost.compress_ns + cost.decompress_ns),
+                None => NONE.to_owned(),
+            },
             Cpu => cost(&|cost| figures::nanos(cost.lead + cost.follow)),
             CpuSpread => cost(&|cost| {
                 let value = Some(cost.lead + cost.follow);
@@ -330,6 +355,17 @@ pub(crate) fn other_mode(row: &Row<'_>) -> Option<(f64, u64)> {
     let other =
         metric.modes.iter().max_by(|a, b| distance(a.value).total_cmp(&distance(b.value)))?;
     Some((other.value, other.rounds))
+}
+
+/// `3.10 us +-0.05`: the median and its uncertainty in one unit. A plain sign, so that the bound is never taken for an
+/// interval.
+fn one_way(way: &result::OneWay) -> Option<String> {
+    let value = way.quantiles.get("p50")?.value?;
+    let words = figures::nanos(value);
+    let (_, unit) = words.rsplit_once(' ')?;
+    let scale = figures::NANOS.iter().find(|(_, name)| *name == unit)?.0;
+    let bound = way.bound_ns?;
+    Some(format!("{words} +-{}", figures::bound(bound / scale)))
 }
 
 /// Signs after the figure; the legend explains them.

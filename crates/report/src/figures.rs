@@ -69,6 +69,16 @@ pub(crate) fn share(value: f64) -> String {
     bounded(value, |value| format!("{:.1}%", value * 100.0))
 }
 
+/// An uncertainty in the unit of what it belongs to: two digits, `0` only where there is none.
+pub(crate) fn bound(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        small if small < 0.005 => "<0.01".to_owned(),
+        small if small < 9.95 => format!("{value:.2}"),
+        _ => bounded(value, |value| format!("{value:.0}")),
+    }
+}
+
 /// `1.35x`.
 pub(crate) fn times(ratio: f64) -> String {
     if ratio.is_finite() { format!("{}x", plain(ratio)) } else { NONE.to_owned() }

@@ -17,6 +17,8 @@ const USUAL: &[Column] = &[
     Column::Figure,
     Column::Spread,
     Column::Bound,
+    Column::OneWay,
+    Column::Transform,
     Column::Messages,
     Column::Quantile("p99"),
     Column::Quantile("p99.9"),

@@ -167,6 +167,7 @@ pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Ce
         events: BTreeMap::new(),
         verified: true,
         rtt_ns: None,
+        one_way_ns: None,
         bytes_per_second: None,
         messages_per_second: None,
         fan: None,
@@ -180,6 +181,7 @@ pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Ce
         involuntary_switches_per_message: Some(0.0),
         page_faults_per_message: Some(0.0),
         ipis_per_message: None,
+        transform: None,
         bound: None,
     }
 }

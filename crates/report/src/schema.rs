@@ -1,8 +1,10 @@
 //! The schema files describe what is written, all of it and nothing else.
 
 use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, render, sample};
-use ipcperf_core::result::{Fan, FanRound};
-use ipcperf_core::{BackPressure, Direction, Family, Memory, OnClose, Peers, Reach, Wait};
+use ipcperf_core::result::{Fan, FanRound, OneWay, TransformCost};
+use ipcperf_core::{
+    BackPressure, Direction, Family, Memory, OnClose, Peers, Reach, Transform, Wait,
+};
 use serde_json::{Value, json};
 
 fn parse(text: &str) -> Value {
@@ -11,7 +13,25 @@ fn parse(text: &str) -> Value {
 
 fn result() -> Value {
     let mut bytes = Vec::new();
-    render(&sample::survey(), &sample::spec, Format::Json, &Style::default(), &mut bytes).unwrap();
+    let mut set = sample::survey();
+    // What only a cell that was asked for more has.
+    let cell = set.cells.first_mut().expect("a survey has cells");
+    cell.load.one_way = true;
+    cell.load.transform = Some(Transform::Gzip);
+    cell.one_way_ns = Some(OneWay {
+        quantiles: [("p50".to_owned(), sample::metric(3000.0, 20.0))].into(),
+        bound_ns: Some(50.0),
+        reason: Some("none".to_owned()),
+    });
+    cell.transform = Some(TransformCost {
+        name: Transform::Gzip,
+        library: "a library".to_owned(),
+        ratio: 1.9,
+        wire_bytes: 50,
+        compress_ns: 900.0,
+        decompress_ns: 300.0,
+    });
+    render(&set, &sample::spec, Format::Json, &Style::default(), &mut bytes).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 

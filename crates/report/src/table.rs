@@ -244,6 +244,7 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
                 .to_owned(),
         );
     }
+    lines.extend(special(&rows));
     if rows.iter().any(|row| row.cell.wait == Wait::SpinThenBlock) {
         lines.push(
             "~ spins briefly before it sleeps: as fast as spinning where the peer is quick."
@@ -270,6 +271,49 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
     }
     if style.versus_bound {
         lines.extend(bounds(&rows));
+    }
+    lines
+}
+
+/// What timed ways and changed messages mean.
+fn special(rows: &[&Row]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let timed = rows.iter().filter_map(|row| row.cell.one_way_ns.as_ref());
+    if timed.into_iter().any(|way| way.bound_ns.is_some() && way.reason.is_none()) {
+        lines.push(
+            "one way is from lead to follow, median; +- is how well the difference of the two CPUs' counters is known. The \
+             other figures of such a cell contain the reading of two more clocks."
+                .to_owned(),
+        );
+    }
+    let mut refused: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in rows.iter().filter(|row| row.yardstick != Yardstick::Cpu) {
+        let way = row.cell.one_way_ns.as_ref();
+        let Some(reason) = way.and_then(|way| way.reason.as_deref()) else { continue };
+        match refused.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, who)) => who.push(row.cell.id.clone()),
+            None => refused.push((reason, vec![row.cell.id.clone()])),
+        }
+    }
+    lines.extend(refused.iter().map(|(reason, who)| match who.as_slice() {
+        [one] => format!("No one-way figure for {one}: {reason}."),
+        all => format!("No one-way figure for {} cells: {reason}.", all.len()),
+    }));
+    let mut named: Vec<String> = Vec::new();
+    for cost in rows.iter().filter_map(|row| row.cell.transform.as_ref()) {
+        let size = figures::plain(cost.ratio);
+        let words =
+            format!("{} by {} makes messages {size} times shorter", cost.name, cost.library);
+        if !named.contains(&words) {
+            named.push(words);
+        }
+    }
+    if !named.is_empty() {
+        lines.push(format!(
+            "transform is the time that changing a message and changing it back take by themselves; all other figures \
+             contain it. Half of the bytes of every message are random: {}.",
+            named.join("; ")
+        ));
     }
     lines
 }

@@ -1,6 +1,6 @@
 //! One cell: its identity, its rounds, and what they add up to.
 
-use crate::load::Load;
+use crate::load::{Load, Transform};
 use crate::names::{Idle, PatternKind, Placement, Touch};
 use crate::options::KnobValue;
 use crate::spec::Wait;
@@ -56,6 +56,9 @@ pub struct Cell {
     /// Full round trip, never halved: `min`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `p99.999`, `max`, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_ns: Option<BTreeMap<String, Metric>>,
+    /// The way from lead to follow by itself, where that was asked for. Never half of a round trip.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_way_ns: Option<OneWay>,
     /// Payload bytes that arrived, per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_second: Option<Metric>,
@@ -96,6 +99,9 @@ pub struct Cell {
     /// readable or not pinned.
     #[serde(default)]
     pub ipis_per_message: Option<f64>,
+    /// What was done to every message and undone, and what that costs by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transform: Option<TransformCost>,
     /// The bound this cell is measured against and how many times it the cell takes (or reaches).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<BoundRatio>,
@@ -194,6 +200,37 @@ pub struct EphemeralPorts {
     pub last: u16,
     /// How many were in use, by everybody.
     pub in_use: BeforeAfter,
+}
+
+/// The way of a message from the lead, before it is written, to the follow, when it has been looked at.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OneWay {
+    /// `min`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `p99.999`, `max`, in ns; empty where it is refused.
+    #[serde(default)]
+    pub quantiles: BTreeMap<String, Metric>,
+    /// How far every one of them may be off, because the difference of two CPUs' counters is known only so well, ns; 0
+    /// with both ends on one CPU.
+    pub bound_ns: Option<f64>,
+    /// Why there are no figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A transform of the payload. The figures of its cell contain it; here it is by itself, without any mechanism.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TransformCost {
+    /// Which.
+    pub name: Transform,
+    /// What does it, at which setting.
+    pub library: String,
+    /// Bytes of a message over those it is changed into.
+    pub ratio: f64,
+    /// Bytes that the mechanism moves for a message: the longest changed one, its length, and the stamp.
+    pub wire_bytes: u64,
+    /// Changing a message, ns.
+    pub compress_ns: f64,
+    /// Changing it back and comparing it, ns.
+    pub decompress_ns: f64,
 }
 
 /// How far a cell is from what the machine allows.

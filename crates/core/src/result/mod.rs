@@ -10,8 +10,8 @@ mod replication;
 
 pub use cell::{
     BeforeAfter, BoundRatio, Cell, Connections, Covariates, CpuCost, EphemeralPorts, Fan, FanRound,
-    HistogramData, KnobReading, Metric, Mode, Proof, Round, SideCovariates, SideCpu, Status,
-    Timing,
+    HistogramData, KnobReading, Metric, Mode, OneWay, Proof, Round, SideCovariates, SideCpu,
+    Status, Timing, TransformCost,
 };
 pub use environment::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,

@@ -5,6 +5,7 @@ use super::connect;
 use super::cost::{Circumstances, costs};
 use super::fan;
 use super::metric::{centre, round_trips, times};
+use super::special::{self, Ways};
 use crate::job::{FailureKind, SideReport};
 use crate::plan::CellPlan;
 use crate::run::{CellRun, SliceRun};
@@ -22,6 +23,9 @@ pub(super) struct Sliced {
     pub(super) round: Round,
     /// Per-operation samples, picoseconds; empty in batch timing.
     pub(super) histogram: Histogram,
+    pub(super) ways: Ways,
+    /// What a transform and its undoing cost alone.
+    pub(super) transform_ns: Option<[f64; 2]>,
     /// The number this slice contributes to the centre: p50 in ns, or messages per second.
     pub(super) centre: f64,
     /// Of connections for single requests.
@@ -71,6 +75,7 @@ pub(super) fn assemble(
             && !accepted.is_empty()
             && accepted.iter().all(|slice| slice.round.proof.holds),
         rtt_ns: None,
+        one_way_ns: None,
         bytes_per_second: None,
         messages_per_second: None,
         fan: None,
@@ -84,6 +89,7 @@ pub(super) fn assemble(
         involuntary_switches_per_message: None,
         page_faults_per_message: None,
         ipis_per_message: None,
+        transform: None,
         bound: None,
     };
     if status == Status::Ok {
@@ -133,6 +139,7 @@ fn verdict(
 }
 
 pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced {
+    let ways = Ways::of(&slice, ns);
     let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns } = slice;
     let [lead, follow] = &raw.sides;
     let (forth, back) = (&raw.counts[0], &raw.counts[1]);
@@ -211,7 +218,8 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         },
         proof,
     };
-    Sliced { round, histogram, centre, storm: raw.storm }
+    let transform_ns = raw.sides[0].transform.map(|ticks| ticks.map(|ticks| ticks * ns));
+    Sliced { round, histogram, ways, transform_ns, centre, storm: raw.storm }
 }
 
 fn side(report: &SideReport) -> SideCovariates {
@@ -306,6 +314,7 @@ fn measure(
                 });
             }
             cell.rtt_ns = Some(round_trips(accepted, &kept, batch, centre));
+            cell.one_way_ns = plan.load.one_way.then(|| special::one_way(&kept));
         }
         PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
             cell.fan = plan.pattern.is_fan().then(|| fan::cell(accepted, &kept, plan.load.peers));
@@ -318,5 +327,6 @@ fn measure(
             cell.connect = connect::connections(accepted, &kept, plan, centre, ns);
         }
     }
+    cell.transform = special::transform(plan, &kept);
     costs(cell, &kept, plan, around);
 }

@@ -153,6 +153,27 @@ pub(super) fn distribution(
     table
 }
 
+/// All quantiles of what these histograms hold, picoseconds, and the extremes; the median, too, is one of all samples of
+/// a round.
+pub(super) fn quantiles(histograms: &[&Histogram]) -> BTreeMap<String, Metric> {
+    let samples: u64 = histograms.iter().map(|histogram| histogram.count()).sum();
+    let mut table: BTreeMap<String, Metric> = QUANTILES
+        .iter()
+        .map(|(name, q)| ((*name).to_owned(), quantile(histograms, samples, *q)))
+        .collect();
+    let smallest = histograms.iter().filter_map(|histogram| histogram.min()).min();
+    let largest = histograms.iter().filter_map(|histogram| histogram.max()).max();
+    for (name, extreme) in [("min", smallest), ("max", largest)] {
+        let metric = Metric {
+            value: extreme.map(|picos| picos as f64 / 1e3),
+            method: Some("exact".into()),
+            ..Metric::default()
+        };
+        table.insert(name.to_owned(), metric);
+    }
+    table
+}
+
 /// A tail quantile: the median over rounds where every slice supports it by itself, else that of all slices merged,
 /// else nothing.
 fn quantile(histograms: &[&Histogram], samples: u64, q: f64) -> Metric {

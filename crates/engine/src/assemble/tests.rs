@@ -1,5 +1,7 @@
 //! What slices add up to: known slices in, known figures and refusals out.
 
+mod special;
+
 use super::*;
 use crate::fit::Fit;
 use crate::job::{FailureKind, Segment, SideReport};

@@ -342,6 +342,7 @@ impl<'a> Crowd<'a> {
             sides,
             effective: Vec::new(),
             storm: None,
+            ways: crate::slice::Ways::default(),
             fan: Some(RawFan { served, pids: of_peers.iter().map(|ran| ran.side.pid).collect() }),
         })
     }

@@ -18,6 +18,7 @@ pub mod fan_out;
 mod lossy;
 mod ping_pong;
 mod recorder;
+mod special;
 mod stamp;
 mod stream;
 mod touch;
@@ -25,6 +26,8 @@ mod work;
 
 pub use ping_pong::PingPong;
 pub use recorder::{Recorder, Spill};
+pub(crate) use special::place;
+pub use special::{Content, Shelf, Special, Times};
 pub use stamp::Stamp;
 pub use stream::Stream;
 pub use touch::{Full, Lines};

@@ -127,6 +127,7 @@ fn slice(mut after: Aftermath, storm: &Storm, entry: &Entry, cpus: &[usize]) -> 
         ],
         sides: [SideReport { machine, ..side(0) }, side(1)],
         effective: effective.collect(),
+        ways: super::Ways::default(),
         fan: None,
         storm: Some(Box::new(StormSlice { after, times, backlog: storm.backlog })),
     }

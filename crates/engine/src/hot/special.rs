@@ -1,0 +1,173 @@
+//! What happens to the payload where more is asked for than a touch policy: a transform, or the time of every departure
+//! and arrival. One type for all of that, so that the loops of plain cells are the same with or without it.
+
+use super::{Full, Lines, Stamp, Work};
+use crate::transform::{HEADER, Kit};
+use ipcperf_core::Fault;
+use ipcperf_sys::clock::Clock;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What a message consists of.
+#[derive(Clone, Copy, Debug)]
+pub enum Content<'a> {
+    /// As touch `none`.
+    Stamp(Stamp),
+    /// As touch `cacheline`.
+    Lines(Lines),
+    /// As touch `header` and `full`.
+    Full(Full),
+    /// The stamp and a changed record.
+    Changed(Stamp, Shelf<'a>),
+}
+
+/// Where the transform's contexts lie while no message is changed: a cell and no lock, since there is one thread.
+#[derive(Clone, Copy)]
+pub struct Shelf<'a>(&'a Cell<Option<Box<Kit>>>);
+
+impl<'a> Shelf<'a> {
+    /// A view of the cell that holds the contexts.
+    pub(crate) const fn new(place: &'a Cell<Option<Box<Kit>>>) -> Self {
+        Self(place)
+    }
+
+    /// Does something with the contexts, out of line: whatever a compressor does is none of the loop's code.
+    #[inline(never)]
+    fn lend<T>(self, what: impl FnOnce(&mut Kit) -> T) -> Option<T> {
+        let mut kit = self.0.take()?;
+        let result = what(&mut kit);
+        self.0.set(Some(kit));
+        Some(result)
+    }
+}
+
+impl std::fmt::Debug for Shelf<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Shelf")
+    }
+}
+
+/// Notes when each message of one direction left and when it had arrived, in the low 32 bits of the clock: enough to
+/// tell by how much the one is after the other, as long as that is below half of their range.
+#[derive(Clone, Copy, Debug)]
+pub struct Times<'a> {
+    clock: Clock,
+    left: &'a [AtomicU32],
+    arrived: &'a [AtomicU32],
+}
+
+impl<'a> Times<'a> {
+    /// Both lists have one place for each message of a segment, at its sequence number modulo their length.
+    #[must_use]
+    pub const fn new(clock: Clock, left: &'a [AtomicU32], arrived: &'a [AtomicU32]) -> Self {
+        Self { clock, left, arrived }
+    }
+}
+
+/// Which of some places belongs to a message.
+#[inline(always)]
+pub(crate) fn place(places: &[AtomicU32], seq: u64) -> Option<&AtomicU32> {
+    let length = places.len() as u64;
+    places.get(usize::try_from(seq.checked_rem(length)?).ok()?)
+}
+
+#[inline(always)]
+fn note(places: &[AtomicU32], seq: u64, ticks: u64) {
+    if let Some(place) = place(places, seq) {
+        place.store(ticks as u32, Ordering::Relaxed);
+    }
+}
+
+/// A message with something special about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Special<'a> {
+    content: Content<'a>,
+    times: Option<Times<'a>>,
+}
+
+impl<'a> Special<'a> {
+    /// Messages from lead to follow.
+    #[must_use]
+    pub const fn new(content: Content<'a>, times: Option<Times<'a>>) -> Self {
+        Self { content, times }
+    }
+
+    /// The time after a message was looked at, which belongs to its way: a round trip contains it, too.
+    #[inline(always)]
+    fn has_arrived(self, seq: u64) {
+        if let Some(times) = self.times {
+            note(times.arrived, seq, times.clock.stop());
+        }
+    }
+}
+
+impl Work for Special<'_> {
+    #[inline(always)]
+    fn fill(self, out: &mut [u8], seq: u64) {
+        if let Some(times) = self.times {
+            note(times.left, seq, times.clock.start());
+        }
+        match self.content {
+            Content::Stamp(stamp) => stamp.fill(out, seq),
+            Content::Lines(lines) => lines.fill(out, seq),
+            Content::Full(full) => full.fill(out, seq),
+            Content::Changed(stamp, shelf) => {
+                stamp.fill(out, seq);
+                // A credit is a stamp and nothing else.
+                if out.len() >= HEADER {
+                    shelf.lend(|kit| kit.fill(out, seq));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn check(self, message: &[u8], seq: u64) -> Result<(), Fault> {
+        match self.content {
+            Content::Stamp(stamp) => stamp.check(message, seq),
+            Content::Lines(lines) => lines.check(message, seq),
+            Content::Full(full) => full.check(message, seq),
+            Content::Changed(stamp, shelf) => {
+                stamp.check(message, seq)?;
+                let is_right = message.len() < HEADER
+                    || shelf.lend(|kit| kit.is_right(message, seq)).unwrap_or(false);
+                if is_right { Ok(()) } else { Err(Fault::Corrupt) }
+            }
+        }?;
+        self.has_arrived(seq);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn reversed(self) -> Self {
+        let content = match self.content {
+            Content::Stamp(stamp) => Content::Stamp(stamp.reversed()),
+            Content::Lines(lines) => Content::Lines(lines.reversed()),
+            Content::Full(full) => Content::Full(full.reversed()),
+            Content::Changed(stamp, shelf) => Content::Changed(stamp.reversed(), shelf),
+        };
+        // Only the way from lead to follow is timed: the ends change places every other round.
+        Self { content, times: None }
+    }
+
+    #[inline]
+    fn sequence(self, message: &[u8], near: u64) -> Option<u64> {
+        let seq = match self.content {
+            Content::Stamp(stamp) => stamp.sequence(message, near),
+            Content::Lines(lines) => lines.sequence(message, near),
+            Content::Full(full) => full.sequence(message, near),
+            Content::Changed(stamp, shelf) => {
+                let seq = stamp.sequence(message, near)?;
+                let is_right = message.len() < HEADER
+                    || shelf.lend(|kit| kit.is_right(message, seq)).unwrap_or(false);
+                is_right.then_some(seq)
+            }
+        }?;
+        self.has_arrived(seq);
+        Some(seq)
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/special.rs"]
+mod tests;

@@ -1,0 +1,76 @@
+//! Messages with something special about them are accepted as themselves and as nothing else.
+
+use super::*;
+use ipcperf_core::{Touch, Transform};
+
+fn round_trip(work: Special<'_>, len: usize) {
+    let mut message = vec![0xAA; len];
+    for seq in [1, 2, 77, 1 << 39] {
+        work.fill(&mut message, seq);
+        assert_eq!(work.check(&message, seq), Ok(()), "{work:?} {seq}");
+        assert_eq!(work.check(&message, seq + 1), Err(Fault::Corrupt), "{work:?} {seq}");
+        assert_eq!(work.reversed().check(&message, seq), Err(Fault::Corrupt), "{work:?} {seq}");
+        assert_eq!(work.sequence(&message, seq + 1), Some(seq), "{work:?}");
+    }
+}
+
+#[test]
+fn each_content_is_what_the_plain_policy_makes_of_it() {
+    let nonce = 0x1234_5678_9ABC_DEF0;
+    let (stamp, lines) = (Stamp::new(nonce), Lines::new(nonce));
+    let full = Full::new(nonce, usize::MAX);
+    for content in [Content::Stamp(stamp), Content::Lines(lines), Content::Full(full)] {
+        round_trip(Special::new(content, None), 200);
+    }
+    let mut plain = [0; 200];
+    let mut special = [0; 200];
+    full.fill(&mut plain, 9);
+    Special::new(Content::Full(full), None).fill(&mut special, 9);
+    assert_eq!(plain, special);
+}
+
+#[test]
+fn a_changed_message_is_proved_by_its_stamp_and_its_record() {
+    let kit = Box::new(Kit::new(Transform::Gzip, 4096, Touch::Full));
+    let slot = kit.slot();
+    let place = Cell::new(Some(kit));
+    let work = Special::new(Content::Changed(Stamp::new(77), Shelf::new(&place)), None);
+    round_trip(work, slot);
+    // The stamp of one message before the record of another: a slot that was reused too early.
+    let (mut here, mut other) = (vec![0; slot], vec![0; slot]);
+    work.fill(&mut here, 5);
+    work.fill(&mut other, 6);
+    here[8..].copy_from_slice(&other[8..]);
+    assert_eq!(work.check(&here, 5), Err(Fault::Corrupt));
+    assert_eq!(work.sequence(&here, 5), None);
+    // A credit is a stamp.
+    let mut credit = [0; 8];
+    work.reversed().fill(&mut credit, 3);
+    assert_eq!(work.reversed().sequence(&credit, 0), Some(3));
+}
+
+#[test]
+fn departure_and_arrival_are_noted_on_the_way_there_only() {
+    let places = || (0..8).map(|_| AtomicU32::new(0)).collect::<Vec<_>>();
+    let (left, arrived) = (places(), places());
+    let times = Times::new(Clock::monotonic(), &left, &arrived);
+    let work = Special::new(Content::Stamp(Stamp::new(1)), Some(times));
+    let mut message = [0; 8];
+    for seq in 16..24 {
+        work.fill(&mut message, seq);
+        work.check(&message, seq).expect("its own");
+        let back = work.reversed();
+        back.fill(&mut message, seq + 1);
+        back.check(&message, seq + 1).expect("its own");
+    }
+    for seq in 16..24 {
+        let [left, arrived] = [&left, &arrived]
+            .map(|places| super::place(places, seq).expect("a place").load(Ordering::Relaxed));
+        assert!(left != 0 && arrived.wrapping_sub(left) < 1 << 31, "{seq}: {left} {arrived}");
+    }
+    let before: Vec<u32> = arrived.iter().map(|place| place.load(Ordering::Relaxed)).collect();
+    work.fill(&mut message, 30);
+    assert_eq!(work.check(&message, 31), Err(Fault::Corrupt));
+    let after: Vec<u32> = arrived.iter().map(|place| place.load(Ordering::Relaxed)).collect();
+    assert_eq!(before, after, "what is not accepted has not arrived");
+}
