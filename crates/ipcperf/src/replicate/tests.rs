@@ -1,3 +1,5 @@
+//! Studies as files, and what recorded rounds come to.
+
 use super::expression::Expression;
 use super::outcome::Findings;
 use super::rounds::Measured;

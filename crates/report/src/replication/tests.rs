@@ -1,3 +1,5 @@
+//! A replication in every format.
+
 use super::*;
 use crate::load::{is_replication, load_replication};
 use crate::sample;
