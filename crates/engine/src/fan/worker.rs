@@ -165,7 +165,7 @@ fn passage<P: Port, W: Work>(
         len: recorder.len().min(recorder.capacity()),
         spills: recorder.spills().to_vec(),
     };
-    if rows.len() > rows.capacity() && !(rows.capacity() == 0) {
+    if rows.len() > rows.capacity() && rows.capacity() != 0 {
         let reason = format!("{} readings do not fit the tape", rows.len());
         return Err(Failure { kind: FailureKind::Failed, reason });
     }
