@@ -1,7 +1,6 @@
 //! Connections for single requests: whatever was asked is answered or failed for a reason, and nothing is left.
 
 mod common;
-#[expect(dead_code, reason = "only workers are looked for here")]
 mod watch;
 
 use common::{Ended, Sandbox, cells, valid};
