@@ -10,6 +10,10 @@ use std::os::fd::{AsFd, OwnedFd};
 /// Most datagrams taken away after a loss: more than any receive buffer holds.
 const STRAY: u32 = 100_000;
 
+/// Receive timeouts in a row until a packet is taken for lost. On a machine with more to do than it has CPUs, the other
+/// end may well not run for as long as one of them.
+const PATIENCE: u32 = 10;
+
 /// Packets under way at most, and how often the receiver says that it has some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Window {
@@ -94,13 +98,19 @@ fn send(socket: &OwnedFd, packet: &[u8]) -> Result<(), Fault> {
 }
 
 #[inline(always)]
-fn receive(socket: &OwnedFd, packet: &mut [u8]) -> Result<(), Fault> {
+fn receive(socket: &OwnedFd, packet: &mut [u8], patience: u32) -> Result<(), Fault> {
+    let mut timeouts = 0;
     loop {
         match datagram::receive(socket.as_fd(), packet) {
             Ok(received) if received == packet.len() => return Ok(()),
             Ok(_) => return Err(Fault::Truncated),
             Err(errno::EINTR) => {}
-            Err(errno::EAGAIN) => return Err(Fault::Timeout),
+            Err(errno::EAGAIN) => {
+                timeouts += 1;
+                if timeouts >= patience {
+                    return Err(Fault::Timeout);
+                }
+            }
             Err(errno::ECONNREFUSED) => return Err(Fault::Closed),
             Err(code) => return Err(Fault::Sys(code)),
         }
@@ -126,7 +136,7 @@ impl Channel for Packets {
         for (index, piece) in (0..).zip(message.chunks_mut(self.packet)) {
             if self.window.waits(self.outgoing.done) {
                 let mut credit = [0; ACK];
-                receive(&self.socket, &mut credit)?;
+                receive(&self.socket, &mut credit, PATIENCE)?;
                 let granted = self.outgoing.done - self.window.packets + self.window.group;
                 check(&credit, granted as u32)?;
             }
@@ -141,7 +151,7 @@ impl Channel for Packets {
     fn receive(&mut self, len: usize, stamp: u32) -> Result<(), Fault> {
         let message = self.message.get_mut(..len).ok_or(Fault::TooLong)?;
         for (index, piece) in (0..).zip(message.chunks_mut(self.packet)) {
-            receive(&self.socket, piece)?;
+            receive(&self.socket, piece, PATIENCE)?;
             check(piece, piece_stamp(stamp, index))?;
             self.incoming.done += 1;
             if self.window.grants(self.incoming.done, self.incoming.total) {
@@ -153,7 +163,7 @@ impl Channel for Packets {
 
     fn drain(&mut self) {
         for _ in 0..STRAY {
-            match receive(&self.socket, &mut self.message) {
+            match receive(&self.socket, &mut self.message, 1) {
                 Ok(()) | Err(Fault::Truncated) => {}
                 Err(_) => return,
             }
@@ -193,7 +203,7 @@ mod tests {
     fn pair(packet: usize, window: u32) -> [Packets; 2] {
         let (one, two) = inet::udp_pair().expect("sockets");
         [one, two].map(|end| {
-            socket::set_receive_timeout(&end, Duration::from_millis(200)).expect("an option");
+            socket::set_receive_timeout(&end, Duration::from_millis(50)).expect("an option");
             Packets::new(end, 100_000, packet, window)
         })
     }
@@ -225,5 +235,19 @@ mod tests {
         follow.drain();
         follow.incoming(1, 4);
         assert_eq!(follow.receive(4, 2), Err(Fault::Timeout));
+    }
+
+    #[test]
+    fn a_packet_that_is_late_is_not_lost() {
+        let [mut lead, mut follow] = pair(1000, 4);
+        let sender = std::thread::spawn(move || {
+            // Three receive timeouts.
+            std::thread::sleep(Duration::from_millis(150));
+            lead.outgoing(1, 500);
+            lead.send(500, 1)
+        });
+        follow.incoming(1, 500);
+        assert_eq!(follow.receive(500, 1), Ok(()));
+        assert_eq!(sender.join().expect("no panic"), Ok(()));
     }
 }
