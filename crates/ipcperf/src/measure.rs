@@ -25,6 +25,11 @@ fn fewest(size: usize) -> Duration {
     Duration::from_secs_f64(36.0 * size as f64 / 3e9)
 }
 
+/// The processes of a slice: two, or all peers of a fan and the other end.
+fn starting(cell: &CellPlan) -> Duration {
+    SLICE_OVERHEAD.mul_f64(cell.load.peers.max(1).saturating_add(1) as f64 / 2.0)
+}
+
 /// A plan that can be carried out.
 #[derive(Debug)]
 pub(crate) struct Undertaking {
@@ -47,7 +52,7 @@ impl Undertaking {
             .cells
             .iter()
             .filter(|cell| cell.objection.is_none())
-            .map(|cell| slice.max(fewest(cell.size)) + SLICE_OVERHEAD)
+            .map(|cell| slice.max(fewest(cell.size)) + starting(cell))
             .sum();
         BOUNDS + (round + run::pause(&self.settings)).mul_f64(self.settings.rounds as f64)
     }

@@ -32,3 +32,38 @@ fn share(round: &FanRound, served: Option<u64>) -> Option<f64> {
     let all: u64 = round.served.iter().sum();
     served.filter(|_| all > 0).map(|served| served as f64 / all as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assemble::tests::{fan_of, round_trips};
+
+    #[test]
+    fn shares_are_per_round_and_their_median_is_told() {
+        let slices = (0..7).map(|round| {
+            let mut slice = round_trips(round, 5000, 1000);
+            slice.raw.counts[0].received = 0;
+            slice.raw.counts[1].sent = 0;
+            slice.raw.window = (400, 1_000_000);
+            let served = if round == 6 { vec![400.0, 0.0] } else { vec![100.0, 300.0] };
+            slice.raw.fan = Some(RawFan { served, pids: vec![10, 12] });
+            slice
+        });
+        let cell = fan_of(slices.collect());
+        let near = |value: Option<f64>, to: f64| {
+            assert!(value.is_some_and(|value| (value / to - 1.0).abs() < 2e-3), "{value:?} {to}");
+        };
+        let fan = cell.fan.as_ref().expect("a fan");
+        // The fan of four peers by default is what was asked for; the slices decide the rest.
+        assert_eq!((fan.peers, cell.verified, cell.messages), (4, true, 7000));
+        near(fan.jain.value, 0.8);
+        near(fan.least_share.value, 0.25);
+        near(fan.most_share.value, 0.75);
+        near(fan.call_ns["p90"].value, 5000.0);
+        near(fan.call_ns["max"].value, 5000.0);
+        near(cell.messages_per_second.expect("a rate").value, 400_000.0);
+        assert!(cell.rtt_ns.is_none());
+        let round = cell.rounds[6].fan.as_ref().expect("each round tells it");
+        assert_eq!((round.served.as_slice(), round.jain), (&[400, 0][..], Some(0.5)));
+    }
+}

@@ -75,7 +75,7 @@ fn side(pid: u32, cpu: usize) -> SideReport {
 }
 
 /// A slice of `samples` round trips that each took `ticks`.
-fn round_trips(round: u64, ticks: u64, samples: u64) -> SliceRun {
+pub(super) fn round_trips(round: u64, ticks: u64, samples: u64) -> SliceRun {
     let mut histogram = ipcperf_stats::Histogram::new();
     histogram.record_n(ticks, samples);
     let counts = Segment { sent: samples, received: samples, ..Segment::default() };
@@ -104,6 +104,14 @@ fn cell_of(
     };
     let set = result_set(findings(vec![run]), facts);
     (set.cells[0].clone(), set)
+}
+
+/// A fan-in of these slices, over a mechanism that would refuse it.
+pub(super) fn fan_of(slices: Vec<SliceRun>) -> Cell {
+    let plan = CellPlan { objection: None, ..plan(PatternKind::FanIn) };
+    let run = CellRun { plan, slices, ended: None };
+    let floors = bound::Floors::of(&findings(Vec::new()).bounds, 1.0);
+    cell::assemble(run, 1.0, &floors, false)
 }
 
 fn has(set: &ResultSet, code: &str) -> bool {
