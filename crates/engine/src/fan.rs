@@ -26,7 +26,7 @@ pub(crate) const ERRAND: &str = "fan";
 /// What one slice of a fan found beside what every slice finds.
 #[derive(Clone, Debug, Default)]
 pub struct RawFan {
-    /// Messages each peer moved while all were at work.
+    /// Messages each peer moved while all were at work; empty where the first was done too soon to tell.
     pub served: Vec<f64>,
     /// Their processes.
     pub pids: Vec<u32>,
@@ -98,6 +98,8 @@ enum Said {
 /// What one worker did in one phase.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Ran {
+    /// When all had come to begin, ticks.
+    met: u64,
     tally: Count,
     /// How much it left in the tapes of the page, and what did not fit a slot.
     rows: Left,

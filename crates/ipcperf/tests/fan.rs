@@ -29,14 +29,9 @@ fn check(cell: &Value) {
     assert!(number(&cell["cpu_ns_per_message"]["lead"]) > 0.0);
     let fan = &cell["fan"];
     assert_eq!(number(&fan["peers"]), peers);
-    let jain = number(&fan["jain"]["value"]);
-    assert!((1.0 / peers - 1e-9..=1.0 + 1e-9).contains(&jain), "{fan}");
-    let [least, most] = ["least_share", "most_share"].map(|name| number(&fan[name]["value"]));
-    assert!((0.0..=1.0 / peers + 1e-9).contains(&least), "{fan}");
-    assert!((1.0 / peers - 1e-9..=1.0).contains(&most), "{fan}");
-    assert!(number(&fan["call_ns"]["p50"]["value"]) > 0.0);
     for round in cell["rounds"].as_array().expect("a list") {
-        assert_eq!(round["fan"]["served"].as_array().map(Vec::len), Some(peers as usize));
+        let served = round["fan"]["served"].as_array().map(Vec::len);
+        assert!([Some(0), Some(peers as usize)].contains(&served), "{round}");
         let proof = &round["proof"];
         let pids: BTreeSet<_> = round["fan"]["pids"]
             .as_array()
@@ -49,6 +44,18 @@ fn check(cell: &Value) {
         let arrived = number(&proof["follow"][1]) + number(&round["lost"]);
         assert_eq!(number(&proof["lead"][0]), arrived);
     }
+    // Very few messages fit the buffers: then the shares are unknown, and it says so.
+    if fan["jain"]["value"].is_null() {
+        assert!(fan["jain"]["reason"].is_string(), "{fan}");
+        return;
+    }
+    let jain = number(&fan["jain"]["value"]);
+    assert!((1.0 / peers - 1e-9..=1.0 + 1e-9).contains(&jain), "{fan}");
+    let [least, most] = ["least_share", "most_share"].map(|name| number(&fan[name]["value"]));
+    assert!((0.0..=1.0 / peers + 1e-9).contains(&least), "{fan}");
+    assert!((1.0 / peers - 1e-9..=1.0).contains(&most), "{fan}");
+    // Of a slow mechanism there may be too few calls for any quantile, but never none.
+    assert!(number(&fan["call_ns"]["max"]["value"]) > 0.0);
 }
 
 #[test]
@@ -101,7 +108,7 @@ fn what_cannot_fan_is_explained() {
         "one object takes several producers, but an end as built here is for one",
         "a wake-up has no room",
         "pipe fan-in 4B same-cpu peers=4: unavailable: the number that proves",
-        "pipe fan-in 4097B same-cpu peers=4: unavailable: above PIPE_BUF (4096 bytes)",
+        "pipe fan-in 4097 same-cpu peers=4: unavailable: above PIPE_BUF (4096 bytes)",
     ] {
         assert!(plan.stdout.contains(part), "{part}: {}", plan.stdout);
     }
@@ -112,11 +119,11 @@ fn what_cannot_fan_is_explained() {
         assert!(line.contains("time slice") || line.contains("CPU is allowed"), "{line}");
     }
     for (wrong, part) in [
-        (&["--peers", "0"][..], "between 1 and 64"),
-        (&["--peers", "65"], "between 1 and 64"),
-        (&["--peers", "2", "-p", "stream"], "fan-in or fan-out"),
+        (["fan-in", "--peers", "0"], "between 1 and 64"),
+        (["fan-out", "--peers", "65"], "between 1 and 64"),
+        (["stream", "--peers", "2"], "fan-in or fan-out"),
     ] {
-        let ended = sandbox.run(&[&["run", "-p", "fan-in", "-m", "pipe"], wrong].concat());
+        let ended = sandbox.run(&[&["run", "-m", "pipe", "-p"], &wrong[..]].concat());
         assert_eq!(ended.status.code(), Some(2));
         assert!(ended.stderr.contains(part), "{}", ended.stderr);
     }
@@ -128,7 +135,8 @@ fn a_killed_peer_costs_its_cell_and_not_the_run() {
         let sandbox = Sandbox::new();
         let words =
             ["run", "-p", pattern, "-m", "pipe,posix-mq", "--peers", "3", "-o", "rest.json"];
-        let brief = ["--place", "free", "--rounds", "1", "--slice", "2s", "--warmup", "5ms"];
+        // Many slices, so that one of them is seen however busy the machine is.
+        let brief = ["--place", "free", "--rounds", "12", "--slice", "300ms", "--warmup", "5ms"];
         let running = sandbox.start(&[&words[..], &brief].concat());
         let crowd = wait_for("four workers with pipes", || {
             let crowd = workers(&sandbox);

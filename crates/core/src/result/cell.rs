@@ -127,9 +127,9 @@ pub struct Fan {
 /// What each peer of a fan did in one slice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FanRound {
-    /// Messages of each peer while all were at work.
+    /// Messages of each peer while all were at work; empty where the first was done too soon to tell.
     pub served: Vec<u64>,
-    /// Jain's index over them; `null` when nothing came in that time.
+    /// Jain's index over them; `null` where there are none.
     pub jain: Option<f64>,
     /// Process of each peer.
     pub pids: Vec<u32>,

@@ -17,7 +17,13 @@ pub(super) fn round(raw: &RawFan) -> FanRound {
 pub(super) fn cell(accepted: &[&Sliced], kept: &[&Sliced], peers: u64) -> Fan {
     let rounds = || kept.iter().filter_map(|slice| slice.round.fan.as_ref());
     let over = |value: fn(&FanRound) -> Option<f64>| -> Metric {
-        over_rounds(&rounds().filter_map(value).collect::<Vec<f64>>())
+        let values: Vec<f64> = rounds().filter_map(value).collect();
+        if values.is_empty() {
+            return Metric::missing(
+                "the first peer was done before enough had come to tell shares",
+            );
+        }
+        over_rounds(&values)
     };
     Fan {
         peers,

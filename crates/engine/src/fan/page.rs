@@ -1,17 +1,26 @@
-//! The memory that coordinator and workers of a fan share: the accounts of the producers, and the tapes on which peers
-//! leave how long their calls took and consumers how much had come by when.
+//! The memory that coordinator and workers of a fan share: the gate where all of them begin, the accounts of the
+//! producers, and the tapes on which peers leave how long their calls took and consumers how much had come by when.
 
-use crate::hot::fan::Account;
+use crate::hot::account::Account;
+use ipcperf_sys::clock::Clock;
+use ipcperf_sys::io::futex;
 use ipcperf_sys::shm::SharedMemory;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Readings of the clock by a consumer in one phase, at most; the last row is what was left over.
 pub(super) const ROWS: u64 = 1000;
 
 /// Calls of one peer that are timed in one phase, at most.
 pub(super) const CALLS: u64 = 1 << 15;
+
+/// Where the gate is, bytes: who has come, how often it opened, and when it did last, ticks.
+const ARRIVED: usize = 0;
+const PASSED: usize = 4;
+const OPENED: usize = 64;
+/// Words of it.
+const GATE: usize = 32;
 
 /// Words between two accounts: two cache lines, as the adjacent-line prefetcher of x86 moves both.
 const ACCOUNT: usize = 32;
@@ -48,7 +57,7 @@ impl Page {
     }
 
     fn calls_of(peer: u64, peers: u64) -> usize {
-        ACCOUNT * words(peers) + words(CALLS) * words(peer)
+        GATE + ACCOUNT * words(peers) + words(CALLS) * words(peer)
     }
 
     fn rows_of(peer: u64, peers: u64) -> usize {
@@ -61,6 +70,28 @@ impl Page {
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.memory.fd()
+    }
+
+    /// Waits until the peers and the other end are all here; returns when that was, ticks. From then on each of them
+    /// wants to run, and one that has to wait for its CPU is one that is served badly.
+    pub(super) fn meet(&self, clock: Clock) -> u64 {
+        let (arrived, passed) = (self.memory.word(ARRIVED), self.memory.word(PASSED));
+        let opened = self.memory.word64(OPENED);
+        let generation = passed.load(Ordering::Acquire);
+        if u64::from(arrived.fetch_add(1, Ordering::AcqRel)) == self.peers {
+            arrived.store(0, Ordering::Relaxed);
+            opened.store(clock.start(), Ordering::Relaxed);
+            passed.store(generation.wrapping_add(1), Ordering::Release);
+            // One call wakes one; who is not asleep yet sees the new generation.
+            for _ in 0..self.peers {
+                futex::wake(passed);
+            }
+        } else {
+            while passed.load(Ordering::Acquire) == generation {
+                futex::wait(passed, generation);
+            }
+        }
+        opened.load(Ordering::Relaxed)
     }
 
     fn tape(&self, at: usize, len: u64) -> &[AtomicU32] {
@@ -86,7 +117,7 @@ impl Page {
     /// The accounts of all producers.
     pub(super) fn accounts(&self, spins: bool) -> Vec<Account<'_>> {
         let account = |peer| {
-            let words = self.memory.words_from(4 * ACCOUNT * words(peer));
+            let words = self.memory.words_from(4 * (GATE + ACCOUNT * words(peer)));
             words.first_chunk().map(|words| Account::new(words, spins))
         };
         (0..self.peers).filter_map(account).collect()
@@ -96,7 +127,30 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn nobody_begins_before_all_have_come_and_all_are_told_the_same_moment() {
+        const PEERS: u64 = 4;
+        let page = Page::create(PEERS).expect("memory");
+        let come = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            let enter = || {
+                let mut moments = Vec::new();
+                for turn in 1..=200 {
+                    come.fetch_add(1, Ordering::SeqCst);
+                    moments.push(page.meet(Clock::monotonic()));
+                    assert!(come.load(Ordering::SeqCst) >= turn * (PEERS as u32 + 1));
+                    // So that the moment of the next turn does not overwrite this one.
+                    page.meet(Clock::monotonic());
+                }
+                moments
+            };
+            let all: Vec<_> = (0..=PEERS).map(|_| scope.spawn(enter)).collect();
+            let mut moments = all.into_iter().map(|one| one.join().expect("no panic"));
+            let first = moments.next().expect("somebody");
+            assert!(first.is_sorted() && moments.all(|others| others == first));
+        });
+    }
 
     #[test]
     fn no_two_parts_overlap() {
@@ -114,7 +168,9 @@ mod tests {
             assert_eq!(page.accounts(false).len(), peers as usize);
             let before = page.memory.words_from(0);
             assert!(
-                before[..ACCOUNT * peers as usize].iter().all(|w| w.load(Ordering::Relaxed) == 0)
+                before[..GATE + ACCOUNT * peers as usize]
+                    .iter()
+                    .all(|w| w.load(Ordering::Relaxed) == 0)
             );
         }
     }

@@ -1,7 +1,7 @@
 //! One slice of a fan, as the coordinator sees it.
 
 use super::page::{CALLS, Page, ROWS};
-use super::track::{Track, numbers, steady};
+use super::track::{Steady, Track, numbers, steady};
 use super::{ERRAND, Ended, Order, Part, Phase, Ran, RawFan, Said, crowd};
 use crate::errand::{Answer, Hand, Mishap};
 use crate::job::{Failure, FailureKind, Job, Names, Segment, SideReport};
@@ -315,9 +315,9 @@ impl<'a> Crowd<'a> {
                 .map(|(peer, ran)| Track::read(ran.tally.begin, 1, self.page.rows(peer), &ran.rows))
                 .collect(),
         };
-        let begin = passage.ran.iter().map(|ran| ran.tally.begin).max().unwrap_or(0);
+        let begin = passage.ran.iter().map(|ran| ran.met).max().unwrap_or(0);
         let end = leads.iter().map(|ran| ran.tally.end).min().unwrap_or(0);
-        let (from, to, served) = steady(&tracks, begin, end);
+        let Steady { ticks, messages, served } = steady(&tracks, begin, end);
         let mut calls = Histogram::new();
         for (peer, ran) in (0..).zip(of_peers) {
             for ticks in numbers(self.page.calls(peer), &ran.calls) {
@@ -337,7 +337,7 @@ impl<'a> Crowd<'a> {
             batch: passage.phase.batch,
             operations: counts[1].received,
             elapsed: passage.span(),
-            window: (served.iter().sum::<f64>().round() as u64, to - from),
+            window: (messages.round() as u64, ticks),
             counts,
             sides,
             effective: Vec::new(),

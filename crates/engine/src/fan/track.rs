@@ -65,9 +65,21 @@ impl Track {
     }
 }
 
-/// From when all were at work to when the first was done, if the consumers saw enough of it: a passage so short that
-/// the object's buffers hold it has no such time, and then all of it is taken.
-pub(super) fn steady(tracks: &[Track], begin: u64, end: u64) -> (u64, u64, Vec<f64>) {
+/// The time in which all were at work.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Steady {
+    /// Its length, ticks.
+    pub(super) ticks: u64,
+    /// Messages that came in it.
+    pub(super) messages: f64,
+    /// Messages of each peer; empty where nothing can be said about them.
+    pub(super) served: Vec<f64>,
+}
+
+/// From `begin`, when all were at work, to `end`, when the first was done, if the consumers saw enough of it: a passage
+/// so short that the object's buffers hold it has no such time. Then all of it is taken for the rate. But who has had
+/// how much says nothing by then: producers are done when they have had the same.
+pub(super) fn steady(tracks: &[Track], begin: u64, end: u64) -> Steady {
     let served = |from, to| -> Vec<f64> {
         tracks.iter().flat_map(|track| track.between(from, to)).collect()
     };
@@ -76,11 +88,12 @@ pub(super) fn steady(tracks: &[Track], begin: u64, end: u64) -> (u64, u64, Vec<f
     let all = served(0, last);
     // The shares of who is done first come to the n-th part at the least.
     let enough = all.iter().sum::<f64>() / (2 * inside.len().max(1)) as f64;
-    if end > begin && inside.iter().sum::<f64>() >= enough {
-        return (begin, end, inside);
+    let messages = inside.iter().sum::<f64>();
+    if end > begin && messages >= enough {
+        return Steady { ticks: end - begin, messages, served: inside };
     }
-    let first = tracks.iter().map(|track| track.begin).min().unwrap_or(begin);
-    (first, last, all)
+    let ticks = last.saturating_sub(begin);
+    Steady { ticks, messages: all.iter().sum(), served: Vec::new() }
 }
 
 #[cfg(test)]
@@ -113,14 +126,16 @@ mod tests {
     #[test]
     fn only_the_time_in_which_all_were_at_work_counts() {
         let consumers = [track(0, &[(100, &[100])]), track(20, &[(80, &[40])])];
-        assert_eq!(steady(&consumers, 20, 60), (20, 60, vec![40.0, 20.0]));
-        // Done before the last had begun: all that came is taken.
-        assert_eq!(steady(&consumers, 20, 10), (0, 100, vec![100.0, 40.0]));
+        let inside = Steady { ticks: 40, messages: 60.0, served: vec![40.0, 20.0] };
+        assert_eq!(steady(&consumers, 20, 60), inside);
+        // Done before much had come: all that came makes the rate, and nobody's share is known.
+        let short = Steady { ticks: 95, messages: 140.0, served: Vec::new() };
+        assert_eq!(steady(&consumers, 5, 10), short);
     }
 
     #[test]
     fn a_monopoly_until_the_first_is_done_counts_as_one() {
         let consumer = [track(0, &[(100, &[50, 0, 0, 0]), (300, &[0, 50, 50, 50])])];
-        assert_eq!(steady(&consumer, 0, 100), (0, 100, vec![50.0, 0.0, 0.0, 0.0]));
+        assert_eq!(steady(&consumer, 0, 100).served, [50.0, 0.0, 0.0, 0.0]);
     }
 }

@@ -3,7 +3,8 @@
 use super::page::Page;
 use super::{Ended, Left, Order, Part, Phase, Ran, Said};
 use crate::errand::Crew;
-use crate::hot::fan::{Account, Plan, Tally};
+use crate::hot::account::Account;
+use crate::hot::fan::{Plan, Tally};
 use crate::hot::{Full, Lines, Recorder, Stamp, Work, fan_in, fan_out};
 use crate::job::{Failure, FailureKind, SideReport};
 use crate::registry::Registry;
@@ -149,6 +150,7 @@ fn passage<P: Port, W: Work>(
     let (ipis_before, delay_before, moved_before) =
         (ipis(), procfs::run_delay_ns(), procfs::migrations());
     let before = procfs::consumption();
+    let met = page.meet(clock);
     let tally: Tally = match (fans_in, part.is_peer()) {
         (true, true) => {
             let own = usize::try_from(part.number).ok().and_then(|own| accounts.get(own));
@@ -165,11 +167,12 @@ fn passage<P: Port, W: Work>(
         len: recorder.len().min(recorder.capacity()),
         spills: recorder.spills().to_vec(),
     };
-    if rows.len() > rows.capacity() && rows.capacity() != 0 {
+    if rows.len() > rows.capacity() {
         let reason = format!("{} readings do not fit the tape", rows.len());
         return Err(Failure { kind: FailureKind::Failed, reason });
     }
     Ok(Ran {
+        met,
         tally: tally.into(),
         rows: left(rows),
         calls: left(calls),

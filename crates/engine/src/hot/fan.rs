@@ -1,8 +1,6 @@
-//! What the loops of a fan share: the numbers of their messages, and the credits of mechanisms that drop.
+//! What the loops of a fan share: the numbers of their messages, and what a consumer knows of its producers.
 
-use ipcperf_sys::io::futex;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{Acquire, SeqCst};
+use super::account::Account;
 
 /// Most peers.
 pub const MOST: usize = 64;
@@ -54,72 +52,39 @@ pub struct Tally {
     pub end: u64,
 }
 
-/// What one producer and the consumer tell each other beside the mechanism where that drops what it cannot hold. A
-/// credit that came back over the shared object would reach any of the producers; so it comes over shared memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Account<'a> {
-    granted: &'a AtomicU32,
-    waiting: &'a AtomicU32,
-    sent: &'a AtomicU32,
-    spins: bool,
+/// Waits in a row that end in a timeout before the producers are taken to have finished.
+const PATIENCE: u32 = 10;
+
+/// What the consumer knows of one producer.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    /// Number of its next message.
+    pub(super) next: u64,
+    /// Its messages since the last row.
+    pub(super) in_row: u64,
+    /// Its last credit.
+    pub(super) granted: u64,
+    /// What it said at the first timeout that it had sent.
+    pub(super) sent: u64,
 }
 
-impl<'a> Account<'a> {
-    /// An account over words that start at zero; `spins` where ends of this mechanism never sleep.
-    #[must_use]
-    pub fn new(words: &'a [AtomicU32; 3], spins: bool) -> Self {
-        let [granted, waiting, sent] = words;
-        Self { granted, waiting, sent, spins }
-    }
-
-    /// The producer is about to send message `number`, and may while fewer than `window` are under way.
-    #[inline(always)]
-    pub(super) fn admit(&self, number: u64, window: u32) {
-        if window != 0 && (number as u32).wrapping_sub(self.granted.load(Acquire)) >= window {
-            self.wait(number as u32, window);
+/// Nothing has come for a while. Loopback delivers within the call that sends, so what was sent before the last such
+/// while and is not here is lost; returns how many these are. Who waits for credits for them gets them.
+#[cold]
+#[inline(never)]
+pub(super) fn miss(seen: &mut [Seen], accounts: &[Account<'_>], silent: u32, end: u64) -> u64 {
+    let mut lost = 0;
+    for (from, account) in seen.iter_mut().zip(accounts) {
+        if silent > 0 {
+            let sent = if silent >= PATIENCE { end } else { from.sent.max(from.next) };
+            lost += sent - from.next;
+            from.next = sent;
+            from.granted = sent;
+            account.grant(sent);
         }
+        from.sent = account.sent(from.next);
     }
-
-    #[cold]
-    #[inline(never)]
-    fn wait(&self, number: u32, window: u32) {
-        self.sent.store(number, SeqCst);
-        loop {
-            let granted = self.granted.load(SeqCst);
-            if number.wrapping_sub(granted) < window {
-                return;
-            }
-            if self.spins {
-                std::hint::spin_loop();
-                continue;
-            }
-            // Either the consumer sees the flag after its grant, or the sleep sees the grant and does not begin. Only
-            // this side clears it: the consumer could clear the flag of the next sleep.
-            self.waiting.store(1, SeqCst);
-            futex::wait(self.granted, granted);
-            self.waiting.store(0, SeqCst);
-        }
-    }
-
-    /// The producer has sent everything before `number` and sends no more for now.
-    pub(super) fn close(&self, number: u64) {
-        self.sent.store(number as u32, SeqCst);
-    }
-
-    /// Up to which number the producer said it had sent, given that it is not below `next`.
-    pub(super) fn sent(&self, next: u64) -> u64 {
-        let ahead = self.sent.load(SeqCst).wrapping_sub(next as u32).cast_signed();
-        next + u64::from(ahead.max(0).cast_unsigned())
-    }
-
-    /// The consumer has done with everything before `number`.
-    #[inline(always)]
-    pub(super) fn grant(&self, number: u64) {
-        self.granted.store(number as u32, SeqCst);
-        if !self.spins && self.waiting.load(SeqCst) != 0 {
-            futex::wake(self.granted);
-        }
-    }
+    lost
 }
 
 #[cfg(test)]

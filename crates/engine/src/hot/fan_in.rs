@@ -1,14 +1,12 @@
 //! Several producers, one consumer, one object. The consumer checks that the messages of each producer are complete
 //! and in order, and notes from time to time how many of each have come.
 
-use super::fan::{Account, BELOW, MOST, Plan, SHIFT, Tally};
+use super::account::Account;
+use super::fan::{BELOW, MOST, Plan, SHIFT, Seen, Tally, miss};
 use super::stream::grant_every;
 use super::{Recorder, Work};
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;
-
-/// Waits in a row that end in a timeout before the producers are taken to have finished.
-const PATIENCE: u32 = 10;
 
 /// A producer; how long a send took, waiting for room or for a credit included, goes to `calls`.
 ///
@@ -42,19 +40,6 @@ pub fn lead<P: Port, W: Work>(
     let end = clock.stop();
     account.close(end_of_all);
     Ok(Tally { sent: plan.count, begin, end, ..Tally::default() })
-}
-
-/// What the consumer knows of one producer.
-#[derive(Clone, Copy)]
-struct Seen {
-    /// Number of its next message.
-    next: u64,
-    /// Its messages since the last row.
-    in_row: u64,
-    /// Its last credit.
-    granted: u64,
-    /// What it said at the first timeout that it had sent.
-    sent: u64,
 }
 
 /// The consumer. Each row it leaves is the ticks since the last row, then the messages of each producer in it.
@@ -136,23 +121,4 @@ fn note(seen: &mut [Seen], ticks: u64, rows: &mut Recorder<'_>) {
         rows.record(from.in_row);
         from.in_row = 0;
     }
-}
-
-/// Nothing has come for a while. Loopback delivers within the call that sends, so what was sent before the last such
-/// while and is not here is lost; returns how many these are. Who waits for credits for them gets them.
-#[cold]
-#[inline(never)]
-fn miss(seen: &mut [Seen], accounts: &[Account<'_>], silent: u32, end: u64) -> u64 {
-    let mut lost = 0;
-    for (from, account) in seen.iter_mut().zip(accounts) {
-        if silent > 0 {
-            let sent = if silent >= PATIENCE { end } else { from.sent.max(from.next) };
-            lost += sent - from.next;
-            from.next = sent;
-            from.granted = sent;
-            account.grant(sent);
-        }
-        from.sent = account.sent(from.next);
-    }
-    lost
 }

@@ -12,6 +12,7 @@
 //! 5. Overhead is shown, never subtracted.
 //! 6. A port may block for ever. Nobody times it out in here; the coordinator does, from outside.
 
+pub mod account;
 pub mod fan;
 pub mod fan_in;
 pub mod fan_out;
