@@ -186,7 +186,7 @@ fn special<A: Pattern, P: Port>(
     let shelf = Cell::new(kit);
     let content = match (job.load.transform, job.touch) {
         (Some(_), _) => Content::Changed(Stamp::new(nonce), Shelf::new(&shelf)),
-        (None, Touch::None) => Content::Stamp(Stamp::new(nonce)),
+        (None, Touch::None) => Content::Full(Full::new(nonce, 8)),
         (None, Touch::CacheLine) => Content::Lines(Lines::new(nonce)),
         (None, Touch::Header) => Content::Full(Full::new(nonce, 64)),
         (None, Touch::Full) => Content::Full(Full::new(nonce, usize::MAX)),

@@ -17,11 +17,15 @@ fn round_trip(work: Special<'_>, len: usize) {
 #[test]
 fn each_content_is_what_the_plain_policy_makes_of_it() {
     let nonce = 0x1234_5678_9ABC_DEF0;
-    let (stamp, lines) = (Stamp::new(nonce), Lines::new(nonce));
+    let (stamp, lines) = (Full::new(nonce, 8), Lines::new(nonce));
     let full = Full::new(nonce, usize::MAX);
-    for content in [Content::Stamp(stamp), Content::Lines(lines), Content::Full(full)] {
+    for content in [Content::Full(stamp), Content::Lines(lines), Content::Full(full)] {
         round_trip(Special::new(content, None), 200);
     }
+    let (mut plain, mut special) = ([0; 200], [0; 200]);
+    Stamp::new(nonce).fill(&mut plain, 9);
+    Special::new(Content::Full(stamp), None).fill(&mut special, 9);
+    assert_eq!(plain, special);
     let mut plain = [0; 200];
     let mut special = [0; 200];
     full.fill(&mut plain, 9);
@@ -54,7 +58,7 @@ fn departure_and_arrival_are_noted_on_the_way_there_only() {
     let places = || (0..8).map(|_| AtomicU32::new(0)).collect::<Vec<_>>();
     let (left, arrived) = (places(), places());
     let times = Times::new(Clock::monotonic(), &left, &arrived);
-    let work = Special::new(Content::Stamp(Stamp::new(1)), Some(times));
+    let work = Special::new(Content::Full(Full::new(1, 8)), Some(times));
     let mut message = [0; 8];
     for seq in 16..24 {
         work.fill(&mut message, seq);
