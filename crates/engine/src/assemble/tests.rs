@@ -111,7 +111,13 @@ pub(super) fn fan_of(slices: Vec<SliceRun>) -> Cell {
     let plan = CellPlan { objection: None, ..plan(PatternKind::FanIn) };
     let run = CellRun { plan, slices, ended: None };
     let floors = bound::Floors::of(&findings(Vec::new()).bounds, 1.0);
-    cell::assemble(run, 1.0, &floors, false)
+    let around = Circumstances {
+        is_guest: false,
+        is_precise: true,
+        idle: ipcperf_sys::meter::Span::default(),
+        no_energy: None,
+    };
+    cell::assemble(run, 1.0, &floors, &around, false)
 }
 
 fn has(set: &ResultSet, code: &str) -> bool {
