@@ -22,15 +22,17 @@ mod recorder;
 mod special;
 mod stamp;
 mod stream;
+mod times;
 mod touch;
 mod work;
 
 pub use ping_pong::PingPong;
 pub use recorder::{Recorder, Spill};
-pub(crate) use special::place;
-pub use special::{Content, Shelf, Special, Times};
+pub use special::{Content, Shelf, Special};
 pub use stamp::Stamp;
 pub use stream::Stream;
+pub use times::Times;
+pub(crate) use times::place;
 pub use touch::{Full, Lines};
 pub use work::Work;
 

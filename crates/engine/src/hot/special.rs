@@ -1,12 +1,10 @@
 //! What happens to the payload where more is asked for than a touch policy: a transform, or the time of every departure
 //! and arrival. One type for all of that, so that the loops of plain cells are the same with or without it.
 
-use super::{Full, Lines, Stamp, Work};
+use super::{Full, Lines, Stamp, Times, Work};
 use crate::transform::{HEADER, Kit};
 use ipcperf_core::Fault;
-use ipcperf_sys::clock::Clock;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What a message consists of. Three kinds and no more: from four on the compiler jumps by a table, which no hot loop may.
 #[derive(Clone, Copy, Debug)]
@@ -45,37 +43,6 @@ impl std::fmt::Debug for Shelf<'_> {
     }
 }
 
-/// Notes when each message of one direction left and when it had arrived, in the low 32 bits of the clock: enough to
-/// tell by how much the one is after the other, as long as that is below half of their range.
-#[derive(Clone, Copy, Debug)]
-pub struct Times<'a> {
-    clock: Clock,
-    left: &'a [AtomicU32],
-    arrived: &'a [AtomicU32],
-}
-
-impl<'a> Times<'a> {
-    /// Both lists have one place for each message of a segment, at its sequence number modulo their length.
-    #[must_use]
-    pub const fn new(clock: Clock, left: &'a [AtomicU32], arrived: &'a [AtomicU32]) -> Self {
-        Self { clock, left, arrived }
-    }
-}
-
-/// Which of some places belongs to a message.
-#[inline(always)]
-pub(crate) fn place(places: &[AtomicU32], seq: u64) -> Option<&AtomicU32> {
-    let length = places.len() as u64;
-    places.get(usize::try_from(seq.checked_rem(length)?).ok()?)
-}
-
-#[inline(always)]
-fn note(places: &[AtomicU32], seq: u64, ticks: u64) {
-    if let Some(place) = place(places, seq) {
-        place.store(ticks as u32, Ordering::Relaxed);
-    }
-}
-
 /// A message with something special about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Special<'a> {
@@ -94,7 +61,7 @@ impl<'a> Special<'a> {
     #[inline(always)]
     fn has_arrived(self, seq: u64) {
         if let Some(times) = self.times {
-            note(times.arrived, seq, times.clock.stop());
+            times.arrival(seq);
         }
     }
 }
@@ -103,7 +70,7 @@ impl Work for Special<'_> {
     #[inline(always)]
     fn fill(self, out: &mut [u8], seq: u64) {
         if let Some(times) = self.times {
-            note(times.left, seq, times.clock.start());
+            times.departure(seq);
         }
         match self.content {
             Content::Lines(lines) => lines.fill(out, seq),

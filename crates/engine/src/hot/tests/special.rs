@@ -1,7 +1,10 @@
 //! Messages with something special about them are accepted as themselves and as nothing else.
 
+use super::super::place as place_of;
 use super::*;
 use ipcperf_core::{Touch, Transform};
+use ipcperf_sys::clock::Clock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 fn round_trip(work: Special<'_>, len: usize) {
     let mut message = vec![0xAA; len];
@@ -69,7 +72,7 @@ fn departure_and_arrival_are_noted_on_the_way_there_only() {
     }
     for seq in 16..24 {
         let [left, arrived] = [&left, &arrived]
-            .map(|places| super::place(places, seq).expect("a place").load(Ordering::Relaxed));
+            .map(|places| place_of(places, seq).expect("a place").load(Ordering::Relaxed));
         assert!(left != 0 && arrived.wrapping_sub(left) < 1 << 31, "{seq}: {left} {arrived}");
     }
     let before: Vec<u32> = arrived.iter().map(|place| place.load(Ordering::Relaxed)).collect();
