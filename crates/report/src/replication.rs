@@ -117,17 +117,24 @@ fn tally(claims: &[ClaimResult]) -> String {
     words.join(", ")
 }
 
-/// Reasons of figures that are missing in a table, each once.
+/// Reasons of figures that are missing in a table, each once; where many have one remark in parentheses, it stands for
+/// them.
 fn lacks(table: &TableResult) -> Vec<String> {
-    let mut reasons: Vec<String> = Vec::new();
+    let mut reasons: Vec<(String, usize)> = Vec::new();
     for metric in table.rows.iter().flat_map(|row| &row.measured) {
-        if let (None, Some(reason)) = (metric.value, &metric.reason)
-            && !reasons.contains(reason)
-        {
-            reasons.push(reason.clone());
+        let (None, Some(reason)) = (metric.value, &metric.reason) else { continue };
+        let remark = reason.split_once(" (").and_then(|(_, rest)| rest.strip_suffix(')'));
+        let reason = remark.unwrap_or(reason);
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((reason.to_owned(), 1)),
         }
     }
-    reasons
+    let told = |(reason, count): (String, usize)| match count {
+        1 => reason,
+        _ => format!("{reason} ({count} figures)"),
+    };
+    reasons.into_iter().map(told).collect()
 }
 
 /// What was found for a claim, in one line.
@@ -272,9 +279,13 @@ fn blocks(grid: &Grid, page: &mut Page<'_>) -> io::Result<()> {
         next = columns.last().copied().unwrap_or(next) + 1;
         let (head, rows) = grid.lines(&columns);
         page.line(Tone::Quiet, &head)?;
-        for line in rows {
+        for (cells, line) in grid.rows.iter().zip(rows) {
             let is_published = line.starts_with(PUBLISHED);
-            page.line(if is_published { Tone::Quiet } else { Tone::Plain }, &line)?;
+            let is_empty =
+                columns.iter().skip(1).all(|at| cells.get(*at).is_none_or(String::is_empty));
+            if !(is_published && is_empty) {
+                page.line(if is_published { Tone::Quiet } else { Tone::Plain }, &line)?;
+            }
         }
     }
     Ok(())
