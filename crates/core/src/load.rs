@@ -155,6 +155,10 @@ impl Load {
                 Self { peers: if self.peers == 0 { PEERS } else { self.peers }, ..none }
             }
             PatternKind::Connect => Self { conns: self.conns.max(1), ..none },
+            PatternKind::Rate => {
+                Self { rate: self.rate, arrivals: self.arrivals, stall_ns: self.stall_ns, ..none }
+            }
+            PatternKind::Burst => Self { burst: self.burst, ..none },
         }
     }
 
@@ -230,6 +234,15 @@ mod tests {
         assert_eq!(all.of(PatternKind::Stream).words(), ["window=8", "transform=gzip"]);
         assert_eq!(all.of(PatternKind::FanIn).words(), ["peers=4"]);
         assert_eq!(Load { peers: 9, ..all }.of(PatternKind::FanOut).words(), ["peers=9"]);
+        let open = Load {
+            rate: Some(Offered::OfPeak(0.1)),
+            arrivals: Some(Arrivals::Poisson),
+            stall_ns: 20_000_000,
+            burst: 8,
+            ..all
+        };
+        assert_eq!(open.of(PatternKind::Rate).words(), ["rate=10%", "stall=20ms"]);
+        assert_eq!(open.of(PatternKind::Burst).words(), ["burst=8"]);
         assert!(Load::default().is_plain() && Load::default().words().is_empty());
     }
 }

@@ -94,6 +94,11 @@ names! {
         PingPong = "ping-pong",
         /// One direction, as fast as the mechanism's own back-pressure allows; counted at the receiver.
         Stream = "stream",
+        /// Open loop: messages are due at times fixed beforehand, whatever the replies do; the response time counts from
+        /// when a message was due.
+        Rate = "rate",
+        /// Closed loop of several messages: so many back to back, then wait for one reply to the last.
+        Burst = "burst",
         /// Several producers send to one consumer over one object, as fast as they can; counted at the consumer.
         FanIn = "fan-in",
         /// One producer sends to several consumers that share one object: each message goes to exactly one of them.

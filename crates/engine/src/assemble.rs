@@ -6,6 +6,7 @@ mod connect;
 mod cost;
 mod fan;
 mod metric;
+mod paced;
 mod special;
 
 use crate::accounting;

@@ -51,8 +51,10 @@ pub struct Job {
     pub cpus: Vec<usize>,
     /// Whether the CPU counter is the clock.
     pub counter: bool,
-    /// Length of a tick.
+    /// Length of a tick, as known by now.
     pub ns_per_tick: f64,
+    /// What the arrivals of an open loop are drawn from.
+    pub seed: u64,
     /// Median cost of one start-stop pair, ticks.
     pub overhead: u64,
     /// Warm-up, ticks.
@@ -107,6 +109,9 @@ pub enum Bound {
 pub enum Word {
     /// A wiring for the peer; its descriptors come with the message.
     Swap(Names),
+    /// A timed segment is about to begin; the middle of the slice comes after so many ns. Only where the follow is to be
+    /// stopped then.
+    Middle(u64),
     /// A timed segment is over; its samples may be folded.
     Segment(Segment),
     /// All is over.
@@ -148,6 +153,9 @@ pub struct Segment {
     pub begin: u64,
     /// End, ticks.
     pub end: u64,
+    /// Open loop: when the last message was due, ticks after the begin.
+    #[serde(default)]
+    pub due: u64,
     /// Samples in the slots.
     pub samples: u64,
     /// Operations per sample.
@@ -199,6 +207,9 @@ pub struct SideReport {
     pub offset: Option<Offset>,
     /// What changing a message and changing it back cost by themselves, ticks; lead only.
     pub transform: Option<[f64; 2]>,
+    /// Open loop: ticks of a round trip in a closed loop, mean, just before; lead only.
+    #[serde(default)]
+    pub peak: Option<f64>,
     /// Messages checked byte by byte.
     pub verified: u64,
     /// What the port counted in the timed segments.

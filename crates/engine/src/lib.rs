@@ -1,6 +1,7 @@
 //! The engine: plans, workers, rounds and clocks. It cannot see any particular mechanism.
 
 mod accounting;
+pub mod arrivals;
 mod assemble;
 mod bounds;
 pub mod errand;

@@ -1,6 +1,7 @@
 //! How disturbed a run was: findings with value, limit, consequence and remedy, and a grade that limits claims.
 
 mod cells;
+mod open;
 
 use crate::job::FailureKind;
 use crate::run::Findings;
@@ -153,6 +154,8 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(lost(cells));
     findings.extend(connections(cells));
     findings.extend(loaded(cells));
+    findings.extend(open::saturated(cells));
+    findings.extend(open::late_sender(cells));
     findings.extend(disturbances(input, cells));
     findings.sort_by_key(|finding: &Finding| finding.severity);
     Noise {

@@ -128,10 +128,9 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
                                 }
                             };
                             let cpus = ground.topology.pair(placement).unwrap_or_default();
-                            let window = match load.window {
-                                0 => entry.window(wire, &options)?.map_or(0, u64::from),
-                                asked => asked,
-                            };
+                            let own = entry.window(wire, &options)?.map_or(0, u64::from);
+                            let objection = objection.or_else(|| under_way(entry, load, own));
+                            let window = if load.window > 0 { load.window } else { own };
                             let mut cell = CellPlan {
                                 id: String::new(),
                                 entry: *entry,
@@ -222,6 +221,24 @@ fn identity(cell: &CellPlan) -> String {
     words.extend(cell.load.words());
     words.extend(cell.options.0.iter().map(|(knob, value)| format!("{knob}={value}")));
     words.join(" ")
+}
+
+/// Why a load cannot have so many messages under way, where the mechanism is sure to keep `own` of them.
+fn under_way(entry: &Entry, load: &Load, own: u64) -> Option<Missing> {
+    if load.window > 0 && entry.spec.is_floor() {
+        return Some(Missing::new("the floor moves nothing, and no credits either", "no window"));
+    }
+    let (what, asked) = match (load.window, load.burst) {
+        (0, burst) => ("burst", burst),
+        (window, _) => ("window", window),
+    };
+    (own > 0 && asked > own).then(|| {
+        let kept = if own == 1 { "one message".to_owned() } else { format!("{own} messages") };
+        Missing::new(
+            format!("of a {what} of {asked} only {kept} at a time would be sure to arrive"),
+            format!("a {what} of at most {own}, or a mechanism that makes the sender wait"),
+        )
+    })
 }
 
 fn objection(
@@ -358,6 +375,19 @@ mod tests {
             found[1].1.contains("at most 8 KiB per message (the test); a larger test"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn more_under_way_than_a_mechanism_keeps_is_refused() {
+        let load = |window, burst| Load { window, burst, ..Load::default() };
+        let under_way = |load: Load, own| under_way(&crate::testing::entries()[0], &load, own);
+        assert!(under_way(load(16, 0), 16).is_none() && under_way(load(0, 16), 16).is_none());
+        assert!(under_way(load(1 << 20, 0), 0).is_none(), "it stops the sender itself");
+        assert!(under_way(load(0, 0), 1).is_none());
+        let told = under_way(load(17, 0), 16).expect("refused").to_string();
+        assert!(told.contains("a window of 17 only 16 messages"), "{told}");
+        let told = under_way(load(0, 2), 1).expect("refused").to_string();
+        assert!(told.contains("a burst of 2 only one message"), "{told}");
     }
 
     #[test]

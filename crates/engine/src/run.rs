@@ -170,6 +170,7 @@ pub struct Bench<'a> {
     overhead: u64,
     names: Rng,
     setup: Rng,
+    arrivals: Rng,
     meter: Meter,
     /// What the meter showed in the pauses.
     rest: Span,
@@ -320,6 +321,7 @@ impl<'a> Bench<'a> {
             overhead: 1,
             names: Rng::from_seed(random()),
             setup: Rng::stream(seed, "setup"),
+            arrivals: Rng::stream(seed, "arrivals"),
             meter: Meter::find(),
             rest: Span::default(),
             polled: false,
@@ -406,11 +408,12 @@ impl<'a> Bench<'a> {
             load: plan.load.clone(),
             len: plan.entry.port_len(plan.wire),
             payload: plan.size,
-            ns_per_tick,
             window: plan.window,
             cpu: None,
             cpus: cpus.clone(),
             counter: self.clock.is_counter(),
+            ns_per_tick,
+            seed: self.arrivals.next_u64(),
             overhead: self.overhead,
             warmup: ticks(lengths.warmup),
             slice: ticks(lengths.slice),
@@ -419,7 +422,10 @@ impl<'a> Bench<'a> {
             verify: if plan.wire <= 64 << 10 { VERIFIED } else { 2 },
         };
         let counted = SLOWEST.mul_f64(lengths.operations as f64);
-        let deadline = HANG + 30 * (lengths.slice + lengths.warmup) + moving(plan.wire) + counted;
+        // One pause, or one message of a second, may be longer than the whole slice.
+        let idle = Duration::from_nanos(plan.load.stall_ns + 2 * plan.load.think_ns);
+        let deadline =
+            HANG + 30 * (lengths.slice + lengths.warmup) + moving(plan.wire) + counted + idle;
         let terms = Terms { job, pads, deadline };
         let (steal, throttled) = (procfs::steal_ns(), procfs::throttled());
         let outcome = {
@@ -460,7 +466,12 @@ impl<'a> Bench<'a> {
 fn settled_batch(cell: &CellRun) -> u64 {
     match cell.plan.pattern {
         PatternKind::PingPong => cell.slices.first().map_or(0, |slice| slice.raw.batch),
-        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut | PatternKind::Connect => 0,
+        PatternKind::Stream
+        | PatternKind::FanIn
+        | PatternKind::FanOut
+        | PatternKind::Connect
+        | PatternKind::Rate
+        | PatternKind::Burst => 0,
     }
 }
 
@@ -522,7 +533,7 @@ mod tests {
             let turn = turn(&cells, &mut order);
             let mut sorted = turn.clone();
             sorted.sort_unstable();
-            assert_eq!(sorted, (0..12).collect::<Vec<_>>());
+            assert_eq!(sorted, (0..24).collect::<Vec<_>>());
             let idle: Vec<Idle> = turn.iter().map(|index| cells[*index].plan.idle).collect();
             assert_eq!(idle.windows(2).filter(|pair| pair[0] != pair[1]).count(), 1, "{idle:?}");
             first[usize::from(idle[0] == Idle::Poll)] += 1;

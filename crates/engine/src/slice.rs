@@ -1,13 +1,16 @@
 //! One measurement of one cell, as the coordinator sees it.
 
 mod connect;
+mod paced;
+mod stall;
 mod ways;
 
 pub(crate) use connect::KNOBS as CONNECT_KNOBS;
 pub use connect::StormSlice;
+pub use paced::Paced;
 
 use crate::fan::{self, RawFan};
-use crate::hot::Spill;
+use crate::hot::{Recorder, Spill};
 use crate::job::{Failure, FailureKind, Job, Order, Segment, SideReport, Task, Word};
 use crate::page::Page;
 use crate::registry::Entry;
@@ -16,7 +19,7 @@ use ipcperf_core::result::Status;
 use ipcperf_core::{KnobValue, OptionSet, PatternKind, Seat, SetupError, Shape};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::signals::Interrupts;
-use std::sync::atomic::Ordering;
+use stall::Stall;
 use std::time::{Duration, Instant};
 pub use ways::Ways;
 
@@ -37,8 +40,12 @@ pub enum Outcome {
 /// A finished slice, in ticks.
 #[derive(Clone, Debug, Default)]
 pub struct RawSlice {
-    /// Samples of ping-pong, ticks per batch.
+    /// Samples of round trips, ticks per batch: those whose answer came.
     pub histogram: Compact,
+    /// Samples whose answer never came.
+    pub unanswered: u64,
+    /// Where round trips began at times of their own: what else is known of them.
+    pub paced: Option<Paced>,
     /// Operations per sample.
     pub batch: u64,
     /// Operations in the timed region.
@@ -154,6 +161,7 @@ fn attempt(
     let mut segments: [Option<Segment>; 2] = [None, None];
     let mut reports: [Option<SideReport>; 2] = [None, None];
     let mut failures: Vec<(Seat, Failure)> = Vec::new();
+    let mut stall = Stall::of(Duration::from_nanos(job.load.stall_ns));
     while reports.iter().any(Option::is_none) {
         match stage.event()? {
             Event::Said(seat, Word::Segment(segment)) => segments[seat.index()] = Some(segment),
@@ -166,6 +174,10 @@ fn attempt(
                 }
             }
             Event::Died(..) => {}
+            Event::Said(_, Word::Middle(ns)) => {
+                stage.call_at(Instant::now() + Duration::from_nanos(ns));
+            }
+            Event::Alarm => stall.step(&mut stage),
             Event::Deadline if failures.is_empty() => {
                 let reason = format!("not done after {} s", deadline.as_secs());
                 return Ok(Outcome::Ended(Status::Deadline, FailureKind::Failed, reason));
@@ -183,7 +195,7 @@ fn attempt(
             stage.hurry(GRACE);
         }
         if let [Some(lead), Some(follow)] = &segments {
-            slice.fold(job.shape.pattern, page, lead, follow);
+            slice.fold(job, page, lead, follow);
             slice.ways.fold(page, lead, follow);
             segments = [None, None];
             for seat in Seat::BOTH {
@@ -240,26 +252,17 @@ fn worst(failures: Vec<(Seat, Failure)>) -> Option<Failure> {
 
 impl RawSlice {
     /// Adds one segment, whose samples lie in the page.
-    fn fold(&mut self, pattern: PatternKind, page: &Page, lead: &Segment, follow: &Segment) {
+    fn fold(&mut self, job: &Job, page: &Page, lead: &Segment, follow: &Segment) {
+        let pattern = job.shape.pattern;
         let timed = match pattern {
-            PatternKind::PingPong => lead,
+            PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst => lead,
             PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => follow,
             // It has no segments.
             PatternKind::Connect => return,
         };
         let samples = samples(page, timed);
-        let kept = samples.len() as u64;
         self.batch = timed.batch;
         match pattern {
-            PatternKind::PingPong => {
-                let mut histogram = Histogram::from(&self.histogram);
-                for ticks in &samples {
-                    histogram.record(*ticks);
-                }
-                self.histogram = Compact::from(&histogram);
-                self.operations += kept * timed.batch;
-                self.elapsed += samples.iter().sum::<u64>();
-            }
             PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
                 let (messages, ticks) = steady(&samples, timed, lead.end);
                 self.window.0 += messages;
@@ -268,6 +271,26 @@ impl RawSlice {
                 self.elapsed += timed.end - timed.begin;
             }
             PatternKind::Connect => {}
+            PatternKind::Rate => {
+                let trips = paced::trips(&samples);
+                let responses: Vec<u64> = trips.iter().map(|trip| trip.response()).collect();
+                self.record(&responses);
+                self.operations += trips.len() as u64;
+                self.elapsed += timed.end - timed.begin;
+                self.paced.get_or_insert_default().add(&trips, timed);
+            }
+            PatternKind::PingPong if job.load.think_ns > 0 => {
+                let trips = paced::trips(&samples);
+                let services: Vec<u64> = trips.iter().map(|trip| trip.service).collect();
+                self.record(&services);
+                self.operations += trips.len() as u64;
+                self.elapsed += timed.end - timed.begin;
+                self.paced.get_or_insert_default().add(&trips, timed);
+            }
+            PatternKind::PingPong | PatternKind::Burst => {
+                self.elapsed += self.record(&samples);
+                self.operations += samples.len() as u64 * timed.batch * job.load.burst.max(1);
+            }
         }
         for (sum, part) in self.counts.iter_mut().zip([lead, follow]) {
             sum.sent += part.sent;
@@ -276,12 +299,32 @@ impl RawSlice {
             sum.samples += part.samples;
         }
     }
+
+    /// Adds samples of round trips to the histogram; returns how long those took whose answer came.
+    fn record(&mut self, samples: &[u64]) -> u64 {
+        let mut histogram = Histogram::from(&self.histogram);
+        self.unanswered += collect(&mut histogram, samples);
+        self.histogram = Compact::from(&histogram);
+        samples.iter().filter(|ticks| **ticks != Recorder::LOST).sum()
+    }
+}
+
+/// Adds the samples whose answer came; returns how many others there are.
+fn collect(histogram: &mut Histogram, samples: &[u64]) -> u64 {
+    let mut unanswered = 0;
+    for ticks in samples {
+        match *ticks {
+            Recorder::LOST => unanswered += 1,
+            ticks => histogram.record(ticks),
+        }
+    }
+    unanswered
 }
 
 /// The samples of one segment without its lead-in, long ones put back.
 fn samples(page: &Page, segment: &Segment) -> Vec<u64> {
     let stored = page.slots().iter().take(usize::try_from(segment.samples).unwrap_or(usize::MAX));
-    let mut samples: Vec<u64> = stored.map(|slot| slot.load(Ordering::Acquire).into()).collect();
+    let mut samples: Vec<u64> = stored.map(Recorder::read).collect();
     for Spill { index, ticks } in &segment.spills {
         if let Some(sample) = usize::try_from(*index).ok().and_then(|index| samples.get_mut(index))
         {

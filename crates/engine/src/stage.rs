@@ -20,6 +20,8 @@ pub struct Stage<'a> {
     gone: [bool; 2],
     interrupts: Option<&'a Interrupts>,
     deadline: Instant,
+    /// When the coordinator wants to be called.
+    alarm: Option<Instant>,
 }
 
 /// What happened on the stage.
@@ -29,6 +31,8 @@ pub enum Event {
     Said(Seat, Word),
     /// A worker ended without saying why.
     Died(Seat, String),
+    /// It is the time that was asked for.
+    Alarm,
     /// Time is up.
     Deadline,
     /// The user interrupted.
@@ -55,7 +59,22 @@ impl<'a> Stage<'a> {
             .map_err(|error| {
                 crate::run::named("a worker process (/proc/self/exe, pidfd_open)", &error)
             })?;
-        Ok(Self { workers, gone: [false; 2], interrupts, deadline })
+        Ok(Self { workers, gone: [false; 2], interrupts, deadline, alarm: None })
+    }
+
+    /// Calls with [`Event::Alarm`] at that time, once.
+    pub fn call_at(&mut self, time: Instant) {
+        self.alarm = Some(time);
+    }
+
+    /// Stops a worker where it is.
+    pub fn pause(&self, seat: Seat) {
+        self.workers[seat.index()].pause();
+    }
+
+    /// Lets it go on.
+    pub fn resume(&self, seat: Seat) {
+        self.workers[seat.index()].resume();
     }
 
     /// Process number of a seat.
@@ -108,14 +127,21 @@ impl<'a> Stage<'a> {
             let mut fds: Vec<_> =
                 here.iter().map(|index| self.workers[*index].control().fd()).collect();
             fds.extend(self.interrupts.map(Interrupts::fd));
-            let ready = control::wait_any(&fds, self.deadline)?;
+            let alarm = self.alarm.filter(|alarm| *alarm < self.deadline);
+            let ready = control::wait_any(&fds, alarm.unwrap_or(self.deadline))?;
             if self.interrupts.is_some_and(Interrupts::arrived) {
                 return Ok(Event::Interrupted);
             }
             let Some(index) =
                 here.iter().zip(ready).find_map(|(index, ready)| ready.then_some(*index))
             else {
-                return Ok(Event::Deadline);
+                return Ok(match alarm {
+                    Some(_) => {
+                        self.alarm = None;
+                        Event::Alarm
+                    }
+                    None => Event::Deadline,
+                });
             };
             let seat = Seat::BOTH[index];
             match self.workers[index].control().receive(Some(self.deadline)) {

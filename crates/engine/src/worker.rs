@@ -1,23 +1,25 @@
 //! One end of a slice, in a process of its own: attach, verify, warm up, measure, report.
 
+mod end;
+
 use crate::bounds;
 use crate::errand::{self, Crew, Errand};
 use crate::hot::{
-    Content, Full, Lines, Pattern, PingPong, Plan, Recorder, Shelf, Special, Stamp, Stream, Tally,
-    Times, Work,
+    Burst, Content, Full, Lines, Paced, Pattern, PingPong, Shelf, Special, Stamp, Stream, Times,
+    Work,
 };
 use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Task, Word};
 use crate::offset::{self, Offset};
-use crate::page::{CAPACITY, Page, WAYS};
+use crate::page::Page;
 use crate::registry::Registry;
 use crate::transform::Kit;
+use end::End;
 use ipcperf_core::{
     KnobValue, Meet, Missing, Part, PatternKind, Port, Seat, SetupError, Touch, Wiring,
 };
-use ipcperf_sys::clock::Clock;
+use ipcperf_stats::Rng;
 use ipcperf_sys::control::Control;
-use ipcperf_sys::meter::{Meter, Span};
-use ipcperf_sys::{affinity, process, procfs};
+use ipcperf_sys::{affinity, pause, process, procfs};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
@@ -26,9 +28,6 @@ use std::process::ExitCode;
 
 /// Hidden subcommand that turns the program into a worker; the coordinator's process number follows it.
 pub const SUBCOMMAND: &str = "__worker";
-
-/// Samples at the start of a timed segment that still carry the passing of the gate.
-const LEAD_IN: u64 = 4;
 
 /// Runs one task and ends. Standard input is the control channel.
 #[must_use]
@@ -146,6 +145,7 @@ pub fn measure<P: Port>(
     session: &mut Session<'_>,
 ) -> Result<SideReport, Failure> {
     match job.shape.pattern {
+        PatternKind::PingPong if job.load.think_ns > 0 => touch::<Paced, P>(port, job, session),
         PatternKind::PingPong => touch::<PingPong, P>(port, job, session),
         PatternKind::Stream => touch::<Stream, P>(port, job, session),
         PatternKind::FanIn | PatternKind::FanOut => {
@@ -155,6 +155,8 @@ pub fn measure<P: Port>(
             kind: FailureKind::Failed,
             reason: "connections for single requests have no port".into(),
         }),
+        PatternKind::Rate => touch::<Paced, P>(port, job, session),
+        PatternKind::Burst => touch::<Burst, P>(port, job, session),
     }
 }
 
@@ -203,118 +205,6 @@ fn special<A: Pattern, P: Port>(
     Ok(SideReport { transform: cost, ..report })
 }
 
-/// One end of one slice at work.
-struct End<'a, P> {
-    port: &'a mut P,
-    job: &'a Job,
-    page: &'a Page,
-    clock: Clock,
-    recorder: Recorder<'a>,
-    /// Sequence number of the next message; both ends count alike.
-    next: u64,
-    /// Decisions taken so far.
-    agreements: u64,
-    meter: Meter,
-    /// The machine in the timed segments; lead only.
-    machine: Span,
-}
-
-impl<P: Port> End<'_, P> {
-    /// Samples of `batch` operations that fit one timed segment.
-    fn room(&self, batch: u64) -> u64 {
-        let all = if self.job.load.one_way { WAYS as u64 / batch.max(1) } else { CAPACITY as u64 };
-        all.saturating_sub(LEAD_IN).max(1)
-    }
-
-    fn leads(&self) -> bool {
-        self.job.seat == Seat::Lead
-    }
-
-    /// Runs one segment; both ends have agreed on `samples` and `batch`.
-    fn segment<A: Pattern, W: Work>(
-        &mut self,
-        samples: u64,
-        batch: u64,
-        work: W,
-    ) -> Result<Tally, Failure> {
-        let plan =
-            Plan { len: self.job.len, samples, batch, first: self.next, window: self.job.window };
-        self.recorder.rewind();
-        let tally = match self.job.seat {
-            Seat::Lead => A::lead(self.port, self.clock, plan, work, &mut self.recorder),
-            Seat::Follow => A::follow(self.port, self.clock, plan, work, &mut self.recorder),
-        }?;
-        self.next += plan.operations() + A::EXTRA;
-        Ok(tally)
-    }
-
-    /// The lead decides on samples and operations per sample; both get its decision.
-    fn agree(&mut self, samples: u64, batch: u64) -> (u64, u64) {
-        let mine = self.leads().then_some([samples, batch]);
-        let [samples, batch] = self.page.agree(self.agreements, mine);
-        self.agreements += 1;
-        (samples, batch)
-    }
-
-    /// Runs growing segments until the warm-up time has passed; returns ticks per operation in the last one, seen
-    /// from outside, and the median operation (0 for patterns the lead does not time).
-    fn warm_up<A: Pattern, W: Work>(&mut self, work: W) -> Result<(f64, u64), Failure> {
-        let (mut spent, mut wanted) = (0, 1);
-        let mut per_operation = f64::INFINITY;
-        let mut median = 0;
-        loop {
-            let (samples, batch) = self.agree(wanted, 1);
-            if samples == 0 {
-                return Ok((per_operation, median));
-            }
-            let begin = self.clock.start();
-            self.segment::<A, W>(samples, batch, work)?;
-            self.page.gate().meet();
-            let elapsed = (self.clock.stop() - begin).max(1);
-            if self.leads() {
-                spent += elapsed;
-                per_operation = elapsed as f64 / samples as f64;
-                median = self.recorder.median();
-                let left = self.job.warmup.saturating_sub(spent);
-                // Never more than eight times the last segment: the first ones run on cold caches.
-                let fitting = (left as f64 / per_operation) as u64;
-                wanted =
-                    if left == 0 { 0 } else { fitting.clamp(1, samples * 8).min(self.room(1)) };
-            }
-        }
-    }
-
-    /// Samples and operations per sample of the timed region.
-    fn decide(&self, per_operation: f64, median: u64) -> (u64, u64) {
-        if self.job.operations > 0 {
-            return (self.job.operations, 1);
-        }
-        let operations = (self.job.slice as f64 / per_operation).ceil().max(1.0) as u64;
-        let overhead = self.job.overhead.max(1);
-        match self.job.shape.pattern {
-            PatternKind::PingPong => {
-                // Per-operation timing needs operations of at least 20 times the cost of reading the clock. Below, no
-                // single operation can be told anyway, so a batch is long enough for the clock to cost 1 %.
-                let batch = match self.job.batch {
-                    0 if median >= 20 * overhead => 1,
-                    0 => (100 * overhead).div_ceil(median.max(1)),
-                    given => given,
-                };
-                (operations.div_ceil(batch).max(8), batch)
-            }
-            PatternKind::Stream
-            | PatternKind::FanIn
-            | PatternKind::FanOut
-            | PatternKind::Connect => {
-                // The clock may cost 1 %, and some thousand samples are enough to cut the window at both ends.
-                let cheap = (100.0 * overhead as f64 / per_operation).ceil() as u64;
-                let batch = cheap.max(operations / 4096).max(1);
-                (operations.div_ceil(batch).max(8), batch)
-            }
-        }
-    }
-}
-
 fn slice<A: Pattern, P: Port, W: Work>(
     port: &mut P,
     job: &Job,
@@ -323,28 +213,25 @@ fn slice<A: Pattern, P: Port, W: Work>(
 ) -> Result<SideReport, Failure> {
     let clock = job.clock();
     let page = session.page;
-    let [short, ..] = page.ways();
-    let mut end = End {
-        port,
-        job,
-        page,
-        clock,
-        recorder: Recorder::new(if job.load.one_way { short } else { page.slots() }),
-        next: 1,
-        agreements: 0,
-        meter: Meter::find(),
-        machine: Span::default(),
-    };
+    let mut end = End::new(port, job, page, clock);
     let mut report = SideReport { pid: process::own_pid(), ..SideReport::default() };
 
     page.gate().meet();
-    end.segment::<A, Full>(job.verify, 1, Full::new(job.shape.nonce, usize::MAX))?;
-    report.verified = if job.len == 0 { 0 } else { job.verify + A::EXTRA };
+    end.segment::<A::Eager, Full>(job.verify, 1, Full::new(job.shape.nonce, usize::MAX))?;
+    report.verified =
+        if job.len == 0 { 0 } else { job.verify * job.load.burst.max(1) + A::Eager::EXTRA };
 
     if job.touch == Touch::None && job.load.transform.is_none() {
         end.port.expect(Part::Stamp);
     }
-    let (per_operation, median) = end.warm_up::<A, W>(work)?;
+    let (mut per_operation, median) = end.warm_up::<A::Eager, W>(work)?;
+    if job.shape.pattern == PatternKind::Rate {
+        per_operation = end.peak::<A::Eager, W>(work, per_operation)?;
+        report.peak = Some(per_operation);
+    }
+    if job.load.rate.is_some() || job.load.think_ns > 0 {
+        pause::sharpen()?;
+    }
     let before = events(end.port);
     let two_cpus = job.cpus.len() == 2 && job.cpus[0] != job.cpus[1];
     let line = || two_cpus.then(|| bounds::cache_line(page, job.seat, clock)).flatten();
@@ -362,13 +249,23 @@ fn slice<A: Pattern, P: Port, W: Work>(
     };
     let offset = known();
 
-    let (mut left, batch) = end.decide(per_operation, median);
+    let mut rng = Rng::stream(job.seed, "arrivals");
+    let (asked, expected) = end.intervals(per_operation);
+    let (all, batch) = end.decide(expected, median);
+    let mut left = all;
     loop {
-        let (samples, batch) = end.agree(left.min(end.room(batch)), batch);
+        let (samples, batch) = end.agree(left.min(end.room::<A>(batch)), batch);
         if samples == 0 {
             break;
         }
-        let segment = timed::<A, P, W>(&mut end, samples + LEAD_IN, batch, work, &mut report)?;
+        let whole = samples + A::LEAD_IN;
+        end.pace(whole, asked, &mut rng);
+        let middle = (all / 2).checked_sub(all - left).filter(|middle| *middle < samples);
+        if let Some(middle) = middle.filter(|_| end.leads() && job.load.stall_ns > 0) {
+            let ns = (middle * batch) as f64 * expected * job.ns_per_tick;
+            say(session.control, &Word::Middle(ns as u64))?;
+        }
+        let segment = timed::<A, P, W>(&mut end, whole, batch, work, &mut report)?;
         say(session.control, &Word::Segment(Segment { offset, ..segment }))?;
         match session.order()? {
             (Order::Folded, _) => left = left.saturating_sub(samples),
@@ -414,6 +311,7 @@ fn timed<A: Pattern, P: Port, W: Work>(
     let watch = leads.then(|| end.meter.read());
     let before = procfs::consumption();
     end.page.gate().meet();
+    let first = end.next;
     let tally = end.segment::<A, W>(samples, batch, work)?;
     let after = procfs::consumption();
     end.page.gate().meet();
@@ -444,9 +342,10 @@ fn timed<A: Pattern, P: Port, W: Work>(
         end: tally.end,
         samples: end.recorder.len(),
         batch,
-        lead_in: LEAD_IN,
+        lead_in: A::LEAD_IN,
+        due: end.schedule.last().copied().unwrap_or(0),
         spills: end.recorder.spills().to_vec(),
-        first: end.next - samples * batch - A::EXTRA,
+        first,
         offset: None,
     })
 }

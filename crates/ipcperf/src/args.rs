@@ -118,7 +118,7 @@ pub(crate) struct RunArgs {
     /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for everything
     #[arg(short, long, value_name = "NAMES")]
     pub(crate) mechanism: Option<String>,
-    /// Patterns: ping-pong, stream, connect, fan-in, fan-out [default: ping-pong]
+    /// Patterns: ping-pong, stream, connect, fan-in, fan-out, rate, burst [default: ping-pong]
     #[arg(short, long, value_name = "PATTERNS")]
     pub(crate) pattern: Option<String>,
     /// Message sizes: 64, 4K, lists 1,64,4K, sweeps 64..64K:*4 [default: 64]
@@ -148,6 +148,18 @@ pub(crate) struct RunArgs {
     /// Fan-in: producers; fan-out: consumers; 1 to 64: 1,2,4,8 [default: 4]
     #[arg(long, value_name = "COUNTS")]
     pub(crate) peers: Option<String>,
+    /// Rate: messages due per second: 50k; or shares of the closed loop's rate: 25%,50%, 10%..95% [default: 10%..95%]
+    #[arg(long, value_name = "RATES")]
+    pub(crate) rate: Option<String>,
+    /// Rate: when messages are due: poisson, constant [default: poisson]
+    #[arg(long, value_name = "ARRIVALS")]
+    pub(crate) arrivals: Option<String>,
+    /// Burst: messages sent back to back before the lead waits: 1,8,64 [default: 16]
+    #[arg(long, value_name = "COUNTS")]
+    pub(crate) burst: Option<String>,
+    /// Rate and ping-pong: stop the follow for so long in the middle of each slice, to see what a load hides: 100ms
+    #[arg(long, value_name = "TIMES")]
+    pub(crate) stall: Option<String>,
     /// What is done to every message and undone: none, gzip, lz4, zstd, crc32 [default: none]
     #[arg(long, value_name = "NAMES")]
     pub(crate) transform: Option<String>,

@@ -21,6 +21,10 @@ const KEYS: &[&str] = &[
     "window",
     "peers",
     "conns",
+    "rate",
+    "arrivals",
+    "burst",
+    "stall",
     "transform",
     "one-way",
     "rounds",
@@ -47,6 +51,10 @@ struct Job {
     window: Option<Words>,
     peers: Option<Words>,
     conns: Option<Words>,
+    rate: Option<Words>,
+    arrivals: Option<Words>,
+    burst: Option<Words>,
+    stall: Option<Words>,
     transform: Option<Words>,
     #[serde(rename = "one-way", default)]
     one_way: bool,
@@ -130,6 +138,10 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     merged.window = merged.window.or_else(|| list(&job.window));
     merged.peers = merged.peers.or_else(|| list(&job.peers));
     merged.conns = merged.conns.or_else(|| list(&job.conns));
+    merged.rate = merged.rate.or_else(|| list(&job.rate));
+    merged.arrivals = merged.arrivals.or_else(|| list(&job.arrivals));
+    merged.burst = merged.burst.or_else(|| list(&job.burst));
+    merged.stall = merged.stall.or_else(|| list(&job.stall));
     merged.transform = merged.transform.or_else(|| list(&job.transform));
     merged.one_way |= job.one_way;
     merged.rounds = merged.rounds.or(job.rounds);

@@ -48,12 +48,15 @@ impl Undertaking {
 
     fn expected(&self) -> Duration {
         let slice = self.settings.slice + self.settings.warmup;
-        let round: Duration = self
-            .cells
-            .iter()
-            .filter(|cell| cell.objection.is_none())
-            .map(|cell| slice.max(fewest(cell.size)) + starting(cell))
-            .sum();
+        let one = |cell: &CellPlan| {
+            let load = &cell.load;
+            // The closed loop that finds the peak, a pause longer than the slice, and the stop.
+            let peak = if load.rate.is_some() { self.settings.slice / 5 } else { Duration::ZERO };
+            let [pause, stop] = [load.think_ns, load.stall_ns].map(Duration::from_nanos);
+            slice.max(fewest(cell.size)).max(pause) + peak + stop + starting(cell)
+        };
+        let runnable = self.cells.iter().filter(|cell| cell.objection.is_none());
+        let round: Duration = runnable.map(one).sum();
         BOUNDS + (round + run::pause(&self.settings)).mul_f64(self.settings.rounds as f64)
     }
 

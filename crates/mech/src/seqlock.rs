@@ -62,7 +62,8 @@ impl Mechanism for SeqLock {
     }
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
-        if shape.pattern == PatternKind::Stream && (1..PROOF).contains(&shape.size) {
+        let skips = matches!(shape.pattern, PatternKind::Stream | PatternKind::Burst);
+        if skips && (1..PROOF).contains(&shape.size) {
             let what = "a reader that skips values cannot tell which of them a smaller one is";
             return Err(Missing::new(what, format!("values of {PROOF} bytes or more")).into());
         }

@@ -39,7 +39,8 @@ pub(crate) struct Way {
     load: Vec<String>,
 }
 
-/// One ranking: cells of one size, and of a fan of one number of peers.
+/// One ranking: cells of one size and load, and of a fan of one number of peers. Of an open loop one curve: loads of one
+/// mechanism, not ranked.
 pub(crate) struct Block<'a> {
     pub(crate) rows: Vec<Row<'a>>,
 }
@@ -56,8 +57,9 @@ pub(crate) struct Row<'a> {
 
 impl Way {
     fn of(cell: &Cell) -> Self {
-        // Peers have a column of their own.
-        let load = Load { peers: 0, ..cell.load.clone() };
+        // Peers and rates have a column of their own, and a curve is one table.
+        let load =
+            Load { peers: 0, rate: None, think_ns: 0, burst: 0, window: 0, ..cell.load.clone() };
         Self {
             place_order: place_order(cell.placement),
             placement: cell.placement,
@@ -171,8 +173,14 @@ pub(crate) const fn is_touched(touch: Touch) -> bool {
     }
 }
 
-/// The mechanism and whatever knobs the user turned, with what the kernel made of them:
-/// `pipe size=5000 (got 8K)`.
+/// The part of a load that makes a curve in one table and has no column there.
+fn curve(load: &Load) -> Load {
+    let Load { think_ns, burst, window, .. } = *load;
+    Load { think_ns, burst, window, ..Load::default() }
+}
+
+/// The mechanism and whatever knobs the user turned, with what the kernel made of them, and where it is on a curve:
+/// `pipe size=5000 (got 8K) think=1ms`.
 pub(crate) fn label(cell: &Cell) -> String {
     let mut label = cell.mechanism.clone();
     for (name, KnobReading { requested, effective }) in &cell.knobs {
@@ -182,6 +190,9 @@ pub(crate) fn label(cell: &Cell) -> String {
         if let Some(effective) = effective.as_ref().filter(|effective| *effective != requested) {
             label.push_str(&format!(" (got {effective})"));
         }
+    }
+    for word in curve(&cell.load).words() {
+        label.push_str(&format!(" {word}"));
     }
     label
 }
@@ -259,11 +270,19 @@ fn sections<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<
 }
 
 fn blocks<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<Block<'a>> {
-    // Eight peers of one object are no rivals of two.
-    let of = |cell: &Cell| (cell.size_bytes, cell.load.peers);
-    let mut kinds: Vec<(u64, u64)> = cells.iter().map(|cell| of(cell)).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
+    // Eight peers of one object are no rivals of two, nor is one that pauses of one that does not.
+    let of = |cell: &Cell| match cell.pattern {
+        PatternKind::Rate => (cell.size_bytes, 0, label(cell)),
+        _ => (cell.size_bytes, cell.load.peers, curve(&cell.load).words().join(" ")),
+    };
+    let mut kinds = Vec::new();
+    for kind in cells.iter().map(|cell| of(cell)) {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    // Loads and mechanisms stay in the order in which they were asked for.
+    kinds.sort_by_key(|(size, peers, _)| (*size, *peers));
     kinds
         .into_iter()
         .map(|kind| {
@@ -283,7 +302,9 @@ fn rows<'a>(
     for cell in cells {
         let is_floor = is_floor(&cell.mechanism, specs);
         match yardstick.reading(cell) {
-            Some(reading) if !is_floor && is_touched(cell.touch) => ranked.push((cell, reading)),
+            Some(reading) if !is_floor && is_touched(cell.touch) && is_ranked(cell) => {
+                ranked.push((cell, reading));
+            }
             _ => unranked.push(Row { cell, rank: None, is_floor, yardstick }),
         }
     }
@@ -298,6 +319,11 @@ fn rows<'a>(
         .collect();
     rows.append(&mut unranked);
     rows
+}
+
+/// An open loop asks for a load; what is best at another load says nothing.
+fn is_ranked(cell: &Cell) -> bool {
+    cell.pattern != PatternKind::Rate
 }
 
 /// Cells without a number, grouped by why.

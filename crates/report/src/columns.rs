@@ -7,6 +7,7 @@ use crate::rank::Yardstick;
 use crate::text;
 use ipcperf_core::PatternKind;
 use ipcperf_core::result::{self, Cell, CpuCost, Metric};
+use std::collections::BTreeMap;
 
 /// A column of a results table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,14 @@ pub(crate) enum Column {
     Messages,
     Bound,
     Quantile(&'static str),
+    /// How much was asked for.
+    Load,
+    /// Messages due per second.
+    Offered,
+    /// Messages answered per second.
+    Achieved,
+    /// From when a message was sent, where the figure counts from when it was due.
+    Service(&'static str),
     /// How evenly the peers of a fan were served.
     Fairness,
     /// What the peer of a fan had that was served least.
@@ -46,9 +55,9 @@ pub(crate) enum Column {
 }
 
 use Column::{
-    Bound, Cpu, CpuSpread, Energy, Errors, Fairness, Faults, Figure, Ipis, Least, Machine,
-    Mechanism, Messages, OneWay, Peers, Preempted, Quantile, Rank, Size, Spread, Switches,
-    Syscalls, System, Transform, User,
+    Achieved, Bound, Cpu, CpuSpread, Energy, Errors, Fairness, Faults, Figure, Ipis, Least, Load,
+    Machine, Mechanism, Messages, Offered, OneWay, Peers, Preempted, Quantile, Rank, Service, Size,
+    Spread, Switches, Syscalls, System, Transform, User,
 };
 
 /// Columns from left to right.
@@ -114,6 +123,39 @@ const REQUESTS: &[Column] = &[
     Switches,
 ];
 
+const BURST: &[Column] = &[
+    Size,
+    Rank,
+    Mechanism,
+    Figure,
+    Spread,
+    Messages,
+    Quantile("p90"),
+    Quantile("p99"),
+    Quantile("p99.9"),
+    Quantile("max"),
+    Cpu,
+    Switches,
+    Ipis,
+    Syscalls,
+];
+/// A curve over the load. No CPU time: the sender watches the clock with what is left of it.
+const OPEN_LOOP: &[Column] = &[
+    Size,
+    Mechanism,
+    Load,
+    Offered,
+    Achieved,
+    Figure,
+    Quantile("p99"),
+    Quantile("p99.9"),
+    Service("p50"),
+    Service("p99.9"),
+    Spread,
+    Quantile("max"),
+    Bound,
+];
+
 /// The order in which columns are given room, while they fit. What a message costs is never the first to go.
 const KEEP_ROUND_TRIP: &[Column] = &[
     Cpu,
@@ -156,6 +198,30 @@ const KEEP_REQUESTS: &[Column] = &[
 ];
 const KEEP_THROUGHPUT: &[Column] =
     &[Cpu, Transform, Bound, Messages, Spread, Switches, Ipis, Syscalls];
+const KEEP_BURST: &[Column] = &[
+    Cpu,
+    Messages,
+    Quantile("p99"),
+    Spread,
+    Quantile("p99.9"),
+    Switches,
+    Quantile("p90"),
+    Quantile("max"),
+    Ipis,
+    Syscalls,
+];
+const KEEP_OPEN_LOOP: &[Column] = &[
+    Load,
+    Bound,
+    Offered,
+    Quantile("p99"),
+    Quantile("p99.9"),
+    Achieved,
+    Service("p50"),
+    Service("p99.9"),
+    Quantile("max"),
+    Spread,
+];
 const KEEP_COST: &[Column] = &[
     CpuSpread, User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis,
 ];
@@ -163,10 +229,8 @@ const KEEP_COST: &[Column] = &[
 /// What is never dropped.
 pub(crate) const fn always(yardstick: Yardstick) -> &'static [Column] {
     match yardstick {
-        Yardstick::RoundTrip | Yardstick::Throughput | Yardstick::Fan | Yardstick::Requests => {
-            &[Size, Peers, Rank, Mechanism, Figure]
-        }
         Yardstick::Cpu => &[Size, Peers, Rank, Mechanism, Cpu],
+        _ => &[Size, Peers, Rank, Mechanism, Figure],
     }
 }
 
@@ -178,6 +242,8 @@ pub(crate) fn all(yardstick: Yardstick, chapters: &[&Chapter], style: &Style) ->
         Yardstick::Fan => FAN,
         Yardstick::Cpu => COST,
         Yardstick::Requests => REQUESTS,
+        Yardstick::Response => OPEN_LOOP,
+        Yardstick::Burst => BURST,
     };
     let mut blocks =
         chapters.iter().flat_map(|chapter| &chapter.sections).flat_map(|section| &section.blocks);
@@ -205,6 +271,8 @@ pub(crate) const fn wanted(yardstick: Yardstick) -> &'static [Column] {
         Yardstick::Fan => KEEP_FAN,
         Yardstick::Cpu => KEEP_COST,
         Yardstick::Requests => KEEP_REQUESTS,
+        Yardstick::Response => KEEP_OPEN_LOOP,
+        Yardstick::Burst => KEEP_BURST,
     }
 }
 
@@ -216,16 +284,20 @@ impl Column {
             Peers => "peers",
             Rank => "#",
             Mechanism => "mechanism",
-            Figure if pattern == PatternKind::PingPong => "p50",
+            Figure if is_time(pattern) => "p50",
             Figure => "rate",
             Spread | CpuSpread if style.unicode => "±",
             Spread | CpuSpread => "+/-",
             Messages => "messages",
-            Bound if pattern == PatternKind::PingPong => "x bound",
+            Bound if is_time(pattern) => "x bound",
             Bound => "of bound",
             Quantile(name) if pattern == PatternKind::FanIn => return format!("{name} send"),
             Quantile(name) if pattern == PatternKind::FanOut => return format!("{name} recv"),
             Quantile(name) => name,
+            Load => "load",
+            Offered => "offered",
+            Achieved => "achieved",
+            Service(name) => return format!("service {name}"),
             Fairness => "Jain",
             Least => "least",
             OneWay => "one way",
@@ -266,12 +338,14 @@ impl Column {
             Peers if is_first => cell.load.peers.to_string(),
             Size | Peers => String::new(),
             Rank => row.rank.map_or_else(|| NONE.to_owned(), |rank| rank.words()),
+            // A curve has one name.
+            Mechanism if cell.pattern == PatternKind::Rate && !is_first => String::new(),
             Mechanism if row.is_floor => format!("{} (floor)", label(cell)),
             Mechanism => marked_label(cell),
             Figure => {
                 let yardstick = Yardstick::of(cell.pattern);
                 let Some(value) = yardstick.metric(cell).and_then(|metric| metric.value) else {
-                    return NONE.to_owned();
+                    return yardstick.metric(cell).map_or(NONE, why).to_owned();
                 };
                 format!("{}{}", yardstick.words(value, cell.size_bytes), mark(cell))
             }
@@ -279,10 +353,11 @@ impl Column {
                 let unit = Yardstick::of(cell.pattern).unit(cell.size_bytes);
                 row.metric().map_or_else(|| NONE.to_owned(), |metric| figures::spread(metric, unit))
             }
-            Messages => {
-                let rate = cell.messages_per_second.as_ref().and_then(|metric| metric.value);
-                rate.map_or_else(|| NONE.to_owned(), figures::per_second)
-            }
+            Messages => metric(&cell.messages_per_second, figures::per_second),
+            Load => cell.load.rate.map_or_else(|| NONE.to_owned(), |rate| rate.to_string()),
+            Offered => metric(&cell.offered_per_second, figures::per_second),
+            Achieved => metric(&cell.achieved_per_second, figures::per_second),
+            Service(name) => quantile(cell.service_ns.as_ref(), name),
             Bound => match &cell.bound {
                 Some(bound) => figures::times(bound.ratio),
                 None => NONE.to_owned(),
@@ -291,9 +366,7 @@ impl Column {
                 let calls = || cell.fan.as_ref().map(|fan| &fan.call_ns);
                 let requests = || cell.connect.as_ref().map(|connect| &connect.request_ns);
                 let table = cell.rtt_ns.as_ref().or_else(calls).or_else(requests);
-                let metric = table.and_then(|quantiles| quantiles.get(name));
-                let value = metric.and_then(|metric| metric.value);
-                value.map_or_else(|| NONE.to_owned(), figures::nanos)
+                quantile(table, name)
             }
             OneWay => cell.one_way_ns.as_ref().and_then(one_way).unwrap_or_else(|| NONE.to_owned()),
             Transform => match &cell.transform {
@@ -341,6 +414,37 @@ impl Column {
             }
             _ => String::new(),
         }
+    }
+}
+
+/// Whether the figure of a pattern is a time.
+fn is_time(pattern: PatternKind) -> bool {
+    matches!(pattern, PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst)
+}
+
+fn quantile(table: Option<&BTreeMap<String, Metric>>, name: &str) -> String {
+    let Some(metric) = table.and_then(|quantiles| quantiles.get(name)) else {
+        return NONE.to_owned();
+    };
+    match metric.value {
+        Some(value) => figures::nanos(value),
+        None if why(metric) == LOST => LOST.to_owned(),
+        None => NONE.to_owned(),
+    }
+}
+
+/// Answers that never came are slower than any figure.
+const LOST: &str = "lost";
+
+/// Messages came faster than they were answered.
+pub(crate) const SATURATED: &str = "saturated";
+
+/// The word for a missing figure, where there is one.
+fn why(metric: &Metric) -> &'static str {
+    match metric.reason.as_deref() {
+        Some(LOST) => LOST,
+        Some(SATURATED) => SATURATED,
+        _ => NONE,
     }
 }
 

@@ -20,6 +20,10 @@ pub(crate) enum Yardstick {
     Fan,
     /// Requests answered per second; more is better.
     Requests,
+    /// Median response of an open loop, ns; not ranked.
+    Response,
+    /// Median time of a burst, ns; less is better.
+    Burst,
     /// CPU time of both ends per message, ns; less is better.
     Cpu,
 }
@@ -54,6 +58,8 @@ impl Yardstick {
     pub(crate) const fn of(pattern: PatternKind) -> Self {
         match pattern {
             PatternKind::PingPong => Self::RoundTrip,
+            PatternKind::Rate => Self::Response,
+            PatternKind::Burst => Self::Burst,
             PatternKind::Stream => Self::Throughput,
             PatternKind::FanIn | PatternKind::FanOut => Self::Fan,
             PatternKind::Connect => Self::Requests,
@@ -63,7 +69,7 @@ impl Yardstick {
     /// The metric behind a reading, where it is one.
     pub(crate) fn metric(self, cell: &Cell) -> Option<&Metric> {
         match self {
-            Self::RoundTrip => cell.rtt_ns.as_ref()?.get("p50"),
+            Self::RoundTrip | Self::Response | Self::Burst => cell.rtt_ns.as_ref()?.get("p50"),
             Self::Throughput | Self::Fan if cell.size_bytes == 0 => {
                 cell.messages_per_second.as_ref()
             }
@@ -107,7 +113,7 @@ impl Yardstick {
 
     fn of_round(self, round: &Round, size: u64) -> Option<f64> {
         match self {
-            Self::RoundTrip => round.p50_ns,
+            Self::RoundTrip | Self::Response | Self::Burst => round.p50_ns,
             Self::Throughput | Self::Fan => {
                 round.messages_per_second.map(|rate| rate * size.max(1) as f64)
             }
@@ -123,14 +129,14 @@ impl Yardstick {
     pub(crate) fn order(self, a: f64, b: f64) -> Ordering {
         match self {
             Self::Throughput | Self::Fan | Self::Requests => b.total_cmp(&a),
-            Self::RoundTrip | Self::Cpu => a.total_cmp(&b),
+            Self::RoundTrip | Self::Response | Self::Burst | Self::Cpu => a.total_cmp(&b),
         }
     }
 
     /// The units its figures are written in.
     pub(crate) const fn unit(self, size: u64) -> figures::Unit {
         match self {
-            Self::RoundTrip | Self::Cpu => figures::NANOS,
+            Self::RoundTrip | Self::Response | Self::Burst | Self::Cpu => figures::NANOS,
             Self::Requests => figures::PER_SECOND,
             Self::Throughput | Self::Fan if size == 0 => figures::PER_SECOND,
             Self::Throughput | Self::Fan => figures::BYTES_PER_SECOND,
@@ -140,7 +146,7 @@ impl Yardstick {
     /// A figure of this yardstick in words.
     pub(crate) fn words(self, value: f64, size: u64) -> String {
         match self {
-            Self::RoundTrip | Self::Cpu => figures::nanos(value),
+            Self::RoundTrip | Self::Response | Self::Burst | Self::Cpu => figures::nanos(value),
             Self::Requests => figures::per_second(value),
             Self::Throughput | Self::Fan if size == 0 => figures::per_second(value),
             Self::Throughput | Self::Fan => figures::bytes_per_second(value),

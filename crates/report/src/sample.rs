@@ -4,8 +4,8 @@ use crate::list::ListRow;
 use ipcperf_core::options::{Knob, KnobKind, KnobValue};
 use ipcperf_core::result::*;
 use ipcperf_core::{
-    BackPressure, Direction, Family, Idle, Limit, Load, Memory, Missing, OnClose, PatternKind,
-    Payload, Peers, Placement, Reach, Spec, Syscalls, Touch, Wait,
+    Arrivals, BackPressure, Direction, Family, Idle, Limit, Load, Memory, Missing, Offered,
+    OnClose, PatternKind, Payload, Peers, Placement, Reach, Spec, Syscalls, Touch, Wait,
 };
 use std::collections::BTreeMap;
 
@@ -168,6 +168,11 @@ pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Ce
         verified: true,
         rtt_ns: None,
         one_way_ns: None,
+        service_ns: None,
+        pacing_ns: None,
+        offered_per_second: None,
+        achieved_per_second: None,
+        peak_per_second: None,
         bytes_per_second: None,
         messages_per_second: None,
         fan: None,
@@ -201,6 +206,8 @@ pub(crate) trait Build {
     fn rtt(self, p50: f64, half: f64) -> Self;
     /// A stream of this many bytes per second, and half its interval.
     fn rate(self, bytes_per_second: f64, half: f64) -> Self;
+    /// An open loop of so many messages per second; what it takes is what `rtt` says.
+    fn open_loop(self, per_second: f64) -> Self;
     fn cpu(self, nanos: f64) -> Self;
     fn modes(self, modes: [(f64, u64); 2]) -> Self;
     fn idle(self, idle: Idle) -> Self;
@@ -237,6 +244,22 @@ impl Build for Cell {
         self.bytes_per_second = Some(metric(bytes_per_second, half));
         self.messages_per_second = Some(metric(bytes_per_second / size, half / size));
         self.cpu(2e9 * size / bytes_per_second)
+    }
+
+    fn open_loop(mut self, per_second: f64) -> Self {
+        self.pattern = PatternKind::Rate;
+        self.id = self.id.replace("ping-pong", "rate");
+        self.load = Load {
+            rate: Some(Offered::PerSecond(per_second)),
+            arrivals: Some(Arrivals::Poisson),
+            ..Load::default()
+        };
+        self.service_ns = self.rtt_ns.clone();
+        self.pacing_ns = Some([("p99".to_owned(), metric(900.0, 10.0))].into());
+        self.offered_per_second = Some(metric(per_second, 0.0));
+        self.achieved_per_second = Some(metric(per_second * 0.999, 1.0));
+        self.peak_per_second = Some(metric(14_000.0, 100.0));
+        self
     }
 
     fn cpu(mut self, nanos: f64) -> Self {
@@ -310,6 +333,9 @@ impl Build for Cell {
             elapsed_ns: 1e8,
             p50_ns: Some(71_500.0),
             messages_per_second: Some(28_000.0),
+            offered_per_second: Some(10_000.0),
+            achieved_per_second: Some(9_990.0),
+            saturated: true,
             fan: None,
             histogram: Some(HistogramData {
                 unit: "ps".to_owned(),

@@ -1,5 +1,6 @@
 //! The schema files describe what is written, all of it and nothing else.
 
+use crate::sample::Build;
 use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, render, sample};
 use ipcperf_core::result::{Fan, FanRound, OneWay, TransformCost};
 use ipcperf_core::{
@@ -12,8 +13,9 @@ fn parse(text: &str) -> Value {
 }
 
 fn result() -> Value {
-    let mut bytes = Vec::new();
     let mut set = sample::survey();
+    set.cells.push(sample::cell("pipe", 64, sample::TWO).rtt(71_000.0, 500.0).open_loop(10_000.0));
+    let mut bytes = Vec::new();
     // What only a cell that was asked for more has.
     let cell = set.cells.first_mut().expect("a survey has cells");
     cell.load.one_way = true;

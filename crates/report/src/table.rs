@@ -76,19 +76,25 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
     vec![first, machine.join(", ")]
 }
 
-/// The heading of a chapter.
+/// The heading of a chapter. Where it matters it says whether replies hold back what is sent next.
 pub(crate) fn title(chapter: &Chapter) -> String {
+    let blocks = chapter.sections.iter().flat_map(|section| &section.blocks);
+    let is_loaded = blocks.flat_map(|block| &block.rows).any(|row| !row.cell.load.is_plain());
     let what = match (chapter.pattern, chapter.yardstick) {
         (PatternKind::PingPong, Yardstick::Cpu) => "CPU per message of a round trip",
         (PatternKind::Stream, Yardstick::Cpu) => "CPU per message of a stream",
         (PatternKind::FanIn, Yardstick::Cpu) => "CPU per message of several producers",
         (PatternKind::FanOut, Yardstick::Cpu) => "CPU per message of several consumers",
+        (PatternKind::Burst, Yardstick::Cpu) => "CPU per message of a burst",
         (PatternKind::Connect, Yardstick::Cpu) => "CPU per request",
         (PatternKind::Connect, _) => "A connection for each request",
+        (PatternKind::PingPong, _) if is_loaded => "Round trip in a closed loop",
         (PatternKind::PingPong, _) => "Round trip",
         (PatternKind::Stream, _) => "Throughput",
         (PatternKind::FanIn, _) => "Several producers, one consumer",
         (PatternKind::FanOut, _) => "One producer, several consumers",
+        (PatternKind::Rate, _) => "Response time in an open loop",
+        (PatternKind::Burst, _) => "Bursts in a closed loop",
     };
     let who = match chapter.is_spinning {
         false => "blocking mechanisms",
@@ -186,8 +192,8 @@ fn lines_of(row: &Row, columns: &[Column], is_first: bool) -> Vec<Vec<String>> {
 fn tone(row: &Row) -> Tone {
     match row.rank {
         Some(rank) if rank.place == 1 => Tone::Best,
-        None => Tone::Quiet,
-        Some(_) => Tone::Plain,
+        None if row.cell.pattern != PatternKind::Rate => Tone::Quiet,
+        Some(_) | None => Tone::Plain,
     }
 }
 
@@ -262,7 +268,22 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
             "^ is the mean of batches: one round trip is too short to be timed alone.".to_owned(),
         );
     }
-    let is_unsupported = |row: &&Row| Column::Quantile("p99").cell(row, true) == figures::NONE;
+    let is_saturated = |row: &&Row| Column::Figure.cell(row, true) == columns::SATURATED;
+    if rows.iter().any(|row| row.cell.pattern == PatternKind::Rate) {
+        lines.push(
+            "In an open loop p50 to max count from when a message was due, service counts from when it was sent; \
+             saturated: messages came faster than they were answered."
+                .to_owned(),
+        );
+    }
+    if rows.iter().any(|row| row.cell.pattern == PatternKind::Burst) {
+        lines.push(
+            "A burst lasts until the answer to its last message; messages are those of all bursts per second."
+                .to_owned(),
+        );
+    }
+    let is_unsupported =
+        |row: &&Row| Column::Quantile("p99").cell(row, true) == figures::NONE && !is_saturated(row);
     if rows
         .iter()
         .any(|row| (row.cell.rtt_ns.is_some() || row.cell.connect.is_some()) && is_unsupported(row))
@@ -347,9 +368,7 @@ fn costs(chapters: &[Chapter]) -> Option<String> {
 fn has_wide_spread(row: &Row) -> bool {
     let column = match row.yardstick {
         Yardstick::Cpu => Column::CpuSpread,
-        Yardstick::RoundTrip | Yardstick::Throughput | Yardstick::Fan | Yardstick::Requests => {
-            Column::Spread
-        }
+        _ => Column::Spread,
     };
     let words = column.cell(row, true);
     words == figures::WIDE || figures::is_interval(&words)
@@ -361,7 +380,9 @@ fn bounds(rows: &[&Row]) -> Option<String> {
     for row in rows {
         let Some(bound) = &row.cell.bound else { continue };
         let value = match row.cell.pattern {
-            PatternKind::PingPong => figures::nanos(bound.value),
+            PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst => {
+                figures::nanos(bound.value)
+            }
             PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
                 figures::bytes_per_second(bound.value)
             }

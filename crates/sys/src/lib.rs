@@ -11,6 +11,7 @@ pub mod file;
 pub mod gate;
 pub mod io;
 pub mod meter;
+pub mod pause;
 pub mod process;
 pub mod procfs;
 pub mod program;

@@ -53,12 +53,30 @@ pub struct Cell {
     pub events: BTreeMap<String, u64>,
     /// Every accepted round carries its proof. Never for the floor, which moves nothing.
     pub verified: bool,
-    /// Full round trip, never halved: `min`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `p99.999`, `max`, in ns.
+    /// Full round trip, never halved: `min`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `p99.999`, `max`, in ns. Of an open
+    /// loop the response time, from when the message was due until its reply; of a burst until the reply to its last
+    /// message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_ns: Option<BTreeMap<String, Metric>>,
     /// The way from lead to follow by itself, where that was asked for. Never half of a round trip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way_ns: Option<OneWay>,
+    /// Open loop: from when the message was really sent until its reply, in the same form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_ns: Option<BTreeMap<String, Metric>>,
+    /// Open loop, and ping-pong with pauses: how late the sender was while no earlier reply was due, `p50` and `p99` of
+    /// all rounds together, in ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing_ns: Option<BTreeMap<String, Metric>>,
+    /// Open loop: messages due per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered_per_second: Option<Metric>,
+    /// Open loop: messages answered per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub achieved_per_second: Option<Metric>,
+    /// Open loop: round trips per second of a closed loop of the same processes, measured just before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_per_second: Option<Metric>,
     /// Payload bytes that arrived, per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_second: Option<Metric>,
@@ -289,7 +307,8 @@ pub struct Metric {
     /// 95 % confidence interval over rounds, low and high.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Why a value or interval is missing, or what a value is the mean of.
+    /// Why a value or interval is missing, or what a value is the mean of. `saturated`: messages came faster than they
+    /// were answered. `lost`: the quantile falls among messages that never arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// How it was formed: `rounds` (median over rounds of the slice's statistic), `merged` (quantile of all accepted
@@ -376,6 +395,15 @@ pub struct Round {
     /// Messages per second that arrived inside both sides' steady window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages_per_second: Option<f64>,
+    /// Open loop: messages due per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered_per_second: Option<f64>,
+    /// Open loop: messages answered per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub achieved_per_second: Option<f64>,
+    /// Open loop: messages came faster than they were answered, so that no response time stands for the slice.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub saturated: bool,
     /// Single round trips of this slice; absent in batch timing. Of a fan, single calls of its peers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<HistogramData>,

@@ -91,15 +91,17 @@ impl Floors {
                     .min_by(|a, b| distance(a.0).abs().total_cmp(&distance(b.0).abs()))?;
                 ("memcpy", nearest.1)
             }
-            (PatternKind::PingPong, Placement::Free) | (PatternKind::Connect, _) => return None,
+            // A burst is more than the one round trip that a bound is.
+            (PatternKind::Burst | PatternKind::Connect, _) => return None,
+            (PatternKind::PingPong | PatternKind::Rate, Placement::Free) => return None,
             // What spins before it sleeps is held against the limit it can reach.
-            (PatternKind::PingPong, placement)
+            (PatternKind::PingPong | PatternKind::Rate, placement)
                 if placement.is_two_cpus()
                     && matches!(plan.entry.spec.wait, Wait::Spin | Wait::SpinThenBlock) =>
             {
                 ("cacheline_rtt_ns", self.cacheline.get(&placement)?.0)
             }
-            (PatternKind::PingPong, placement) => {
+            (PatternKind::PingPong | PatternKind::Rate, placement) => {
                 ("futex_wake_rtt_ns", *self.futex.get(&(placement, plan.idle))?)
             }
         };

@@ -4,7 +4,8 @@ use super::bound::Floors;
 use super::connect;
 use super::cost::{Circumstances, costs};
 use super::fan;
-use super::metric::{centre, round_trips, times};
+use super::metric::{among_answered, centre, over_rounds, round_trips, times};
+use super::paced::{self, PacedSlice};
 use super::special::{self, Ways};
 use crate::job::{FailureKind, SideReport};
 use crate::plan::CellPlan;
@@ -30,6 +31,10 @@ pub(super) struct Sliced {
     pub(super) centre: f64,
     /// Of connections for single requests.
     pub(super) storm: Option<Box<StormSlice>>,
+    /// Operations whose answer never came.
+    pub(super) unanswered: u64,
+    /// Where round trips began at times of their own.
+    pub(super) paced: Option<PacedSlice>,
 }
 
 pub(super) fn assemble(
@@ -76,6 +81,11 @@ pub(super) fn assemble(
             && accepted.iter().all(|slice| slice.round.proof.holds),
         rtt_ns: None,
         one_way_ns: None,
+        service_ns: None,
+        pacing_ns: None,
+        offered_per_second: None,
+        achieved_per_second: None,
+        peak_per_second: None,
         bytes_per_second: None,
         messages_per_second: None,
         fan: None,
@@ -144,30 +154,48 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
     let [lead, follow] = &raw.sides;
     let (forth, back) = (&raw.counts[0], &raw.counts[1]);
     let ticks = Histogram::from(&raw.histogram);
-    let p50 = ticks.quantile(0.5).map(|ticks| ticks as f64 * ns / raw.batch.max(1) as f64);
-    let rate = (raw.window.1 > 0).then(|| raw.window.0 as f64 / (raw.window.1 as f64 * ns) * 1e9);
-    let (messages, lost, centre) = match pattern {
-        PatternKind::PingPong => {
-            (2 * raw.operations.saturating_sub(forth.lost), forth.lost, p50.unwrap_or(f64::NAN))
-        }
-        PatternKind::Connect => (raw.operations, forth.lost, rate.unwrap_or(f64::NAN)),
-        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
-            (raw.operations, back.lost, rate.unwrap_or(f64::NAN))
-        }
+    let p50 = among_answered(ticks.count(), raw.unanswered, 0.5)
+        .and_then(|q| ticks.quantile(q))
+        .map(|ticks| ticks as f64 * ns / raw.batch.max(1) as f64);
+    let per_second = |messages: u64, ticks: u64| {
+        (ticks > 0).then(|| messages as f64 / (ticks as f64 * ns) * 1e9)
     };
+    let (messages, lost) = match pattern {
+        PatternKind::PingPong | PatternKind::Rate => {
+            (2 * raw.operations.saturating_sub(forth.lost), forth.lost)
+        }
+        PatternKind::Connect => (raw.operations, forth.lost),
+        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
+            (raw.operations, back.lost)
+        }
+        PatternKind::Burst => (raw.operations.saturating_sub(back.lost), back.lost),
+    };
+    let rate = match pattern {
+        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut | PatternKind::Connect => {
+            per_second(raw.window.0, raw.window.1)
+        }
+        PatternKind::Burst => per_second(messages, raw.elapsed),
+        PatternKind::PingPong | PatternKind::Rate => None,
+    };
+    let is_timed =
+        matches!(pattern, PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst);
+    let centre = if is_timed { p50 } else { rate }.unwrap_or(f64::NAN);
     let histogram = if pattern.is_fan() || (pattern != PatternKind::Stream && batch == 1) {
         ticks.scaled(ns * 1000.0)
     } else {
         Histogram::new()
     };
+    let paced = raw.paced.as_ref().map(|paced| PacedSlice::of(paced, lead, ns));
+    let rates = paced.as_ref().and_then(|paced| paced.rates);
+    let saturated = paced.as_ref().is_some_and(|paced| paced.saturated);
     let counts_agree = match pattern {
-        PatternKind::PingPong => {
+        PatternKind::PingPong | PatternKind::Rate => {
             forth.sent == forth.received + forth.lost
                 && back.received == back.sent
                 && back.received + back.lost == forth.sent
                 && back.received >= forth.received
         }
-        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
+        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut | PatternKind::Burst => {
             back.received + back.lost == forth.sent
         }
         PatternKind::Connect => raw.storm.as_ref().is_some_and(|storm| storm.after.doubt.is_none()),
@@ -196,8 +224,11 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         lost,
         events: summed(raw.sides.iter().map(|side| &side.events)),
         elapsed_ns: raw.elapsed as f64 * ns,
-        p50_ns: p50.filter(|_| pattern == PatternKind::PingPong),
-        messages_per_second: rate.filter(|_| pattern != PatternKind::PingPong),
+        p50_ns: p50.filter(|_| is_timed && !saturated),
+        messages_per_second: rate,
+        offered_per_second: rates.map(|[offered, _]| offered),
+        achieved_per_second: rates.map(|[_, achieved]| achieved),
+        saturated,
         histogram: (histogram.count() > 0).then(|| exported(&histogram)),
         fan: raw.fan.as_ref().map(fan::round),
         cpu_ns: SideCpu {
@@ -218,8 +249,9 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         },
         proof,
     };
+    let (unanswered, storm) = (raw.unanswered, raw.storm);
     let transform_ns = raw.sides[0].transform.map(|ticks| ticks.map(|ticks| ticks * ns));
-    Sliced { round, histogram, ways, transform_ns, centre, storm: raw.storm }
+    Sliced { round, histogram, ways, transform_ns, centre, storm, unanswered, paced }
 }
 
 fn side(report: &SideReport) -> SideCovariates {
@@ -246,7 +278,7 @@ fn exported(histogram: &Histogram) -> HistogramData {
 
 fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
     let impossible = match plan.pattern {
-        PatternKind::PingPong => floors
+        PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst => floors
             .round_trip_floor(plan)
             .filter(|(floor, _)| slice.centre < *floor)
             .map(|(floor, what)| {
@@ -307,7 +339,7 @@ fn measure(
         floors.ratio(plan, if per_second { value * plan.size as f64 } else { value })
     });
     match plan.pattern {
-        PatternKind::PingPong => {
+        PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst => {
             if batch > 1 {
                 centre.reason.get_or_insert_with(|| {
                     format!("mean of {batch} operations, too short to time singly")
@@ -315,6 +347,11 @@ fn measure(
             }
             cell.rtt_ns = Some(round_trips(accepted, &kept, batch, centre));
             cell.one_way_ns = plan.load.one_way.then(|| special::one_way(&kept));
+            // Of a burst; a round trip has none.
+            let rates: Vec<f64> =
+                kept.iter().filter_map(|slice| slice.round.messages_per_second).collect();
+            cell.messages_per_second = (!rates.is_empty()).then(|| over_rounds(&rates));
+            paced::measure(cell, &kept);
         }
         PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
             cell.fan = plan.pattern.is_fan().then(|| fan::cell(accepted, &kept, plan.load.peers));

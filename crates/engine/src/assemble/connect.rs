@@ -1,7 +1,7 @@
 //! Connections for single requests: what became of the requests, over all rounds.
 
 use super::cell::Sliced;
-use super::metric::distribution;
+use super::metric::{Timed, distribution};
 use crate::plan::CellPlan;
 use crate::slice::StormSlice;
 use crate::storm::{PARTS, Ports};
@@ -42,7 +42,7 @@ pub(super) fn connections<'a>(
             storms.iter().map(|storm| picoseconds(storm, at, ns)).collect()
         };
         let (all, kept) = (histograms(&storms), histograms(&kept));
-        distribution(&all.iter().collect::<Vec<_>>(), &kept.iter().collect::<Vec<_>>(), 1, None)
+        distribution(&Timed::answered(&all), &Timed::answered(&kept))
     };
     let mut request = part(0);
     for metric in request.values_mut() {

@@ -82,26 +82,34 @@ pub(super) fn over_rounds(values: &[f64]) -> Metric {
     }
 }
 
-/// Quantiles of the calls of the peers of a fan.
-pub(super) fn calls(all: &[&Sliced], kept: &[&Sliced]) -> BTreeMap<String, Metric> {
-    let histograms: Vec<&Histogram> = kept.iter().map(|slice| &slice.histogram).collect();
-    let samples: u64 = histograms.iter().map(|histogram| histogram.count()).sum();
-    let quantiles = QUANTILES.map(|(name, q)| (name, quantile(&histograms, samples, q)));
-    let everything = || all.iter().map(|slice| &slice.histogram);
-    let extremes = [
-        ("min", everything().filter_map(Histogram::min).min()),
-        ("max", everything().filter_map(Histogram::max).max()),
-    ];
-    let exact = extremes.map(|(name, extreme)| {
-        let metric = Metric {
-            value: extreme.map(|picos| picos as f64 / 1e3),
-            reason: extreme.is_none().then(|| "no samples".into()),
-            method: Some("exact".into()),
-            ..Metric::default()
-        };
-        (name, metric)
-    });
-    quantiles.into_iter().chain(exact).map(|(name, metric)| (name.to_owned(), metric)).collect()
+/// The operations of one slice. One whose answer never came took longer than any other.
+#[derive(Clone, Copy)]
+pub(super) struct Timed<'a> {
+    pub(super) histogram: &'a Histogram,
+    pub(super) unanswered: u64,
+}
+
+/// Why a quantile is missing that falls among operations whose answer never came.
+const LOST: &str = "lost";
+
+/// Where the quantile `q` of all operations lies among those that were answered; `None` if it lies beyond them.
+pub(super) fn among_answered(answered: u64, unanswered: u64, q: f64) -> Option<f64> {
+    let among = q * (answered as f64 + unanswered as f64) / answered as f64;
+    (among <= 1.0).then_some(among)
+}
+
+impl<'a> Timed<'a> {
+    fn of(slices: &[&'a Sliced]) -> Vec<Self> {
+        let timed =
+            |slice: &&'a Sliced| Self { histogram: &slice.histogram, unanswered: slice.unanswered };
+        slices.iter().map(timed).collect()
+    }
+
+    /// Operations that all have an answer.
+    pub(super) fn answered(histograms: impl IntoIterator<Item = &'a Histogram>) -> Vec<Self> {
+        let answered = |histogram| Self { histogram, unanswered: 0 };
+        histograms.into_iter().map(answered).collect()
+    }
 }
 
 pub(super) fn round_trips(
@@ -110,98 +118,94 @@ pub(super) fn round_trips(
     batch: u64,
     centre: Metric,
 ) -> BTreeMap<String, Metric> {
-    let histograms: Vec<&Histogram> = kept.iter().map(|slice| &slice.histogram).collect();
-    let everything: Vec<&Histogram> = all.iter().map(|slice| &slice.histogram).collect();
-    distribution(&everything, &histograms, batch, Some(centre))
+    let mut table = if batch > 1 {
+        let batched = || {
+            Metric::missing(format!("timed in batches of {batch}: no single operation was timed"))
+        };
+        let names = QUANTILES.iter().map(|(name, _)| *name).chain(["min", "max"]);
+        names.map(|name| (name.to_owned(), batched())).collect()
+    } else {
+        distribution(&Timed::of(all), &Timed::of(kept))
+    };
+    let is_lost = centre.value.is_none() && all.iter().any(|slice| slice.unanswered > 0);
+    table.insert("p50".to_owned(), if is_lost { Metric::missing(LOST) } else { centre });
+    table
 }
 
 /// The quantiles of what was timed, ns, from histograms of picoseconds: extremes of all rounds, the rest of those kept.
-pub(super) fn distribution(
-    everything: &[&Histogram],
-    histograms: &[&Histogram],
-    batch: u64,
-    centre: Option<Metric>,
-) -> BTreeMap<String, Metric> {
-    let mut table = BTreeMap::new();
-    let samples: u64 = histograms.iter().map(|histogram| histogram.count()).sum();
-    let batched =
-        || Metric::missing(format!("timed in batches of {batch}: no single operation was timed"));
-    for (name, q) in QUANTILES {
-        let metric = match &centre {
-            Some(centre) if name == "p50" => centre.clone(),
-            _ if batch > 1 => batched(),
-            _ => quantile(histograms, samples, q),
-        };
-        table.insert(name.to_owned(), metric);
-    }
-    let everything = everything.iter().copied();
-    let extremes = [
-        ("min", everything.clone().filter_map(Histogram::min).min()),
-        ("max", everything.filter_map(Histogram::max).max()),
-    ];
-    for (name, extreme) in extremes {
-        let metric = match extreme {
-            Some(picos) => Metric {
-                value: Some(picos as f64 / 1e3),
-                method: Some("exact".into()),
-                ..Metric::default()
-            },
-            None => batched(),
-        };
-        table.insert(name.to_owned(), metric);
-    }
-    table
+pub(super) fn distribution(all: &[Timed<'_>], kept: &[Timed<'_>]) -> BTreeMap<String, Metric> {
+    let quantiles = QUANTILES.iter().map(|(name, q)| ((*name).to_owned(), quantile(kept, *q)));
+    quantiles.chain(extremes(all)).collect()
 }
 
-/// All quantiles of what these histograms hold, picoseconds, and the extremes; the median, too, is one of all samples of
-/// a round.
-pub(super) fn quantiles(histograms: &[&Histogram]) -> BTreeMap<String, Metric> {
-    let samples: u64 = histograms.iter().map(|histogram| histogram.count()).sum();
-    let mut table: BTreeMap<String, Metric> = QUANTILES
-        .iter()
-        .map(|(name, q)| ((*name).to_owned(), quantile(histograms, samples, *q)))
-        .collect();
-    let smallest = histograms.iter().filter_map(|histogram| histogram.min()).min();
-    let largest = histograms.iter().filter_map(|histogram| histogram.max()).max();
-    for (name, extreme) in [("min", smallest), ("max", largest)] {
-        let metric = Metric {
-            value: extreme.map(|picos| picos as f64 / 1e3),
+/// Quantiles of the calls of the peers of a fan.
+pub(super) fn calls(all: &[&Sliced], kept: &[&Sliced]) -> BTreeMap<String, Metric> {
+    distribution(&Timed::of(all), &Timed::of(kept))
+}
+
+fn extremes(slices: &[Timed<'_>]) -> [(String, Metric); 2] {
+    let exact = |picos: Option<u64>| match picos {
+        Some(picos) => Metric {
+            value: Some(picos as f64 * PICOS),
             method: Some("exact".into()),
             ..Metric::default()
-        };
-        table.insert(name.to_owned(), metric);
-    }
-    table
+        },
+        None => Metric::missing("no samples"),
+    };
+    let histograms = || slices.iter().map(|slice| slice.histogram);
+    let max = if slices.iter().any(|slice| slice.unanswered > 0) {
+        Metric::missing(LOST)
+    } else {
+        exact(histograms().filter_map(Histogram::max).max())
+    };
+    [
+        ("min".to_owned(), exact(histograms().filter_map(Histogram::min).min())),
+        ("max".to_owned(), max),
+    ]
 }
 
-/// A tail quantile: the median over rounds where every slice supports it by itself, else that of all slices merged,
-/// else nothing.
-fn quantile(histograms: &[&Histogram], samples: u64, q: f64) -> Metric {
-    const PICOS: f64 = 1e-3;
-    if histograms.iter().all(|histogram| support(histogram.count(), q).is_ok()) {
-        let values: Vec<f64> = histograms
-            .iter()
-            .filter_map(|histogram| histogram.quantile(q))
-            .map(|picos| picos as f64 * PICOS)
-            .collect();
-        if !values.is_empty() {
-            return over_rounds(&values);
-        }
+/// Nanoseconds of a picosecond.
+const PICOS: f64 = 1e-3;
+
+/// A quantile: the median over rounds where every slice supports it by itself, else that of all slices merged, else
+/// nothing.
+fn quantile(slices: &[Timed<'_>], q: f64) -> Metric {
+    let supported =
+        |slice: &Timed<'_>| support(slice.histogram.count() + slice.unanswered, q).is_ok();
+    let of_round = |slice: &Timed<'_>| {
+        let among = among_answered(slice.histogram.count(), slice.unanswered, q)?;
+        slice.histogram.quantile(among).map(|picos| picos as f64 * PICOS)
+    };
+    if slices.iter().all(supported)
+        && let Some(values) = slices.iter().map(of_round).collect::<Option<Vec<f64>>>()
+        && !values.is_empty()
+    {
+        return over_rounds(&values);
     }
-    match support(samples, q) {
-        Err(needed) => Metric::missing(format!("needs {} samples, has {samples}", needed.samples)),
-        Ok(()) => match across_rounds(histograms, q) {
-            Some(estimate) => Metric {
-                value: Some(estimate.value * PICOS),
-                ci95: interval(estimate).map(|[low, high]| [low * PICOS, high * PICOS]),
-                method: Some("merged".into()),
-                reason: estimate
-                    .ci95
-                    .is_none()
-                    .then(|| "an interval over rounds needs 8 rounds".into()),
-                modes: Vec::new(),
-            },
-            None => Metric::missing("no samples"),
+    merged(slices, q)
+}
+
+/// A quantile of all slices together.
+pub(super) fn merged(slices: &[Timed<'_>], q: f64) -> Metric {
+    let answered: u64 = slices.iter().map(|slice| slice.histogram.count()).sum();
+    let unanswered: u64 = slices.iter().map(|slice| slice.unanswered).sum();
+    let samples = answered + unanswered;
+    if let Err(needed) = support(samples, q) {
+        return Metric::missing(format!("needs {} samples, has {samples}", needed.samples));
+    }
+    let Some(among) = among_answered(answered, unanswered, q) else { return Metric::missing(LOST) };
+    let histograms: Vec<&Histogram> = slices.iter().map(|slice| slice.histogram).collect();
+    match across_rounds(&histograms, among) {
+        Some(estimate) => Metric {
+            value: Some(estimate.value * PICOS),
+            ci95: interval(estimate).map(|[low, high]| [low * PICOS, high * PICOS]),
+            method: Some("merged".into()),
+            reason: estimate
+                .ci95
+                .is_none()
+                .then(|| "an interval over rounds needs 8 rounds".into()),
+            modes: Vec::new(),
         },
+        None => Metric::missing("no samples"),
     }
 }

@@ -2,7 +2,7 @@
 //! transform costs.
 
 use super::cell::Sliced;
-use super::metric::quantiles;
+use super::metric::{Timed, distribution};
 use crate::job::SideReport;
 use crate::plan::CellPlan;
 use crate::run::SliceRun;
@@ -75,7 +75,8 @@ pub(super) fn one_way(kept: &[&Sliced]) -> OneWay {
     if let Some(objection) = ways.iter().find_map(|ways| ways.objection.clone()) {
         return refused(objection, None);
     }
-    let quantiles = quantiles(&ways.iter().map(|ways| &ways.histogram).collect::<Vec<_>>());
+    let timed = Timed::answered(ways.iter().map(|ways| &ways.histogram));
+    let quantiles = distribution(&timed, &timed);
     let median = quantiles.get("p50").and_then(|metric| metric.value);
     match median {
         None => refused("too few messages were timed".into(), Some(bound)),

@@ -334,6 +334,8 @@ impl<'a> Crowd<'a> {
             .map(|(side, seat)| together(side, self.job.cpus.get(seat.index()).copied()));
         Ok(RawSlice {
             histogram: Compact::from(&calls),
+            unanswered: 0,
+            paced: None,
             batch: passage.phase.batch,
             operations: counts[1].received,
             elapsed: passage.span(),

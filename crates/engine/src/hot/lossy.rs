@@ -7,7 +7,7 @@ use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;
 
 /// Waits in a row that end in a timeout before the peer is taken to have finished.
-const PATIENCE: u32 = 10;
+pub(super) const PATIENCE: u32 = 10;
 
 /// The lead of a ping-pong got `fault` instead of the reply to `seq`: drops replies to older messages, waits for the
 /// right one, and says how many messages are lost (0 or 1).
@@ -39,19 +39,22 @@ pub(super) fn await_reply<P: Port, W: Work>(
 }
 
 /// The follow of a ping-pong: answers whatever arrives until the last message has come or nothing comes any more.
-/// Returns how many it answered and how many never came.
+/// Returns how many it answered and how many never came. Silence while nothing is due means nothing.
 #[inline(never)]
 pub(super) fn answer<P: Port, W: Work>(
     port: &mut P,
-    plan: Plan,
+    clock: Clock,
+    plan: Plan<'_>,
     work: W,
 ) -> Result<(u64, u64), Fault> {
     let back = work.reversed();
     let last = plan.first + plan.operations();
     let (mut next, mut received, mut silent) = (plan.first, 0, 0);
-    while next < last && silent < PATIENCE {
+    let mut heard = clock.stop();
+    while next < last && (silent < PATIENCE || clock.stop() - heard < 2 * plan.pace.longest) {
         match port.recv(plan.len, |message| work.sequence(message, next).ok_or(Fault::Corrupt)) {
             Ok(seen) if seen >= next && seen < last => {
+                heard = clock.stop();
                 port.send(plan.len, |out| back.fill(out, seen))?;
                 next = seen + 1;
                 received += 1;
@@ -90,7 +93,7 @@ pub(super) fn await_credit<P: Port, W: Work>(
 pub(super) fn drain<P: Port, W: Work>(
     port: &mut P,
     clock: Clock,
-    plan: Plan,
+    plan: Plan<'_>,
     work: W,
     recorder: &mut Recorder<'_>,
 ) -> Result<Tally, Fault> {

@@ -13,10 +13,12 @@
 //! 6. A port may block for ever. Nobody times it out in here; the coordinator does, from outside.
 
 pub mod account;
+mod burst;
 pub mod fan;
 pub mod fan_in;
 pub mod fan_out;
 mod lossy;
+mod paced;
 mod ping_pong;
 mod recorder;
 mod special;
@@ -24,8 +26,11 @@ mod stamp;
 mod stream;
 mod times;
 mod touch;
+mod trip;
 mod work;
 
+pub use burst::Burst;
+pub use paced::{Pace, Paced};
 pub use ping_pong::PingPong;
 pub use recorder::{Recorder, Spill};
 pub use special::{Content, Shelf, Special};
@@ -34,14 +39,15 @@ pub use stream::Stream;
 pub use times::Times;
 pub(crate) use times::place;
 pub use touch::{Full, Lines};
+pub use trip::Trip;
 pub use work::Work;
 
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;
 
 /// What a loop is to do; only validated integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Plan<'a> {
     /// Bytes the port is asked to move per message.
     pub len: usize,
     /// How many times the recorder is fed.
@@ -52,13 +58,17 @@ pub struct Plan {
     pub first: u64,
     /// Messages under way before the sender waits for a credit; 0: no credits.
     pub window: u64,
+    /// Messages of a burst; 0: no bursts.
+    pub burst: u64,
+    /// When round trips begin, where they do not follow each other at once.
+    pub pace: Pace<'a>,
 }
 
-impl Plan {
-    /// Operations (round trips, or messages of a stream after its first one).
+impl Plan<'_> {
+    /// Operations (round trips, messages of bursts, or messages of a stream after its first one).
     #[must_use]
     pub fn operations(&self) -> u64 {
-        self.samples * self.batch
+        self.samples * self.batch * self.burst.max(1)
     }
 }
 
@@ -82,6 +92,15 @@ pub trait Pattern {
     /// Messages beyond [`Plan::operations`] that one run moves: the first message of a stream only starts the clock.
     const EXTRA: u64;
 
+    /// Samples at the start of a timed segment that still carry the passing of the gate.
+    const LEAD_IN: u64;
+
+    /// How many times a sample feeds the recorder.
+    const SLOTS: u64;
+
+    /// The same messages without pauses: verifies and warms up.
+    type Eager: Pattern;
+
     /// The end that starts.
     ///
     /// # Errors
@@ -89,7 +108,7 @@ pub trait Pattern {
     fn lead<P: Port, W: Work>(
         port: &mut P,
         clock: Clock,
-        plan: Plan,
+        plan: Plan<'_>,
         work: W,
         recorder: &mut Recorder<'_>,
     ) -> Result<Tally, Fault>;
@@ -101,7 +120,7 @@ pub trait Pattern {
     fn follow<P: Port, W: Work>(
         port: &mut P,
         clock: Clock,
-        plan: Plan,
+        plan: Plan<'_>,
         work: W,
         recorder: &mut Recorder<'_>,
     ) -> Result<Tally, Fault>;

@@ -10,12 +10,15 @@ pub struct PingPong;
 
 impl Pattern for PingPong {
     const EXTRA: u64 = 0;
+    const LEAD_IN: u64 = 4;
+    const SLOTS: u64 = 1;
+    type Eager = Self;
 
     #[inline(never)]
     fn lead<P: Port, W: Work>(
         port: &mut P,
         clock: Clock,
-        plan: Plan,
+        plan: Plan<'_>,
         work: W,
         recorder: &mut Recorder<'_>,
     ) -> Result<Tally, Fault> {
@@ -24,6 +27,7 @@ impl Pattern for PingPong {
         let mut lost = 0;
         let begin = clock.start();
         for _ in 0..plan.samples {
+            let lost_before = lost;
             let start = clock.start();
             for _ in 0..plan.batch {
                 let exchanged = port.exchange(
@@ -39,7 +43,12 @@ impl Pattern for PingPong {
                 }
                 seq += 1;
             }
-            recorder.record(clock.stop() - start);
+            let ticks = clock.stop() - start;
+            if P::LOSSY && lost > lost_before {
+                recorder.lose();
+            } else {
+                recorder.record(ticks);
+            }
         }
         let end = clock.stop();
         let sent = plan.operations();
@@ -50,14 +59,14 @@ impl Pattern for PingPong {
     fn follow<P: Port, W: Work>(
         port: &mut P,
         clock: Clock,
-        plan: Plan,
+        plan: Plan<'_>,
         work: W,
         _recorder: &mut Recorder<'_>,
     ) -> Result<Tally, Fault> {
         let back = work.reversed();
         let begin = clock.start();
         if P::LOSSY {
-            let (received, lost) = lossy::answer(port, plan, work)?;
+            let (received, lost) = lossy::answer(port, clock, plan, work)?;
             let end = clock.stop();
             return Ok(Tally { sent: received, received, lost, begin, end });
         }

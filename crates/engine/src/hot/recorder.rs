@@ -16,6 +16,12 @@ pub struct Spill {
 /// than these runs into its deadline first.
 const SPILLS: usize = 64;
 
+/// In a slot: the sample is among the [`Spill`]s, or too long for them.
+const SPILLED: u32 = u32::MAX;
+
+/// In a slot: no answer came.
+const NONE: u32 = u32::MAX - 1;
+
 /// Stores one sample per call, nothing else. The memory is shared with the coordinator, which folds it into a
 /// histogram between slices.
 #[derive(Debug)]
@@ -26,6 +32,9 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
+    /// What stands for a sample whose answer never came: longer than any.
+    pub const LOST: u64 = u64::MAX;
+
     /// A recorder over `slots`, whose pages must be resident.
     #[must_use]
     pub fn new(slots: &'a [AtomicU32]) -> Self {
@@ -48,17 +57,35 @@ impl<'a> Recorder<'a> {
     #[inline(always)]
     pub fn record(&mut self, ticks: u64) {
         match (self.slots.get(self.next), u32::try_from(ticks)) {
-            (Some(slot), Ok(short)) if short != u32::MAX => slot.store(short, Ordering::Relaxed),
+            (Some(slot), Ok(short)) if short < NONE => slot.store(short, Ordering::Relaxed),
             _ => self.spill(ticks),
         }
         self.next += 1;
+    }
+
+    /// Counts one sample whose answer never came.
+    #[inline(always)]
+    pub fn lose(&mut self) {
+        if let Some(slot) = self.slots.get(self.next) {
+            slot.store(NONE, Ordering::Relaxed);
+        }
+        self.next += 1;
+    }
+
+    /// What a slot says, ticks; [`Self::LOST`] if no answer came.
+    #[must_use]
+    pub fn read(slot: &AtomicU32) -> u64 {
+        match slot.load(Ordering::Acquire) {
+            NONE => Self::LOST,
+            ticks => ticks.into(),
+        }
     }
 
     #[cold]
     #[inline(never)]
     fn spill(&mut self, ticks: u64) {
         if let Some(slot) = self.slots.get(self.next) {
-            slot.store(u32::MAX, Ordering::Relaxed);
+            slot.store(SPILLED, Ordering::Relaxed);
         }
         if self.spills.len() < SPILLS {
             self.spills.push(Spill { index: self.next as u64, ticks });

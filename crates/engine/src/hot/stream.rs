@@ -14,7 +14,7 @@ pub struct Stream;
 
 /// Bytes of a credit: room for a whole stamp, but never more than the messages are long.
 #[inline(always)]
-pub(super) fn credit_len(plan: &Plan) -> usize {
+pub(super) fn credit_len(plan: &Plan<'_>) -> usize {
     plan.len.min(8)
 }
 
@@ -26,12 +26,15 @@ pub(super) const fn grant_every(window: u64) -> u64 {
 
 impl Pattern for Stream {
     const EXTRA: u64 = 1;
+    const LEAD_IN: u64 = 4;
+    const SLOTS: u64 = 1;
+    type Eager = Self;
 
     #[inline(never)]
     fn lead<P: Port, W: Work>(
         port: &mut P,
         clock: Clock,
-        plan: Plan,
+        plan: Plan<'_>,
         work: W,
         _recorder: &mut Recorder<'_>,
     ) -> Result<Tally, Fault> {
@@ -47,6 +50,14 @@ impl Pattern for Stream {
         }
         port.flush()?;
         let end = clock.stop();
+        if !P::LOSSY && plan.window != 0 {
+            // The follow could not give its last credits to a mechanism that still holds one.
+            let every = grant_every(plan.window);
+            let last = plan.first + plan.operations() / every * every;
+            while credited < last {
+                credited = lossy::await_credit(port, credit_len(&plan), back, credited)?;
+            }
+        }
         Ok(Tally { sent: total, received: 0, lost: 0, begin, end })
     }
 
@@ -54,7 +65,7 @@ impl Pattern for Stream {
     fn follow<P: Port, W: Work>(
         port: &mut P,
         clock: Clock,
-        plan: Plan,
+        plan: Plan<'_>,
         work: W,
         recorder: &mut Recorder<'_>,
     ) -> Result<Tally, Fault> {

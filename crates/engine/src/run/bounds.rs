@@ -124,7 +124,9 @@ impl Bench<'_> {
                 Event::Interrupted => return Ok(Reading::Interrupted),
                 // One that has told its values ends before the other.
                 Event::Died(..) if told > 0 => {}
-                Event::Died(..) | Event::Deadline | Event::Said(..) => return Ok(Reading::Failed),
+                Event::Died(..) | Event::Deadline | Event::Alarm | Event::Said(..) => {
+                    return Ok(Reading::Failed);
+                }
             }
         }
         Ok(Reading::Values(values))

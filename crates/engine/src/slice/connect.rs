@@ -112,6 +112,8 @@ fn slice(mut after: Aftermath, storm: &Storm, entry: &Entry, cpus: &[usize]) -> 
     });
     RawSlice {
         histogram: times[0].clone(),
+        unanswered: 0,
+        paced: None,
         batch: 1,
         operations: after.answered,
         elapsed: after.elapsed,

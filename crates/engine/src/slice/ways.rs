@@ -27,14 +27,13 @@ impl Ways {
     pub(super) fn fold(&mut self, page: &Page, lead: &Segment, follow: &Segment) {
         let Some(offset) = lead.offset else { return };
         self.offset = Some(offset);
-        let messages = lead.samples * lead.batch;
         if lead.lost + follow.lost > 0 {
-            self.unknown += messages;
+            self.unknown += lead.sent;
             return;
         }
         let [_, left, arrived] = page.ways();
         let mut histogram = Histogram::from(&self.histogram);
-        for seq in lead.first + lead.lead_in * lead.batch..lead.first + messages {
+        for seq in lead.first + lead.lead_in * lead.batch..lead.first + lead.sent {
             let (Some(left), Some(arrived)) = (place(left, seq), place(arrived, seq)) else {
                 break;
             };
@@ -87,8 +86,15 @@ mod tests {
         }
         let known = Offset { ticks: 50, bound: 5, warps: 0, exchanges: 10_000 };
         let offset = Some(known);
-        let lead =
-            Segment { samples: 8, batch: 1, lead_in: 2, first, offset, ..Segment::default() };
+        let lead = Segment {
+            sent: 8,
+            samples: 8,
+            batch: 1,
+            lead_in: 2,
+            first,
+            offset,
+            ..Segment::default()
+        };
         let mut ways = Ways::default();
         ways.fold(&page, &lead, &Segment::default());
         let histogram = Histogram::from(&ways.histogram);

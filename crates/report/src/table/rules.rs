@@ -27,6 +27,52 @@ fn batch_means_are_marked() {
 }
 
 #[test]
+fn an_open_loop_reads_as_a_curve_of_one_mechanism() {
+    let mut full = cell("pipe", 64, TWO).rtt(90_000.0, 500.0).open_loop(20_000.0);
+    let saturated = || ipcperf_core::result::Metric::missing("saturated");
+    full.rtt_ns.as_mut().unwrap().values_mut().for_each(|metric| *metric = saturated());
+    let mut leaky = cell("udp", 64, TWO).rtt(80_000.0, 500.0).open_loop(1_000.0);
+    let lost = ipcperf_core::result::Metric::missing("lost");
+    leaky.rtt_ns.as_mut().unwrap().insert("p99".to_owned(), lost);
+    let cells = vec![cell("pipe", 64, TWO).rtt(71_000.0, 500.0).open_loop(1_000.0), leaky, full];
+    let text = written(&run(set(cells)), &wide(120));
+    assert!(text.contains("RESPONSE TIME IN AN OPEN LOOP, BLOCKING MECHANISMS"), "{text}");
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains("k/s ")).collect();
+    assert_eq!(rows.len(), 3, "{text}");
+    assert!(rows[0].contains("pipe  ") && rows[0].contains("71.0 us"), "{text}");
+    assert!(!rows[1].contains("pipe") && rows[1].contains("saturated"), "{text}");
+    assert!(rows[2].contains("udp") && rows[2].contains("lost"), "{text}");
+    assert!(
+        text.contains("service p50") && text.contains("counts from when it was sent"),
+        "{text}"
+    );
+}
+
+#[test]
+fn other_loads_are_named_and_ranked_apart() {
+    let think = |mechanism: &str, p50: f64, think_ns: u64| {
+        let mut cell = cell(mechanism, 64, TWO).rtt(p50, 50.0);
+        cell.load.think_ns = think_ns;
+        cell
+    };
+    let cells = vec![
+        think("pipe", 9_000.0, 0),
+        think("tcp", 12_000.0, 0),
+        think("pipe", 50_000.0, 1_000_000),
+        think("tcp", 55_000.0, 1_000_000),
+    ];
+    let text = written(&run(set(cells)), &wide(100));
+    assert!(text.contains("ROUND TRIP IN A CLOSED LOOP"), "{text}");
+    let ranks: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains(" us "))
+        .map(|line| line.trim().trim_start_matches("64 B").split_whitespace().next().unwrap())
+        .collect();
+    assert_eq!(ranks, ["1", "2", "1", "2"], "{text}");
+    assert!(text.contains("pipe think=1ms"), "{text}");
+}
+
+#[test]
 fn a_bound_is_shown_as_a_multiple_also_at_80_columns() {
     let text = written(&sample::survey(), &Style { versus_bound: true, ..wide(80) });
     assert!(text.contains("x bound") && text.contains("1.62x"), "{text}");

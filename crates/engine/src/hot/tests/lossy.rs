@@ -1,6 +1,6 @@
 //! The patterns over a port that loses messages.
 
-use super::super::{Pattern, PingPong, Stamp, Stream};
+use super::super::{Burst, Pace, Paced, Pattern, PingPong, Stamp, Stream};
 use super::*;
 use std::sync::atomic::AtomicU32;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -47,7 +47,11 @@ impl Port for Leaky {
 }
 
 /// Tallies of both ends, and how many samples the follow recorded.
-fn run<A: Pattern>(plan: Plan, lead_drops: &[u64], follow_drops: &[u64]) -> (Tally, Tally, u64) {
+fn run<A: Pattern>(
+    plan: Plan<'_>,
+    lead_drops: &[u64],
+    follow_drops: &[u64],
+) -> (Tally, Tally, u64) {
     let (to_follow, from_lead) = channel();
     let (to_lead, from_follow) = channel();
     let mut lead = Leaky { to: to_follow, from: from_follow, sent: 0, drop: lead_drops.to_vec() };
@@ -69,8 +73,8 @@ fn run<A: Pattern>(plan: Plan, lead_drops: &[u64], follow_drops: &[u64]) -> (Tal
     })
 }
 
-fn plan(len: usize, window: u64) -> Plan {
-    Plan { len, samples: 50, batch: 2, first: 1000, window }
+fn plan(len: usize, window: u64) -> Plan<'static> {
+    Plan { len, samples: 50, batch: 2, first: 1000, window, ..Plan::default() }
 }
 
 #[test]
@@ -100,4 +104,25 @@ fn without_loss_nothing_is_counted_as_lost() {
     assert_eq!(samples, 50);
     let (lead, follow, _) = run::<PingPong>(plan(8, 0), &[], &[]);
     assert_eq!((lead.lost, follow.lost, follow.received), (0, 0, 100));
+}
+
+#[test]
+fn bursts_count_what_never_came_and_miss_no_answer_but_those_that_are_lost() {
+    for len in [1, 4, 64] {
+        let burst = Plan { len, samples: 20, batch: 1, first: 1000, burst: 5, ..Plan::default() };
+        // Two in the middle of bursts, the last of one, and two answers.
+        let (lead, follow, _) = run::<Burst>(burst, &[2, 11, 49], &[5, 12]);
+        assert_eq!((lead.sent, follow.received, follow.lost), (100, 97, 3), "{len} bytes");
+    }
+}
+
+#[test]
+fn paced_round_trips_count_every_lost_message_and_outlast_long_silence() {
+    // 300 ms between two messages is more than the patience of a follow that expects them at once.
+    let due: Vec<u64> = (0..20).map(|at| at * 20_000 + u64::from(at > 9) * 300_000_000).collect();
+    let pace = Pace { due: &due, longest: 300_000_000, ns_per_tick: 1.0, ..Pace::default() };
+    let plan = Plan { len: 8, samples: 20, batch: 1, first: 1000, pace, ..Plan::default() };
+    let (lead, follow, _) = run::<Paced>(plan, &[3, 12], &[10]);
+    assert_eq!((lead.sent, lead.received, lead.lost), (20, 17, 3));
+    assert_eq!((follow.received, follow.lost), (18, 2));
 }

@@ -141,7 +141,7 @@ fn talk(crew: &mut Crew<'_>) -> Result<Value, String> {
     let (clock, _) = Clock::choose();
     let slots: Vec<AtomicU32> = (0..keys.samples).map(|_| AtomicU32::new(0)).collect();
     let mut recorder = Recorder::new(&slots);
-    let plan = Plan { len: 1, samples: 1, batch: 1, first: 1, window: 0 };
+    let plan = Plan { len: 1, samples: 1, batch: 1, first: 1, ..Plan::default() };
     let proof = PingPong::lead(&mut port, clock, plan, Stamp::new(nonce), &mut recorder);
     let verdict = match proof {
         Ok(_) => "accepted".to_owned(),

@@ -1,0 +1,79 @@
+//! Round trips that began at times of their own: what was asked for, what was reached, and how late they began.
+
+use super::cell::Sliced;
+use super::metric::{self, Timed, over_rounds};
+use crate::job::SideReport;
+use crate::slice::Paced;
+use ipcperf_core::PatternKind;
+use ipcperf_core::result::{Cell, Metric};
+use ipcperf_stats::Histogram;
+use std::collections::BTreeMap;
+
+/// Why a response time of an open loop is missing: it would depend on how long the slice was.
+pub(super) const SATURATED: &str = "saturated";
+
+/// One slice, in picoseconds and messages per second.
+pub(super) struct PacedSlice {
+    service: Histogram,
+    lateness: Histogram,
+    /// Messages due and answered per second; `None` in a closed loop.
+    pub(super) rates: Option<[f64; 2]>,
+    /// The closed loop before it.
+    peak: Option<f64>,
+    pub(super) saturated: bool,
+}
+
+impl PacedSlice {
+    pub(super) fn of(paced: &Paced, lead: &SideReport, ns: f64) -> Self {
+        let picos = |ticks| Histogram::from(ticks).scaled(ns * 1000.0);
+        let per_second = |ticks: u64| paced.messages as f64 / (ticks as f64 * ns) * 1e9;
+        Self {
+            service: picos(&paced.service),
+            lateness: picos(&paced.lateness),
+            rates: (paced.due > 0 && paced.elapsed > 0)
+                .then(|| [per_second(paced.due), per_second(paced.elapsed)]),
+            peak: lead.peak.map(|ticks| 1e9 / (ticks * ns)),
+            saturated: paced.saturated,
+        }
+    }
+}
+
+/// Whether no response time stands for the cell: half of its slices are saturated.
+pub(super) fn is_saturated(kept: &[&Sliced]) -> bool {
+    let saturated = kept.iter().filter(|slice| slice.round.saturated).count();
+    saturated > 0 && 2 * saturated >= kept.len()
+}
+
+/// Adds what the slices of the cell know beside their response times.
+pub(super) fn measure(cell: &mut Cell, kept: &[&Sliced]) {
+    let slices: Vec<(&PacedSlice, u64)> =
+        kept.iter().filter_map(|slice| Some((slice.paced.as_ref()?, slice.unanswered))).collect();
+    if slices.is_empty() {
+        return;
+    }
+    let lateness = Timed::answered(slices.iter().map(|(slice, _)| &slice.lateness));
+    let late = |q| metric::merged(&lateness, q);
+    cell.pacing_ns =
+        Some(BTreeMap::from([("p50".to_owned(), late(0.5)), ("p99".to_owned(), late(0.99))]));
+    if cell.pattern != PatternKind::Rate {
+        return;
+    }
+    let rate = |at: usize| {
+        let rates = slices.iter().filter_map(|(slice, _)| slice.rates.as_ref()?.get(at).copied());
+        over_rounds(&rates.collect::<Vec<f64>>())
+    };
+    cell.offered_per_second = Some(rate(0));
+    cell.achieved_per_second = Some(rate(1));
+    let peaks: Vec<f64> = slices.iter().filter_map(|(slice, _)| slice.peak).collect();
+    cell.peak_per_second = Some(over_rounds(&peaks));
+    let service: Vec<Timed<'_>> = slices
+        .iter()
+        .map(|(slice, unanswered)| Timed { histogram: &slice.service, unanswered: *unanswered })
+        .collect();
+    cell.service_ns = Some(metric::distribution(&service, &service));
+    if is_saturated(kept) {
+        let names = cell.rtt_ns.iter().flatten().map(|(name, _)| name.clone());
+        cell.rtt_ns = Some(names.map(|name| (name, Metric::missing(SATURATED))).collect());
+        cell.bound = None;
+    }
+}

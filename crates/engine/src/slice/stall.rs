@@ -1,0 +1,31 @@
+//! The follow is stopped for a while in the middle of a slice, on request: what a load model makes of it shows whether
+//! it can see such a thing at all.
+
+use crate::stage::Stage;
+use ipcperf_core::Seat;
+use std::time::{Duration, Instant};
+
+/// One stop of the follow.
+#[derive(Debug)]
+pub(super) struct Stall {
+    length: Duration,
+    stopped: bool,
+}
+
+impl Stall {
+    pub(super) fn of(length: Duration) -> Self {
+        Self { length, stopped: false }
+    }
+
+    /// The alarm rang: stops the follow, and lets it go on at the next alarm.
+    pub(super) fn step(&mut self, stage: &mut Stage<'_>) {
+        if self.stopped {
+            stage.resume(Seat::Follow);
+        } else {
+            // From here on, so that what the stop itself takes makes it longer and not shorter.
+            stage.pause(Seat::Follow);
+            stage.call_at(Instant::now() + self.length);
+        }
+        self.stopped = !self.stopped;
+    }
+}

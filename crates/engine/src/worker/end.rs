@@ -1,0 +1,228 @@
+//! One end of a slice at work: its segments, and the decisions both ends share.
+
+use crate::arrivals;
+use crate::hot::{Pace, Pattern, Plan, Recorder, Tally, Work};
+use crate::job::{Failure, Job};
+use crate::page::{Page, WAYS};
+use ipcperf_core::{Offered, PatternKind, Port, Seat};
+use ipcperf_stats::Rng;
+use ipcperf_sys::clock::Clock;
+use ipcperf_sys::meter::{Meter, Span};
+
+/// How long before a message is due the lead stops sleeping: a sleep may end so much late.
+const NEAR_NS: f64 = 50e3;
+
+/// The longest closed loop that finds the peak of an open one.
+const PEAK_NS: f64 = 200e6;
+
+/// One end of one slice at work.
+pub(super) struct End<'a, P> {
+    pub(super) port: &'a mut P,
+    pub(super) job: &'a Job,
+    pub(super) page: &'a Page,
+    clock: Clock,
+    pub(super) recorder: Recorder<'a>,
+    /// Sequence number of the next message; both ends count alike.
+    pub(super) next: u64,
+    /// Decisions taken so far.
+    agreements: u64,
+    pub(super) meter: Meter,
+    /// The machine in the timed segments; lead only.
+    pub(super) machine: Span,
+    /// When the round trips of the next segment begin.
+    pace: Pace<'static>,
+    /// Open loop: when its messages are due.
+    pub(super) schedule: Vec<u64>,
+}
+
+impl<'a, P: Port> End<'a, P> {
+    /// Before its first segment.
+    pub(super) fn new(port: &'a mut P, job: &'a Job, page: &'a Page, clock: Clock) -> Self {
+        let [short, ..] = page.ways();
+        Self {
+            port,
+            job,
+            page,
+            clock,
+            recorder: Recorder::new(if job.load.one_way { short } else { page.slots() }),
+            next: 1,
+            agreements: 0,
+            meter: Meter::find(),
+            machine: Span::default(),
+            pace: Pace::default(),
+            schedule: Vec::new(),
+        }
+    }
+
+    /// Samples of `batch` operations that fit one timed segment, beside those that lead in.
+    pub(super) fn room<A: Pattern>(&self, batch: u64) -> u64 {
+        let all = self.recorder.capacity() / A::SLOTS;
+        let ways = if self.job.load.one_way { WAYS as u64 / batch.max(1) } else { all };
+        all.min(ways).saturating_sub(A::LEAD_IN).max(1)
+    }
+
+    pub(super) fn leads(&self) -> bool {
+        self.job.seat == Seat::Lead
+    }
+
+    /// Runs one segment; both ends have agreed on `samples` and `batch`.
+    pub(super) fn segment<A: Pattern, W: Work>(
+        &mut self,
+        samples: u64,
+        batch: u64,
+        work: W,
+    ) -> Result<Tally, Failure> {
+        let plan = Plan {
+            len: self.job.len,
+            samples,
+            batch,
+            first: self.next,
+            window: self.job.window,
+            burst: self.job.load.burst,
+            pace: Pace { due: &self.schedule, ..self.pace },
+        };
+        self.recorder.rewind();
+        let tally = match self.job.seat {
+            Seat::Lead => A::lead(self.port, self.clock, plan, work, &mut self.recorder),
+            Seat::Follow => A::follow(self.port, self.clock, plan, work, &mut self.recorder),
+        }?;
+        self.next += plan.operations() + A::EXTRA;
+        Ok(tally)
+    }
+
+    /// Ticks of a time in nanoseconds.
+    pub(super) fn ticks(&self, nanos: f64) -> f64 {
+        nanos / self.job.ns_per_tick
+    }
+
+    /// The lead decides on samples and operations per sample; both get its decision.
+    pub(super) fn agree(&mut self, samples: u64, batch: u64) -> (u64, u64) {
+        let mine = self.leads().then_some([samples, batch]);
+        let [samples, batch] = self.page.agree(self.agreements, mine);
+        self.agreements += 1;
+        (samples, batch)
+    }
+
+    /// Runs growing segments until the warm-up time has passed; returns ticks per operation in the last one, seen
+    /// from outside, and the median operation (0 for patterns the lead does not time).
+    pub(super) fn warm_up<A: Pattern, W: Work>(&mut self, work: W) -> Result<(f64, u64), Failure> {
+        let (mut spent, mut wanted) = (0, 1);
+        let mut per_operation = f64::INFINITY;
+        let mut median = 0;
+        loop {
+            let (samples, batch) = self.agree(wanted, 1);
+            if samples == 0 {
+                return Ok((per_operation, median));
+            }
+            let begin = self.clock.start();
+            self.segment::<A, W>(samples, batch, work)?;
+            self.page.gate().meet();
+            let elapsed = (self.clock.stop() - begin).max(1);
+            if self.leads() {
+                spent += elapsed;
+                per_operation = elapsed as f64 / samples as f64;
+                median = self.recorder.median();
+                let left = self.job.warmup.saturating_sub(spent);
+                // Never more than eight times the last segment: the first ones run on cold caches.
+                let fitting = (left as f64 / per_operation) as u64;
+                wanted = if left == 0 {
+                    0
+                } else {
+                    fitting.clamp(1, samples * 8).min(self.room::<A>(1))
+                };
+            }
+        }
+    }
+
+    /// Ticks of a round trip in a closed loop, which is what an open loop can offer at most: mean, over a time that
+    /// smooths what is sudden.
+    pub(super) fn peak<A: Pattern, W: Work>(
+        &mut self,
+        work: W,
+        per_operation: f64,
+    ) -> Result<f64, Failure> {
+        let time =
+            (self.job.slice as f64 / 5.0).min(self.ticks(PEAK_NS)).max(self.job.warmup as f64);
+        let wanted = ((time / per_operation) as u64).clamp(1, self.room::<A>(1));
+        let (samples, batch) = self.agree(wanted, 1);
+        let tally = self.segment::<A, W>(samples, batch, work)?;
+        self.page.gate().meet();
+        Ok((tally.end - tally.begin).max(1) as f64 / samples as f64)
+    }
+
+    /// Ticks from one operation of the timed region to the next, as asked for, and as it will be: an open loop that asks
+    /// for more than the peak gets the peak.
+    pub(super) fn intervals(&self, per_operation: f64) -> (f64, f64) {
+        match self.job.load.rate {
+            Some(Offered::PerSecond(rate)) => {
+                let asked = self.ticks(1e9 / rate);
+                (asked, asked.max(per_operation))
+            }
+            Some(Offered::OfPeak(share)) => {
+                let asked = per_operation / share;
+                (asked, asked.max(per_operation))
+            }
+            None => {
+                let asked = per_operation + self.ticks(self.job.load.think_ns as f64);
+                (asked, asked)
+            }
+        }
+    }
+
+    /// Samples and operations per sample of the timed region, in which operations take `interval` and one of the
+    /// warm-up took `median`.
+    pub(super) fn decide(&self, interval: f64, median: u64) -> (u64, u64) {
+        if self.job.operations > 0 {
+            return (self.job.operations, 1);
+        }
+        let operations = (self.job.slice as f64 / interval).ceil().max(1.0) as u64;
+        let overhead = self.job.overhead.max(1);
+        let load = &self.job.load;
+        match self.job.shape.pattern {
+            // A pause or a stop is seen in single operations only. So many as fit: pauses may be long.
+            PatternKind::Rate => (operations, 1),
+            PatternKind::PingPong if load.think_ns > 0 => (operations, 1),
+            PatternKind::PingPong if load.stall_ns > 0 => (operations.max(8), 1),
+            PatternKind::Burst => (operations.max(8), 1),
+            PatternKind::PingPong => {
+                // Per-operation timing needs operations of at least 20 times the cost of reading the clock. Below, no
+                // single operation can be told anyway, so a batch is long enough for the clock to cost 1 %.
+                let batch = match self.job.batch {
+                    0 if median >= 20 * overhead => 1,
+                    0 => (100 * overhead).div_ceil(median.max(1)),
+                    given => given,
+                };
+                (operations.div_ceil(batch).max(8), batch)
+            }
+            PatternKind::Stream
+            | PatternKind::FanIn
+            | PatternKind::FanOut
+            | PatternKind::Connect => {
+                // The clock may cost 1 %, and some thousand samples are enough to cut the window at both ends.
+                let cheap = (100.0 * overhead as f64 / interval).ceil() as u64;
+                let batch = cheap.max(operations / 4096).max(1);
+                (operations.div_ceil(batch).max(8), batch)
+            }
+        }
+    }
+
+    /// Fixes when the round trips of the next segment begin; both ends know the longest silence.
+    pub(super) fn pace(&mut self, samples: u64, asked: f64, rng: &mut Rng) {
+        let job = self.job;
+        if let Some(arrivals) = job.load.arrivals {
+            let mine = self.leads().then(|| {
+                self.schedule = arrivals::schedule(arrivals, samples, asked, rng);
+                arrivals::longest_gap(&self.schedule)
+            });
+            self.pace.longest = self.agree(mine.unwrap_or(0), 0).0;
+            self.pace.near = self.ticks(NEAR_NS) as u64;
+        } else {
+            self.pace.pause = self.ticks(job.load.think_ns as f64) as u64;
+            self.pace.longest = self.pace.pause;
+        }
+        // On one CPU, or wherever the scheduler likes, the follow may need the CPU to get back to waiting.
+        let apart = matches!(job.cpus.as_slice(), [lead, follow] if lead != follow);
+        self.pace.yields = !apart;
+        self.pace.ns_per_tick = job.ns_per_tick;
+    }
+}
