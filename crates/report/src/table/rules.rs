@@ -68,7 +68,7 @@ fn other_loads_are_named_and_ranked_apart() {
         .filter(|line| line.contains(" us "))
         .map(|line| line.trim().trim_start_matches("64 B").split_whitespace().next().unwrap())
         .collect();
-    assert_eq!(ranks, ["1", "2", "1", "2"], "{text}");
+    assert_eq!(ranks[..4], ["1", "2", "1", "2"], "{text}");
     assert!(text.contains("pipe think=1ms"), "{text}");
 }
 
