@@ -1,6 +1,7 @@
 //! The machine's own limits, measured before the first round; the clock once more after the last.
 
-use super::{Bench, CellRun, HANG};
+use super::bench::HANG;
+use super::{Bench, CellRun};
 use crate::job::{Bound, BoundJob, Task, Word};
 use crate::stage::{Event, Stage};
 use ipcperf_core::{Idle, Seat};
