@@ -1,7 +1,6 @@
 //! What a container takes away: system calls, locked memory, queues, shared memory, privileges. The program says what
 //! is missing and measures the rest.
 
-#[expect(dead_code, reason = "these runs are started inside something else")]
 mod common;
 
 use common::{Sandbox, cells, valid};

@@ -1,7 +1,7 @@
 //! A result set on a terminal: ranked tables, what was not measured, findings, and the sentences of a survey.
 
 use crate::answers::{answers, caution};
-use crate::chapters::{Chapter, Row, chapters, is_touched, unmeasured};
+use crate::chapters::{Chapter, Row, chapters, unmeasured};
 use crate::columns::{self, Column};
 use crate::figures;
 use crate::format::Style;
@@ -9,9 +9,13 @@ use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;
 use crate::{Specs, text};
+use ipcperf_core::PatternKind;
 use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
-use ipcperf_core::{PatternKind, Wait};
 use std::io;
+
+mod legend;
+
+pub(crate) use legend::legend_lines;
 
 #[cfg(test)]
 mod rules;
@@ -195,213 +199,6 @@ fn tone(row: &Row) -> Tone {
         None if row.cell.pattern != PatternKind::Rate => Tone::Quiet,
         Some(_) | None => Tone::Plain,
     }
-}
-
-/// What the signs and columns mean; only those that occur.
-pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
-    let rows: Vec<&Row> = chapters
-        .iter()
-        .flat_map(|chapter| &chapter.sections)
-        .flat_map(|section| &section.blocks)
-        .flat_map(|block| &block.rows)
-        .collect();
-    let mut lines = Vec::new();
-    if rows.is_empty() {
-        return lines;
-    }
-    let spread = Column::Spread.head(PatternKind::PingPong, style);
-    lines.push(format!(
-        "A round trip is there and back, never halved. {spread} is half of the 95 % interval over rounds. CPU/msg is \
-         the CPU time of both ends for one message in one direction."
-    ));
-    lines.extend(costs(chapters));
-    if rows.iter().any(|row| row.cell.pattern.is_fan()) {
-        lines.push(
-            "Peers share one object, each in a process of its own; a message of a fan-out goes to exactly one of them. \
-             Jain's index is 1 where all peers moved the same and 1/n where one moved everything; least is the smallest \
-             share. A send or recv is one call of a peer, waiting included. CPU/msg is of all processes."
-                .to_owned(),
-        );
-    }
-    if rows.iter().any(|row| row.cell.connect.is_some()) {
-        lines.push(
-            "A request makes a socket, connects, reads an answer of the size to its end, and closes; the server closes \
-             first. CPU/req is the CPU time of both sides. Errors are requests that failed; quantiles count them as \
-             the slowest."
-                .to_owned(),
-        );
-    }
-    if rows.iter().any(|row| row.rank.is_some_and(|rank| rank.is_shared)) {
-        lines.push(
-            "1= is a tie with the best of that place: the intervals (below 6 rounds: the ranges) overlap or the figures \
-             are less than 3 % apart."
-                .to_owned(),
-        );
-    }
-    if rows.iter().any(|row| has_wide_spread(row)) {
-        lines.push(format!(
-            "{spread} above 50 % is the 95 % interval itself, or {} where that does not fit.",
-            figures::WIDE
-        ));
-    }
-    if rows.iter().any(|row| !is_touched(row.cell.touch)) {
-        lines.push(
-            "Touch none and header are not ranked: a payload that is not touched costs nothing to move by reference."
-                .to_owned(),
-        );
-    }
-    lines.extend(special(&rows));
-    if rows.iter().any(|row| row.cell.wait == Wait::SpinThenBlock) {
-        lines.push(
-            "~ spins briefly before it sleeps: as fast as spinning where the peer is quick."
-                .to_owned(),
-        );
-    }
-    if rows.iter().any(|row| row.is_two_mode()) {
-        lines.push(
-            "* The rounds fall into two modes: both figures are shown, the one of more rounds first, never an average."
-                .to_owned(),
-        );
-    }
-    if rows.iter().any(|row| Column::Figure.cell(row, true).ends_with('^')) {
-        lines.push(
-            "^ is the mean of batches: one round trip is too short to be timed alone.".to_owned(),
-        );
-    }
-    let is_saturated = |row: &&Row| Column::Figure.cell(row, true) == columns::SATURATED;
-    if rows.iter().any(|row| row.cell.pattern == PatternKind::Rate) {
-        lines.push(
-            "In an open loop p50 to max count from when a message was due, service counts from when it was sent; \
-             saturated: messages came faster than they were answered."
-                .to_owned(),
-        );
-    }
-    if rows.iter().any(|row| row.cell.pattern == PatternKind::Burst) {
-        lines.push(
-            "A burst lasts until the answer to its last message; messages are those of all bursts per second."
-                .to_owned(),
-        );
-    }
-    let is_unsupported =
-        |row: &&Row| Column::Quantile("p99").cell(row, true) == figures::NONE && !is_saturated(row);
-    if rows
-        .iter()
-        .any(|row| (row.cell.rtt_ns.is_some() || row.cell.connect.is_some()) && is_unsupported(row))
-    {
-        lines.push("- in a quantile: the sample is too small to support one.".to_owned());
-    }
-    if style.versus_bound {
-        lines.extend(bounds(&rows));
-    }
-    lines
-}
-
-/// What timed ways and changed messages mean.
-fn special(rows: &[&Row]) -> Vec<String> {
-    let mut lines = Vec::new();
-    let timed = rows.iter().filter_map(|row| row.cell.one_way_ns.as_ref());
-    if timed.into_iter().any(|way| way.bound_ns.is_some() && way.reason.is_none()) {
-        lines.push(
-            "one way is from lead to follow, median; +- is how well the difference of the two CPUs' counters is known. The \
-             other figures of such a cell contain the reading of two more clocks."
-                .to_owned(),
-        );
-    }
-    let mut refused: Vec<(&str, Vec<String>)> = Vec::new();
-    for row in rows.iter().filter(|row| row.yardstick != Yardstick::Cpu) {
-        let way = row.cell.one_way_ns.as_ref();
-        let Some(reason) = way.and_then(|way| way.reason.as_deref()) else { continue };
-        match refused.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, who)) => who.push(row.cell.id.clone()),
-            None => refused.push((reason, vec![row.cell.id.clone()])),
-        }
-    }
-    lines.extend(refused.iter().map(|(reason, who)| match who.as_slice() {
-        [one] => format!("No one-way figure for {one}: {reason}."),
-        all => format!("No one-way figure for {} cells: {reason}.", all.len()),
-    }));
-    let mut named: Vec<String> = Vec::new();
-    for cost in rows.iter().filter_map(|row| row.cell.transform.as_ref()) {
-        let size = figures::plain(cost.ratio);
-        let words =
-            format!("{} by {} makes messages {size} times shorter", cost.name, cost.library);
-        if !named.contains(&words) {
-            named.push(words);
-        }
-    }
-    if !named.is_empty() {
-        lines.push(format!(
-            "transform is the time that changing a message and changing it back take by themselves; all other figures \
-             contain it. Half of the bytes of every message are random: {}.",
-            named.join("; ")
-        ));
-    }
-    lines
-}
-
-/// How the rankings by CPU time are to be read.
-fn costs(chapters: &[Chapter]) -> Option<String> {
-    let mut rows = chapters
-        .iter()
-        .filter(|chapter| chapter.yardstick == Yardstick::Cpu)
-        .flat_map(|chapter| &chapter.sections)
-        .flat_map(|section| &section.blocks)
-        .flat_map(|block| &block.rows)
-        .filter_map(|row| row.cell.cpu_ns_per_message.as_ref());
-    let cost = rows.next()?;
-    let split = if cost.split_is_approximate {
-        " (an estimate: this kernel divides CPU time by ticks)"
-    } else {
-        ""
-    };
-    let guest = if cost.excludes_hypervisor {
-        " What the hypervisor does for this machine is in no figure."
-    } else {
-        ""
-    };
-    Some(format!(
-        "user and system are the parts of CPU/msg{split}. machine is the busy time of all CPUs for one message, less \
-         what they are busy anyway; it needs longer slices than the rest.{guest}"
-    ))
-}
-
-fn has_wide_spread(row: &Row) -> bool {
-    let column = match row.yardstick {
-        Yardstick::Cpu => Column::CpuSpread,
-        _ => Column::Spread,
-    };
-    let words = column.cell(row, true);
-    words == figures::WIDE || figures::is_interval(&words)
-}
-
-/// What the bound columns are multiples of.
-fn bounds(rows: &[&Row]) -> Option<String> {
-    let mut named: Vec<String> = Vec::new();
-    for row in rows {
-        let Some(bound) = &row.cell.bound else { continue };
-        let value = match row.cell.pattern {
-            PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst => {
-                figures::nanos(bound.value)
-            }
-            PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
-                figures::bytes_per_second(bound.value)
-            }
-            PatternKind::Connect => figures::per_second(bound.value),
-        };
-        let words = match bound.name.as_str() {
-            "cacheline_rtt_ns" => {
-                format!("a cache line there and back on {} {value}", row.cell.placement)
-            }
-            "futex_wake_rtt_ns" => {
-                format!("a futex wake there and back on {} {value}", row.cell.placement)
-            }
-            name => format!("{name} {value}"),
-        };
-        if !named.contains(&words) {
-            named.push(words);
-        }
-    }
-    (!named.is_empty()).then(|| format!("Bounds of this machine: {}.", named.join(", ")))
 }
 
 fn legend(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {

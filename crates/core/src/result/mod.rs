@@ -6,17 +6,18 @@
 
 mod cell;
 mod environment;
+mod pattern;
 mod replication;
 
 pub use cell::{
-    BeforeAfter, BoundRatio, Cell, Connections, Covariates, CpuCost, EphemeralPorts, Fan, FanRound,
-    HistogramData, KnobReading, Metric, Mode, OneWay, Proof, Round, SideCovariates, SideCpu,
-    Status, Timing, TransformCost,
+    BoundRatio, Cell, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode, Proof, Round,
+    SideCovariates, SideCpu, Status, Timing,
 };
 pub use environment::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,
     PairBounds, Plan, Severity, Spread, Tool,
 };
+pub use pattern::{BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, TransformCost};
 pub use replication::{
     ArmResult, ArmRound, ClaimResult, Erratum, Published, REPLICATION_SCHEMA, Replication,
     RowResult, Scale, StudyResult, TableResult, TestResult, Verdict,

@@ -1,5 +1,7 @@
 //! The program in surroundings of its own: home, working folder and run directories nobody else uses.
 
+#![allow(dead_code, reason = "not every test needs all of it")]
+
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -154,7 +156,6 @@ pub(crate) fn valid(schema: &str, text: &str) -> serde_json::Value {
 }
 
 /// The cells of a result document.
-#[allow(dead_code, reason = "not every test reads cells")]
 pub(crate) fn cells(document: &serde_json::Value) -> &[serde_json::Value] {
     document["cells"].as_array().expect("a list")
 }
