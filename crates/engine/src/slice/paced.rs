@@ -47,10 +47,10 @@ pub(super) fn trips(samples: &[u64]) -> Vec<Trip> {
     samples.as_chunks().0.iter().copied().map(Trip::of).collect()
 }
 
-/// Whether messages came faster than they were answered. At the end one waits ten times as long as it takes, and either
-/// the queue grew all the time (each quarter of the messages waited longer than the one before, the last at least three
-/// times as long as the first), or it grew and could not be served in time, or a tenth of the time was missing. Less
-/// than that comes by chance in a short slice near the peak.
+/// Whether messages came faster than they were answered. At the end hardly one finds nobody before it, one waits ten
+/// times as long as it takes, and either the queue grew all the time (each quarter of the messages waited longer than the
+/// one before, the last at least three times as long as the first), or it grew and could not be served in time, or a
+/// tenth of the time was missing. Less than that comes by chance in a short slice near the peak, or on a busy machine.
 fn saturated(trips: &[Trip], segment: &Segment) -> bool {
     let responses: Vec<u64> = trips.iter().map(|trip| trip.response()).collect();
     let median = |values: &[u64]| {
@@ -69,7 +69,9 @@ fn saturated(trips: &[Trip], segment: &Segment) -> bool {
     let took = (segment.end - segment.begin) as f64;
     let served = segment.due as f64 / (took - service).max(1.0);
     let grows = (rises && *last >= 3.0 * first) || (served < 0.99 && *last > 2.0 * first);
-    is_long && (grows || served < 0.9)
+    let late = trips.get(trips.len() / 4 * 3..).unwrap_or_default();
+    let is_busy = 100 * late.iter().filter(|trip| trip.free).count() <= late.len();
+    is_busy && is_long && (grows || served < 0.9)
 }
 
 #[cfg(test)]
