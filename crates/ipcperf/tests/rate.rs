@@ -103,3 +103,20 @@ fn pauses_bursts_and_windows_run_over_every_mechanism_or_say_why_not() {
         }
     }
 }
+
+#[test]
+fn a_pause_leaves_room_for_transforms_and_the_way_by_itself() {
+    let words = ["-m", "unix-stream", "-s", "4K", "--think", "200us", "--transform", "none,lz4"];
+    let small = ["--one-way", "--rounds", "2", "--slice", "200ms"];
+    let (document, _) = document(&[&words[..], &small].concat());
+    for cell in measured(&document) {
+        assert!(figure(cell, "rtt_ns", "p50") < 200e6, "{cell}");
+        assert_eq!(cell["load"]["think_ns"], 200_000, "{cell}");
+        assert!(cell["pacing_ns"]["p50"]["value"].is_number(), "{cell}");
+        let way = &cell["one_way_ns"];
+        // Some machines have no counters that can be compared.
+        assert!(way["quantiles"]["p50"]["value"].is_number() || way["reason"].is_string(), "{way}");
+        let is_changed = cell["load"]["transform"] == "lz4";
+        assert_eq!(cell["transform"]["compress_ns"].is_number(), is_changed, "{cell}");
+    }
+}

@@ -102,6 +102,11 @@ mod tests {
             (histogram.count(), histogram.min(), histogram.max()),
             (6, Some(100), Some(100))
         );
+        // Loops with pauses feed the recorder several times for each message, and nothing leads in.
+        let paced = Segment { samples: 24, lead_in: 0, ..lead.clone() };
+        let mut all = Ways::default();
+        all.fold(&page, &paced, &Segment::default());
+        assert_eq!(Histogram::from(&all.histogram).count(), 8);
         let lossy = Segment { lost: 1, ..lead.clone() };
         ways.fold(&page, &lossy, &Segment::default());
         assert_eq!((Histogram::from(&ways.histogram).count(), ways.unknown), (6, 8));
