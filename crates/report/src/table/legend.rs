@@ -175,7 +175,7 @@ fn costs(chapters: &[Chapter]) -> Option<String> {
     ))
 }
 
-pub(super) fn has_wide_spread(row: &Row) -> bool {
+fn has_wide_spread(row: &Row) -> bool {
     let column = match row.yardstick {
         Yardstick::Cpu => Column::CpuSpread,
         _ => Column::Spread,
