@@ -1,7 +1,6 @@
 //! Exchanges between two processes, as studies use them: every way in which an object can get across, through the
 //! program as it is built.
 
-#[expect(dead_code, reason = "what is looked at here is in the document")]
 mod common;
 
 use common::Sandbox;

@@ -1,7 +1,6 @@
 //! Pipelines of two processes as studies run them: every byte arrives or there is no figure, ends that miss each other
 //! are tried again, and nothing is left behind.
 
-#[expect(dead_code, reason = "these runs have no cells")]
 mod common;
 
 use common::{Sandbox, wait_for};
