@@ -54,10 +54,11 @@ impl Suite {
             .ok()
             .and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
         let seed = seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
-        Self { entries, deadline: Duration::from_secs(30), seed, kept: None }
+        Self { entries, deadline: Duration::from_secs(120), seed, kept: None }
     }
 
-    /// Another deadline for each case. It only turns a hang into a failure; 30 s by default.
+    /// Another deadline for each case. It only turns a hang into a failure; two minutes by default, since a
+    /// machine may be busy with something else.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
