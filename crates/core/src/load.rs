@@ -102,8 +102,8 @@ pub struct Load {
     /// Rate: when messages are due; `None` elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
-    /// Rate and ping-pong: the follow is stopped (SIGSTOP) for so long in the middle of each slice, ns. To show what a
-    /// load model hides.
+    /// Rate and ping-pong: the follow is stopped (SIGSTOP) for so long once in each slice, ns: in its middle, early where
+    /// no message has a time. To show what a load model hides.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stall_ns: u64,
     /// Burst: messages sent back to back before the lead waits.

@@ -206,6 +206,11 @@ fn attempt(
     if let Some(failure) = worst(failures) {
         return Err(failure);
     }
+    if stall.was_missed() {
+        let reason =
+            "the slice ended before its stop came; longer slices (--slice) have room for it";
+        return Err(Failure { kind: FailureKind::Failed, reason: reason.into() });
+    }
     let [Some(lead), Some(follow)] = reports else {
         return Err(SetupError::Protocol("a worker sent no report".into()).into());
     };

@@ -260,7 +260,10 @@ fn slice<A: Pattern, P: Port, W: Work>(
         }
         let whole = samples + A::LEAD_IN;
         end.pace(whole, asked, &mut rng);
-        let middle = (all / 2).checked_sub(all - left).filter(|middle| *middle < samples);
+        // Messages that have a time keep it. Without one, the warm-up may have been many times slower than what
+        // follows: then the stop comes early rather than after the end.
+        let share = if job.load.rate.is_some() { 2 } else { 20 };
+        let middle = (all / share).checked_sub(all - left).filter(|middle| *middle < samples);
         if let Some(middle) = middle.filter(|_| end.leads() && job.load.stall_ns > 0) {
             let ns = (middle * batch) as f64 * expected * job.ns_per_tick;
             say(session.control, &Word::Middle(ns as u64))?;

@@ -157,7 +157,7 @@ pub(crate) struct RunArgs {
     /// Burst: messages sent back to back before the lead waits: 1,8,64 [default: 16]
     #[arg(long, value_name = "COUNTS")]
     pub(crate) burst: Option<String>,
-    /// Rate and ping-pong: stop the follow for so long in the middle of each slice, to see what a load hides: 100ms
+    /// Rate and ping-pong: stop the follow for so long once in each slice, to see what a load hides: 100ms
     #[arg(long, value_name = "TIMES")]
     pub(crate) stall: Option<String>,
     /// What is done to every message and undone: none, gzip, lz4, zstd, crc32 [default: none]

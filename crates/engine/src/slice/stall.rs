@@ -10,22 +10,30 @@ use std::time::{Duration, Instant};
 pub(super) struct Stall {
     length: Duration,
     stopped: bool,
+    /// It has stood and gone on.
+    is_over: bool,
 }
 
 impl Stall {
     pub(super) fn of(length: Duration) -> Self {
-        Self { length, stopped: false }
+        Self { length, stopped: false, is_over: false }
     }
 
     /// The alarm rang: stops the follow, and lets it go on at the next alarm.
     pub(super) fn step(&mut self, stage: &mut Stage<'_>) {
         if self.stopped {
             stage.resume(Seat::Follow);
+            self.is_over = true;
         } else {
             // From here on, so that what the stop itself takes makes it longer and not shorter.
             stage.pause(Seat::Follow);
             stage.call_at(Instant::now() + self.length);
         }
         self.stopped = !self.stopped;
+    }
+
+    /// Whether a stop was asked for that never came, because the slice ended first.
+    pub(super) fn was_missed(&self) -> bool {
+        !self.length.is_zero() && !self.is_over
     }
 }
