@@ -91,7 +91,11 @@ fn window_ns(rounds: &[&Round]) -> f64 {
 /// Busy time of the machine in the rounds that is not there without them, ns. The steps of the kernel's times are too
 /// wide for one slice, so all rounds are taken together.
 fn machine(rounds: &[&Round], around: &Circumstances) -> Result<f64, String> {
-    let unreadable = || "/proc/stat is not readable".to_owned();
+    // Only slices of two ends read it; where it could be read in the pauses, its absence here means another pattern.
+    let unreadable = || match around.idle.busy_ns {
+        Some(_) => "the machine is not watched in this pattern".to_owned(),
+        None => "/proc/stat is not readable".to_owned(),
+    };
     let busy = rounds.iter().map(|round| round.covariates.machine_busy_ns).sum::<Option<u64>>();
     let busy = busy.ok_or_else(unreadable)?;
     let idle = around.idle.busy_ns.ok_or_else(unreadable)?;
@@ -126,6 +130,9 @@ fn energy(rounds: &[&Round], around: &Circumstances) -> Result<f64, String> {
         return Err(reason.clone());
     }
     let measured = rounds.iter().map(|round| round.covariates.energy_uj).sum::<Option<u64>>();
+    if rounds.iter().all(|round| round.covariates.machine_busy_ns.is_none()) {
+        return Err("the machine is not watched in this pattern".into());
+    }
     let (Some(drawn), Some(idle)) = (measured, around.idle.energy_uj) else {
         return Err(format!(
             "energy needs windows of {} s: --slice 1s",

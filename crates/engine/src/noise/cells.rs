@@ -201,7 +201,7 @@ pub(super) fn lost(cells: &[Cell]) -> Option<Finding> {
     let hit: Vec<_> = cells.iter().filter(|cell| cell.lost > 0 && cell.connect.is_none()).collect();
     let worst = hit.iter().max_by_key(|cell| cell.lost)?;
     let text = format!(
-        "{}: {} of {} messages were lost or came too late; figures are of those that arrived",
+        "{}: {} of {} messages were lost or came too late; a quantile that falls among them has no value",
         worst.id,
         worst.lost,
         worst.messages + worst.lost
