@@ -25,6 +25,8 @@ fn check(study: &Value) {
             "unavailable" | "rejected" => {
                 assert!(!text(arm, "reason").is_empty(), "{name} {id}");
             }
+            // A machine that stands still for long enough loses packets, and the arm says so.
+            "failed" if text(arm, "reason").contains("was lost in each of") => {}
             other => panic!("{name} {id}: {other}: {}", arm["reason"]),
         }
     }
