@@ -82,7 +82,7 @@ fn all_five_studies_run_and_every_published_cell_is_a_number_or_explained() {
         assert_nothing_is_left(&sandbox);
     }
     assert!(claims.len() >= 49, "{} claims", claims.len());
-    let csv = fs::read_to_string(sandbox.home().join("csv/anon_pipe.csv")).expect("written");
+    let csv = fs::read_to_string(sandbox.home().join("csv/anonpipe.csv")).expect("written");
     assert!(csv.starts_with("N,BS,BITS/S\n1,"), "{csv}");
     let proof = claims.iter().find(|claim| claim["id"] == "s4.c1.proof").expect("of marhubi");
     assert_eq!(proof["verdict"], "REPRODUCED", "the self-loop is refused");
