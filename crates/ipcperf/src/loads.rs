@@ -154,9 +154,12 @@ fn contradiction(load: &Load, patterns: &[PatternKind]) -> Option<String> {
         Some(Transform::None) | None => load.one_way.then_some("--one-way")?,
         Some(_) => "--transform",
     };
-    if let Some(pattern) =
-        patterns.iter().find(|pattern| matches!(pattern, PatternKind::Rate | PatternKind::Burst))
-    {
+    let does = |pattern: &&PatternKind| match pattern {
+        PatternKind::PingPong => true,
+        PatternKind::Stream => !load.one_way,
+        _ => false,
+    };
+    if let Some(pattern) = patterns.iter().find(|pattern| !does(pattern)) {
         return Some(format!(
             "{flag} cannot be had in the pattern {pattern}: leave one of them out"
         ));
@@ -293,7 +296,9 @@ mod tests {
             told(&args(Some("none,lz4"), false, None), &[Stream, Burst]).contains("pattern burst")
         );
         assert_eq!(told(&args(Some("none"), false, None), &[Stream, Burst]), "");
+        assert!(told(&changed, &[PingPong, PatternKind::Connect]).contains("pattern connect"));
         let timed = args(None, true, None);
+        assert!(told(&timed, &[PingPong, Stream]).contains("pattern stream"));
         assert_eq!(told(&RunArgs { think: Some("1ms".into()), ..timed.clone() }, &[PingPong]), "");
         assert!(
             told(&timed, &[PingPong, Rate]).contains("--one-way cannot be had in the pattern rate")

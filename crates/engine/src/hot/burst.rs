@@ -83,8 +83,8 @@ impl Pattern for Burst {
     }
 }
 
-/// The follow of a mechanism that may lose messages: answers the last message of each until that of the last burst has come or nothing comes any
-/// more. Returns how many messages came and how many never did.
+/// The follow of a mechanism that may lose messages: answers the last message of every burst that comes, until that of
+/// the last burst has come or nothing comes any more. Returns how many messages came and how many never did.
 #[inline(never)]
 fn answer_bursts<P: Port, W: Work>(
     port: &mut P,
