@@ -14,8 +14,8 @@ use ipcperf_core::{Idle, Placement};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
+use ipcperf_sys::procfs;
 use ipcperf_sys::signals::Interrupts;
-use ipcperf_sys::{procfs, rundir};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
@@ -156,8 +156,6 @@ pub fn run(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> io::Result<Findings> {
     let began = Instant::now();
-    let reaped =
-        rundir::bases().iter().flat_map(|base| rundir::reap(base).unwrap_or_default()).collect();
     let mut run = Bench::open(settings.seed, interrupts)?;
     let mut cells: Vec<CellRun> =
         plan.into_iter().map(|plan| CellRun { plan, slices: Vec::new(), ended: None }).collect();
@@ -211,7 +209,7 @@ pub fn run(
             .zip(steal_before)
             .map(|(after, before)| after.saturating_sub(before)),
         idle: run.rest,
-        reaped,
+        reaped: run.reaped,
     })
 }
 

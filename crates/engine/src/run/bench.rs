@@ -42,6 +42,8 @@ pub struct Bench<'a> {
     names: Rng,
     setup: Rng,
     arrivals: Rng,
+    /// What earlier, killed runs had left and was removed.
+    pub reaped: Vec<String>,
     meter: Meter,
     /// What the meter showed in the pauses.
     pub(super) rest: Span,
@@ -58,11 +60,13 @@ pub struct Lengths {
     pub slice: Duration,
     /// Operations in the timed region, each timed by itself; 0: as many as fit into it.
     pub operations: u64,
+    /// Operations per sample; 0: as the first slice of the cell decided.
+    pub batch: u64,
 }
 
 impl Settings {
     pub(super) fn lengths(&self) -> Lengths {
-        Lengths { warmup: self.warmup, slice: self.slice, operations: 0 }
+        Lengths { warmup: self.warmup, slice: self.slice, operations: 0, batch: 0 }
     }
 }
 
@@ -76,11 +80,13 @@ impl std::fmt::Debug for Bench<'_> {
 }
 
 impl<'a> Bench<'a> {
-    /// Opens one; random choices follow from `seed`.
+    /// Opens one, and removes what killed runs have left; random choices follow from `seed`.
     ///
     /// # Errors
     /// No page or no run directory can be had.
     pub fn open(seed: u64, interrupts: Option<&'a Interrupts>) -> io::Result<Self> {
+        let bases = rundir::bases();
+        let reaped = bases.iter().flat_map(|base| rundir::reap(base).unwrap_or_default()).collect();
         let (clock, fallback) = Clock::choose();
         Ok(Self {
             page: Page::create().map_err(|error| named("shared memory (memfd_create)", &error))?,
@@ -94,6 +100,7 @@ impl<'a> Bench<'a> {
             names: Rng::from_seed(random()),
             setup: Rng::stream(seed, "setup"),
             arrivals: Rng::stream(seed, "arrivals"),
+            reaped,
             meter: Meter::find(),
             rest: Span::default(),
             polled: false,
@@ -190,7 +197,7 @@ impl<'a> Bench<'a> {
             warmup: ticks(lengths.warmup),
             slice: ticks(lengths.slice),
             operations: lengths.operations,
-            batch: settled_batch(cell),
+            batch: if lengths.batch > 0 { lengths.batch } else { settled_batch(cell) },
             verify: if plan.wire <= 64 << 10 { VERIFIED } else { 2 },
         };
         let counted = SLOWEST.mul_f64(lengths.operations as f64);

@@ -71,6 +71,9 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let mut show = |progress: Progress<'_>| line.show(progress);
     let failed = |error: std::io::Error| Stop::internal(format!("cannot measure: {error}"));
     let mut bench = Bench::open(seed, Some(&interrupts)).map_err(failed)?;
+    if !args.output.quiet && !bench.reaped.is_empty() {
+        note(&format!("removed what a killed run had left: {}", bench.reaped.join(", ")));
+    }
     let mut document = Replication {
         schema: REPLICATION_SCHEMA.into(),
         started_utc: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),

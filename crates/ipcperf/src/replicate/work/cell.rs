@@ -109,6 +109,7 @@ impl Keys {
             warmup: time("warmup", &self.warmup)?,
             slice: time("slice", &self.slice)?,
             operations: self.samples,
+            batch: 0,
         };
         Ok(CellWork { run: CellRun { plan, slices: Vec::new(), ended: None }, lengths })
     }
@@ -121,6 +122,10 @@ impl CellWork {
             let ended = self.run.ended.as_ref();
             return Err(ended.map_or_else(|| "not measured".into(), |(_, _, why)| why.clone()));
         };
+        // Single operations in one round and means of many in another are no figures of one arm.
+        if self.run.plan.pattern == PatternKind::PingPong {
+            self.lengths.batch = slice.raw.batch;
+        }
         let knobs = slice.raw.effective.clone();
         let (round, histogram) = round_of(slice, self.run.plan.pattern, ns_per_tick);
         if let Some(reason) = round.rejected {
