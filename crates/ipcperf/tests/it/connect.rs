@@ -1,9 +1,6 @@
 //! Connections for single requests: whatever was asked is answered or failed for a reason, and nothing is left.
 
-mod common;
-mod watch;
-
-use common::{Ended, Sandbox, cells, valid};
+use crate::common::{Ended, Sandbox, cells, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::process::Command;
@@ -94,7 +91,7 @@ fn two_hundred_storms_leave_no_descriptor_no_file_and_no_process() {
         let left: Vec<_> = folder.read_dir().expect("ours").flatten().collect();
         assert!(left.is_empty(), "{left:?}");
     }
-    assert!(watch::workers(&sandbox).is_empty());
+    assert!(crate::watch::workers(&sandbox).is_empty());
 }
 
 /// Ports of a network of its own, where it may be had: there are only four, so that ten clients run out of them.

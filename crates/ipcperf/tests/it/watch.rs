@@ -1,7 +1,5 @@
 //! What can be seen of a run from outside: its processes and the kernel objects that outlive processes.
 
-#![allow(dead_code, reason = "not every test watches all of it")]
-
 use crate::common::Sandbox;
 use std::collections::BTreeSet;
 use std::fs;

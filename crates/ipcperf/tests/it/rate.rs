@@ -1,8 +1,6 @@
 //! Open and closed loops over a real mechanism: what each can see, and that it ends.
 
-mod common;
-
-use common::{Sandbox, cells, valid};
+use crate::common::{Sandbox, cells, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 

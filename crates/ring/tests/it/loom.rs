@@ -1,20 +1,17 @@
 //! Every interleaving, and every value the memory model lets a load return, of small runs.
 //!
-//! `RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 cargo test -p ipcperf-ring --release --test loom`
-#![cfg(loom)]
+//! `RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 cargo test -p ipcperf-ring --release --test it`
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::print_stderr, reason = "a check that explored nothing must be seen to")]
-
-mod memory;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed as Counting};
 
+use crate::memory::Memory;
 use ipcperf_ring::{Geometry, Sleep, Sleeper, Spin, Stop, Wait};
 use loom::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
-use memory::Memory;
 
 const MESSAGES: u8 = 3;
 

@@ -1,7 +1,5 @@
 //! The program in surroundings of its own: home, working folder and run directories nobody else uses.
 
-#![allow(dead_code, reason = "not every test needs all of it")]
-
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};

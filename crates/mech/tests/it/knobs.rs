@@ -1,8 +1,6 @@
 //! Knobs at their ends, and what their values do.
 
-mod common;
-
-use common::{check, fill, options, patiently, ping_pong, run};
+use crate::common::{check, fill, is_wake, options, patiently, ping_pong, run};
 use ipcperf_core::{
     Fault, KnobKind, KnobValue, Mechanism, Options, Port, Seat, SetupError, Visitor,
 };
@@ -40,7 +38,7 @@ impl Visitor for Ends {
                     );
                     continue;
                 }
-                let size = if common::is_wake::<M>() { 0 } else { 16.min(largest::<M>(&text)) };
+                let size = if is_wake::<M>() { 0 } else { 16.min(largest::<M>(&text)) };
                 match ping_pong::<M>(size, 20, &[&text]) {
                     Ok(_) => {}
                     // What only the size of the cell decides, such as the memory left for a ring.

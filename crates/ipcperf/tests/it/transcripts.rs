@@ -1,6 +1,6 @@
 //! What users type and see, word for word where it does not depend on the machine.
 //!
-//! `TRYCMD=overwrite cargo test --test transcripts` writes down what the program says now.
+//! `TRYCMD=overwrite cargo test -p ipcperf --test it transcripts` writes down what the program says now.
 
 /// Transcripts in surroundings of their own, run one after the other.
 fn follow(transcripts: &str) {

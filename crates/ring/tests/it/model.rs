@@ -1,16 +1,13 @@
 //! Any sequence of operations in one thread against a `VecDeque`.
-#![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod memory;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicU32;
 
+use crate::memory::Memory;
 use ipcperf_ring::{Geometry, Sleep, Sleeper, Stop};
-use memory::Memory;
 use proptest::prelude::*;
 
 /// Unwinds instead of sleeping, which makes every call non-blocking, and counts the wakes.

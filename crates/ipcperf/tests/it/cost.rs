@@ -1,8 +1,6 @@
 //! What a message costs: every cell says it, or why not.
 
-mod common;
-
-use common::{Sandbox, cells, valid};
+use crate::common::{Sandbox, cells, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 

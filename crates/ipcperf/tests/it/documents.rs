@@ -1,8 +1,6 @@
 //! Result documents of real, small runs: their structure, never their figures.
 
-mod common;
-
-use common::{Sandbox, cells, valid};
+use crate::common::{Sandbox, cells, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

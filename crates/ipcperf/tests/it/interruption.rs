@@ -1,9 +1,7 @@
 //! Runs that are interrupted or killed at any moment: what was measured is kept, and nothing is left behind.
 
-mod common;
-mod watch;
-
-use common::{Ended, Sandbox, cells, valid, wait_for};
+use crate::common::{Ended, Sandbox, cells, valid, wait_for};
+use crate::watch::{Objects, has_sent, holds_pipes, signal, workers};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -13,7 +11,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
-use watch::{Objects, has_sent, holds_pipes, signal, workers};
 
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;

@@ -1,8 +1,6 @@
 //! Millions of messages between two processes through the ring, every byte written by one and compared by the other.
 
-mod common;
-
-use common::{Sandbox, cells, valid};
+use crate::common::{Sandbox, cells, valid};
 use ipcperf_report::RESULT_SCHEMA;
 
 #[test]

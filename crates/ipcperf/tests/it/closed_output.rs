@@ -1,8 +1,6 @@
 //! Readers that go away early, and places that take no bytes.
 
-mod common;
-
-use common::{Sandbox, cells, valid};
+use crate::common::{Sandbox, cells, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use std::fs::File;
 use std::process::{Command, Output, Stdio};

@@ -1,9 +1,7 @@
 //! What a container takes away: system calls, locked memory, queues, shared memory, privileges. The program says what
 //! is missing and measures the rest.
 
-mod common;
-
-use common::{Sandbox, cells, valid};
+use crate::common::{Sandbox, cells, valid};
 use ipcperf_report::{MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use ipcperf_sys::seccomp::{self, Refusal};
 use std::os::unix::fs::PermissionsExt;

@@ -1,11 +1,8 @@
 //! Who may attach, and what is refused.
-#![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod memory;
-
+use crate::memory::Memory;
 use ipcperf_ring::{AttachError, Geometry, HEADER_BYTES, MAX_PAYLOAD, Spin, Stop, producer};
-use memory::Memory;
 
 const SMALL: Geometry = Geometry { slots: 2, payload: 8 };
 

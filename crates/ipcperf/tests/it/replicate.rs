@@ -1,8 +1,6 @@
 //! The published studies, run again at the smallest scale: their documents, never their figures.
 
-mod common;
-
-use common::{Sandbox, valid};
+use crate::common::{Sandbox, valid};
 use ipcperf_report::REPLICATION_SCHEMA;
 use serde_json::Value;
 use std::fs;

@@ -1,8 +1,6 @@
 //! Every mechanism end to end between two threads. The suite for two processes is another crate.
 
-mod common;
-
-use common::{check, fill, is_wake, options, patiently, ping_pong, run};
+use crate::common::{check, fill, is_wake, options, patiently, ping_pong, run};
 use ipcperf_core::{
     BackPressure, Fault, Mechanism, OnClose, Payload, Port, Seat, SetupError, Visitor, Wait,
 };

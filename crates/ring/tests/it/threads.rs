@@ -1,15 +1,12 @@
 //! A million messages between two threads, in both ways of waiting.
-#![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod memory;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
+use crate::memory::Memory;
 use ipcperf_ring::{Geometry, Sleep, Sleeper, Spin, Stop, Wait};
-use memory::Memory;
 
 const MESSAGES: u64 = 1_000_000;
 const PAYLOAD: u32 = 200;

@@ -1,8 +1,6 @@
 //! The same result in every format, printed at once and shown again later.
 
-mod common;
-
-use common::{Sandbox, cells, valid};
+use crate::common::{Sandbox, cells, valid};
 use ipcperf_report::{MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use serde_json::Value;
 use std::fs;

@@ -1,13 +1,10 @@
 //! Several producers or consumers at one object.
 
-mod common;
-mod watch;
-
-use common::{Sandbox, cells, valid, wait_for};
+use crate::common::{Sandbox, cells, valid, wait_for};
+use crate::watch::{holds_pipes, signal, workers};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use watch::{holds_pipes, signal, workers};
 
 fn measured(words: &[&str]) -> (Value, String) {
     let sandbox = Sandbox::new();

@@ -1,9 +1,7 @@
 //! Pipelines of two processes as studies run them: every byte arrives or there is no figure, ends that miss each other
 //! are tried again, and nothing is left behind.
 
-mod common;
-
-use common::{Sandbox, wait_for};
+use crate::common::{Sandbox, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

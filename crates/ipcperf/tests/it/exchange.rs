@@ -1,9 +1,7 @@
 //! Exchanges between two processes, as studies use them: every way in which an object can get across, through the
 //! program as it is built.
 
-mod common;
-
-use common::Sandbox;
+use crate::common::Sandbox;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
