@@ -1,8 +1,10 @@
 //! `replicate`: published experiments, run again here and judged claim by claim.
 
 mod accept;
+mod csv;
 mod expression;
 mod files;
+mod measured;
 mod outcome;
 mod rounds;
 mod study;
@@ -93,7 +95,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
             interrupts: Some(&interrupts),
             progress: &mut show,
         };
-        let rounds = rounds_of(study, scale, args.rounds);
+        let rounds = args.rounds.unwrap_or_else(|| study.rounds(scale));
         let (result, interrupted) =
             replicate(study, scale, rounds, seed, &mut house).map_err(failed)?;
         document.studies.push(result);
@@ -121,31 +123,15 @@ fn replicate(
     let began = Instant::now();
     let (arms, interrupted) = rounds::measure(study, scale, rounds, seed, house)?;
     let findings = Findings::new(&arms, rounds);
-    let head = study.head.clone();
-    let result = StudyResult {
-        name: head.name,
-        title: head.title,
-        url: head.url,
-        date: head.date,
-        machine: head.machine,
-        summary: head.summary,
-        statistic: head.statistic,
-        notes: head.notes,
-        scale,
-        rounds,
-        duration_s: began.elapsed().as_secs_f64(),
-        tables: findings.tables(study),
-        claims: findings.claims(study),
-        arms: arms.iter().map(|arm| arm.result(interrupted)).collect(),
-        errata: study.errata.clone(),
-    };
+    let result = findings.result(study, scale, began.elapsed().as_secs_f64(), interrupted);
     Ok((result, interrupted))
 }
 
 /// The studies that are meant: all, one by name, or one in a file.
 fn choose(given: Option<&str>) -> Result<Vec<Study>, Stop> {
     let embedded = |(name, text): &(&str, &str)| {
-        Study::parse(text).map_err(|error| Stop::internal(format!("study {name}: {error}")))
+        Study::parse(text, &work::check)
+            .map_err(|error| Stop::internal(format!("study {name}: {error}")))
     };
     let Some(given) = given else { return STUDIES.iter().map(embedded).collect() };
     if let Some(known) = STUDIES.iter().find(|(name, _)| *name == given) {
@@ -163,7 +149,7 @@ fn choose(given: Option<&str>) -> Result<Vec<Study>, Stop> {
     }
     let text = read(path)
         .map_err(|error| Stop::usage(format!("study file '{given}': {}", output::words(&error))))?;
-    let study = Study::parse(&text)
+    let study = Study::parse(&text, &work::check)
         .map_err(|error| Stop::usage(format!("study file '{given}': {error}")))?;
     Ok(vec![study])
 }
@@ -184,15 +170,11 @@ fn scale(word: &str) -> Result<Scale, Stop> {
     })
 }
 
-fn rounds_of(study: &Study, scale: Scale, asked: Option<u64>) -> u64 {
-    asked.unwrap_or_else(|| study.scales.get(&scale).map_or(1, |amount| amount.rounds))
-}
-
 /// What would be done.
 fn plan(studies: &[Study], scale: Scale, rounds: Option<u64>) -> String {
     let mut text = expectation(studies, scale) + "\n";
     for study in studies {
-        let rounds = rounds_of(study, scale, rounds);
+        let rounds = rounds.unwrap_or_else(|| study.rounds(scale));
         let (name, claims) = (&study.head.name, study.claims.len());
         text += &format!("{name}: {} arms x {rounds} rounds, {claims} claims\n", study.arms.len());
         for arm in &study.arms {
@@ -205,8 +187,7 @@ fn plan(studies: &[Study], scale: Scale, rounds: Option<u64>) -> String {
 /// How long it takes, as far as the studies say.
 fn expectation(studies: &[Study], scale: Scale) -> String {
     let of = |study: &Study| {
-        let expected = study.scales.get(&scale).and_then(|amount| amount.expected.clone());
-        let expected = expected.unwrap_or_else(|| "as long as it takes".into());
+        let expected = study.expected(scale).unwrap_or("as long as it takes");
         format!("{} {expected}", study.head.name)
     };
     let all: Vec<String> = studies.iter().map(of).collect();

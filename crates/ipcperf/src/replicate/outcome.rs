@@ -2,11 +2,10 @@
 
 use super::accept::{centre, judge, overall};
 use super::expression::Expression;
-use super::rounds::Measured;
+use super::measured::{Measured, QUANTILES};
 use super::study::{Claim, How, Row, Statistic, Study, Table};
-use super::work::QUANTILES;
 use ipcperf_core::result::{
-    ClaimResult, Metric, Published, RowResult, TableResult, TestResult, Verdict,
+    ClaimResult, Metric, Published, RowResult, Scale, StudyResult, TableResult, TestResult, Verdict,
 };
 use ipcperf_stats::{Histogram, across_rounds, median_estimate, support};
 use std::collections::BTreeSet;
@@ -65,6 +64,34 @@ impl<'a> Findings<'a> {
             }
         });
         (!reasons.is_empty()).then(|| reasons.into_iter().collect::<Vec<_>>().join("; "))
+    }
+
+    /// The study as the document has it, after `duration_s` seconds.
+    pub(crate) fn result(
+        &self,
+        study: &Study,
+        scale: Scale,
+        duration_s: f64,
+        interrupted: bool,
+    ) -> StudyResult {
+        let head = study.head.clone();
+        StudyResult {
+            name: head.name,
+            title: head.title,
+            url: head.url,
+            date: head.date,
+            machine: head.machine,
+            summary: head.summary,
+            statistic: head.statistic,
+            notes: head.notes,
+            scale,
+            rounds: self.rounds,
+            duration_s,
+            tables: self.tables(study),
+            claims: self.claims(study),
+            arms: self.arms.iter().map(|arm| arm.result(interrupted)).collect(),
+            errata: study.errata.clone(),
+        }
     }
 
     /// All tables of a study.

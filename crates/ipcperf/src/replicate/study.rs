@@ -3,7 +3,6 @@
 
 use super::accept::Accept;
 use super::expression::Expression;
-use super::work;
 use ipcperf_core::result::{Erratum, Published, Scale};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -233,17 +232,20 @@ impl<T: Clone> OneOrMany<T> {
     }
 }
 
+/// Whether a kind of work exists and understands these keys; what is wrong, in words.
+pub(crate) type Check<'a> = dyn Fn(&str, &toml::Table) -> Result<(), String> + 'a;
+
 /// The most arms a study may have.
 const MOST_ARMS: usize = 1000;
 /// The most rounds.
 const MOST_ROUNDS: u64 = 10_000;
 
 impl Study {
-    /// Reads and checks a study.
+    /// Reads and checks a study. `check` says whether a kind of work exists and understands these keys.
     ///
     /// # Errors
     /// What is wrong, in one line.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str, check: &Check<'_>) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
             format!("line {line}: {}", error.message())
@@ -334,11 +336,21 @@ impl Study {
         };
         for scale in Scale::ALL {
             for arm in &study.arms {
-                work::check(&arm.work, &study.keys(arm, *scale))
+                check(&arm.work, &study.keys(arm, *scale))
                     .map_err(|error| format!("arm {} ({scale}): {error}", arm.id))?;
             }
         }
         Ok(study)
+    }
+
+    /// Rounds of a scale.
+    pub(crate) fn rounds(&self, scale: Scale) -> u64 {
+        self.scales.get(&scale).map_or(1, |amount| amount.rounds)
+    }
+
+    /// How long a scale takes, as a reader should expect it.
+    pub(crate) fn expected(&self, scale: Scale) -> Option<&str> {
+        self.scales.get(&scale)?.expected.as_deref()
     }
 
     /// What an arm is told at a scale: its own keys, and over them those of the scale for its kind of work.
