@@ -1,10 +1,9 @@
 //! Files in the original's own format.
 
-use super::csv;
-use super::study::Study;
 use crate::error::Stop;
 use crate::output;
 use ipcperf_core::result::Replication;
+use ipcperf_study::{Study, csv_files};
 use std::fs;
 use std::path::Path;
 
@@ -19,7 +18,7 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), Stop> {
 /// Writes every file that the studies describe.
 pub(crate) fn write(folder: &Path, studies: &[Study], document: &Replication) -> Result<(), Stop> {
     for (study, result) in studies.iter().zip(&document.studies) {
-        for (name, text) in csv::files(study, result) {
+        for (name, text) in csv_files(study, result) {
             output::to_file(&folder.join(name), |out| out.write_all(text.as_bytes()))?;
         }
     }

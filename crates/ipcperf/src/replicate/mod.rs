@@ -1,13 +1,7 @@
 //! `replicate`: published experiments, run again here and judged claim by claim.
 
-mod accept;
-mod csv;
-mod expression;
 mod files;
-mod measured;
-mod outcome;
 mod rounds;
-mod study;
 pub(crate) mod work;
 
 pub(crate) use work::ERRANDS;
@@ -22,23 +16,13 @@ use ipcperf_engine::host;
 use ipcperf_engine::plan::Ground;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Bench, Progress, fresh_seed};
+use ipcperf_study::{EMBEDDED, Findings, Study};
 use ipcperf_sys::signals::Interrupts;
-use outcome::Findings;
 use rounds::House;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
-use study::Study;
-
-/// The studies of this program, by name.
-const STUDIES: &[(&str, &str)] = &[
-    ("inferno", include_str!("../../../../studies/inferno.toml")),
-    ("qiita", include_str!("../../../../studies/qiita.toml")),
-    ("baeldung", include_str!("../../../../studies/baeldung.toml")),
-    ("wisconsin", include_str!("../../../../studies/wisconsin.toml")),
-    ("marhubi", include_str!("../../../../studies/marhubi.toml")),
-];
 
 /// The largest study file that is read.
 const LARGEST: u64 = 1 << 20;
@@ -54,7 +38,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
     for study in &studies {
         if let Some(objection) = rounds::objection(study, scale, registry, &ground) {
-            return Err(Stop::usage(format!("study {}: {objection}", study.head.name)));
+            return Err(Stop::usage(format!("study {}: {objection}", study.name())));
         }
     }
     if args.dry_run {
@@ -133,8 +117,8 @@ fn choose(given: Option<&str>) -> Result<Vec<Study>, Stop> {
         Study::parse(text, &work::check)
             .map_err(|error| Stop::internal(format!("study {name}: {error}")))
     };
-    let Some(given) = given else { return STUDIES.iter().map(embedded).collect() };
-    if let Some(known) = STUDIES.iter().find(|(name, _)| *name == given) {
+    let Some(given) = given else { return EMBEDDED.iter().map(embedded).collect() };
+    if let Some(known) = EMBEDDED.iter().find(|(name, _)| *name == given) {
         return Ok(vec![embedded(known)?]);
     }
     let path = Path::new(given);
@@ -142,7 +126,7 @@ fn choose(given: Option<&str>) -> Result<Vec<Study>, Stop> {
         || path.extension().is_some_and(|extension| extension == "toml")
         || path.is_file();
     if !is_path {
-        let names = STUDIES.iter().map(|(name, _)| *name);
+        let names = EMBEDDED.iter().map(|(name, _)| *name);
         let known: Vec<_> = names.clone().collect();
         let list = format!("known: {}; or the path of a study file", known.join(", "));
         return Err(unknown("study", given, names, &list));
@@ -175,7 +159,7 @@ fn plan(studies: &[Study], scale: Scale, rounds: Option<u64>) -> String {
     let mut text = expectation(studies, scale) + "\n";
     for study in studies {
         let rounds = rounds.unwrap_or_else(|| study.rounds(scale));
-        let (name, claims) = (&study.head.name, study.claims.len());
+        let (name, claims) = (study.name(), study.claim_count());
         text += &format!("{name}: {} arms x {rounds} rounds, {claims} claims\n", study.arms.len());
         for arm in &study.arms {
             text += &format!("  {} ({}): {}\n", arm.id, arm.work, arm.label);
@@ -188,7 +172,7 @@ fn plan(studies: &[Study], scale: Scale, rounds: Option<u64>) -> String {
 fn expectation(studies: &[Study], scale: Scale) -> String {
     let of = |study: &Study| {
         let expected = study.expected(scale).unwrap_or("as long as it takes");
-        format!("{} {expected}", study.head.name)
+        format!("{} {expected}", study.name())
     };
     let all: Vec<String> = studies.iter().map(of).collect();
     format!("Scale {scale}, expected: {}", all.join(", "))
@@ -225,4 +209,33 @@ fn publish(
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_embedded_study_names_work_that_exists() {
+        assert_eq!(choose(None).expect("well formed").len(), EMBEDDED.len());
+    }
+
+    #[test]
+    fn an_arm_is_told_what_its_work_does_not_understand() {
+        for (work, keys, part) in [
+            ("self-loop", "samples = 0", "samples: 0"),
+            ("self-loop", "sample = 10", "unknown field `sample`"),
+            ("self-lop", "samples = 10", "did you mean 'self-loop'?"),
+        ] {
+            let keys = keys.parse().expect("a table");
+            let error = work::check(work, &keys).expect_err(part);
+            assert!(error.contains(part) && !error.contains('\n'), "{part}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_no_study_names_the_nearest_and_a_missing_file_is_told() {
+        let error = choose(Some("marhubbi")).expect_err("no such study").to_string();
+        assert!(error.contains("did you mean 'marhubi'"), "{error}");
+        let error = choose(Some("./no-such.toml")).expect_err("no such file").to_string();
+        assert!(error.contains("study file './no-such.toml'"), "{error}");
+        assert!(scale("smok").expect_err("no such scale").to_string().contains("'smoke'"));
+    }
+}

@@ -1,7 +1,5 @@
 //! Measures the arms of a study: in every round each of them once, in random order.
 
-use super::measured::Measured;
-use super::study::{Arm, Study};
 use super::work::cell::{CellWork, Keys};
 use super::work::{self, Turn, Work};
 use ipcperf_core::result::{Scale, Status};
@@ -10,6 +8,7 @@ use ipcperf_engine::plan::Ground;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Bench, CellRun, Progress};
 use ipcperf_stats::Rng;
+use ipcperf_study::{Arm, Measured, Study};
 use ipcperf_sys::signals::Interrupts;
 use std::io;
 use std::time::{Duration, Instant};
@@ -71,7 +70,7 @@ pub(crate) fn measure(
         study.arms.iter().map(|arm| ArmRun::prepare(arm, study, scale, house)).collect();
     (house.progress)(Progress::Bounds);
     let mut interrupted = prepare_bench(&arms, house)?;
-    let mut order = Rng::stream(seed, &study.head.name);
+    let mut order = Rng::stream(seed, study.name());
     for round in 0..rounds {
         if interrupted {
             break;
@@ -82,7 +81,7 @@ pub(crate) fn measure(
         for (position, at) in turn.iter().enumerate() {
             let total = rounds * turn.len() as u64;
             let done = round * turn.len() as u64 + position as u64;
-            let id = format!("{} {}", study.head.name, arms[*at].measured.arm.id);
+            let id = format!("{} {}", study.name(), arms[*at].measured.arm.id);
             (house.progress)(Progress::Slice { done, total, id: &id });
             if arms[*at].take_turn(round, position as u64, scale, house)? {
                 interrupted = true;

@@ -14,8 +14,8 @@ mod place;
 mod self_loop;
 mod storm;
 
-use super::measured::Readings;
 use ipcperf_engine::errand::{Errand, Mishap};
+use ipcperf_study::Readings;
 use ipcperf_sys::signals::Interrupts;
 use std::path::Path;
 use std::time::Instant;
@@ -71,7 +71,7 @@ pub(crate) fn make(kind: &str, keys: &toml::Table) -> Result<Box<dyn Work>, Stri
         Some((_, maker)) => maker(keys),
         None => {
             let known = KINDS.iter().map(|(name, _)| *name).chain([CELL]);
-            let near = crate::error::nearest(kind, known);
+            let near = ipcperf_core::nearest(kind, known);
             let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
             Err(format!("there is no work '{kind}'{hint}"))
         }

@@ -1,9 +1,9 @@
 //! What the rounds of a study come to: its tables filled, its claims judged.
 
-use super::accept::{centre, judge, overall};
-use super::expression::Expression;
-use super::measured::{Measured, QUANTILES};
-use super::study::{Claim, How, Row, Statistic, Study, Table};
+use crate::accept::{centre, judge, overall};
+use crate::expression::Expression;
+use crate::measured::{Measured, QUANTILES};
+use crate::study::{Claim, How, Row, Statistic, Study, Table};
 use ipcperf_core::result::{
     ClaimResult, Metric, Published, RowResult, Scale, StudyResult, TableResult, TestResult, Verdict,
 };
@@ -14,13 +14,14 @@ use std::collections::BTreeSet;
 const RUNS: usize = 3;
 
 /// All arms of a study.
-pub(crate) struct Findings<'a> {
+pub struct Findings<'a> {
     arms: &'a [Measured],
     rounds: u64,
 }
 
 impl<'a> Findings<'a> {
-    pub(crate) fn new(arms: &'a [Measured], rounds: u64) -> Self {
+    /// Arms after this many rounds.
+    pub fn new(arms: &'a [Measured], rounds: u64) -> Self {
         Self { arms, rounds }
     }
 
@@ -67,7 +68,7 @@ impl<'a> Findings<'a> {
     }
 
     /// The study as the document has it, after `duration_s` seconds.
-    pub(crate) fn result(
+    pub fn result(
         &self,
         study: &Study,
         scale: Scale,

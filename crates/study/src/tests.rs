@@ -1,11 +1,11 @@
 //! Studies as files, and what recorded rounds come to.
 
-use super::expression::Expression;
-use super::measured::{Measured, Readings};
-use super::outcome::Findings;
-use super::study::{Arm, How, Statistic, Study};
-use super::*;
-use ipcperf_core::result::{Published, Verdict};
+use crate::EMBEDDED;
+use crate::expression::Expression;
+use crate::measured::{Measured, Readings};
+use crate::outcome::Findings;
+use crate::study::{Arm, How, Statistic, Study};
+use ipcperf_core::result::{Published, Scale, Verdict};
 use ipcperf_stats::median;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ fn recorded(arm: &Arm, rounds: &[BTreeMap<String, f64>]) -> Measured {
 }
 
 fn embedded() -> Vec<Study> {
-    STUDIES
+    EMBEDDED
         .iter()
         .map(|(name, text)| {
             Study::parse(text, &anything).unwrap_or_else(|error| panic!("{name}: {error}"))
@@ -35,7 +35,7 @@ fn embedded() -> Vec<Study> {
 
 #[test]
 fn every_study_is_well_formed_and_goes_by_its_name() {
-    for ((name, _), study) in STUDIES.iter().zip(embedded()) {
+    for ((name, _), study) in EMBEDDED.iter().zip(embedded()) {
         assert_eq!(study.head.name, *name);
         for text in [&study.head.title, &study.head.summary, &study.head.statistic] {
             assert!(!text.is_empty(), "{name}");
@@ -115,7 +115,7 @@ fn the_published_tables_reproduce_the_published_figures_of_the_claims() {
             }
         }
     }
-    for (name, _) in STUDIES.iter().filter(|(name, _)| *name != "wisconsin") {
+    for (name, _) in EMBEDDED.iter().filter(|(name, _)| *name != "wisconsin") {
         assert!(checked.get(*name).is_some_and(|count| *count >= 2), "{name}: {checked:?}");
     }
 }
@@ -275,26 +275,4 @@ fn what_is_wrong_with_a_study_is_told_in_one_line_with_the_nearest_right_word() 
     let refused = |work: &str, _: &toml::Table| Err(format!("there is no work '{work}'"));
     let error = Study::parse(SMALL, &refused).expect_err("no such work");
     assert_eq!(error, "arm a (smoke): there is no work 'self-loop'");
-}
-
-#[test]
-fn an_arm_is_told_what_its_work_does_not_understand() {
-    for (work, keys, part) in [
-        ("self-loop", "samples = 0", "samples: 0"),
-        ("self-loop", "sample = 10", "unknown field `sample`"),
-        ("self-lop", "samples = 10", "did you mean 'self-loop'?"),
-    ] {
-        let keys = keys.parse().expect("a table");
-        let error = work::check(work, &keys).expect_err(part);
-        assert!(error.contains(part) && !error.contains('\n'), "{part}: {error}");
-    }
-}
-
-#[test]
-fn a_word_that_is_no_study_names_the_nearest_and_a_missing_file_is_told() {
-    let error = choose(Some("marhubbi")).expect_err("no such study").to_string();
-    assert!(error.contains("did you mean 'marhubi'"), "{error}");
-    let error = choose(Some("./no-such.toml")).expect_err("no such file").to_string();
-    assert!(error.contains("study file './no-such.toml'"), "{error}");
-    assert!(scale("smok").expect_err("no such scale").to_string().contains("'smoke'"));
 }

@@ -1,18 +1,19 @@
 //! A study as a file: what was published, what is run for it here, and how its claims are tested. docs/STUDIES.md
 //! describes the format.
 
-use super::accept::Accept;
-use super::expression::Expression;
+use crate::accept::Accept;
+use crate::expression::Expression;
 use ipcperf_core::result::{Erratum, Published, Scale};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A study, checked.
 #[derive(Debug)]
-pub(crate) struct Study {
+pub struct Study {
     pub(crate) head: Head,
     pub(crate) scales: BTreeMap<Scale, Amount>,
-    pub(crate) arms: Vec<Arm>,
+    /// What is measured.
+    pub arms: Vec<Arm>,
     pub(crate) tables: Vec<Table>,
     pub(crate) claims: Vec<Claim>,
     pub(crate) errata: Vec<Erratum>,
@@ -47,14 +48,17 @@ pub(crate) struct Amount {
 
 /// One thing to measure.
 #[derive(Clone, Debug)]
-pub(crate) struct Arm {
-    pub(crate) id: String,
+pub struct Arm {
+    /// The name that expressions use.
+    pub id: String,
     /// The id without the value it stands for.
     pub(crate) base: String,
     /// The value it stands for among its like.
     pub(crate) each: String,
-    pub(crate) label: String,
-    pub(crate) work: String,
+    /// The name that readers see.
+    pub label: String,
+    /// The kind of work that measures it.
+    pub work: String,
     pub(crate) keys: toml::Table,
 }
 
@@ -233,7 +237,7 @@ impl<T: Clone> OneOrMany<T> {
 }
 
 /// Whether a kind of work exists and understands these keys; what is wrong, in words.
-pub(crate) type Check<'a> = dyn Fn(&str, &toml::Table) -> Result<(), String> + 'a;
+pub type Check<'a> = dyn Fn(&str, &toml::Table) -> Result<(), String> + 'a;
 
 /// The most arms a study may have.
 const MOST_ARMS: usize = 1000;
@@ -245,7 +249,7 @@ impl Study {
     ///
     /// # Errors
     /// What is wrong, in one line.
-    pub(crate) fn parse(text: &str, check: &Check<'_>) -> Result<Self, String> {
+    pub fn parse(text: &str, check: &Check<'_>) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
             format!("line {line}: {}", error.message())
@@ -263,7 +267,7 @@ impl Study {
             match unknown {
                 None => Ok(found),
                 Some(arm) => {
-                    let near = crate::error::nearest(&arm, known.iter().copied());
+                    let near = ipcperf_core::nearest(&arm, known.iter().copied());
                     let hint =
                         near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
                     Err(format!("'{text}': there is no arm '{arm}'{hint}"))
@@ -343,18 +347,28 @@ impl Study {
         Ok(study)
     }
 
+    /// The word it goes by.
+    pub fn name(&self) -> &str {
+        &self.head.name
+    }
+
+    /// How many claims it has.
+    pub fn claim_count(&self) -> usize {
+        self.claims.len()
+    }
+
     /// Rounds of a scale.
-    pub(crate) fn rounds(&self, scale: Scale) -> u64 {
+    pub fn rounds(&self, scale: Scale) -> u64 {
         self.scales.get(&scale).map_or(1, |amount| amount.rounds)
     }
 
     /// How long a scale takes, as a reader should expect it.
-    pub(crate) fn expected(&self, scale: Scale) -> Option<&str> {
+    pub fn expected(&self, scale: Scale) -> Option<&str> {
         self.scales.get(&scale)?.expected.as_deref()
     }
 
     /// What an arm is told at a scale: its own keys, and over them those of the scale for its kind of work.
-    pub(crate) fn keys(&self, arm: &Arm, scale: Scale) -> toml::Table {
+    pub fn keys(&self, arm: &Arm, scale: Scale) -> toml::Table {
         let mut keys = arm.keys.clone();
         let more = self.scales.get(&scale).and_then(|amount| amount.work.get(&arm.work));
         for (key, value) in more.into_iter().flatten() {

@@ -1,10 +1,10 @@
 //! Readings in the original's own format.
 
-use super::study::{CsvFile, Study};
+use crate::study::{CsvFile, Study};
 use ipcperf_core::result::StudyResult;
 
 /// Name and text of every file that a study describes; of a study that describes none, one file with all readings.
-pub(crate) fn files(study: &Study, result: &StudyResult) -> Vec<(String, String)> {
+pub fn files(study: &Study, result: &StudyResult) -> Vec<(String, String)> {
     if study.files.is_empty() {
         return vec![(format!("{}.csv", study.head.name), readings(result))];
     }

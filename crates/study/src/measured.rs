@@ -1,19 +1,19 @@
 //! What the rounds of an arm have found, as named numbers and, for single operations, their distribution.
 
-use super::study::Arm;
+use crate::study::Arm;
 use ipcperf_core::result::{ArmResult, ArmRound, Status};
 use ipcperf_stats::{Histogram, support};
 use std::collections::BTreeMap;
 
 /// What one turn found out.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Readings {
+pub struct Readings {
     /// By name: `p50_ns`, `cpu_s`, `bits_per_second`.
-    pub(crate) values: BTreeMap<String, f64>,
+    pub values: BTreeMap<String, f64>,
     /// Single operations, picoseconds.
-    pub(crate) histogram: Option<Histogram>,
+    pub histogram: Option<Histogram>,
     /// What a reader must know, once for the arm: "SO_SNDBUF 212992, max_dgram_qlen 10".
-    pub(crate) facts: BTreeMap<String, String>,
+    pub facts: BTreeMap<String, String>,
 }
 
 /// Quantiles by the names of their readings.
@@ -29,7 +29,7 @@ pub(crate) const QUANTILES: &[(&str, f64)] = &[
 
 impl Readings {
     /// Adds the quantiles of picoseconds that this round supports by itself.
-    pub(crate) fn quantiles(&mut self, histogram: &Histogram) {
+    pub fn quantiles(&mut self, histogram: &Histogram) {
         for (name, q) in QUANTILES {
             if support(histogram.count(), *q).is_ok()
                 && let Some(picos) = histogram.quantile(*q)
@@ -40,18 +40,18 @@ impl Readings {
     }
 
     /// Adds a number.
-    pub(crate) fn set(&mut self, name: impl Into<String>, value: f64) {
+    pub fn set(&mut self, name: impl Into<String>, value: f64) {
         self.values.insert(name.into(), value);
     }
 }
 
 /// An arm and what it has found so far.
 #[derive(Clone, Debug)]
-pub(crate) struct Measured {
+pub struct Measured {
     /// The arm.
-    pub(crate) arm: Arm,
+    pub arm: Arm,
     /// Why there is no more.
-    pub(crate) ended: Option<(Status, String)>,
+    pub ended: Option<(Status, String)>,
     pub(crate) rounds: Vec<ArmRound>,
     /// Single operations, picoseconds, one for each of the rounds.
     pub(crate) histograms: Vec<Histogram>,
@@ -60,7 +60,7 @@ pub(crate) struct Measured {
 
 impl Measured {
     /// An arm that has not been measured yet.
-    pub(crate) fn new(arm: &Arm) -> Self {
+    pub fn new(arm: &Arm) -> Self {
         Self {
             arm: arm.clone(),
             ended: None,
@@ -71,7 +71,7 @@ impl Measured {
     }
 
     /// Adds what a round found.
-    pub(crate) fn keep(&mut self, round: u64, order: u64, readings: Readings) {
+    pub fn keep(&mut self, round: u64, order: u64, readings: Readings) {
         let Readings { values, histogram, facts } = readings;
         let values = values.into_iter().filter(|(_, value)| value.is_finite()).collect();
         self.rounds.push(ArmRound { round, order, values });
@@ -80,12 +80,12 @@ impl Measured {
     }
 
     /// Notes why a round does not count.
-    pub(crate) fn reject(&mut self, round: u64, reason: String) {
+    pub fn reject(&mut self, round: u64, reason: String) {
         self.facts.insert(format!("round {round} does not count"), reason);
     }
 
     /// Why it has no figures.
-    pub(crate) fn reason(&self) -> Option<String> {
+    pub fn reason(&self) -> Option<String> {
         match &self.ended {
             Some((_, reason)) => Some(reason.clone()),
             None if self.rounds.is_empty() => Some(
