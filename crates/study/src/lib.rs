@@ -7,6 +7,7 @@
 mod accept;
 mod csv;
 mod expression;
+mod file;
 mod measured;
 mod outcome;
 mod study;
