@@ -37,7 +37,7 @@ pub mod units;
 pub use link::{Guard, Link, Wiring};
 pub use load::{Arrivals, Load, Offered, Transform};
 pub use mechanism::{Mechanism, Meet, Missing, SetupError, Visitor};
-pub use names::{Crowd, Door, Idle, PatternKind, Placement, Serving, Touch, UnknownName};
+pub use names::{Crowd, Door, Idle, PatternKind, Placement, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take};
 pub use shape::{Seat, Shape};

@@ -1,12 +1,11 @@
 //! What the rounds of a study come to: its tables filled, its claims judged.
 
-use super::accept::{centre, judge, overall};
-use super::expression::Expression;
-use super::rounds::Measured;
-use super::study::{Claim, How, Row, Statistic, Study, Table};
-use super::work::QUANTILES;
+use crate::accept::{centre, judge, overall};
+use crate::expression::Expression;
+use crate::measured::{Measured, QUANTILES};
+use crate::study::{Claim, How, Row, Statistic, Study, Table};
 use ipcperf_core::result::{
-    ClaimResult, Metric, Published, RowResult, TableResult, TestResult, Verdict,
+    ClaimResult, Metric, Published, RowResult, Scale, StudyResult, TableResult, TestResult, Verdict,
 };
 use ipcperf_stats::{Histogram, across_rounds, median_estimate, support};
 use std::collections::BTreeSet;
@@ -15,13 +14,14 @@ use std::collections::BTreeSet;
 const RUNS: usize = 3;
 
 /// All arms of a study.
-pub(crate) struct Findings<'a> {
+pub struct Findings<'a> {
     arms: &'a [Measured],
     rounds: u64,
 }
 
 impl<'a> Findings<'a> {
-    pub(crate) fn new(arms: &'a [Measured], rounds: u64) -> Self {
+    /// Arms after this many rounds.
+    pub fn new(arms: &'a [Measured], rounds: u64) -> Self {
         Self { arms, rounds }
     }
 
@@ -65,6 +65,34 @@ impl<'a> Findings<'a> {
             }
         });
         (!reasons.is_empty()).then(|| reasons.into_iter().collect::<Vec<_>>().join("; "))
+    }
+
+    /// The study as the document has it, after `duration_s` seconds.
+    pub fn result(
+        &self,
+        study: &Study,
+        scale: Scale,
+        duration_s: f64,
+        interrupted: bool,
+    ) -> StudyResult {
+        let head = study.head.clone();
+        StudyResult {
+            name: head.name,
+            title: head.title,
+            url: head.url,
+            date: head.date,
+            machine: head.machine,
+            summary: head.summary,
+            statistic: head.statistic,
+            notes: head.notes,
+            scale,
+            rounds: self.rounds,
+            duration_s,
+            tables: self.tables(study),
+            claims: self.claims(study),
+            arms: self.arms.iter().map(|arm| arm.result(interrupted)).collect(),
+            errata: study.errata.clone(),
+        }
     }
 
     /// All tables of a study.

@@ -1,144 +1,11 @@
-//! A study as a file: what was published, what is run for it here, and how its claims are tested. docs/STUDIES.md
-//! describes the format.
+//! What the file of a study says, and the checks that make a study of it.
 
-use super::accept::Accept;
-use super::expression::Expression;
-use super::work;
+use crate::accept::Accept;
+use crate::expression::Expression;
+use crate::study::{Amount, Arm, Check, Claim, CsvFile, Head, How, Row, Statistic, Study, Table};
 use ipcperf_core::result::{Erratum, Published, Scale};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A study, checked.
-#[derive(Debug)]
-pub(crate) struct Study {
-    pub(crate) head: Head,
-    pub(crate) scales: BTreeMap<Scale, Amount>,
-    pub(crate) arms: Vec<Arm>,
-    pub(crate) tables: Vec<Table>,
-    pub(crate) claims: Vec<Claim>,
-    pub(crate) errata: Vec<Erratum>,
-    pub(crate) files: Vec<CsvFile>,
-}
-
-/// Where it comes from.
-#[derive(Clone, Debug)]
-pub(crate) struct Head {
-    pub(crate) name: String,
-    pub(crate) title: String,
-    pub(crate) url: String,
-    pub(crate) date: String,
-    pub(crate) machine: String,
-    pub(crate) summary: String,
-    pub(crate) statistic: String,
-    pub(crate) notes: Vec<String>,
-}
-
-/// How much of it is run at one scale.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Amount {
-    /// Rounds, each with every arm once.
-    pub(crate) rounds: u64,
-    /// How long it takes, as a reader should expect it: "4 h". Only told.
-    #[serde(default)]
-    pub(crate) expected: Option<String>,
-    /// Keys for every arm of a kind of work.
-    #[serde(flatten)]
-    pub(crate) work: BTreeMap<String, toml::Table>,
-}
-
-/// One thing to measure.
-#[derive(Clone, Debug)]
-pub(crate) struct Arm {
-    pub(crate) id: String,
-    /// The id without the value it stands for.
-    pub(crate) base: String,
-    /// The value it stands for among its like.
-    pub(crate) each: String,
-    pub(crate) label: String,
-    pub(crate) work: String,
-    pub(crate) keys: toml::Table,
-}
-
-/// How the figures of a table are formed from the rounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Statistic {
-    /// Median over rounds.
-    Median,
-    /// Arithmetic mean over rounds.
-    Mean,
-    /// The smallest of all rounds.
-    Least,
-    /// Quantiles of all rounds together.
-    Merged,
-    /// Every round by itself.
-    Runs,
-}
-
-impl Statistic {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Median => "median",
-            Self::Mean => "mean",
-            Self::Least => "least",
-            Self::Merged => "merged",
-            Self::Runs => "runs",
-        }
-    }
-}
-
-/// A table of the original.
-#[derive(Debug)]
-pub(crate) struct Table {
-    pub(crate) title: String,
-    pub(crate) unit: String,
-    pub(crate) statistic: Statistic,
-    pub(crate) columns: Vec<String>,
-    pub(crate) rows: Vec<Row>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Row {
-    pub(crate) label: String,
-    /// `None` where nothing is measured.
-    pub(crate) cells: Vec<Option<Expression>>,
-    pub(crate) published: Vec<Published>,
-}
-
-/// A claim of the original.
-#[derive(Debug)]
-pub(crate) struct Claim {
-    pub(crate) id: String,
-    pub(crate) text: String,
-    pub(crate) published: Published,
-    pub(crate) note: Option<String>,
-    pub(crate) how: How,
-}
-
-/// How a claim is tested.
-#[derive(Debug)]
-pub(crate) enum How {
-    /// Not at all, and why.
-    Untestable(String),
-    /// By all of these.
-    Tests {
-        tests: Vec<(Expression, Accept)>,
-        /// The figures are no ratios: they may be 0 or negative.
-        is_value: bool,
-    },
-}
-
-/// A file in the original's own format.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CsvFile {
-    pub(crate) file: String,
-    pub(crate) header: Vec<String>,
-    pub(crate) arms: Vec<String>,
-    pub(crate) values: Vec<String>,
-}
-
-// What the file says, before it is checked.
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -239,11 +106,11 @@ const MOST_ARMS: usize = 1000;
 const MOST_ROUNDS: u64 = 10_000;
 
 impl Study {
-    /// Reads and checks a study.
+    /// Reads and checks a study. `check` says whether a kind of work exists and understands these keys.
     ///
     /// # Errors
     /// What is wrong, in one line.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str, check: &Check<'_>) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
             format!("line {line}: {}", error.message())
@@ -261,7 +128,7 @@ impl Study {
             match unknown {
                 None => Ok(found),
                 Some(arm) => {
-                    let near = crate::error::nearest(&arm, known.iter().copied());
+                    let near = ipcperf_core::nearest(&arm, known.iter().copied());
                     let hint =
                         near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
                     Err(format!("'{text}': there is no arm '{arm}'{hint}"))
@@ -334,21 +201,11 @@ impl Study {
         };
         for scale in Scale::ALL {
             for arm in &study.arms {
-                work::check(&arm.work, &study.keys(arm, *scale))
+                check(&arm.work, &study.keys(arm, *scale))
                     .map_err(|error| format!("arm {} ({scale}): {error}", arm.id))?;
             }
         }
         Ok(study)
-    }
-
-    /// What an arm is told at a scale: its own keys, and over them those of the scale for its kind of work.
-    pub(crate) fn keys(&self, arm: &Arm, scale: Scale) -> toml::Table {
-        let mut keys = arm.keys.clone();
-        let more = self.scales.get(&scale).and_then(|amount| amount.work.get(&arm.work));
-        for (key, value) in more.into_iter().flatten() {
-            keys.insert(key.clone(), value.clone());
-        }
-        keys
     }
 }
 
