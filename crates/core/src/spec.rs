@@ -2,10 +2,6 @@
 
 use crate::names::names;
 use serde::Serialize;
-use std::fmt;
-use std::str::FromStr;
-
-use crate::names::UnknownName;
 
 /// What a mechanism is and what it promises. Where a conformance case depends on a fact, it is this
 /// one, so a wrong fact fails its case.

@@ -7,7 +7,7 @@ use crate::storm;
 use crate::transform::{self, Kit};
 use ipcperf_core::units::{format_bytes, format_size};
 use ipcperf_core::{
-    Idle, Load, Missing, OptionError, OptionSet, PatternKind, Placement, Touch, Transform,
+    Ends, Idle, Load, Missing, OptionError, OptionSet, PatternKind, Placement, Touch, Transform,
 };
 use ipcperf_sys::topology::Topology;
 use ipcperf_sys::{procfs, qos};
@@ -123,7 +123,10 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
                                     let what = (pattern, wire);
                                     objection(entry, what, placement, idle, &options, ground)?
                                         .or_else(|| {
-                                            several(entry, pattern, wire, placement, load, ground)
+                                            let cpus = ground.topology.cpus.len();
+                                            fan::objection(
+                                                entry, pattern, wire, placement, load.peers, cpus,
+                                            )
                                         })
                                 }
                             };
@@ -156,19 +159,6 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
         }
     }
     Ok(cells)
-}
-
-/// What stands against several processes on one side.
-fn several(
-    entry: &Entry,
-    pattern: PatternKind,
-    size: usize,
-    placement: Placement,
-    load: &Load,
-    ground: &Ground,
-) -> Option<Missing> {
-    let cpus = ground.topology.cpus.len();
-    pattern.is_fan().then(|| fan::objection(entry, pattern, size, placement, load.peers, cpus))?
 }
 
 /// What transforms make of sizes, found out once.
@@ -272,7 +262,7 @@ fn objection(
             "run as root or get write permission on the device",
         )));
     }
-    if pattern == PatternKind::Connect {
+    if pattern.facts().ends == Ends::Clients {
         return storm_objection(entry, size, options);
     }
     if let Some(missing) = entry.size_objection(size, options)? {

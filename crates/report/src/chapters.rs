@@ -66,7 +66,7 @@ impl Way {
             cpus: cell.cpus.clone(),
             idle: cell.idle,
             touch: cell.touch,
-            is_fan: cell.pattern.is_fan(),
+            is_fan: cell.pattern.crowd().is_some(),
             load_order: load_order(&load),
             load: load.words(),
         }
@@ -271,9 +271,9 @@ fn sections<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<
 
 fn blocks<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<Block<'a>> {
     // Eight peers of one object are no rivals of two, nor is one that pauses of one that does not.
-    let of = |cell: &Cell| match cell.pattern {
-        PatternKind::Rate => (cell.size_bytes, 0, label(cell)),
-        _ => (cell.size_bytes, cell.load.peers, curve(&cell.load).words().join(" ")),
+    let of = |cell: &Cell| match cell.pattern.facts().is_open {
+        true => (cell.size_bytes, 0, label(cell)),
+        false => (cell.size_bytes, cell.load.peers, curve(&cell.load).words().join(" ")),
     };
     let mut kinds = Vec::new();
     for kind in cells.iter().map(|cell| of(cell)) {
@@ -323,7 +323,7 @@ fn rows<'a>(
 
 /// An open loop asks for a load; what is best at another load says nothing.
 fn is_ranked(cell: &Cell) -> bool {
-    cell.pattern != PatternKind::Rate
+    !cell.pattern.facts().is_open
 }
 
 /// Cells without a number, grouped by why.

@@ -5,54 +5,9 @@ use crate::figures::{self, NONE};
 use crate::format::Style;
 use crate::rank::Yardstick;
 use crate::text;
-use ipcperf_core::PatternKind;
 use ipcperf_core::result::{self, Cell, CpuCost, Metric};
+use ipcperf_core::{self as core, Column, PatternKind, Seat};
 use std::collections::BTreeMap;
-
-/// A column of a results table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Column {
-    Size,
-    /// Of a fan.
-    Peers,
-    Rank,
-    Mechanism,
-    /// Median round trip or rate: what the ranking goes by.
-    Figure,
-    Spread,
-    Messages,
-    Bound,
-    Quantile(&'static str),
-    /// How much was asked for.
-    Load,
-    /// Messages due per second.
-    Offered,
-    /// Messages answered per second.
-    Achieved,
-    /// From when a message was sent, where the figure counts from when it was due.
-    Service(&'static str),
-    /// How evenly the peers of a fan were served.
-    Fairness,
-    /// What the peer of a fan had that was served least.
-    Least,
-    /// The way from lead to follow, and how far it may be off.
-    OneWay,
-    /// What changing a message and changing it back cost alone.
-    Transform,
-    Cpu,
-    CpuSpread,
-    User,
-    System,
-    Machine,
-    Switches,
-    Preempted,
-    Faults,
-    Ipis,
-    Syscalls,
-    Energy,
-    /// Requests that failed.
-    Errors,
-}
 
 use Column::{
     Achieved, Bound, Cpu, CpuSpread, Energy, Errors, Fairness, Faults, Figure, Ipis, Least, Load,
@@ -61,167 +16,41 @@ use Column::{
 };
 
 /// Columns from left to right.
-const ROUND_TRIP: &[Column] = &[
-    Size,
-    Rank,
-    Mechanism,
-    Figure,
-    Spread,
-    OneWay,
-    Transform,
-    Bound,
-    Quantile("p90"),
-    Quantile("p99"),
-    Quantile("p99.9"),
-    Quantile("max"),
-    Cpu,
-    Switches,
-    Ipis,
-    Syscalls,
-];
-const THROUGHPUT: &[Column] = &[
-    Size, Rank, Mechanism, Figure, Spread, Transform, Bound, Messages, Cpu, Switches, Ipis,
-    Syscalls,
-];
-const COST: &[Column] = &[
-    Size, Rank, Mechanism, Cpu, CpuSpread, User, System, Machine, Switches, Preempted, Faults,
-    Ipis, Syscalls, Energy, Figure,
-];
-const FAN: &[Column] = &[
+const ORDER: &[Column] = &[
     Size,
     Peers,
     Rank,
     Mechanism,
-    Figure,
-    Spread,
-    Bound,
-    Messages,
-    Fairness,
-    Least,
-    Quantile("p99"),
-    Quantile("p99.9"),
-    Quantile("max"),
-    Cpu,
-    Switches,
-    Ipis,
-    Syscalls,
-];
-
-const REQUESTS: &[Column] = &[
-    Size,
-    Rank,
-    Mechanism,
-    Figure,
-    Spread,
-    Quantile("p50"),
-    Quantile("p90"),
-    Quantile("p99"),
-    Quantile("p99.9"),
-    Quantile("max"),
-    Cpu,
-    Errors,
-    Switches,
-];
-
-const BURST: &[Column] = &[
-    Size,
-    Rank,
-    Mechanism,
-    Figure,
-    Spread,
-    Messages,
-    Quantile("p90"),
-    Quantile("p99"),
-    Quantile("p99.9"),
-    Quantile("max"),
-    Cpu,
-    Switches,
-    Ipis,
-    Syscalls,
-];
-/// A curve over the load. No CPU time: the sender watches the clock with what is left of it.
-const OPEN_LOOP: &[Column] = &[
-    Size,
-    Mechanism,
     Load,
     Offered,
     Achieved,
     Figure,
-    Quantile("p99"),
-    Quantile("p99.9"),
-    Service("p50"),
-    Service("p99.9"),
     Spread,
-    Quantile("max"),
-    Bound,
-];
-
-/// The order in which columns are given room, while they fit. What a message costs is never the first to go.
-const KEEP_ROUND_TRIP: &[Column] = &[
-    Cpu,
     OneWay,
     Transform,
     Bound,
-    Quantile("p99"),
-    Spread,
-    Quantile("p99.9"),
-    Switches,
-    Quantile("p90"),
-    Quantile("max"),
-    Ipis,
-    Syscalls,
-];
-const KEEP_FAN: &[Column] = &[
-    Cpu,
-    Bound,
+    Messages,
     Fairness,
     Least,
-    Quantile("p99"),
-    Messages,
-    Spread,
-    Quantile("p99.9"),
-    Switches,
-    Quantile("max"),
-    Ipis,
-    Syscalls,
-];
-const KEEP_REQUESTS: &[Column] = &[
     Quantile("p50"),
-    Quantile("p99"),
-    Cpu,
-    Errors,
-    Spread,
-    Quantile("p99.9"),
-    Switches,
     Quantile("p90"),
-    Quantile("max"),
-];
-const KEEP_THROUGHPUT: &[Column] =
-    &[Cpu, Transform, Bound, Messages, Spread, Switches, Ipis, Syscalls];
-const KEEP_BURST: &[Column] = &[
-    Cpu,
-    Messages,
-    Quantile("p99"),
-    Spread,
-    Quantile("p99.9"),
-    Switches,
-    Quantile("p90"),
-    Quantile("max"),
-    Ipis,
-    Syscalls,
-];
-const KEEP_OPEN_LOOP: &[Column] = &[
-    Load,
-    Bound,
-    Offered,
     Quantile("p99"),
     Quantile("p99.9"),
-    Achieved,
+    Quantile("max"),
     Service("p50"),
     Service("p99.9"),
-    Quantile("max"),
-    Spread,
+    Cpu,
+    Errors,
+    Switches,
+    Ipis,
+    Syscalls,
 ];
+const COST: &[Column] = &[
+    Size, Peers, Rank, Mechanism, Cpu, CpuSpread, User, System, Machine, Switches, Preempted,
+    Faults, Ipis, Syscalls, Energy, Figure,
+];
+
+/// The order in which the columns of a table of costs are given room, while they fit.
 const KEEP_COST: &[Column] = &[
     CpuSpread, User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis,
 ];
@@ -235,65 +64,72 @@ pub(crate) const fn always(yardstick: Yardstick) -> &'static [Column] {
 }
 
 /// All columns of a table, left to right. Without rivals at any size there is no rank to show.
-pub(crate) fn all(yardstick: Yardstick, chapters: &[&Chapter], style: &Style) -> Vec<Column> {
+pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
+    let Some(Chapter { pattern, yardstick, .. }) = chapters.first() else { return Vec::new() };
     let columns = match yardstick {
-        Yardstick::RoundTrip => ROUND_TRIP,
-        Yardstick::Throughput => THROUGHPUT,
-        Yardstick::Fan => FAN,
+        Yardstick::Own(_) => ORDER,
         Yardstick::Cpu => COST,
-        Yardstick::Requests => REQUESTS,
-        Yardstick::Response => OPEN_LOOP,
-        Yardstick::Burst => BURST,
     };
-    let mut blocks =
-        chapters.iter().flat_map(|chapter| &chapter.sections).flat_map(|section| &section.blocks);
-    let has_rivals = blocks.any(|block| block.rows.len() > 1);
+    let (always, wanted) = (always(*yardstick), wanted(*pattern, *yardstick));
+    let sections = chapters.iter().flat_map(|chapter| &chapter.sections);
+    let blocks: Vec<_> = sections.flat_map(|section| &section.blocks).collect();
+    let has_rivals = blocks.iter().any(|block| block.rows.len() > 1);
     let any = |has: &dyn Fn(&Cell) -> bool| {
-        let sections = chapters.iter().flat_map(|chapter| &chapter.sections);
-        let blocks = sections.flat_map(|section| &section.blocks);
-        blocks.flat_map(|block| &block.rows).any(|row| has(row.cell))
+        blocks.iter().flat_map(|block| &block.rows).any(|row| has(row.cell))
     };
     let is_shown = |column: &Column| match column {
         Bound => style.versus_bound,
-        Rank => has_rivals,
+        Rank => has_rivals && !pattern.facts().is_open,
+        Peers => pattern.crowd().is_some(),
         OneWay => any(&|cell| cell.load.one_way),
         Transform => any(&|cell| cell.transform.is_some()),
         _ => true,
     };
-    columns.iter().copied().filter(is_shown).collect()
+    let belongs = |column: &Column| always.contains(column) || wanted.contains(column);
+    columns.iter().copied().filter(belongs).filter(is_shown).collect()
 }
 
 /// The columns that may be dropped, the most wanted first.
-pub(crate) const fn wanted(yardstick: Yardstick) -> &'static [Column] {
+pub(crate) const fn wanted(pattern: PatternKind, yardstick: Yardstick) -> &'static [Column] {
     match yardstick {
-        Yardstick::RoundTrip => KEEP_ROUND_TRIP,
-        Yardstick::Throughput => KEEP_THROUGHPUT,
-        Yardstick::Fan => KEEP_FAN,
+        Yardstick::Own(_) => pattern.facts().columns,
         Yardstick::Cpu => KEEP_COST,
-        Yardstick::Requests => KEEP_REQUESTS,
-        Yardstick::Response => KEEP_OPEN_LOOP,
-        Yardstick::Burst => KEEP_BURST,
     }
 }
 
-impl Column {
+/// What a column shows.
+pub(crate) trait Show {
     /// Its heading.
-    pub(crate) fn head(self, pattern: PatternKind, style: &Style) -> String {
+    fn head(self, pattern: PatternKind, style: &Style) -> String;
+    /// Numbers stand at the right edge.
+    fn is_number(self) -> bool;
+    /// What a row shows in it. The size is the first row's alone.
+    fn cell(self, row: &Row<'_>, is_first: bool) -> String;
+    /// The second line of a row whose rounds fell into two modes.
+    fn second(self, row: &Row<'_>) -> String;
+}
+
+impl Show for Column {
+    fn head(self, pattern: PatternKind, style: &Style) -> String {
+        let figure = pattern.facts().figure;
+        let is_time = figure == core::Figure::Time;
         let text = match self {
             Size => "size",
             Peers => "peers",
             Rank => "#",
             Mechanism => "mechanism",
-            Figure if is_time(pattern) => "p50",
+            Figure if is_time => "p50",
             Figure => "rate",
             Spread | CpuSpread if style.unicode => "±",
             Spread | CpuSpread => "+/-",
             Messages => "messages",
-            Bound if is_time(pattern) => "x bound",
+            Bound if is_time => "x bound",
             Bound => "of bound",
-            Quantile(name) if pattern == PatternKind::FanIn => return format!("{name} send"),
-            Quantile(name) if pattern == PatternKind::FanOut => return format!("{name} recv"),
-            Quantile(name) => name,
+            Quantile(name) => match pattern.crowd() {
+                Some(Seat::Lead) => return format!("{name} send"),
+                Some(Seat::Follow) => return format!("{name} recv"),
+                None => name,
+            },
             Load => "load",
             Offered => "offered",
             Achieved => "achieved",
@@ -302,7 +138,7 @@ impl Column {
             Least => "least",
             OneWay => "one way",
             Transform => "transform",
-            Cpu if pattern == PatternKind::Connect => "CPU/req",
+            Cpu if figure == core::Figure::Requests => "CPU/req",
             Cpu => "CPU/msg",
             User => "user",
             System => "system",
@@ -318,13 +154,11 @@ impl Column {
         text.to_owned()
     }
 
-    /// Numbers stand at the right edge.
-    pub(crate) const fn is_number(self) -> bool {
+    fn is_number(self) -> bool {
         !matches!(self, Mechanism | Rank)
     }
 
-    /// What a row shows in it. The size is the first row's alone.
-    pub(crate) fn cell(self, row: &Row<'_>, is_first: bool) -> String {
+    fn cell(self, row: &Row<'_>, is_first: bool) -> String {
         let cell = row.cell;
         let count = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), figures::count);
         let metric = |metric: &Option<Metric>, words: fn(f64) -> String| {
@@ -339,13 +173,13 @@ impl Column {
             Size | Peers => String::new(),
             Rank => row.rank.map_or_else(|| NONE.to_owned(), |rank| rank.words()),
             // A curve has one name.
-            Mechanism if cell.pattern == PatternKind::Rate && !is_first => String::new(),
+            Mechanism if cell.pattern.facts().is_open && !is_first => String::new(),
             Mechanism if row.is_floor => format!("{} (floor)", label(cell)),
             Mechanism => marked_label(cell),
             Figure => {
                 let yardstick = Yardstick::of(cell.pattern);
-                let Some(value) = yardstick.metric(cell).and_then(|metric| metric.value) else {
-                    return yardstick.metric(cell).map_or(NONE, why).to_owned();
+                let Some(value) = cell.figure().and_then(|metric| metric.value) else {
+                    return cell.figure().map_or(NONE, why).to_owned();
                 };
                 format!("{}{}", yardstick.words(value, cell.size_bytes), mark(cell))
             }
@@ -362,12 +196,7 @@ impl Column {
                 Some(bound) => figures::times(bound.ratio),
                 None => NONE.to_owned(),
             },
-            Quantile(name) => {
-                let calls = || cell.fan.as_ref().map(|fan| &fan.call_ns);
-                let requests = || cell.connect.as_ref().map(|connect| &connect.request_ns);
-                let table = cell.rtt_ns.as_ref().or_else(calls).or_else(requests);
-                quantile(table, name)
-            }
+            Quantile(name) => quantile(cell.times(), name),
             OneWay => cell.one_way_ns.as_ref().and_then(one_way).unwrap_or_else(|| NONE.to_owned()),
             Transform => match &cell.transform {
                 Some(cost) => figures::nanos(cost.compress_ns + cost.decompress_ns),
@@ -400,8 +229,7 @@ impl Column {
         }
     }
 
-    /// The second line of a row whose rounds fell into two modes.
-    pub(crate) fn second(self, row: &Row<'_>) -> String {
+    fn second(self, row: &Row<'_>) -> String {
         let modes = row.metric().map(|metric| metric.modes.as_slice()).unwrap_or_default();
         match (self, other_mode(row)) {
             (Figure, Some(other)) => {
@@ -415,11 +243,6 @@ impl Column {
             _ => String::new(),
         }
     }
-}
-
-/// Whether the figure of a pattern is a time.
-fn is_time(pattern: PatternKind) -> bool {
-    matches!(pattern, PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst)
 }
 
 fn quantile(table: Option<&BTreeMap<String, Metric>>, name: &str) -> String {
@@ -475,10 +298,9 @@ fn one_way(way: &result::OneWay) -> Option<String> {
 /// Signs after the figure; the legend explains them.
 fn mark(cell: &Cell) -> &'static str {
     let is_batch = cell.timing.as_ref().is_some_and(|timing| timing.mode == "batch");
-    let metric = Yardstick::of(cell.pattern).metric(cell);
-    match (metric.is_some_and(|metric| metric.modes.len() > 1), is_batch) {
+    match (cell.figure().is_some_and(|metric| metric.modes.len() > 1), is_batch) {
         (true, _) => "*",
-        (false, true) if cell.pattern == PatternKind::PingPong => "^",
+        (false, true) if cell.pattern.facts().figure == core::Figure::Time => "^",
         _ => "",
     }
 }

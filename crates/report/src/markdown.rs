@@ -2,10 +2,11 @@
 
 use crate::answers::{answers, caution};
 use crate::chapters::{chapters, unmeasured};
-use crate::columns::{self, Column};
+use crate::columns::{self, Show};
 use crate::format::Style;
 use crate::rank::Yardstick;
 use crate::{Specs, table, text};
+use ipcperf_core::Column;
 use ipcperf_core::result::ResultSet;
 use std::io;
 
@@ -77,7 +78,7 @@ pub(crate) fn render(
     let chapters = chapters(set, specs);
     for chapter in &chapters {
         writeln!(out, "## {}\n", table::title(chapter))?;
-        let mut columns = columns::all(chapter.yardstick, &[chapter], style);
+        let mut columns = columns::all(&[chapter], style);
         columns.retain(|column| style.verbose || USUAL.contains(column));
         for section in &chapter.sections {
             writeln!(out, "{}\n", plain(&section.way.words()))?;

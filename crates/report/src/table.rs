@@ -2,14 +2,14 @@
 
 use crate::answers::{answers, caution};
 use crate::chapters::{Chapter, Row, chapters, unmeasured};
-use crate::columns::{self, Column};
+use crate::columns::{self, Show};
 use crate::figures;
 use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;
 use crate::{Specs, text};
-use ipcperf_core::PatternKind;
+use ipcperf_core::Column;
 use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
 use std::io;
 
@@ -84,21 +84,11 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
 pub(crate) fn title(chapter: &Chapter) -> String {
     let blocks = chapter.sections.iter().flat_map(|section| &section.blocks);
     let is_loaded = blocks.flat_map(|block| &block.rows).any(|row| !row.cell.load.is_plain());
-    let what = match (chapter.pattern, chapter.yardstick) {
-        (PatternKind::PingPong, Yardstick::Cpu) => "CPU per message of a round trip",
-        (PatternKind::Stream, Yardstick::Cpu) => "CPU per message of a stream",
-        (PatternKind::FanIn, Yardstick::Cpu) => "CPU per message of several producers",
-        (PatternKind::FanOut, Yardstick::Cpu) => "CPU per message of several consumers",
-        (PatternKind::Burst, Yardstick::Cpu) => "CPU per message of a burst",
-        (PatternKind::Connect, Yardstick::Cpu) => "CPU per request",
-        (PatternKind::Connect, _) => "A connection for each request",
-        (PatternKind::PingPong, _) if is_loaded => "Round trip in a closed loop",
-        (PatternKind::PingPong, _) => "Round trip",
-        (PatternKind::Stream, _) => "Throughput",
-        (PatternKind::FanIn, _) => "Several producers, one consumer",
-        (PatternKind::FanOut, _) => "One producer, several consumers",
-        (PatternKind::Rate, _) => "Response time in an open loop",
-        (PatternKind::Burst, _) => "Bursts in a closed loop",
+    let facts = chapter.pattern.facts();
+    let what = match chapter.yardstick {
+        Yardstick::Cpu => format!("CPU per {}", facts.cost_of),
+        Yardstick::Own(_) if is_loaded => format!("{}{}", facts.title, facts.when_loaded),
+        Yardstick::Own(_) => facts.title.to_owned(),
     };
     let who = match chapter.is_spinning {
         false => "blocking mechanisms",
@@ -112,7 +102,7 @@ fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
     let Some(Chapter { pattern, yardstick, .. }) = chapters.first() else { return Ok(()) };
     let (pattern, yardstick) = (*pattern, *yardstick);
     let style = *page.style;
-    let all = columns::all(yardstick, &chapters.iter().collect::<Vec<_>>(), &style);
+    let all = columns::all(&chapters.iter().collect::<Vec<_>>(), &style);
     let mut grid = Grid {
         heads: all.iter().map(|column| column.head(pattern, &style)).collect(),
         right: all.iter().map(|column| column.is_number()).collect(),
@@ -132,8 +122,11 @@ fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
     // A column without any figure gives its room to the next.
     let has_figures =
         |at: &usize| grid.rows.iter().any(|row| row[*at] != figures::NONE && !row[*at].is_empty());
-    let wanted: Vec<usize> =
-        columns::wanted(yardstick).iter().filter_map(position).filter(has_figures).collect();
+    let wanted: Vec<usize> = columns::wanted(pattern, yardstick)
+        .iter()
+        .filter_map(position)
+        .filter(has_figures)
+        .collect();
     let flexible = position(&Column::Mechanism).unwrap_or_default();
     let room = style.width.saturating_sub(INDENT);
     for spread in [Column::Spread, Column::CpuSpread].iter().filter_map(position) {
@@ -196,7 +189,7 @@ fn lines_of(row: &Row, columns: &[Column], is_first: bool) -> Vec<Vec<String>> {
 fn tone(row: &Row) -> Tone {
     match row.rank {
         Some(rank) if rank.place == 1 => Tone::Best,
-        None if row.cell.pattern != PatternKind::Rate => Tone::Quiet,
+        None if !row.cell.pattern.facts().is_open => Tone::Quiet,
         Some(_) | None => Tone::Plain,
     }
 }

@@ -2,8 +2,9 @@
 
 use super::pattern::{Connections, Fan, FanRound, OneWay, TransformCost};
 use crate::load::Load;
-use crate::names::{Idle, PatternKind, Placement, Touch};
+use crate::names::{Idle, Placement, Touch};
 use crate::options::KnobValue;
+use crate::pattern::{Figure, PatternKind};
 use crate::spec::Wait;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -124,6 +125,39 @@ pub struct Cell {
     /// The bound this cell is measured against and how many times it the cell takes (or reaches).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<BoundRatio>,
+}
+
+impl Cell {
+    /// The figure that speaks for it.
+    #[must_use]
+    pub fn figure(&self) -> Option<&Metric> {
+        match self.pattern.facts().figure {
+            Figure::Time => self.rtt_ns.as_ref()?.get("p50"),
+            Figure::Throughput if self.size_bytes == 0 => self.messages_per_second.as_ref(),
+            Figure::Throughput => self.bytes_per_second.as_ref(),
+            Figure::Requests => Some(&self.connect.as_ref()?.requests_per_second),
+        }
+    }
+
+    /// The same figure of one of its rounds.
+    #[must_use]
+    pub fn figure_of(&self, round: &Round) -> Option<f64> {
+        match self.pattern.facts().figure {
+            Figure::Time => round.p50_ns,
+            Figure::Throughput => {
+                round.messages_per_second.map(|rate| rate * self.size_bytes.max(1) as f64)
+            }
+            Figure::Requests => round.messages_per_second,
+        }
+    }
+
+    /// The quantiles of its operations, ns: round trips, calls of the peers of a fan, requests.
+    #[must_use]
+    pub fn times(&self) -> Option<&BTreeMap<String, Metric>> {
+        let calls = || self.fan.as_ref().map(|fan| &fan.call_ns);
+        let requests = || self.connect.as_ref().map(|connect| &connect.request_ns);
+        self.rtt_ns.as_ref().or_else(calls).or_else(requests)
+    }
 }
 
 /// How far a cell is from what the machine allows.

@@ -3,7 +3,7 @@
 use crate::plan::CellPlan;
 use crate::run::BoundReadings;
 use ipcperf_core::result::BoundRatio;
-use ipcperf_core::{Idle, PatternKind, Placement, Wait};
+use ipcperf_core::{Idle, Limitation, Placement, Wait};
 use ipcperf_stats::median;
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ impl Floors {
 
     /// What no round trip of this cell can be below, ns, and why.
     pub(super) fn round_trip_floor(&self, plan: &CellPlan) -> Option<(f64, &'static str)> {
-        if plan.entry.spec.is_floor() || plan.pattern == PatternKind::Connect {
+        if plan.entry.spec.is_floor() {
             return None;
         }
         match plan.placement {
@@ -81,8 +81,8 @@ impl Floors {
         if plan.entry.spec.is_floor() {
             return None;
         }
-        let (name, bound) = match (plan.pattern, plan.placement) {
-            (PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut, _) => {
+        let (name, bound) = match (plan.pattern.facts().bound?, plan.placement) {
+            (Limitation::Copy, _) => {
                 let distance =
                     |size: usize| (size.max(1) as f64).log2() - (plan.size.max(1) as f64).log2();
                 let nearest = self
@@ -91,17 +91,15 @@ impl Floors {
                     .min_by(|a, b| distance(a.0).abs().total_cmp(&distance(b.0).abs()))?;
                 ("memcpy", nearest.1)
             }
-            // A burst is more than the one round trip that a bound is.
-            (PatternKind::Burst | PatternKind::Connect, _) => return None,
-            (PatternKind::PingPong | PatternKind::Rate, Placement::Free) => return None,
+            (Limitation::RoundTrip, Placement::Free) => return None,
             // What spins before it sleeps is held against the limit it can reach.
-            (PatternKind::PingPong | PatternKind::Rate, placement)
+            (Limitation::RoundTrip, placement)
                 if placement.is_two_cpus()
                     && matches!(plan.entry.spec.wait, Wait::Spin | Wait::SpinThenBlock) =>
             {
                 ("cacheline_rtt_ns", self.cacheline.get(&placement)?.0)
             }
-            (PatternKind::PingPong | PatternKind::Rate, placement) => {
+            (Limitation::RoundTrip, placement) => {
                 ("futex_wake_rtt_ns", *self.futex.get(&(placement, plan.idle))?)
             }
         };

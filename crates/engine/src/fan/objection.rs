@@ -1,6 +1,5 @@
 //! Why a fan cannot run over a mechanism.
 
-use super::crowd;
 use crate::hot::fan::LEAST;
 use crate::registry::Entry;
 use ipcperf_core::{BackPressure, Missing, PatternKind, Payload, Peers, Placement, Seat};
@@ -18,7 +17,8 @@ pub(crate) fn objection(
     cpus: usize,
 ) -> Option<Missing> {
     let spec = entry.spec;
-    let (who, allowed) = match crowd(pattern) {
+    let crowd = pattern.crowd()?;
+    let (who, allowed) = match crowd {
         Seat::Lead => ("producer", spec.producers),
         Seat::Follow => ("consumer", spec.consumers),
     };
@@ -36,7 +36,7 @@ pub(crate) fn objection(
     } else if entry.fan.is_none() {
         let what = format!("one object takes several {who}s, but an end as built here is for one");
         Missing::new(what, "")
-    } else if pattern == PatternKind::FanOut && spec.back_pressure != BackPressure::Blocks {
+    } else if crowd == Seat::Follow && spec.back_pressure != BackPressure::Blocks {
         let what = "it drops what its receiver cannot take, and several cannot share the credits against that";
         Missing::new(what, "")
     } else if is_pieces {

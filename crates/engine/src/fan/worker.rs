@@ -10,8 +10,7 @@ use crate::job::{Failure, FailureKind, SideReport};
 use crate::registry::Registry;
 use crate::worker::not_pinned;
 use ipcperf_core::{
-    Fault, KnobValue, Mechanism, Meet, Options, Part as Looked, PatternKind, Port, SetupError,
-    Touch, Wiring,
+    Fault, KnobValue, Mechanism, Meet, Options, Part as Looked, Port, SetupError, Touch, Wiring,
 };
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::{affinity, process, procfs};
@@ -123,7 +122,7 @@ fn passage<P: Port, W: Work>(
     work: W,
 ) -> Result<Ran, Failure> {
     let job = &part.job;
-    let fans_in = job.shape.pattern == PatternKind::FanIn;
+    let fans_in = part.fans_in();
     let tape = if part.is_peer() { page.calls(part.number) } else { &[] };
     let mut calls = Recorder::new(tape);
     let mut rows = match (fans_in, part.is_peer()) {

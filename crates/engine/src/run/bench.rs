@@ -5,7 +5,7 @@ use crate::fit::Fit;
 use crate::job::Job;
 use crate::page::Page;
 use crate::slice::{self, Outcome, RawSlice, Surroundings, Terms};
-use ipcperf_core::{Idle, PatternKind, Seat};
+use ipcperf_core::{Idle, Seat, Shape};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
@@ -181,7 +181,13 @@ impl<'a> Bench<'a> {
         let job = Job {
             mechanism: plan.entry.spec.full_name(),
             seat: Seat::Lead,
-            shape: slice::shape(plan.wire, plan.pattern, nonce, offset, self.directory.path()),
+            shape: Shape {
+                size: plan.wire,
+                pattern: plan.pattern,
+                nonce,
+                buffer_offset: offset,
+                directory: self.directory.path().to_owned(),
+            },
             options: plan.options.clone(),
             touch: plan.touch,
             load: plan.load.clone(),
@@ -248,18 +254,11 @@ fn run_directory() -> io::Result<RunDirectory> {
     })
 }
 
-/// Operations per sample as the first round decided: per-operation and batch timing must not mix in one cell. Streams
-/// decide anew, since there the batch only sets how often the clock is read.
+/// Operations per sample as the first round decided: per-operation and batch timing must not mix in one cell. Where
+/// the batch only sets how often the clock is read, every round decides anew.
 fn settled_batch(cell: &CellRun) -> u64 {
-    match cell.plan.pattern {
-        PatternKind::PingPong => cell.slices.first().map_or(0, |slice| slice.raw.batch),
-        PatternKind::Stream
-        | PatternKind::FanIn
-        | PatternKind::FanOut
-        | PatternKind::Connect
-        | PatternKind::Rate
-        | PatternKind::Burst => 0,
-    }
+    let first = cell.slices.first().filter(|_| cell.plan.pattern.facts().is_batched);
+    first.map_or(0, |slice| slice.raw.batch)
 }
 
 /// Whether the CPU limit of a control group stopped the slice: then it measured the limit.

@@ -4,7 +4,7 @@ use super::contest::Entry;
 use super::{Answer, Question, modes_words};
 use crate::chapters::{label, place_order};
 use crate::figures;
-use crate::rank::{Reading, Yardstick};
+use crate::rank::{ROUND_TRIP, Reading};
 use ipcperf_core::result::{Cell, ResultSet, Spread};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Idle, PatternKind};
@@ -30,11 +30,11 @@ pub(super) fn answer(set: &ResultSet, entries: &[Entry]) -> Option<Answer> {
 /// The pair of the best-known mechanism: `pipe` if it is there, since everybody has a feeling for it.
 fn pair<'a>(subjects: &[&'a Cell], entries: &[Entry<'a>]) -> Option<(&'a Cell, &'a Cell)> {
     let pairs = subjects.iter().filter_map(|as_is| {
-        Yardstick::RoundTrip.reading(as_is)?;
+        ROUND_TRIP.reading(as_is)?;
         let polled = entries.iter().map(|entry| entry.cell).find(|cell| {
             cell.idle == Idle::Poll
                 && same_but_idle(cell, as_is)
-                && Yardstick::RoundTrip.reading(cell).is_some()
+                && ROUND_TRIP.reading(cell).is_some()
         })?;
         Some((*as_is, polled))
     });
@@ -59,9 +59,9 @@ fn same_but_idle(a: &Cell, b: &Cell) -> bool {
 }
 
 fn of_pair(as_is: &Cell, polled: &Cell) -> Option<Answer> {
-    let reading = |cell| Yardstick::RoundTrip.reading(cell);
+    let reading = |cell| ROUND_TRIP.reading(cell);
     let figure = |cell: &Cell, reading: &Reading| {
-        let modes = modes_words(cell, Yardstick::RoundTrip, reading);
+        let modes = modes_words(cell, ROUND_TRIP, reading);
         format!("{}{modes}", figures::nanos(reading.value))
     };
     let (before, after) = (reading(as_is)?, reading(polled)?);
@@ -77,8 +77,7 @@ fn of_pair(as_is: &Cell, polled: &Cell) -> Option<Answer> {
         polled: figure(polled, &after),
         effect: "idle CPUs then poll instead of sleeping".to_owned(),
     };
-    let is_two_mode =
-        |cell| Yardstick::RoundTrip.metric(cell).is_some_and(|metric| metric.modes.len() > 1);
+    let is_two_mode = |cell| ROUND_TRIP.metric(cell).is_some_and(|metric| metric.modes.len() > 1);
     Some(if is_two_mode(as_is) || is_two_mode(polled) {
         comparison.of_modes()
     } else {

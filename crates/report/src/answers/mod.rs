@@ -8,7 +8,7 @@ mod tests;
 use crate::Specs;
 use crate::chapters::{is_floor, is_touched};
 use crate::figures;
-use crate::rank::{Reading, Yardstick};
+use crate::rank::{ROUND_TRIP, Reading, Yardstick};
 use crate::text;
 use contest::{Basis, Contest, Entry};
 use ipcperf_core::result::{Cell, KnobReading, ResultSet, Status};
@@ -129,7 +129,7 @@ impl<'a> Survey<'a> {
 
     fn small_contest(&self, is_eligible: impl Fn(&Entry) -> bool) -> Option<Contest<'a>> {
         let is_data = |entry: &Entry| !entry.cell.wait.burns_cpu() && is_eligible(entry);
-        self.contest(PatternKind::PingPong, Yardstick::RoundTrip, SizeChoice::Small, is_data)
+        self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, is_data)
     }
 
     fn small(&self) -> Option<Answer> {
@@ -157,8 +157,7 @@ impl<'a> Survey<'a> {
                 && cell.size_bytes == contest.size
                 && basis.has(cell)
         });
-        let Some(here) = Contest::new(cells.collect(), Yardstick::RoundTrip, basis, contest.size)
-        else {
+        let Some(here) = Contest::new(cells.collect(), ROUND_TRIP, basis, contest.size) else {
             return String::new();
         };
         let there = here.figure_of(&contest.winner().name);
@@ -177,10 +176,12 @@ impl<'a> Survey<'a> {
     }
 
     fn large(&self) -> Option<Answer> {
-        let contest =
-            self.contest(PatternKind::Stream, Yardstick::Throughput, SizeChoice::Large, |entry| {
-                !entry.cell.wait.burns_cpu()
-            })?;
+        let contest = self.contest(
+            PatternKind::Stream,
+            Yardstick::of(PatternKind::Stream),
+            SizeChoice::Large,
+            |entry| !entry.cell.wait.burns_cpu(),
+        )?;
         let sentence = format!(
             "Large messages, blocking: {} with messages of {} {}; {}.",
             contest.winner_words(),
@@ -192,12 +193,10 @@ impl<'a> Survey<'a> {
     }
 
     fn spinning(&self) -> Option<Answer> {
-        let contest = self.contest(
-            PatternKind::PingPong,
-            Yardstick::RoundTrip,
-            SizeChoice::Small,
-            |entry| entry.cell.wait.burns_cpu(),
-        )?;
+        let contest =
+            self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, |entry| {
+                entry.cell.wait.burns_cpu()
+            })?;
         let sentence = format!(
             "If each end may burn a CPU: {} for a round trip of {} {}; {}.",
             contest.winner_words(),
@@ -225,7 +224,7 @@ impl<'a> Survey<'a> {
 
     fn wake_up(&self) -> Option<Answer> {
         let contest =
-            self.contest(PatternKind::PingPong, Yardstick::RoundTrip, SizeChoice::Wake, |entry| {
+            self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Wake, |entry| {
                 !entry.cell.wait.burns_cpu()
             })?;
         let sentence = format!(
@@ -250,7 +249,7 @@ impl<'a> Survey<'a> {
                     && is_eligible(entry)
             });
             let cells = cells.map(|entry| entry.cell).collect();
-            Contest::new(cells, Yardstick::RoundTrip, all.basis.clone(), all.size)
+            Contest::new(cells, ROUND_TRIP, all.basis.clone(), all.size)
         };
         let sockets = of(&is_socket)?;
         let best = all.winner();
