@@ -40,7 +40,7 @@ pub use load::{Arrivals, Load, LoadError, LoadKey, MOST_PEERS, Offered, Transfor
 pub use mechanism::{Mechanism, Meet, Missing, SetupError, Visitor};
 pub use names::{Crowd, Door, Idle, Placement, Serving, Touch, UnknownName};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
-pub use pattern::{Column, Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind};
+pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind};
 pub use port::{Fault, Part, Port};
 pub use shape::{Seat, Shape};
 pub use spec::{

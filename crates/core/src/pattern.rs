@@ -101,69 +101,6 @@ pub enum Limitation {
     Copy,
 }
 
-/// A column of a results table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
-    /// Bytes of a message.
-    Size,
-    /// Processes on the side of the many.
-    Peers,
-    /// The place in the ranking.
-    Rank,
-    /// The mechanism, with its knobs.
-    Mechanism,
-    /// The figure that speaks.
-    Figure,
-    /// Its uncertainty.
-    Spread,
-    /// Messages per second.
-    Messages,
-    /// The figure as a multiple of its bound.
-    Bound,
-    /// A quantile of the times of an operation.
-    Quantile(&'static str),
-    /// How much was asked for.
-    Load,
-    /// Messages due per second.
-    Offered,
-    /// Messages answered per second.
-    Achieved,
-    /// A quantile from when a message was sent, where the figure counts from when it was due.
-    Service(&'static str),
-    /// How evenly the peers of a fan were served.
-    Fairness,
-    /// What the peer of a fan had that was served least.
-    Least,
-    /// The way from lead to follow, and how far it may be off.
-    OneWay,
-    /// What changing a message and changing it back cost alone.
-    Transform,
-    /// CPU time of both ends per message.
-    Cpu,
-    /// Its uncertainty.
-    CpuSpread,
-    /// The user part of it.
-    User,
-    /// The system part of it.
-    System,
-    /// CPU time of the whole machine per message.
-    Machine,
-    /// Context switches per message.
-    Switches,
-    /// Those in which an end was preempted.
-    Preempted,
-    /// Page faults per message.
-    Faults,
-    /// Inter-processor interrupts per message.
-    Ipis,
-    /// System calls per message.
-    Syscalls,
-    /// Energy per message.
-    Energy,
-    /// Requests that failed.
-    Errors,
-}
-
 /// What is so of a pattern wherever it occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PatternFacts {
@@ -191,15 +128,7 @@ pub struct PatternFacts {
     pub cost_of: &'static str,
     /// What a reader of its tables has to know; may be empty.
     pub legend: &'static str,
-    /// What its tables show beside size, rank, mechanism and figure, the most wanted first: the last are dropped where
-    /// the line is short. What a message costs is never the first to go.
-    pub columns: &'static [Column],
 }
-
-use Column::{
-    Achieved, Bound, Cpu, Errors, Fairness, Ipis, Least, Messages, Offered, OneWay, Quantile,
-    Service, Spread, Switches, Syscalls, Transform,
-};
 
 /// Closed loop of two ends. The other rows say what they do not share with it.
 const PING_PONG: PatternFacts = PatternFacts {
@@ -215,20 +144,6 @@ const PING_PONG: PatternFacts = PatternFacts {
     when_loaded: " in a closed loop",
     cost_of: "message of a round trip",
     legend: "",
-    columns: &[
-        Cpu,
-        OneWay,
-        Transform,
-        Bound,
-        Quantile("p99"),
-        Spread,
-        Quantile("p99.9"),
-        Switches,
-        Quantile("p90"),
-        Quantile("max"),
-        Ipis,
-        Syscalls,
-    ],
 };
 
 const STREAM: PatternFacts = PatternFacts {
@@ -241,7 +156,6 @@ const STREAM: PatternFacts = PatternFacts {
     title: "Throughput",
     when_loaded: "",
     cost_of: "message of a stream",
-    columns: &[Cpu, Transform, Bound, Messages, Spread, Switches, Ipis, Syscalls],
     ..PING_PONG
 };
 
@@ -254,19 +168,6 @@ const RATE: PatternFacts = PatternFacts {
     cost_of: "message of an open loop",
     legend: "In an open loop p50 to max count from when a message was due, service counts from when it was sent; \
              saturated: messages came faster than they were answered.",
-    // No CPU time: the sender watches the clock with what is left of it.
-    columns: &[
-        Column::Load,
-        Bound,
-        Offered,
-        Quantile("p99"),
-        Quantile("p99.9"),
-        Achieved,
-        Service("p50"),
-        Service("p99.9"),
-        Quantile("max"),
-        Spread,
-    ],
     ..PING_PONG
 };
 
@@ -280,18 +181,6 @@ const BURST: PatternFacts = PatternFacts {
     when_loaded: "",
     cost_of: "message of a burst",
     legend: "A burst lasts until the answer to its last message; messages are those of all bursts per second.",
-    columns: &[
-        Cpu,
-        Messages,
-        Quantile("p99"),
-        Spread,
-        Quantile("p99.9"),
-        Switches,
-        Quantile("p90"),
-        Quantile("max"),
-        Ipis,
-        Syscalls,
-    ],
     ..PING_PONG
 };
 
@@ -303,20 +192,6 @@ const FAN_IN: PatternFacts = PatternFacts {
     legend: "Peers share one object, each in a process of its own; a message of a fan-out goes to exactly one of them. \
              Jain's index is 1 where all peers moved the same and 1/n where one moved everything; least is the smallest \
              share. A send or recv is one call of a peer, waiting included. CPU/msg is of all processes.",
-    columns: &[
-        Cpu,
-        Bound,
-        Fairness,
-        Least,
-        Quantile("p99"),
-        Messages,
-        Spread,
-        Quantile("p99.9"),
-        Switches,
-        Quantile("max"),
-        Ipis,
-        Syscalls,
-    ],
     ..STREAM
 };
 
@@ -340,17 +215,6 @@ const CONNECT: PatternFacts = PatternFacts {
     legend: "A request makes a socket, connects, reads an answer of the size to its end, and closes; the server closes \
              first. CPU/req is the CPU time of both sides. Errors are requests that failed; quantiles count them as \
              the slowest.",
-    columns: &[
-        Quantile("p50"),
-        Quantile("p99"),
-        Cpu,
-        Errors,
-        Spread,
-        Quantile("p99.9"),
-        Switches,
-        Quantile("p90"),
-        Quantile("max"),
-    ],
     ..PING_PONG
 };
 

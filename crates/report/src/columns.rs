@@ -6,8 +6,53 @@ use crate::format::Style;
 use crate::rank::Yardstick;
 use crate::text;
 use ipcperf_core::result::{self, Cell, CpuCost, Metric};
-use ipcperf_core::{self as core, Column, PatternKind, Seat};
+use ipcperf_core::{self as core, Ends, Exchange, PatternFacts, PatternKind, Seat};
 use std::collections::BTreeMap;
+
+/// A column of a results table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Column {
+    Size,
+    /// Of a fan.
+    Peers,
+    Rank,
+    Mechanism,
+    /// What the ranking goes by.
+    Figure,
+    Spread,
+    Messages,
+    Bound,
+    Quantile(&'static str),
+    /// How much was asked for.
+    Load,
+    /// Messages due per second.
+    Offered,
+    /// Messages answered per second.
+    Achieved,
+    /// From when a message was sent, where the figure counts from when it was due.
+    Service(&'static str),
+    /// How evenly the peers of a fan were served.
+    Fairness,
+    /// What the peer of a fan had that was served least.
+    Least,
+    /// The way from lead to follow, and how far it may be off.
+    OneWay,
+    /// What changing a message and changing it back cost alone.
+    Transform,
+    Cpu,
+    CpuSpread,
+    User,
+    System,
+    Machine,
+    Switches,
+    Preempted,
+    Faults,
+    Ipis,
+    Syscalls,
+    Energy,
+    /// Requests that failed.
+    Errors,
+}
 
 use Column::{
     Achieved, Bound, Cpu, CpuSpread, Energy, Errors, Fairness, Faults, Figure, Ipis, Least, Load,
@@ -15,42 +60,31 @@ use Column::{
     Spread, Switches, Syscalls, System, Transform, User,
 };
 
-/// Columns from left to right.
+const P50: Column = Quantile("p50");
+const P90: Column = Quantile("p90");
+const P99: Column = Quantile("p99");
+const P99_9: Column = Quantile("p99.9");
+const MAX: Column = Quantile("max");
+const SERVICE: [Column; 2] = [Service("p50"), Service("p99.9")];
+
+/// Columns from left to right; a pattern has those that its facts give it.
 const ORDER: &[Column] = &[
-    Size,
-    Peers,
-    Rank,
-    Mechanism,
-    Load,
-    Offered,
-    Achieved,
-    Figure,
-    Spread,
-    OneWay,
-    Transform,
-    Bound,
-    Messages,
-    Fairness,
-    Least,
-    Quantile("p50"),
-    Quantile("p90"),
-    Quantile("p99"),
-    Quantile("p99.9"),
-    Quantile("max"),
-    Service("p50"),
-    Service("p99.9"),
-    Cpu,
-    Errors,
-    Switches,
-    Ipis,
-    Syscalls,
+    Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, OneWay, Transform,
+    Bound, Messages, Fairness, Least, P50, P90, P99, P99_9, MAX, SERVICE[0], SERVICE[1], Cpu,
+    Errors, Switches, Ipis, Syscalls,
 ];
+
+/// The same of a table of costs.
 const COST: &[Column] = &[
     Size, Peers, Rank, Mechanism, Cpu, CpuSpread, User, System, Machine, Switches, Preempted,
     Faults, Ipis, Syscalls, Energy, Figure,
 ];
 
-/// The order in which the columns of a table of costs are given room, while they fit.
+/// The order in which columns are given room, while they fit. What a message costs is never the first to go.
+const KEEP: &[Column] = &[
+    Load, P50, Cpu, OneWay, Transform, Bound, Errors, Offered, Fairness, Least, P99, Messages,
+    Spread, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis, Syscalls,
+];
 const KEEP_COST: &[Column] = &[
     CpuSpread, User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis,
 ];
@@ -70,7 +104,6 @@ pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
         Yardstick::Own(_) => ORDER,
         Yardstick::Cpu => COST,
     };
-    let (always, wanted) = (always(*yardstick), wanted(*pattern, *yardstick));
     let sections = chapters.iter().flat_map(|chapter| &chapter.sections);
     let blocks: Vec<_> = sections.flat_map(|section| &section.blocks).collect();
     let has_rivals = blocks.iter().any(|block| block.rows.len() > 1);
@@ -79,38 +112,45 @@ pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
     };
     let is_shown = |column: &Column| match column {
         Bound => style.versus_bound,
-        Rank => has_rivals && !pattern.facts().is_open,
-        Peers => pattern.crowd().is_some(),
+        Rank => has_rivals,
         OneWay => any(&|cell| cell.load.one_way),
         Transform => any(&|cell| cell.transform.is_some()),
         _ => true,
     };
-    let belongs = |column: &Column| always.contains(column) || wanted.contains(column);
-    columns.iter().copied().filter(belongs).filter(is_shown).collect()
+    let belongs = |column: &Column| column.belongs(pattern.facts()) && is_shown(column);
+    columns.iter().copied().filter(belongs).collect()
 }
 
 /// The columns that may be dropped, the most wanted first.
-pub(crate) const fn wanted(pattern: PatternKind, yardstick: Yardstick) -> &'static [Column] {
+pub(crate) const fn wanted(yardstick: Yardstick) -> &'static [Column] {
     match yardstick {
-        Yardstick::Own(_) => pattern.facts().columns,
+        Yardstick::Own(_) => KEEP,
         Yardstick::Cpu => KEEP_COST,
     }
 }
 
-/// What a column shows.
-pub(crate) trait Show {
-    /// Its heading.
-    fn head(self, pattern: PatternKind, style: &Style) -> String;
-    /// Numbers stand at the right edge.
-    fn is_number(self) -> bool;
-    /// What a row shows in it. The size is the first row's alone.
-    fn cell(self, row: &Row<'_>, is_first: bool) -> String;
-    /// The second line of a row whose rounds fell into two modes.
-    fn second(self, row: &Row<'_>) -> String;
-}
+impl Column {
+    /// Whether a pattern with these facts can have it.
+    fn belongs(self, facts: &PatternFacts) -> bool {
+        let is_crowd = matches!(facts.ends, Ends::Crowd(_));
+        match self {
+            Load | Offered | Achieved | Service(_) => facts.is_open,
+            // The sender of an open loop watches the clock with what is left of the CPU time.
+            Rank | Cpu | Switches => !facts.is_open,
+            Ipis | Syscalls => !facts.is_open && facts.ends != Ends::Clients,
+            Peers | Fairness | Least => is_crowd,
+            Bound => facts.bound.is_some(),
+            Messages => facts.exchange == Exchange::OneWay,
+            Errors => facts.exchange == Exchange::Request,
+            Quantile("p50") => facts.figure == core::Figure::Requests,
+            Quantile("p90") => !facts.is_open && facts.figure != core::Figure::Throughput,
+            Quantile(_) => is_crowd || facts.figure != core::Figure::Throughput,
+            _ => true,
+        }
+    }
 
-impl Show for Column {
-    fn head(self, pattern: PatternKind, style: &Style) -> String {
+    /// Its heading.
+    pub(crate) fn head(self, pattern: PatternKind, style: &Style) -> String {
         let figure = pattern.facts().figure;
         let is_time = figure == core::Figure::Time;
         let text = match self {
@@ -154,11 +194,13 @@ impl Show for Column {
         text.to_owned()
     }
 
-    fn is_number(self) -> bool {
+    /// Numbers stand at the right edge.
+    pub(crate) const fn is_number(self) -> bool {
         !matches!(self, Mechanism | Rank)
     }
 
-    fn cell(self, row: &Row<'_>, is_first: bool) -> String {
+    /// What a row shows in it. The size is the first row's alone.
+    pub(crate) fn cell(self, row: &Row<'_>, is_first: bool) -> String {
         let cell = row.cell;
         let count = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), figures::count);
         let metric = |metric: &Option<Metric>, words: fn(f64) -> String| {
@@ -229,7 +271,8 @@ impl Show for Column {
         }
     }
 
-    fn second(self, row: &Row<'_>) -> String {
+    /// The second line of a row whose rounds fell into two modes.
+    pub(crate) fn second(self, row: &Row<'_>) -> String {
         let modes = row.metric().map(|metric| metric.modes.as_slice()).unwrap_or_default();
         match (self, other_mode(row)) {
             (Figure, Some(other)) => {

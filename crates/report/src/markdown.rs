@@ -2,11 +2,10 @@
 
 use crate::answers::{answers, caution};
 use crate::chapters::{chapters, unmeasured};
-use crate::columns::{self, Show};
+use crate::columns::{self, Column};
 use crate::format::Style;
 use crate::rank::Yardstick;
 use crate::{Specs, table, text};
-use ipcperf_core::Column;
 use ipcperf_core::result::ResultSet;
 use std::io;
 

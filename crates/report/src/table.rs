@@ -2,14 +2,13 @@
 
 use crate::answers::{answers, caution};
 use crate::chapters::{Chapter, Row, chapters, unmeasured};
-use crate::columns::{self, Show};
+use crate::columns::{self, Column};
 use crate::figures;
 use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;
 use crate::{Specs, text};
-use ipcperf_core::Column;
 use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
 use std::io;
 
@@ -122,11 +121,8 @@ fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
     // A column without any figure gives its room to the next.
     let has_figures =
         |at: &usize| grid.rows.iter().any(|row| row[*at] != figures::NONE && !row[*at].is_empty());
-    let wanted: Vec<usize> = columns::wanted(pattern, yardstick)
-        .iter()
-        .filter_map(position)
-        .filter(has_figures)
-        .collect();
+    let wanted: Vec<usize> =
+        columns::wanted(yardstick).iter().filter_map(position).filter(has_figures).collect();
     let flexible = position(&Column::Mechanism).unwrap_or_default();
     let room = style.width.saturating_sub(INDENT);
     for spread in [Column::Spread, Column::CpuSpread].iter().filter_map(position) {

@@ -1,11 +1,11 @@
 //! What the signs and columns of a table mean; only those that occur.
 
 use crate::chapters::{Chapter, Row, is_touched};
-use crate::columns::{self, Show};
+use crate::columns::{self, Column};
 use crate::figures;
 use crate::format::Style;
 use crate::rank::Yardstick;
-use ipcperf_core::{Column, PatternKind, Wait};
+use ipcperf_core::{PatternKind, Wait};
 
 /// What the signs and columns mean; only those that occur.
 pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
