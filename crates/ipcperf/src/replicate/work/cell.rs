@@ -123,7 +123,7 @@ impl CellWork {
             return Err(ended.map_or_else(|| "not measured".into(), |(_, _, why)| why.clone()));
         };
         // Single operations in one round and means of many in another are no figures of one arm.
-        if self.run.plan.pattern == PatternKind::PingPong {
+        if self.run.plan.pattern.facts().is_batched {
             self.lengths.batch = slice.raw.batch;
         }
         let knobs = slice.raw.effective.clone();
