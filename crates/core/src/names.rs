@@ -62,8 +62,10 @@ pub(crate) use names;
 
 names! {
     /// Where the two ends of a cell run.
+    #[derive(Default)]
     "placement" Placement {
         /// Both ends pinned to one CPU: every message is a context switch.
+        #[default]
         SameCpu = "same-cpu",
         /// Two hardware threads of one core.
         Smt = "smt",
@@ -128,8 +130,10 @@ names! {
 
 names! {
     /// What an idle CPU does while a cell runs.
+    #[derive(Default)]
     "idle policy" Idle {
         /// Whatever the machine is set to.
+        #[default]
         AsIs = "as-is",
         /// `/dev/cpu_dma_latency` is held at 0, so that idle CPUs poll instead of halting.
         Poll = "poll",
@@ -139,12 +143,14 @@ names! {
 names! {
     /// What happens to the payload on both sides. The 8-byte stamp that proves the transfer is written and checked
     /// under every policy.
+    #[derive(Default)]
     "touch policy" Touch {
         /// Only the stamp.
         None = "none",
         /// The first cache line (64 bytes).
         Header = "header",
         /// One word in every cache line is written fresh by the sender and loaded by the receiver.
+        #[default]
         CacheLine = "cacheline",
         /// Every byte is written fresh and compared.
         Full = "full",

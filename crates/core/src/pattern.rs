@@ -8,8 +8,10 @@ use crate::units::{format_bytes_per_second, format_nanos, format_per_second};
 
 names! {
     /// What the loop does.
+    #[derive(Default)]
     "pattern" PatternKind {
         /// Closed loop: send, wait for the reply, repeat. Measures the round trip.
+        #[default]
         PingPong = "ping-pong",
         /// One direction, as fast as the mechanism's own back-pressure allows; counted at the receiver.
         Stream = "stream",

@@ -158,8 +158,10 @@ names! {
 
 names! {
     /// How an end waits. Rankings never mix waiting classes.
+    #[derive(Default)]
     "wait" Wait {
         /// Sleeps in the kernel, in the call that moves the data.
+        #[default]
         Block = "block",
         /// Sleeps in `epoll_wait`, then moves the data without blocking.
         Epoll = "epoll",

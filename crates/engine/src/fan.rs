@@ -102,7 +102,7 @@ enum Said {
 struct Ran {
     /// When all had come to begin, ticks.
     met: u64,
-    tally: Count,
+    tally: Tally,
     /// How much it left in the tapes of the page, and what did not fit a slot.
     rows: Left,
     calls: Left,
@@ -113,25 +113,6 @@ struct Ran {
 struct Left {
     len: u64,
     spills: Vec<Spill>,
-}
-
-/// A tally as it travels.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Count {
-    sent: u64,
-    received: u64,
-    lost: u64,
-    sum: u64,
-    xor: u64,
-    begin: u64,
-    end: u64,
-}
-
-impl From<Tally> for Count {
-    fn from(tally: Tally) -> Self {
-        let Tally { sent, received, lost, sum, xor, begin, end } = tally;
-        Self { sent, received, lost, sum, xor, begin, end }
-    }
 }
 
 /// How a worker ends: `None` in order.

@@ -2,6 +2,7 @@
 
 use crate::loads::LoadArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use ipcperf_core::PatternKind;
 use std::path::PathBuf;
 
 /// Measures inter-process communication on Linux: every mechanism two processes on a host can use, with proof that
@@ -111,6 +112,11 @@ pub(crate) struct SurveyArgs {
     pub(crate) output: OutputArgs,
 }
 
+fn patterns() -> String {
+    let names: Vec<&str> = PatternKind::ALL.iter().map(|pattern| pattern.name()).collect();
+    format!("Patterns: {} [default: {}]", names.join(", "), PatternKind::default())
+}
+
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct RunArgs {
     /// Job file (TOML) with the same names as the long flags; flags win
@@ -119,8 +125,7 @@ pub(crate) struct RunArgs {
     /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for everything
     #[arg(short, long, value_name = "NAMES")]
     pub(crate) mechanism: Option<String>,
-    /// Patterns: ping-pong, stream, connect, fan-in, fan-out, rate, burst [default: ping-pong]
-    #[arg(short, long, value_name = "PATTERNS")]
+    #[arg(short, long, value_name = "PATTERNS", help = patterns())]
     pub(crate) pattern: Option<String>,
     /// Message sizes: 64, 4K, lists 1,64,4K, sweeps 64..64K:*4 [default: 64]
     #[arg(short, long, value_name = "SIZES")]

@@ -113,7 +113,7 @@ pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
     let is_shown = |column: &Column| match column {
         Bound => style.versus_bound,
         Rank => has_rivals,
-        OneWay => any(&|cell| cell.load.one_way),
+        OneWay => any(&|cell| cell.key.load.one_way),
         Transform => any(&|cell| cell.transform.is_some()),
         _ => true,
     };
@@ -210,27 +210,27 @@ impl Column {
             cell.cpu_ns_per_message.as_ref().map_or_else(|| NONE.to_owned(), words)
         };
         match self {
-            Size if is_first => figures::size(cell.size_bytes),
-            Peers if is_first => cell.load.peers.to_string(),
+            Size if is_first => figures::size(cell.key.size_bytes),
+            Peers if is_first => cell.key.load.peers.to_string(),
             Size | Peers => String::new(),
             Rank => row.rank.map_or_else(|| NONE.to_owned(), |rank| rank.words()),
             // A curve has one name.
-            Mechanism if cell.pattern.facts().is_open && !is_first => String::new(),
+            Mechanism if cell.key.pattern.facts().is_open && !is_first => String::new(),
             Mechanism if row.is_floor => format!("{} (floor)", label(cell)),
             Mechanism => marked_label(cell),
             Figure => {
-                let yardstick = Yardstick::of(cell.pattern);
+                let yardstick = Yardstick::of(cell.key.pattern);
                 let Some(value) = cell.figure().and_then(|metric| metric.value) else {
                     return cell.figure().map_or(NONE, why).to_owned();
                 };
-                format!("{}{}", yardstick.words(value, cell.size_bytes), mark(cell))
+                format!("{}{}", yardstick.words(value, cell.key.size_bytes), mark(cell))
             }
             Spread => {
-                let unit = Yardstick::of(cell.pattern).unit(cell.size_bytes);
+                let unit = Yardstick::of(cell.key.pattern).unit(cell.key.size_bytes);
                 row.metric().map_or_else(|| NONE.to_owned(), |metric| figures::spread(metric, unit))
             }
             Messages => metric(&cell.messages_per_second, figures::per_second),
-            Load => cell.load.rate.map_or_else(|| NONE.to_owned(), |rate| rate.to_string()),
+            Load => cell.key.load.rate.map_or_else(|| NONE.to_owned(), |rate| rate.to_string()),
             Offered => metric(&cell.offered_per_second, figures::per_second),
             Achieved => metric(&cell.achieved_per_second, figures::per_second),
             Service(name) => quantile(cell.service_ns.as_ref(), name),
@@ -276,8 +276,8 @@ impl Column {
         let modes = row.metric().map(|metric| metric.modes.as_slice()).unwrap_or_default();
         match (self, other_mode(row)) {
             (Figure, Some(other)) => {
-                let yardstick = Yardstick::of(row.cell.pattern);
-                format!("{}*", yardstick.words(other.0, row.cell.size_bytes))
+                let yardstick = Yardstick::of(row.cell.key.pattern);
+                format!("{}*", yardstick.words(other.0, row.cell.key.size_bytes))
             }
             (Mechanism, Some(other)) => {
                 let rounds: u64 = modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
@@ -343,7 +343,7 @@ fn mark(cell: &Cell) -> &'static str {
     let is_batch = cell.timing.as_ref().is_some_and(|timing| timing.mode == "batch");
     match (cell.figure().is_some_and(|metric| metric.modes.len() > 1), is_batch) {
         (true, _) => "*",
-        (false, true) if cell.pattern.facts().figure == core::Figure::Time => "^",
+        (false, true) if cell.key.pattern.facts().figure == core::Figure::Time => "^",
         _ => "",
     }
 }

@@ -82,7 +82,7 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
 /// The heading of a chapter. Where it matters it says whether replies hold back what is sent next.
 pub(crate) fn title(chapter: &Chapter) -> String {
     let blocks = chapter.sections.iter().flat_map(|section| &section.blocks);
-    let is_loaded = blocks.flat_map(|block| &block.rows).any(|row| !row.cell.load.is_plain());
+    let is_loaded = blocks.flat_map(|block| &block.rows).any(|row| !row.cell.key.load.is_plain());
     let facts = chapter.pattern.facts();
     let what = match chapter.yardstick {
         Yardstick::Cpu => format!("CPU per {}", facts.cost_of),
@@ -185,7 +185,7 @@ fn lines_of(row: &Row, columns: &[Column], is_first: bool) -> Vec<Vec<String>> {
 fn tone(row: &Row) -> Tone {
     match row.rank {
         Some(rank) if rank.place == 1 => Tone::Best,
-        None if !row.cell.pattern.facts().is_open => Tone::Quiet,
+        None if !row.cell.key.pattern.facts().is_open => Tone::Quiet,
         Some(_) | None => Tone::Plain,
     }
 }

@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 0.9;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Floors {
     syscall: Option<f64>,
-    copies: Vec<(usize, f64)>,
+    copies: Vec<(u64, f64)>,
     /// Median and smallest cache-line round trip by placement.
     cacheline: BTreeMap<Placement, (f64, f64)>,
     futex: BTreeMap<(Placement, Idle), f64>,
@@ -30,7 +30,7 @@ impl Floors {
             copies: crate::bounds::COPY_SIZES
                 .iter()
                 .filter_map(|size| {
-                    Some((*size, *size as f64 / alone(&format!("copy:{size}"))? * 1e9))
+                    Some((*size as u64, *size as f64 / alone(&format!("copy:{size}"))? * 1e9))
                 })
                 .collect(),
             cacheline: readings
@@ -54,7 +54,7 @@ impl Floors {
         if plan.entry.spec.is_floor() {
             return None;
         }
-        match plan.placement {
+        match plan.key.placement {
             Placement::SameCpu => {
                 // Both ends run one after the other and must each enter the kernel, or nobody else would run.
                 Some((self.syscall? * 2.0 * TOLERANCE, "two system calls"))
@@ -81,14 +81,13 @@ impl Floors {
         if plan.entry.spec.is_floor() {
             return None;
         }
-        let (name, bound) = match (plan.pattern.facts().bound?, plan.placement) {
+        let (name, bound) = match (plan.key.pattern.facts().bound?, plan.key.placement) {
             (Limitation::Copy, _) => {
-                let distance =
-                    |size: usize| (size.max(1) as f64).log2() - (plan.size.max(1) as f64).log2();
-                let nearest = self
-                    .copies
-                    .iter()
-                    .min_by(|a, b| distance(a.0).abs().total_cmp(&distance(b.0).abs()))?;
+                let distance = |size: u64| {
+                    (size.max(1) as f64 / plan.key.size_bytes.max(1) as f64).log2().abs()
+                };
+                let nearest =
+                    self.copies.iter().min_by(|a, b| distance(a.0).total_cmp(&distance(b.0)))?;
                 ("memcpy", nearest.1)
             }
             (Limitation::RoundTrip, Placement::Free) => return None,
@@ -100,7 +99,7 @@ impl Floors {
                 ("cacheline_rtt_ns", self.cacheline.get(&placement)?.0)
             }
             (Limitation::RoundTrip, placement) => {
-                ("futex_wake_rtt_ns", *self.futex.get(&(placement, plan.idle))?)
+                ("futex_wake_rtt_ns", *self.futex.get(&(placement, plan.key.idle))?)
             }
         };
         Some(BoundRatio { name: name.into(), value: bound, ratio: value / bound })

@@ -79,7 +79,7 @@ pub(super) fn assemble(
         slices.first().map(|slice| slice.raw.effective.clone()).unwrap_or_default();
     let is_floor = plan.entry.spec.is_floor();
     let mut sliced: Vec<Sliced> =
-        slices.into_iter().map(|slice| convert(slice, plan.pattern, batch, ns)).collect();
+        slices.into_iter().map(|slice| convert(slice, plan.key.pattern, batch, ns)).collect();
     for slice in &mut sliced {
         refuse_the_impossible(slice, &plan, floors);
     }
@@ -88,48 +88,18 @@ pub(super) fn assemble(
         sliced.iter().filter(|slice| slice.round.rejected.is_none()).collect();
     let mut cell = Cell {
         id: plan.id.clone(),
-        mechanism: plan.entry.spec.full_name(),
-        wait: plan.entry.spec.wait,
-        pattern: plan.pattern,
-        size_bytes: plan.size as u64,
-        placement: plan.placement,
-        cpus: plan.cpus.clone(),
-        idle: plan.idle,
-        touch: plan.touch,
-        load: plan.load.clone(),
+        key: plan.key.clone(),
         knobs: knobs(&plan, &granted),
         status,
         reason,
-        timing: None,
-        rounds: Vec::new(),
         messages: accepted.iter().map(|slice| slice.round.messages).sum(),
         lost: accepted.iter().map(|slice| slice.round.lost).sum(),
         events: summed(accepted.iter().map(|slice| &slice.round.events)),
         verified: !is_floor
             && !accepted.is_empty()
             && accepted.iter().all(|slice| slice.round.proof.holds),
-        rtt_ns: None,
-        one_way_ns: None,
-        service_ns: None,
-        pacing_ns: None,
-        offered_per_second: None,
-        achieved_per_second: None,
-        peak_per_second: None,
-        bytes_per_second: None,
-        messages_per_second: None,
-        fan: None,
-        connect: None,
-        cpu_ns_per_message: None,
-        machine_cpu_ns_per_message: None,
-        energy_nj_per_message: None,
         syscalls_per_message: plan.entry.spec.syscalls.per_message(),
-        context_switches_per_message: None,
-        voluntary_switches_per_message: None,
-        involuntary_switches_per_message: None,
-        page_faults_per_message: None,
-        ipis_per_message: None,
-        transform: None,
-        bound: None,
+        ..Cell::default()
     };
     if status == Status::Ok {
         measure(&mut cell, &accepted, batch, &plan, floors, (around, ns));
@@ -291,7 +261,7 @@ fn exported(histogram: &Histogram) -> HistogramData {
 }
 
 fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
-    let impossible = match plan.pattern.facts().figure {
+    let impossible = match plan.key.pattern.facts().figure {
         Figure::Time => floors
             .round_trip_floor(plan)
             .filter(|(floor, _)| slice.centre < *floor)
@@ -300,7 +270,7 @@ fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
                 format!("E-IMPOSSIBLE: a round trip of {got} is below {least} ({what})")
             }),
         Figure::Throughput => {
-            let rate = slice.centre * plan.size as f64;
+            let rate = slice.centre * plan.key.size_bytes as f64;
             floors.stream_ceiling(plan).filter(|(ceiling, _)| rate > *ceiling).map(
                 |(ceiling, what)| {
                     let (got, most) = (
@@ -316,7 +286,7 @@ fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
     if slice.round.rejected.is_none() {
         slice.round.rejected = impossible;
     }
-    slice.round.bytes = slice.round.messages * plan.size as u64;
+    slice.round.bytes = slice.round.messages * plan.key.size_bytes;
 }
 
 fn knobs(plan: &CellPlan, granted: &[(String, KnobValue)]) -> BTreeMap<String, KnobReading> {
@@ -345,10 +315,10 @@ fn measure(
     (around, ns): (&Circumstances, f64),
 ) {
     let (centre, kept) = centre(accepted);
-    let figure = plan.pattern.facts().figure;
+    let figure = plan.key.pattern.facts().figure;
     let is_single = batch == 1 && figure != Figure::Throughput;
     cell.timing = Some(Timing { mode: if is_single { "per-op" } else { "batch" }.into(), batch });
-    let size = if figure == Figure::Throughput { plan.size as f64 } else { 1.0 };
+    let size = if figure == Figure::Throughput { plan.key.size_bytes as f64 } else { 1.0 };
     cell.bound = centre.value.and_then(|value| floors.ratio(plan, value * size));
     match figure {
         Figure::Time => trips::measure(cell, accepted, &kept, batch, centre),

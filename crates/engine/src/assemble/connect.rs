@@ -69,7 +69,7 @@ pub(super) fn connections<'a>(
         Some(EphemeralPorts { first: low, last: high, in_use: both(first.in_use, last.in_use)? })
     };
     Some(Connections {
-        conns: plan.load.conns,
+        conns: plan.key.load.conns,
         clients: Crowd::Threads.name().into(),
         server: serving.name().into(),
         backlog: first.backlog,

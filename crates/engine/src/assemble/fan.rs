@@ -1,7 +1,7 @@
 //! How the peers of a fan fared, from rounds to metrics.
 
 use super::cell::{Reading, Sliced};
-use super::metric::{calls, over_rounds};
+use super::metric::{Timed, distribution, over_rounds};
 use super::stream;
 use crate::fan::RawFan;
 use crate::slice::RawSlice;
@@ -36,7 +36,7 @@ pub(super) fn cell(accepted: &[&Sliced], kept: &[&Sliced], peers: u64) -> Fan {
         jain: over(|round| round.jain),
         least_share: over(|round| share(round, round.served.iter().copied().min())),
         most_share: over(|round| share(round, round.served.iter().copied().max())),
-        call_ns: calls(accepted, kept),
+        call_ns: distribution(&Timed::of(accepted), &Timed::of(kept)),
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) fn measure(cell: &mut Cell, kept: &[&Sliced]) {
     let late = |q| metric::merged(&lateness, q);
     cell.pacing_ns =
         Some(BTreeMap::from([("p50".to_owned(), late(0.5)), ("p99".to_owned(), late(0.99))]));
-    if !cell.pattern.facts().is_open {
+    if !cell.key.pattern.facts().is_open {
         return;
     }
     let rate = |at: usize| {

@@ -91,7 +91,7 @@ pub(super) fn one_way(kept: &[&Sliced]) -> OneWay {
 
 /// What a transform costs by itself; `None` without one.
 pub(super) fn transform(plan: &CellPlan, kept: &[&Sliced]) -> Option<TransformCost> {
-    let name = plan.load.transform?;
+    let name = plan.key.load.transform?;
     let part = |at: usize| {
         let values: Vec<f64> =
             kept.iter().filter_map(|slice| Some(slice.transform_ns?[at])).collect();

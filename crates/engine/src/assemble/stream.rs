@@ -15,9 +15,9 @@ pub(super) fn reading(window: Window, raw: &RawSlice, ns: f64) -> Reading {
 }
 
 pub(super) fn measure(cell: &mut Cell, accepted: &[&Sliced], kept: &[&Sliced], centre: Metric) {
-    cell.fan = cell.pattern.crowd().map(|_| fan::cell(accepted, kept, cell.load.peers));
-    if cell.size_bytes > 0 {
-        cell.bytes_per_second = Some(times(&centre, cell.size_bytes as f64));
+    cell.fan = cell.key.pattern.crowd().map(|_| fan::cell(accepted, kept, cell.key.load.peers));
+    if cell.key.size_bytes > 0 {
+        cell.bytes_per_second = Some(times(&centre, cell.key.size_bytes as f64));
     }
     cell.messages_per_second = Some(centre);
 }

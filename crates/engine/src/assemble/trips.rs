@@ -61,7 +61,7 @@ pub(super) fn measure(
             .get_or_insert_with(|| format!("mean of {batch} operations, too short to time singly"));
     }
     cell.rtt_ns = Some(round_trips(accepted, kept, batch, centre));
-    cell.one_way_ns = cell.load.one_way.then(|| special::one_way(kept));
+    cell.one_way_ns = cell.key.load.one_way.then(|| special::one_way(kept));
     let rates: Vec<f64> = kept.iter().filter_map(|slice| slice.round.messages_per_second).collect();
     cell.messages_per_second = (!rates.is_empty()).then(|| over_rounds(&rates));
     paced::measure(cell, kept);

@@ -2,28 +2,23 @@
 
 use crate::hot::fan::LEAST;
 use crate::registry::Entry;
-use ipcperf_core::{BackPressure, Missing, PatternKind, Payload, Peers, Placement, Seat};
+use ipcperf_core::result::CellKey;
+use ipcperf_core::{BackPressure, Missing, Payload, Peers, Placement, Seat};
 
 /// Bytes of a stream that `write(2)` hands over in one piece (`PIPE_BUF`, `pipe(7)`).
 const ATOMIC: usize = 4096;
 
-/// Why `peers` processes cannot stand on one side of one object of this mechanism; `None` if they can.
-pub(crate) fn objection(
-    entry: &Entry,
-    pattern: PatternKind,
-    size: usize,
-    placement: Placement,
-    peers: u64,
-    cpus: usize,
-) -> Option<Missing> {
+/// Why so many processes cannot stand on one side of one object of this mechanism; `None` if they can, or need not.
+pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) -> Option<Missing> {
     let spec = entry.spec;
-    let crowd = pattern.crowd()?;
+    let crowd = key.pattern.crowd()?;
+    let peers = key.load.peers;
     let (who, allowed) = match crowd {
         Seat::Lead => ("producer", spec.producers),
         Seat::Follow => ("consumer", spec.consumers),
     };
     let is_pieces = spec.payload == Payload::Stream && size > ATOMIC;
-    let crowded = match placement {
+    let crowded = match key.placement {
         Placement::SameCpu => true,
         Placement::Free => (cpus as u64) <= peers,
         // All peers are on the other CPU.

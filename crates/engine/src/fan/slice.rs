@@ -432,17 +432,17 @@ fn together(side: &[Ran], cpu: Option<usize>) -> SideReport {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Count;
     use super::*;
+    use crate::hot::fan::Tally;
 
     fn passage(sent: &[u64], received: &[(u64, u64)]) -> Passage {
         let phase = Phase { is_verification: false, first: 10, count: 4, every: 1, batch: 1 };
         let ran = |tally| Ran { tally, ..Ran::default() };
         let mut all: Vec<Ran> =
-            sent.iter().map(|sent| ran(Count { sent: *sent, ..Count::default() })).collect();
+            sent.iter().map(|sent| ran(Tally { sent: *sent, ..Tally::default() })).collect();
         for (sum, xor) in received {
             let (sum, xor) = (*sum, *xor);
-            all.push(ran(Count { received: 2, sum, xor, ..Count::default() }));
+            all.push(ran(Tally { received: 2, sum, xor, ..Tally::default() }));
         }
         Passage { phase, ran: all }
     }

@@ -172,7 +172,7 @@ fn passage<P: Port, W: Work>(
     }
     Ok(Ran {
         met,
-        tally: tally.into(),
+        tally,
         rows: left(rows),
         calls: left(calls),
         side: SideReport {

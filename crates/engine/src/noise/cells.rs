@@ -30,7 +30,7 @@ fn nearest_mode(metric: &Metric, value: f64) -> Option<usize> {
 
 pub(super) fn two_modes(cell: &Cell) -> Option<Finding> {
     let [low, high] = cell.figure()?.modes.as_slice() else { return None };
-    let format = |value: f64| cell.pattern.facts().figure.words(value, cell.size_bytes);
+    let format = |value: f64| cell.key.pattern.facts().figure.words(value, cell.key.size_bytes);
     let text = format!(
         "{}: {} rounds near {}, {} near {}; never averaged, the figure is that of the mode with more rounds",
         cell.id,
@@ -151,7 +151,7 @@ fn waiting(cells: &[Cell]) -> Vec<(&Cell, f64)> {
     };
     cells
         .iter()
-        .filter(|cell| cell.status == Status::Ok && cell.wait == Wait::Spin)
+        .filter(|cell| cell.status == Status::Ok && cell.key.wait == Wait::Spin)
         .filter_map(|cell| Some((cell, share(cell)?)))
         .collect()
 }

@@ -9,7 +9,7 @@ fn value(metric: Option<&Metric>) -> Option<f64> {
 }
 
 fn open_loops(cells: &[Cell]) -> impl Iterator<Item = &Cell> {
-    cells.iter().filter(|cell| cell.status == Status::Ok && cell.pattern.facts().is_open)
+    cells.iter().filter(|cell| cell.status == Status::Ok && cell.key.pattern.facts().is_open)
 }
 
 /// Cells whose messages came faster than they were answered.

@@ -5,7 +5,7 @@ use super::{Answer, Question, modes_words};
 use crate::chapters::{label, place_order};
 use crate::figures;
 use crate::rank::{ROUND_TRIP, Reading};
-use ipcperf_core::result::{Cell, ResultSet, Spread};
+use ipcperf_core::result::{Cell, CellKey, ResultSet, Spread};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Idle, PatternKind};
 
@@ -15,8 +15,8 @@ pub(super) fn answer(set: &ResultSet, entries: &[Entry]) -> Option<Answer> {
     let subjects: Vec<&Cell> = entries
         .iter()
         .map(|entry| entry.cell)
-        .filter(|cell| cell.pattern == PatternKind::PingPong && !cell.wait.burns_cpu())
-        .filter(|cell| cell.placement.is_two_cpus() && cell.idle == Idle::AsIs)
+        .filter(|cell| cell.key.pattern == PatternKind::PingPong && !cell.key.wait.burns_cpu())
+        .filter(|cell| cell.key.placement.is_two_cpus() && cell.key.idle == Idle::AsIs)
         .collect();
     if subjects.is_empty() {
         return None;
@@ -32,7 +32,7 @@ fn pair<'a>(subjects: &[&'a Cell], entries: &[Entry<'a>]) -> Option<(&'a Cell, &
     let pairs = subjects.iter().filter_map(|as_is| {
         ROUND_TRIP.reading(as_is)?;
         let polled = entries.iter().map(|entry| entry.cell).find(|cell| {
-            cell.idle == Idle::Poll
+            cell.key.idle == Idle::Poll
                 && same_but_idle(cell, as_is)
                 && ROUND_TRIP.reading(cell).is_some()
         })?;
@@ -40,10 +40,10 @@ fn pair<'a>(subjects: &[&'a Cell], entries: &[Entry<'a>]) -> Option<(&'a Cell, &
     });
     pairs.min_by_key(|(as_is, _)| {
         (
-            as_is.mechanism != "pipe",
-            as_is.size_bytes == 0,
-            as_is.size_bytes,
-            place_order(as_is.placement),
+            as_is.key.mechanism != "pipe",
+            as_is.key.size_bytes == 0,
+            as_is.key.size_bytes,
+            place_order(as_is.key.placement),
         )
     })
 }
@@ -53,9 +53,7 @@ fn same_but_idle(a: &Cell, b: &Cell) -> bool {
         let knobs = cell.knobs.iter().map(|(name, knob)| (name.clone(), knob.requested.clone()));
         knobs.filter(|(_, value)| value.is_some()).collect::<Vec<_>>()
     };
-    (&a.mechanism, a.pattern, a.size_bytes, a.placement, a.touch)
-        == (&b.mechanism, b.pattern, b.size_bytes, b.placement, b.touch)
-        && requested(a) == requested(b)
+    CellKey { idle: b.key.idle, ..a.key.clone() } == b.key && requested(a) == requested(b)
 }
 
 fn of_pair(as_is: &Cell, polled: &Cell) -> Option<Answer> {
@@ -65,13 +63,13 @@ fn of_pair(as_is: &Cell, polled: &Cell) -> Option<Answer> {
         format!("{}{modes}", figures::nanos(reading.value))
     };
     let (before, after) = (reading(as_is)?, reading(polled)?);
-    let size = match as_is.size_bytes {
+    let size = match as_is.key.size_bytes {
         0 => String::new(),
         bytes => format!(" of {}", format_size(bytes)),
     };
     let name = label(as_is);
     let comparison = Comparison {
-        what: format!("a round trip{size} over {name} on two CPUs ({})", as_is.placement),
+        what: format!("a round trip{size} over {name} on two CPUs ({})", as_is.key.placement),
         mechanism: Some(name),
         as_is: figure(as_is, &before),
         polled: figure(polled, &after),

@@ -27,7 +27,7 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
     lines.extend(costs(chapters));
     let mut legends: Vec<&str> = Vec::new();
     for row in &rows {
-        let legend = row.cell.pattern.facts().legend;
+        let legend = row.cell.key.pattern.facts().legend;
         if !legend.is_empty() && !legends.contains(&legend) {
             legends.push(legend);
         }
@@ -46,14 +46,14 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
             figures::WIDE
         ));
     }
-    if rows.iter().any(|row| !is_touched(row.cell.touch)) {
+    if rows.iter().any(|row| !is_touched(row.cell.key.touch)) {
         lines.push(
             "Touch none and header are not ranked: a payload that is not touched costs nothing to move by reference."
                 .to_owned(),
         );
     }
     lines.extend(special(&rows));
-    if rows.iter().any(|row| row.cell.wait == Wait::SpinThenBlock) {
+    if rows.iter().any(|row| row.cell.key.wait == Wait::SpinThenBlock) {
         lines.push(
             "~ spins briefly before it sleeps: as fast as spinning where the peer is quick."
                 .to_owned(),
@@ -169,13 +169,13 @@ fn bounds(rows: &[&Row]) -> Option<String> {
     for row in rows {
         let Some(bound) = &row.cell.bound else { continue };
         // A stream is held against bytes whatever its messages are.
-        let value = figures::of(row.cell.pattern.facts().figure, bound.value, 1);
+        let value = figures::of(row.cell.key.pattern.facts().figure, bound.value, 1);
         let words = match bound.name.as_str() {
             "cacheline_rtt_ns" => {
-                format!("a cache line there and back on {} {value}", row.cell.placement)
+                format!("a cache line there and back on {} {value}", row.cell.key.placement)
             }
             "futex_wake_rtt_ns" => {
-                format!("a futex wake there and back on {} {value}", row.cell.placement)
+                format!("a futex wake there and back on {} {value}", row.cell.key.placement)
             }
             name => format!("{name} {value}"),
         };

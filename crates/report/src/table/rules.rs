@@ -52,7 +52,7 @@ fn an_open_loop_reads_as_a_curve_of_one_mechanism() {
 fn other_loads_are_named_and_ranked_apart() {
     let think = |mechanism: &str, p50: f64, think_ns: u64| {
         let mut cell = cell(mechanism, 64, TWO).rtt(p50, 50.0);
-        cell.load.think_ns = think_ns;
+        cell.key.load.think_ns = think_ns;
         cell
     };
     let cells = vec![
@@ -116,8 +116,8 @@ fn no_line_is_ever_wider_than_asked() {
 /// A result file by somebody who wants to break the terminal.
 fn hostile() -> ResultSet {
     let mut first = cell("pipe", u64::MAX, Placement::CrossNode).rtt(1e308, 1e308);
-    first.mechanism = "\u{1b}[2J\u{202e}日本語".repeat(9000);
-    first.cpus = vec![usize::MAX; 1000];
+    first.key.mechanism = "\u{1b}[2J\u{202e}日本語".repeat(9000);
+    first.key.cpus = vec![usize::MAX; 1000];
     let mut second = cell("x|y\nz", 0, TWO).rtt(f64::MIN_POSITIVE, 0.0);
     second.id = String::new();
     let mut third = cell("pipe", 64, TWO).rtt(-1.0, f64::MAX);
@@ -228,7 +228,7 @@ fn a_payload_that_nobody_touches_has_no_rank() {
             cell("tcp", 64, TWO).rtt(95_000.0, 500.0),
             cell("pipe", 64, TWO).rtt(71_000.0, 500.0),
         ];
-        cells.iter_mut().for_each(|cell| cell.touch = touch);
+        cells.iter_mut().for_each(|cell| cell.key.touch = touch);
         let text = written(&set(cells), &wide(80));
         assert!(text.contains("64 B  -  tcp ") && text.contains("      -  pipe "), "{text}");
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -322,7 +322,7 @@ fn what_a_mechanism_counted_is_named_and_sleeps_only_for_a_verbose_reader() {
     let mut latest = cell("seqlock", 64, TWO).rtt(300.0, 10.0);
     latest.events = [("torn reads".to_owned(), 1234), ("zebras".to_owned(), 0)].into();
     let mut ring = cell("shm-ring/futex", 64, TWO).rtt(900.0, 10.0);
-    (ring.wait, ring.events) = (Wait::SpinThenBlock, [("sleeps".to_owned(), 9)].into());
+    (ring.key.wait, ring.events) = (Wait::SpinThenBlock, [("sleeps".to_owned(), 9)].into());
     let set = run(set(vec![latest, ring]));
     let text = written(&set, &wide(80));
     assert!(text.contains("  seqlock counted 1,234 torn reads\n"), "{text}");

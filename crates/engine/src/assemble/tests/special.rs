@@ -20,7 +20,8 @@ fn timed(round: u64, ticks: u64) -> SliceRun {
 
 fn one_way(slices: Vec<SliceRun>) -> (Option<f64>, Option<f64>, String) {
     let load = Load { one_way: true, ..Load::default() };
-    let plan = CellPlan { load, ..plan(PatternKind::PingPong) };
+    let mut plan = plan(PatternKind::PingPong);
+    plan.key.load = load;
     let facts = Facts {
         started_utc: String::new(),
         tool: Tool::default(),
@@ -74,7 +75,8 @@ fn a_way_is_told_with_its_bound_or_refused_with_the_reason() {
 #[test]
 fn the_cost_of_a_transform_is_the_median_over_rounds() {
     let load = Load { transform: Some(Transform::Lz4), ..Load::default() };
-    let plan = CellPlan { load, wire: 2200, ratio: 1.9, ..plan(PatternKind::PingPong) };
+    let mut plan = CellPlan { wire: 2200, ratio: 1.9, ..plan(PatternKind::PingPong) };
+    plan.key.load = load;
     let slices = (0..7)
         .map(|round| {
             let mut slice = round_trips(round, 5000, 100);
