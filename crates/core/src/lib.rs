@@ -38,10 +38,10 @@ pub mod units;
 pub use link::{Guard, Link, Wiring};
 pub use load::{Arrivals, Load, LoadError, LoadKey, MOST_PEERS, Offered, Transform};
 pub use mechanism::{Mechanism, Meet, Missing, SetupError, Visitor};
-pub use names::{Crowd, Door, Idle, Placement, Serving, Touch, UnknownName};
+pub use names::{Crowd, Door, Idle, Placement, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind};
-pub use port::{Fault, Part, Port};
+pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take};
 pub use shape::{Seat, Shape};
 pub use spec::{
     BackPressure, Capability, Direction, Family, Limit, Memory, OnClose, Payload, Peers, Reach,

@@ -28,7 +28,7 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) 
         Missing::new("a wake-up has no room for the number that tells its sender from others", "")
     } else if allowed == Peers::One {
         Missing::new(format!("one object takes one {who} only"), "")
-    } else if entry.fan.is_none() {
+    } else if !entry.shares {
         let what = format!("one object takes several {who}s, but an end as built here is for one");
         Missing::new(what, "")
     } else if crowd == Seat::Follow && spec.back_pressure != BackPressure::Blocks {

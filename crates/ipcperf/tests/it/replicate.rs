@@ -1,0 +1,148 @@
+//! The published studies, run again at the smallest scale: their documents, never their figures.
+
+use crate::common::{Sandbox, valid};
+use ipcperf_report::REPLICATION_SCHEMA;
+use serde_json::Value;
+use std::fs;
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().unwrap_or_else(|| panic!("{key} is no list in {value}"))
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_else(|| panic!("{key} is no text in {value}"))
+}
+
+/// What every replication must hold, whatever the machine.
+fn check(study: &Value) {
+    let name = text(study, "name");
+    for arm in list(study, "arms") {
+        let id = text(arm, "id");
+        match text(arm, "status") {
+            "ok" => assert!(!list(arm, "rounds").is_empty(), "{name} {id}"),
+            "unavailable" | "rejected" => {
+                assert!(!text(arm, "reason").is_empty(), "{name} {id}");
+            }
+            // A machine that stands still for long enough loses packets, and the arm says so.
+            "failed" if text(arm, "reason").contains("was lost in each of") => {}
+            other => panic!("{name} {id}: {other}: {}", arm["reason"]),
+        }
+    }
+    for table in list(study, "tables") {
+        let columns = list(table, "columns").len();
+        for row in list(table, "rows") {
+            let what = format!("{name}, {}, {}", text(table, "title"), text(row, "label"));
+            let (published, measured) = (list(row, "published"), list(row, "measured"));
+            assert!(published.len() >= columns && measured.len() == columns, "{what}");
+            for metric in measured {
+                let has_number = metric["value"].is_number();
+                let is_explained =
+                    metric["reason"].as_str().is_some_and(|reason| !reason.is_empty());
+                assert!(has_number || is_explained, "{what}: {metric}");
+            }
+        }
+    }
+    for claim in list(study, "claims") {
+        assert!(!text(claim, "reason").is_empty(), "{name} {}", claim["id"]);
+    }
+}
+
+fn assert_nothing_is_left(sandbox: &Sandbox) {
+    for folder in [sandbox.run_directories(), sandbox.temporary()] {
+        let left: Vec<_> = fs::read_dir(folder).expect("a folder").flatten().collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+#[test]
+fn all_five_studies_run_and_every_published_cell_is_a_number_or_explained() {
+    let sandbox = Sandbox::new();
+    let mut claims = Vec::new();
+    for name in ["inferno", "qiita", "wisconsin", "baeldung", "marhubi"] {
+        let file = format!("{name}.json");
+        let words = ["replicate", name, "--scale", "smoke", "--csv", "csv", "-o", &file];
+        let ended = sandbox.run(&words);
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        let document = valid(REPLICATION_SCHEMA, &sandbox.read(&file).expect("written"));
+        let [study] = list(&document, "studies") else { panic!("{name} is one study") };
+        assert_eq!(text(study, "name"), name);
+        check(study);
+        assert!(study["rounds"].as_u64().is_some_and(|rounds| rounds >= 8));
+        claims.extend(list(study, "claims").to_vec());
+        // The same document, shown again.
+        assert_eq!(sandbox.run(&["report", &file]).stdout, ended.stdout);
+        for format in ["markdown", "csv", "ndjson"] {
+            let shown = sandbox.run(&["report", &file, "--format", format]);
+            assert!(shown.status.success() && !shown.stdout.is_empty(), "{format}");
+        }
+        let wide = ended.stdout.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(wide, None, "80 columns are enough");
+        assert_nothing_is_left(&sandbox);
+    }
+    assert!(claims.len() >= 49, "{} claims", claims.len());
+    let csv = fs::read_to_string(sandbox.home().join("csv/anonpipe.csv")).expect("written");
+    assert!(csv.starts_with("N,BS,BITS/S\n1,"), "{csv}");
+    let proof = claims.iter().find(|claim| claim["id"] == "s4.c1.proof").expect("of marhubi");
+    assert_eq!(proof["verdict"], "REPRODUCED", "the self-loop is refused");
+}
+
+const MINE: &str = r#"
+name = "mine"
+title = "My own study"
+summary = "Is a pipe faster than a UNIX socket?"
+statistic = "median"
+scale.smoke.rounds = 8
+scale.quick.rounds = 8
+scale.full.rounds = 8
+[[arm]]
+id = "pipe"
+work = "cell"
+mechanism = "pipe"
+placement = "same-cpu"
+slice = "5ms"
+warmup = "2ms"
+[[arm]]
+id = "socket"
+work = "cell"
+mechanism = "unix-stream"
+placement = "same-cpu"
+slice = "5ms"
+warmup = "2ms"
+[[table]]
+title = "Round trip"
+unit = "ns"
+statistic = "median"
+columns = ["p50"]
+[[table.row]]
+label = "pipe"
+cells = "{}_ns(pipe)"
+[[claim]]
+id = "c1"
+text = "A UNIX socket takes longer than a pipe"
+test = "p50_ns(socket) / p50_ns(pipe)"
+published = "n/a"
+accept = "> 0"
+"#;
+
+#[test]
+fn a_study_of_ones_own_is_run_like_the_others() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.home().join("mine.toml"), MINE).expect("a study");
+    let ended = sandbox.run(&["replicate", "./mine.toml", "--format", "json", "--seed", "7"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let document = valid(REPLICATION_SCHEMA, &ended.stdout);
+    let study = &list(&document, "studies")[0];
+    check(study);
+    let claim = &list(study, "claims")[0];
+    assert_eq!(claim["verdict"], "DIRECTION", "{claim}");
+    assert!(claim["measured"]["ci95"].is_array());
+    for arm in list(study, "arms") {
+        assert_eq!(list(arm, "rounds").len(), 8);
+    }
+    let wrong = MINE.replace("unix-stream", "unix-steam");
+    fs::write(sandbox.home().join("wrong.toml"), wrong).expect("a study");
+    let ended = sandbox.run(&["replicate", "wrong.toml"]);
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(ended.stderr.contains("did you mean 'unix-stream'"), "{}", ended.stderr);
+    assert_nothing_is_left(&sandbox);
+}
