@@ -428,4 +428,48 @@ mod tests {
         assert_eq!(open.of(PatternKind::Burst).words(), ["burst=8"]);
         assert!(Load::default().is_plain() && Load::default().words().is_empty());
     }
+
+    #[test]
+    fn a_load_of_a_pattern_has_what_its_row_says_and_nothing_else() {
+        let mut all = Load::default();
+        for (key, text) in [
+            (LoadKey::Think, "1ms"),
+            (LoadKey::Rate, "10%"),
+            (LoadKey::Arrivals, "constant"),
+            (LoadKey::Stall, "2ms"),
+            (LoadKey::Burst, "8"),
+            (LoadKey::Window, "4"),
+            (LoadKey::Conns, "5"),
+            (LoadKey::Peers, "2"),
+            (LoadKey::Transform, "lz4"),
+            (LoadKey::OneWay, "on"),
+        ] {
+            all.set(key, text).expect("a value");
+            assert!(all.value(key).is_some(), "{key}");
+        }
+        for key in LoadKey::ALL {
+            let takers: Vec<_> =
+                PatternKind::ALL.iter().filter(|one| all.of(**one).value(*key).is_some()).collect();
+            let rows: Vec<_> = PatternKind::ALL.iter().filter(|one| one.takes(*key)).collect();
+            assert!(takers == rows && !rows.is_empty(), "{key}: {takers:?}, but {rows:?}");
+            for value in key.default().iter().flat_map(|default| default.split("..")) {
+                assert_eq!(Load::default().set(*key, value), Ok(()), "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_out_of_range_or_unknown_is_refused() {
+        for (key, text, part) in [
+            (LoadKey::Think, "11s", "11s is not between 0ns and 10s"),
+            (LoadKey::Rate, "0.5", "less than one message per second"),
+            (LoadKey::Rate, "0.01%", "not between 0.1% and 10000%"),
+            (LoadKey::Burst, "0", "'0' is not a number between 1 and 65536"),
+            (LoadKey::Peers, "65", "between 1 and 64"),
+            (LoadKey::Transform, "zip", "UnknownName"),
+        ] {
+            let error = Load::default().set(key, text).expect_err(text);
+            assert!(format!("{error:?}").contains(part), "{key} {text}: {error:?}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use super::tests::{run, wide, written};
 use crate::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, Style, render, text};
 use ipcperf_core::result::{ResultSet, Severity};
-use ipcperf_core::{Idle, Placement, Touch, Wait};
+use ipcperf_core::{Idle, PatternKind, Placement, Touch, Wait};
 
 #[test]
 fn quantiles_the_sample_does_not_support_are_dashes_and_explained() {
@@ -16,6 +16,20 @@ fn quantiles_the_sample_does_not_support_are_dashes_and_explained() {
     let row = text.lines().find(|line| line.contains("pipe")).unwrap();
     assert!(row.split_whitespace().any(|word| word == "-"), "{text}");
     assert!(text.contains("- in a quantile: the sample is too small"), "{text}");
+}
+
+#[test]
+fn every_table_of_a_fan_tells_how_many_peers() {
+    let fan = |mechanism, peers| {
+        let mut cell = cell(mechanism, 64, TWO).rate(1e9 / peers as f64, 1e6);
+        (cell.key.pattern, cell.key.load.peers) = (PatternKind::FanIn, peers);
+        cell
+    };
+    let cells = vec![fan("pipe", 2), fan("fifo", 2), fan("pipe", 8), fan("fifo", 8)];
+    let text = written(&run(set(cells)), &wide(80));
+    assert!(text.contains("CPU PER MESSAGE OF SEVERAL PRODUCERS"), "{text}");
+    let heads: Vec<&str> = text.lines().filter(|line| line.contains("mechanism  ")).collect();
+    assert!(heads.len() == 2 && heads.iter().all(|head| head.contains("peers")), "{text}");
 }
 
 #[test]
