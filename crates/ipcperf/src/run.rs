@@ -42,7 +42,7 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Undertaking, Stop> {
     let patterns = request::patterns(&or(&args.pattern, PatternKind::PingPong.name()))?;
     let request = Request {
         mechanisms: request::mechanisms(registry, names)?,
-        loads: loads::loads(args, &patterns)?,
+        loads: loads::loads(&args.load, &patterns)?,
         patterns,
         sizes: request::sizes(&or(&args.size, "64"))?,
         placements: match &args.place {

@@ -163,7 +163,7 @@ mod tests {
         };
         let (short, long) = (of(1), of(3600));
         for pattern in [PatternKind::PingPong, PatternKind::Stream] {
-            assert!(short.iter().any(|cell| cell.pattern == pattern), "{pattern}");
+            assert!(short.iter().any(|cell| cell.key.pattern == pattern), "{pattern}");
         }
         assert!(short.len() < long.len());
         let ids: std::collections::BTreeSet<_> = long.iter().map(|cell| &cell.id).collect();

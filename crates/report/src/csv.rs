@@ -170,7 +170,7 @@ mod tests {
         for (row, cell) in table[1..].iter().zip(&set.cells) {
             assert_eq!(row.len(), table[0].len());
             assert_eq!(row[column("id")], cell.id);
-            assert_eq!(row[column("size_bytes")], cell.size_bytes.to_string());
+            assert_eq!(row[column("size_bytes")], cell.key.size_bytes.to_string());
             let p50 = cell.rtt_ns.as_ref().and_then(|rtt| rtt["p50"].value);
             assert_eq!(row[column("rtt_ns.p50.value")].parse().ok(), p50);
         }

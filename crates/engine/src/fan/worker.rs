@@ -9,9 +9,7 @@ use crate::hot::{Content, Full, Lines, Recorder, Special, Stamp, fan_in, fan_out
 use crate::job::{Failure, FailureKind, Job, SideReport};
 use crate::registry::Registry;
 use crate::worker::not_pinned;
-use ipcperf_core::{
-    Fault, KnobValue, Meet, Part as Looked, PatternKind, Port, SetupError, Touch, Wiring,
-};
+use ipcperf_core::{Fault, KnobValue, Meet, Part as Looked, Port, SetupError, Touch, Wiring};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::{affinity, process, procfs};
 use serde_json::Value;
@@ -165,7 +163,7 @@ fn passage(
     work: Special<'_>,
 ) -> Result<Ran, Failure> {
     let job = &part.job;
-    let fans_in = job.shape.pattern == PatternKind::FanIn;
+    let fans_in = part.fans_in();
     let tape = if part.is_peer() { page.calls(part.number) } else { &[] };
     let mut calls = Recorder::new(tape);
     let mut rows = match (fans_in, part.is_peer()) {
@@ -207,7 +205,7 @@ fn passage(
     }
     Ok(Ran {
         met,
-        tally: tally.into(),
+        tally,
         rows: left(rows),
         calls: left(calls),
         side: SideReport {
