@@ -127,6 +127,34 @@ accept = "> 0"
 "#;
 
 #[test]
+fn a_study_by_somebody_else_neither_leaves_its_folder_nor_commands_the_terminal() {
+    let sandbox = Sandbox::new();
+    let study = |name: &str, text: &str| {
+        fs::write(sandbox.home().join(name), text).expect("a study");
+    };
+    study("leaves.toml", &MINE.replace("name = \"mine\"", "name = \"../../leaves\""));
+    let ended = sandbox.run(&["replicate", "leaves.toml", "--csv", "csv/deep"]);
+    assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(2), ""));
+    for part in ["study file 'leaves.toml'", "'../../leaves'", "letters, digits"] {
+        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+    }
+    let nasty = "\\u001B]52;c;QQ==\\u0007\\u009B2J\\u202E";
+    let text = MINE.replace("id = \"pipe\"", &format!("id = \"pipe\"\nlabel = \"{nasty}\""));
+    study("commands.toml", &text);
+    let plan = sandbox.run(&["replicate", "commands.toml", "--dry-run", "-o", "mine.json"]);
+    assert_eq!(plan.status.code(), Some(0), "{}", plan.stderr);
+    assert!(plan.stdout.contains("result: mine.json"), "{}", plan.stdout);
+    study("wrong.toml", &text.replace("statistic = \"median\"", &format!("\"{nasty}\" = 1")));
+    let wrong = sandbox.run(&["replicate", "wrong.toml"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    for said in [plan.stdout, wrong.stderr] {
+        assert!(said.contains("?]52;c;QQ=="), "{said:?}");
+        let obeyed = |sign: char| (sign != '\n' && sign.is_control()) || sign == '\u{202e}';
+        assert!(!said.contains(obeyed), "{said:?}");
+    }
+}
+
+#[test]
 fn a_study_of_ones_own_is_run_like_the_others() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.home().join("mine.toml"), MINE).expect("a study");

@@ -4,6 +4,7 @@ use super::study::{CsvFile, Study};
 use crate::error::Stop;
 use crate::output;
 use ipcperf_core::result::{Replication, StudyResult};
+use ipcperf_report::csv_cell;
 use std::fs;
 use std::path::Path;
 
@@ -34,7 +35,9 @@ fn save(path: &Path, text: &str) -> Result<(), Stop> {
 }
 
 fn lines(file: &CsvFile, study: &Study, result: &StudyResult) -> String {
-    let mut text = file.header.join(",") + "\n";
+    let row =
+        |cells: &[String]| cells.iter().map(|cell| csv_cell(cell)).collect::<Vec<_>>().join(",");
+    let mut text = row(&file.header) + "\n";
     let arms = study.arms.iter().zip(&result.arms);
     for (arm, found) in arms.filter(|(arm, _)| file.arms.contains(&arm.base)) {
         for round in &found.rounds {
@@ -44,7 +47,7 @@ fn lines(file: &CsvFile, study: &Study, result: &StudyResult) -> String {
                 "arm" => arm.id.clone(),
                 metric => round.values.get(metric).map(ToString::to_string).unwrap_or_default(),
             };
-            text += &file.values.iter().map(value).collect::<Vec<_>>().join(",");
+            text += &row(&file.values.iter().map(value).collect::<Vec<_>>());
             text.push('\n');
         }
     }
@@ -56,9 +59,9 @@ fn readings(result: &StudyResult) -> String {
     for arm in &result.arms {
         for round in &arm.rounds {
             for (metric, value) in &round.values {
-                let (id, number, order) = (&arm.id, round.round + 1, round.order + 1);
-                text +=
-                    &format!("\"{}\",{number},{order},{metric},{value}\n", id.replace('"', "\"\""));
+                let (id, metric) = (csv_cell(&arm.id), csv_cell(metric));
+                let (number, order) = (round.round + 1, round.order + 1);
+                text += &format!("{id},{number},{order},{metric},{value}\n");
             }
         }
     }

@@ -221,6 +221,20 @@ fn claims_over_recorded_rounds_get_the_verdicts_they_should() {
 fn what_is_wrong_with_a_study_is_told_in_one_line_with_the_nearest_right_word() {
     for (from, to, part) in [
         ("title = \"A small study\"", "", "missing field `title`"),
+        ("name = \"small\"", "name = \"../../x\"", "name '../../x': 1 to 64 letters"),
+        ("name = \"small\"", "name = \"/tmp/x\"", "name '/tmp/x': 1 to 64 letters"),
+        ("name = \"small\"", "name = \"\"", "name '': 1 to 64 letters"),
+        ("name = \"small\"", "name = \"-x\"", "name '-x': 1 to 64 letters"),
+        (
+            "[[claim]]",
+            "[[csv]]\nfile = \"../x.csv\"\nheader = []\narms = []\nvalues = []\n[[claim]]",
+            "'../x.csv'",
+        ),
+        (
+            "[[claim]]",
+            "[[csv]]\nfile = \"x.sh\"\nheader = []\narms = []\nvalues = []\n[[claim]]",
+            "'.csv' last",
+        ),
         ("prefix = \"x\"", "prefix = \"y\"", "claim x.reproduced: does not begin with 'y'"),
         ("scale.full.rounds = 8", "", "there is no [scale.full]"),
         ("scale.full.rounds = 8", "scale.full.rounds = 0", "[scale.full]: 0 rounds"),
@@ -262,6 +276,53 @@ fn what_is_wrong_with_a_study_is_told_in_one_line_with_the_nearest_right_word() 
         let error = Study::parse(&text).expect_err(to);
         assert!(error.contains(part) && !error.contains('\n'), "{to}: {error}");
     }
+}
+
+#[test]
+fn a_file_in_the_originals_format_has_no_formula_and_one_line_for_each_round() {
+    let csv = "[[csv]]\nfile = \"x.csv\"\nheader = [\"=1+2\", \"s\"]\narms = [\"a\"]\nvalues = [\"arm\", \"wall_s\"]\n";
+    let mut study = Study::parse(&SMALL.replacen("[[claim]]", &format!("{csv}[[claim]]"), 1))
+        .expect("well formed");
+    study.arms[0].id = "@a\u{9b}\n,\"".into();
+    let rounds = [BTreeMap::from([("wall_s".to_owned(), -1.5)])];
+    let arm = Measured::recorded(&study.arms[0], &rounds).result(false);
+    let folder = tempfile::tempdir().expect("a folder");
+    let document = Replication {
+        schema: REPLICATION_SCHEMA.into(),
+        started_utc: String::new(),
+        duration_s: 0.0,
+        interrupted: false,
+        tool: crate::build::tool(),
+        invocation: Invocation::default(),
+        host: host::host(),
+        kernel: host::kernel(),
+        studies: vec![StudyResult {
+            name: study.head.name.clone(),
+            title: String::new(),
+            url: String::new(),
+            date: String::new(),
+            machine: String::new(),
+            summary: String::new(),
+            statistic: String::new(),
+            notes: Vec::new(),
+            scale: Scale::Smoke,
+            rounds: 1,
+            duration_s: 0.0,
+            tables: Vec::new(),
+            claims: Vec::new(),
+            arms: vec![arm],
+            errata: Vec::new(),
+        }],
+    };
+    let written = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("written");
+    let studies = [study];
+    files::write(folder.path(), &studies, &document).expect("written");
+    assert_eq!(written("x.csv"), "'=1+2,s\n\"'@a? ,\"\"\",-1.5\n");
+    let [mut study] = studies;
+    study.files.clear();
+    files::write(folder.path(), &[study], &document).expect("written");
+    let readings = "arm,round,order,metric,value\n\"'@a? ,\"\"\",1,1,wall_s,-1.5\n";
+    assert_eq!(written("small.csv"), readings);
 }
 
 #[test]
