@@ -302,7 +302,7 @@ impl Study {
             }
         }
         if !is_file_name(&file.name) {
-            return Err(format!("name '{}': {FILE_NAME} are allowed", file.name));
+            return Err(format!("name '{}': must be {FILE_NAME}", file.name));
         }
         for csv in &file.csv {
             if csv.header.len() != csv.values.len() {
@@ -310,7 +310,7 @@ impl Study {
             }
             if !is_file_name(&csv.file) || !csv.file.ends_with(".csv") {
                 return Err(format!(
-                    "csv file '{}': {FILE_NAME} are allowed, and '.csv' last",
+                    "csv file '{}': must be {FILE_NAME}, and '.csv' last",
                     csv.file
                 ));
             }
