@@ -119,7 +119,7 @@ fn patterns() -> String {
 
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct RunArgs {
-    /// Job file (TOML) with the same names as the long flags; flags win
+    /// Job file (TOML) with the same names as the long flags; flags win. Its output stays below the current directory
     #[arg(value_name = "JOB.toml")]
     pub(crate) job: Option<PathBuf>,
     /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for everything

@@ -6,8 +6,9 @@ use crate::output;
 use ipcperf_core::{LoadKey, nearest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// Keys of a job file, which are the long flags of `run`; beside them those of loads.
 const KEYS: &[&str] = &[
@@ -150,7 +151,13 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     merged.slice = merged.slice.or(job.slice);
     merged.warmup = merged.warmup.or(job.warmup);
     merged.seed = merged.seed.or(job.seed);
-    merged.output.output = merged.output.output.or(job.output);
+    if let (None, Some(output)) = (&merged.output.output, job.output) {
+        check_output(&output).map_err(|why| {
+            let named = output.display();
+            Stop::usage(format!("job file '{shown}': output '{named}' {why}; name it with -o"))
+        })?;
+        merged.output.output = Some(output);
+    }
     merged.output.look.format = merged.output.look.format.or(job.format);
     let mut all = Vec::new();
     settings("", &job.set, &mut all);
@@ -159,12 +166,37 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     Ok(merged)
 }
 
+/// What a job file may name as output, since it may be somebody else's: a file below the current directory, and in
+/// the place of nothing but an older result.
+fn check_output(path: &Path) -> Result<(), &'static str> {
+    let is_below = |step: Component<'_>| matches!(step, Component::Normal(_) | Component::CurDir);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")));
+    let leads_away = folder
+        .is_ok_and(|folder| !fs::canonicalize(".").is_ok_and(|here| folder.starts_with(here)));
+    if !path.components().all(is_below) || leads_away {
+        return Err("leads out of the current directory, where a job file may not write");
+    }
+    let is_result = || {
+        let mut text = Vec::new();
+        let mut file = fs::File::open(path)?.take(crate::report::MOST);
+        file.read_to_end(&mut text)?;
+        Ok::<_, std::io::Error>(ipcperf_report::is_document(&String::from_utf8_lossy(&text)))
+    };
+    match fs::symlink_metadata(path) {
+        Ok(facts) if !facts.is_file() || !is_result().unwrap_or(false) => {
+            Err("is there and is no result of ipcperf, which is all that a job file may replace")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A job file of more than this is none: `/dev/zero`, a result file.
 const MOST: u64 = 1 << 20;
 
 fn read(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
-    let read = std::fs::File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;
+    let read = fs::File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;
     if read as u64 > MOST { Err(std::io::Error::other("larger than 1 MiB")) } else { Ok(text) }
 }
 

@@ -61,23 +61,22 @@ impl Undertaking {
     }
 
     /// Prints the plan instead of carrying it out.
-    pub(crate) fn print(&self) -> Result<ExitCode, Stop> {
-        let mut text = format!(
-            "{} cells x {} rounds x ({:.0} ms + {:.0} ms warm-up): about {:.0} s, seed {}\n",
+    pub(crate) fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
+        let head = format!(
+            "{} cells x {} rounds x ({:.0} ms + {:.0} ms warm-up): about {:.0} s, seed {}, result: {}",
             self.runnable(),
             self.settings.rounds,
             self.settings.slice.as_secs_f64() * 1e3,
             self.settings.warmup.as_secs_f64() * 1e3,
             self.expected().as_secs_f64().max(1.0),
             self.settings.seed,
+            Target::planned(args.output.as_deref()),
         );
-        for cell in &self.cells {
-            match &cell.objection {
-                None => text += &format!("  {}\n", cell.id),
-                Some(missing) => text += &format!("  {}: unavailable: {missing}\n", cell.id),
-            }
-        }
-        output::to_stdout(text.as_bytes())
+        let line = |cell: &CellPlan| match &cell.objection {
+            None => format!("  {}", cell.id),
+            Some(missing) => format!("  {}: unavailable: {missing}", cell.id),
+        };
+        output::lines(std::iter::once(head).chain(self.cells.iter().map(line)))
     }
 
     /// Measures, writes the document, shows the result.

@@ -21,7 +21,11 @@ pub(crate) fn run(registry: &Registry, args: &RunArgs) -> Result<ExitCode, Stop>
         None => args.clone(),
     };
     let undertaking = plan(registry, &args)?;
-    if args.dry_run { undertaking.print() } else { undertaking.carry_out(registry, &args.output) }
+    if args.dry_run {
+        undertaking.print(&args.output)
+    } else {
+        undertaking.carry_out(registry, &args.output)
+    }
 }
 
 fn plan(registry: &Registry, args: &RunArgs) -> Result<Undertaking, Stop> {

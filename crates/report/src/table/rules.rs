@@ -3,7 +3,7 @@
 use super::tests::{run, wide, written};
 use crate::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, Style, render, text};
-use ipcperf_core::result::{ResultSet, Severity};
+use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
 use ipcperf_core::{Idle, PatternKind, Placement, Touch, Wait};
 
 #[test]
@@ -145,10 +145,35 @@ fn hostile() -> ResultSet {
 }
 
 #[test]
-fn nothing_a_terminal_obeys_is_passed_on() {
-    let text = written(&hostile(), &Style { unicode: true, ..wide(80) });
-    assert!(text.chars().all(|sign| sign == '\n' || !sign.is_control()), "{text:?}");
-    assert!(!text.contains('\u{202e}'));
+fn nothing_a_terminal_obeys_is_passed_on_in_any_format() {
+    let mut set = hostile();
+    let nasty = "\u{1b}]52;c;QQ==\u{7}\u{9b}2J\u{85}\u{202e}\u{2066}\u{7f}\u{e0041}\r\t";
+    set.invocation.argv = vec![nasty.to_owned()];
+    set.cells.push(cell(nasty, 64, TWO).rtt(1.0, 2.0).knob(nasty, None, 1));
+    for cell in &mut set.cells {
+        (cell.status, cell.reason) = (Status::Failed, Some(nasty.to_owned()));
+    }
+    set.noise.findings.push(Finding {
+        code: nasty.to_owned(),
+        severity: Severity::Error,
+        text: nasty.to_owned(),
+        value: None,
+        limit: None,
+        cells: vec![nasty.to_owned()],
+        remedy: nasty.to_owned(),
+    });
+    for format in [Format::Table, Format::Markdown, Format::Csv, Format::Json, Format::Ndjson] {
+        let mut bytes = Vec::new();
+        let style = Style { unicode: true, verbose: true, ..wide(80) };
+        crate::render(&set, &sample::spec, format, &style, &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let obeyed = |sign: char| sign != '\n' && text::is_unprinted(sign);
+        assert_eq!(text.chars().find(|sign| obeyed(*sign)), None, "{format:?}");
+        if format == Format::Json {
+            let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(read["invocation"]["argv"][0], nasty, "the document says what it said");
+        }
+    }
 }
 
 #[test]
