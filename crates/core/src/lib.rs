@@ -37,9 +37,9 @@ pub mod units;
 pub use link::{Guard, Link, Wiring};
 pub use load::{Arrivals, Load, Offered, Transform};
 pub use mechanism::{Mechanism, Meet, Missing, SetupError, Visitor};
-pub use names::{Crowd, Door, Idle, PatternKind, Placement, Serving, Touch, UnknownName};
+pub use names::{Crowd, Door, Idle, PatternKind, Placement, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
-pub use port::{Fault, Part, Port};
+pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take};
 pub use shape::{Seat, Shape};
 pub use spec::{
     BackPressure, Capability, Direction, Family, Limit, Memory, OnClose, Payload, Peers, Reach,

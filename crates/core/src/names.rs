@@ -23,6 +23,16 @@ impl fmt::Display for UnknownName {
 
 impl std::error::Error for UnknownName {}
 
+/// The known word nearest to `given`, if one is near enough to be what was meant.
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|word| (strsim::jaro_winkler(given, word), word))
+        .filter(|(similarity, _)| *similarity > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, word)| word)
+}
+
 macro_rules! names {
     ($(#[$doc:meta])* $kind:literal $name:ident { $($(#[$item_doc:meta])* $item:ident = $text:literal,)+ }) => {
         $(#[$doc])*
@@ -194,5 +204,13 @@ mod tests {
         let error = "same_cpu".parse::<Placement>().expect_err("an underscore is not a dash");
         assert!(error.to_string().contains("unknown placement 'same_cpu'"));
         assert!(error.known.contains(&"same-cpu"));
+    }
+
+    #[test]
+    fn the_nearest_word_is_offered_only_if_it_is_near() {
+        let known = ["pipe", "pipe/spin", "unix-stream", "tcp"];
+        assert_eq!(nearest("pip", known), Some("pipe"));
+        assert_eq!(nearest("unixstream", known), Some("unix-stream"));
+        assert_eq!(nearest("zebra", known), None);
     }
 }

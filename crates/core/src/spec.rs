@@ -110,6 +110,14 @@ impl Spec {
         }
     }
 
+    /// Whether every message costs its sender or its receiver at least one system call. Beside that, a call through a
+    /// table costs nothing that could be measured.
+    #[must_use]
+    pub const fn always_calls(&self) -> bool {
+        let Syscalls { send, recv } = self.syscalls;
+        at_least_one(send) || at_least_one(recv)
+    }
+
     /// `pipe` or `pipe/spin`: how users write it.
     #[must_use]
     pub fn full_name(&self) -> String {
@@ -294,6 +302,10 @@ pub struct Syscalls {
     pub send: Option<f64>,
     /// By the receiver, per message; none where the number of polls depends on timing.
     pub recv: Option<f64>,
+}
+
+const fn at_least_one(calls: Option<f64>) -> bool {
+    matches!(calls, Some(calls) if calls >= 1.0)
 }
 
 impl Syscalls {

@@ -1,11 +1,12 @@
 //! The list of mechanisms, erased to function pointers: one indirect call per slice, none per message.
 
-use crate::fan;
+use crate::hot::Special;
 use crate::job::{Failure, Job, SideReport};
+use crate::worker::runner::{self, Measure};
 use crate::worker::{Session, measure};
 use ipcperf_core::{
-    Door, Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet, Options, Payload, Serving,
-    SetupError, Shape, Spec, Visitor, Wait, Wiring,
+    Door, DynPort, Knob, Limit, Link, Mechanism, Meet, Missing, OptionError, OptionSet, Options,
+    Payload, Port, Seat, Serving, SetupError, Shape, Spec, Visitor, Wait, Wiring,
 };
 use std::marker::PhantomData;
 
@@ -21,16 +22,25 @@ pub struct Entry {
     window: fn(usize, &OptionSet) -> Result<Option<u32>, OptionError>,
     door: fn(&OptionSet) -> Result<Option<Door>, OptionError>,
     open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
-    drive: fn(Wiring, &Job, &mut Session<'_>) -> Result<SideReport, Failure>,
-    pub(crate) fan: Option<fan::worker::Drive>,
+    attach: Attach,
+    /// Loops of its own, where a message needs no system call; else the loops that all others share.
+    typed: Option<Typed>,
+    /// Messages may be lost without an error on either side ([`Port::LOSSY`]).
+    pub is_lossy: bool,
+    /// Several processes can stand on one side of one object.
+    pub(crate) shares: bool,
 }
 
-/// The worker of a fan, for mechanisms whose ends can be shared alone: nobody else pays for its code.
-struct Shared<M>(PhantomData<M>);
+type Attach =
+    fn(Wiring, Seat, &Shape, &OptionSet, &mut dyn Meet) -> Result<Box<dyn DynPort>, SetupError>;
 
-impl<M: Mechanism> Shared<M> {
-    const DRIVE: Option<fan::worker::Drive> =
-        if M::SHARES { Some(fan::worker::drive::<M>) } else { None };
+type Typed = fn(Wiring, &Job, &mut Session<'_>) -> Result<SideReport, Failure>;
+
+/// What is compiled for `M` alone.
+struct Own<M>(PhantomData<M>);
+
+impl<M: Mechanism> Own<M> {
+    const TYPED: Option<Typed> = if M::SPEC.always_calls() { None } else { Some(typed::<M>) };
 }
 
 impl Entry {
@@ -44,13 +54,13 @@ impl Entry {
             limit: |set| Ok(M::limit(&M::Options::parse(M::SPEC.name, set)?)),
             window: |size, set| Ok(M::window(size, &M::Options::parse(M::SPEC.name, set)?)),
             door: |set| Ok(M::door(&M::Options::parse(M::SPEC.name, set)?)),
-            open: |shape, set| {
-                let options = M::Options::parse(M::SPEC.name, set)
-                    .map_err(|error| SetupError::Protocol(error.to_string()))?;
-                M::open(shape, &options)
+            open: |shape, set| M::open(shape, &options::<M>(set)?),
+            attach: |wiring, seat, shape, set, meet| {
+                Ok(Box::new(attach::<M>(wiring, seat, shape, set, meet)?))
             },
-            drive: drive::<M>,
-            fan: Shared::<M>::DRIVE,
+            typed: Own::<M>::TYPED,
+            is_lossy: <M::Port as Port>::LOSSY,
+            shares: M::SHARES,
         }
     }
 
@@ -107,17 +117,39 @@ impl Entry {
         (self.open)(shape, options)
     }
 
+    /// In a worker: becomes one end.
+    ///
+    /// # Errors
+    /// What could not be attached.
+    pub fn attach(
+        &self,
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        options: &OptionSet,
+        meet: &mut dyn Meet,
+    ) -> Result<Box<dyn DynPort>, SetupError> {
+        (self.attach)(wiring, seat, shape, options, meet)
+    }
+
     /// In a worker: attaches and measures.
     ///
     /// # Errors
     /// What went wrong.
-    pub fn drive(
+    pub(crate) fn drive(
         &self,
         wiring: Wiring,
         job: &Job,
         session: &mut Session<'_>,
     ) -> Result<SideReport, Failure> {
-        (self.drive)(wiring, job, session)
+        if let Some(typed) = self.typed {
+            return typed(wiring, job, session);
+        }
+        let mut port = self.attach(wiring, job.seat, &job.shape, &job.options, session)?;
+        let mut loops = |special: Special<'_>, measure: Measure<'_>| {
+            runner::erased(&mut *port, self.is_lossy, job, special, measure)
+        };
+        measure(&mut loops, job, session)
     }
 
     /// Bytes the port moves for a cell of `size`.
@@ -151,15 +183,30 @@ impl Entry {
     }
 }
 
-fn drive<M: Mechanism>(
+fn options<M: Mechanism>(set: &OptionSet) -> Result<M::Options, SetupError> {
+    M::Options::parse(M::SPEC.name, set).map_err(|error| SetupError::Protocol(error.to_string()))
+}
+
+fn attach<M: Mechanism>(
+    wiring: Wiring,
+    seat: Seat,
+    shape: &Shape,
+    set: &OptionSet,
+    meet: &mut dyn Meet,
+) -> Result<M::Port, SetupError> {
+    M::attach(wiring, seat, shape, &options::<M>(set)?, meet)
+}
+
+fn typed<M: Mechanism>(
     wiring: Wiring,
     job: &Job,
     session: &mut Session<'_>,
 ) -> Result<SideReport, Failure> {
-    let options = M::Options::parse(M::SPEC.name, &job.options)
-        .map_err(|error| SetupError::Protocol(error.to_string()))?;
-    let mut port = M::attach(wiring, job.seat, &job.shape, &options, session)?;
-    measure(&mut port, job, session)
+    let mut port = attach::<M>(wiring, job.seat, &job.shape, &job.options, session)?;
+    let mut loops = |special: Special<'_>, measure: Measure<'_>| {
+        runner::typed(&mut port, job, special, measure)
+    };
+    measure(&mut loops, job, session)
 }
 
 /// All mechanisms a program knows, in the order of their list.

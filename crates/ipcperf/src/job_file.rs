@@ -1,8 +1,9 @@
 //! Job files: the flags of `ipcperf run` as TOML, with the same names.
 
 use crate::args::RunArgs;
-use crate::error::{Stop, nearest};
+use crate::error::Stop;
 use crate::output;
+use ipcperf_core::nearest;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::Read;

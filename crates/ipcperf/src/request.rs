@@ -1,8 +1,9 @@
 //! From what was typed to what is meant; every error names the word and the nearest right one.
 
-use crate::error::{Stop, nearest, unknown};
+use crate::error::{Stop, unknown};
 use ipcperf_core::{
-    Idle, OptionError, OptionSet, PatternKind, Placement, Touch, Transform, UnknownName, units,
+    Idle, OptionError, OptionSet, PatternKind, Placement, Touch, Transform, UnknownName, nearest,
+    units,
 };
 use ipcperf_engine::registry::{Entry, Registry};
 use std::str::FromStr;

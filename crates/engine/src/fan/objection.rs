@@ -33,7 +33,7 @@ pub(crate) fn objection(
         Missing::new("a wake-up has no room for the number that tells its sender from others", "")
     } else if allowed == Peers::One {
         Missing::new(format!("one object takes one {who} only"), "")
-    } else if entry.fan.is_none() {
+    } else if !entry.shares {
         let what = format!("one object takes several {who}s, but an end as built here is for one");
         Missing::new(what, "")
     } else if pattern == PatternKind::FanOut && spec.back_pressure != BackPressure::Blocks {

@@ -5,20 +5,16 @@ use super::{Ended, Left, Order, Part, Phase, Ran, Said};
 use crate::errand::Crew;
 use crate::hot::account::Account;
 use crate::hot::fan::{Plan, Tally};
-use crate::hot::{Full, Lines, Recorder, Stamp, Work, fan_in, fan_out};
-use crate::job::{Failure, FailureKind, SideReport};
+use crate::hot::{Content, Full, Lines, Recorder, Special, Stamp, fan_in, fan_out};
+use crate::job::{Failure, FailureKind, Job, SideReport};
 use crate::registry::Registry;
 use crate::worker::not_pinned;
 use ipcperf_core::{
-    Fault, KnobValue, Mechanism, Meet, Options, Part as Looked, PatternKind, Port, SetupError,
-    Touch, Wiring,
+    Erased, Fault, KnobValue, Meet, Part as Looked, PatternKind, Port, SetupError, Touch, Wiring,
 };
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::{affinity, process, procfs};
 use serde_json::Value;
-
-/// What the registry keeps of a mechanism whose ends can be shared.
-pub(crate) type Drive = fn(Wiring, Fan<'_, '_>) -> Result<(), Failure>;
 
 /// What a worker of a fan has beside its end.
 pub(crate) struct Fan<'a, 'b> {
@@ -42,7 +38,7 @@ fn attend(registry: &Registry, crew: &mut Crew<'_>) -> Result<(), Failure> {
         affinity::pin(cpu).map_err(|error| not_pinned(cpu, &error))?;
     }
     let name = &part.job.mechanism;
-    let drive = registry.find(name).and_then(|entry| entry.fan).ok_or_else(|| {
+    let entry = registry.find(name).filter(|entry| entry.shares).ok_or_else(|| {
         SetupError::Protocol(format!("'{name}' is no mechanism whose ends can be shared"))
     })?;
     let wiring = Wiring {
@@ -50,7 +46,15 @@ fn attend(registry: &Registry, crew: &mut Crew<'_>) -> Result<(), Failure> {
         names: part.names.names.clone(),
         words: part.names.words.clone(),
     };
-    drive(wiring, Fan { part: &part, page: &page, crew })
+    let Job { seat, shape, options, .. } = &part.job;
+    let mut apart = Apart::default();
+    let mut port = entry.attach(wiring, *seat, shape, options, &mut apart)?;
+    let fan = Fan { part: &part, page: &page, crew };
+    if entry.is_lossy {
+        phases(&mut Erased::<true>(&mut *port), fan, apart.effective)
+    } else {
+        phases(&mut Erased::<false>(&mut *port), fan, apart.effective)
+    }
 }
 
 /// Attaches one of several processes to one side, so that there is nobody to swap anything with.
@@ -69,30 +73,22 @@ impl Meet for Apart {
     }
 }
 
-/// In a worker: attaches and runs all phases.
-pub(crate) fn drive<M: Mechanism>(wiring: Wiring, fan: Fan<'_, '_>) -> Result<(), Failure> {
-    let job = &fan.part.job;
-    let options = M::Options::parse(M::SPEC.name, &job.options)
-        .map_err(|error| SetupError::Protocol(error.to_string()))?;
-    let mut apart = Apart::default();
-    let mut port = M::attach(wiring, job.seat, &job.shape, &options, &mut apart)?;
-    let nonce = job.shape.nonce;
-    let effective = apart.effective;
-    match job.touch {
-        Touch::None => phases(&mut port, fan, effective, Stamp::new(nonce)),
-        Touch::CacheLine => phases(&mut port, fan, effective, Lines::new(nonce)),
-        Touch::Header => phases(&mut port, fan, effective, Full::new(nonce, Looked::STAMP)),
-        Touch::Full => phases(&mut port, fan, effective, Full::new(nonce, usize::MAX)),
-    }
-}
-
-fn phases<P: Port, W: Work>(
+/// Runs all phases.
+fn phases<P: Port>(
     port: &mut P,
     fan: Fan<'_, '_>,
     effective: Vec<(String, KnobValue)>,
-    work: W,
 ) -> Result<(), Failure> {
     let Fan { part, page, crew } = fan;
+    let nonce = part.job.shape.nonce;
+    let work = |content| Special::new(content, None);
+    let proof = work(Content::Full(Full::new(nonce, usize::MAX)));
+    let work = work(match part.job.touch {
+        Touch::None => Content::Full(Full::new(nonce, Stamp::LEN)),
+        Touch::CacheLine => Content::Lines(Lines::new(nonce)),
+        Touch::Header => Content::Full(Full::new(nonce, Looked::STAMP)),
+        Touch::Full => Content::Full(Full::new(nonce, usize::MAX)),
+    });
     let accounts = page.accounts(part.spins);
     let mut said = Said::Attached(effective);
     loop {
@@ -100,9 +96,8 @@ fn phases<P: Port, W: Work>(
         let order: Order = serde_json::from_value(order)
             .map_err(|error| SetupError::Protocol(format!("order: {error}")))?;
         let Order::Run(phase) = order else { return Ok(()) };
-        let full = Full::new(part.job.shape.nonce, usize::MAX);
         let ran = if phase.is_verification {
-            passage(port, part, page, &accounts, phase, full)?
+            passage(port, part, page, &accounts, phase, proof)?
         } else {
             if part.job.touch == Touch::None {
                 port.expect(Looked::Stamp);
@@ -114,13 +109,13 @@ fn phases<P: Port, W: Work>(
 }
 
 /// One phase with what it consumed.
-fn passage<P: Port, W: Work>(
+fn passage<P: Port>(
     port: &mut P,
     part: &Part,
     page: &Page,
     accounts: &[Account<'_>],
     phase: Phase,
-    work: W,
+    work: Special<'_>,
 ) -> Result<Ran, Failure> {
     let job = &part.job;
     let fans_in = job.shape.pattern == PatternKind::FanIn;

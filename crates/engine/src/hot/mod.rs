@@ -1,10 +1,12 @@
 //! The only code that runs timed.
 //!
 //! Rules of this folder
-//! 1. Only integers, the port, the clock and the recorder: no `dyn`, no allocation, no lock, no formatting, no system
-//!    call but the mechanism's own. `cargo xtask asm` looks at the emitted code.
-//! 2. `lead` and `follow` are `#[inline(never)]`, so that each port has named symbols; everything they call is
-//!    inlined, and what happens on a fault is `#[cold]`.
+//! 1. Only integers, the port, the clock and the recorder: no allocation, no lock, no formatting, no system call but the
+//!    mechanism's own. A port whose messages may pass without a system call is a type of its own here, and there is no
+//!    call through a table. All others are one type, `Erased`: an operation is then one call through a table, and so is
+//!    writing or looking at its message. `cargo xtask asm` looks at the emitted code of both.
+//! 2. `lead` and `follow` are `#[inline(never)]`, so that they have named symbols; everything they call is inlined, and
+//!    what happens on a fault is `#[cold]`.
 //! 3. A loop ends on a count both ends knew before it began: a wake-up mechanism has no room for an in-band stop. Only
 //!    the consumers of a fan-out cannot know theirs; each ends on a mark of its own.
 //! 4. Verification, warm-up and measurement run the same function with the same recorder type; another type would be

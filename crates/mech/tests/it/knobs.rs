@@ -4,14 +4,14 @@ use crate::common::{check, fill, is_wake, options, patiently, ping_pong, run};
 use ipcperf_core::{
     Fault, KnobKind, KnobValue, Mechanism, Options, Port, Seat, SetupError, Visitor,
 };
-use ipcperf_mech::pipe::Pipe;
-use ipcperf_mech::posix_mq::PosixMq;
-use ipcperf_mech::shm_ring::ShmRing;
-use ipcperf_mech::sysv_mq::SysvMq;
-use ipcperf_mech::tcp::Tcp;
-use ipcperf_mech::udp::Udp;
-use ipcperf_mech::unix_dgram::UnixDgram;
-use ipcperf_mech::unix_stream::UnixStream;
+use ipcperf_mech::datagram::udp::Udp;
+use ipcperf_mech::datagram::unix_dgram::UnixDgram;
+use ipcperf_mech::queue::posix_mq::PosixMq;
+use ipcperf_mech::queue::sysv_mq::SysvMq;
+use ipcperf_mech::shared_memory::shm_ring::ShmRing;
+use ipcperf_mech::stream::pipe::Pipe;
+use ipcperf_mech::stream::tcp::Tcp;
+use ipcperf_mech::stream::unix_stream::UnixStream;
 use ipcperf_mech::visit_all;
 use ipcperf_mech::wait::{Block, Epoll, Futex, Spin, Wait};
 

@@ -4,7 +4,10 @@
 //! which goes into the directory, and it goes when the object has gone. A run that was killed leaves the file, and
 //! [`reap_directory`] removes what it names.
 
-use super::{mqueue, place, sysv, sysv_memory, sysv_semaphore};
+use crate::io::file::place;
+use crate::io::memory::sysv_memory;
+use crate::io::queue::{mqueue, sysv};
+use crate::io::wake::sysv_semaphore;
 use ipcperf_core::SetupError;
 use std::ffi::OsString;
 use std::fs;
@@ -20,7 +23,7 @@ const POSIX_QUEUE: &str = "mq-";
 const POSIX_MEMORY: &str = "shm-";
 
 /// Where named POSIX shared memory lives (`shm_overview(7)`).
-pub(super) const DEV_SHM: &str = "/dev/shm";
+pub(crate) const DEV_SHM: &str = "/dev/shm";
 
 const DIRECTORY: &str = "directory-";
 /// How the names of all directories begin that are noted.
@@ -68,32 +71,32 @@ impl Drop for Unlink {
 }
 
 /// Notes in the ledger that the System V queue with `key` is about to be made.
-pub(super) fn note_sysv_queue(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
+pub(crate) fn note_sysv_queue(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
     note(directory, format!("{SYSV_QUEUE}{key:08x}"), &[])
 }
 
 /// Notes in the ledger that the System V memory with `key` is about to be made.
-pub(super) fn note_sysv_memory(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
+pub(crate) fn note_sysv_memory(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
     note(directory, format!("{SYSV_MEMORY}{key:08x}"), &[])
 }
 
 /// Notes in the ledger that the POSIX memory `/name` is about to be made.
-pub(super) fn note_posix_memory(directory: &Path, name: &str) -> Result<Unlink, SetupError> {
+pub(crate) fn note_posix_memory(directory: &Path, name: &str) -> Result<Unlink, SetupError> {
     note(directory, format!("{POSIX_MEMORY}{name}"), &[])
 }
 
 /// Notes in the ledger that the set of System V semaphores with `key` is about to be made.
-pub(super) fn note_sysv_semaphores(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
+pub(crate) fn note_sysv_semaphores(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
     note(directory, format!("{SYSV_SEMAPHORES}{key:08x}"), &[])
 }
 
 /// Notes in the ledger that the POSIX queue `/name` is about to be made.
-pub(super) fn note_posix_queue(directory: &Path, name: &str) -> Result<Unlink, SetupError> {
+pub(crate) fn note_posix_queue(directory: &Path, name: &str) -> Result<Unlink, SetupError> {
     note(directory, format!("{POSIX_QUEUE}{name}"), &[])
 }
 
 /// Notes in the ledger that the directory `path` is about to be made outside of the run directory.
-pub(super) fn note_directory(directory: &Path, path: &Path) -> Result<Unlink, SetupError> {
+pub(crate) fn note_directory(directory: &Path, path: &Path) -> Result<Unlink, SetupError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     note(directory, format!("{DIRECTORY}{name}"), path.as_os_str().as_bytes())
 }
@@ -191,7 +194,8 @@ fn reap_noted(note: &Path, name: &str) -> io::Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::{meeting, pipe};
+    use crate::io::pipe;
+    use crate::io::socket::meeting;
 
     #[test]
     fn what_a_killed_run_left_is_removed_with_its_directory() {
