@@ -36,6 +36,7 @@ names! {
 
 /// How much is asked of an open loop.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]
 pub enum Offered {
     /// Messages per second.
@@ -254,6 +255,7 @@ fn count(text: &str, most: u64) -> Result<u64, String> {
 
 /// What a pattern is asked to do. A field that its pattern does not use has its default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
     /// Ping-pong: how long the lead sleeps before each round trip, ns.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -261,7 +263,7 @@ pub struct Load {
     /// Rate: how much is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Offered>,
-    /// Rate: when messages are due; `None` elsewhere.
+    /// Rate: when messages are due; absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
     /// Rate and ping-pong: the follow is stopped (SIGSTOP) for so long once in each slice, ns: in its middle, early where

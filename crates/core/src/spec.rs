@@ -6,10 +6,11 @@ use serde::Serialize;
 /// What a mechanism is and what it promises. Where a conformance case depends on a fact, it is this
 /// one, so a wrong fact fails its case.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spec {
     /// The mechanism: `pipe`. Knobs live under this name.
     pub name: &'static str,
-    /// The variant after the slash: `spin`; `None` for the plain one.
+    /// The variant after the slash: `spin`; none for the plain one.
     pub variant: Option<&'static str>,
     /// What kind of thing it is.
     pub family: Family,
@@ -47,8 +48,8 @@ pub struct Spec {
     pub copies: u8,
     /// System calls of one transfer when nobody has to wait.
     pub syscalls: Syscalls,
-    /// Most messages under way before the receiver returns a credit; `None`: unbounded, the mechanism itself stops
-    /// the sender.
+    /// Most messages under way before the receiver returns a credit; none: unbounded, the mechanism itself stops the
+    /// sender.
     pub window: Option<u32>,
     /// What it needs from the host beyond a Linux kernel.
     pub needs: &'static [&'static str],
@@ -182,6 +183,7 @@ impl Wait {
 
 /// What one transfer carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Payload {
     /// A wake-up; the mechanism's own word (0, 4 or 8 bytes) carries the proof. The size of a cell is 0.
@@ -200,6 +202,7 @@ pub enum Payload {
 
 /// The largest message and what sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
     /// In bytes.
     pub bytes: usize,
@@ -283,10 +286,11 @@ names! {
 
 /// System calls of one transfer when nobody has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Syscalls {
-    /// By the sender, per message. `None` where the number depends on timing.
+    /// By the sender, per message; none where the number depends on timing.
     pub send: Option<f64>,
-    /// By the receiver, per message. `None` where the number of polls depends on timing.
+    /// By the receiver, per message; none where the number of polls depends on timing.
     pub recv: Option<f64>,
 }
 

@@ -222,12 +222,18 @@ fn unknown(place: &str, key: &str) -> Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::{Args, FromArgMatches};
+    use std::collections::BTreeSet;
     use std::io::Write;
 
-    fn job(text: &str) -> Result<RunArgs, Stop> {
+    fn written(text: &str) -> tempfile::NamedTempFile {
         let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
         file.write_all(text.as_bytes()).expect("written");
-        apply(file.path(), &RunArgs { size: Some("8".into()), ..RunArgs::default() })
+        file
+    }
+
+    fn job(text: &str) -> Result<RunArgs, Stop> {
+        apply(written(text).path(), &RunArgs { size: Some("8".into()), ..RunArgs::default() })
     }
 
     #[test]
@@ -252,11 +258,55 @@ mod tests {
         assert!(job("one-way = false").expect("a good job").load.0.is_empty());
     }
 
+    /// What the run shows of itself, and not what it is.
+    const NOT_IN_A_JOB: &[&str] =
+        &["color", "dry-run", "no-progress", "quiet", "verbose", "versus-bound"];
+
+    fn typed(words: &[&str]) -> RunArgs {
+        let command = RunArgs::augment_args(clap::Command::new("run"));
+        let matches = command.try_get_matches_from([&["run"], words].concat()).expect("flags");
+        RunArgs::from_arg_matches(&matches).expect("flags")
+    }
+
+    /// As an unknown key is told them.
+    fn known_keys() -> Vec<String> {
+        let told = job("zzz = 1").expect_err("no such key").to_string();
+        let (_, keys) = told.split_once("known: ").expect("a list");
+        keys.trim().split(", ").map(str::to_owned).collect()
+    }
+
     #[test]
-    fn the_known_keys_are_exactly_those_that_parse() {
-        for key in KEYS.iter().copied().chain(LoadKey::ALL.iter().map(|key| key.name())) {
-            let told = format!("{:?}", job(&format!("{key} = {{}}")));
-            assert!(!told.contains("unknown key"), "{key}: {told}");
+    fn the_keys_are_the_long_flags() {
+        let command = RunArgs::augment_args(clap::Command::new("run"));
+        let long: BTreeSet<String> =
+            command.get_arguments().filter_map(|flag| flag.get_long().map(str::to_owned)).collect();
+        let mut known = BTreeSet::from_iter(known_keys());
+        known.extend(NOT_IN_A_JOB.iter().map(ToString::to_string));
+        assert_eq!(known, long);
+    }
+
+    #[test]
+    fn a_key_does_what_its_flag_does_and_the_flag_wins() {
+        for key in known_keys() {
+            let flag = format!("--{key}");
+            let (line, words, others) = match key.as_str() {
+                "set" => ("set.pipe.size = '1M'".to_owned(), "pipe.size=1M", "pipe.size=2M"),
+                "one-way" => ("one-way = true".to_owned(), "", ""),
+                "rounds" | "seed" => (format!("{key} = 7"), "7", "8"),
+                _ => (format!("{key} = 'job'"), "job", "flag"),
+            };
+            let file = written(&line);
+            let flags =
+                |value: &str| typed(&[&flag, value][..if value.is_empty() { 1 } else { 2 }]);
+            let read = apply(file.path(), &typed(&[])).expect("a good job");
+            assert_eq!(format!("{read:?}"), format!("{:?}", flags(words)), "{key}");
+            let won = apply(file.path(), &flags(others)).expect("a good job");
+            let wanted = match key.as_str() {
+                // Both hold, and the later one is the flag's.
+                "set" => typed(&["--set", words, "--set", others]),
+                _ => flags(others),
+            };
+            assert_eq!(format!("{won:?}"), format!("{wanted:?}"), "{key}");
         }
     }
 

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 /// What is measured, where and how: with the knobs the identity of a cell, from the plan to the document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellKey {
     /// `pipe`, `shm-ring/spin`.
     pub mechanism: String,
@@ -56,8 +57,13 @@ impl CellKey {
     }
 }
 
-/// The thing that gets a number.
+/// The thing that gets a number. A metric that the pattern does not have is absent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend(
+    "if" = {"properties": {"status": {"not": {"const": "ok"}}}},
+    "then" = {"required": ["reason"]}
+)))]
 pub struct Cell {
     /// All of its identity in words: `pipe ping-pong 64B same-llc`.
     pub id: String,
@@ -125,8 +131,9 @@ pub struct Cell {
     /// CPU time of both processes, per message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns_per_message: Option<CpuCost>,
-    /// Busy time of all CPUs while the messages moved, less what they are busy when this run does nothing, per message:
-    /// the processes and what the kernel did for them elsewhere (soft interrupts, kernel threads).
+    /// Busy time of all CPUs while the messages moved, less what they are busy when this run does nothing, per message, ns:
+    /// the processes and what the kernel did for them elsewhere (soft interrupts, kernel threads). Of all rounds
+    /// together; no value where the total is too small for the kernel's 10 ms steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine_cpu_ns_per_message: Option<Metric>,
     /// Energy of all processor packages per message, less what they draw when this run does nothing, nJ.
@@ -193,6 +200,7 @@ impl Cell {
 
 /// How far a cell is from what the machine allows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BoundRatio {
     /// Which bound: `cacheline_rtt_ns`, `futex_wake_rtt_ns`, `null_syscall_ns`, `memcpy`.
     pub name: String,
@@ -204,6 +212,7 @@ pub struct BoundRatio {
 
 /// Requested and granted value of a knob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KnobReading {
     /// As the user set it; `null` if not set.
     pub requested: Option<KnobValue>,
@@ -213,6 +222,7 @@ pub struct KnobReading {
 
 /// Whether a cell has a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Measured and proved.
@@ -232,6 +242,7 @@ pub enum Status {
 
 /// How operations were timed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timing {
     /// `per-op`, or `batch` where one operation is below 20 times the cost of reading the clock: then the figures are
     /// means of `batch` operations and no per-operation quantiles exist. Streams are always timed in batches.
@@ -242,6 +253,7 @@ pub struct Timing {
 
 /// A number with its uncertainty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Metric {
     /// The figure; `null` when the data do not support one.
     pub value: Option<f64>,
@@ -272,6 +284,7 @@ impl Metric {
 
 /// One of two modes of a metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mode {
     /// Median of its rounds.
     pub value: f64,
@@ -281,6 +294,7 @@ pub struct Mode {
 
 /// CPU time per message, from the CPU clocks of both processes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuCost {
     /// Of the lead process, ns.
     pub lead: f64,
@@ -308,6 +322,7 @@ pub struct CpuCost {
 
 /// One slice.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Round {
     /// Index of the round.
     pub round: u64,
@@ -362,8 +377,10 @@ pub struct Round {
 /// A log-linear histogram: 1024 buckets per octave, relative width at most 0.098 %. Picoseconds, because a whole
 /// nanosecond is 0.2 % of a fast round trip.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistogramData {
-    /// Unit of everything below: `ps`.
+    /// Unit of everything below: `ps`, picoseconds.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = "ps")))]
     pub unit: String,
     /// Exact smallest.
     pub min: u64,
@@ -377,6 +394,7 @@ pub struct HistogramData {
 
 /// CPU time of both sides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SideCpu {
     /// Of the lead, ns.
     pub lead: u64,
@@ -390,6 +408,7 @@ pub struct SideCpu {
 
 /// What can disturb a slice, measured beside it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Covariates {
     /// Median round trip of one cache line between the CPUs of this slice just before it, ns; only on two CPUs.
     #[serde(default)]
@@ -417,6 +436,7 @@ pub struct Covariates {
 
 /// Covariates of one process in the timed region.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SideCovariates {
     /// Voluntary context switches (it waited).
     pub voluntary_switches: u64,
@@ -439,6 +459,7 @@ pub struct SideCovariates {
 
 /// The evidence of one slice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proof {
     /// The slice's own number, part of every stamp, in hexadecimal.
     pub nonce: String,
