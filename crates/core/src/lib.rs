@@ -29,6 +29,7 @@ mod mechanism;
 mod names;
 pub mod options;
 mod port;
+pub mod prelude;
 pub mod result;
 mod shape;
 mod spec;
@@ -36,7 +37,7 @@ pub mod units;
 
 pub use link::{Guard, Link, Wiring};
 pub use load::{Arrivals, Load, Offered, Transform};
-pub use mechanism::{Mechanism, Meet, Missing, SetupError, Visitor};
+pub use mechanism::{Attach, Mechanism, Meet, Missing, SetupError, Visitor};
 pub use names::{Crowd, Door, Idle, PatternKind, Placement, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take};

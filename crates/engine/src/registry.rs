@@ -5,8 +5,8 @@ use crate::job::{Failure, Job, SideReport};
 use crate::worker::runner::{self, Measure};
 use crate::worker::{Session, measure};
 use ipcperf_core::{
-    Door, DynPort, Knob, Limit, Link, Mechanism, Meet, Missing, OptionError, OptionSet, Options,
-    Payload, Port, Seat, Serving, SetupError, Shape, Spec, Visitor, Wait, Wiring,
+    Attach, Door, DynPort, Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet, Options,
+    Payload, Port, Serving, SetupError, Shape, Spec, Visitor, Wait, Wiring,
 };
 use std::marker::PhantomData;
 
@@ -22,7 +22,7 @@ pub struct Entry {
     window: fn(usize, &OptionSet) -> Result<Option<u32>, OptionError>,
     door: fn(&OptionSet) -> Result<Option<Door>, OptionError>,
     open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
-    attach: Attach,
+    attach: Attached,
     /// Loops of its own, where a message needs no system call; else the loops that all others share.
     typed: Option<Typed>,
     /// Messages may be lost without an error on either side ([`Port::LOSSY`]).
@@ -31,8 +31,7 @@ pub struct Entry {
     pub(crate) shares: bool,
 }
 
-type Attach =
-    fn(Wiring, Seat, &Shape, &OptionSet, &mut dyn Meet) -> Result<Box<dyn DynPort>, SetupError>;
+type Attached = fn(Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError>;
 
 type Typed = fn(Wiring, &Job, &mut Session<'_>) -> Result<SideReport, Failure>;
 
@@ -55,9 +54,7 @@ impl Entry {
             window: |size, set| Ok(M::window(size, &M::Options::parse(M::SPEC.name, set)?)),
             door: |set| Ok(M::door(&M::Options::parse(M::SPEC.name, set)?)),
             open: |shape, set| M::open(shape, &options::<M>(set)?),
-            attach: |wiring, seat, shape, set, meet| {
-                Ok(Box::new(attach::<M>(wiring, seat, shape, set, meet)?))
-            },
+            attach: |end| Ok(Box::new(attach::<M>(end)?)),
             typed: Own::<M>::TYPED,
             is_lossy: <M::Port as Port>::LOSSY,
             shares: M::SHARES,
@@ -121,15 +118,8 @@ impl Entry {
     ///
     /// # Errors
     /// What could not be attached.
-    pub fn attach(
-        &self,
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &OptionSet,
-        meet: &mut dyn Meet,
-    ) -> Result<Box<dyn DynPort>, SetupError> {
-        (self.attach)(wiring, seat, shape, options, meet)
+    pub fn attach(&self, end: Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError> {
+        (self.attach)(end)
     }
 
     /// In a worker: attaches and measures.
@@ -145,7 +135,7 @@ impl Entry {
         if let Some(typed) = self.typed {
             return typed(wiring, job, session);
         }
-        let mut port = self.attach(wiring, job.seat, &job.shape, &job.options, session)?;
+        let mut port = self.attach(job.end(wiring, session))?;
         let mut loops = |special: Special<'_>, measure: Measure<'_>| {
             runner::erased(&mut *port, self.is_lossy, job, special, measure)
         };
@@ -187,14 +177,9 @@ fn options<M: Mechanism>(set: &OptionSet) -> Result<M::Options, SetupError> {
     M::Options::parse(M::SPEC.name, set).map_err(|error| SetupError::Protocol(error.to_string()))
 }
 
-fn attach<M: Mechanism>(
-    wiring: Wiring,
-    seat: Seat,
-    shape: &Shape,
-    set: &OptionSet,
-    meet: &mut dyn Meet,
-) -> Result<M::Port, SetupError> {
-    M::attach(wiring, seat, shape, &options::<M>(set)?, meet)
+fn attach<M: Mechanism>(end: Attach<'_, OptionSet>) -> Result<M::Port, SetupError> {
+    let Attach { wiring, seat, shape, options: set, meet } = end;
+    M::attach(Attach { wiring, seat, shape, options: &options::<M>(set)?, meet })
 }
 
 fn typed<M: Mechanism>(
@@ -202,7 +187,7 @@ fn typed<M: Mechanism>(
     job: &Job,
     session: &mut Session<'_>,
 ) -> Result<SideReport, Failure> {
-    let mut port = attach::<M>(wiring, job.seat, &job.shape, &job.options, session)?;
+    let mut port = attach::<M>(job.end(wiring, session))?;
     let mut loops = |special: Special<'_>, measure: Measure<'_>| {
         runner::typed(&mut port, job, special, measure)
     };

@@ -6,7 +6,7 @@ use crate::errand::Crew;
 use crate::hot::account::Account;
 use crate::hot::fan::{Plan, Tally};
 use crate::hot::{Content, Full, Lines, Recorder, Special, Stamp, fan_in, fan_out};
-use crate::job::{Failure, FailureKind, Job, SideReport};
+use crate::job::{Failure, FailureKind, SideReport};
 use crate::registry::Registry;
 use crate::worker::not_pinned;
 use ipcperf_core::{
@@ -46,9 +46,8 @@ fn attend(registry: &Registry, crew: &mut Crew<'_>) -> Result<(), Failure> {
         names: part.names.names.clone(),
         words: part.names.words.clone(),
     };
-    let Job { seat, shape, options, .. } = &part.job;
     let mut apart = Apart::default();
-    let mut port = entry.attach(wiring, *seat, shape, options, &mut apart)?;
+    let mut port = entry.attach(part.job.end(wiring, &mut apart))?;
     let fan = Fan { part: &part, page: &page, crew };
     if entry.is_lossy {
         phases(&mut Erased::<true>(&mut *port), fan, apart.effective)
