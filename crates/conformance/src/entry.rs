@@ -4,8 +4,8 @@ use crate::player;
 use crate::script::{Part, Scenario, Seen};
 use crate::worker::Session;
 use ipcperf_core::{
-    BackPressure, Erased, KnobKind, Mechanism, Missing, OptionSet, SetupError, Spec, Visitor,
-    Wiring,
+    Attach, BackPressure, Erased, KnobKind, Mechanism, Missing, OptionSet, SetupError, Spec,
+    Visitor, Wiring,
 };
 use ipcperf_engine::registry;
 
@@ -29,7 +29,9 @@ impl Entry {
         session: &mut Session<'_>,
     ) -> Result<Vec<Seen>, SetupError> {
         let (shape, word) = (&scenario.shape, self.spec().wake_word());
-        let mut port = self.base.attach(wiring, part.seat, shape, &part.options, session)?;
+        let Part { seat, options, .. } = part;
+        let end = Attach { wiring, seat: *seat, shape, options, meet: &mut *session };
+        let mut port = self.base.attach(end)?;
         Ok(if self.base.is_lossy {
             player::play(&mut Erased::<true>(&mut *port), part.seat, word, scenario, session)
         } else {

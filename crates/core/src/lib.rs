@@ -30,6 +30,7 @@ mod names;
 pub mod options;
 mod pattern;
 mod port;
+pub mod prelude;
 pub mod result;
 mod shape;
 mod spec;
@@ -37,7 +38,7 @@ pub mod units;
 
 pub use link::{Guard, Link, Wiring};
 pub use load::{Arrivals, Load, LoadError, LoadKey, MOST_PEERS, Offered, Transform};
-pub use mechanism::{Mechanism, Meet, Missing, SetupError, Visitor};
+pub use mechanism::{Attach, Mechanism, Meet, Missing, SetupError, Visitor};
 pub use names::{Crowd, Door, Idle, Placement, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind};

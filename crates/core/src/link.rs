@@ -16,8 +16,33 @@ pub struct Link {
     pub follow: Wiring,
     /// Removed when dropped, also when a worker was killed.
     pub guards: Vec<Guard>,
-    /// Knob values the kernel really granted, as read back in the coordinator.
+    /// Knob values the kernel really granted, as read back in the coordinator, by the knob's own name (`size`).
     pub effective: Vec<(String, KnobValue)>,
+}
+
+impl Link {
+    /// A channel of descriptors alone: those of the lead, then those of the follow.
+    #[must_use]
+    pub fn of_fds(
+        lead: impl IntoIterator<Item = OwnedFd>,
+        follow: impl IntoIterator<Item = OwnedFd>,
+    ) -> Self {
+        Self { lead: Wiring::of_fds(lead), follow: Wiring::of_fds(follow), ..Self::default() }
+    }
+
+    /// With `owner` kept until the channel is closed.
+    #[must_use]
+    pub fn guarded(mut self, owner: impl Any) -> Self {
+        self.guards.push(Guard::new(owner));
+        self
+    }
+
+    /// With the value of a knob that the kernel granted.
+    #[must_use]
+    pub fn granted(mut self, knob: &str, value: impl Into<KnobValue>) -> Self {
+        self.effective.push((knob.to_owned(), value.into()));
+        self
+    }
 }
 
 /// What travels to one worker.
@@ -38,10 +63,10 @@ impl Wiring {
         Self { fds: fds.into_iter().collect(), ..Self::default() }
     }
 
-    /// The descriptors as an array, or `None` when there are not exactly `N`.
+    /// A wiring of numbers alone.
     #[must_use]
-    pub fn into_fds<const N: usize>(self) -> Option<[OwnedFd; N]> {
-        self.fds.try_into().ok()
+    pub fn of_words(words: impl IntoIterator<Item = u64>) -> Self {
+        Self { words: words.into_iter().collect(), ..Self::default() }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::port::{Fault, Port};
 use crate::shape::{Seat, Shape};
 use crate::spec::{Limit, Payload, Spec};
 use std::fmt;
+use std::os::fd::OwnedFd;
 
 /// One way for two processes on one host to pass messages or wake each other.
 ///
@@ -59,13 +60,39 @@ pub trait Mechanism: Sized + 'static {
     ///
     /// # Errors
     /// What could not be attached.
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &Self::Options,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError>;
+    fn attach(end: Attach<'_, Self::Options>) -> Result<Self::Port, SetupError>;
+}
+
+/// What a worker has when it becomes one end.
+pub struct Attach<'a, O> {
+    /// What [`Mechanism::open`] returned for this end.
+    pub wiring: Wiring,
+    /// Which end it is.
+    pub seat: Seat,
+    /// What the channel must carry.
+    pub shape: &'a Shape,
+    /// The knobs as they were set.
+    pub options: &'a O,
+    /// What may be asked of the outside.
+    pub meet: &'a mut dyn Meet,
+}
+
+impl<O> Attach<'_, O> {
+    /// The descriptors of the wiring, which has none afterwards.
+    ///
+    /// # Errors
+    /// There are not exactly `N`.
+    pub fn descriptors<const N: usize>(&mut self) -> Result<[OwnedFd; N], SetupError> {
+        <[OwnedFd; N]>::try_from(std::mem::take(&mut self.wiring.fds)).map_err(|fds| {
+            let given = fds.len();
+            SetupError::Protocol(format!("{given} descriptors arrived instead of {N}"))
+        })
+    }
+
+    /// Reports the value of a knob as the kernel granted it to this end.
+    pub fn effective(&mut self, knob: &str, value: impl Into<KnobValue>) {
+        self.meet.effective(knob, value.into());
+    }
 }
 
 /// What a worker may ask of the outside while it attaches.
@@ -76,7 +103,7 @@ pub trait Meet {
     /// The peer or the coordinator is gone.
     fn swap(&mut self, mine: Wiring) -> Result<Wiring, SetupError>;
 
-    /// Reports the value of a knob as the kernel granted it to this end.
+    /// Reports the value of a knob, under its own name (`size`), as the kernel granted it to this end.
     fn effective(&mut self, knob: &str, value: KnobValue);
 }
 

@@ -79,6 +79,24 @@ pub enum KnobValue {
     Word(String),
 }
 
+impl From<bool> for KnobValue {
+    fn from(is_on: bool) -> Self {
+        Self::Flag(is_on)
+    }
+}
+
+impl From<u64> for KnobValue {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&String> for KnobValue {
+    fn from(word: &String) -> Self {
+        Self::Word(word.clone())
+    }
+}
+
 impl fmt::Display for KnobValue {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

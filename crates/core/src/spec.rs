@@ -1,4 +1,4 @@
-//! The facts of a mechanism, typed. There is no default and no `..`: silence is not a fact.
+//! The facts of a mechanism, typed. There is no default: facts that several share are written out once, as a base.
 
 use crate::names::names;
 use serde::Serialize;

@@ -2,7 +2,9 @@
 
 use crate::hot::Spill;
 use crate::offset::Offset;
-use ipcperf_core::{Fault, KnobValue, Load, OptionSet, Seat, SetupError, Shape, Touch};
+use ipcperf_core::{
+    Attach, Fault, KnobValue, Load, Meet, OptionSet, Seat, SetupError, Shape, Touch, Wiring,
+};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
 use serde::{Deserialize, Serialize};
@@ -73,6 +75,15 @@ impl Job {
     /// The clock of the slice.
     pub(crate) fn clock(&self) -> Clock {
         if self.counter { Clock::counter() } else { Clock::monotonic() }
+    }
+
+    /// What this end attaches with.
+    pub(crate) fn end<'a>(
+        &'a self,
+        wiring: Wiring,
+        meet: &'a mut dyn Meet,
+    ) -> Attach<'a, OptionSet> {
+        Attach { wiring, seat: self.seat, shape: &self.shape, options: &self.options, meet }
     }
 }
 

@@ -6,8 +6,8 @@ use crate::job::{Failure, Job, SideReport};
 use crate::worker::runner::{self, Measure};
 use crate::worker::{Session, measure};
 use ipcperf_core::{
-    Door, DynPort, Knob, Limit, Link, Mechanism, Meet, Missing, OptionError, OptionSet, Options,
-    Payload, Port, Seat, Serving, SetupError, Shape, Spec, Visitor, Wait, Wiring,
+    Attach, Door, DynPort, Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet, Options,
+    Payload, Port, Serving, SetupError, Shape, Spec, Visitor, Wait, Wiring,
 };
 use std::marker::PhantomData;
 
@@ -23,7 +23,7 @@ pub struct Entry {
     window: fn(usize, &OptionSet) -> Result<Option<u32>, OptionError>,
     door: fn(&OptionSet) -> Result<Option<Door>, OptionError>,
     open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
-    attach: Attach,
+    attach: Attached,
     drive: fn(Wiring, &Job, &mut Session<'_>) -> Result<SideReport, Failure>,
     /// The loops of a fan, where several processes can stand on one side of one object: nobody else pays for their code.
     pub(crate) fan: Option<AttachFan>,
@@ -31,11 +31,9 @@ pub struct Entry {
     pub is_lossy: bool,
 }
 
-type Attach =
-    fn(Wiring, Seat, &Shape, &OptionSet, &mut dyn Meet) -> Result<Box<dyn DynPort>, SetupError>;
+type Attached = fn(Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError>;
 
-pub(crate) type AttachFan =
-    fn(Wiring, Seat, &Shape, &OptionSet, &mut dyn Meet) -> Result<Box<dyn FanLoops>, SetupError>;
+pub(crate) type AttachFan = fn(Attach<'_, OptionSet>) -> Result<Box<dyn FanLoops>, SetupError>;
 
 type Over<P> = fn(&mut P, &Job, Special<'_>, Measure<'_>) -> Result<SideReport, Failure>;
 
@@ -49,13 +47,8 @@ impl<M: Mechanism> Own<M> {
         runner::over::<M::Port>
     };
 
-    const FAN: Option<AttachFan> = if M::SHARES {
-        Some(|wiring, seat, shape, set, meet| {
-            Ok(Box::new(attach::<M>(wiring, seat, shape, set, meet)?))
-        })
-    } else {
-        None
-    };
+    const FAN: Option<AttachFan> =
+        if M::SHARES { Some(|end| Ok(Box::new(attach::<M>(end)?))) } else { None };
 }
 
 impl Entry {
@@ -70,9 +63,7 @@ impl Entry {
             window: |size, set| Ok(M::window(size, &M::Options::parse(M::SPEC.name, set)?)),
             door: |set| Ok(M::door(&M::Options::parse(M::SPEC.name, set)?)),
             open: |shape, set| M::open(shape, &options::<M>(set)?),
-            attach: |wiring, seat, shape, set, meet| {
-                Ok(Box::new(attach::<M>(wiring, seat, shape, set, meet)?))
-            },
+            attach: |end| Ok(Box::new(attach::<M>(end)?)),
             drive: drive::<M>,
             fan: Own::<M>::FAN,
             is_lossy: <M::Port as Port>::LOSSY,
@@ -136,15 +127,8 @@ impl Entry {
     ///
     /// # Errors
     /// What could not be attached.
-    pub fn attach(
-        &self,
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &OptionSet,
-        meet: &mut dyn Meet,
-    ) -> Result<Box<dyn DynPort>, SetupError> {
-        (self.attach)(wiring, seat, shape, options, meet)
+    pub fn attach(&self, end: Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError> {
+        (self.attach)(end)
     }
 
     /// In a worker: attaches and measures.
@@ -195,14 +179,9 @@ fn options<M: Mechanism>(set: &OptionSet) -> Result<M::Options, SetupError> {
     M::Options::parse(M::SPEC.name, set).map_err(|error| SetupError::Protocol(error.to_string()))
 }
 
-fn attach<M: Mechanism>(
-    wiring: Wiring,
-    seat: Seat,
-    shape: &Shape,
-    set: &OptionSet,
-    meet: &mut dyn Meet,
-) -> Result<M::Port, SetupError> {
-    M::attach(wiring, seat, shape, &options::<M>(set)?, meet)
+fn attach<M: Mechanism>(end: Attach<'_, OptionSet>) -> Result<M::Port, SetupError> {
+    let Attach { wiring, seat, shape, options: set, meet } = end;
+    M::attach(Attach { wiring, seat, shape, options: &options::<M>(set)?, meet })
 }
 
 fn drive<M: Mechanism>(
@@ -210,7 +189,7 @@ fn drive<M: Mechanism>(
     job: &Job,
     session: &mut Session<'_>,
 ) -> Result<SideReport, Failure> {
-    let mut port = attach::<M>(wiring, job.seat, &job.shape, &job.options, session)?;
+    let mut port = attach::<M>(job.end(wiring, session))?;
     let over = Own::<M>::OVER;
     let mut loops = |work: Special<'_>, with: Measure<'_>| over(&mut port, job, work, with);
     measure(&mut loops, job, session)

@@ -2,8 +2,8 @@
 
 use crate::registry::Entry;
 use ipcperf_core::{
-    BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring, options,
+    Attach, BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Memory, Missing,
+    OnClose, Payload, Peers, Port, Reach, SetupError, Shape, Spec, Syscalls, Wait, options,
 };
 
 options! {
@@ -86,13 +86,7 @@ macro_rules! sample {
                 Ok(Link::default())
             }
 
-            fn attach(
-                _: Wiring,
-                _: Seat,
-                _: &Shape,
-                _: &Knobs,
-                _: &mut dyn Meet,
-            ) -> Result<NoPort, SetupError> {
+            fn attach(_: Attach<'_, Knobs>) -> Result<NoPort, SetupError> {
                 Ok(NoPort)
             }
         }

@@ -1,6 +1,6 @@
 //! How an end waits, as types: each is another sequence of instructions, so each is a variant with a name of its own.
 
-use ipcperf_core::{SetupError, Syscalls, Wait as Class};
+use ipcperf_core::{SetupError, Spec, Syscalls, Wait as Class};
 use ipcperf_sys::io::epoll::{Epoll as Instance, Interest};
 use ipcperf_sys::io::{errno, pipe};
 use std::hint::spin_loop;
@@ -165,5 +165,17 @@ pub(crate) const fn by_class(
         Class::Block | Class::SpinThenBlock => block,
         Class::Spin => spin,
         Class::Epoll => epoll,
+    }
+}
+
+/// `base`, as a variant that waits in the way of `W`; the plain way is the default one.
+#[must_use]
+pub(crate) const fn waiting<W: Wait>(base: Spec) -> Spec {
+    Spec {
+        variant: W::VARIANT,
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        syscalls: W::SYSCALLS,
+        ..base
     }
 }

@@ -38,7 +38,19 @@ pub(crate) fn check(files: &[File]) -> Vec<Violation> {
             Violation::new(LIST, *line, format!("module {name} implements no mechanism"))
         },
     );
-    unlisted.chain(unimplemented).collect()
+    unlisted.chain(unimplemented).chain(mechanisms().flat_map(silent)).collect()
+}
+
+/// Facts that no conformance case can try, so that each mechanism has to state them itself.
+const STATED: [&str; 4] = ["direction", "reach", "producers", "consumers"];
+
+fn silent(file: &File) -> impl Iterator<Item = Violation> {
+    let says =
+        |fact: &str| file.code.lines().any(|line| line.trim().starts_with(&format!("{fact}:")));
+    let missing = STATED.into_iter().filter(move |fact| !says(fact));
+    missing.map(|fact| {
+        Violation::new(&file.path, 0, format!("the mechanism does not state its {fact}"))
+    })
 }
 
 /// Line number, folder and file of each line of the list that names one: `pipe: Pipe<Block>, ...;` after `stream {`.
@@ -83,7 +95,8 @@ mechanisms! {
 ";
 
     fn mechanism(path: &str) -> File {
-        File::new(path, "//! Doc.\nimpl<W: Wait> Mechanism for X<W> {}\n")
+        let facts = STATED.map(|fact| format!("    {fact}: Least,\n")).concat();
+        File::new(path, &format!("//! Doc.\nimpl<W: Wait> Mechanism for X<W> {{}}\n{facts}"))
     }
 
     fn violations(files: Vec<File>) -> Vec<String> {
@@ -118,6 +131,19 @@ mechanisms! {
         let found =
             violations(vec![File::new(LIST, LIB), mechanism("crates/mech/src/stream/pipe.rs")]);
         assert_eq!(found, ["crates/mech/src/lib.rs:10: module socket/tcp implements no mechanism"]);
+    }
+
+    #[test]
+    fn a_fact_that_no_case_can_try_must_be_stated() {
+        let text =
+            mechanism("crates/mech/src/socket/tcp.rs").text.replace("    reach: Least,\n", "");
+        let files = vec![
+            File::new(LIST, LIB),
+            mechanism("crates/mech/src/stream/pipe.rs"),
+            File::new("crates/mech/src/socket/tcp.rs", &text),
+        ];
+        let found = violations(files);
+        assert!(found.len() == 1 && found[0].ends_with("does not state its reach"), "{found:?}");
     }
 
     #[test]

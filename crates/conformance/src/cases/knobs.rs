@@ -6,7 +6,7 @@ use crate::script::{Batch, Script, Sizes, Step};
 use ipcperf_core::{Knob, KnobKind, KnobValue, OptionSet};
 use std::collections::BTreeMap;
 
-/// Values in force, by full name of their knob.
+/// Values in force, by the name of their knob.
 type Effective = BTreeMap<String, Vec<KnobValue>>;
 
 pub(crate) fn options(scene: &Scene<'_>) -> Result<(), Trouble> {
@@ -23,7 +23,7 @@ pub(crate) fn options(scene: &Scene<'_>) -> Result<(), Trouble> {
         let mut least = None;
         for value in taken {
             let Some(all) = effective(scene, &entry.with(knob.name, &value))? else { continue };
-            for granted in &all[&name] {
+            for granted in &all[knob.name] {
                 fits(&name, &knob.kind, &value, granted, &mut least)?;
             }
         }
@@ -87,13 +87,13 @@ fn effective(scene: &Scene<'_>, options: &OptionSet) -> Result<Option<Effective>
     for (name, value) in pair.effective.iter().chain(workers) {
         all.entry(name.clone()).or_default().push(value.clone());
     }
-    let declared: Vec<_> = entry.base.knobs.iter().map(|knob| full_name(entry, knob)).collect();
-    let silent = declared.iter().find(|name| !all.contains_key(*name));
+    let knobs = entry.base.knobs;
+    let silent = knobs.iter().find(|knob| !all.contains_key(knob.name));
     ensure(silent.is_none(), || {
-        let name = silent.map_or("", |name| name);
+        let name = silent.map_or_else(String::new, |knob| full_name(entry, knob));
         format!("{}: the value of {name} in force is not reported", settings(options))
     })?;
-    let unknown = all.keys().find(|name| !declared.contains(name));
+    let unknown = all.keys().find(|name| !knobs.iter().any(|knob| knob.name == *name));
     ensure(unknown.is_none(), || format!("{unknown:?} is reported and no declared knob"))?;
     Ok(Some(all))
 }

@@ -3,7 +3,7 @@
 mod port;
 
 use ipcperf_core::{
-    BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Memory,
+    Attach, BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Memory,
     Missing, OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
 use ipcperf_sys::io::pipe;
@@ -168,7 +168,7 @@ impl<B: Broken> Mechanism for Toy<B> {
     fn open(shape: &Shape, options: &ToyOptions) -> Result<Link, SetupError> {
         let effective = match B::BUG {
             Bug::HidesAKnob => Vec::new(),
-            _ => vec![(format!("{}.depth", B::NAME), KnobValue::Number(options.depth))],
+            _ => vec![("depth".to_owned(), KnobValue::Number(options.depth))],
         };
         if matches!(B::BUG, Bug::SharesItsNames | Bug::ClaimsDescriptors) {
             // Where the names exist already, they must be its own: it has never heard of a second link.
@@ -191,13 +191,8 @@ impl<B: Broken> Mechanism for Toy<B> {
         Ok(link)
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        _: &ToyOptions,
-        _: &mut dyn Meet,
-    ) -> Result<ToyPort<B>, SetupError> {
+    fn attach(end: Attach<'_, ToyOptions>) -> Result<ToyPort<B>, SetupError> {
+        let Attach { wiring, seat, shape, .. } = end;
         let mut fds = wiring.fds.into_iter();
         let ends = match B::BUG {
             Bug::SharesItsNames | Bug::ClaimsDescriptors => fifos(&shape.directory, seat),

@@ -299,8 +299,10 @@ fn knobs(plan: &CellPlan, granted: &[(String, KnobValue)]) -> BTreeMap<String, K
             let requested = plan.options.0.get(&full).and_then(|text| {
                 ipcperf_core::options::check(name, plan.entry.knobs, knob.name, text).ok()
             });
-            let effective =
-                granted.iter().find(|(known, _)| *known == full).map(|(_, value)| value.clone());
+            let effective = granted
+                .iter()
+                .find(|(known, _)| known == knob.name)
+                .map(|(_, value)| value.clone());
             (full, KnobReading { requested, effective })
         })
         .collect()

@@ -6,7 +6,7 @@ use crate::errand::Crew;
 use crate::hot::account::Account;
 use crate::hot::fan::{Plan, Tally};
 use crate::hot::{Content, Full, Lines, Recorder, Special, Stamp, fan_in, fan_out};
-use crate::job::{Failure, FailureKind, Job, SideReport};
+use crate::job::{Failure, FailureKind, SideReport};
 use crate::registry::Registry;
 use crate::worker::not_pinned;
 use ipcperf_core::{Fault, KnobValue, Meet, Part as Looked, Port, SetupError, Touch, Wiring};
@@ -44,9 +44,8 @@ fn attend(registry: &Registry, crew: &mut Crew<'_>) -> Result<(), Failure> {
         names: part.names.names.clone(),
         words: part.names.words.clone(),
     };
-    let Job { seat, shape, options, .. } = &part.job;
     let mut apart = Apart::default();
-    let mut loops = attach(wiring, *seat, shape, options, &mut apart)?;
+    let mut loops = attach(part.job.end(wiring, &mut apart))?;
     phases(&mut *loops, Fan { part: &part, page: &page, crew }, apart.effective)
 }
 

@@ -108,7 +108,7 @@ fn slice(mut after: Aftermath, storm: &Storm, entry: &Entry, cpus: &[usize]) -> 
     let granted = [KnobValue::Word(bind.to_owned()), KnobValue::Number(storm.backlog)];
     let effective = KNOBS.iter().zip(granted).filter_map(|(name, value)| {
         let known = entry.knobs.iter().any(|knob| knob.name == *name);
-        known.then(|| (format!("{}.{name}", entry.spec.name), value))
+        known.then(|| ((*name).to_owned(), value))
     });
     RawSlice {
         operations: after.answered,

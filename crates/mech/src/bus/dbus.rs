@@ -2,12 +2,7 @@
 
 use crate::bus::broker;
 use crate::bus::dbus_port::{self as ports, DbusPort};
-use crate::port::descriptors;
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::{self, Kind};
 use std::marker::PhantomData;
 
@@ -115,24 +110,14 @@ impl<R: Route> Mechanism for Dbus<R> {
             return broker::serve(shape);
         }
         let (lead, follow) = socket::pair(Kind::Stream)?;
-        Ok(Link {
-            lead: Wiring::of_fds([lead]),
-            follow: Wiring::of_fds([follow]),
-            ..Link::default()
-        })
+        Ok(Link::of_fds([lead], [follow]))
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        _: &NoOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
         if R::IS_BUS {
-            return DbusPort::over_bus(&broker::door(shape), shape, meet);
+            return DbusPort::over_bus(&broker::door(end.shape), end.shape, end.meet);
         }
-        let [own] = descriptors(wiring)?;
-        DbusPort::direct(own, seat, shape)
+        let [own] = end.descriptors()?;
+        DbusPort::direct(own, end.seat, end.shape)
     }
 }

@@ -1,11 +1,8 @@
 //! Descriptors beside the bytes of a message, `SCM_RIGHTS` of `unix(7)`.
 
+use crate::by_reference::BY_REFERENCE;
 use crate::by_reference::packets::DescriptorPort;
-use crate::port::descriptors;
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::{self, Kind};
 use ipcperf_sys::io::wake::counter;
 
@@ -34,10 +31,7 @@ pub struct FdPass;
 impl Mechanism for FdPass {
     const SPEC: &'static Spec = &Spec {
         name: "fd-pass",
-        variant: None,
-        family: Family::ByReference,
         wait: Wait::Block,
-        default: true,
         summary: "A UNIX sequenced-packet socket whose messages carry descriptors; the receiver counts and closes them.",
         manual: &["unix(7)", "sendmsg(2)", "recvmsg(2)", "cmsg(3)"],
         pitfalls: &[
@@ -51,15 +45,11 @@ impl Mechanism for FdPass {
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
-        descriptors: true,
-        memory: Memory::Reused,
         copies: 2,
         syscalls: Syscalls { send: Some(1.0), recv: Some(2.0) },
         window: Some(UNDER_WAY as u32),
         needs: &["CONFIG_UNIX"],
+        ..BY_REFERENCE
     };
     type Options = FdPassOptions;
     type Port = DescriptorPort;
@@ -84,22 +74,11 @@ impl Mechanism for FdPass {
         let (lead, follow) = socket::pair(Kind::SeqPacket)?;
         // What is passed matters little; an event counter is small and has no peer.
         let (one, two) = counter::create()?;
-        Ok(Link {
-            lead: Wiring::of_fds([lead, one]),
-            follow: Wiring::of_fds([follow, two]),
-            guards: Vec::new(),
-            effective: vec![("fd-pass.fds".into(), KnobValue::Number(options.fds))],
-        })
+        Ok(Link::of_fds([lead, one], [follow, two]).granted("fds", options.fds))
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        options: &FdPassOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [own, object] = descriptors(wiring)?;
-        DescriptorPort::new(own, object, options.count(), shape)
+    fn attach(mut end: Attach<'_, FdPassOptions>) -> Result<Self::Port, SetupError> {
+        let [own, object] = end.descriptors()?;
+        DescriptorPort::new(own, object, end.options.count(), end.shape)
     }
 }

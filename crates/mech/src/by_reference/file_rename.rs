@@ -1,13 +1,10 @@
 //! Files that appear complete in a directory, `rename(2)`, and are told of by `inotify(7)`.
 
 use crate::budget;
+use crate::by_reference::BY_REFERENCE;
 use crate::by_reference::files;
 use crate::by_reference::named_port::NamedPort;
-use crate::port::descriptors;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Memory,
-    Missing, OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::file::place::Scratch;
 use ipcperf_sys::io::file::{fresh, watch};
 use std::ffi::CString;
@@ -35,10 +32,7 @@ pub struct FileRename;
 impl Mechanism for FileRename {
     const SPEC: &'static Spec = &Spec {
         name: "file-rename",
-        variant: None,
-        family: Family::ByReference,
         wait: Wait::Block,
-        default: true,
         summary: "A file written aside and renamed into a directory that the receiver watches; it reads and unlinks the file.",
         manual: &["rename(2)", "inotify(7)", "tmpfs(5)"],
         pitfalls: &[
@@ -69,6 +63,7 @@ impl Mechanism for FileRename {
         syscalls: Syscalls { send: Some(4.0), recv: Some(5.0) },
         window: Some(UNDER_WAY.1),
         needs: &["CONFIG_INOTIFY_USER", "a file system that may be written"],
+        ..BY_REFERENCE
     };
     type Options = FileRenameOptions;
     type Port = NamedPort;
@@ -100,31 +95,22 @@ impl Mechanism for FileRename {
         let (ping, pong) = (watcher("ping")?, watcher("pong")?);
         let path = scratch.path().to_string_lossy().into_owned();
         let wiring = |fd| Wiring { names: vec![path.clone()], ..Wiring::of_fds([fd]) };
-        Ok(Link {
-            lead: wiring(pong),
-            follow: wiring(ping),
-            guards: vec![Guard::new(scratch)],
-            effective: vec![("file-rename.dir".into(), KnobValue::Word(options.dir.clone()))],
-        })
+        let link =
+            Link { lead: wiring(pong), follow: wiring(ping), ..Link::default() }.guarded(scratch);
+        Ok(link.granted("dir", &options.dir))
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        _: &FileRenameOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let root = files::name(&wiring.names)?;
-        let [watcher] = descriptors(wiring)?;
-        let (watched, target, staged) = match seat {
+    fn attach(mut end: Attach<'_, FileRenameOptions>) -> Result<Self::Port, SetupError> {
+        let root = files::name(&end.wiring.names)?;
+        let [watcher] = end.descriptors()?;
+        let (watched, target, staged) = match end.seat {
             Seat::Lead => ("pong", "ping", "lead"),
             Seat::Follow => ("ping", "pong", "follow"),
         };
         let watched = files::c_path(&root.join(watched))?;
         let staged = files::c_path(&root.join(staged))?;
-        let names = names(&root.join(target), messages(shape.size))?;
-        NamedPort::new(watcher, &watched, staged, names, shape)
+        let names = names(&root.join(target), messages(end.shape.size))?;
+        NamedPort::new(watcher, &watched, staged, names, end.shape)
     }
 }
 

@@ -1,13 +1,10 @@
 //! Anonymous files, `memfd_create(2)`: one made for each message and handed over, or a few that both ends keep.
 
 use crate::budget;
+use crate::by_reference::BY_REFERENCE;
 use crate::by_reference::handover_port::{FreshMemory, HandoverPort};
 use crate::by_reference::slotted_port::SlottedPort;
-use crate::port::descriptors;
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::file::fresh;
 use ipcperf_sys::io::memory::slots::Slots;
 use ipcperf_sys::io::socket::{self, Kind};
@@ -41,10 +38,7 @@ pub struct Memfd;
 impl Mechanism for Memfd {
     const SPEC: &'static Spec = &Spec {
         name: "memfd",
-        variant: None,
-        family: Family::ByReference,
         wait: Wait::Block,
-        default: true,
         summary: "An anonymous file made, mapped, written and sealed for each message; its descriptor travels over a UNIX socket.",
         manual: &["memfd_create(2)", "mmap(2)", "fcntl_sealing(2)", "unix(7)"],
         pitfalls: &[
@@ -58,16 +52,13 @@ impl Mechanism for Memfd {
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
-        descriptors: true,
         memory: Memory::Fresh,
         copies: 0,
         // memfd_create, ftruncate, mmap, munmap, fcntl (seals), sendmsg, close; recvmsg, mmap, munmap, close.
         syscalls: Syscalls { send: Some(7.0), recv: Some(4.0) },
         window: Some(UNDER_WAY.1),
         needs: &["memfd_create (Linux 3.17)"],
+        ..BY_REFERENCE
     };
     type Options = MemfdOptions;
     type Port = HandoverPort<FreshMemory>;
@@ -92,23 +83,12 @@ impl Mechanism for Memfd {
             "smaller messages",
         )?;
         let (lead, follow) = socket::pair(Kind::SeqPacket)?;
-        Ok(Link {
-            lead: Wiring::of_fds([lead]),
-            follow: Wiring::of_fds([follow]),
-            guards: Vec::new(),
-            effective: vec![("memfd.seal".into(), KnobValue::Flag(options.seal))],
-        })
+        Ok(Link::of_fds([lead], [follow]).granted("seal", options.seal))
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        options: &MemfdOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [own] = descriptors(wiring)?;
-        Ok(HandoverPort::new(own, FreshMemory { seal: options.seal }, shape))
+    fn attach(mut end: Attach<'_, MemfdOptions>) -> Result<Self::Port, SetupError> {
+        let [own] = end.descriptors()?;
+        Ok(HandoverPort::new(own, FreshMemory { seal: end.options.seal }, end.shape))
     }
 }
 
@@ -129,7 +109,6 @@ impl Mechanism for MemfdReuse {
     const SPEC: &'static Spec = &Spec {
         name: "memfd",
         variant: Some("reuse"),
-        family: Family::ByReference,
         wait: Wait::Block,
         default: false,
         summary: "Slots in anonymous files that both ends keep mapped; the number of a slot travels over a UNIX socket.",
@@ -144,15 +123,11 @@ impl Mechanism for MemfdReuse {
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
-        descriptors: true,
-        memory: Memory::Reused,
         copies: 0,
         syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
         window: Some(KEPT.1),
         needs: &["memfd_create (Linux 3.17)"],
+        ..BY_REFERENCE
     };
     type Options = MemfdOptions;
     type Port = SlottedPort;
@@ -177,23 +152,13 @@ impl Mechanism for MemfdReuse {
         let (lead, follow) = socket::pair(Kind::SeqPacket)?;
         let [ping_rx, ping_tx] = Slots::create(shape.size, count)?;
         let [pong_rx, pong_tx] = Slots::create(shape.size, count)?;
-        Ok(Link {
-            lead: Wiring::of_fds([lead, pong_rx, ping_tx]),
-            follow: Wiring::of_fds([follow, ping_rx, pong_tx]),
-            guards: Vec::new(),
-            effective: vec![("memfd.seal".into(), KnobValue::Flag(options.seal))],
-        })
+        Ok(Link::of_fds([lead, pong_rx, ping_tx], [follow, ping_rx, pong_tx])
+            .granted("seal", options.seal))
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        _: &MemfdOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [own, rx, tx] = descriptors(wiring)?;
-        let slots = |fd| Slots::attach(fd, shape.size, slots(shape.size));
+    fn attach(mut end: Attach<'_, MemfdOptions>) -> Result<Self::Port, SetupError> {
+        let [own, rx, tx] = end.descriptors()?;
+        let slots = |fd| Slots::attach(fd, end.shape.size, slots(end.shape.size));
         Ok(SlottedPort::new(own, slots(rx)?, slots(tx)?))
     }
 }

@@ -11,3 +11,16 @@ pub mod pidfd_getfd;
 pub mod slotted_port;
 pub mod taking_port;
 pub mod temp_file;
+
+use crate::NOTHING;
+use ipcperf_core::prelude::*;
+
+/// Facts of what travels beside a socket.
+pub(crate) const BY_REFERENCE: Spec = Spec {
+    family: Family::ByReference,
+    back_pressure: BackPressure::Blocks,
+    on_close: OnClose::Told,
+    on_death: OnClose::Told,
+    descriptors: true,
+    ..NOTHING
+};

@@ -1,13 +1,9 @@
 //! Descriptors that the receiver takes out of the sender, `pidfd_getfd(2)`.
 
 use crate::budget;
+use crate::by_reference::BY_REFERENCE;
 use crate::by_reference::taking_port::TakingPort;
-use crate::port::descriptors;
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::file::fresh;
 use ipcperf_sys::io::memory::turns::{self, Turns};
 use ipcperf_sys::io::peer;
@@ -26,10 +22,7 @@ pub struct PidfdGetfd;
 impl Mechanism for PidfdGetfd {
     const SPEC: &'static Spec = &Spec {
         name: "pidfd-getfd",
-        variant: None,
-        family: Family::ByReference,
         wait: Wait::Block,
-        default: true,
         summary: "Anonymous files of the sender; for each message the receiver takes that descriptor out of the sender, maps it, reads and closes.",
         manual: &["pidfd_getfd(2)", "pidfd_open(2)", "memfd_create(2)", "ptrace(2)"],
         pitfalls: &[
@@ -49,8 +42,6 @@ impl Mechanism for PidfdGetfd {
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
         on_death: OnClose::Undetected,
         // It takes descriptors, but none travel with a message.
         descriptors: false,
@@ -59,8 +50,8 @@ impl Mechanism for PidfdGetfd {
         copies: 0,
         // Nothing; pidfd_getfd, mmap, munmap, close.
         syscalls: Syscalls { send: Some(0.0), recv: Some(4.0) },
-        window: None,
         needs: &["pidfd_getfd (Linux 5.6)", "the right to trace the peer"],
+        ..BY_REFERENCE
     };
     type Options = NoOptions;
     type Port = TakingPort;
@@ -78,18 +69,12 @@ impl Mechanism for PidfdGetfd {
         let bytes = shape.size.saturating_mul(2 * files(shape.size));
         budget::memory(bytes, "files", "smaller messages")?;
         let [one, two] = Turns::create()?;
-        Ok(Link { lead: Wiring::of_fds([one]), follow: Wiring::of_fds([two]), ..Link::default() })
+        Ok(Link::of_fds([one], [two]))
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        _: &NoOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [memory] = descriptors(wiring)?;
-        let count = files(shape.size);
-        TakingPort::new(Turns::attach(memory, seat, count)?, count, shape, meet)
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
+        let [memory] = end.descriptors()?;
+        let count = files(end.shape.size);
+        TakingPort::new(Turns::attach(memory, end.seat, count)?, count, end.shape, end.meet)
     }
 }

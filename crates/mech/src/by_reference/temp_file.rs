@@ -1,13 +1,10 @@
 //! Files without a name: made for each message, and handed over as a descriptor.
 
 use crate::budget;
+use crate::by_reference::BY_REFERENCE;
 use crate::by_reference::files;
 use crate::by_reference::handover_port::{HandoverPort, UnnamedFile};
-use crate::port::descriptors;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Memory,
-    Missing, OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::file::place::Scratch;
 use ipcperf_sys::io::file::{fresh, store};
 use ipcperf_sys::io::socket::{self, Kind};
@@ -42,10 +39,7 @@ pub struct TempFile;
 impl Mechanism for TempFile {
     const SPEC: &'static Spec = &Spec {
         name: "temp-file",
-        variant: None,
-        family: Family::ByReference,
         wait: Wait::Block,
-        default: true,
         summary: "A file made, unlinked and written for each message; its descriptor travels over a UNIX socket.",
         manual: &["open(2)", "unlink(2)", "unix(7)", "tmpfs(5)"],
         pitfalls: &[
@@ -65,10 +59,6 @@ impl Mechanism for TempFile {
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
-        descriptors: true,
         // Private buffers serve again; the pages of the file are fresh, inside the kernel.
         memory: Memory::Reused,
         copies: 2,
@@ -76,6 +66,7 @@ impl Mechanism for TempFile {
         syscalls: Syscalls { send: Some(5.0), recv: Some(4.0) },
         window: Some(UNDER_WAY.1),
         needs: &["a file system that may be written"],
+        ..BY_REFERENCE
     };
     type Options = TempFileOptions;
     type Port = HandoverPort<UnnamedFile>;
@@ -110,33 +101,21 @@ impl Mechanism for TempFile {
         let (lead, follow) = socket::pair(Kind::SeqPacket)?;
         let path = scratch.path().to_string_lossy().into_owned();
         let wiring = |fd| Wiring { names: vec![path.clone()], ..Wiring::of_fds([fd]) };
-        Ok(Link {
-            lead: wiring(lead),
-            follow: wiring(follow),
-            guards: vec![Guard::new(scratch)],
-            effective: vec![
-                ("temp-file.dir".into(), KnobValue::Word(options.dir.clone())),
-                ("temp-file.create".into(), KnobValue::Word(options.create.clone())),
-            ],
-        })
+        let link =
+            Link { lead: wiring(lead), follow: wiring(follow), ..Link::default() }.guarded(scratch);
+        Ok(link.granted("dir", &options.dir).granted("create", &options.create))
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &TempFileOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let directory = files::name(&wiring.names)?;
-        let path = match (options.is_unnamed(), seat) {
+    fn attach(mut end: Attach<'_, TempFileOptions>) -> Result<Self::Port, SetupError> {
+        let directory = files::name(&end.wiring.names)?;
+        let path = match (end.options.is_unnamed(), end.seat) {
             (true, _) => directory,
             (false, Seat::Lead) => directory.join("lead"),
             (false, Seat::Follow) => directory.join("follow"),
         };
-        let [own] = descriptors(wiring)?;
-        let vessel = UnnamedFile::new(files::c_path(&path)?, options.is_unnamed(), shape)?;
-        Ok(HandoverPort::new(own, vessel, shape))
+        let [own] = end.descriptors()?;
+        let vessel = UnnamedFile::new(files::c_path(&path)?, end.options.is_unnamed(), end.shape)?;
+        Ok(HandoverPort::new(own, vessel, end.shape))
     }
 }
 

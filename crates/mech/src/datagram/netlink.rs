@@ -1,12 +1,9 @@
 //! Netlink from one process to another: unicast over `NETLINK_USERSOCK`.
 
-use crate::port::descriptors;
+use crate::datagram::DATAGRAM;
 use crate::port::message::{MessagePort, Netlinks};
-use crate::wait::{Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket;
 use ipcperf_sys::io::socket::netlink;
 use std::marker::PhantomData;
@@ -28,10 +25,6 @@ pub struct Netlink<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for Netlink<W> {
     const SPEC: &'static Spec = &Spec {
         name: "netlink",
-        variant: W::VARIANT,
-        family: Family::Datagram,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "Two netlink sockets of the family left to programs, connected to each other; a receiver sleeps in recv.",
@@ -46,20 +39,12 @@ impl<W: Wait> Mechanism for Netlink<W> {
             "There are no empty messages: the kernel refuses them with ENODATA.",
             "Nothing tells a receiver that its peer is gone; a sender gets ECONNREFUSED.",
         ],
-        payload: Payload::Message { max: None },
         direction: Direction::TwoWay,
         reach: Reach::Named,
         producers: Peers::Many,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
-        window: None,
         needs: &["CONFIG_NET"],
+        ..waiting::<W>(DATAGRAM)
     };
     type Options = NetlinkOptions;
     type Port = MessagePort<Netlinks, W>;
@@ -85,25 +70,13 @@ impl<W: Wait> Mechanism for Netlink<W> {
         let (lead, follow) = netlink::pair()?;
         let buffers = socket::set_buffers(&lead, options.sndbuf, options.rcvbuf)?;
         socket::set_buffers(&follow, options.sndbuf, options.rcvbuf)?;
-        Ok(Link {
-            lead: Wiring::of_fds([lead]),
-            follow: Wiring::of_fds([follow]),
-            guards: Vec::new(),
-            effective: vec![
-                ("netlink.sndbuf".into(), KnobValue::Number(buffers.send)),
-                ("netlink.rcvbuf".into(), KnobValue::Number(buffers.receive)),
-            ],
-        })
+        Ok(Link::of_fds([lead], [follow])
+            .granted("sndbuf", buffers.send)
+            .granted("rcvbuf", buffers.receive))
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        _: &NetlinkOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [own] = descriptors(wiring)?;
-        MessagePort::of_socket(own, shape)
+    fn attach(mut end: Attach<'_, NetlinkOptions>) -> Result<Self::Port, SetupError> {
+        let [own] = end.descriptors()?;
+        MessagePort::of_socket(own, end.shape)
     }
 }

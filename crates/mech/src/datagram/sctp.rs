@@ -1,19 +1,17 @@
 //! SCTP over the loopback interface, one-to-one.
 
+use crate::datagram::DATAGRAM;
 use crate::datagram::chunks::Chunks;
-use crate::port::descriptors;
 use crate::port::message::MessagePort;
-use crate::wait::{Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::stream::tcp;
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
 use ipcperf_sys::io::socket::meeting;
 use std::marker::PhantomData;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 
 const LOOPBACK: Inet = Inet { host: IpAddr::V4(Ipv4Addr::LOCALHOST), protocol: Protocol::Sctp };
 
@@ -36,10 +34,6 @@ pub struct Sctp<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for Sctp<W> {
     const SPEC: &'static Spec = &Spec {
         name: "sctp",
-        variant: W::VARIANT,
-        family: Family::Datagram,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "An SCTP association over 127.0.0.1, which keeps boundaries; a receiver sleeps in recv.",
@@ -54,20 +48,14 @@ impl<W: Wait> Mechanism for Sctp<W> {
             "Without SCTP_NODELAY a small message may wait for the acknowledgement of the one before.",
             "There are no empty messages: the kernel refuses them with EINVAL.",
         ],
-        payload: Payload::Message { max: None },
         direction: Direction::TwoWay,
         reach: Reach::Network,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
         on_close: OnClose::Told,
         on_death: OnClose::Told,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
-        window: None,
         needs: &["CONFIG_IP_SCTP (module sctp)", "the loopback interface up"],
+        ..waiting::<W>(DATAGRAM)
     };
     type Options = SctpOptions;
     type Port = MessagePort<Chunks, W>;
@@ -99,39 +87,17 @@ impl<W: Wait> Mechanism for Sctp<W> {
             let what = format!("{} bytes are above {} ({})", shape.size, limit.bytes, limit.set_by);
             return Err(Missing::new(what, limit.raise).into());
         }
-        let listener = inet::socket(LOOPBACK)?;
-        socket::set_buffers(&listener, options.sndbuf, options.rcvbuf)?;
-        let port = meeting::listen_inet(&listener, LOOPBACK, meeting::BACKLOG)?;
-        let lead = Wiring { words: vec![port.number.into()], ..Wiring::default() };
-        Ok(Link { lead, follow: Wiring::of_fds([listener]), ..Link::default() })
+        let buffers = (options.sndbuf, options.rcvbuf);
+        Ok(tcp::listen(LOOPBACK, buffers, meeting::BACKLOG)?.0)
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &SctpOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let own = match seat {
-            Seat::Lead => {
-                let own = inet::socket(LOOPBACK)?;
-                socket::set_buffers(&own, options.sndbuf, options.rcvbuf)?;
-                let port = wiring.words.first().and_then(|port| u16::try_from(*port).ok());
-                let port = port.ok_or_else(|| SetupError::Protocol("no port arrived".into()))?;
-                meeting::connect_inet(&own, SocketAddr::new(LOOPBACK.host, port), shape.nonce)?;
-                own
-            }
-            Seat::Follow => {
-                let [listener] = descriptors(wiring)?;
-                meeting::admit(&listener, shape.nonce)?
-            }
-        };
-        let is_on = inet::set_sctp_nodelay(&own, options.nodelay)?;
-        let buffers = socket::set_buffers(&own, options.sndbuf, options.rcvbuf)?;
-        meet.effective("sctp.nodelay", KnobValue::Flag(is_on));
-        meet.effective("sctp.sndbuf", KnobValue::Number(buffers.send));
-        meet.effective("sctp.rcvbuf", KnobValue::Number(buffers.receive));
-        MessagePort::of_socket(own, shape)
+    fn attach(mut end: Attach<'_, SctpOptions>) -> Result<Self::Port, SetupError> {
+        let own = tcp::connect(LOOPBACK, (end.options.sndbuf, end.options.rcvbuf), &mut end)?;
+        let is_on = inet::set_sctp_nodelay(&own, end.options.nodelay)?;
+        let buffers = socket::set_buffers(&own, end.options.sndbuf, end.options.rcvbuf)?;
+        end.effective("nodelay", is_on);
+        end.effective("sndbuf", buffers.send);
+        end.effective("rcvbuf", buffers.receive);
+        MessagePort::of_socket(own, end.shape)
     }
 }

@@ -1,16 +1,13 @@
 //! UDP over the loopback interface.
 
+use crate::datagram::DATAGRAM;
 use crate::datagram::udp_pair::{LARGEST, UdpOptions, WINDOW, charge, probe_cut, refuse_above};
 use crate::port::batch::BatchPort;
-use crate::port::descriptors;
 use crate::port::incoming::Letters;
 use crate::port::message::{LossyDatagrams, MessagePort};
 use crate::port::outgoing::{Slots, Train};
-use crate::wait::{Block, Wait};
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::wait::{Block, Wait, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::batch;
 use std::marker::PhantomData;
 
@@ -22,10 +19,6 @@ pub struct Udp<W>(PhantomData<W>);
 impl<W: Wait<Gate = ()>> Mechanism for Udp<W> {
     const SPEC: &'static Spec = &Spec {
         name: "udp",
-        variant: W::VARIANT,
-        family: Family::Datagram,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: if W::VARIANT.is_none() {
             "Two UDP sockets on 127.0.0.1 that are connected to each other; a receiver sleeps in recv."
         } else {
@@ -44,14 +37,9 @@ impl<W: Wait<Gate = ()>> Mechanism for Udp<W> {
         producers: Peers::Many,
         consumers: Peers::One,
         back_pressure: BackPressure::Drops,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
         window: Some(WINDOW as u32),
         needs: &["CONFIG_INET", "the loopback interface up"],
+        ..waiting::<W>(DATAGRAM)
     };
     type Options = UdpOptions;
     type Port = MessagePort<LossyDatagrams, W>;
@@ -69,16 +57,10 @@ impl<W: Wait<Gate = ()>> Mechanism for Udp<W> {
         options.open()
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        _: &UdpOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [own] = descriptors(wiring)?;
-        meet.effective("udp.batch", KnobValue::Number(1));
-        MessagePort::of_socket(own, shape)
+    fn attach(mut end: Attach<'_, UdpOptions>) -> Result<Self::Port, SetupError> {
+        let [own] = end.descriptors()?;
+        end.effective("batch", 1);
+        MessagePort::of_socket(own, end.shape)
     }
 }
 
@@ -124,17 +106,11 @@ impl Mechanism for UdpMmsg {
         options.open()
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        options: &UdpOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [own] = descriptors(wiring)?;
-        let outgoing = Slots::new(options.batch, shape)?;
-        meet.effective("udp.batch", KnobValue::Number(outgoing.count()));
-        Ok(BatchPort::new(own, outgoing, Letters::new(options.batch, shape)?))
+    fn attach(mut end: Attach<'_, UdpOptions>) -> Result<Self::Port, SetupError> {
+        let [own] = end.descriptors()?;
+        let outgoing = Slots::new(end.options.batch, end.shape)?;
+        end.effective("batch", outgoing.count());
+        Ok(BatchPort::new(own, outgoing, Letters::new(end.options.batch, end.shape)?))
     }
 }
 
@@ -185,16 +161,10 @@ impl Mechanism for UdpGso {
         options.open()
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        options: &UdpOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [own] = descriptors(wiring)?;
-        let outgoing = Train::new(options.batch, shape)?;
-        meet.effective("udp.batch", KnobValue::Number(outgoing.count()));
-        Ok(BatchPort::new(own, outgoing, Letters::new(options.batch, shape)?))
+    fn attach(mut end: Attach<'_, UdpOptions>) -> Result<Self::Port, SetupError> {
+        let [own] = end.descriptors()?;
+        let outgoing = Train::new(end.options.batch, end.shape)?;
+        end.effective("batch", outgoing.count());
+        Ok(BatchPort::new(own, outgoing, Letters::new(end.options.batch, end.shape)?))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::port::patience::LOST_AFTER;
 use ipcperf_core::errno;
-use ipcperf_core::{KnobValue, Limit, Link, Missing, SetupError, Wiring};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
 use ipcperf_sys::io::socket::{batch, meeting};
 use ipcperf_sys::io::{socket, sysctl};
@@ -62,16 +62,10 @@ impl UdpOptions {
         for own in [&lead, &follow] {
             socket::set_receive_timeout(own, LOST_AFTER)?;
         }
-        Ok(Link {
-            lead: Wiring::of_fds([lead]),
-            follow: Wiring::of_fds([follow]),
-            guards: Vec::new(),
-            effective: vec![
-                ("udp.sndbuf".into(), KnobValue::Number(buffers.send)),
-                ("udp.rcvbuf".into(), KnobValue::Number(buffers.receive)),
-                ("udp.busy_poll".into(), KnobValue::Number(busy_poll)),
-            ],
-        })
+        Ok(Link::of_fds([lead], [follow])
+            .granted("sndbuf", buffers.send)
+            .granted("rcvbuf", buffers.receive)
+            .granted("busy_poll", busy_poll))
     }
 
     /// The window of the variants that batch: two batches, so that one can be on its way while the other is read.

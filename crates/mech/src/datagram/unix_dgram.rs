@@ -1,12 +1,10 @@
 //! UNIX datagram sockets: `socketpair(2)`.
 
+use crate::datagram::DATAGRAM;
 use crate::datagram::unix_pair::{self, UnixPairOptions};
 use crate::port::message::{Datagrams, MessagePort};
-use crate::wait::{Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::Kind;
 use std::marker::PhantomData;
 
@@ -17,10 +15,6 @@ pub struct UnixDgram<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for UnixDgram<W> {
     const SPEC: &'static Spec = &Spec {
         name: "unix-dgram",
-        variant: W::VARIANT,
-        family: Family::Datagram,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "A pair of UNIX datagram sockets, reliable and in order; a receiver sleeps in recv.",
@@ -34,20 +28,13 @@ impl<W: Wait> Mechanism for UnixDgram<W> {
             "Nothing tells a receiver that its peer is gone; a sender gets ECONNREFUSED.",
             "The largest message follows SO_SNDBUF; very large ones fail when memory is fragmented (ENOBUFS).",
         ],
-        payload: Payload::Message { max: None },
         direction: Direction::TwoWay,
         reach: Reach::Related,
         producers: Peers::Many,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
         descriptors: true,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
-        window: None,
         needs: &["CONFIG_UNIX"],
+        ..waiting::<W>(DATAGRAM)
     };
     type Options = UnixPairOptions;
     type Port = MessagePort<Datagrams, W>;
@@ -63,16 +50,10 @@ impl<W: Wait> Mechanism for UnixDgram<W> {
     }
 
     fn open(_: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {
-        unix_pair::open("unix-dgram", Kind::Datagram, options)
+        unix_pair::open(Kind::Datagram, options)
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        _: &UnixPairOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        unix_pair::attach(wiring, shape)
+    fn attach(end: Attach<'_, UnixPairOptions>) -> Result<Self::Port, SetupError> {
+        unix_pair::attach(end)
     }
 }

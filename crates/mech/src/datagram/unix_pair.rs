@@ -1,9 +1,8 @@
 //! What pairs of UNIX sockets that keep message boundaries share: knobs, limit and setup.
 
-use crate::port::descriptors;
 use crate::port::message::{Carrier, MessagePort};
 use crate::wait::Wait;
-use ipcperf_core::{KnobValue, Limit, Link, Missing, SetupError, Shape, Wiring};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::{self, Kind};
 
 ipcperf_core::options! {
@@ -27,25 +26,17 @@ pub(crate) fn limit(kind: Kind, options: &UnixPairOptions, raise: &'static str) 
     Some(Limit { bytes, set_by: "SO_SNDBUF less 32 bytes", raise })
 }
 
-pub(crate) fn open(name: &str, kind: Kind, options: &UnixPairOptions) -> Result<Link, SetupError> {
+pub(crate) fn open(kind: Kind, options: &UnixPairOptions) -> Result<Link, SetupError> {
     let (lead, follow) = socket::pair(kind)?;
     let buffers = socket::set_buffers(&lead, options.sndbuf, options.rcvbuf)?;
     socket::set_buffers(&follow, options.sndbuf, options.rcvbuf)?;
-    Ok(Link {
-        lead: Wiring::of_fds([lead]),
-        follow: Wiring::of_fds([follow]),
-        guards: Vec::new(),
-        effective: vec![
-            (format!("{name}.sndbuf"), KnobValue::Number(buffers.send)),
-            (format!("{name}.rcvbuf"), KnobValue::Number(buffers.receive)),
-        ],
-    })
+    let link = Link::of_fds([lead], [follow]);
+    Ok(link.granted("sndbuf", buffers.send).granted("rcvbuf", buffers.receive))
 }
 
 pub(crate) fn attach<C: Carrier, W: Wait>(
-    wiring: Wiring,
-    shape: &Shape,
+    mut end: Attach<'_, UnixPairOptions>,
 ) -> Result<MessagePort<C, W>, SetupError> {
-    let [own] = descriptors(wiring)?;
-    MessagePort::of_socket(own, shape)
+    let [own] = end.descriptors()?;
+    MessagePort::of_socket(own, end.shape)
 }

@@ -1,12 +1,10 @@
 //! UNIX sequenced-packet sockets: `socketpair(2)`.
 
+use crate::datagram::DATAGRAM;
 use crate::datagram::unix_pair::{self, UnixPairOptions};
 use crate::port::message::{MessagePort, Packets};
-use crate::wait::{Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Door, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::Kind;
 use std::marker::PhantomData;
 
@@ -17,10 +15,6 @@ pub struct UnixSeqpacket<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for UnixSeqpacket<W> {
     const SPEC: &'static Spec = &Spec {
         name: "unix-seqpacket",
-        variant: W::VARIANT,
-        family: Family::Datagram,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "A pair of UNIX sequenced-packet sockets: a connection that keeps boundaries; a receiver sleeps in recv.",
@@ -35,20 +29,15 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
             "A peer that closes with unread messages is reported once before its own last messages.",
             "The end may be reported once ahead of a message sent just before it: only an end read twice is the end.",
         ],
-        payload: Payload::Message { max: None },
         direction: Direction::TwoWay,
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
         on_close: OnClose::Told,
         on_death: OnClose::Told,
         descriptors: true,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
-        window: None,
         needs: &["CONFIG_UNIX"],
+        ..waiting::<W>(DATAGRAM)
     };
     type Options = UnixPairOptions;
     type Port = MessagePort<Packets, W>;
@@ -67,16 +56,10 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
     }
 
     fn open(_: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {
-        unix_pair::open("unix-seqpacket", Kind::SeqPacket, options)
+        unix_pair::open(Kind::SeqPacket, options)
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        _: &UnixPairOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        unix_pair::attach(wiring, shape)
+    fn attach(end: Attach<'_, UnixPairOptions>) -> Result<Self::Port, SetupError> {
+        unix_pair::attach(end)
     }
 }

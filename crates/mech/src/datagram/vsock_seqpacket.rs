@@ -1,12 +1,10 @@
 //! VM sequenced-packet sockets over the loopback transport.
 
+use crate::datagram::DATAGRAM;
 use crate::port::message::{MessagePort, Packets};
 use crate::stream::vsock::{self, DEFAULT_BUFFER, VsockOptions, WINDOW};
-use crate::wait::{Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::vsock as sockets;
 use std::marker::PhantomData;
@@ -18,10 +16,6 @@ pub struct VsockSeqpacket<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for VsockSeqpacket<W> {
     const SPEC: &'static Spec = &Spec {
         name: "vsock-seqpacket",
-        variant: W::VARIANT,
-        family: Family::Datagram,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "A VM sequenced-packet socket over the loopback transport: it keeps boundaries; a receiver sleeps in recv.",
@@ -37,21 +31,16 @@ impl<W: Wait> Mechanism for VsockSeqpacket<W> {
             "An empty message looks like the end of the connection: messages have at least 1 byte.",
             "A message larger than the receiver's buffer is EMSGSIZE for the kernel; here half of that is the most.",
         ],
-        payload: Payload::Message { max: None },
         direction: Direction::TwoWay,
         reach: Reach::Network,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
         on_close: OnClose::Told,
         // Told, but an end that grants a credit to the dead is told before it has drained.
         on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
         window: Some(WINDOW),
         needs: &["CONFIG_VSOCKETS_LOOPBACK (module vsock_loopback)", "Linux 5.14"],
+        ..waiting::<W>(DATAGRAM)
     };
     type Options = VsockOptions;
     type Port = MessagePort<Packets, W>;
@@ -87,16 +76,7 @@ impl<W: Wait> Mechanism for VsockSeqpacket<W> {
         vsock::listen(Kind::SeqPacket, options)
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &VsockOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let own = vsock::connect(wiring, (Kind::SeqPacket, seat), shape, options)?;
-        let buffer = KnobValue::Number(sockets::buffer_size(&own)?);
-        meet.effective("vsock-seqpacket.buffer", buffer);
-        MessagePort::of_socket(own, shape)
+    fn attach(mut end: Attach<'_, VsockOptions>) -> Result<Self::Port, SetupError> {
+        MessagePort::of_socket(vsock::connect(Kind::SeqPacket, &mut end)?, end.shape)
     }
 }

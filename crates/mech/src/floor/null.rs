@@ -1,10 +1,6 @@
 //! Moves nothing: what the harness itself costs, the floor under every other number.
 
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Fault, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 
 /// The floor.
 #[derive(Debug)]
@@ -46,13 +42,7 @@ impl Mechanism for Null {
         Ok(Link::default())
     }
 
-    fn attach(
-        _: Wiring,
-        _: Seat,
-        _: &Shape,
-        _: &NoOptions,
-        _: &mut dyn Meet,
-    ) -> Result<NullPort, SetupError> {
+    fn attach(_: Attach<'_, NoOptions>) -> Result<NullPort, SetupError> {
         Ok(NullPort)
     }
 }

@@ -5,3 +5,17 @@ pub mod uring_pipe;
 pub mod uring_port;
 pub mod uring_tcp;
 pub mod uring_unix_stream;
+
+use crate::NOTHING;
+use ipcperf_core::prelude::*;
+
+/// Facts of streams that are driven through a ring.
+pub(crate) const IO_URING: Spec = Spec {
+    family: Family::IoUring,
+    payload: Payload::Stream,
+    back_pressure: BackPressure::Blocks,
+    on_close: OnClose::Told,
+    on_death: OnClose::Told,
+    copies: 2,
+    ..NOTHING
+};

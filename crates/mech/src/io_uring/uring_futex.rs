@@ -1,12 +1,8 @@
 //! Words in shared memory that wake by futex operations of `io_uring(7)`: one for each direction.
 
+use crate::io_uring::IO_URING;
 use crate::io_uring::uring_port::UringFutexPort;
-use crate::port::descriptors;
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
-    Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::uring::FutexRing;
 use ipcperf_sys::io::wake::word::WakeWords;
 
@@ -17,10 +13,7 @@ pub struct UringFutex;
 impl Mechanism for UringFutex {
     const SPEC: &'static Spec = &Spec {
         name: "uring-futex",
-        variant: None,
-        family: Family::IoUring,
         wait: Wait::Block,
-        default: true,
         summary: "Two words in shared memory; a receiver sleeps on its word and a sender wakes by operations of io_uring.",
         manual: &["io_uring(7)", "io_uring_enter(2)", "futex(2)"],
         pitfalls: &[
@@ -38,12 +31,11 @@ impl Mechanism for UringFutex {
         back_pressure: BackPressure::Merges,
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
         copies: 0,
         syscalls: Syscalls { send: Some(1.0), recv: None },
         window: Some(1),
         needs: &["CONFIG_IO_URING", "Linux 6.7", "kernel.io_uring_disabled=0"],
+        ..IO_URING
     };
     type Options = NoOptions;
     type Port = UringFutexPort;
@@ -54,21 +46,11 @@ impl Mechanism for UringFutex {
 
     fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
         let words = WakeWords::create()?;
-        Ok(Link {
-            lead: Wiring::of_fds([words.duplicate_fd()?]),
-            follow: Wiring::of_fds([words.duplicate_fd()?]),
-            ..Link::default()
-        })
+        Ok(Link::of_fds([words.duplicate_fd()?], [words.duplicate_fd()?]))
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        _: &Shape,
-        _: &NoOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [memory] = descriptors(wiring)?;
-        UringFutexPort::new(WakeWords::from_fd(memory)?, seat)
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
+        let [memory] = end.descriptors()?;
+        UringFutexPort::new(WakeWords::from_fd(memory)?, end.seat)
     }
 }

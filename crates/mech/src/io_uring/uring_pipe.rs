@@ -1,12 +1,9 @@
 //! Anonymous pipes, driven through `io_uring(7)`.
 
+use crate::io_uring::IO_URING;
 use crate::io_uring::uring_port::{self, UringPort};
-use crate::port::descriptors;
 use crate::stream::pipe;
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::uring::{self as rings, Drive, Kind};
 use std::marker::PhantomData;
 
@@ -28,7 +25,6 @@ impl<D: Drive> Mechanism for UringPipe<D> {
     const SPEC: &'static Spec = &Spec {
         name: "uring-pipe",
         variant: uring_port::variant::<D>(),
-        family: Family::IoUring,
         wait: uring_port::class::<D>(),
         default: !D::KERNEL_THREAD,
         summary: if D::KERNEL_THREAD {
@@ -38,20 +34,13 @@ impl<D: Drive> Mechanism for UringPipe<D> {
         },
         manual: &["io_uring(7)", "io_uring_enter(2)", "io_uring_setup(2)", "pipe(7)"],
         pitfalls: if D::KERNEL_THREAD { uring_port::SQPOLL_PITFALLS } else { uring_port::PITFALLS },
-        payload: Payload::Stream,
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::Many,
         consumers: Peers::Many,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
         syscalls: uring_port::syscalls::<D>(),
-        window: None,
         needs: uring_port::NEEDS,
+        ..IO_URING
     };
     type Options = UringPipeOptions;
     type Port = UringPort<D>;
@@ -62,21 +51,14 @@ impl<D: Drive> Mechanism for UringPipe<D> {
     }
 
     fn open(_: &Shape, options: &UringPipeOptions) -> Result<Link, SetupError> {
-        let (mut link, size) = pipe::open_pipes(options.size)?;
-        link.effective = vec![("uring-pipe.size".into(), KnobValue::Number(size))];
-        Ok(link)
+        pipe::open_pipes(options.size)
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        options: &UringPipeOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [rx, tx] = descriptors(wiring)?;
-        let port = UringPort::of_pipes(rx, tx, uring_port::buffers(&options.buffers), shape)?;
-        meet.effective("uring-pipe.buffers", KnobValue::Word(options.buffers.clone()));
+    fn attach(mut end: Attach<'_, UringPipeOptions>) -> Result<Self::Port, SetupError> {
+        let [rx, tx] = end.descriptors()?;
+        let port =
+            UringPort::of_pipes(rx, tx, uring_port::buffers(&end.options.buffers), end.shape)?;
+        end.effective("buffers", &end.options.buffers);
         Ok(port)
     }
 }

@@ -1,16 +1,12 @@
 //! TCP over the loopback interface, driven through `io_uring(7)`.
 
+use crate::io_uring::IO_URING;
 use crate::io_uring::uring_port::{self, UringPort};
-use crate::stream::tcp::{self, Site, TcpOptions};
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::stream::tcp::{LOOPBACK, TcpOptions};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::meeting;
 use ipcperf_sys::io::uring::{self as rings, Drive, Kind};
 use std::marker::PhantomData;
-
-const SITE: Site = Site { name: "uring-tcp", ..tcp::SITE };
 
 ipcperf_core::options! {
     /// Knobs of TCP driven through a ring.
@@ -51,7 +47,6 @@ impl<D: Drive> Mechanism for UringTcp<D> {
     const SPEC: &'static Spec = &Spec {
         name: "uring-tcp",
         variant: uring_port::variant::<D>(),
-        family: Family::IoUring,
         wait: uring_port::class::<D>(),
         default: !D::KERNEL_THREAD,
         summary: if D::KERNEL_THREAD {
@@ -61,44 +56,32 @@ impl<D: Drive> Mechanism for UringTcp<D> {
         },
         manual: &["io_uring(7)", "io_uring_enter(2)", "io_uring_setup(2)", "tcp(7)"],
         pitfalls: if D::KERNEL_THREAD { uring_port::SQPOLL_PITFALLS } else { uring_port::PITFALLS },
-        payload: Payload::Stream,
         direction: Direction::TwoWay,
         reach: Reach::Network,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
         syscalls: uring_port::syscalls::<D>(),
-        window: None,
         needs: uring_port::TCP_NEEDS,
+        ..IO_URING
     };
     type Options = UringTcpOptions;
     type Port = UringPort<D>;
 
     fn probe(options: &UringTcpOptions) -> Result<(), Missing> {
-        SITE.probe(&options.tcp())?;
+        options.tcp().probe(LOOPBACK)?;
         rings::probe::<D>(Kind::Socket, uring_port::buffers(&options.buffers))
             .map_err(crate::missing)
     }
 
     fn open(_: &Shape, options: &UringTcpOptions) -> Result<Link, SetupError> {
-        SITE.listen(&options.tcp())
+        options.tcp().listen(LOOPBACK)
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &UringTcpOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let socket = SITE.connect(wiring, seat, shape, &options.tcp(), meet)?;
-        let port = UringPort::of_socket(socket, uring_port::buffers(&options.buffers), shape)?;
-        meet.effective("uring-tcp.buffers", KnobValue::Word(options.buffers.clone()));
+    fn attach(mut end: Attach<'_, UringTcpOptions>) -> Result<Self::Port, SetupError> {
+        let socket = end.options.tcp().connect(LOOPBACK, &mut end)?;
+        let port =
+            UringPort::of_socket(socket, uring_port::buffers(&end.options.buffers), end.shape)?;
+        end.effective("buffers", &end.options.buffers);
         Ok(port)
     }
 }

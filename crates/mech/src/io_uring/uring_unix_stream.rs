@@ -1,11 +1,8 @@
 //! UNIX stream sockets, driven through `io_uring(7)`.
 
+use crate::io_uring::IO_URING;
 use crate::io_uring::uring_port::{self, UringPort};
-use crate::port::descriptors;
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket;
 use ipcperf_sys::io::uring::{self as rings, Drive, Kind};
 use std::marker::PhantomData;
@@ -28,7 +25,6 @@ impl<D: Drive> Mechanism for UringUnixStream<D> {
     const SPEC: &'static Spec = &Spec {
         name: "uring-unix-stream",
         variant: uring_port::variant::<D>(),
-        family: Family::IoUring,
         wait: uring_port::class::<D>(),
         default: !D::KERNEL_THREAD,
         summary: if D::KERNEL_THREAD {
@@ -38,20 +34,14 @@ impl<D: Drive> Mechanism for UringUnixStream<D> {
         },
         manual: &["io_uring(7)", "io_uring_enter(2)", "io_uring_setup(2)", "unix(7)"],
         pitfalls: if D::KERNEL_THREAD { uring_port::SQPOLL_PITFALLS } else { uring_port::PITFALLS },
-        payload: Payload::Stream,
         direction: Direction::TwoWay,
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
         descriptors: true,
-        memory: Memory::Reused,
-        copies: 2,
         syscalls: uring_port::syscalls::<D>(),
-        window: None,
         needs: uring_port::NEEDS,
+        ..IO_URING
     };
     type Options = UringUnixStreamOptions;
     type Port = UringPort<D>;
@@ -67,24 +57,13 @@ impl<D: Drive> Mechanism for UringUnixStream<D> {
         let (lead, follow) = socket::pair(socket::Kind::Stream)?;
         let granted = socket::set_buffers(&lead, options.sndbuf, None)?.send;
         socket::set_buffers(&follow, options.sndbuf, None)?;
-        Ok(Link {
-            lead: Wiring::of_fds([lead]),
-            follow: Wiring::of_fds([follow]),
-            guards: Vec::new(),
-            effective: vec![("uring-unix-stream.sndbuf".into(), KnobValue::Number(granted))],
-        })
+        Ok(Link::of_fds([lead], [follow]).granted("sndbuf", granted))
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        options: &UringUnixStreamOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [own] = descriptors(wiring)?;
-        let port = UringPort::of_socket(own, uring_port::buffers(&options.buffers), shape)?;
-        meet.effective("uring-unix-stream.buffers", KnobValue::Word(options.buffers.clone()));
+    fn attach(mut end: Attach<'_, UringUnixStreamOptions>) -> Result<Self::Port, SetupError> {
+        let [own] = end.descriptors()?;
+        let port = UringPort::of_socket(own, uring_port::buffers(&end.options.buffers), end.shape)?;
+        end.effective("buffers", &end.options.buffers);
         Ok(port)
     }
 }

@@ -10,3 +10,16 @@ pub mod tcp_zerocopy;
 pub mod tee;
 pub mod vmsplice;
 pub mod zerocopy_port;
+
+use crate::NOTHING;
+use ipcperf_core::prelude::*;
+
+/// Facts of streams whose pages the kernel moves.
+pub(crate) const KERNEL_COPY: Spec = Spec {
+    family: Family::KernelCopy,
+    payload: Payload::Stream,
+    back_pressure: BackPressure::Blocks,
+    on_close: OnClose::Told,
+    on_death: OnClose::Told,
+    ..NOTHING
+};

@@ -1,13 +1,9 @@
 //! Copying between the memories of two processes, `process_vm_readv(2)`.
 
 use crate::budget;
+use crate::kernel_copy::KERNEL_COPY;
 use crate::kernel_copy::remote_port::{self, Copier, Read, RemotePort, Write};
-use crate::port::descriptors;
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::file::fresh;
 use ipcperf_sys::io::memory::turns::{self, Turns};
 use ipcperf_sys::io::peer;
@@ -34,7 +30,6 @@ impl<C: Copier> Mechanism for Copied<C> {
     const SPEC: &'static Spec = &Spec {
         name: "process-vm",
         variant: if C::PULLS { None } else { Some("write") },
-        family: Family::KernelCopy,
         wait: Wait::Block,
         default: C::PULLS,
         summary: if C::PULLS {
@@ -60,19 +55,15 @@ impl<C: Copier> Mechanism for Copied<C> {
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
         on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
         copies: 1,
         syscalls: if C::PULLS {
             Syscalls { send: Some(0.0), recv: Some(1.0) }
         } else {
             Syscalls { send: Some(1.0), recv: Some(0.0) }
         },
-        window: None,
         needs: &["CONFIG_CROSS_MEMORY_ATTACH", "the right to trace the peer"],
+        ..KERNEL_COPY
     };
     type Options = NoOptions;
     type Port = RemotePort<C>;
@@ -86,18 +77,12 @@ impl<C: Copier> Mechanism for Copied<C> {
         let bytes = remote_port::stride(shape.size).saturating_mul(2 * slots(shape.size));
         budget::memory(bytes, "slots", "smaller messages")?;
         let [one, two] = Turns::create()?;
-        Ok(Link { lead: Wiring::of_fds([one]), follow: Wiring::of_fds([two]), ..Link::default() })
+        Ok(Link::of_fds([one], [two]))
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        _: &NoOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [memory] = descriptors(wiring)?;
-        let count = slots(shape.size);
-        RemotePort::new(Turns::attach(memory, seat, count)?, count, shape, meet)
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
+        let [memory] = end.descriptors()?;
+        let count = slots(end.shape.size);
+        RemotePort::new(Turns::attach(memory, end.seat, count)?, count, end.shape, end.meet)
     }
 }

@@ -1,12 +1,9 @@
 //! Pages moved between pipes and a socket, `splice(2)`, at both ends.
 
+use crate::kernel_copy::KERNEL_COPY;
 use crate::kernel_copy::carried::{FromSocketOverPipe, OverPipe, ToSocket};
 use crate::kernel_copy::relay_port::RelayPort;
-use crate::port::descriptors;
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::pipe::splice;
 use ipcperf_sys::io::socket::{self, Kind};
 use ipcperf_sys::io::{duplicate, pipe};
@@ -27,10 +24,7 @@ pub struct Splice;
 impl Mechanism for Splice {
     const SPEC: &'static Spec = &Spec {
         name: "splice",
-        variant: None,
-        family: Family::KernelCopy,
         wait: Wait::Block,
-        default: true,
         summary: "Written to a pipe, spliced to a UNIX stream socket, spliced to another pipe, read: what a proxy does with its pages.",
         manual: &["splice(2)", "pipe(7)", "unix(7)"],
         pitfalls: &[
@@ -38,20 +32,14 @@ impl Mechanism for Splice {
             "A splice moves what is there: from the socket it stops at each piece the sender sent, so large messages take many calls.",
             "What nobody looks at is dropped inside the kernel by one more call, splice to /dev/null.",
         ],
-        payload: Payload::Stream,
         direction: Direction::TwoWay,
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
-        descriptors: false,
-        memory: Memory::Reused,
         copies: 2,
         syscalls: Syscalls { send: Some(2.0), recv: Some(2.0) },
-        window: None,
         needs: &["splice to UNIX sockets (Linux 2.6.17)"],
+        ..KERNEL_COPY
     };
     type Options = SpliceOptions;
     type Port = RelayPort<FromSocketOverPipe, OverPipe<ToSocket>>;
@@ -68,29 +56,19 @@ impl Mechanism for Splice {
 
     fn open(_: &Shape, _: &SpliceOptions) -> Result<Link, SetupError> {
         let (lead, follow) = socket::pair(Kind::Stream)?;
-        Ok(Link {
-            lead: Wiring::of_fds([lead]),
-            follow: Wiring::of_fds([follow]),
-            ..Link::default()
-        })
+        Ok(Link::of_fds([lead], [follow]))
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        options: &SpliceOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [own] = descriptors(wiring)?;
+    fn attach(mut end: Attach<'_, SpliceOptions>) -> Result<Self::Port, SetupError> {
+        let [own] = end.descriptors()?;
         // No one else needs these pipes, so each end makes its own.
         let (into, out) = (pipe::pair()?, pipe::pair()?);
-        let size = pipe::set_capacity(&into.write, options.size)?;
-        pipe::set_capacity(&out.write, options.size)?;
-        meet.effective("splice.size", KnobValue::Number(size));
+        let size = pipe::set_capacity(&into.write, end.options.size)?;
+        pipe::set_capacity(&out.write, end.options.size)?;
+        end.effective("size", size);
         let capacity = usize::try_from(size).unwrap_or(usize::MAX);
         let tx = ToSocket(duplicate(&own)?);
         let inlet = FromSocketOverPipe::new(own, out)?;
-        RelayPort::new(inlet, OverPipe::new(into, capacity, tx, shape)?, shape)
+        RelayPort::new(inlet, OverPipe::new(into, capacity, tx, end.shape)?, end.shape)
     }
 }

@@ -1,19 +1,10 @@
 //! TCP over the loopback interface, sent without copying: `MSG_ZEROCOPY`.
 
+use crate::kernel_copy::KERNEL_COPY;
 use crate::kernel_copy::zerocopy_port::ZerocopyPort;
-use crate::stream::tcp::{Site, TcpOptions};
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
-use ipcperf_sys::io::socket::inet::{Inet, Protocol};
+use crate::stream::tcp::{LOOPBACK, TcpOptions};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::{meeting, zerocopy};
-use std::net::{IpAddr, Ipv4Addr};
-
-const SITE: Site = Site {
-    name: "tcp-zerocopy",
-    inet: Inet { host: IpAddr::V4(Ipv4Addr::LOCALHOST), protocol: Protocol::Tcp },
-};
 
 ipcperf_core::options! {
     /// Knobs of TCP, and of what is sent without copying.
@@ -53,10 +44,7 @@ pub struct TcpZerocopy;
 impl Mechanism for TcpZerocopy {
     const SPEC: &'static Spec = &Spec {
         name: "tcp-zerocopy",
-        variant: None,
-        family: Family::KernelCopy,
         wait: Wait::Block,
-        default: true,
         summary: "A TCP connection over 127.0.0.1 whose sender asks the kernel not to copy; a reader sleeps in read.",
         manual: &["send(2)", "socket(7)", "tcp(7)"],
         pitfalls: &[
@@ -66,51 +54,39 @@ impl Mechanism for TcpZerocopy {
             "Pinned pages of all processes of a user count against RLIMIT_MEMLOCK: beyond it a send waits, or copies.",
             "Pinning costs more than copying a few KiB: the kernel's manual names 10 KiB as about the least that pays.",
         ],
-        payload: Payload::Stream,
         direction: Direction::TwoWay,
         reach: Reach::Network,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
-        descriptors: false,
-        memory: Memory::Reused,
         // On loopback, where pinned pages are copied before they reach a receiver (Documentation/networking/
         // msg_zerocopy.rst, "Loopback"), and once more by the read.
         copies: 2,
         // A send, and a look for the notice of an earlier one.
         syscalls: Syscalls { send: Some(2.0), recv: Some(1.0) },
-        window: None,
         needs: &[
             "Linux 4.14 (SO_ZEROCOPY)",
             "RLIMIT_MEMLOCK above the message",
             "the loopback interface up",
         ],
+        ..KERNEL_COPY
     };
     type Options = TcpZerocopyOptions;
     type Port = ZerocopyPort;
 
     fn probe(options: &TcpZerocopyOptions) -> Result<(), Missing> {
-        SITE.probe(&options.tcp())?;
-        zerocopy::probe(SITE.inet, 1).map_err(crate::missing)
+        options.tcp().probe(LOOPBACK)?;
+        zerocopy::probe(LOOPBACK, 1).map_err(crate::missing)
     }
 
     fn open(shape: &Shape, options: &TcpZerocopyOptions) -> Result<Link, SetupError> {
-        zerocopy::probe(SITE.inet, shape.size)?;
-        SITE.listen(&options.tcp())
+        zerocopy::probe(LOOPBACK, shape.size)?;
+        options.tcp().listen(LOOPBACK)
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &TcpZerocopyOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let socket = SITE.connect(wiring, seat, shape, &options.tcp(), meet)?;
-        let port = ZerocopyPort::new(socket, options.buffers, shape)?;
-        meet.effective("tcp-zerocopy.buffers", KnobValue::Number(port.count()));
+    fn attach(mut end: Attach<'_, TcpZerocopyOptions>) -> Result<Self::Port, SetupError> {
+        let socket = end.options.tcp().connect(LOOPBACK, &mut end)?;
+        let port = ZerocopyPort::new(socket, end.options.buffers, end.shape)?;
+        end.effective("buffers", port.count());
         Ok(port)
     }
 }

@@ -1,12 +1,9 @@
 //! References to the sender's pages in pipes, `vmsplice(2)`: one pipe for each direction.
 
 use crate::budget;
+use crate::kernel_copy::KERNEL_COPY;
 use crate::kernel_copy::relay_port::{FromPipe, PagesToPipe, RelayPort};
-use crate::port::descriptors;
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::pipe;
 use ipcperf_sys::io::pipe::pool::{Pages, Pool};
 use ipcperf_sys::io::pipe::splice;
@@ -40,10 +37,7 @@ pub struct Vmsplice;
 impl Mechanism for Vmsplice {
     const SPEC: &'static Spec = &Spec {
         name: "vmsplice",
-        variant: None,
-        family: Family::KernelCopy,
         wait: Wait::Block,
-        default: true,
         summary: "Two pipes that hold references to the sender's pages; the receiver reads, which copies once.",
         manual: &["vmsplice(2)", "splice(2)", "pipe(7)"],
         pitfalls: &[
@@ -52,20 +46,13 @@ impl Mechanism for Vmsplice {
             "Every reference is to one page of 4 KiB, also inside a huge page, so small messages fill the pipe early.",
             "A vmsplice on the reading end copies: there is no way to receive into memory without a copy.",
         ],
-        payload: Payload::Stream,
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::Many,
         consumers: Peers::Many,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
-        descriptors: false,
-        memory: Memory::Reused,
         copies: 1,
         syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
-        window: None,
-        needs: &[],
+        ..KERNEL_COPY
     };
     type Options = VmspliceOptions;
     type Port = RelayPort<FromPipe, PagesToPipe>;
@@ -92,30 +79,18 @@ impl Mechanism for Vmsplice {
         pipe::set_capacity(&pong.write, options.size)?;
         let pools = Pool::bytes(capacity(size), shape.size).saturating_mul(2);
         budget::memory(pools, "two pools", "smaller messages, or a smaller vmsplice.size")?;
-        Ok(Link {
-            lead: Wiring::of_fds([pong.read, ping.write]),
-            follow: Wiring::of_fds([ping.read, pong.write]),
-            guards: Vec::new(),
-            effective: vec![
-                ("vmsplice.size".into(), KnobValue::Number(size)),
-                ("vmsplice.gift".into(), KnobValue::Flag(options.gift)),
-            ],
-        })
+        Ok(Link::of_fds([pong.read, ping.write], [ping.read, pong.write])
+            .granted("size", size)
+            .granted("gift", options.gift))
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        options: &VmspliceOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [rx, tx] = descriptors(wiring)?;
+    fn attach(mut end: Attach<'_, VmspliceOptions>) -> Result<Self::Port, SetupError> {
+        let [rx, tx] = end.descriptors()?;
         let size = capacity(pipe::set_capacity(&tx, None)?);
-        let outlet = PagesToPipe::new(tx, size, options.pages(), options.gift, shape)?;
+        let outlet = PagesToPipe::new(tx, size, end.options.pages(), end.options.gift, end.shape)?;
         // Held against what the kernel tells of the pool, which was made of such pages or not at all.
-        meet.effective("vmsplice.huge", KnobValue::Word(options.huge.clone()));
-        RelayPort::new(FromPipe::new(rx)?, outlet, shape)
+        end.effective("huge", &end.options.huge);
+        RelayPort::new(FromPipe::new(rx)?, outlet, end.shape)
     }
 }
 

@@ -11,15 +11,13 @@ use ipcperf_core::{Fault, SetupError, Wiring};
 use ipcperf_sys::io::errno;
 use std::os::fd::OwnedFd;
 
-/// The descriptors of a wiring.
+/// The first number of a wiring: where the other end is.
 ///
 /// # Errors
-/// There are not exactly `N`.
-pub(crate) fn descriptors<const N: usize>(wiring: Wiring) -> Result<[OwnedFd; N], SetupError> {
-    let given = wiring.fds.len();
-    wiring
-        .into_fds()
-        .ok_or_else(|| SetupError::Protocol(format!("{given} descriptors arrived instead of {N}")))
+/// There is none, or it is out of range.
+pub(crate) fn number<T: TryFrom<u64>>(wiring: &Wiring) -> Result<T, SetupError> {
+    let number = wiring.words.first().and_then(|number| T::try_from(*number).ok());
+    number.ok_or_else(|| SetupError::Protocol("no port arrived".into()))
 }
 
 /// Lets the peer see the end of a pipe, which comes once the last writer is gone. The read end takes the place of the

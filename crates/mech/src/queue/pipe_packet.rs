@@ -1,13 +1,10 @@
 //! Anonymous pipes in packet mode, `O_DIRECT` of `pipe2(2)`: one for each direction.
 
-use crate::port::descriptors;
 use crate::port::message::{MessagePort, PipePackets};
+use crate::queue::QUEUE;
 use crate::stream::pipe::PipeOptions;
-use crate::wait::{Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::pipe;
 use std::marker::PhantomData;
 
@@ -21,10 +18,6 @@ pub struct PipePacket<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for PipePacket<W> {
     const SPEC: &'static Spec = &Spec {
         name: "pipe-packet",
-        variant: W::VARIANT,
-        family: Family::Queue,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "Two anonymous pipes in packet mode, where a read takes what one write put in; a reader sleeps in read.",
@@ -43,15 +36,9 @@ impl<W: Wait> Mechanism for PipePacket<W> {
         reach: Reach::Related,
         producers: Peers::Many,
         consumers: Peers::Many,
-        back_pressure: BackPressure::Blocks,
         on_close: OnClose::Told,
         on_death: OnClose::Told,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
-        window: None,
-        needs: &[],
+        ..waiting::<W>(QUEUE)
     };
     type Options = PipeOptions;
     type Port = MessagePort<PipePackets, W>;
@@ -71,22 +58,11 @@ impl<W: Wait> Mechanism for PipePacket<W> {
         let (ping, pong) = (pipe::packet_pair()?, pipe::packet_pair()?);
         let size = pipe::set_capacity(&ping.write, options.size)?;
         pipe::set_capacity(&pong.write, options.size)?;
-        Ok(Link {
-            lead: Wiring::of_fds([pong.read, ping.write]),
-            follow: Wiring::of_fds([ping.read, pong.write]),
-            guards: Vec::new(),
-            effective: vec![("pipe-packet.size".into(), KnobValue::Number(size))],
-        })
+        Ok(Link::of_fds([pong.read, ping.write], [ping.read, pong.write]).granted("size", size))
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        _: &PipeOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [rx, tx] = descriptors(wiring)?;
-        MessagePort::new(rx, tx, shape)
+    fn attach(mut end: Attach<'_, PipeOptions>) -> Result<Self::Port, SetupError> {
+        let [rx, tx] = end.descriptors()?;
+        MessagePort::new(rx, tx, end.shape)
     }
 }

@@ -1,12 +1,9 @@
 //! POSIX message queues, `mq_overview(7)`: one for each direction.
 
-use crate::port::descriptors;
 use crate::port::message::{MessagePort, PosixQueue};
-use crate::wait::{Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::queue::QUEUE;
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::queue::mqueue::{self, Capacity};
 use ipcperf_sys::io::{duplicate, sysctl};
 use std::marker::PhantomData;
@@ -83,10 +80,6 @@ pub struct PosixMq<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for PosixMq<W> {
     const SPEC: &'static Spec = &Spec {
         name: "posix-mq",
-        variant: W::VARIANT,
-        family: Family::Queue,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "Two POSIX message queues, which order by priority; a receiver sleeps in mq_receive.",
@@ -101,20 +94,12 @@ impl<W: Wait> Mechanism for PosixMq<W> {
             "Nothing tells an end that the other is gone.",
             "That a queue is a descriptor, so that epoll can watch it, holds on Linux and not everywhere.",
         ],
-        payload: Payload::Message { max: None },
         direction: Direction::OneWay,
         reach: Reach::Named,
         producers: Peers::Many,
         consumers: Peers::Many,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
-        window: None,
         needs: &["CONFIG_POSIX_MQUEUE"],
+        ..waiting::<W>(QUEUE)
     };
     type Options = PosixMqOptions;
     type Port = MessagePort<PosixQueue, W>;
@@ -139,25 +124,13 @@ impl<W: Wait> Mechanism for PosixMq<W> {
             |what| create(Some(&shape.directory), &shape.name(what), options.capacity(shape.size));
         let (ping, pong) = (make("ping")?, make("pong")?);
         let granted = mqueue::capacity(&ping)?;
-        Ok(Link {
-            lead: Wiring::of_fds([duplicate(&pong)?, duplicate(&ping)?]),
-            follow: Wiring::of_fds([ping, pong]),
-            guards: Vec::new(),
-            effective: vec![
-                ("posix-mq.depth".into(), KnobValue::Number(granted.depth)),
-                ("posix-mq.size".into(), KnobValue::Number(granted.size)),
-            ],
-        })
+        Ok(Link::of_fds([duplicate(&pong)?, duplicate(&ping)?], [ping, pong])
+            .granted("depth", granted.depth)
+            .granted("size", granted.size))
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        _: &PosixMqOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [rx, tx] = descriptors(wiring)?;
-        MessagePort::new(rx, tx, shape)
+    fn attach(mut end: Attach<'_, PosixMqOptions>) -> Result<Self::Port, SetupError> {
+        let [rx, tx] = end.descriptors()?;
+        MessagePort::new(rx, tx, end.shape)
     }
 }

@@ -1,11 +1,9 @@
 //! System V message queues, `sysvipc(7)`: one for each direction.
 
+use crate::queue::QUEUE;
 use crate::queue::sysv_port::SysvPort;
-use crate::wait::Wait;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Memory,
-    Missing, OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::wait::{Wait, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::queue::sysv::{Id, NOT_BUILT_IN, Queue, TOO_MANY};
 use ipcperf_sys::io::sysctl;
 use std::marker::PhantomData;
@@ -39,10 +37,6 @@ fn explained(error: SetupError) -> SetupError {
 impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
     const SPEC: &'static Spec = &Spec {
         name: "sysv-mq",
-        variant: W::VARIANT,
-        family: Family::Queue,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: if W::VARIANT.is_none() {
             "Two System V message queues, which select by type; a receiver sleeps in msgrcv."
         } else {
@@ -55,20 +49,12 @@ impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
             "A message starts behind its 8-byte type, so the payload is never aligned to a cache line.",
             "Nothing tells an end that the other is gone.",
         ],
-        payload: Payload::Message { max: None },
         direction: Direction::TwoWay,
         reach: Reach::Named,
         producers: Peers::Many,
         consumers: Peers::Many,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
-        window: None,
         needs: &["CONFIG_SYSVIPC"],
+        ..waiting::<W>(QUEUE)
     };
     type Options = SysvMqOptions;
     type Port = SysvPort<W>;
@@ -103,26 +89,17 @@ impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
         pong.set_capacity(options.qbytes)?;
         // An identifier is never negative; both wirings say where to receive, then where to send.
         let words =
-            |rx: Id, tx: Id| vec![u64::from(rx.0.cast_unsigned()), u64::from(tx.0.cast_unsigned())];
-        Ok(Link {
-            lead: Wiring { words: words(pong.id(), ping.id()), ..Wiring::default() },
-            follow: Wiring { words: words(ping.id(), pong.id()), ..Wiring::default() },
-            guards: vec![Guard::new(ping), Guard::new(pong)],
-            effective: vec![("sysv-mq.qbytes".into(), KnobValue::Number(granted))],
-        })
+            |rx: Id, tx: Id| Wiring::of_words([rx, tx].map(|id| u64::from(id.0.cast_unsigned())));
+        let (lead, follow) = (words(pong.id(), ping.id()), words(ping.id(), pong.id()));
+        let link = Link { lead, follow, ..Link::default() };
+        Ok(link.guarded(ping).guarded(pong).granted("qbytes", granted))
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        _: &SysvMqOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
+    fn attach(end: Attach<'_, SysvMqOptions>) -> Result<Self::Port, SetupError> {
         let ids: Option<Vec<Id>> =
-            wiring.words.iter().map(|word| i32::try_from(*word).ok().map(Id)).collect();
+            end.wiring.words.iter().map(|word| i32::try_from(*word).ok().map(Id)).collect();
         match ids.as_deref() {
-            Some(&[rx, tx]) => SysvPort::new(rx, tx, shape),
+            Some(&[rx, tx]) => SysvPort::new(rx, tx, end.shape),
             _ => Err(SetupError::Protocol("two queue identifiers were expected".into())),
         }
     }

@@ -1,9 +1,7 @@
 //! Shared memory of mechanisms that map it: the knobs that choose its kind, and its way to both ends.
 
-use ipcperf_core::units::format_size;
-use ipcperf_core::{Guard, KnobValue, Link, Missing, SetupError, Wiring};
+use ipcperf_core::{Link, SetupError, Wiring};
 use ipcperf_sys::io::memory::segment::{Backing, Kind, Segment, Ticket};
-use ipcperf_sys::io::sysctl;
 
 /// The kind that the knobs `backing` and `huge` name; they take no other words than these.
 pub(crate) fn kind(backing: &str, huge: &str) -> Kind {
@@ -16,35 +14,15 @@ pub(crate) fn kind(backing: &str, huge: &str) -> Kind {
     Kind { backing, huge: huge == "2M" }
 }
 
-/// Refuses what would take more than half of the memory there is. Pages of a memfd are taken when they are first
-/// touched: without this the kernel would end a process instead.
-pub(crate) fn fits(what: &str, bytes: usize, how: &str) -> Result<(), Missing> {
-    let bytes = bytes as u64;
-    match sysctl::memory_available() {
-        Some(available) if bytes > available / 2 => {
-            let (bytes, available) = (format_size(bytes), format_size(available));
-            let what =
-                format!("{what} of {bytes} would take more than half of {available} of memory");
-            Err(Missing::new(what, how))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// The link to `memory`, which the coordinator holds until the channel is closed.
-pub(crate) fn link(
-    memory: Segment,
-    effective: Vec<(String, KnobValue)>,
-) -> Result<Link, SetupError> {
+pub(crate) fn link(memory: Segment) -> Result<Link, SetupError> {
     let wiring = |ticket| match ticket {
         Ticket::File(fd) => Wiring::of_fds([fd]),
         // An identifier is never negative.
-        Ticket::Id(id) => {
-            Wiring { words: vec![u64::from(id.cast_unsigned())], ..Wiring::default() }
-        }
+        Ticket::Id(id) => Wiring::of_words([u64::from(id.cast_unsigned())]),
     };
     let (lead, follow) = (wiring(memory.ticket()?), wiring(memory.ticket()?));
-    Ok(Link { lead, follow, guards: vec![Guard::new(memory)], effective })
+    Ok(Link { lead, follow, ..Link::default() }.guarded(memory))
 }
 
 /// Maps the memory of a [`link`]. What else is in the wiring stays there.

@@ -1,12 +1,9 @@
 //! Queues in mapped files, one for each direction; whoever touches one holds its lock.
 
+use crate::budget;
+use crate::shared_memory::SHARED_MEMORY;
 use crate::shared_memory::file_queue_port::FileQueuePort;
-use crate::shared_memory::memory;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Memory,
-    Missing, OnClose, Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait,
-    Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::file::file_lock::{FileLock, Lock, RecordLock, RobustMutex};
 use ipcperf_sys::io::file::file_queue::{self, Layout, Queue};
 use ipcperf_sys::rundir;
@@ -107,7 +104,6 @@ impl<G: Guarding> Mechanism for MmapQueue<G> {
     const SPEC: &'static Spec = &Spec {
         name: "mmap-queue",
         variant: Some(G::VARIANT),
-        family: Family::SharedMemory,
         // An end that finds nothing lets go of the lock, yields the processor and asks again: it never sleeps for data.
         wait: Wait::Spin,
         default: matches!(G::VARIANT.as_bytes(), b"fcntl"),
@@ -138,15 +134,9 @@ impl<G: Guarding> Mechanism for MmapQueue<G> {
         reach: Reach::Named,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 1,
         syscalls: Syscalls { send: Some(G::Lock::CALLS), recv: Some(G::Lock::CALLS) },
-        window: None,
         needs: &["a file system with locks and shared mappings"],
+        ..SHARED_MEMORY
     };
     type Options = MmapQueueOptions;
     type Port = G::Port;
@@ -160,34 +150,23 @@ impl<G: Guarding> Mechanism for MmapQueue<G> {
     fn open(shape: &Shape, options: &MmapQueueOptions) -> Result<Link, SetupError> {
         let layout = layout(shape.size, options);
         let how = "smaller messages, or a smaller mmap-queue.bytes";
-        memory::fits("two queues", layout.bytes().saturating_mul(2), how)?;
+        budget::memory(layout.bytes().saturating_mul(2), "two queues", how)?;
         let [ping, pong] = ["ping", "pong"].map(|name| shape.directory.join(shape.name(name)));
         let name = |path: &Path| path.to_string_lossy().into_owned();
         let wiring = |rx, tx| Wiring { names: vec![name(rx), name(tx)], ..Wiring::default() };
         let (lead, follow) = (wiring(&pong, &ping), wiring(&ping, &pong));
-        Ok(Link {
-            lead,
-            follow,
-            guards: vec![
-                Guard::new(file_queue::create::<G::Lock>(ping, layout)?),
-                Guard::new(file_queue::create::<G::Lock>(pong, layout)?),
-            ],
-            effective: vec![("mmap-queue.bytes".into(), KnobValue::Number(layout.bytes() as u64))],
-        })
+        let link = Link { lead, follow, ..Link::default() }
+            .guarded(file_queue::create::<G::Lock>(ping, layout)?)
+            .guarded(file_queue::create::<G::Lock>(pong, layout)?);
+        Ok(link.granted("bytes", layout.bytes() as u64))
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        options: &MmapQueueOptions,
-        _: &mut dyn Meet,
-    ) -> Result<G::Port, SetupError> {
-        let [rx, tx] = wiring.names.as_slice() else {
+    fn attach(end: Attach<'_, MmapQueueOptions>) -> Result<G::Port, SetupError> {
+        let [rx, tx] = end.wiring.names.as_slice() else {
             return Err(SetupError::Protocol("two paths were expected".into()));
         };
-        let layout = layout(shape.size, options);
+        let layout = layout(end.shape.size, end.options);
         let (rx, tx) = (Path::new(rx), Path::new(tx));
-        G::port(Queue::receiver(rx, layout)?, Queue::sender(tx, layout)?, shape)
+        G::port(Queue::receiver(rx, layout)?, Queue::sender(tx, layout)?, end.shape)
     }
 }

@@ -10,3 +10,15 @@ pub mod seqlock_port;
 pub mod shm_mailbox;
 pub mod shm_ring;
 pub mod shm_sem;
+
+use crate::NOTHING;
+use ipcperf_core::prelude::*;
+
+/// Facts of messages in shared memory: an end can be told, a death cannot.
+pub(crate) const SHARED_MEMORY: Spec = Spec {
+    family: Family::SharedMemory,
+    back_pressure: BackPressure::Blocks,
+    on_close: OnClose::Told,
+    copies: 1,
+    ..NOTHING
+};

@@ -1,12 +1,11 @@
 //! Latest-value cells in shared memory, guarded by a sequence number: one for each direction.
 
+use crate::budget;
+use crate::shared_memory::SHARED_MEMORY;
 use crate::shared_memory::memory;
 use crate::shared_memory::seqlock_port::CellPort;
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Exchange, Family, Limit, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::Exchange;
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::memory::segment::Kind;
 use ipcperf_sys::io::memory::seqlock::{self, Cells};
 
@@ -20,10 +19,7 @@ pub struct SeqLock;
 impl Mechanism for SeqLock {
     const SPEC: &'static Spec = &Spec {
         name: "seqlock",
-        variant: None,
-        family: Family::SharedMemory,
         wait: Wait::Spin,
-        default: true,
         summary: "One latest-value cell in shared memory for each direction, guarded by sequence numbers; readers block nobody.",
         manual: &["shm_overview(7)", "memfd_create(2)", "mmap(2)"],
         pitfalls: &[
@@ -45,14 +41,10 @@ impl Mechanism for SeqLock {
         producers: Peers::One,
         consumers: Peers::Many,
         back_pressure: BackPressure::Overwrites,
-        on_close: OnClose::Told,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
         copies: 2,
         syscalls: Syscalls { send: Some(0.0), recv: Some(0.0) },
-        window: None,
         needs: &["memfd_create (Linux 3.17)"],
+        ..SHARED_MEMORY
     };
     type Options = NoOptions;
     type Port = CellPort;
@@ -67,19 +59,13 @@ impl Mechanism for SeqLock {
             let what = "a reader that skips values cannot tell which of them a smaller one is";
             return Err(Missing::new(what, format!("values of {PROOF} bytes or more")).into());
         }
-        memory::fits("two cells", seqlock::bytes(shape.size), "smaller values")?;
+        budget::memory(seqlock::bytes(shape.size), "two cells", "smaller values")?;
         let cells = seqlock::create(shape.size, Some(&shape.directory), &shape.name("cells"))?;
-        memory::link(cells, Vec::new())
+        memory::link(cells)
     }
 
-    fn attach(
-        mut wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        _: &NoOptions,
-        _: &mut dyn Meet,
-    ) -> Result<CellPort, SetupError> {
-        let cells = memory::attach(Kind::DEFAULT, &mut wiring)?;
-        CellPort::new(Cells::attach(cells, seat, shape.size)?, shape)
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<CellPort, SetupError> {
+        let cells = memory::attach(Kind::DEFAULT, &mut end.wiring)?;
+        CellPort::new(Cells::attach(cells, end.seat, end.shape.size)?, end.shape)
     }
 }

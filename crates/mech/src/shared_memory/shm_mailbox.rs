@@ -1,12 +1,11 @@
 //! Mailboxes in shared memory: one slot for each direction, which a message occupies until it is taken.
 
+use crate::budget;
+use crate::shared_memory::SHARED_MEMORY;
 use crate::shared_memory::memory;
 use crate::shared_memory::ring_port::RingPort;
 use crate::wait;
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::memory::ring::{self, Ends, Layout, Strategy};
 use std::marker::PhantomData;
 
@@ -69,7 +68,6 @@ impl<W: MailboxWait> Mechanism for ShmMailbox<W> {
     const SPEC: &'static Spec = &Spec {
         name: "shm-mailbox",
         variant: Some(W::VARIANT),
-        family: Family::SharedMemory,
         wait: W::CLASS,
         default: matches!(W::CLASS, Wait::Block),
         summary: W::SUMMARY,
@@ -91,15 +89,9 @@ impl<W: MailboxWait> Mechanism for ShmMailbox<W> {
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 1,
         syscalls: Syscalls { send: Some(0.0), recv: W::RECEIVE },
-        window: None,
         needs: &["memfd_create (Linux 3.17)"],
+        ..SHARED_MEMORY
     };
     type Options = ShmMailboxOptions;
     type Port = RingPort<W::Strategy, true>;
@@ -112,25 +104,19 @@ impl<W: MailboxWait> Mechanism for ShmMailbox<W> {
 
     fn open(shape: &Shape, options: &ShmMailboxOptions) -> Result<Link, SetupError> {
         let layout = Layout::mailbox(shape.size);
-        memory::fits("two mailboxes", layout.bytes().saturating_mul(2), "smaller messages")?;
+        budget::memory(layout.bytes().saturating_mul(2), "two mailboxes", "smaller messages")?;
         let kind = memory::kind(&options.backing, &options.huge);
         let slots = ring::create(layout, kind, Some(&shape.directory), &shape.name("mailbox"))?;
-        let effective = vec![
-            ("shm-mailbox.backing".into(), KnobValue::Word(options.backing.clone())),
-            ("shm-mailbox.huge".into(), KnobValue::Word(options.huge.clone())),
-        ];
-        memory::link(slots, effective)
+        let link = memory::link(slots)?;
+        Ok(link.granted("backing", &options.backing).granted("huge", &options.huge))
     }
 
-    fn attach(
-        mut wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &ShmMailboxOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let kind = memory::kind(&options.backing, &options.huge);
-        let slots = memory::attach(kind, &mut wiring)?;
-        RingPort::new(Ends::attach(slots, Layout::mailbox(shape.size), seat, W::waits())?, shape)
+    fn attach(mut end: Attach<'_, ShmMailboxOptions>) -> Result<Self::Port, SetupError> {
+        let kind = memory::kind(&end.options.backing, &end.options.huge);
+        let slots = memory::attach(kind, &mut end.wiring)?;
+        RingPort::new(
+            Ends::attach(slots, Layout::mailbox(end.shape.size), end.seat, W::waits())?,
+            end.shape,
+        )
     }
 }

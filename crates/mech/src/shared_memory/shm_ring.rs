@@ -1,11 +1,10 @@
 //! Rings in shared memory: one single-producer, single-consumer ring for each direction.
 
+use crate::budget;
+use crate::shared_memory::SHARED_MEMORY;
 use crate::shared_memory::memory;
 use crate::shared_memory::ring_port::RingWait;
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::memory::ring::{self, Ends, Layout};
 use ipcperf_sys::io::wake::counter;
 use std::marker::PhantomData;
@@ -42,7 +41,6 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
     const SPEC: &'static Spec = &Spec {
         name: "shm-ring",
         variant: Some(W::VARIANT),
-        family: Family::SharedMemory,
         wait: W::CLASS,
         // The one that also works where both ends share a CPU, and burns none for long.
         default: matches!(W::CLASS, Wait::SpinThenBlock) && W::COPIES > 0,
@@ -67,15 +65,10 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
         copies: W::COPIES,
         syscalls: Syscalls { send: Some(0.0), recv: W::RECEIVE },
-        window: None,
         needs: &["memfd_create (Linux 3.17)"],
+        ..SHARED_MEMORY
     };
     type Options = ShmRingOptions;
     type Port = W::Port;
@@ -91,15 +84,11 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
     fn open(shape: &Shape, options: &ShmRingOptions) -> Result<Link, SetupError> {
         let layout = layout(shape.size, options);
         let how = "smaller messages, or a smaller shm-ring.bytes";
-        memory::fits("two rings", layout.bytes().saturating_mul(2), how)?;
+        budget::memory(layout.bytes().saturating_mul(2), "two rings", how)?;
         let kind = memory::kind(&options.backing, &options.huge);
         let rings = ring::create(layout, kind, Some(&shape.directory), &shape.name("ring"))?;
-        let effective = vec![
-            ("shm-ring.bytes".into(), KnobValue::Number(layout.bytes() as u64)),
-            ("shm-ring.backing".into(), KnobValue::Word(options.backing.clone())),
-            ("shm-ring.huge".into(), KnobValue::Word(options.huge.clone())),
-        ];
-        let mut link = memory::link(rings, effective)?;
+        let link = memory::link(rings)?.granted("bytes", layout.bytes() as u64);
+        let mut link = link.granted("backing", &options.backing).granted("huge", &options.huge);
         if W::BELLS {
             let ([ping_rx, ping_tx], [pong_rx, pong_tx]) = (bells()?, bells()?);
             link.lead.fds.extend(pong_rx.into_iter().chain(ping_tx));
@@ -108,18 +97,15 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
         Ok(link)
     }
 
-    fn attach(
-        mut wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &ShmRingOptions,
-        _: &mut dyn Meet,
-    ) -> Result<W::Port, SetupError> {
-        let kind = memory::kind(&options.backing, &options.huge);
-        let rings = memory::attach(kind, &mut wiring)?;
-        let waits = W::waits(wiring.fds);
+    fn attach(mut end: Attach<'_, ShmRingOptions>) -> Result<W::Port, SetupError> {
+        let kind = memory::kind(&end.options.backing, &end.options.huge);
+        let rings = memory::attach(kind, &mut end.wiring)?;
+        let waits = W::waits(end.wiring.fds);
         let waits =
             waits.ok_or_else(|| SetupError::Protocol("four counters were expected".into()))?;
-        W::port(Ends::attach(rings, layout(shape.size, options), seat, waits)?, shape)
+        W::port(
+            Ends::attach(rings, layout(end.shape.size, end.options), end.seat, waits)?,
+            end.shape,
+        )
     }
 }

@@ -1,12 +1,10 @@
 //! One buffer in shared memory for each direction, guarded by semaphores, `sem_overview(7)`.
 
+use crate::budget;
+use crate::shared_memory::SHARED_MEMORY;
 use crate::shared_memory::memory;
 use crate::shared_memory::sem_port::SemPort;
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::memory::segment::Kind;
 use ipcperf_sys::io::memory::shm_sem::{self, Ends};
 
@@ -17,10 +15,7 @@ pub struct ShmSem;
 impl Mechanism for ShmSem {
     const SPEC: &'static Spec = &Spec {
         name: "shm-sem",
-        variant: None,
-        family: Family::SharedMemory,
         wait: Wait::Block,
-        default: true,
         summary: "One buffer in shared memory for each direction; POSIX semaphores say whether it is empty or full.",
         manual: &["sem_overview(7)", "sem_wait(3)", "shm_overview(7)", "memfd_create(2)"],
         pitfalls: &[
@@ -39,15 +34,9 @@ impl Mechanism for ShmSem {
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 1,
         syscalls: Syscalls { send: Some(0.0), recv: None },
-        window: None,
         needs: &["memfd_create (Linux 3.17)"],
+        ..SHARED_MEMORY
     };
     type Options = NoOptions;
     type Port = SemPort;
@@ -57,20 +46,14 @@ impl Mechanism for ShmSem {
     }
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
-        memory::fits("two buffers", shm_sem::bytes(shape.size), "smaller messages")?;
+        budget::memory(shm_sem::bytes(shape.size), "two buffers", "smaller messages")?;
         let (directory, name) = (Some(shape.directory.as_path()), shape.name("sem"));
         let buffers = shm_sem::create(Kind::DEFAULT, shape.size, directory, &name)?;
-        memory::link(buffers, Vec::new())
+        memory::link(buffers)
     }
 
-    fn attach(
-        mut wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        _: &NoOptions,
-        _: &mut dyn Meet,
-    ) -> Result<SemPort, SetupError> {
-        let buffers = memory::attach(Kind::DEFAULT, &mut wiring)?;
-        SemPort::new(Ends::attach(buffers, seat, shape.size)?, shape)
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<SemPort, SetupError> {
+        let buffers = memory::attach(Kind::DEFAULT, &mut end.wiring)?;
+        SemPort::new(Ends::attach(buffers, end.seat, end.shape.size)?, end.shape)
     }
 }

@@ -1,11 +1,9 @@
 //! Named pipes, `mkfifo(3)`: one for each direction, in the run's directory.
 
+use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
-use crate::wait::{Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Door, Family, Guard, KnobValue, Link, Mechanism, Meet, Memory,
-    Missing, OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::pipe::{self, End};
 use std::marker::PhantomData;
@@ -25,10 +23,6 @@ pub struct Fifo<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for Fifo<W> {
     const SPEC: &'static Spec = &Spec {
         name: "fifo",
-        variant: W::VARIANT,
-        family: Family::Stream,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "Two named pipes: a pipe that unrelated processes open by path; a reader sleeps in read.",
@@ -41,20 +35,12 @@ impl<W: Wait> Mechanism for Fifo<W> {
             "Opening sleeps until the other end is opened; two ends that open in opposite order deadlock.",
             "The name outlives the processes.",
         ],
-        payload: Payload::Stream,
         direction: Direction::OneWay,
         reach: Reach::Named,
         producers: Peers::Many,
         consumers: Peers::Many,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
-        window: None,
         needs: &["a file system that has FIFOs"],
+        ..waiting::<W>(STREAM)
     };
     type Options = FifoOptions;
     type Port = StreamPort<W>;
@@ -78,21 +64,16 @@ impl<W: Wait> Mechanism for Fifo<W> {
         Ok(Link { guards: guards.into_iter().collect::<Result<_, _>>()?, ..Link::default() })
     }
 
-    fn attach(
-        _: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &FifoOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [ping, pong] = ["ping", "pong"].map(|which| shape.directory.join(shape.name(which)));
+    fn attach(mut end: Attach<'_, FifoOptions>) -> Result<Self::Port, SetupError> {
+        let [ping, pong] =
+            ["ping", "pong"].map(|which| end.shape.directory.join(end.shape.name(which)));
         // Both seats open ping before pong, from opposite sides: each open finds its counterpart.
-        let (rx, tx) = match seat {
+        let (rx, tx) = match end.seat {
             Seat::Lead => {
                 let tx = pipe::open_fifo(&ping, End::Write)?;
                 let rx = pipe::open_fifo(&pong, End::Read)?;
                 // The follow has found both by now, so the names have done their work, unless others share this seat.
-                if shape.pattern.crowd().is_none() {
+                if end.shape.pattern.crowd().is_none() {
                     drop([ping, pong].map(Unlink::new));
                 }
                 (rx, tx)
@@ -102,8 +83,8 @@ impl<W: Wait> Mechanism for Fifo<W> {
                 (rx, pipe::open_fifo(&pong, End::Write)?)
             }
         };
-        let size = pipe::set_capacity(&tx, options.size)?;
-        meet.effective("fifo.size", KnobValue::Number(size));
-        StreamPort::new(rx, tx, shape)
+        let size = pipe::set_capacity(&tx, end.options.size)?;
+        end.effective("size", size);
+        StreamPort::new(rx, tx, end.shape)
     }
 }

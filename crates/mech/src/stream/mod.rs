@@ -10,3 +10,17 @@ pub mod tcp6;
 pub mod unix_meeting;
 pub mod unix_stream;
 pub mod vsock;
+
+use crate::NOTHING;
+use ipcperf_core::prelude::*;
+
+/// Facts of streams.
+pub(crate) const STREAM: Spec = Spec {
+    family: Family::Stream,
+    payload: Payload::Stream,
+    back_pressure: BackPressure::Blocks,
+    on_close: OnClose::Told,
+    on_death: OnClose::Told,
+    copies: 2,
+    ..NOTHING
+};

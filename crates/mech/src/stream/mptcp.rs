@@ -1,21 +1,17 @@
 //! Multipath TCP over the loopback interface.
 
+use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
-use crate::stream::tcp::{Site, TcpOptions};
-use crate::wait::{Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
-    Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::stream::tcp::TcpOptions;
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
 use ipcperf_sys::io::socket::meeting;
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr};
 
-const SITE: Site = Site {
-    name: "mptcp",
-    inet: Inet { host: IpAddr::V4(Ipv4Addr::LOCALHOST), protocol: Protocol::Mptcp },
-};
+/// Where the ends meet.
+const LOOPBACK: Inet = Inet { host: IpAddr::V4(Ipv4Addr::LOCALHOST), protocol: Protocol::Mptcp };
 
 ipcperf_core::options! {
     /// Knobs of MPTCP.
@@ -53,10 +49,6 @@ pub struct Mptcp<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for Mptcp<W> {
     const SPEC: &'static Spec = &Spec {
         name: "mptcp",
-        variant: W::VARIANT,
-        family: Family::Stream,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "A multipath TCP connection over 127.0.0.1, on one path; a reader sleeps in read.",
@@ -71,47 +63,34 @@ impl<W: Wait> Mechanism for Mptcp<W> {
             "A receiver that dies with nothing unread is reported a minute late: its sender fills the buffers and sleeps.",
             "Without TCP_NODELAY a small segment may wait for the acknowledgement of the one before, 40 ms and more.",
         ],
-        payload: Payload::Stream,
         direction: Direction::TwoWay,
         reach: Reach::Network,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
         on_death: OnClose::Late,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
-        window: None,
         needs: &["CONFIG_MPTCP", "net.mptcp.enabled", "the loopback interface up"],
+        ..waiting::<W>(STREAM)
     };
     type Options = MptcpOptions;
     type Port = StreamPort<W>;
 
     fn probe(options: &MptcpOptions) -> Result<(), Missing> {
-        SITE.probe(&options.tcp())
+        options.tcp().probe(LOOPBACK)
     }
 
     fn open(_: &Shape, options: &MptcpOptions) -> Result<Link, SetupError> {
-        SITE.listen(&options.tcp())
+        options.tcp().listen(LOOPBACK)
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &MptcpOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let socket = SITE.connect(wiring, seat, shape, &options.tcp(), meet)?;
+    fn attach(mut end: Attach<'_, MptcpOptions>) -> Result<Self::Port, SetupError> {
+        let socket = end.options.tcp().connect(LOOPBACK, &mut end)?;
         if !inet::is_mptcp(&socket) {
             let missing = Missing::new(
                 "the connection fell back to plain TCP, or the kernel cannot tell",
-                "Linux 5.16 or newer, and a firewall that leaves TCP options alone",
+                "Linux 5.16 or newer, and a firewall that leaves TCP end.options alone",
             );
             return Err(missing.into());
         }
-        StreamPort::of_socket(socket, shape)
+        StreamPort::of_socket(socket, end.shape)
     }
 }

@@ -1,12 +1,9 @@
 //! Anonymous pipes, `pipe2(2)`: one for each direction.
 
-use crate::port::descriptors;
+use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
-use crate::wait::{Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::pipe;
 use std::marker::PhantomData;
 
@@ -25,10 +22,6 @@ pub struct Pipe<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for Pipe<W> {
     const SPEC: &'static Spec = &Spec {
         name: "pipe",
-        variant: W::VARIANT,
-        family: Family::Stream,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "Two anonymous pipes; a reader sleeps in read.",
@@ -41,20 +34,11 @@ impl<W: Wait> Mechanism for Pipe<W> {
             "End-of-file comes only when every copy of the write end is closed.",
             "Writes up to PIPE_BUF (4096 bytes) are atomic; larger ones of several writers mix.",
         ],
-        payload: Payload::Stream,
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::Many,
         consumers: Peers::Many,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
-        window: None,
-        needs: &[],
+        ..waiting::<W>(STREAM)
     };
     type Options = PipeOptions;
     type Port = StreamPort<W>;
@@ -65,20 +49,12 @@ impl<W: Wait> Mechanism for Pipe<W> {
     }
 
     fn open(_: &Shape, options: &PipeOptions) -> Result<Link, SetupError> {
-        let (mut link, size) = open_pipes(options.size)?;
-        link.effective = vec![("pipe.size".into(), KnobValue::Number(size))];
-        Ok(link)
+        open_pipes(options.size)
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        _: &PipeOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [rx, tx] = descriptors(wiring)?;
-        StreamPort::new(rx, tx, shape)
+    fn attach(mut end: Attach<'_, PipeOptions>) -> Result<Self::Port, SetupError> {
+        let [rx, tx] = end.descriptors()?;
+        StreamPort::new(rx, tx, end.shape)
     }
 }
 
@@ -88,15 +64,11 @@ pub(crate) fn try_out(size: Option<u64>) -> Result<(), Missing> {
     tried.map(drop).map_err(crate::missing)
 }
 
-/// A pipe for each direction, and the capacity in force. Each seat gets its read end, then its write end.
-pub(crate) fn open_pipes(size: Option<u64>) -> Result<(Link, u64), SetupError> {
+/// A pipe for each direction. Each seat gets its read end, then its write end.
+pub(crate) fn open_pipes(size: Option<u64>) -> Result<Link, SetupError> {
     let (ping, pong) = (pipe::pair()?, pipe::pair()?);
     let granted = pipe::set_capacity(&ping.write, size)?;
     pipe::set_capacity(&pong.write, size)?;
-    let link = Link {
-        lead: Wiring::of_fds([pong.read, ping.write]),
-        follow: Wiring::of_fds([ping.read, pong.write]),
-        ..Link::default()
-    };
-    Ok((link, granted))
+    let link = Link::of_fds([pong.read, ping.write], [ping.read, pong.write]);
+    Ok(link.granted("size", granted))
 }

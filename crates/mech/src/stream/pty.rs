@@ -1,13 +1,9 @@
 //! A pseudo-terminal in raw mode: the lead holds the master, the follow the slave.
 
-use crate::port::descriptors;
+use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
-use crate::wait::{Wait, by_class};
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Guard, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::{duplicate, pty};
 use std::marker::PhantomData;
 
@@ -18,10 +14,6 @@ pub struct Pty<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for Pty<W> {
     const SPEC: &'static Spec = &Spec {
         name: "pty",
-        variant: W::VARIANT,
-        family: Family::Stream,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "A pseudo-terminal in raw mode, as between a terminal emulator and a program; a reader sleeps in read.",
@@ -37,23 +29,18 @@ impl<W: Wait> Mechanism for Pty<W> {
             "A master that reads after the slave closed drains and gets EIO; what it writes then is lost without a word.",
             "Neither end can be closed for sending alone, so an end that merely stops sending looks like a slow one.",
         ],
-        payload: Payload::Stream,
         direction: Direction::TwoWay,
         reach: Reach::Named,
         producers: Peers::Many,
         consumers: Peers::Many,
-        back_pressure: BackPressure::Blocks,
         // A slave whose master goes is told and does not drain; with a second master it drains and is not told.
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
         // Into the terminal's own memory, its queue, the line discipline's buffer, the reader's piece of 64 bytes on the
         // kernel's stack, and out (drivers/tty: tty_io.c, tty_buffer.c, n_tty.c).
         copies: 5,
-        syscalls: W::SYSCALLS,
-        window: None,
         needs: &["CONFIG_UNIX98_PTYS", "a mounted devpts"],
+        ..waiting::<W>(STREAM)
     };
     type Options = NoOptions;
     type Port = StreamPort<W>;
@@ -74,15 +61,9 @@ impl<W: Wait> Mechanism for Pty<W> {
         })
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        shape: &Shape,
-        _: &NoOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [own] = descriptors(wiring)?;
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
+        let [own] = end.descriptors()?;
         let second = duplicate(&own)?;
-        StreamPort::new(own, second, shape)
+        StreamPort::new(own, second, end.shape)
     }
 }

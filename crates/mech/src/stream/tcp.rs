@@ -1,12 +1,10 @@
 //! TCP over the loopback interface.
 
-use crate::port::descriptors;
+use crate::port::number;
+use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
-use crate::wait::{Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Door, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket;
 use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
 use ipcperf_sys::io::socket::meeting;
@@ -14,10 +12,9 @@ use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 
-pub(crate) const SITE: Site = Site {
-    name: "tcp",
-    inet: Inet { host: IpAddr::V4(Ipv4Addr::LOCALHOST), protocol: Protocol::Tcp },
-};
+/// Where the ends meet.
+pub(crate) const LOOPBACK: Inet =
+    Inet { host: IpAddr::V4(Ipv4Addr::LOCALHOST), protocol: Protocol::Tcp };
 
 ipcperf_core::options! {
     /// Knobs of TCP.
@@ -42,10 +39,6 @@ pub struct Tcp<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for Tcp<W> {
     const SPEC: &'static Spec = &Spec {
         name: "tcp",
-        variant: W::VARIANT,
-        family: Family::Stream,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "A TCP connection over 127.0.0.1; a reader sleeps in read.",
@@ -60,26 +53,18 @@ impl<W: Wait> Mechanism for Tcp<W> {
             "Whoever closes first keeps the port pair in TIME_WAIT for a minute.",
             "Busy polling asks the queue of a network device, and the loopback interface has none: it changes nothing here.",
         ],
-        payload: Payload::Stream,
         direction: Direction::TwoWay,
         reach: Reach::Network,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
-        window: None,
         needs: &["CONFIG_INET", "the loopback interface up"],
+        ..waiting::<W>(STREAM)
     };
     type Options = TcpOptions;
     type Port = StreamPort<W>;
 
     fn probe(options: &TcpOptions) -> Result<(), Missing> {
-        SITE.probe(options)
+        options.probe(LOOPBACK)
     }
 
     fn door(_: &TcpOptions) -> Option<Door> {
@@ -87,86 +72,79 @@ impl<W: Wait> Mechanism for Tcp<W> {
     }
 
     fn open(_: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {
-        SITE.listen(options)
+        options.listen(LOOPBACK)
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &TcpOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let socket = SITE.connect(wiring, seat, shape, options, meet)?;
-        StreamPort::of_socket(socket, shape)
+    fn attach(mut end: Attach<'_, TcpOptions>) -> Result<Self::Port, SetupError> {
+        let socket = end.options.connect(LOOPBACK, &mut end)?;
+        StreamPort::of_socket(socket, end.shape)
     }
 }
 
-/// What the mechanisms that are TCP to their users differ in: the name of their knobs, and where their ends meet.
-pub(crate) struct Site {
-    pub(crate) name: &'static str,
-    pub(crate) inet: Inet,
-}
-
-impl Site {
+/// What all mechanisms share that are TCP to their users; they differ in where their ends meet.
+impl TcpOptions {
     /// Whether a connection comes about and the knobs are allowed.
-    pub(crate) fn probe(&self, options: &TcpOptions) -> Result<(), Missing> {
-        meeting::loopback(self.inet)?;
-        meeting::allow_backlog(options.backlog)?;
-        let tried = inet::socket(self.inet)
-            .and_then(|socket| inet::set_busy_poll(&socket, options.busy_poll));
+    pub(crate) fn probe(&self, at: Inet) -> Result<(), Missing> {
+        meeting::loopback(at)?;
+        meeting::allow_backlog(self.backlog)?;
+        let tried =
+            inet::socket(at).and_then(|socket| inet::set_busy_poll(&socket, self.busy_poll));
         tried.map(drop).map_err(crate::missing)
     }
 
     /// In the coordinator: a listener for the follow and its port for the lead.
-    pub(crate) fn listen(&self, options: &TcpOptions) -> Result<Link, SetupError> {
-        // The buffers of a listener are inherited, and those of both ends decide the window in the handshake.
-        let listener = inet::socket(self.inet)?;
-        socket::set_buffers(&listener, options.sndbuf, options.rcvbuf)?;
-        let port = meeting::listen_inet(&listener, self.inet, options.backlog)?;
-        Ok(Link {
-            lead: Wiring { words: vec![port.number.into()], ..Wiring::default() },
-            follow: Wiring::of_fds([listener]),
-            guards: Vec::new(),
-            effective: vec![(format!("{}.backlog", self.name), KnobValue::Number(port.backlog))],
-        })
+    pub(crate) fn listen(&self, at: Inet) -> Result<Link, SetupError> {
+        let (link, backlog) = listen(at, (self.sndbuf, self.rcvbuf), self.backlog)?;
+        Ok(link.granted("backlog", backlog))
     }
 
-    /// In a worker: the lead connects, the follow admits it; both tell what their knobs became.
-    pub(crate) fn connect(
+    /// In a worker: the connection; tells what its knobs became.
+    pub(crate) fn connect<O>(
         &self,
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &TcpOptions,
-        meet: &mut dyn Meet,
+        at: Inet,
+        end: &mut Attach<'_, O>,
     ) -> Result<OwnedFd, SetupError> {
-        let own = match seat {
-            Seat::Lead => {
-                let own = inet::socket(self.inet)?;
-                socket::set_buffers(&own, options.sndbuf, options.rcvbuf)?;
-                let port = wiring.words.first().and_then(|port| u16::try_from(*port).ok());
-                let port = port.ok_or_else(|| SetupError::Protocol("no port arrived".into()))?;
-                meeting::connect_inet(&own, SocketAddr::new(self.inet.host, port), shape.nonce)?;
-                own
-            }
-            Seat::Follow => {
-                let [listener] = descriptors(wiring)?;
-                meeting::admit(&listener, shape.nonce)?
-            }
-        };
-        let is_on = inet::set_nodelay(&own, options.nodelay)?;
-        let busy_poll = inet::set_busy_poll(&own, options.busy_poll)?;
+        let own = connect(at, (self.sndbuf, self.rcvbuf), end)?;
+        end.effective("nodelay", inet::set_nodelay(&own, self.nodelay)?);
+        end.effective("busy_poll", inet::set_busy_poll(&own, self.busy_poll)?);
         let buffers = socket::set_buffers(&own, None, None)?;
-        let values = [
-            ("nodelay", KnobValue::Flag(is_on)),
-            ("sndbuf", KnobValue::Number(buffers.send)),
-            ("rcvbuf", KnobValue::Number(buffers.receive)),
-            ("busy_poll", KnobValue::Number(busy_poll)),
-        ];
-        for (knob, value) in values {
-            meet.effective(&format!("{}.{knob}", self.name), value);
-        }
+        end.effective("sndbuf", buffers.send);
+        end.effective("rcvbuf", buffers.receive);
         Ok(own)
+    }
+}
+
+/// A listener for the follow and its port for the lead, and how many connections may wait at it.
+pub(crate) fn listen(
+    at: Inet,
+    (sndbuf, rcvbuf): (Option<u64>, Option<u64>),
+    backlog: u64,
+) -> Result<(Link, u64), SetupError> {
+    // The buffers of a listener are inherited, and those of both ends decide the window in the handshake.
+    let listener = inet::socket(at)?;
+    socket::set_buffers(&listener, sndbuf, rcvbuf)?;
+    let port = meeting::listen_inet(&listener, at, backlog)?;
+    let lead = Wiring::of_words([port.number.into()]);
+    Ok((Link { lead, follow: Wiring::of_fds([listener]), ..Link::default() }, port.backlog))
+}
+
+/// The lead connects, the follow admits it.
+pub(crate) fn connect<O>(
+    at: Inet,
+    (sndbuf, rcvbuf): (Option<u64>, Option<u64>),
+    end: &mut Attach<'_, O>,
+) -> Result<OwnedFd, SetupError> {
+    match end.seat {
+        Seat::Lead => {
+            let own = inet::socket(at)?;
+            socket::set_buffers(&own, sndbuf, rcvbuf)?;
+            let to = SocketAddr::new(at.host, number(&end.wiring)?);
+            meeting::connect_inet(&own, to, end.shape.nonce)?;
+            Ok(own)
+        }
+        Seat::Follow => {
+            let [listener] = end.descriptors()?;
+            meeting::admit(&listener, end.shape.nonce)
+        }
     }
 }

@@ -1,20 +1,16 @@
 //! TCP over the loopback interface, by IPv6.
 
+use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
-use crate::stream::tcp::{Site, TcpOptions};
-use crate::wait::{Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Door, Family, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::stream::tcp::TcpOptions;
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::inet::{Inet, Protocol};
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv6Addr};
 
-const SITE: Site = Site {
-    name: "tcp6",
-    inet: Inet { host: IpAddr::V6(Ipv6Addr::LOCALHOST), protocol: Protocol::Tcp },
-};
+/// Where the ends meet.
+const LOOPBACK: Inet = Inet { host: IpAddr::V6(Ipv6Addr::LOCALHOST), protocol: Protocol::Tcp };
 
 /// A TCP connection to ::1.
 #[derive(Debug)]
@@ -23,10 +19,6 @@ pub struct Tcp6<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for Tcp6<W> {
     const SPEC: &'static Spec = &Spec {
         name: "tcp6",
-        variant: W::VARIANT,
-        family: Family::Stream,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "A TCP connection over ::1; a reader sleeps in read.",
@@ -40,26 +32,18 @@ impl<W: Wait> Mechanism for Tcp6<W> {
             "Buffers are tuned by the sysctls of tcp, net.ipv4.tcp_wmem and tcp_rmem: there are none under net.ipv6.",
             "Packet filters have rules of their own for IPv6, which also apply to the loopback interface.",
         ],
-        payload: Payload::Stream,
         direction: Direction::TwoWay,
         reach: Reach::Network,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
-        window: None,
         needs: &["CONFIG_IPV6", "the loopback interface up"],
+        ..waiting::<W>(STREAM)
     };
     type Options = TcpOptions;
     type Port = StreamPort<W>;
 
     fn probe(options: &TcpOptions) -> Result<(), Missing> {
-        SITE.probe(options)
+        options.probe(LOOPBACK)
     }
 
     fn door(_: &TcpOptions) -> Option<Door> {
@@ -67,17 +51,11 @@ impl<W: Wait> Mechanism for Tcp6<W> {
     }
 
     fn open(_: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {
-        SITE.listen(options)
+        options.listen(LOOPBACK)
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &TcpOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let socket = SITE.connect(wiring, seat, shape, options, meet)?;
-        StreamPort::of_socket(socket, shape)
+    fn attach(mut end: Attach<'_, TcpOptions>) -> Result<Self::Port, SetupError> {
+        let socket = end.options.connect(LOOPBACK, &mut end)?;
+        StreamPort::of_socket(socket, end.shape)
     }
 }

@@ -1,7 +1,6 @@
 //! What the variants of UNIX stream sockets share: knobs, and how the ends meet.
 
-use crate::port::descriptors;
-use ipcperf_core::{Door, Guard, KnobValue, Link, Meet, Missing, Seat, SetupError, Shape, Wiring};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::socket::meeting::{self, Name};
 use ipcperf_sys::io::socket::{self, Kind};
@@ -46,57 +45,37 @@ impl UnixStreamOptions {
     }
 
     pub(crate) fn open(&self, shape: &Shape) -> Result<Link, SetupError> {
-        let effective = |backlog| {
-            vec![
-                ("unix-stream.bind".into(), KnobValue::Word(self.bind.clone())),
-                ("unix-stream.backlog".into(), KnobValue::Number(backlog)),
-            ]
-        };
+        let granted =
+            |link: Link, backlog: u64| link.granted("bind", &self.bind).granted("backlog", backlog);
         let Some(name) = self.name(shape) else {
             let (lead, follow) = socket::pair(Kind::Stream)?;
-            return Ok(Link {
-                lead: Wiring::of_fds([lead]),
-                follow: Wiring::of_fds([follow]),
-                guards: Vec::new(),
-                effective: effective(0),
-            });
+            return Ok(granted(Link::of_fds([lead], [follow]), 0));
         };
         // The kernel does not tell the number of a UNIX listener, but it takes every one that is not above its limit.
         let (listener, guard) = meeting::listen_unix(&name, self.backlog)?;
-        Ok(Link {
-            lead: Wiring::default(),
-            follow: Wiring::of_fds([listener]),
-            guards: guard.map(Guard::new).into_iter().collect(),
-            effective: effective(self.backlog),
-        })
+        Ok(granted(Link::of_fds([], [listener]).guarded(guard), self.backlog))
     }
 
     /// In a worker: the own end, and what its knobs became.
-    pub(crate) fn join(
-        &self,
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        meet: &mut dyn Meet,
-    ) -> Result<OwnedFd, SetupError> {
-        let own = match (self.name(shape), seat) {
+    pub(crate) fn join(end: &mut Attach<'_, Self>) -> Result<OwnedFd, SetupError> {
+        let own = match (end.options.name(end.shape), end.seat) {
             (None, _) => {
-                let [own] = descriptors(wiring)?;
+                let [own] = end.descriptors()?;
                 own
             }
-            (Some(name), Seat::Lead) => meeting::connect_unix(&name, shape.nonce)?,
+            (Some(name), Seat::Lead) => meeting::connect_unix(&name, end.shape.nonce)?,
             (Some(name), Seat::Follow) => {
-                let [listener] = descriptors(wiring)?;
-                let own = meeting::admit(&listener, shape.nonce)?;
+                let [listener] = end.descriptors()?;
+                let own = meeting::admit(&listener, end.shape.nonce)?;
                 if let Name::Path(path) = name {
                     drop(Unlink::new(path));
                 }
                 own
             }
         };
-        let buffers = socket::set_buffers(&own, self.sndbuf, self.rcvbuf)?;
-        meet.effective("unix-stream.sndbuf", KnobValue::Number(buffers.send));
-        meet.effective("unix-stream.rcvbuf", KnobValue::Number(buffers.receive));
+        let buffers = socket::set_buffers(&own, end.options.sndbuf, end.options.rcvbuf)?;
+        end.effective("sndbuf", buffers.send);
+        end.effective("rcvbuf", buffers.receive);
         Ok(own)
     }
 }

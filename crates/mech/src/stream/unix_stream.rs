@@ -3,13 +3,11 @@
 use crate::port::batch::BatchPort;
 use crate::port::incoming::Pieces;
 use crate::port::outgoing::Slots;
+use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
 use crate::stream::unix_meeting::UnixStreamOptions;
-use crate::wait::{Block, Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Door, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::wait::{Block, Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::batch;
 use std::marker::PhantomData;
 
@@ -20,10 +18,6 @@ pub struct UnixStream<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for UnixStream<W> {
     const SPEC: &'static Spec = &Spec {
         name: "unix-stream",
-        variant: W::VARIANT,
-        family: Family::Stream,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "A UNIX stream socket; a reader sleeps in read.",
@@ -36,20 +30,13 @@ impl<W: Wait> Mechanism for UnixStream<W> {
             "Only the send buffer stops a fast sender; SO_RCVBUF has no effect.",
             "A path outlives its listener, and an abstract name has no permissions.",
         ],
-        payload: Payload::Stream,
         direction: Direction::TwoWay,
         reach: Reach::Named,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
-        on_death: OnClose::Told,
         descriptors: true,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
-        window: None,
         needs: &["CONFIG_UNIX"],
+        ..waiting::<W>(STREAM)
     };
     type Options = UnixStreamOptions;
     type Port = StreamPort<W>;
@@ -66,15 +53,9 @@ impl<W: Wait> Mechanism for UnixStream<W> {
         options.open(shape)
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &UnixStreamOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        meet.effective("unix-stream.batch", KnobValue::Number(1));
-        StreamPort::of_socket(options.join(wiring, seat, shape, meet)?, shape)
+    fn attach(mut end: Attach<'_, UnixStreamOptions>) -> Result<Self::Port, SetupError> {
+        end.effective("batch", 1);
+        StreamPort::of_socket(UnixStreamOptions::join(&mut end)?, end.shape)
     }
 }
 
@@ -109,17 +90,11 @@ impl Mechanism for UnixStreamMmsg {
         options.open(shape)
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &UnixStreamOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let own = options.join(wiring, seat, shape, meet)?;
+    fn attach(mut end: Attach<'_, UnixStreamOptions>) -> Result<Self::Port, SetupError> {
+        let own = UnixStreamOptions::join(&mut end)?;
         let (outgoing, incoming) =
-            (Slots::new(options.batch, shape)?, Pieces::new(options.batch, shape)?);
-        meet.effective("unix-stream.batch", KnobValue::Number(outgoing.count()));
+            (Slots::new(end.options.batch, end.shape)?, Pieces::new(end.options.batch, end.shape)?);
+        end.effective("batch", outgoing.count());
         Ok(BatchPort::new(own, outgoing, incoming))
     }
 }

@@ -1,12 +1,10 @@
 //! VM stream sockets over the loopback transport.
 
-use crate::port::descriptors;
+use crate::port::number;
+use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
-use crate::wait::{Wait, by_class};
-use ipcperf_core::{
-    BackPressure, Direction, Door, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing,
-    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use crate::wait::{Wait, by_class, waiting};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::{meeting, vsock};
 use std::marker::PhantomData;
@@ -43,10 +41,6 @@ pub struct Vsock<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for Vsock<W> {
     const SPEC: &'static Spec = &Spec {
         name: "vsock",
-        variant: W::VARIANT,
-        family: Family::Stream,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "A VM stream socket over the loopback transport, as between a guest and its host; a reader sleeps in read.",
@@ -62,21 +56,15 @@ impl<W: Wait> Mechanism for Vsock<W> {
             "A receiver that answers a dead peer meets the end at once, ahead of messages that still wait for it.",
             "Without the loopback transport a connect to this machine waits for another one, two seconds by default.",
         ],
-        payload: Payload::Stream,
         direction: Direction::TwoWay,
         reach: Reach::Network,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Told,
         // Told, but an end that grants a credit to the dead is told before it has drained.
         on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 2,
-        syscalls: W::SYSCALLS,
         window: Some(WINDOW),
         needs: &["CONFIG_VSOCKETS_LOOPBACK (module vsock_loopback)"],
+        ..waiting::<W>(STREAM)
     };
     type Options = VsockOptions;
     type Port = StreamPort<W>;
@@ -97,42 +85,33 @@ impl<W: Wait> Mechanism for Vsock<W> {
         listen(Kind::Stream, options)
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        shape: &Shape,
-        options: &VsockOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let own = connect(wiring, (Kind::Stream, seat), shape, options)?;
-        meet.effective("vsock.buffer", KnobValue::Number(vsock::buffer_size(&own)?));
-        StreamPort::of_socket(own, shape)
+    fn attach(mut end: Attach<'_, VsockOptions>) -> Result<Self::Port, SetupError> {
+        StreamPort::of_socket(connect(Kind::Stream, &mut end)?, end.shape)
     }
 }
 
 /// In the coordinator: a listener for the follow and its port for the lead.
 pub(crate) fn listen(kind: Kind, options: &VsockOptions) -> Result<Link, SetupError> {
     let (listener, port) = vsock::listen(kind, options.buffer)?;
-    let lead = Wiring { words: vec![port.into()], ..Wiring::default() };
+    let lead = Wiring::of_words([port.into()]);
     Ok(Link { lead, follow: Wiring::of_fds([listener]), ..Link::default() })
 }
 
-/// In a worker: the lead connects, the follow admits it.
+/// In a worker: the lead connects, the follow admits it; tells what the knob became.
 pub(crate) fn connect(
-    wiring: Wiring,
-    (kind, seat): (Kind, Seat),
-    shape: &Shape,
-    options: &VsockOptions,
+    kind: Kind,
+    end: &mut Attach<'_, VsockOptions>,
 ) -> Result<OwnedFd, SetupError> {
-    match seat {
+    let own = match end.seat {
         Seat::Lead => {
-            let port = wiring.words.first().and_then(|port| u32::try_from(*port).ok());
-            let port = port.ok_or_else(|| SetupError::Protocol("no port arrived".into()))?;
-            vsock::connect(kind, options.buffer, port, shape.nonce)
+            let port = number(&end.wiring)?;
+            vsock::connect(kind, end.options.buffer, port, end.shape.nonce)?
         }
         Seat::Follow => {
-            let [listener] = descriptors(wiring)?;
-            meeting::admit(&listener, shape.nonce)
+            let [listener] = end.descriptors()?;
+            meeting::admit(&listener, end.shape.nonce)?
         }
-    }
+    };
+    end.effective("buffer", vsock::buffer_size(&own)?);
+    Ok(own)
 }

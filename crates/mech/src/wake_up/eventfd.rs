@@ -1,13 +1,9 @@
 //! Event counters, `eventfd(2)`: one for each direction.
 
-use crate::port::descriptors;
-use crate::wait::{Wait, by_class};
+use crate::wait::{Wait, by_class, waiting};
+use crate::wake_up::WAKE_UP;
 use crate::wake_up::wake_port::CounterPort;
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
-    Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::wake::counter;
 use std::marker::PhantomData;
 
@@ -18,10 +14,6 @@ pub struct EventFd<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for EventFd<W> {
     const SPEC: &'static Spec = &Spec {
         name: "eventfd",
-        variant: W::VARIANT,
-        family: Family::WakeUp,
-        wait: W::CLASS,
-        default: W::VARIANT.is_none(),
         summary: by_class(
             W::CLASS,
             "Two event counters; a reader sleeps in read.",
@@ -34,20 +26,12 @@ impl<W: Wait> Mechanism for EventFd<W> {
             "Wake-ups that nobody has taken yet merge into one.",
             "Both ends hold the same object, so neither learns that the other is gone.",
         ],
-        payload: Payload::Wake { word: 8 },
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::Many,
         consumers: Peers::Many,
-        back_pressure: BackPressure::Merges,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 0,
-        syscalls: W::SYSCALLS,
-        window: Some(1),
         needs: &["CONFIG_EVENTFD"],
+        ..waiting::<W>(WAKE_UP)
     };
     type Options = NoOptions;
     type Port = CounterPort<W>;
@@ -58,21 +42,11 @@ impl<W: Wait> Mechanism for EventFd<W> {
 
     fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
         let [(ping, ping_too), (pong, pong_too)] = [counter::create()?, counter::create()?];
-        Ok(Link {
-            lead: Wiring::of_fds([pong, ping]),
-            follow: Wiring::of_fds([ping_too, pong_too]),
-            ..Link::default()
-        })
+        Ok(Link::of_fds([pong, ping], [ping_too, pong_too]))
     }
 
-    fn attach(
-        wiring: Wiring,
-        _: Seat,
-        _: &Shape,
-        _: &NoOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [rx, tx] = descriptors(wiring)?;
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
+        let [rx, tx] = end.descriptors()?;
         CounterPort::new(rx, tx)
     }
 }

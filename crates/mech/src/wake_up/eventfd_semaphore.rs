@@ -1,12 +1,8 @@
 //! Event counters that are semaphores, `EFD_SEMAPHORE` of `eventfd(2)`: one for each direction.
 
-use crate::port::descriptors;
+use crate::wake_up::WAKE_UP;
 use crate::wake_up::word_port::{Bell, Beside, WordPort};
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
-    Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::stream;
 use ipcperf_sys::io::wake::counter;
 use ipcperf_sys::io::wake::proof::{self, Words};
@@ -39,10 +35,7 @@ impl Bell for Counters {
 impl Mechanism for EventFdSemaphore {
     const SPEC: &'static Spec = &Spec {
         name: "eventfd-semaphore",
-        variant: None,
-        family: Family::WakeUp,
         wait: Wait::Block,
-        default: true,
         summary: "Two event counters in semaphore mode, where a write adds one and a read takes one; a reader sleeps in read.",
         manual: &["eventfd(2)"],
         pitfalls: &[
@@ -51,20 +44,15 @@ impl Mechanism for EventFdSemaphore {
             "A writer is held back only at 2^64 - 2; here the words of proof end the window at 64.",
             "Both ends hold the same object, so neither learns that the other is gone.",
         ],
-        payload: Payload::Wake { word: 8 },
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::Many,
         consumers: Peers::Many,
         back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 0,
         syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
         window: Some(proof::WINDOW),
         needs: &["CONFIG_EVENTFD (EFD_SEMAPHORE: Linux 2.6.30)"],
+        ..WAKE_UP
     };
     type Options = NoOptions;
     type Port = WordPort<Beside<Counters>>;
@@ -77,22 +65,12 @@ impl Mechanism for EventFdSemaphore {
         let (ping, ping_too) = counter::create_semaphore()?;
         let (pong, pong_too) = counter::create_semaphore()?;
         let [words, words_too] = Words::create()?;
-        Ok(Link {
-            lead: Wiring::of_fds([pong, ping, words]),
-            follow: Wiring::of_fds([ping_too, pong_too, words_too]),
-            ..Link::default()
-        })
+        Ok(Link::of_fds([pong, ping, words], [ping_too, pong_too, words_too]))
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        _: &Shape,
-        _: &NoOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [rx, tx, words] = descriptors(wiring)?;
-        let words = Words::attach(words, seat)?;
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
+        let [rx, tx, words] = end.descriptors()?;
+        let words = Words::attach(words, end.seat)?;
         Ok(WordPort::new(Beside::new(Counters { rx, tx }, words)))
     }
 }

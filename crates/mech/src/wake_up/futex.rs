@@ -1,12 +1,8 @@
 //! Words in shared memory that wake by `futex(2)`: one for each direction.
 
-use crate::port::descriptors;
+use crate::wake_up::WAKE_UP;
 use crate::wake_up::wake_port::{FutexPort, Sleep};
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
-    Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::wake::word::WakeWords;
 use std::marker::PhantomData;
 
@@ -18,7 +14,6 @@ impl<S: Sleep> Mechanism for Futex<S> {
     const SPEC: &'static Spec = &Spec {
         name: "futex",
         variant: if S::SPINS == 0 { None } else { Some("spin") },
-        family: Family::WakeUp,
         wait: if S::SPINS == 0 { Wait::Block } else { Wait::SpinThenBlock },
         default: S::SPINS == 0,
         summary: if S::SPINS == 0 {
@@ -37,15 +32,9 @@ impl<S: Sleep> Mechanism for Futex<S> {
         reach: Reach::Related,
         producers: Peers::Many,
         consumers: Peers::Many,
-        back_pressure: BackPressure::Merges,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 0,
         syscalls: Syscalls { send: Some(1.0), recv: None },
-        window: Some(1),
         needs: &["CONFIG_FUTEX"],
+        ..WAKE_UP
     };
     type Options = NoOptions;
     type Port = FutexPort<S>;
@@ -56,21 +45,11 @@ impl<S: Sleep> Mechanism for Futex<S> {
 
     fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
         let words = WakeWords::create()?;
-        Ok(Link {
-            lead: Wiring::of_fds([words.duplicate_fd()?]),
-            follow: Wiring::of_fds([words.duplicate_fd()?]),
-            ..Link::default()
-        })
+        Ok(Link::of_fds([words.duplicate_fd()?], [words.duplicate_fd()?]))
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        _: &Shape,
-        _: &NoOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [memory] = descriptors(wiring)?;
-        Ok(FutexPort::new(WakeWords::from_fd(memory)?, seat))
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
+        let [memory] = end.descriptors()?;
+        Ok(FutexPort::new(WakeWords::from_fd(memory)?, end.seat))
     }
 }

@@ -1,12 +1,8 @@
 //! Locks with priority inheritance, handed over from sender to receiver: `FUTEX_LOCK_PI` of `futex(2)`.
 
-use crate::port::descriptors;
+use crate::wake_up::WAKE_UP;
 use crate::wake_up::word_port::{Bell, Beside, WordPort};
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
-    Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::wake::futex_pi::{self, Baton};
 use ipcperf_sys::io::wake::proof::Words;
@@ -30,11 +26,8 @@ impl Bell for Baton {
 impl Mechanism for FutexPi {
     const SPEC: &'static Spec = &Spec {
         name: "futex-pi",
-        variant: None,
-        family: Family::WakeUp,
         // While the holder runs on another CPU, the kernel spins for it (rtmutex_spin_on_owner).
         wait: Wait::SpinThenBlock,
-        default: true,
         summary: "Three futexes with priority inheritance for each direction; a sender unlocks the one its receiver waits for in the kernel.",
         manual: &["futex(2)", "pthread_mutexattr_setprotocol(3)"],
         pitfalls: &[
@@ -45,20 +38,14 @@ impl Mechanism for FutexPi {
             "A lock whose holder died is handed on with a mark (FUTEX_OWNER_DIED), or asking for it fails with ESRCH; if another thread has got the number of the dead one meanwhile, nobody is told.",
             "Both ends run at the same priority here, so the inheritance itself is paid for and not used.",
         ],
-        payload: Payload::Wake { word: 8 },
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::Merges,
-        on_close: OnClose::Undetected,
         on_death: OnClose::Told,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 0,
         syscalls: Syscalls { send: Some(0.0), recv: Some(0.0) },
-        window: Some(1),
         needs: &["CONFIG_FUTEX_PI"],
+        ..WAKE_UP
     };
     type Options = NoOptions;
     type Port = WordPort<Beside<Baton>>;
@@ -76,24 +63,14 @@ impl Mechanism for FutexPi {
     fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
         let [lead, follow] = Baton::create()?;
         let [words, words_too] = Words::create()?;
-        Ok(Link {
-            lead: Wiring::of_fds([lead, words]),
-            follow: Wiring::of_fds([follow, words_too]),
-            ..Link::default()
-        })
+        Ok(Link::of_fds([lead, words], [follow, words_too]))
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        _: &Shape,
-        _: &NoOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [locks, words] = descriptors(wiring)?;
-        let bell = Baton::attach(locks, seat)?;
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
+        let [locks, words] = end.descriptors()?;
+        let bell = Baton::attach(locks, end.seat)?;
         // Neither end may ask for a lock before the other holds it.
-        meet.swap(Wiring::default())?;
-        Ok(WordPort::new(Beside::new(bell, Words::attach(words, seat)?)))
+        end.meet.swap(Wiring::default())?;
+        Ok(WordPort::new(Beside::new(bell, Words::attach(words, end.seat)?)))
     }
 }

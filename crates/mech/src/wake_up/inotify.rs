@@ -1,12 +1,8 @@
 //! A watched file, `inotify(7)`: one for each direction.
 
-use crate::port::descriptors;
+use crate::wake_up::WAKE_UP;
 use crate::wake_up::word_port::{Bell, Beside, WordPort};
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Guard, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::stream;
 use ipcperf_sys::io::wake::inotify;
@@ -44,10 +40,7 @@ impl Bell for Watch {
 impl Mechanism for Inotify {
     const SPEC: &'static Spec = &Spec {
         name: "inotify",
-        variant: None,
-        family: Family::WakeUp,
         wait: Wait::Block,
-        default: true,
         summary: "Two watched files: the sender writes one byte, and the receiver sleeps in read of its inotify instance.",
         manual: &["inotify(7)", "inotify_add_watch(2)", "pwrite(2)"],
         pitfalls: &[
@@ -57,20 +50,13 @@ impl Mechanism for Inotify {
             "The events of a file tell of whoever writes to it, and nothing of whoever stops writing.",
             "Instances and watches are limited for each user (fs.inotify.max_user_instances, max_user_watches).",
         ],
-        payload: Payload::Wake { word: 8 },
         direction: Direction::OneWay,
         reach: Reach::Named,
         producers: Peers::Many,
         consumers: Peers::Many,
-        back_pressure: BackPressure::Merges,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 0,
         syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
-        window: Some(1),
         needs: &["CONFIG_INOTIFY_USER"],
+        ..WAKE_UP
     };
     type Options = NoOptions;
     type Port = WordPort<Beside<Watch>>;
@@ -98,14 +84,8 @@ impl Mechanism for Inotify {
         })
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        _: &Shape,
-        _: &NoOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [rx, tx, words] = descriptors(wiring)?;
-        Ok(WordPort::new(Beside::new(Watch { rx, tx }, Words::attach(words, seat)?)))
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
+        let [rx, tx, words] = end.descriptors()?;
+        Ok(WordPort::new(Beside::new(Watch { rx, tx }, Words::attach(words, end.seat)?)))
     }
 }

@@ -13,3 +13,15 @@ pub mod sysv_sem;
 pub mod uring_msg_ring;
 pub mod wake_port;
 pub mod word_port;
+
+use crate::NOTHING;
+use ipcperf_core::prelude::*;
+
+/// Facts of wake-ups: eight bytes of proof, and one under way.
+pub(crate) const WAKE_UP: Spec = Spec {
+    family: Family::WakeUp,
+    payload: Payload::Wake { word: 8 },
+    back_pressure: BackPressure::Merges,
+    window: Some(1),
+    ..NOTHING
+};

@@ -1,12 +1,8 @@
 //! A mutex and a condition variable in shared memory, `pthreads(7)`: one of each for each direction.
 
-use crate::port::descriptors;
+use crate::wake_up::WAKE_UP;
 use crate::wake_up::word_port::{Courier, WordPort};
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
-    Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::wake::condition::Mailboxes;
 
 /// Two words, each guarded by a robust mutex and announced by a condition variable.
@@ -28,10 +24,7 @@ impl Courier for Mailboxes {
 impl Mechanism for PthreadCond {
     const SPEC: &'static Spec = &Spec {
         name: "pthread-cond",
-        variant: None,
-        family: Family::WakeUp,
         wait: Wait::Block,
-        default: true,
         summary: "Two words in shared memory, each guarded by a robust mutex; a receiver sleeps in pthread_cond_wait.",
         manual: &[
             "pthread_cond_init(3)",
@@ -47,20 +40,13 @@ impl Mechanism for PthreadCond {
             "A peer that dies with the mutex in its hands is told by EOWNERDEAD, at the next lock; one that dies at any other moment is not, and who waits for it waits for ever.",
             "Condition variables are not robust: a peer killed inside pthread_cond_signal may leave one that blocks others.",
         ],
-        payload: Payload::Wake { word: 8 },
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::Many,
         consumers: Peers::Many,
-        back_pressure: BackPressure::Merges,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 0,
         syscalls: Syscalls { send: Some(0.0), recv: Some(0.0) },
-        window: Some(1),
         needs: &["CONFIG_FUTEX"],
+        ..WAKE_UP
     };
     type Options = NoOptions;
     type Port = WordPort<Mailboxes>;
@@ -71,21 +57,11 @@ impl Mechanism for PthreadCond {
 
     fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
         let [lead, follow] = Mailboxes::create()?;
-        Ok(Link {
-            lead: Wiring::of_fds([lead]),
-            follow: Wiring::of_fds([follow]),
-            ..Link::default()
-        })
+        Ok(Link::of_fds([lead], [follow]))
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        _: &Shape,
-        _: &NoOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let [mailboxes] = descriptors(wiring)?;
-        Ok(WordPort::new(Mailboxes::attach(mailboxes, seat)?))
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
+        let [mailboxes] = end.descriptors()?;
+        Ok(WordPort::new(Mailboxes::attach(mailboxes, end.seat)?))
     }
 }

@@ -1,12 +1,9 @@
 //! Realtime signals with a value, `signal(7)`: sent and taken in four ways.
 
+use crate::wake_up::WAKE_UP;
 use crate::wake_up::signal_port::{Read, Receive, Send, Signals, Wait as SigWait};
 use crate::wake_up::word_port::WordPort;
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
-    Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::wake::queued_signal::{self, Blocked, ByDescriptor, ByPid, Handler, WINDOW};
 use std::marker::PhantomData;
 
@@ -140,26 +137,20 @@ impl<W: Way> Mechanism for Signal<W> {
     const SPEC: &'static Spec = &Spec {
         name: "signal",
         variant: W::VARIANT,
-        family: Family::WakeUp,
         wait: Wait::Block,
         default: W::VARIANT.is_none(),
         summary: W::SUMMARY,
         manual: W::MANUAL,
         pitfalls: W::PITFALLS,
-        payload: Payload::Wake { word: 8 },
         direction: Direction::TwoWay,
         reach: Reach::SameUser,
         producers: Peers::Many,
         consumers: Peers::One,
         back_pressure: BackPressure::Blocks,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 0,
         syscalls: Syscalls { send: Some(1.0), recv: Some(W::Receive::CALLS) },
         window: Some(WINDOW),
         needs: W::NEEDS,
+        ..WAKE_UP
     };
     type Options = NoOptions;
     type Port = WordPort<Signals<W::Receive, W::Send>>;
@@ -174,18 +165,12 @@ impl<W: Way> Mechanism for Signal<W> {
         Ok(Link::default())
     }
 
-    fn attach(
-        _: Wiring,
-        _: Seat,
-        _: &Shape,
-        _: &NoOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
+    fn attach(end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
         // Before the peer learns whom to send to.
         let blocked = Blocked::new()?;
         let own = std::process::id();
         let mine = Wiring { words: vec![own.into()], ..Wiring::of_fds(W::Send::address()?) };
-        let theirs = meet.swap(mine)?;
+        let theirs = end.meet.swap(mine)?;
         let peer = match theirs.words[..] {
             [peer] => i32::try_from(peer).ok(),
             _ => None,

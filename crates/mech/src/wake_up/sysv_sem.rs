@@ -1,12 +1,8 @@
 //! System V semaphores, `sysvipc(7)`: one set with one for each direction.
 
-use crate::port::descriptors;
+use crate::wake_up::WAKE_UP;
 use crate::wake_up::word_port::{Bell, Beside, WordPort};
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Guard, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::wake::proof::{self, Words};
 use ipcperf_sys::io::wake::sysv_semaphore::{NOT_BUILT_IN, Semaphores, Set, TOO_MANY};
 
@@ -45,10 +41,7 @@ fn explained(error: SetupError) -> SetupError {
 impl Mechanism for SysvSem {
     const SPEC: &'static Spec = &Spec {
         name: "sysv-sem",
-        variant: None,
-        family: Family::WakeUp,
         wait: Wait::Block,
-        default: true,
         summary: "A set of two System V semaphores; a receiver sleeps in semop.",
         manual: &["sysvipc(7)", "semget(2)", "semop(2)", "semctl(2)"],
         pitfalls: &[
@@ -57,20 +50,15 @@ impl Mechanism for SysvSem {
             "Nothing holds a sender back before 32767 (SEMVMX), where semop fails; here the words of proof end the window at 64.",
             "A set stays until it is removed (ipcrm), and nothing tells an end that the other is gone; SEM_UNDO, which takes back what a dead process did, is not used here.",
         ],
-        payload: Payload::Wake { word: 8 },
         direction: Direction::TwoWay,
         reach: Reach::Named,
         producers: Peers::Many,
         consumers: Peers::Many,
         back_pressure: BackPressure::None,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 0,
         syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
         window: Some(proof::WINDOW),
         needs: &["CONFIG_SYSVIPC"],
+        ..WAKE_UP
     };
     type Options = NoOptions;
     type Port = WordPort<Beside<Semaphores>>;
@@ -105,22 +93,16 @@ impl Mechanism for SysvSem {
         })
     }
 
-    fn attach(
-        wiring: Wiring,
-        seat: Seat,
-        _: &Shape,
-        _: &NoOptions,
-        _: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
-        let id = match wiring.words[..] {
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
+        let id = match end.wiring.words[..] {
             [id] => i32::try_from(id).ok(),
             _ => None,
         };
         let id = id.ok_or_else(|| {
             SetupError::Protocol("the identifier of one set of semaphores was expected".into())
         })?;
-        let [words] = descriptors(wiring)?;
-        let words = Words::attach(words, seat)?;
-        Ok(WordPort::new(Beside::new(Semaphores::attach(id, seat), words)))
+        let [words] = end.descriptors()?;
+        let words = Words::attach(words, end.seat)?;
+        Ok(WordPort::new(Beside::new(Semaphores::attach(id, end.seat), words)))
     }
 }

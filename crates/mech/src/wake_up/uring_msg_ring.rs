@@ -1,11 +1,8 @@
 //! Messages between two io_urings, `IORING_OP_MSG_RING`.
 
+use crate::wake_up::WAKE_UP;
 use crate::wake_up::word_port::{Courier, WordPort};
-use ipcperf_core::options::NoOptions;
-use ipcperf_core::{
-    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
-    Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
-};
+use ipcperf_core::prelude::*;
 use ipcperf_sys::io::uring::message::{self, Inbox, Outbox, Permission, WINDOW};
 use std::os::fd::OwnedFd;
 
@@ -34,17 +31,14 @@ impl Courier for Rings {
 /// The process and the number of the ring in it.
 fn address(wiring: Wiring) -> Option<(OwnedFd, u32, i32)> {
     let [pid, number] = wiring.words[..] else { return None };
-    let [process] = wiring.into_fds()?;
+    let [process] = wiring.fds.try_into().ok()?;
     Some((process, pid.try_into().ok()?, number.try_into().ok()?))
 }
 
 impl Mechanism for UringMsgRing {
     const SPEC: &'static Spec = &Spec {
         name: "uring-msg-ring",
-        variant: None,
-        family: Family::WakeUp,
         wait: Wait::Block,
-        default: true,
         summary: "Completions posted straight into the io_uring of the peer; a receiver looks into its queue, then sleeps in io_uring_enter.",
         manual: &["io_uring(7)", "io_uring_enter(2)", "pidfd_getfd(2)"],
         pitfalls: &[
@@ -54,20 +48,15 @@ impl Mechanism for UringMsgRing {
             "Nothing holds a sender back: what the completion queue has no room for waits in memory of the kernel.",
             "A ring lives as long as anybody holds it, so nothing tells a sender that its peer is gone.",
         ],
-        payload: Payload::Wake { word: 8 },
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::Many,
         consumers: Peers::One,
         back_pressure: BackPressure::None,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 0,
         syscalls: Syscalls { send: Some(1.0), recv: Some(0.0) },
         window: Some(WINDOW),
         needs: &["CONFIG_IO_URING (IORING_OP_MSG_RING: Linux 5.18)", "pidfd_getfd (Linux 5.6)"],
+        ..WAKE_UP
     };
     type Options = NoOptions;
     type Port = WordPort<Rings>;
@@ -81,13 +70,7 @@ impl Mechanism for UringMsgRing {
         Ok(Link::default())
     }
 
-    fn attach(
-        _: Wiring,
-        _: Seat,
-        _: &Shape,
-        _: &NoOptions,
-        meet: &mut dyn Meet,
-    ) -> Result<Self::Port, SetupError> {
+    fn attach(end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
         let rx = Inbox::new()?;
         // A descriptor is never negative.
         let number = u64::from(rx.number().cast_unsigned());
@@ -95,14 +78,14 @@ impl Mechanism for UringMsgRing {
             words: vec![std::process::id().into(), number],
             ..Wiring::of_fds([message::own_process()?])
         };
-        let Some((process, pid, number)) = address(meet.swap(mine)?) else {
+        let Some((process, pid, number)) = address(end.meet.swap(mine)?) else {
             return Err(SetupError::Protocol("a process and its ring were expected".into()));
         };
         let permission = Permission::grant(pid);
-        meet.swap(Wiring::default())?;
+        end.meet.swap(Wiring::default())?;
         let tx = message::fetch(&process, number).and_then(Outbox::to);
         // The peer has fetched this end's by now, or failed to.
-        meet.swap(Wiring::default())?;
+        end.meet.swap(Wiring::default())?;
         drop(permission);
         Ok(WordPort::new(Rings { rx, tx: tx? }))
     }

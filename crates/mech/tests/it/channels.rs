@@ -47,7 +47,7 @@ impl Case for RoundTrips {
             let knobs = <M::Options as ipcperf_core::Options>::KNOBS;
             for knob in knobs {
                 let name = format!("{}.{}", M::SPEC.name, knob.name);
-                assert!(granted.contains_key(&name), "{name} is read back: {granted:?}");
+                assert!(granted.contains_key(knob.name), "{name} is read back: {granted:?}");
             }
         }
     }

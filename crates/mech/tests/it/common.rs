@@ -1,8 +1,8 @@
 //! A channel of any mechanism between two threads of one process.
 
 use ipcperf_core::{
-    Fault, KnobValue, Link, Mechanism, Meet, OptionSet, Options, PatternKind, Payload, Port, Seat,
-    SetupError, Shape, Wiring,
+    Attach, Fault, KnobValue, Link, Mechanism, Meet, OptionSet, Options, PatternKind, Payload,
+    Port, Seat, SetupError, Shape, Wiring,
 };
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -100,14 +100,13 @@ pub(crate) fn run<M: Mechanism>(
             let _guard = NoOrphan::new();
             let mut relay =
                 Relay { give: give_follow, take: take_follow, effective: BTreeMap::new() };
-            let port =
-                M::attach(follow_wiring, Seat::Follow, shape, &options::<M>(knobs), &mut relay);
+            let port = attach::<M>(follow_wiring, Seat::Follow, shape, knobs, &mut relay);
             let mut port = port.unwrap_or_else(|error| panic!("follow: {error}"));
             follow(&mut port);
             relay.effective
         });
         let mut relay = Relay { give: give_lead, take: take_lead, effective: BTreeMap::new() };
-        let port = M::attach(lead_wiring, Seat::Lead, shape, &options::<M>(knobs), &mut relay);
+        let port = attach::<M>(lead_wiring, Seat::Lead, shape, knobs, &mut relay);
         let mut port = port.unwrap_or_else(|error| panic!("lead: {error}"));
         lead(&mut port);
         drop(port);
@@ -118,6 +117,16 @@ pub(crate) fn run<M: Mechanism>(
     let left: Vec<_> = std::fs::read_dir(directory.path()).expect("it exists").collect();
     assert!(left.is_empty(), "{} left {left:?}", M::SPEC.full_name());
     Ok(granted)
+}
+
+fn attach<M: Mechanism>(
+    wiring: Wiring,
+    seat: Seat,
+    shape: &Shape,
+    knobs: &[&str],
+    meet: &mut dyn Meet,
+) -> Result<M::Port, SetupError> {
+    M::attach(Attach { wiring, seat, shape, options: &options::<M>(knobs), meet })
 }
 
 /// Writes a message nobody else writes: every byte depends on its place, the sequence and the direction. A word is

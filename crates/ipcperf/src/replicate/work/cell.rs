@@ -157,7 +157,9 @@ impl CellWork {
         }
         readings.facts.insert("CPUs".into(), format!("{:?}", self.run.plan.key.cpus));
         for (knob, value) in knobs {
-            readings.facts.insert(knob, value.to_string());
+            readings
+                .facts
+                .insert(format!("{}.{knob}", self.run.plan.entry.spec.name), value.to_string());
         }
         Ok(readings)
     }

@@ -5,8 +5,8 @@ use super::channel::{Channel, Whole};
 use super::load::Keys;
 use super::packets::Packets;
 use ipcperf_core::{
-    Guard, KnobValue, Link, Mechanism, Meet, Missing, OptionSet, Options, Seat, SetupError, Shape,
-    Wiring,
+    Attach, Guard, KnobValue, Link, Mechanism, Meet, Missing, OptionSet, Options, Seat, SetupError,
+    Shape, Wiring,
 };
 use ipcperf_mech::datagram::udp::Udp;
 use ipcperf_mech::shared_memory::sem_port::SemPort;
@@ -136,23 +136,25 @@ impl Way {
         let alone = &mut Alone;
         match self {
             Self::Pipe => {
-                let port = Pipe::<Block>::attach(
+                let port = Pipe::<Block>::attach(Attach {
                     wiring,
                     seat,
                     shape,
-                    &options::<Pipe<Block>>(&[])?,
-                    alone,
-                )?;
+                    options: &options::<Pipe<Block>>(&[])?,
+                    meet: alone,
+                })?;
                 Ok(walk.walk(Whole::copied_by_the_kernel(port)))
             }
             Self::Tcp => {
+                let options = &options::<Tcp<Block>>(&[])?;
                 let port =
-                    Tcp::<Block>::attach(wiring, seat, shape, &options::<Tcp<Block>>(&[])?, alone)?;
+                    Tcp::<Block>::attach(Attach { wiring, seat, shape, options, meet: alone })?;
                 Ok(walk.walk(Whole::copied_by_the_kernel(port)))
             }
             Self::Spinning => {
-                let options = options::<ShmMailbox<Spin>>(MAILBOX)?;
-                let port = ShmMailbox::<Spin>::attach(wiring, seat, shape, &options, alone)?;
+                let options = &options::<ShmMailbox<Spin>>(MAILBOX)?;
+                let end = Attach { wiring, seat, shape, options, meet: alone };
+                let port = ShmMailbox::<Spin>::attach(end)?;
                 Ok(walk.walk(Whole::copied_by_the_sender(port, shape.size)))
             }
             Self::Semaphores => {
@@ -177,7 +179,7 @@ pub(super) fn window(packet: usize) -> Result<u32, SetupError> {
 }
 
 fn only(wiring: Wiring) -> Result<std::os::fd::OwnedFd, SetupError> {
-    let fds = wiring.into_fds();
-    let [fd] = fds.ok_or_else(|| SetupError::Protocol("one descriptor was expected".into()))?;
+    let fds = wiring.fds.try_into();
+    let [fd] = fds.map_err(|_| SetupError::Protocol("one descriptor was expected".into()))?;
     Ok(fd)
 }

@@ -1,0 +1,9 @@
+//! What a mechanism is written with.
+
+pub use crate::names::Door;
+pub use crate::options::{KnobValue, NoOptions};
+pub use crate::{
+    Attach, BackPressure, Direction, Family, Fault, Guard, Limit, Link, Mechanism, Meet, Memory,
+    Missing, OnClose, Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait,
+    Wiring,
+};
