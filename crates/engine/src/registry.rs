@@ -1,7 +1,7 @@
 //! The list of mechanisms, erased to function pointers: one indirect call per slice, none per message.
 
 use crate::fan::worker::FanLoops;
-use crate::hot::Special;
+use crate::hot::AnyWork;
 use crate::job::{Failure, Job, SideReport};
 use crate::worker::runner::{self, Measure};
 use crate::worker::{Session, measure};
@@ -35,7 +35,7 @@ type Attached = fn(Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError
 
 pub(crate) type AttachFan = fn(Attach<'_, OptionSet>) -> Result<Box<dyn FanLoops>, SetupError>;
 
-type Over<P> = fn(&mut P, &Job, Special<'_>, Measure<'_>) -> Result<SideReport, Failure>;
+type Over<P> = fn(&mut P, &Job, AnyWork<'_>, Measure<'_>) -> Result<SideReport, Failure>;
 
 /// What is compiled for some mechanisms only.
 struct Own<M>(PhantomData<M>);
@@ -191,7 +191,7 @@ fn drive<M: Mechanism>(
 ) -> Result<SideReport, Failure> {
     let mut port = attach::<M>(job.end(wiring, session))?;
     let over = Own::<M>::OVER;
-    let mut loops = |work: Special<'_>, with: Measure<'_>| over(&mut port, job, work, with);
+    let mut loops = |work: AnyWork<'_>, with: Measure<'_>| over(&mut port, job, work, with);
     measure(&mut loops, job, session)
 }
 

@@ -5,7 +5,7 @@ pub(crate) mod runner;
 
 use crate::bounds;
 use crate::errand::{self, Crew, Errand};
-use crate::hot::{Content, Full, Lines, Shelf, Special, Stamp, Times};
+use crate::hot::{AnyWork, Content, Full, Lines, Shelf, Special, Stamp, Times};
 use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Task, Word};
 use crate::offset::{self, Offset};
 use crate::page::Page;
@@ -133,7 +133,7 @@ impl Meet for Session<'_> {
 }
 
 /// The loops over a port, as [`runner`] makes them for one kind of payload work.
-type Loops<'a> = &'a mut dyn FnMut(Special<'_>, Measure<'_>) -> Result<SideReport, Failure>;
+type Loops<'a> = &'a mut dyn FnMut(AnyWork<'_>, Measure<'_>) -> Result<SideReport, Failure>;
 
 /// Measures over an attached port.
 ///
@@ -147,13 +147,6 @@ pub(crate) fn measure(
     let nonce = job.shape.nonce;
     let kit = job.load.transform.map(|name| Box::new(Kit::new(name, job.payload, job.touch)));
     let shelf = Cell::new(kit);
-    let content = match (job.load.transform, job.touch) {
-        (Some(_), _) => Content::Changed(Stamp::new(nonce), Shelf::new(&shelf)),
-        (None, Touch::None) => Content::Full(Full::new(nonce, Stamp::LEN)),
-        (None, Touch::CacheLine) => Content::Lines(Lines::new(nonce)),
-        (None, Touch::Header) => Content::Full(Full::new(nonce, Part::STAMP)),
-        (None, Touch::Full) => Content::Full(Full::new(nonce, usize::MAX)),
-    };
     let mut cost = None;
     if let Some(mut kit) = shelf.take() {
         // The follow waits at the first gate meanwhile.
@@ -162,8 +155,19 @@ pub(crate) fn measure(
     }
     let [_, left, arrived] = session.page.ways();
     let times = job.load.one_way.then(|| Times::new(job.clock(), left, arrived));
-    let special = Special::new(content, times);
-    let report = loops(special, &mut |runner| slice(runner, job, session))?;
+    let content = match (job.load.transform, job.touch) {
+        (Some(_), _) => Content::Changed(Stamp::new(nonce), Shelf::new(&shelf)),
+        (None, Touch::None) => Content::Full(Full::new(nonce, Stamp::LEN)),
+        (None, Touch::CacheLine) => Content::Lines(Lines::new(nonce)),
+        (None, Touch::Header) => Content::Full(Full::new(nonce, Part::STAMP)),
+        (None, Touch::Full) => Content::Full(Full::new(nonce, usize::MAX)),
+    };
+    let work = if job.load.transform.is_some() || times.is_some() {
+        AnyWork::Special(Special::new(content, times))
+    } else {
+        AnyWork::touching(job.touch, nonce)
+    };
+    let report = loops(work, &mut |runner| slice(runner, job, session))?;
     Ok(SideReport { transform: cost, ..report })
 }
 

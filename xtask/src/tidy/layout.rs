@@ -2,10 +2,8 @@
 
 use super::{File, Violation};
 
-/// Lines of any Rust file, as a hint that it is two, and of a hot loop, which must be read in one
-/// sitting.
-const ANY: usize = 700;
-const HOT: usize = 150;
+/// Lines of a Rust file: a hint that it is two.
+const MOST: usize = 700;
 
 /// Missing module documents and files that are too long.
 pub(crate) fn check(files: &[File]) -> Vec<Violation> {
@@ -19,10 +17,9 @@ fn document(file: &File) -> Option<Violation> {
 }
 
 fn length(file: &File) -> Option<Violation> {
-    let limit = if file.is_below(&["crates/engine/src/hot"]) { HOT } else { ANY };
     let lines = file.text.lines().count();
-    let what = || format!("{lines} lines, at most {limit} are allowed here");
-    (lines > limit).then(|| Violation::new(&file.path, 0, what()))
+    let what = || format!("{lines} lines, at most {MOST} are allowed");
+    (lines > MOST).then(|| Violation::new(&file.path, 0, what()))
 }
 
 #[cfg(test)]
@@ -46,11 +43,9 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_file_has_its_own_limit() {
-        let hot = "crates/engine/src/hot/stream.rs";
-        assert_eq!(violations(hot, &lines("//! Doc.", 150)), 0);
-        assert_eq!(violations(hot, &lines("//! Doc.", 151)), 1);
-        assert_eq!(violations("crates/mech/src/stream/pipe.rs", &lines("//! Doc.", 700)), 0);
-        assert_eq!(violations("crates/mech/src/stream/pipe.rs", &lines("//! Doc.", 701)), 1);
+    fn a_file_has_a_limit() {
+        let path = "crates/mech/src/stream/pipe.rs";
+        assert_eq!(violations(path, &lines("//! Doc.", 700)), 0);
+        assert_eq!(violations(path, &lines("//! Doc.", 701)), 1);
     }
 }

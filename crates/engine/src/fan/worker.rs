@@ -5,7 +5,7 @@ use super::{Ended, Left, Order, Part, Phase, Ran, Said};
 use crate::errand::Crew;
 use crate::hot::account::Account;
 use crate::hot::fan::{Plan, Tally};
-use crate::hot::{Content, Full, Lines, Recorder, Special, Stamp, fan_in, fan_out};
+use crate::hot::{AnyWork, Recorder, fan_in, fan_out};
 use crate::job::{Failure, FailureKind, SideReport};
 use crate::registry::Registry;
 use crate::worker::not_pinned;
@@ -65,7 +65,7 @@ pub(crate) trait FanLoops {
         role: Role<'_>,
         clock: Clock,
         plan: Plan,
-        work: Special<'_>,
+        work: AnyWork<'_>,
         rows: &mut Recorder<'_>,
         calls: &mut Recorder<'_>,
     ) -> Result<Tally, Fault>;
@@ -80,7 +80,7 @@ impl<P: Port> FanLoops for P {
         role: Role<'_>,
         clock: Clock,
         plan: Plan,
-        work: Special<'_>,
+        work: AnyWork<'_>,
         rows: &mut Recorder<'_>,
         calls: &mut Recorder<'_>,
     ) -> Result<Tally, Fault> {
@@ -125,14 +125,8 @@ fn phases(
 ) -> Result<(), Failure> {
     let Fan { part, page, crew } = fan;
     let nonce = part.job.shape.nonce;
-    let work = |content| Special::new(content, None);
-    let proof = work(Content::Full(Full::new(nonce, usize::MAX)));
-    let work = work(match part.job.touch {
-        Touch::None => Content::Full(Full::new(nonce, Stamp::LEN)),
-        Touch::CacheLine => Content::Lines(Lines::new(nonce)),
-        Touch::Header => Content::Full(Full::new(nonce, Looked::STAMP)),
-        Touch::Full => Content::Full(Full::new(nonce, usize::MAX)),
-    });
+    let proof = AnyWork::touching(Touch::Full, nonce);
+    let work = AnyWork::touching(part.job.touch, nonce);
     let accounts = page.accounts(part.spins);
     let mut said = Said::Attached(effective);
     loop {
@@ -159,7 +153,7 @@ fn passage(
     page: &Page,
     accounts: &[Account<'_>],
     phase: Phase,
-    work: Special<'_>,
+    work: AnyWork<'_>,
 ) -> Result<Ran, Failure> {
     let job = &part.job;
     let fans_in = part.fans_in();

@@ -4,7 +4,7 @@
 //! 1. Only integers, the port, the clock and the recorder: no `dyn`, no allocation, no lock, no formatting, no system
 //!    call but the mechanism's own. `cargo xtask asm` looks at the emitted code.
 //! 2. `lead` and `follow` are `#[inline(never)]`, so that each port has named symbols; everything they call is inlined,
-//!    and what happens on a fault is `#[cold]`. What differs between messages is data ([`Special`]), and not a loop.
+//!    and what happens on a fault is `#[cold]`. What differs between messages is data ([`AnyWork`]), and not a loop.
 //! 3. A loop ends on a count both ends knew before it began: a wake-up mechanism has no room for an in-band stop. Only
 //!    the consumers of a fan-out cannot know theirs; each ends on a mark of its own.
 //! 4. Verification, warm-up and measurement run the same function with the same recorder type; another type would be
@@ -38,7 +38,7 @@ pub use times::Times;
 pub(crate) use times::place;
 pub use touch::{Full, Lines};
 pub use trip::Trip;
-pub use work::Work;
+pub use work::{AnyWork, Work};
 
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;

@@ -1,12 +1,13 @@
-//! What happens to the payload where more is asked for than a touch policy: a transform, or the time of every departure
-//! and arrival. One type for all of that, so that the loops of plain cells are the same with or without it.
+//! What happens to the payload where more is asked for than a stamp or a word of each cache line: every byte, a
+//! transform, or the time of every departure and arrival. One type for all of that, called out of line, so that the
+//! loops of plain cells are the same with or without it.
 
 use super::{Full, Lines, Stamp, Times, Work};
 use crate::transform::{HEADER, Kit};
 use ipcperf_core::Fault;
 use std::cell::Cell;
 
-/// What a message consists of. Three kinds and no more: from four on the compiler jumps by a table, which no hot loop may.
+/// What a message consists of.
 #[derive(Clone, Copy, Debug)]
 pub enum Content<'a> {
     /// As touch `cacheline`.

@@ -6,9 +6,7 @@
 //! call is mispredicted. Measured on an AMD EPYC (safe RET), same CPU, in place of loops of their own: pipe 1.12 [0.99,
 //! 1.19] and posix-mq as a stream 1.60 [1.44, 1.80] times as long.
 
-use crate::hot::{
-    Closed, Content, Full, Lines, Paced, Pattern, Plan, Recorder, Special, Stream, Tally, Work,
-};
+use crate::hot::{AnyWork, Closed, Lines, Paced, Pattern, Plan, Recorder, Stream, Tally, Work};
 use crate::job::{Failure, Job, SideReport};
 use ipcperf_core::{Fault, Part, PatternKind, Port, Seat, SetupError, Touch};
 use ipcperf_sys::clock::Clock;
@@ -62,7 +60,7 @@ pub(crate) trait Runner {
 struct Loops<'a, A, P, W> {
     port: &'a mut P,
     /// For [`Pass::Verify`].
-    proof: Special<'a>,
+    proof: AnyWork<'a>,
     work: W,
     pattern: PhantomData<A>,
 }
@@ -110,7 +108,7 @@ pub(crate) type Measure<'a> = &'a mut dyn FnMut(&mut dyn Runner) -> Result<SideR
 pub(crate) fn over<P: Port>(
     port: &mut P,
     job: &Job,
-    work: Special<'_>,
+    work: AnyWork<'_>,
     measure: Measure<'_>,
 ) -> Result<SideReport, Failure> {
     let proof = proof(job);
@@ -139,7 +137,7 @@ pub(crate) fn over<P: Port>(
 pub(crate) fn over_cheap<P: Port>(
     port: &mut P,
     job: &Job,
-    work: Special<'_>,
+    work: AnyWork<'_>,
     measure: Measure<'_>,
 ) -> Result<SideReport, Failure> {
     let load = &job.load;
@@ -156,6 +154,6 @@ pub(crate) fn over_cheap<P: Port>(
     }
 }
 
-fn proof(job: &Job) -> Special<'_> {
-    Special::new(Content::Full(Full::new(job.shape.nonce, usize::MAX)), None)
+fn proof(job: &Job) -> AnyWork<'_> {
+    AnyWork::touching(Touch::Full, job.shape.nonce)
 }
