@@ -8,7 +8,6 @@ pub mod memfd;
 pub mod named_port;
 pub mod packets;
 pub mod pidfd_getfd;
-pub mod slotted_port;
 pub mod taking_port;
 pub mod temp_file;
 

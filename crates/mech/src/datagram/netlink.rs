@@ -1,12 +1,13 @@
 //! Netlink from one process to another: unicast over `NETLINK_USERSOCK`.
 
 use crate::datagram::DATAGRAM;
-use crate::port::message::{MessagePort, Netlinks};
+use crate::port::message::{Carrier, MessagePort};
 use crate::wait::{Wait, by_class, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket;
 use ipcperf_sys::io::socket::netlink;
 use std::marker::PhantomData;
+use std::os::fd::OwnedFd;
 
 ipcperf_core::options! {
     /// Knobs of netlink sockets.
@@ -15,6 +16,19 @@ ipcperf_core::options! {
         pub sndbuf: Option<u64> = (None, "net.core.wmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
         /// Receive buffer (SO_RCVBUF), which stops the sender; the kernel doubles what is asked for.
         pub rcvbuf: Option<u64> = (None, "net.core.rmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
+    }
+}
+
+/// Netlink sockets.
+#[derive(Debug)]
+pub struct Netlinks;
+
+impl Carrier for Netlinks {
+    const ENDS: bool = false;
+
+    fn finish(_: &OwnedFd, _: &mut OwnedFd) -> Result<(), i32> {
+        // Netlink sockets cannot be shut down.
+        Ok(())
     }
 }
 

@@ -1,17 +1,18 @@
 //! SCTP over the loopback interface, one-to-one.
 
 use crate::datagram::DATAGRAM;
-use crate::datagram::chunks::Chunks;
-use crate::port::message::MessagePort;
+use crate::port::message::{Carrier, MessagePort};
 use crate::stream::tcp;
 use crate::wait::{Wait, by_class, waiting};
 use ipcperf_core::prelude::*;
-use ipcperf_sys::io::socket;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
 use ipcperf_sys::io::socket::meeting;
+use ipcperf_sys::io::socket::sctp;
+use ipcperf_sys::io::{datagram, errno, socket};
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::BorrowedFd;
 
 const LOOPBACK: Inet = Inet { host: IpAddr::V4(Ipv4Addr::LOCALHOST), protocol: Protocol::Sctp };
 
@@ -24,6 +25,28 @@ ipcperf_core::options! {
         pub sndbuf: Option<u64> = (None, "net.core.wmem_default (208K)", Bytes { min: 8192, max: 1 << 30 }),
         /// Receive buffer (SO_RCVBUF), which also limits the message; the kernel doubles what is asked for.
         pub rcvbuf: Option<u64> = (None, "net.core.rmem_default (208K)", Bytes { min: 8192, max: 1 << 30 }),
+    }
+}
+
+/// One-to-one SCTP sockets.
+#[derive(Debug)]
+pub struct Chunks;
+
+impl Carrier for Chunks {
+    const ENDS: bool = true;
+
+    #[inline(always)]
+    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+        match datagram::send(tx, message) {
+            // The association went away with the peer.
+            Err(errno::ESRCH) => Err(errno::EPIPE),
+            done => done,
+        }
+    }
+
+    #[inline(always)]
+    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+        sctp::receive(rx, into)
     }
 }
 

@@ -1,14 +1,34 @@
 //! Words in shared memory that wake by futex operations of `io_uring(7)`: one for each direction.
 
 use crate::io_uring::IO_URING;
-use crate::io_uring::uring_port::UringFutexPort;
+use crate::port::fault;
+use crate::wake_up::wake_port::{FutexPort, Sleep};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::uring::FutexRing;
 use ipcperf_sys::io::wake::word::WakeWords;
+use std::sync::atomic::AtomicU32;
 
 /// Two futex words and a ring for each end.
 #[derive(Debug)]
 pub struct UringFutex;
+
+impl Sleep for FutexRing {
+    const SPINS: u32 = 0;
+
+    fn new() -> Result<Self, SetupError> {
+        Self::new()
+    }
+
+    #[inline(always)]
+    fn wake(&mut self, word: &AtomicU32) -> Result<(), Fault> {
+        self.wake(word).map_err(fault)
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Fault> {
+        self.wait(word, seen).map_err(fault)
+    }
+}
 
 impl Mechanism for UringFutex {
     const SPEC: &'static Spec = &Spec {
@@ -38,19 +58,18 @@ impl Mechanism for UringFutex {
         ..IO_URING
     };
     type Options = NoOptions;
-    type Port = UringFutexPort;
+    type Port = FutexPort<FutexRing>;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         WakeWords::create().and_then(|_| FutexRing::new()).map(drop).map_err(crate::missing)
     }
 
     fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
-        let words = WakeWords::create()?;
-        Ok(Link::of_fds([words.duplicate_fd()?], [words.duplicate_fd()?]))
+        let [lead, follow] = WakeWords::create()?;
+        Ok(Link::of_fds([lead], [follow]))
     }
 
-    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
-        let [memory] = end.descriptors()?;
-        UringFutexPort::new(WakeWords::from_fd(memory)?, end.seat)
+    fn attach(end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
+        FutexPort::new(end)
     }
 }

@@ -1,12 +1,10 @@
-//! Through a ring shared with the kernel: bytes without boundaries, and wake-ups.
+//! Through a ring shared with the kernel: bytes without boundaries.
 
-use crate::port::{end_pipe, fault};
-use ipcperf_core::{Fault, Port, Seat, SetupError, Shape, Syscalls, Wait};
-use ipcperf_sys::io::uring::{Buffers, Drive, FutexRing, Kind, Transfer};
-use ipcperf_sys::io::wake::word::WakeWords;
-use ipcperf_sys::io::{duplicate, errno, socket};
+use crate::port::{end_stream, fault};
+use ipcperf_core::{Fault, Port, SetupError, Shape, Syscalls, Wait};
+use ipcperf_sys::io::uring::{Buffers, Drive, Kind, Transfer};
+use ipcperf_sys::io::{duplicate, errno};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::Ordering;
 
 /// The variant that a way of driving a ring is.
 pub(crate) const fn variant<D: Drive>() -> Option<&'static str> {
@@ -168,74 +166,6 @@ impl<D: Drive> Port for UringPort<D> {
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
-        match socket::shutdown_send(&self.tx) {
-            Err(errno::ENOTSOCK) => end_pipe(&self.rx, &mut self.tx).map_err(fault),
-            other => other.map_err(fault),
-        }
-    }
-}
-
-/// Two words in shared memory, and a ring for the futex operations of this end. Every send wakes, every receive that
-/// comes first sleeps.
-pub struct UringFutexPort {
-    ring: FutexRing,
-    words: WakeWords,
-    seat: Seat,
-    /// The turn of the last wake-up received.
-    seen: u32,
-}
-
-impl UringFutexPort {
-    /// The end of `seat`: the lead sends on the first word. The ring serves the calling thread only.
-    ///
-    /// # Errors
-    /// The host refuses the ring, or its kernel has no such operations.
-    pub fn new(words: WakeWords, seat: Seat) -> Result<Self, SetupError> {
-        Ok(Self { ring: FutexRing::new()?, words, seat, seen: 0 })
-    }
-}
-
-impl Port for UringFutexPort {
-    #[inline(always)]
-    fn send(&mut self, _: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
-        let mut word = [0; 4];
-        fill(&mut word);
-        let line = match self.seat {
-            Seat::Lead => self.words.ping(),
-            Seat::Follow => self.words.pong(),
-        };
-        // This end is the only writer of the line, so a load and a store are an increment. Release: whoever sees the
-        // turn sees the value.
-        line.value.store(u32::from_ne_bytes(word), Ordering::Relaxed);
-        line.turn.store(line.turn.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
-        self.ring.wake(&line.turn).map_err(fault)
-    }
-
-    #[inline(always)]
-    fn recv<T>(
-        &mut self,
-        _: usize,
-        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        let line = match self.seat {
-            Seat::Lead => self.words.pong(),
-            Seat::Follow => self.words.ping(),
-        };
-        let mut turn = line.turn.load(Ordering::Acquire);
-        while turn == self.seen {
-            self.ring.wait(&line.turn, self.seen).map_err(fault)?;
-            turn = line.turn.load(Ordering::Acquire);
-        }
-        self.seen = self.seen.wrapping_add(1);
-        if turn != self.seen {
-            // Two wake-ups became one: the sender did not wait for its credit.
-            return Err(Fault::Corrupt);
-        }
-        take(&line.value.load(Ordering::Relaxed).to_ne_bytes())
-    }
-
-    fn finish(&mut self) -> Result<(), Fault> {
-        // A word has no end that could be closed.
-        Ok(())
+        end_stream(&self.rx, &mut self.tx)
     }
 }

@@ -1,12 +1,11 @@
 //! Objects of the kernel that keep message boundaries: sockets, queues, pipes in packet mode.
 
+use crate::port::fault;
 use crate::port::patience::Patience;
-use crate::port::{end_pipe, fault};
 use crate::wait::Wait;
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::epoll::Interest;
-use ipcperf_sys::io::queue::mqueue;
-use ipcperf_sys::io::{Buffer, datagram, duplicate, errno, socket, stream};
+use ipcperf_sys::io::{Buffer, datagram, duplicate, errno, socket};
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -15,7 +14,7 @@ pub trait Carrier: 'static {
     /// A receive of 0 bytes is the end, not an empty message.
     const ENDS: bool;
     /// Messages may be lost, so that a receive gives up with [`Fault::Timeout`].
-    const LOSSY: bool;
+    const LOSSY: bool = false;
 
     /// Bytes of the buffer for messages up to `size`.
     ///
@@ -31,23 +30,31 @@ pub trait Carrier: 'static {
         buffer.get_mut(len)
     }
 
-    /// Sends one message and returns its length.
+    /// Sends one message and returns its length. By `sendto`, as all sockets do.
     ///
     /// # Errors
     /// The `errno`, `EMSGSIZE` for a message that is too long.
-    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32>;
+    #[inline(always)]
+    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+        datagram::send(tx, message)
+    }
 
     /// Receives one message and returns its length, which is more than wanted if it was cut to fit.
     ///
     /// # Errors
     /// The `errno`.
-    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32>;
+    #[inline(always)]
+    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+        datagram::receive(rx, into)
+    }
 
     /// Tells the peer that no more will come, where that is possible.
     ///
     /// # Errors
     /// The `errno`.
-    fn finish(rx: &OwnedFd, tx: &mut OwnedFd) -> Result<(), i32>;
+    fn finish(_rx: &OwnedFd, tx: &mut OwnedFd) -> Result<(), i32> {
+        socket::shutdown_send(tx)
+    }
 }
 
 /// UNIX datagram sockets.
@@ -56,21 +63,6 @@ pub struct Datagrams;
 
 impl Carrier for Datagrams {
     const ENDS: bool = false;
-    const LOSSY: bool = false;
-
-    #[inline(always)]
-    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
-        datagram::send(tx, message)
-    }
-
-    #[inline(always)]
-    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
-        datagram::receive(rx, into)
-    }
-
-    fn finish(_: &OwnedFd, tx: &mut OwnedFd) -> Result<(), i32> {
-        socket::shutdown_send(tx)
-    }
 }
 
 /// UNIX sequenced-packet sockets.
@@ -79,147 +71,6 @@ pub struct Packets;
 
 impl Carrier for Packets {
     const ENDS: bool = true;
-    const LOSSY: bool = false;
-
-    #[inline(always)]
-    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
-        datagram::send(tx, message)
-    }
-
-    #[inline(always)]
-    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
-        datagram::receive(rx, into)
-    }
-
-    fn finish(_: &OwnedFd, tx: &mut OwnedFd) -> Result<(), i32> {
-        socket::shutdown_send(tx)
-    }
-}
-
-/// Netlink sockets.
-#[derive(Debug)]
-pub struct Netlinks;
-
-impl Carrier for Netlinks {
-    const ENDS: bool = false;
-    const LOSSY: bool = false;
-
-    #[inline(always)]
-    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
-        datagram::send(tx, message)
-    }
-
-    #[inline(always)]
-    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
-        datagram::receive(rx, into)
-    }
-
-    fn finish(_: &OwnedFd, _: &mut OwnedFd) -> Result<(), i32> {
-        // Netlink sockets cannot be shut down.
-        Ok(())
-    }
-}
-
-/// Sockets that may lose messages.
-#[derive(Debug)]
-pub struct LossyDatagrams;
-
-impl Carrier for LossyDatagrams {
-    const ENDS: bool = false;
-    const LOSSY: bool = true;
-
-    #[inline(always)]
-    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
-        datagram::send(tx, message)
-    }
-
-    #[inline(always)]
-    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
-        datagram::receive(rx, into)
-    }
-
-    fn finish(_: &OwnedFd, _: &mut OwnedFd) -> Result<(), i32> {
-        // No packet announces an end, and a datagram socket has nothing to drain.
-        Ok(())
-    }
-}
-
-/// POSIX message queues.
-#[derive(Debug)]
-pub struct PosixQueue;
-
-impl Carrier for PosixQueue {
-    const ENDS: bool = false;
-    const LOSSY: bool = false;
-
-    fn room(rx: &OwnedFd, size: usize) -> Result<usize, SetupError> {
-        let largest = usize::try_from(mqueue::capacity(rx)?.size).unwrap_or(usize::MAX);
-        Ok(size.max(largest))
-    }
-
-    /// Everything: the kernel wants room for the largest message the queue takes, whatever arrives.
-    #[inline(always)]
-    fn offer(buffer: &mut Buffer, _: usize) -> Option<&mut [u8]> {
-        Some(buffer.all_mut())
-    }
-
-    #[inline(always)]
-    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
-        mqueue::send(tx, message).map(|_| message.len())
-    }
-
-    #[inline(always)]
-    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
-        mqueue::receive(rx, into)
-    }
-
-    fn finish(_: &OwnedFd, _: &mut OwnedFd) -> Result<(), i32> {
-        // A queue has no end that could be closed: both processes hold the same object.
-        Ok(())
-    }
-}
-
-/// Pipes in packet mode.
-#[derive(Debug)]
-pub struct PipePackets;
-
-impl PipePackets {
-    /// `PIPE_BUF`: the kernel would cut what is longer into several packets.
-    pub const LARGEST: usize = 4096;
-}
-
-impl Carrier for PipePackets {
-    const ENDS: bool = true;
-    const LOSSY: bool = false;
-
-    fn room(_: &OwnedFd, size: usize) -> Result<usize, SetupError> {
-        Ok(size.max(Self::LARGEST) + 1)
-    }
-
-    /// One byte more than wanted: a read drops the rest of a longer packet without a word.
-    #[inline(always)]
-    fn offer(buffer: &mut Buffer, len: usize) -> Option<&mut [u8]> {
-        buffer.get_mut(len.saturating_add(1))
-    }
-
-    #[inline(always)]
-    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
-        match message.len() {
-            // The kernel would take it and make no packet.
-            0 => Err(errno::EINVAL),
-            1..=Self::LARGEST => stream::write(tx, message),
-            _ => Err(errno::EMSGSIZE),
-        }
-    }
-
-    #[inline(always)]
-    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
-        stream::read(rx, into)
-    }
-
-    fn finish(rx: &OwnedFd, tx: &mut OwnedFd) -> Result<(), i32> {
-        end_pipe(rx, tx)
-    }
 }
 
 /// One end: a descriptor to receive from, one to send to, and a private buffer.

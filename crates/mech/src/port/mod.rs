@@ -8,7 +8,7 @@ pub(crate) mod patience;
 pub(crate) mod reach;
 
 use ipcperf_core::{Fault, SetupError, Wiring};
-use ipcperf_sys::io::errno;
+use ipcperf_sys::io::{errno, socket};
 use std::os::fd::OwnedFd;
 
 /// The first number of a wiring: where the other end is.
@@ -26,6 +26,14 @@ pub(crate) fn end_pipe(rx: &OwnedFd, tx: &mut OwnedFd) -> Result<(), i32> {
     let stand_in = rx.try_clone();
     *tx = stand_in.map_err(|error| error.raw_os_error().unwrap_or(0))?;
     Ok(())
+}
+
+/// Lets the peer see the end of a stream, whether it is a socket or a pair of pipes.
+pub(crate) fn end_stream(rx: &OwnedFd, tx: &mut OwnedFd) -> Result<(), Fault> {
+    match socket::shutdown_send(&*tx) {
+        Err(errno::ENOTSOCK) => end_pipe(rx, tx).map_err(fault),
+        other => other.map_err(fault),
+    }
 }
 
 /// What an `errno` means to a loop.

@@ -3,7 +3,6 @@
 pub mod pipe_packet;
 pub mod posix_mq;
 pub mod sysv_mq;
-pub mod sysv_port;
 
 use crate::NOTHING;
 use ipcperf_core::prelude::*;

@@ -1,15 +1,59 @@
 //! Anonymous pipes in packet mode, `O_DIRECT` of `pipe2(2)`: one for each direction.
 
-use crate::port::message::{MessagePort, PipePackets};
+use crate::port::end_pipe;
+use crate::port::message::{Carrier, MessagePort};
 use crate::queue::QUEUE;
 use crate::stream::pipe::PipeOptions;
 use crate::wait::{Wait, by_class, waiting};
 use ipcperf_core::prelude::*;
-use ipcperf_sys::io::pipe;
+use ipcperf_sys::io::{Buffer, errno, pipe, stream};
 use std::marker::PhantomData;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// The largest packet.
 const LARGEST: Limit = Limit { bytes: PipePackets::LARGEST, set_by: "PIPE_BUF", raise: "" };
+
+/// Pipes in packet mode.
+#[derive(Debug)]
+pub struct PipePackets;
+
+impl PipePackets {
+    /// `PIPE_BUF`: the kernel would cut what is longer into several packets.
+    pub const LARGEST: usize = 4096;
+}
+
+impl Carrier for PipePackets {
+    const ENDS: bool = true;
+
+    fn room(_: &OwnedFd, size: usize) -> Result<usize, SetupError> {
+        Ok(size.max(Self::LARGEST) + 1)
+    }
+
+    /// One byte more than wanted: a read drops the rest of a longer packet without a word.
+    #[inline(always)]
+    fn offer(buffer: &mut Buffer, len: usize) -> Option<&mut [u8]> {
+        buffer.get_mut(len.saturating_add(1))
+    }
+
+    #[inline(always)]
+    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+        match message.len() {
+            // The kernel would take it and make no packet.
+            0 => Err(errno::EINVAL),
+            1..=Self::LARGEST => stream::write(tx, message),
+            _ => Err(errno::EMSGSIZE),
+        }
+    }
+
+    #[inline(always)]
+    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+        stream::read(rx, into)
+    }
+
+    fn finish(rx: &OwnedFd, tx: &mut OwnedFd) -> Result<(), i32> {
+        end_pipe(rx, tx)
+    }
+}
 
 /// Two anonymous pipes in packet mode.
 #[derive(Debug)]

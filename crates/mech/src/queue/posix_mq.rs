@@ -1,13 +1,13 @@
 //! POSIX message queues, `mq_overview(7)`: one for each direction.
 
-use crate::port::message::{MessagePort, PosixQueue};
+use crate::port::message::{Carrier, MessagePort};
 use crate::queue::QUEUE;
 use crate::wait::{Wait, by_class, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::queue::mqueue::{self, Capacity};
-use ipcperf_sys::io::{duplicate, sysctl};
+use ipcperf_sys::io::{Buffer, duplicate, sysctl};
 use std::marker::PhantomData;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
 ipcperf_core::options! {
@@ -71,6 +71,40 @@ fn explain(code: i32) -> Option<Missing> {
         _ => return None,
     };
     Some(Missing::new(what, how))
+}
+
+/// POSIX message queues.
+#[derive(Debug)]
+pub struct PosixQueue;
+
+impl Carrier for PosixQueue {
+    const ENDS: bool = false;
+
+    fn room(rx: &OwnedFd, size: usize) -> Result<usize, SetupError> {
+        let largest = usize::try_from(mqueue::capacity(rx)?.size).unwrap_or(usize::MAX);
+        Ok(size.max(largest))
+    }
+
+    /// Everything: the kernel wants room for the largest message the queue takes, whatever arrives.
+    #[inline(always)]
+    fn offer(buffer: &mut Buffer, _: usize) -> Option<&mut [u8]> {
+        Some(buffer.all_mut())
+    }
+
+    #[inline(always)]
+    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+        mqueue::send(tx, message).map(|_| message.len())
+    }
+
+    #[inline(always)]
+    fn receive(rx: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+        mqueue::receive(rx, into)
+    }
+
+    fn finish(_: &OwnedFd, _: &mut OwnedFd) -> Result<(), i32> {
+        // A queue has no end that could be closed: both processes hold the same object.
+        Ok(())
+    }
 }
 
 /// Two POSIX queues.

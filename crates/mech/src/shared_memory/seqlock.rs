@@ -1,13 +1,14 @@
 //! Latest-value cells in shared memory, guarded by a sequence number: one for each direction.
 
 use crate::budget;
-use crate::shared_memory::SHARED_MEMORY;
-use crate::shared_memory::memory;
-use crate::shared_memory::seqlock_port::CellPort;
+use crate::port::patience::Patience;
+use crate::shared_memory::{SHARED_MEMORY, memory};
 use ipcperf_core::Exchange;
 use ipcperf_core::prelude::*;
+use ipcperf_sys::io::Buffer;
 use ipcperf_sys::io::memory::segment::Kind;
-use ipcperf_sys::io::memory::seqlock::{self, Cells};
+use ipcperf_sys::io::memory::seqlock::{self, Cells, Look};
+use std::hint::spin_loop;
 
 /// Bytes that a number needs with which a reader finds its place again after any gap.
 const PROOF: usize = 4;
@@ -47,7 +48,7 @@ impl Mechanism for SeqLock {
         ..SHARED_MEMORY
     };
     type Options = NoOptions;
-    type Port = CellPort;
+    type Port = SeqLockPort;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         seqlock::create(1, None, "ipcperf-trial").map(drop).map_err(crate::missing)
@@ -64,8 +65,75 @@ impl Mechanism for SeqLock {
         memory::link(cells)
     }
 
-    fn attach(mut end: Attach<'_, NoOptions>) -> Result<CellPort, SetupError> {
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<SeqLockPort, SetupError> {
         let cells = memory::attach(Kind::DEFAULT, &mut end.wiring)?;
-        CellPort::new(Cells::attach(cells, end.seat, end.shape.size)?, end.shape)
+        SeqLockPort::new(Cells::attach(cells, end.seat, end.shape.size)?, end.shape)
+    }
+}
+
+/// One end. Values pass through private buffers: the memory between is written while it is read.
+pub struct SeqLockPort {
+    cells: Cells,
+    outgoing: Buffer,
+    incoming: Buffer,
+    torn: u64,
+    overtaken: u64,
+}
+
+impl SeqLockPort {
+    /// One end of a channel for `shape`.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn new(cells: Cells, shape: &Shape) -> Result<Self, SetupError> {
+        let buffer = || Buffer::new(shape.size, shape.buffer_offset);
+        Ok(Self { cells, outgoing: buffer()?, incoming: buffer()?, torn: 0, overtaken: 0 })
+    }
+}
+
+impl Port for SeqLockPort {
+    const LOSSY: bool = true;
+
+    #[inline(always)]
+    fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
+        let value = self.outgoing.get_mut(len).ok_or(Fault::TooLong)?;
+        fill(value);
+        self.cells.write(value);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn recv<T>(
+        &mut self,
+        len: usize,
+        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let value = self.incoming.get_mut(len).ok_or(Fault::TooLong)?;
+        let mut patience = Patience::default();
+        loop {
+            match self.cells.look(value) {
+                Look::Fresh { len: sent, overtaken } => {
+                    self.overtaken = self.overtaken.wrapping_add(overtaken);
+                    return if sent == len { take(value) } else { Err(Fault::Truncated) };
+                }
+                Look::Torn => self.torn = self.torn.wrapping_add(1),
+                Look::Nothing => {}
+                Look::Closed => return Err(Fault::Closed),
+            }
+            if patience.is_over() {
+                return Err(Fault::Timeout);
+            }
+            spin_loop();
+        }
+    }
+
+    fn events(&self, report: &mut dyn FnMut(&'static str, u64)) {
+        report("torn reads", self.torn);
+        report("values overtaken", self.overtaken);
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        self.cells.close();
+        Ok(())
     }
 }

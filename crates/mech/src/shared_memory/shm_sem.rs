@@ -1,10 +1,9 @@
 //! One buffer in shared memory for each direction, guarded by semaphores, `sem_overview(7)`.
 
 use crate::budget;
-use crate::shared_memory::SHARED_MEMORY;
-use crate::shared_memory::memory;
-use crate::shared_memory::sem_port::SemPort;
+use crate::shared_memory::{SHARED_MEMORY, memory};
 use ipcperf_core::prelude::*;
+use ipcperf_sys::io::Buffer;
 use ipcperf_sys::io::memory::segment::Kind;
 use ipcperf_sys::io::memory::shm_sem::{self, Ends};
 
@@ -55,5 +54,43 @@ impl Mechanism for ShmSem {
     fn attach(mut end: Attach<'_, NoOptions>) -> Result<SemPort, SetupError> {
         let buffers = memory::attach(Kind::DEFAULT, &mut end.wiring)?;
         SemPort::new(Ends::attach(buffers, end.seat, end.shape.size)?, end.shape)
+    }
+}
+
+/// One end. The sender writes into the shared buffer, the receiver copies out of it.
+pub struct SemPort {
+    ends: Ends,
+    buffer: Buffer,
+}
+
+impl SemPort {
+    /// One end of a channel for `shape`.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn new(ends: Ends, shape: &Shape) -> Result<Self, SetupError> {
+        Ok(Self { ends, buffer: Buffer::new(shape.size, shape.buffer_offset)? })
+    }
+}
+
+impl Port for SemPort {
+    #[inline(always)]
+    fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
+        self.ends.send(len, fill)
+    }
+
+    #[inline(always)]
+    fn recv<T>(
+        &mut self,
+        len: usize,
+        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let own = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
+        self.ends.receive(own)?;
+        take(own)
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        self.ends.close()
     }
 }

@@ -7,7 +7,6 @@ pub mod pty;
 pub mod stream_port;
 pub mod tcp;
 pub mod tcp6;
-pub mod unix_meeting;
 pub mod unix_stream;
 pub mod vsock;
 

@@ -1,10 +1,10 @@
 //! Bytes without boundaries: pipes, FIFOs, stream sockets.
 
-use crate::port::{end_pipe, fault};
+use crate::port::{end_stream, fault};
 use crate::wait::Wait;
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::epoll::Interest;
-use ipcperf_sys::io::{Buffer, duplicate, errno, socket, stream};
+use ipcperf_sys::io::{Buffer, duplicate, errno, stream};
 use std::os::fd::{AsFd, OwnedFd};
 
 /// One end: a descriptor to read from, one to write to, and a private buffer. Both ends know the length of every
@@ -108,9 +108,6 @@ impl<W: Wait> Port for StreamPort<W> {
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
-        match socket::shutdown_send(&self.tx) {
-            Err(errno::ENOTSOCK) => end_pipe(&self.rx, &mut self.tx).map_err(fault),
-            other => other.map_err(fault),
-        }
+        end_stream(&self.rx, &mut self.tx)
     }
 }

@@ -5,11 +5,88 @@ use crate::port::incoming::Pieces;
 use crate::port::outgoing::Slots;
 use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
-use crate::stream::unix_meeting::UnixStreamOptions;
 use crate::wait::{Block, Wait, by_class, waiting};
 use ipcperf_core::prelude::*;
+use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::socket::batch;
+use ipcperf_sys::io::socket::meeting::{self, Name};
+use ipcperf_sys::io::socket::{self, Kind};
 use std::marker::PhantomData;
+use std::os::fd::OwnedFd;
+
+ipcperf_core::options! {
+    /// Knobs of UNIX stream sockets.
+    pub struct UnixStreamOptions {
+        /// How the ends meet; the data then takes the same path.
+        pub bind: String = ("socketpair".into(), "socketpair", Choice { words: &["socketpair", "path", "abstract"] }),
+        /// Send buffer (SO_SNDBUF); the kernel doubles what is asked for.
+        pub sndbuf: Option<u64> = (None, "net.core.wmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
+        /// Receive buffer (SO_RCVBUF); UNIX sockets do not use it.
+        pub rcvbuf: Option<u64> = (None, "net.core.rmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
+        /// Connections that may wait at the listener of a name; a pair has no listener, and 0 is told.
+        pub backlog: u64 = (meeting::BACKLOG, "8", Count { min: 0, max: 65_535 }),
+        /// Messages of one call; read by unix-stream/mmsg alone, and 1 everywhere else.
+        pub batch: u64 = (16, "16", Count { min: 1, max: 64 }),
+    }
+}
+
+impl UnixStreamOptions {
+    /// Where the ends meet; `None` for a pair.
+    fn name(&self, shape: &Shape) -> Option<Name> {
+        match self.bind.as_str() {
+            "path" => Some(Name::Path(shape.directory.join(shape.name("socket")))),
+            "abstract" => Some(Name::Abstract(shape.name("socket"))),
+            _ => None,
+        }
+    }
+
+    /// A pair has no listener; who connects then meets the server at a path.
+    fn door(&self) -> Door {
+        if self.bind == "abstract" { Door::UnixAbstract } else { Door::UnixPath }
+    }
+
+    fn probe(&self) -> Result<(), Missing> {
+        meeting::allow_backlog(self.backlog)?;
+        let tried = socket::pair(Kind::Stream)
+            .and_then(|(one, _)| socket::set_buffers(one, self.sndbuf, self.rcvbuf));
+        tried.map(drop).map_err(crate::missing)
+    }
+
+    fn open(&self, shape: &Shape) -> Result<Link, SetupError> {
+        let granted =
+            |link: Link, backlog: u64| link.granted("bind", &self.bind).granted("backlog", backlog);
+        let Some(name) = self.name(shape) else {
+            let (lead, follow) = socket::pair(Kind::Stream)?;
+            return Ok(granted(Link::of_fds([lead], [follow]), 0));
+        };
+        // The kernel does not tell the number of a UNIX listener, but it takes every one that is not above its limit.
+        let (listener, guard) = meeting::listen_unix(&name, self.backlog)?;
+        Ok(granted(Link::of_fds([], [listener]).guarded(guard), self.backlog))
+    }
+
+    /// In a worker: the own end, and what its knobs became.
+    fn join(end: &mut Attach<'_, Self>) -> Result<OwnedFd, SetupError> {
+        let own = match (end.options.name(end.shape), end.seat) {
+            (None, _) => {
+                let [own] = end.descriptors()?;
+                own
+            }
+            (Some(name), Seat::Lead) => meeting::connect_unix(&name, end.shape.nonce)?,
+            (Some(name), Seat::Follow) => {
+                let [listener] = end.descriptors()?;
+                let own = meeting::admit(&listener, end.shape.nonce)?;
+                if let Name::Path(path) = name {
+                    drop(Unlink::new(path));
+                }
+                own
+            }
+        };
+        let buffers = socket::set_buffers(&own, end.options.sndbuf, end.options.rcvbuf)?;
+        end.effective("sndbuf", buffers.send);
+        end.effective("rcvbuf", buffers.receive);
+        Ok(own)
+    }
+}
 
 /// A UNIX stream socket.
 #[derive(Debug)]

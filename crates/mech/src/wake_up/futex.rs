@@ -44,12 +44,11 @@ impl<S: Sleep> Mechanism for Futex<S> {
     }
 
     fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
-        let words = WakeWords::create()?;
-        Ok(Link::of_fds([words.duplicate_fd()?], [words.duplicate_fd()?]))
+        let [lead, follow] = WakeWords::create()?;
+        Ok(Link::of_fds([lead], [follow]))
     }
 
-    fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
-        let [memory] = end.descriptors()?;
-        Ok(FutexPort::new(WakeWords::from_fd(memory)?, end.seat))
+    fn attach(end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
+        FutexPort::new(end)
     }
 }

@@ -2,14 +2,15 @@
 
 use crate::port::fault;
 use crate::wait::{self, Wait};
-use ipcperf_core::{Fault, Port, Seat, SetupError};
+use ipcperf_core::options::NoOptions;
+use ipcperf_core::{Attach, Fault, Port, Seat, SetupError};
 use ipcperf_sys::io::epoll::Interest;
 use ipcperf_sys::io::wake::word::WakeWords;
 use ipcperf_sys::io::{errno, futex, stream};
 use std::hint::spin_loop;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Two event counters. The eight bytes of a message are added to the peer's counter, and a receive takes and clears
 /// the sum; one message at a time may be under way.
@@ -95,19 +96,56 @@ impl<W: Wait> Port for CounterPort<W> {
     }
 }
 
-/// How the receiver of a futex word waits, as a type.
-pub trait Sleep: 'static {
-    /// Looks at the word before it goes to sleep.
+/// How the ends of a futex word sleep and wake, as a type.
+pub trait Sleep: Sized + 'static {
+    /// How often the receiver looks at the word before it goes to sleep.
     const SPINS: u32;
+
+    /// What an end needs for it.
+    ///
+    /// # Errors
+    /// The host refuses it.
+    fn new() -> Result<Self, SetupError>;
+
+    /// Wakes one sleeper.
+    ///
+    /// # Errors
+    /// The failed call.
+    fn wake(&mut self, word: &AtomicU32) -> Result<(), Fault>;
+
+    /// Sleeps while the word is as `seen`; may return early.
+    ///
+    /// # Errors
+    /// The failed call.
+    fn wait(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Fault>;
 }
 
-impl Sleep for wait::Block {
-    const SPINS: u32 = 0;
+macro_rules! by_call {
+    ($name:ident, $spins:expr) => {
+        impl Sleep for wait::$name {
+            const SPINS: u32 = $spins;
+
+            fn new() -> Result<Self, SetupError> {
+                Ok(Self)
+            }
+
+            #[inline(always)]
+            fn wake(&mut self, word: &AtomicU32) -> Result<(), Fault> {
+                futex::wake(word);
+                Ok(())
+            }
+
+            #[inline(always)]
+            fn wait(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Fault> {
+                futex::wait(word, seen);
+                Ok(())
+            }
+        }
+    };
 }
 
-impl Sleep for wait::Adaptive {
-    const SPINS: u32 = futex::SPINS;
-}
+by_call!(Block, 0);
+by_call!(Adaptive, futex::SPINS);
 
 /// Two words in shared memory with a futex each. Every send wakes, every receive that comes first sleeps in the end.
 pub struct FutexPort<S> {
@@ -115,14 +153,18 @@ pub struct FutexPort<S> {
     seat: Seat,
     /// The turn of the last wake-up received.
     seen: u32,
-    _sleep: PhantomData<S>,
+    sleep: S,
 }
 
 impl<S: Sleep> FutexPort<S> {
-    /// The end of `seat`: the lead sends on the first word.
-    #[must_use]
-    pub fn new(words: WakeWords, seat: Seat) -> Self {
-        Self { words, seat, seen: 0, _sleep: PhantomData }
+    /// The end that has attached.
+    ///
+    /// # Errors
+    /// The wiring is not of such a channel, or the host refuses it.
+    pub fn new(mut end: Attach<'_, NoOptions>) -> Result<Self, SetupError> {
+        let [memory] = end.descriptors()?;
+        let words = WakeWords::attach(memory)?;
+        Ok(Self { words, seat: end.seat, seen: 0, sleep: S::new()? })
     }
 }
 
@@ -131,16 +173,12 @@ impl<S: Sleep> Port for FutexPort<S> {
     fn send(&mut self, _: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
         let mut word = [0; 4];
         fill(&mut word);
-        let line = match self.seat {
-            Seat::Lead => self.words.ping(),
-            Seat::Follow => self.words.pong(),
-        };
+        let line = self.words.of(self.seat);
         // This end is the only writer of the line, so a load and a store are an increment. Release: whoever sees the
         // turn sees the value.
         line.value.store(u32::from_ne_bytes(word), Ordering::Relaxed);
         line.turn.store(line.turn.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
-        futex::wake(&line.turn);
-        Ok(())
+        self.sleep.wake(&line.turn)
     }
 
     #[inline(always)]
@@ -149,10 +187,7 @@ impl<S: Sleep> Port for FutexPort<S> {
         _: usize,
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let line = match self.seat {
-            Seat::Lead => self.words.pong(),
-            Seat::Follow => self.words.ping(),
-        };
+        let line = self.words.of(self.seat.other());
         let mut turn = line.turn.load(Ordering::Acquire);
         let mut spins = S::SPINS;
         while turn == self.seen {
@@ -160,7 +195,7 @@ impl<S: Sleep> Port for FutexPort<S> {
                 spins -= 1;
                 spin_loop();
             } else {
-                futex::wait(&line.turn, self.seen);
+                self.sleep.wait(&line.turn, self.seen)?;
             }
             turn = line.turn.load(Ordering::Acquire);
         }

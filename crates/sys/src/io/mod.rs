@@ -23,6 +23,7 @@ pub mod select;
 pub mod socket;
 pub mod stream;
 pub mod sysctl;
+mod system_v;
 pub mod uring;
 pub mod wake;
 

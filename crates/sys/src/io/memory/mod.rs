@@ -3,6 +3,7 @@
 pub mod ring;
 pub mod segment;
 pub mod seqlock;
+pub(crate) mod shared;
 pub mod shm_sem;
 pub mod slots;
 pub mod sysv_memory;

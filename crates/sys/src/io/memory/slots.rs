@@ -5,6 +5,7 @@
 //! attached). Which end may touch a slot is decided by the word that travels and by the engine's credits, as `Spec`
 //! says: the sender writes a slot again only after a credit has told that it was looked at.
 
+use crate::io::memory::shared;
 use crate::shm::SharedMemory;
 use ipcperf_core::SetupError;
 use std::os::fd::OwnedFd;
@@ -37,8 +38,7 @@ impl Slots {
     /// The call that failed.
     pub fn create(largest: usize, count: usize) -> Result<[OwnedFd; 2], SetupError> {
         let memory = SharedMemory::create("ipcperf-slots", Self::bytes(largest, count));
-        let memory = memory.map_err(failed)?;
-        Ok([memory.duplicate_fd().map_err(failed)?, memory.duplicate_fd().map_err(failed)?])
+        shared::descriptors(&memory.map_err(shared::failed)?)
     }
 
     /// Maps it.
@@ -46,10 +46,7 @@ impl Slots {
     /// # Errors
     /// The descriptor is not of such a file.
     pub fn attach(fd: OwnedFd, largest: usize, count: usize) -> Result<Self, SetupError> {
-        let memory = SharedMemory::from_fd(fd).map_err(failed)?;
-        if memory.len() < Self::bytes(largest, count) {
-            return Err(SetupError::Protocol("the shared memory is smaller than its slots".into()));
-        }
+        let memory = shared::mapped(fd, Self::bytes(largest, count))?;
         Ok(Self { memory, stride: stride(largest), count, largest })
     }
 
@@ -85,10 +82,6 @@ impl Slots {
     pub fn count(&self) -> usize {
         self.count
     }
-}
-
-fn failed(error: std::io::Error) -> SetupError {
-    SetupError::sys("shared memory", error.raw_os_error().unwrap_or(libc::EIO))
 }
 
 #[cfg(test)]

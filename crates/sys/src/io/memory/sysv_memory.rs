@@ -5,9 +5,8 @@
 //! Control structures are live and of the type the command asks for; addresses are chosen by the kernel.
 
 use crate::io::last_errno;
-use crate::io::names;
+use crate::io::{names, system_v};
 use ipcperf_core::SetupError;
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::ptr::NonNull;
 
@@ -35,34 +34,25 @@ pub(crate) fn create(
     let pages = if huge { HUGE_2M } else { 0 };
     let (id, _noted) = match directory {
         None => (get(libc::IPC_PRIVATE, len, pages | 0o600)?, None),
-        Some(directory) => loop {
-            let key = RandomState::new().hash_one(directory) as i32;
-            if key == libc::IPC_PRIVATE {
-                // Makes a segment that no key finds again.
-                continue;
-            }
-            let noted = names::note_sysv_memory(directory, key).map_err(code)?;
-            match get(key, len, pages | libc::IPC_CREAT | libc::IPC_EXCL | 0o600) {
-                Ok(id) => break (id, Some(noted)),
-                // The key is somebody else's.
-                Err(libc::EEXIST) => {}
-                Err(code) => return Err(code),
-            }
-        },
+        Some(directory) => {
+            let get = |key, flags| get(key, len, pages | flags);
+            let made = system_v::create(directory, names::note_sysv_memory, "shmget", get);
+            let (id, noted) = made.map_err(code)?;
+            (id, Some(noted))
+        }
     };
-    let attached = attach(id);
+    let attached = attach(Id(id));
     remove(id)?;
-    Ok((id, attached?))
+    Ok((Id(id), attached?))
 }
 
 fn code(error: SetupError) -> i32 {
     if let SetupError::Sys { code, .. } = error { code } else { libc::EIO }
 }
 
-fn get(key: i32, len: usize, flags: i32) -> Result<Id, i32> {
+fn get(key: i32, len: usize, flags: i32) -> Result<i32, i32> {
     // SAFETY: takes three integers.
-    let id = unsafe { libc::shmget(key, len, flags) };
-    if id < 0 { Err(last_errno()) } else { Ok(Id(id)) }
+    system_v::number(unsafe { libc::shmget(key, len, flags) })
 }
 
 /// Maps the segment and learns its size.
@@ -93,15 +83,9 @@ pub(crate) unsafe fn detach(base: NonNull<u8>) {
     debug_assert_eq!(detached, 0, "the segment was attached by us");
 }
 
-fn remove(id: Id) -> Result<bool, i32> {
+fn remove(id: i32) -> Result<bool, i32> {
     // SAFETY: IPC_RMID looks at no structure.
-    match unsafe { libc::shmctl(id.0, libc::IPC_RMID, std::ptr::null_mut()) } {
-        0 => Ok(true),
-        _ => match last_errno() {
-            libc::EINVAL | libc::EIDRM | libc::ENOSYS => Ok(false),
-            code => Err(code),
-        },
-    }
+    system_v::removed(unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) })
 }
 
 /// Removes the segment with `key`; `false` if there is none.
@@ -109,13 +93,5 @@ fn remove(id: Id) -> Result<bool, i32> {
 /// # Errors
 /// The `errno`, `EPERM` for a segment of another user.
 pub fn remove_by_key(key: i32) -> Result<bool, i32> {
-    if key == libc::IPC_PRIVATE {
-        // That key finds nothing; asking for it would make a segment.
-        return Ok(false);
-    }
-    match get(key, 0, 0) {
-        Ok(id) => remove(id),
-        Err(libc::ENOENT | libc::EIDRM | libc::ENOSYS) => Ok(false),
-        Err(code) => Err(code),
-    }
+    system_v::remove_by_key(key, |key| get(key, 0, 0), remove)
 }

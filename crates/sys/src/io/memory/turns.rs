@@ -1,12 +1,8 @@
 //! Two counters in shared memory for each direction: messages that are ready, and messages that were taken. An end
 //! that has to wait sleeps in a futex, and the other end makes a system call only if somebody sleeps.
-//!
-//! # Safety
-//! The mapping holds both `Line`s from its start (checked when it is made) and lives as long as the value; a line is
-//! atomics alone, for which every content is a value.
 
 use crate::io::futex;
-use crate::shm::SharedMemory;
+use crate::io::memory::shared::{Atomics, Shared};
 use ipcperf_core::{Fault, Seat, SetupError};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -61,10 +57,13 @@ struct Line {
     lengths: [AtomicU32; MOST],
 }
 
+// SAFETY: atomics alone.
+unsafe impl Atomics for Line {}
+
 /// Both directions, as one seat sees them.
 #[derive(Debug)]
 pub struct Turns {
-    memory: SharedMemory,
+    lines: Shared<Line>,
     seat: Seat,
     slots: u32,
     sent: u32,
@@ -77,9 +76,7 @@ impl Turns {
     /// # Errors
     /// The call that failed.
     pub fn create() -> Result<[OwnedFd; 2], SetupError> {
-        let memory =
-            SharedMemory::create("ipcperf-turns", 2 * size_of::<Line>()).map_err(failed)?;
-        Ok([memory.duplicate_fd().map_err(failed)?, memory.duplicate_fd().map_err(failed)?])
+        Shared::<Line>::create("ipcperf-turns")?.descriptors()
     }
 
     /// The end of `seat`, with `slots` messages of each direction under way at most; both ends give the same, and a power
@@ -88,19 +85,15 @@ impl Turns {
     /// # Errors
     /// The descriptor is not of such memory.
     pub fn attach(fd: OwnedFd, seat: Seat, slots: usize) -> Result<Self, SetupError> {
-        let memory = SharedMemory::from_fd(fd).map_err(failed)?;
-        if memory.len() < 2 * size_of::<Line>() {
-            return Err(SetupError::Protocol("the shared memory is smaller than two lines".into()));
-        }
+        let lines = Shared::from_fd(fd)?;
         // A power of two, so that the slots still follow each other when the counters wrap.
         let slots = 1 << slots.clamp(1, MOST).ilog2();
-        Ok(Self { memory, seat, slots, sent: 0, received: 0 })
+        Ok(Self { lines, seat, slots, sent: 0, received: 0 })
     }
 
     #[inline(always)]
     fn line(&self, from: Seat) -> &Line {
-        // SAFETY: one of two lines; see the module. The base is page-aligned.
-        unsafe { &*self.memory.as_ptr().cast::<Line>().add(from.index()) }
+        self.lines.of(from)
     }
 
     #[inline(always)]
@@ -187,10 +180,6 @@ impl Turns {
     pub fn is_peer_gone(&self) -> bool {
         self.line(self.seat).taken.value.load(Ordering::Acquire) & ENDED != 0
     }
-}
-
-fn failed(error: std::io::Error) -> SetupError {
-    SetupError::sys("shared memory", error.raw_os_error().unwrap_or(libc::EIO))
 }
 
 #[cfg(test)]

@@ -6,9 +6,8 @@
 
 use crate::io::last_errno;
 use crate::io::names::{self, Unlink};
-use crate::io::{Buffer, raw};
+use crate::io::{Buffer, raw, system_v};
 use ipcperf_core::{Missing, SetupError};
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
 /// `errno` of `msgget` where the kernel was built without queues.
@@ -38,20 +37,8 @@ impl Queue {
     /// # Errors
     /// The call that failed. `ENOSPC`: `kernel.msgmni` queues exist; `ENOSYS`: not in this kernel.
     pub fn create(directory: &Path) -> Result<Self, SetupError> {
-        loop {
-            let key = RandomState::new().hash_one(directory) as i32;
-            if key == libc::IPC_PRIVATE {
-                // Makes a queue that no key finds again.
-                continue;
-            }
-            let noted = names::note_sysv_queue(directory, key)?;
-            match get(key, libc::IPC_CREAT | libc::IPC_EXCL | 0o600) {
-                Ok(id) => return Ok(Self { id, _noted: Some(noted) }),
-                // The key is somebody else's.
-                Err(libc::EEXIST) => {}
-                Err(code) => return Err(SetupError::sys(format!("msgget 0x{key:08x}"), code)),
-            }
-        }
+        let (id, noted) = system_v::create(directory, names::note_sysv_queue, "msgget", get)?;
+        Ok(Self { id: Id(id), _noted: Some(noted) })
     }
 
     /// Makes a queue without a key, for a trial that removes it at once.
@@ -60,7 +47,7 @@ impl Queue {
     /// As [`Queue::create`].
     pub fn trial() -> Result<Self, SetupError> {
         let id = get(libc::IPC_PRIVATE, 0o600).map_err(|code| SetupError::sys("msgget", code))?;
-        Ok(Self { id, _noted: None })
+        Ok(Self { id: Id(id), _noted: None })
     }
 
     /// Its number, valid until it is removed.
@@ -102,14 +89,13 @@ impl Queue {
 impl Drop for Queue {
     fn drop(&mut self) {
         // Gone already if somebody else removed it.
-        let _ = remove(self.id);
+        let _ = remove(self.id.0);
     }
 }
 
-fn get(key: i32, flags: i32) -> Result<Id, i32> {
+fn get(key: i32, flags: i32) -> Result<i32, i32> {
     // SAFETY: takes two integers.
-    let id = unsafe { libc::msgget(key, flags) };
-    if id < 0 { Err(last_errno()) } else { Ok(Id(id)) }
+    system_v::number(unsafe { libc::msgget(key, flags) })
 }
 
 fn facts(id: Id) -> Result<libc::msqid_ds, i32> {
@@ -120,15 +106,9 @@ fn facts(id: Id) -> Result<libc::msqid_ds, i32> {
     if returned < 0 { Err(last_errno()) } else { Ok(facts) }
 }
 
-fn remove(id: Id) -> Result<bool, i32> {
+fn remove(id: i32) -> Result<bool, i32> {
     // SAFETY: IPC_RMID looks at no structure.
-    match unsafe { libc::msgctl(id.0, libc::IPC_RMID, std::ptr::null_mut()) } {
-        0 => Ok(true),
-        _ => match last_errno() {
-            libc::EINVAL | libc::EIDRM | libc::ENOSYS => Ok(false),
-            code => Err(code),
-        },
-    }
+    system_v::removed(unsafe { libc::msgctl(id, libc::IPC_RMID, std::ptr::null_mut()) })
 }
 
 /// Whether a queue with this number exists.
@@ -142,15 +122,7 @@ pub fn exists(id: Id) -> bool {
 /// # Errors
 /// The `errno`, `EPERM` for a queue of another user.
 pub fn remove_by_key(key: i32) -> Result<bool, i32> {
-    if key == libc::IPC_PRIVATE {
-        // That key finds nothing; asking for it would make a queue.
-        return Ok(false);
-    }
-    match get(key, 0) {
-        Ok(id) => remove(id),
-        Err(libc::ENOENT | libc::EIDRM | libc::ENOSYS) => Ok(false),
-        Err(code) => Err(code),
-    }
+    system_v::remove_by_key(key, |key| get(key, 0), remove)
 }
 
 /// The buffer of a port: message type and payload.

@@ -5,9 +5,9 @@
 //! A mailbox lies inside a mapping that outlives every use of it. Its mutex and its condition were initialised as
 //! shared between processes before a descriptor of the memory left the process that made it. `is_full` and `word` are
 //! touched only by whoever holds the mutex, through raw pointers: no reference to them is ever made. Pointers to
-//! mailboxes come from `Twins::of` alone.
+//! mailboxes come from `Shared::address` alone.
 
-use crate::io::wake::twins::Twins;
+use crate::io::memory::shared::Shared;
 use ipcperf_core::{Seat, SetupError};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -23,7 +23,7 @@ struct Mailbox {
 
 /// One end of two mailboxes, one for each direction.
 pub struct Mailboxes {
-    both: Twins<Mailbox>,
+    both: Shared<Mailbox>,
     seat: Seat,
 }
 
@@ -33,10 +33,10 @@ impl Mailboxes {
     /// # Errors
     /// The call that failed.
     pub fn create() -> Result<[OwnedFd; 2], SetupError> {
-        let both = Twins::<Mailbox>::create("ipcperf-mailboxes")?;
+        let both = Shared::<Mailbox>::create("ipcperf-mailboxes")?;
         for seat in Seat::BOTH {
             // SAFETY: room for a mailbox that nobody uses yet.
-            unsafe { initialise(both.of(seat)) }?;
+            unsafe { initialise(both.address(seat)) }?;
         }
         both.descriptors()
     }
@@ -46,7 +46,7 @@ impl Mailboxes {
     /// # Errors
     /// The descriptor is not of such memory.
     pub fn attach(fd: OwnedFd, seat: Seat) -> Result<Self, SetupError> {
-        Ok(Self { both: Twins::from_fd(fd)?, seat })
+        Ok(Self { both: Shared::from_fd(fd)?, seat })
     }
 
     /// Puts a word into the peer's mailbox, over one that is there already, and wakes the peer if it sleeps.
@@ -55,7 +55,7 @@ impl Mailboxes {
     /// `EOWNERDEAD` where the peer died with the mutex in its hands; otherwise the `errno`.
     #[inline(always)]
     pub fn put(&self, word: u64) -> Result<(), i32> {
-        let mailbox = self.both.of(self.seat);
+        let mailbox = self.both.address(self.seat);
         // SAFETY: the mutex was initialised; see the module.
         lock(mailbox, unsafe { libc::pthread_mutex_lock(&raw mut (*mailbox).mutex) })?;
         // SAFETY: the mutex is held.
@@ -75,7 +75,7 @@ impl Mailboxes {
     /// As [`Mailboxes::put`].
     #[inline(always)]
     pub fn take(&self) -> Result<u64, i32> {
-        let mailbox = self.both.of(self.seat.other());
+        let mailbox = self.both.address(self.seat.other());
         // SAFETY: the mutex was initialised; see the module.
         lock(mailbox, unsafe { libc::pthread_mutex_lock(&raw mut (*mailbox).mutex) })?;
         // SAFETY: the mutex is held.
@@ -186,7 +186,7 @@ mod tests {
         // the kernel marks the mutex there.
         let dead = std::thread::spawn(|| {
             let dying = Mailboxes::attach(dying, Seat::Lead).expect("the mailboxes");
-            let mailbox = dying.both.of(Seat::Lead);
+            let mailbox = dying.both.address(Seat::Lead);
             // SAFETY: the mutex was initialised.
             assert_eq!(unsafe { libc::pthread_mutex_lock(&raw mut (*mailbox).mutex) }, 0);
             std::mem::forget(dying);

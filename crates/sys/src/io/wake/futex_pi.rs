@@ -9,11 +9,10 @@
 //! that somebody waits for.
 //!
 //! # Safety
-//! The words are atomics inside a mapping that outlives every use of them, for which every content is a value. The
-//! kernel writes nothing but the word.
+//! The words are atomics inside a mapping that outlives every use of them. The kernel writes nothing but the word.
 
+use crate::io::memory::shared::{Atomics, Shared};
 use crate::io::raw;
-use crate::io::wake::twins::Twins;
 use ipcperf_core::{Seat, SetupError};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,15 +24,17 @@ const LOCKS: usize = 3;
 const OWNER_DIED: u32 = 0x4000_0000;
 
 /// One direction: lines of their own, so that taking one lock does not disturb who waits at another.
-#[repr(C)]
-struct Locks([Line; LOCKS]);
+type Locks = [Line; LOCKS];
 
 #[repr(C, align(128))]
 struct Line(AtomicU32);
 
+// SAFETY: atomics.
+unsafe impl Atomics for Line {}
+
 /// One end of the locks of both directions. Only the thread that attached may use it: it is the holder.
 pub struct Baton {
-    both: Twins<Locks>,
+    both: Shared<Locks>,
     seat: Seat,
     thread: u32,
     sent: usize,
@@ -46,7 +47,7 @@ impl Baton {
     /// # Errors
     /// The call that failed.
     pub fn create() -> Result<[OwnedFd; 2], SetupError> {
-        Twins::<Locks>::create("ipcperf-locks")?.descriptors()
+        Shared::<Locks>::create("ipcperf-locks")?.descriptors()
     }
 
     /// Becomes the end of `seat`, and takes the first lock that the peer will want.
@@ -55,7 +56,7 @@ impl Baton {
     /// The descriptor is not of such memory, or the lock cannot be taken.
     pub fn attach(fd: OwnedFd, seat: Seat) -> Result<Self, SetupError> {
         let thread = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
-        let baton = Self { both: Twins::from_fd(fd)?, seat, thread, sent: 0, received: 0 };
+        let baton = Self { both: Shared::from_fd(fd)?, seat, thread, sent: 0, received: 0 };
         let first = baton.lock(seat, 0);
         acquire(first, thread).map_err(|code| SetupError::sys("FUTEX_LOCK_PI", code))?;
         Ok(baton)
@@ -63,9 +64,7 @@ impl Baton {
 
     #[inline(always)]
     fn lock(&self, from: Seat, number: usize) -> &AtomicU32 {
-        // SAFETY: atomics inside the mapping, for which every content is a value; they live as long as `self`.
-        let locks = unsafe { &*self.both.of(from) };
-        &locks.0[number % LOCKS].0
+        &self.both.of(from)[number % LOCKS].0
     }
 
     /// Hands a lock over to the peer.

@@ -8,5 +8,4 @@ pub mod proof;
 pub mod queued_signal;
 pub mod semaphore;
 pub mod sysv_semaphore;
-mod twins;
 pub mod word;

@@ -1,6 +1,6 @@
 //! Words of proof in shared memory, beside a wake-up that has no room for one.
 
-use crate::io::wake::twins::Twins;
+use crate::io::memory::shared::Shared;
 use ipcperf_core::{Seat, SetupError};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ type Slots = [AtomicU64; SLOTS];
 /// One end of the words of both directions.
 #[derive(Debug)]
 pub struct Words {
-    slots: Twins<Slots>,
+    slots: Shared<Slots>,
     seat: Seat,
     sent: usize,
     received: usize,
@@ -28,7 +28,7 @@ impl Words {
     /// # Errors
     /// The call that failed.
     pub fn create() -> Result<[OwnedFd; 2], SetupError> {
-        Twins::<Slots>::create("ipcperf-proof")?.descriptors()
+        Shared::<Slots>::create("ipcperf-proof")?.descriptors()
     }
 
     /// Becomes the end of `seat`.
@@ -36,15 +36,12 @@ impl Words {
     /// # Errors
     /// The descriptor is not of such memory.
     pub fn attach(fd: OwnedFd, seat: Seat) -> Result<Self, SetupError> {
-        Ok(Self { slots: Twins::from_fd(fd)?, seat, sent: 0, received: 0 })
+        Ok(Self { slots: Shared::from_fd(fd)?, seat, sent: 0, received: 0 })
     }
 
     #[inline(always)]
     fn slot(&self, from: Seat, number: usize) -> &AtomicU64 {
-        // SAFETY: an array of atomics inside the mapping, for which every content is a value; it lives as long as
-        // `self`.
-        let slots = unsafe { &*self.slots.of(from) };
-        &slots[number % SLOTS]
+        &self.slots.of(from)[number % SLOTS]
     }
 
     /// Writes the word of the next wake-up. The peer may read it once it has been woken.

@@ -5,14 +5,14 @@
 //! before a descriptor of the memory left the process that made it.
 
 use crate::io::last_errno;
-use crate::io::wake::twins::Twins;
+use crate::io::memory::shared::Shared;
 use ipcperf_core::{Seat, SetupError};
 use std::os::fd::OwnedFd;
 
 /// One end of two semaphores, one for each direction.
 #[derive(Debug)]
 pub struct Semaphores {
-    both: Twins<libc::sem_t>,
+    both: Shared<libc::sem_t>,
     seat: Seat,
 }
 
@@ -22,10 +22,10 @@ impl Semaphores {
     /// # Errors
     /// The call that failed.
     pub fn create() -> Result<[OwnedFd; 2], SetupError> {
-        let both = Twins::<libc::sem_t>::create("ipcperf-semaphores")?;
+        let both = Shared::<libc::sem_t>::create("ipcperf-semaphores")?;
         for seat in Seat::BOTH {
             // SAFETY: room for a semaphore that nobody uses yet.
-            if unsafe { libc::sem_init(both.of(seat), 1, 0) } != 0 {
+            if unsafe { libc::sem_init(both.address(seat), 1, 0) } != 0 {
                 return Err(SetupError::sys("sem_init", last_errno()));
             }
         }
@@ -37,7 +37,7 @@ impl Semaphores {
     /// # Errors
     /// The descriptor is not of such memory.
     pub fn attach(fd: OwnedFd, seat: Seat) -> Result<Self, SetupError> {
-        Ok(Self { both: Twins::from_fd(fd)?, seat })
+        Ok(Self { both: Shared::from_fd(fd)?, seat })
     }
 
     /// Counts the peer's semaphore up; a system call only where somebody sleeps.
@@ -47,7 +47,11 @@ impl Semaphores {
     #[inline(always)]
     pub fn post(&self) -> Result<(), i32> {
         // SAFETY: see the module.
-        if unsafe { libc::sem_post(self.both.of(self.seat)) } == 0 { Ok(()) } else { Err(failed()) }
+        if unsafe { libc::sem_post(self.both.address(self.seat)) } == 0 {
+            Ok(())
+        } else {
+            Err(failed())
+        }
     }
 
     /// Counts its own semaphore down; sleeps while it is zero.
@@ -57,7 +61,7 @@ impl Semaphores {
     #[inline(always)]
     pub fn wait(&self) -> Result<(), i32> {
         // SAFETY: see the module.
-        if unsafe { libc::sem_wait(self.both.of(self.seat.other())) } == 0 {
+        if unsafe { libc::sem_wait(self.both.address(self.seat.other())) } == 0 {
             Ok(())
         } else {
             Err(failed())

@@ -4,9 +4,8 @@
 //! An operation is a live `sembuf`, and exactly one is announced.
 
 use crate::io::names::{self, Unlink};
-use crate::io::{last_errno, raw};
+use crate::io::{raw, system_v};
 use ipcperf_core::{Seat, SetupError};
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
 /// `errno` of `semget` where the kernel was built without semaphores.
@@ -27,20 +26,9 @@ impl Set {
     /// # Errors
     /// The call that failed.
     pub fn create(directory: &Path) -> Result<Self, SetupError> {
-        loop {
-            let key = RandomState::new().hash_one(directory) as i32;
-            if key == libc::IPC_PRIVATE {
-                // Makes a set that no key finds again.
-                continue;
-            }
-            let noted = names::note_sysv_semaphores(directory, key)?;
-            match get(key, 2, libc::IPC_CREAT | libc::IPC_EXCL | 0o600) {
-                Ok(id) => return Ok(Self { id, _noted: Some(noted) }),
-                // The key is somebody else's.
-                Err(libc::EEXIST) => {}
-                Err(code) => return Err(SetupError::sys(format!("semget 0x{key:08x}"), code)),
-            }
-        }
+        let get = |key, flags| get(key, 2, flags);
+        let (id, noted) = system_v::create(directory, names::note_sysv_semaphores, "semget", get)?;
+        Ok(Self { id, _noted: Some(noted) })
     }
 
     /// Makes a set without a key, for a trial that removes it at once.
@@ -70,19 +58,12 @@ impl Drop for Set {
 /// Linux makes all semaphores of a set zero (`semget(2)`).
 fn get(key: i32, count: i32, flags: i32) -> Result<i32, i32> {
     // SAFETY: takes three integers.
-    let id = unsafe { libc::semget(key, count, flags) };
-    if id < 0 { Err(last_errno()) } else { Ok(id) }
+    system_v::number(unsafe { libc::semget(key, count, flags) })
 }
 
 fn remove(id: i32) -> Result<bool, i32> {
     // SAFETY: IPC_RMID takes no argument.
-    match unsafe { libc::semctl(id, 0, libc::IPC_RMID) } {
-        0 => Ok(true),
-        _ => match last_errno() {
-            libc::EINVAL | libc::EIDRM | libc::ENOSYS => Ok(false),
-            code => Err(code),
-        },
-    }
+    system_v::removed(unsafe { libc::semctl(id, 0, libc::IPC_RMID) })
 }
 
 /// Removes the set with `key`; `false` if there is none.
@@ -90,15 +71,7 @@ fn remove(id: i32) -> Result<bool, i32> {
 /// # Errors
 /// The `errno`, `EPERM` for a set of another user.
 pub fn remove_by_key(key: i32) -> Result<bool, i32> {
-    if key == libc::IPC_PRIVATE {
-        // That key finds nothing; asking for it would make a set.
-        return Ok(false);
-    }
-    match get(key, 0, 0) {
-        Ok(id) => remove(id),
-        Err(libc::ENOENT | libc::EIDRM | libc::ENOSYS) => Ok(false),
-        Err(code) => Err(code),
-    }
+    system_v::remove_by_key(key, |key| get(key, 0, 0), remove)
 }
 
 /// One end of a set.

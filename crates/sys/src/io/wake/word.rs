@@ -1,11 +1,7 @@
 //! Two words of shared memory that wake by futex, one for each direction.
-//!
-//! # Safety
-//! The mapping holds [`WakeWords::LINES`] lines of 128 bytes from its start (checked when it is made) and lives as
-//! long as the value; a line is two atomics, for which every content is a value.
 
-use crate::shm::SharedMemory;
-use ipcperf_core::SetupError;
+use crate::io::memory::shared::{Atomics, Shared};
+use ipcperf_core::{Seat, SetupError};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicU32;
 
@@ -19,62 +15,34 @@ pub struct Line {
     pub value: AtomicU32,
 }
 
+// SAFETY: atomics alone.
+unsafe impl Atomics for Line {}
+
 /// The words of both directions.
 #[derive(Debug)]
-pub struct WakeWords(SharedMemory);
+pub struct WakeWords(Shared<Line>);
 
 impl WakeWords {
-    /// How many there are.
-    pub const LINES: usize = 2;
-
-    /// Makes them, all zero.
+    /// Makes them, all zero, and returns a descriptor for each end.
     ///
     /// # Errors
     /// The call that failed.
-    pub fn create() -> Result<Self, SetupError> {
-        let memory = SharedMemory::create("ipcperf-words", Self::LINES * size_of::<Line>());
-        memory.map(Self).map_err(failed)
+    pub fn create() -> Result<[OwnedFd; 2], SetupError> {
+        Shared::<Line>::create("ipcperf-words")?.descriptors()
     }
 
     /// Maps those another process made.
     ///
     /// # Errors
     /// The descriptor is not of such memory.
-    pub fn from_fd(fd: OwnedFd) -> Result<Self, SetupError> {
-        let memory = SharedMemory::from_fd(fd).map_err(failed)?;
-        if memory.len() < Self::LINES * size_of::<Line>() {
-            return Err(SetupError::Protocol("the shared memory is smaller than two words".into()));
-        }
-        Ok(Self(memory))
+    pub fn attach(fd: OwnedFd) -> Result<Self, SetupError> {
+        Shared::from_fd(fd).map(Self)
     }
 
-    /// A descriptor to pass on.
-    ///
-    /// # Errors
-    /// The kernel's, for example `EMFILE`.
-    pub fn duplicate_fd(&self) -> Result<OwnedFd, SetupError> {
-        self.0.duplicate_fd().map_err(failed)
-    }
-
-    /// The first direction.
+    /// The line through which `seat` wakes the other.
     #[inline(always)]
     #[must_use]
-    pub fn ping(&self) -> &Line {
-        // SAFETY: the first line; see the module. The base is page-aligned.
-        unsafe { &*self.0.as_ptr().cast::<Line>() }
+    pub fn of(&self, seat: Seat) -> &Line {
+        self.0.of(seat)
     }
-
-    /// The second direction.
-    #[inline(always)]
-    #[must_use]
-    pub fn pong(&self) -> &Line {
-        // SAFETY: the second line starts inside the mapping; see the module.
-        let at = unsafe { self.0.as_ptr().cast::<Line>().add(1) };
-        // SAFETY: it also ends inside; see the module.
-        unsafe { &*at }
-    }
-}
-
-fn failed(error: std::io::Error) -> SetupError {
-    SetupError::sys("shared memory", error.raw_os_error().unwrap_or(libc::EIO))
 }

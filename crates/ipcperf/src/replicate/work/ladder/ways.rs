@@ -9,8 +9,8 @@ use ipcperf_core::{
     Shape, Wiring,
 };
 use ipcperf_mech::datagram::udp::Udp;
-use ipcperf_mech::shared_memory::sem_port::SemPort;
 use ipcperf_mech::shared_memory::shm_mailbox::ShmMailbox;
+use ipcperf_mech::shared_memory::shm_sem::SemPort;
 use ipcperf_mech::stream::pipe::Pipe;
 use ipcperf_mech::stream::tcp::Tcp;
 use ipcperf_mech::wait::{Block, Spin};

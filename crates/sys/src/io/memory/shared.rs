@@ -1,25 +1,39 @@
 //! Two objects of one kind in shared memory, one for each direction.
 //!
 //! # Safety
-//! The mapping has room for two objects, one [`Twins::STRIDE`] apart (checked when it is made), starts at a page, and
+//! The mapping has room for two objects, one [`Shared::STRIDE`] apart (checked when it is made), starts at a page, and
 //! lives as long as the value. No kind asks for more than the alignment of a stride. A fresh mapping is all zero.
 
 use crate::shm::SharedMemory;
 use ipcperf_core::{Seat, SetupError};
 use std::marker::PhantomData;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Atomics, and structures and arrays of nothing else.
+///
+/// # Safety
+/// Every content is a value, also one that another process writes at any time.
+pub(crate) unsafe trait Atomics {}
+
+// SAFETY: atomics.
+unsafe impl Atomics for AtomicU32 {}
+// SAFETY: atomics.
+unsafe impl Atomics for AtomicU64 {}
+// SAFETY: an array of nothing else.
+unsafe impl<T: Atomics, const N: usize> Atomics for [T; N] {}
 
 /// The objects; `T` must not mind that another process uses them too.
 #[derive(Debug)]
-pub(crate) struct Twins<T> {
+pub(crate) struct Shared<T> {
     memory: SharedMemory,
     _kind: PhantomData<*mut T>,
 }
 
 // SAFETY: the mapping is not tied to a thread; what is done to an object is the business of its kind.
-unsafe impl<T> Send for Twins<T> {}
+unsafe impl<T> Send for Shared<T> {}
 
-impl<T> Twins<T> {
+impl<T> Shared<T> {
     /// Two cache lines or a multiple, because the adjacent-line prefetcher of x86 moves lines in pairs.
     const STRIDE: usize = {
         assert!(align_of::<T>() <= 128, "the start of a stride is aligned well enough");
@@ -34,28 +48,48 @@ impl<T> Twins<T> {
 
     /// Maps those another process made.
     pub(crate) fn from_fd(fd: OwnedFd) -> Result<Self, SetupError> {
-        let memory = SharedMemory::from_fd(fd).map_err(failed)?;
-        if memory.len() < 2 * Self::STRIDE {
-            return Err(SetupError::Protocol("the shared memory is smaller than expected".into()));
-        }
+        let memory = mapped(fd, 2 * Self::STRIDE)?;
         Ok(Self { memory, _kind: PhantomData })
     }
 
     /// Descriptors to pass on, one for each end.
     pub(crate) fn descriptors(&self) -> Result<[OwnedFd; 2], SetupError> {
-        let one = || self.memory.duplicate_fd().map_err(failed);
-        Ok([one()?, one()?])
+        descriptors(&self.memory)
     }
 
     /// The object through which `seat` sends: inside the mapping, aligned, valid while `self` lives.
     #[inline(always)]
-    pub(crate) fn of(&self, seat: Seat) -> *mut T {
+    pub(crate) fn address(&self, seat: Seat) -> *mut T {
         let start = self.memory.as_ptr();
         // SAFETY: an index is 0 or 1, and there are two strides; see the module.
         unsafe { start.add(seat.index() * Self::STRIDE) }.cast()
     }
 }
 
-fn failed(error: std::io::Error) -> SetupError {
+impl<T: Atomics> Shared<T> {
+    /// The object through which `seat` sends.
+    #[inline(always)]
+    pub(crate) fn of(&self, seat: Seat) -> &T {
+        // SAFETY: it lies inside the mapping, which lives as long as `self`, and every content is a value.
+        unsafe { &*self.address(seat) }
+    }
+}
+
+/// Maps at least `len` bytes that another process made.
+pub(crate) fn mapped(fd: OwnedFd, len: usize) -> Result<SharedMemory, SetupError> {
+    let memory = SharedMemory::from_fd(fd).map_err(failed)?;
+    if memory.len() < len {
+        return Err(SetupError::Protocol("the shared memory is smaller than expected".into()));
+    }
+    Ok(memory)
+}
+
+/// Descriptors of `memory` to pass on, one for each end.
+pub(crate) fn descriptors(memory: &SharedMemory) -> Result<[OwnedFd; 2], SetupError> {
+    let one = || memory.duplicate_fd().map_err(failed);
+    Ok([one()?, one()?])
+}
+
+pub(crate) fn failed(error: std::io::Error) -> SetupError {
     SetupError::sys("shared memory", error.raw_os_error().unwrap_or(libc::EIO))
 }
