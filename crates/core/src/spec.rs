@@ -2,10 +2,6 @@
 
 use crate::names::names;
 use serde::Serialize;
-use std::fmt;
-use std::str::FromStr;
-
-use crate::names::UnknownName;
 
 /// What a mechanism is and what it promises. Where a conformance case depends on a fact, it is this
 /// one, so a wrong fact fails its case.
@@ -110,14 +106,6 @@ impl Spec {
         }
     }
 
-    /// Whether every message costs its sender or its receiver at least one system call. Beside that, a call through a
-    /// table costs nothing that could be measured.
-    #[must_use]
-    pub const fn always_calls(&self) -> bool {
-        let Syscalls { send, recv } = self.syscalls;
-        at_least_one(send) || at_least_one(recv)
-    }
-
     /// `pipe` or `pipe/spin`: how users write it.
     #[must_use]
     pub fn full_name(&self) -> String {
@@ -171,8 +159,10 @@ names! {
 
 names! {
     /// How an end waits. Rankings never mix waiting classes.
+    #[derive(Default)]
     "wait" Wait {
         /// Sleeps in the kernel, in the call that moves the data.
+        #[default]
         Block = "block",
         /// Sleeps in `epoll_wait`, then moves the data without blocking.
         Epoll = "epoll",
@@ -304,11 +294,14 @@ pub struct Syscalls {
     pub recv: Option<f64>,
 }
 
-const fn at_least_one(calls: Option<f64>) -> bool {
-    matches!(calls, Some(calls) if calls >= 1.0)
-}
-
 impl Syscalls {
+    /// Whether most messages pass without one when nobody has to wait.
+    #[must_use]
+    pub const fn are_rare(self) -> bool {
+        matches!(self.send, Some(calls) if calls < 1.0)
+            && !matches!(self.recv, Some(calls) if calls >= 1.0)
+    }
+
     /// Both sides, per message; `None` where it depends on timing.
     #[must_use]
     pub fn per_message(self) -> Option<f64> {
