@@ -5,12 +5,13 @@ mod cell;
 mod connect;
 mod cost;
 mod fan;
-mod metric;
+pub(crate) mod metric;
 mod paced;
 mod special;
 
 use crate::accounting;
 use crate::assemble::cost::Circumstances;
+use crate::exec;
 use crate::noise;
 use crate::run::{BoundReadings, Findings, SliceRun};
 use ipcperf_core::result::{
@@ -48,12 +49,16 @@ pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
         idle: findings.idle,
         no_energy: Meter::energy_objection(),
     };
+    let is_precise = around.is_precise;
     let noise_input = noise::Input::of(&findings, &kernel, &clock, &bounds);
     let cells: Vec<_> = findings
         .cells
         .into_iter()
         .map(|cell| cell::assemble(cell, ns, &floors, &around, findings.interrupted))
         .collect();
+    let interrupted = findings.interrupted;
+    let pipelines = findings.pipelines.into_iter();
+    let pipelines = pipelines.map(|one| exec::assemble(one, is_precise, interrupted)).collect();
     let noise = Noise {
         idle_busy_cpus: per_ns(findings.idle.busy_ns, &findings.idle),
         idle_watts: per_ns(findings.idle.energy_uj, &findings.idle).map(|power| power * 1e3),
@@ -72,6 +77,7 @@ pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
         noise,
         bounds,
         cells,
+        pipelines,
     }
 }
 

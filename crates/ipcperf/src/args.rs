@@ -166,6 +166,19 @@ pub(crate) struct RunArgs {
     /// Ping-pong: time the way from lead to follow by itself, too, where the clocks of both CPUs can be compared
     #[arg(long)]
     pub(crate) one_way: bool,
+    /// A program to run, without a shell, in place of mechanisms: 'head -c 1G /dev/zero'. Repeated, each reads what the
+    /// one before it writes; ',' in place of a program begins another pipeline
+    #[arg(long, value_name = "PROGRAM ARGS")]
+    pub(crate) exec: Vec<String>,
+    /// With --exec: how long one run may take before it is killed [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) deadline: Option<String>,
+    /// With --exec: also count system calls by ptrace, in rounds of their own that yield no times
+    #[arg(long)]
+    pub(crate) trace_calls: bool,
+    /// Run the programs that a job file names
+    #[arg(long)]
+    pub(crate) allow_exec: bool,
     /// How many rounds; a 95 % interval needs 6 [default: 12]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u64>,

@@ -2,7 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::error::{Stop, nearest};
-use crate::output;
+use crate::{exec, output};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -27,6 +27,9 @@ const KEYS: &[&str] = &[
     "stall",
     "transform",
     "one-way",
+    "exec",
+    "deadline",
+    "trace-calls",
     "rounds",
     "slice",
     "warmup",
@@ -58,12 +61,36 @@ struct Job {
     transform: Option<Words>,
     #[serde(rename = "one-way", default)]
     one_way: bool,
+    exec: Option<Programs>,
+    deadline: Option<String>,
+    #[serde(rename = "trace-calls", default)]
+    trace_calls: bool,
     rounds: Option<u64>,
     slice: Option<String>,
     warmup: Option<String>,
     seed: Option<u64>,
     output: Option<std::path::PathBuf>,
     format: Option<String>,
+}
+
+/// A program, a pipeline of them, or several pipelines.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "a command, a list of commands or a list of such lists")]
+enum Programs {
+    One(String),
+    Pipeline(Vec<String>),
+    Several(Vec<Vec<String>>),
+}
+
+impl Programs {
+    /// As the flag takes them.
+    fn commands(self) -> Vec<String> {
+        match self {
+            Self::One(command) => vec![command],
+            Self::Pipeline(commands) => commands,
+            Self::Several(pipelines) => pipelines.join(&exec::NEXT.to_owned()),
+        }
+    }
 }
 
 /// A word, a number, or a list of them.
@@ -144,6 +171,18 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     merged.stall = merged.stall.or_else(|| list(&job.stall));
     merged.transform = merged.transform.or_else(|| list(&job.transform));
     merged.one_way |= job.one_way;
+    if merged.exec.is_empty()
+        && let Some(programs) = job.exec
+    {
+        merged.exec = programs.commands();
+        exec::permit(
+            &format!("job file '{shown}'"),
+            &merged.exec,
+            args.allow_exec || args.dry_run,
+        )?;
+    }
+    merged.deadline = merged.deadline.or(job.deadline);
+    merged.trace_calls |= job.trace_calls;
     merged.rounds = merged.rounds.or(job.rounds);
     merged.slice = merged.slice.or(job.slice);
     merged.warmup = merged.warmup.or(job.warmup);

@@ -1,7 +1,7 @@
 //! The document itself, whole or line by line.
 
 use ipcperf_core::result::{
-    Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, ResultSet, Tool,
+    Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, Pipeline, ResultSet, Tool,
 };
 use serde::Serialize;
 use serde_json::Serializer;
@@ -94,7 +94,7 @@ pub(crate) fn object(value: &impl Serialize, out: &mut dyn io::Write) -> io::Res
     writeln!(out)
 }
 
-/// All of a result set but its cells.
+/// All of a result set but its cells and pipelines.
 #[derive(Serialize)]
 struct RunLine<'a> {
     r#type: &'static str,
@@ -118,7 +118,14 @@ struct CellLine<'a> {
     cell: &'a Cell,
 }
 
-/// `{"type":"run",...}` without cells, then `{"type":"cell",...}` for each.
+#[derive(Serialize)]
+struct PipelineLine<'a> {
+    r#type: &'static str,
+    #[serde(flatten)]
+    pipeline: &'a Pipeline,
+}
+
+/// `{"type":"run",...}` without cells, then `{"type":"cell",...}` for each, and the same for pipelines.
 pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()> {
     // Without `..`, so that a key added to the document cannot be forgotten here.
     let ResultSet {
@@ -134,6 +141,7 @@ pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Resu
         bounds,
         noise,
         cells,
+        pipelines,
     } = set;
     let run = RunLine {
         r#type: "run",
@@ -152,6 +160,9 @@ pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Resu
     object(&run, out)?;
     for cell in cells {
         object(&CellLine { r#type: "cell", cell }, out)?;
+    }
+    for pipeline in pipelines {
+        object(&PipelineLine { r#type: "pipeline", pipeline }, out)?;
     }
     Ok(())
 }

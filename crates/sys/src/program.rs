@@ -163,6 +163,14 @@ fn moved(pid: u32) -> Option<Moved> {
     Some(Moved { read: number("rchar:")?, written: number("wchar:")? })
 }
 
+/// How many bytes wait in a pipe.
+///
+/// # Errors
+/// It is none.
+pub fn waiting_bytes(pipe: impl AsFd) -> io::Result<u64> {
+    Ok(rustix::io::ioctl_fionread(pipe)?)
+}
+
 /// Programs that outlive the one that started them become children of this process, and are killed when this is
 /// dropped. Children that this process had before are left alone.
 #[derive(Debug)]

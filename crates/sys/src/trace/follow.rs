@@ -74,11 +74,9 @@ impl Follow {
         crate::program::hear_signals(command);
         // SAFETY: see the module.
         unsafe {
-            command.pre_exec(|| {
-                match libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
-                    -1 => Err(io::Error::last_os_error()),
-                    _ => Ok(()),
-                }
+            command.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
+                -1 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
             });
         }
         let child = command.spawn()?;
@@ -242,7 +240,8 @@ mod tests {
             follow.go_on().expect("it goes on");
         }
         assert!(follow.programs()[0].ended.is_some_and(|status| status.code() == Some(3)));
-        let named = follow.programs()[0].calls.iter().map(|(number, count)| (name(*number), *count));
+        let named =
+            follow.programs()[0].calls.iter().map(|(number, count)| (name(*number), *count));
         Some(named.collect())
     }
 
