@@ -209,6 +209,9 @@ pub(crate) struct ReplicateArgs {
     /// How many rounds; an interval needs 6 [default: as the study says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) rounds: Option<u64>,
+    /// Run the programs that a study file names
+    #[arg(long)]
+    pub(crate) allow_exec: bool,
     /// Also write files in the original's own format into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) csv: Option<PathBuf>,

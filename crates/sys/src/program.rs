@@ -188,7 +188,8 @@ impl Orphans {
     /// The kernel's.
     pub fn adopt() -> io::Result<Self> {
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-        Ok(Self { before: procfs::children() })
+        let before = if has_children() { procfs::children() } else { Vec::new() };
+        Ok(Self { before })
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Pipeline {
 pub enum Counted {
     /// What the last program has written to its standard output; all of it was received and counted here.
     Arrived,
-    /// What the last but one program has written for the last one to read, by the kernel's count.
+    /// What the last program has read of what the one before it wrote, by the kernel's count.
     Taken,
 }
 

@@ -98,11 +98,13 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// What the last but one program wrote for the last to read, if there are two and the kernel counts.
+    /// What the last program has read of what the one before it wrote, if there are two and the kernel counts.
     #[must_use]
     pub fn taken_bytes(&self) -> Option<u64> {
         match self.programs.as_slice() {
-            [.., before, _] => before.written_bytes(),
+            [.., before, last] => {
+                Some(before.written_bytes()?.saturating_sub(last.unread_bytes.unwrap_or(0)))
+            }
             _ => None,
         }
     }

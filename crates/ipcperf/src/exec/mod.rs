@@ -24,6 +24,9 @@ pub(crate) fn run(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Ex
     refuse_others(args)?;
     let plans: Vec<PipelinePlan> =
         args.exec.split(|command| command == NEXT).map(plan).collect::<Result<_, _>>()?;
+    if let Some(reason) = plans.iter().find_map(missing) {
+        return Err(Stop::usage(format!("--exec: {reason}")));
+    }
     let second = Duration::from_secs(1);
     let deadline = args.deadline.as_deref().unwrap_or(DEADLINE);
     let settings = Settings {
@@ -92,7 +95,7 @@ pub(crate) fn plan(commands: &[String]) -> Result<PipelinePlan, Stop> {
             .map_err(|error| Stop::usage(format!("--exec '{command}': {error}")))?;
         match words.first() {
             None => Err(Stop::usage(format!("--exec '{command}': no program"))),
-            Some(program) => find(program).map(|()| words),
+            Some(_) => Ok(words),
         }
     };
     let programs = commands.iter().map(words).collect::<Result<_, _>>()?;
@@ -100,8 +103,12 @@ pub(crate) fn plan(commands: &[String]) -> Result<PipelinePlan, Stop> {
     Ok(PipelinePlan { programs, commands: commands.collect() })
 }
 
-/// Whether there is such a program, and it may be run.
-fn find(program: &str) -> Result<(), Stop> {
+/// Which program of a pipeline there is not, or may not be run, and what there is instead.
+pub(crate) fn missing(plan: &PipelinePlan) -> Option<String> {
+    plan.programs.iter().filter_map(|words| words.first()).find_map(|program| objection(program))
+}
+
+fn objection(program: &str) -> Option<String> {
     let is_executable = |path: &Path| {
         path.metadata()
             .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
@@ -111,13 +118,13 @@ fn find(program: &str) -> Result<(), Stop> {
         false => std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect(),
     };
     if folders.iter().any(|folder| is_executable(&folder.join(program))) {
-        return Ok(());
+        return None;
     }
     let present = folders.iter().map(|folder| folder.join(program)).find(|path| path.exists());
-    Err(Stop::usage(match present {
-        Some(path) if path.is_dir() => format!("--exec: '{}' is a directory", path.display()),
-        Some(path) => format!("--exec: '{}' is not executable (chmod +x)", path.display()),
-        None if program.contains('/') => format!("--exec: there is no file '{program}'"),
+    Some(match present {
+        Some(path) if path.is_dir() => format!("'{}' is a directory", path.display()),
+        Some(path) => format!("'{}' is not executable (chmod +x)", path.display()),
+        None if program.contains('/') => format!("there is no file '{program}'"),
         None => {
             let entries = folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten();
             let names: Vec<String> = entries
@@ -125,13 +132,11 @@ fn find(program: &str) -> Result<(), Stop> {
                 .filter_map(|entry| entry.file_name().into_string().ok())
                 .collect();
             match nearest(program, names.iter().map(String::as_str)) {
-                Some(name) => {
-                    format!("--exec: no program '{program}' in PATH; did you mean '{name}'?")
-                }
-                None => format!("--exec: no program '{program}' in PATH"),
+                Some(name) => format!("no program '{program}' in PATH; did you mean '{name}'?"),
+                None => format!("no program '{program}' in PATH"),
             }
         }
-    }))
+    })
 }
 
 fn print(plans: &[PipelinePlan], settings: &Settings) -> Result<ExitCode, Stop> {

@@ -42,8 +42,8 @@ const STUDIES: &[(&str, &str)] = &[
 const LARGEST: u64 = 1 << 20;
 
 pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode, Stop> {
-    let studies = choose(args.study.as_deref())?;
     let scale = scale(&args.scale)?;
+    let studies = choose(args.study.as_deref(), scale, args.allow_exec || args.dry_run)?;
     let format = output::format(&args.output.look)?;
     if let Some(folder) = &args.csv {
         files::prepare(folder)?;
@@ -142,8 +142,8 @@ fn replicate(
     Ok((result, interrupted))
 }
 
-/// The studies that are meant: all, one by name, or one in a file.
-fn choose(given: Option<&str>) -> Result<Vec<Study>, Stop> {
+/// The studies that are meant: all, one by name, or one in a file, whose programs must be allowed.
+fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study>, Stop> {
     let embedded = |(name, text): &(&str, &str)| {
         Study::parse(text).map_err(|error| Stop::internal(format!("study {name}: {error}")))
     };
@@ -165,6 +165,10 @@ fn choose(given: Option<&str>) -> Result<Vec<Study>, Stop> {
         .map_err(|error| Stop::usage(format!("study file '{given}': {}", output::words(&error))))?;
     let study = Study::parse(&text)
         .map_err(|error| Stop::usage(format!("study file '{given}': {error}")))?;
+    for arm in study.arms.iter().filter(|arm| arm.work == work::exec::KIND) {
+        let commands = work::exec::commands(&study.keys(arm, scale)).map_err(Stop::usage)?;
+        crate::exec::permit(&format!("study file '{given}'"), &commands, may_exec)?;
+    }
     Ok(vec![study])
 }
 
