@@ -79,7 +79,10 @@ fn every_byte_of_a_pipeline_is_counted_and_every_figure_explained() {
         assert_eq!(round["programs"][1]["unread_bytes"], 0);
     }
     if kernel_counts() {
-        assert_eq!((&one["counted"], &one["bytes"]["value"]), (&"taken".into(), &3_145_728.0.into()));
+        assert_eq!(
+            (&one["counted"], &one["bytes"]["value"]),
+            (&"taken".into(), &3_145_728.0.into())
+        );
         assert_eq!(one["proof"]["kind"], "bytes", "{one}");
     }
     for format in ["table", "markdown", "csv", "json", "ndjson"] {
@@ -122,7 +125,11 @@ fn what_goes_wrong_is_one_clear_line_and_leaves_nothing() {
         let more = ["--rounds", "1", "--deadline", "300ms"];
         let (pipelines, code) = measure(&sandbox, programs, &more);
         let one = &pipelines[0];
-        assert_eq!((&one["status"], code), (&(*status).into(), i32::from(*status != "ok")), "{one}");
+        assert_eq!(
+            (&one["status"], code),
+            (&(*status).into(), i32::from(*status != "ok")),
+            "{one}"
+        );
         let reason = if *status == "ok" { &one["proof"]["reason"] } else { &one["reason"] };
         assert!(reason.as_str().unwrap_or_default().contains(part), "{part}: {one}");
         explained(one);

@@ -266,9 +266,11 @@ fn what_is_wrong_with_a_study_is_told_in_one_line_with_the_nearest_right_word() 
 
 #[test]
 fn a_word_that_is_no_study_names_the_nearest_and_a_missing_file_is_told() {
-    let error = choose(Some("marhubbi"), Scale::Smoke, true).expect_err("no such study").to_string();
+    let error =
+        choose(Some("marhubbi"), Scale::Smoke, true).expect_err("no such study").to_string();
     assert!(error.contains("did you mean 'marhubi'"), "{error}");
-    let error = choose(Some("./no-such.toml"), Scale::Smoke, true).expect_err("no such file").to_string();
+    let error =
+        choose(Some("./no-such.toml"), Scale::Smoke, true).expect_err("no such file").to_string();
     assert!(error.contains("study file './no-such.toml'"), "{error}");
     assert!(scale("smok").expect_err("no such scale").to_string().contains("'smoke'"));
 }
