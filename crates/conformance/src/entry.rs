@@ -4,39 +4,18 @@ use crate::player;
 use crate::script::{Part, Scenario, Seen};
 use crate::worker::Session;
 use ipcperf_core::{
-    BackPressure, KnobKind, Mechanism, Missing, OptionError, OptionSet, Options, Port, SetupError,
-    Spec, Visitor, Wiring,
+    BackPressure, Erased, KnobKind, Mechanism, Missing, OptionSet, SetupError, Spec, Visitor,
+    Wiring,
 };
 use ipcperf_engine::registry;
-
-/// Attaches and plays.
-type Play = fn(Wiring, &Part, &Scenario, &mut Session<'_>) -> Result<Vec<Seen>, SetupError>;
 
 /// One mechanism without its types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) base: registry::Entry,
-    /// Messages may be lost without an error ([`Port::LOSSY`]).
-    pub(crate) is_lossy: bool,
-    play: Play,
 }
 
 impl Entry {
-    fn of<M: Mechanism>() -> Self {
-        Self {
-            base: registry::Entry::of::<M>(),
-            is_lossy: <M::Port as Port>::LOSSY,
-            play: |wiring, part, scenario, session| {
-                let refused = |error: OptionError| SetupError::Protocol(error.to_string());
-                let options = M::Options::parse(M::SPEC.name, &part.options).map_err(refused)?;
-                let shape = &scenario.shape;
-                let mut port = M::attach(wiring, part.seat, shape, &options, session)?;
-                let word = M::SPEC.wake_word();
-                Ok(player::play(&mut port, part.seat, word, scenario, session))
-            },
-        }
-    }
-
     pub(crate) fn spec(&self) -> &'static Spec {
         self.base.spec
     }
@@ -49,7 +28,13 @@ impl Entry {
         scenario: &Scenario,
         session: &mut Session<'_>,
     ) -> Result<Vec<Seen>, SetupError> {
-        (self.play)(wiring, part, scenario, session)
+        let (shape, word) = (&scenario.shape, self.spec().wake_word());
+        let mut port = self.base.attach(wiring, part.seat, shape, &part.options, session)?;
+        Ok(if self.base.is_lossy {
+            player::play(&mut Erased::<true>(&mut *port), part.seat, word, scenario, session)
+        } else {
+            player::play(&mut Erased::<false>(&mut *port), part.seat, word, scenario, session)
+        })
     }
 
     /// Why it cannot run here with its defaults.
@@ -111,7 +96,7 @@ pub struct Entries(pub(crate) Vec<Entry>);
 impl Entries {
     /// Adds one mechanism.
     pub fn visit<M: Mechanism>(&mut self) {
-        self.0.push(Entry::of::<M>());
+        self.0.push(Entry { base: registry::Entry::of::<M>() });
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&Entry> {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// One end of an open channel: what the hot loop holds. Not dyn-compatible on purpose, so that no vtable can enter
-/// the timed path.
+/// One end of an open channel: what the hot loop holds. Its closures are generic, so that a loop over a port has no
+/// call through a table in it.
 ///
 /// What callers must do
 /// - Both ends know the length of every message before it is sent; the same `len` is given to `send` and `recv`.
@@ -38,21 +38,6 @@ pub trait Port {
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault>;
 
-    /// Sends, then receives. Override where the kernel offers both in one call.
-    ///
-    /// # Errors
-    /// As `send` and `recv`.
-    #[inline(always)]
-    fn exchange<T>(
-        &mut self,
-        len: usize,
-        fill: impl FnOnce(&mut [u8]),
-        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        self.send(len, fill)?;
-        self.recv(len, take)
-    }
-
     /// Hands over what `send` has held back.
     ///
     /// # Errors
@@ -75,6 +60,142 @@ pub trait Port {
     /// # Errors
     /// The [`Fault`] of the call that announces it.
     fn finish(&mut self) -> Result<(), Fault>;
+}
+
+/// What a [`Port`] does, one call through a table for each operation: for whatever is not timed. Every port is one.
+pub trait DynPort {
+    /// See [`Port::send`].
+    ///
+    /// # Errors
+    /// As there.
+    fn send(&mut self, len: usize, fill: Fill<'_>) -> Result<(), Fault>;
+
+    /// See [`Port::recv`].
+    ///
+    /// # Errors
+    /// As there.
+    fn recv(&mut self, len: usize, take: Take<'_>) -> Result<(), Fault>;
+
+    /// See [`Port::flush`].
+    ///
+    /// # Errors
+    /// As there.
+    fn flush(&mut self) -> Result<(), Fault>;
+
+    /// See [`Port::expect`].
+    fn expect(&mut self, part: Part);
+
+    /// See [`Port::events`].
+    fn events(&self, report: &mut dyn FnMut(&'static str, u64));
+
+    /// See [`Port::finish`].
+    ///
+    /// # Errors
+    /// As there.
+    fn finish(&mut self) -> Result<(), Fault>;
+}
+
+/// Writes a message.
+pub type Fill<'a> = &'a mut dyn FnMut(&mut [u8]);
+
+/// Looks at a message.
+pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Fault>;
+
+impl<P: Port> DynPort for P {
+    fn send(&mut self, len: usize, fill: Fill<'_>) -> Result<(), Fault> {
+        Port::send(self, len, fill)
+    }
+
+    fn recv(&mut self, len: usize, take: Take<'_>) -> Result<(), Fault> {
+        Port::recv(self, len, take)
+    }
+
+    fn flush(&mut self) -> Result<(), Fault> {
+        Port::flush(self)
+    }
+
+    fn expect(&mut self, part: Part) {
+        Port::expect(self, part);
+    }
+
+    fn events(&self, report: &mut dyn FnMut(&'static str, u64)) {
+        Port::events(self, report);
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        Port::finish(self)
+    }
+}
+
+/// A port of any type. Two types of it, because what may lose messages and what may not run different loops.
+pub struct Erased<'a, const LOSSY: bool>(pub &'a mut dyn DynPort);
+
+impl<const LOSSY: bool> fmt::Debug for Erased<'_, LOSSY> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Erased").field("lossy", &LOSSY).finish_non_exhaustive()
+    }
+}
+
+/// A closure that may be called again, of one that may be called once.
+#[inline(always)]
+fn writes(fill: impl FnOnce(&mut [u8])) -> impl FnMut(&mut [u8]) {
+    let mut fill = Some(fill);
+    move |out| {
+        if let Some(fill) = fill.take() {
+            fill(out);
+        }
+    }
+}
+
+/// The same; `taken` keeps what it returns.
+#[inline(always)]
+fn takes<T>(
+    take: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    taken: &mut Option<T>,
+) -> impl FnMut(&[u8]) -> Result<(), Fault> {
+    let mut take = Some(take);
+    move |message| {
+        let take = take.take().ok_or(Fault::Corrupt)?;
+        *taken = Some(take(message)?);
+        Ok(())
+    }
+}
+
+impl<const LOSSY: bool> Port for Erased<'_, LOSSY> {
+    const LOSSY: bool = LOSSY;
+
+    #[inline(always)]
+    fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
+        self.0.send(len, &mut writes(fill))
+    }
+
+    #[inline(always)]
+    fn recv<T>(
+        &mut self,
+        len: usize,
+        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let mut taken = None;
+        self.0.recv(len, &mut takes(take, &mut taken))?;
+        taken.ok_or(Fault::Corrupt)
+    }
+
+    #[inline(always)]
+    fn flush(&mut self) -> Result<(), Fault> {
+        self.0.flush()
+    }
+
+    fn expect(&mut self, part: Part) {
+        self.0.expect(part);
+    }
+
+    fn events(&self, report: &mut dyn FnMut(&'static str, u64)) {
+        self.0.events(report);
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        self.0.finish()
+    }
 }
 
 /// How much of a message the receiver looks at.

@@ -2,10 +2,6 @@
 
 use crate::names::names;
 use serde::Serialize;
-use std::fmt;
-use std::str::FromStr;
-
-use crate::names::UnknownName;
 
 /// What a mechanism is and what it promises. Where a conformance case depends on a fact, it is this
 /// one, so a wrong fact fails its case.
@@ -162,8 +158,10 @@ names! {
 
 names! {
     /// How an end waits. Rankings never mix waiting classes.
+    #[derive(Default)]
     "wait" Wait {
         /// Sleeps in the kernel, in the call that moves the data.
+        #[default]
         Block = "block",
         /// Sleeps in `epoll_wait`, then moves the data without blocking.
         Epoll = "epoll",
@@ -293,6 +291,13 @@ pub struct Syscalls {
 }
 
 impl Syscalls {
+    /// Whether most messages pass without one when nobody has to wait.
+    #[must_use]
+    pub const fn are_rare(self) -> bool {
+        matches!(self.send, Some(calls) if calls < 1.0)
+            && !matches!(self.recv, Some(calls) if calls >= 1.0)
+    }
+
     /// Both sides, per message; `None` where it depends on timing.
     #[must_use]
     pub fn per_message(self) -> Option<f64> {

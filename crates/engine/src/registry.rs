@@ -1,11 +1,13 @@
 //! The list of mechanisms, erased to function pointers: one indirect call per slice, none per message.
 
-use crate::fan;
+use crate::fan::worker::FanLoops;
+use crate::hot::Special;
 use crate::job::{Failure, Job, SideReport};
+use crate::worker::runner::{self, Measure};
 use crate::worker::{Session, measure};
 use ipcperf_core::{
-    Door, Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet, Options, Payload, Serving,
-    SetupError, Shape, Spec, Visitor, Wait, Wiring,
+    Door, DynPort, Knob, Limit, Link, Mechanism, Meet, Missing, OptionError, OptionSet, Options,
+    Payload, Port, Seat, Serving, SetupError, Shape, Spec, Visitor, Wait, Wiring,
 };
 use std::marker::PhantomData;
 
@@ -21,16 +23,39 @@ pub struct Entry {
     window: fn(usize, &OptionSet) -> Result<Option<u32>, OptionError>,
     door: fn(&OptionSet) -> Result<Option<Door>, OptionError>,
     open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
+    attach: Attach,
     drive: fn(Wiring, &Job, &mut Session<'_>) -> Result<SideReport, Failure>,
-    pub(crate) fan: Option<fan::worker::Drive>,
+    /// The loops of a fan, where several processes can stand on one side of one object: nobody else pays for their code.
+    pub(crate) fan: Option<AttachFan>,
+    /// Messages may be lost without an error on either side ([`Port::LOSSY`]).
+    pub is_lossy: bool,
 }
 
-/// The worker of a fan, for mechanisms whose ends can be shared alone: nobody else pays for its code.
-struct Shared<M>(PhantomData<M>);
+type Attach =
+    fn(Wiring, Seat, &Shape, &OptionSet, &mut dyn Meet) -> Result<Box<dyn DynPort>, SetupError>;
 
-impl<M: Mechanism> Shared<M> {
-    const DRIVE: Option<fan::worker::Drive> =
-        if M::SHARES { Some(fan::worker::drive::<M>) } else { None };
+pub(crate) type AttachFan =
+    fn(Wiring, Seat, &Shape, &OptionSet, &mut dyn Meet) -> Result<Box<dyn FanLoops>, SetupError>;
+
+type Over<P> = fn(&mut P, &Job, Special<'_>, Measure<'_>) -> Result<SideReport, Failure>;
+
+/// What is compiled for some mechanisms only.
+struct Own<M>(PhantomData<M>);
+
+impl<M: Mechanism> Own<M> {
+    const OVER: Over<M::Port> = if M::SPEC.syscalls.are_rare() {
+        runner::over_cheap::<M::Port>
+    } else {
+        runner::over::<M::Port>
+    };
+
+    const FAN: Option<AttachFan> = if M::SHARES {
+        Some(|wiring, seat, shape, set, meet| {
+            Ok(Box::new(attach::<M>(wiring, seat, shape, set, meet)?))
+        })
+    } else {
+        None
+    };
 }
 
 impl Entry {
@@ -44,13 +69,13 @@ impl Entry {
             limit: |set| Ok(M::limit(&M::Options::parse(M::SPEC.name, set)?)),
             window: |size, set| Ok(M::window(size, &M::Options::parse(M::SPEC.name, set)?)),
             door: |set| Ok(M::door(&M::Options::parse(M::SPEC.name, set)?)),
-            open: |shape, set| {
-                let options = M::Options::parse(M::SPEC.name, set)
-                    .map_err(|error| SetupError::Protocol(error.to_string()))?;
-                M::open(shape, &options)
+            open: |shape, set| M::open(shape, &options::<M>(set)?),
+            attach: |wiring, seat, shape, set, meet| {
+                Ok(Box::new(attach::<M>(wiring, seat, shape, set, meet)?))
             },
             drive: drive::<M>,
-            fan: Shared::<M>::DRIVE,
+            fan: Own::<M>::FAN,
+            is_lossy: <M::Port as Port>::LOSSY,
         }
     }
 
@@ -107,11 +132,26 @@ impl Entry {
         (self.open)(shape, options)
     }
 
+    /// In a worker: becomes one end, for whatever is not timed.
+    ///
+    /// # Errors
+    /// What could not be attached.
+    pub fn attach(
+        &self,
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        options: &OptionSet,
+        meet: &mut dyn Meet,
+    ) -> Result<Box<dyn DynPort>, SetupError> {
+        (self.attach)(wiring, seat, shape, options, meet)
+    }
+
     /// In a worker: attaches and measures.
     ///
     /// # Errors
     /// What went wrong.
-    pub fn drive(
+    pub(crate) fn drive(
         &self,
         wiring: Wiring,
         job: &Job,
@@ -151,15 +191,29 @@ impl Entry {
     }
 }
 
+fn options<M: Mechanism>(set: &OptionSet) -> Result<M::Options, SetupError> {
+    M::Options::parse(M::SPEC.name, set).map_err(|error| SetupError::Protocol(error.to_string()))
+}
+
+fn attach<M: Mechanism>(
+    wiring: Wiring,
+    seat: Seat,
+    shape: &Shape,
+    set: &OptionSet,
+    meet: &mut dyn Meet,
+) -> Result<M::Port, SetupError> {
+    M::attach(wiring, seat, shape, &options::<M>(set)?, meet)
+}
+
 fn drive<M: Mechanism>(
     wiring: Wiring,
     job: &Job,
     session: &mut Session<'_>,
 ) -> Result<SideReport, Failure> {
-    let options = M::Options::parse(M::SPEC.name, &job.options)
-        .map_err(|error| SetupError::Protocol(error.to_string()))?;
-    let mut port = M::attach(wiring, job.seat, &job.shape, &options, session)?;
-    measure(&mut port, job, session)
+    let mut port = attach::<M>(wiring, job.seat, &job.shape, &job.options, session)?;
+    let over = Own::<M>::OVER;
+    let mut loops = |work: Special<'_>, with: Measure<'_>| over(&mut port, job, work, with);
+    measure(&mut loops, job, session)
 }
 
 /// All mechanisms a program knows, in the order of their list.

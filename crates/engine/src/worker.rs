@@ -1,25 +1,22 @@
 //! One end of a slice, in a process of its own: attach, verify, warm up, measure, report.
 
 mod end;
+pub(crate) mod runner;
 
 use crate::bounds;
 use crate::errand::{self, Crew, Errand};
-use crate::hot::{
-    Burst, Content, Full, Lines, Paced, Pattern, PingPong, Shelf, Special, Stamp, Stream, Times,
-    Work,
-};
+use crate::hot::{Content, Full, Lines, Shelf, Special, Stamp, Times};
 use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Task, Word};
 use crate::offset::{self, Offset};
 use crate::page::Page;
 use crate::registry::Registry;
 use crate::transform::Kit;
 use end::End;
-use ipcperf_core::{
-    KnobValue, Meet, Missing, Part, PatternKind, Port, Seat, SetupError, Touch, Wiring,
-};
+use ipcperf_core::{KnobValue, Meet, Missing, Part, Seat, SetupError, Touch, Wiring};
 use ipcperf_stats::Rng;
 use ipcperf_sys::control::Control;
 use ipcperf_sys::{affinity, pause, process, procfs};
+use runner::{Measure, Pass, Runner};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
@@ -135,51 +132,15 @@ impl Meet for Session<'_> {
     }
 }
 
-/// Measures over an attached port: the only place where pattern and touch become types.
+/// The loops over a port, as [`runner`] makes them for one kind of payload work.
+type Loops<'a> = &'a mut dyn FnMut(Special<'_>, Measure<'_>) -> Result<SideReport, Failure>;
+
+/// Measures over an attached port.
 ///
 /// # Errors
 /// What went wrong.
-pub fn measure<P: Port>(
-    port: &mut P,
-    job: &Job,
-    session: &mut Session<'_>,
-) -> Result<SideReport, Failure> {
-    match job.shape.pattern {
-        PatternKind::PingPong if job.load.think_ns > 0 => touch::<Paced, P>(port, job, session),
-        PatternKind::PingPong => touch::<PingPong, P>(port, job, session),
-        PatternKind::Stream => touch::<Stream, P>(port, job, session),
-        PatternKind::FanIn | PatternKind::FanOut => {
-            Err(SetupError::Protocol("a fan takes more than two workers".into()).into())
-        }
-        PatternKind::Connect => Err(Failure {
-            kind: FailureKind::Failed,
-            reason: "connections for single requests have no port".into(),
-        }),
-        PatternKind::Rate => touch::<Paced, P>(port, job, session),
-        PatternKind::Burst => touch::<Burst, P>(port, job, session),
-    }
-}
-
-fn touch<A: Pattern, P: Port>(
-    port: &mut P,
-    job: &Job,
-    session: &mut Session<'_>,
-) -> Result<SideReport, Failure> {
-    let nonce = job.shape.nonce;
-    if job.load.transform.is_some() || job.load.one_way {
-        return special::<A, P>(port, job, session);
-    }
-    match job.touch {
-        Touch::None => slice::<A, P, Stamp>(port, job, session, Stamp::new(nonce)),
-        Touch::CacheLine => slice::<A, P, Lines>(port, job, session, Lines::new(nonce)),
-        Touch::Header => slice::<A, P, Full>(port, job, session, Full::new(nonce, 64)),
-        Touch::Full => slice::<A, P, Full>(port, job, session, Full::new(nonce, usize::MAX)),
-    }
-}
-
-/// The same for messages that are changed, or whose way is timed.
-fn special<A: Pattern, P: Port>(
-    port: &mut P,
+pub(crate) fn measure(
+    loops: Loops<'_>,
     job: &Job,
     session: &mut Session<'_>,
 ) -> Result<SideReport, Failure> {
@@ -188,9 +149,9 @@ fn special<A: Pattern, P: Port>(
     let shelf = Cell::new(kit);
     let content = match (job.load.transform, job.touch) {
         (Some(_), _) => Content::Changed(Stamp::new(nonce), Shelf::new(&shelf)),
-        (None, Touch::None) => Content::Full(Full::new(nonce, 8)),
+        (None, Touch::None) => Content::Full(Full::new(nonce, Stamp::LEN)),
         (None, Touch::CacheLine) => Content::Lines(Lines::new(nonce)),
-        (None, Touch::Header) => Content::Full(Full::new(nonce, 64)),
+        (None, Touch::Header) => Content::Full(Full::new(nonce, Part::STAMP)),
         (None, Touch::Full) => Content::Full(Full::new(nonce, usize::MAX)),
     };
     let mut cost = None;
@@ -201,38 +162,38 @@ fn special<A: Pattern, P: Port>(
     }
     let [_, left, arrived] = session.page.ways();
     let times = job.load.one_way.then(|| Times::new(job.clock(), left, arrived));
-    let report = slice::<A, P, _>(port, job, session, Special::new(content, times))?;
+    let special = Special::new(content, times);
+    let report = loops(special, &mut |runner| slice(runner, job, session))?;
     Ok(SideReport { transform: cost, ..report })
 }
 
-fn slice<A: Pattern, P: Port, W: Work>(
-    port: &mut P,
+fn slice(
+    runner: &mut dyn Runner,
     job: &Job,
     session: &mut Session<'_>,
-    work: W,
 ) -> Result<SideReport, Failure> {
     let clock = job.clock();
     let page = session.page;
-    let mut end = End::new(port, job, page, clock);
+    let mut end = End::new(runner, job, page, clock);
     let mut report = SideReport { pid: process::own_pid(), ..SideReport::default() };
 
     page.gate().meet();
-    end.segment::<A::Eager, Full>(job.verify, 1, Full::new(job.shape.nonce, usize::MAX))?;
-    report.verified =
-        if job.len == 0 { 0 } else { job.verify * job.load.burst.max(1) + A::Eager::EXTRA };
+    end.segment(Pass::Verify, job.verify, 1)?;
+    let extra = end.runner.form(Pass::Verify).extra;
+    report.verified = if job.len == 0 { 0 } else { job.verify * job.load.burst.max(1) + extra };
 
     if job.touch == Touch::None && job.load.transform.is_none() {
-        end.port.expect(Part::Stamp);
+        end.runner.expect(Part::Stamp);
     }
-    let (mut per_operation, median) = end.warm_up::<A::Eager, W>(work)?;
-    if job.shape.pattern == PatternKind::Rate {
-        per_operation = end.peak::<A::Eager, W>(work, per_operation)?;
+    let (mut per_operation, median) = end.warm_up()?;
+    if job.shape.pattern.facts().is_open {
+        per_operation = end.peak(per_operation)?;
         report.peak = Some(per_operation);
     }
     if job.load.rate.is_some() || job.load.think_ns > 0 {
         pause::sharpen()?;
     }
-    let before = events(end.port);
+    let before = events(end.runner);
     let two_cpus = job.cpus.len() == 2 && job.cpus[0] != job.cpus[1];
     let line = || two_cpus.then(|| bounds::cache_line(page, job.seat, clock)).flatten();
     report.cacheline[0] = line();
@@ -254,11 +215,11 @@ fn slice<A: Pattern, P: Port, W: Work>(
     let (all, batch) = end.decide(expected, median);
     let mut left = all;
     loop {
-        let (samples, batch) = end.agree(left.min(end.room::<A>(batch)), batch);
+        let (samples, batch) = end.agree(left.min(end.room(Pass::Timed, batch)), batch);
         if samples == 0 {
             break;
         }
-        let whole = samples + A::LEAD_IN;
+        let whole = samples + end.runner.form(Pass::Timed).lead_in;
         end.pace(whole, asked, &mut rng);
         // Messages that have a time keep it. Without one, the warm-up may have been many times slower than what
         // follows: then the stop comes early rather than after the end.
@@ -268,7 +229,7 @@ fn slice<A: Pattern, P: Port, W: Work>(
             let ns = (middle * batch) as f64 * expected * job.ns_per_tick;
             say(session.control, &Word::Middle(ns as u64))?;
         }
-        let segment = timed::<A, P, W>(&mut end, whole, batch, work, &mut report)?;
+        let segment = timed(&mut end, whole, batch, &mut report)?;
         say(session.control, &Word::Segment(Segment { offset, ..segment }))?;
         match session.order()? {
             (Order::Folded, _) => left = left.saturating_sub(samples),
@@ -277,7 +238,7 @@ fn slice<A: Pattern, P: Port, W: Work>(
             }
         }
     }
-    report.events = events(end.port);
+    report.events = events(end.runner);
     for (name, count) in before {
         report.events.entry(name).and_modify(|now| *now -= count.min(*now));
     }
@@ -291,19 +252,18 @@ fn slice<A: Pattern, P: Port, W: Work>(
 }
 
 /// What the port has counted so far.
-fn events(port: &impl Port) -> BTreeMap<String, u64> {
+fn events(runner: &dyn Runner) -> BTreeMap<String, u64> {
     let mut events = BTreeMap::new();
-    port.events(&mut |name, count| *events.entry(name.to_owned()).or_default() += count);
+    runner.events(&mut |name, count| *events.entry(name.to_owned()).or_default() += count);
     events
 }
 
 /// One timed segment with what it consumed. Counters that cost file reads are read before the gate and after the
 /// peer is done as well.
-fn timed<A: Pattern, P: Port, W: Work>(
-    end: &mut End<'_, P>,
+fn timed(
+    end: &mut End<'_>,
     samples: u64,
     batch: u64,
-    work: W,
     report: &mut SideReport,
 ) -> Result<Segment, Failure> {
     let (leads, cpus) = (end.leads(), &end.job.cpus);
@@ -315,7 +275,7 @@ fn timed<A: Pattern, P: Port, W: Work>(
     let before = procfs::consumption();
     end.page.gate().meet();
     let first = end.next;
-    let tally = end.segment::<A, W>(samples, batch, work)?;
+    let tally = end.segment(Pass::Timed, samples, batch)?;
     let after = procfs::consumption();
     end.page.gate().meet();
     if let Some(begin) = watch {
@@ -345,7 +305,7 @@ fn timed<A: Pattern, P: Port, W: Work>(
         end: tally.end,
         samples: end.recorder.len(),
         batch,
-        lead_in: A::LEAD_IN,
+        lead_in: end.runner.form(Pass::Timed).lead_in,
         due: end.schedule.last().copied().unwrap_or(0),
         spills: end.recorder.spills().to_vec(),
         first,

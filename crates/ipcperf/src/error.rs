@@ -1,5 +1,6 @@
 //! How the program ends when it does not end well: one clear line and the exit code the manual promises.
 
+use ipcperf_core::nearest;
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
@@ -56,30 +57,14 @@ impl Stop {
 
     /// Prints the reason as one line and gives the exit code.
     pub(crate) fn tell(&self) -> ExitCode {
-        // What was typed or read is quoted in here; a terminal must not obey it.
-        let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
-        let line: String = self.text.trim_end().chars().map(plain).collect();
-        note(&format!("ipcperf: {line}"));
+        note(&format!("ipcperf: {}", self.text.trim_end()));
         self.code.into()
     }
 }
 
-/// One line to standard error; nobody listening is no error.
+/// One line to standard error, whatever it quotes; nobody listening is no error.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-/// The known word nearest to `given`, if one is near enough to be what was meant.
-pub(crate) fn nearest<'a>(
-    given: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|word| (strsim::jaro_winkler(given, word), word))
-        .filter(|(similarity, _)| *similarity > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, word)| word)
+    let _ = writeln!(std::io::stderr(), "{}", ipcperf_report::clean(text, true));
 }
 
 /// `unknown KIND 'GIVEN'`, with the nearest right one or, failing that, where to find the list.
@@ -116,17 +101,4 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     // A tip is a sentence of its own.
     let told = parts.join(" ").replace(" tip: ", "; ");
     Stop::usage(format!("{} (ipcperf --help)", told.trim_start_matches("error: "))).tell()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_word_is_offered_only_if_it_is_near() {
-        let known = ["pipe", "pipe/spin", "unix-stream", "tcp"];
-        assert_eq!(nearest("pip", known), Some("pipe"));
-        assert_eq!(nearest("unixstream", known), Some("unix-stream"));
-        assert_eq!(nearest("zebra", known), None);
-    }
 }

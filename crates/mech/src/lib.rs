@@ -1,133 +1,108 @@
-//! All mechanisms. Each is one file, which holds its facts and its setup, and one line in the list below; the port
-//! types they share hold the motion. A mechanism sees neither the loop that times it nor the report.
+//! All mechanisms. Each is one file in the folder of its family, which holds its facts and its setup, and one line in
+//! the list below; the port types beside it hold the motion. A mechanism sees neither the loop that times it nor the report.
 
 #![forbid(unsafe_code)]
 
-mod broker;
-mod budget;
-pub mod dbus;
-pub mod eventfd;
-pub mod eventfd_semaphore;
-pub mod fd_pass;
-pub mod fifo;
-pub mod file_rename;
-mod files;
-pub mod futex;
-pub mod futex_pi;
-pub mod inotify;
-pub mod memfd;
-mod memory;
-pub mod mmap_queue;
-pub mod mptcp;
-pub mod netlink;
-pub mod null;
-pub mod pidfd_getfd;
-pub mod pipe;
-pub mod pipe_packet;
+pub(crate) mod budget;
+pub mod bus;
+pub mod by_reference;
+pub mod datagram;
+pub mod floor;
+pub mod io_uring;
+pub mod kernel_copy;
 pub mod port;
-pub mod posix_mq;
-pub mod posix_sem;
-pub mod process_vm;
-pub mod pthread_cond;
-pub mod pty;
-pub mod sctp;
-pub mod sendfile;
-pub mod seqlock;
-pub mod shm_mailbox;
-pub mod shm_ring;
-pub mod shm_sem;
-pub mod signal;
-pub mod splice;
-pub mod sysv_mq;
-pub mod sysv_sem;
-pub mod tcp;
-pub mod tcp6;
-pub mod tcp_zerocopy;
-pub mod tee;
-pub mod temp_file;
-pub mod udp;
-pub mod udp_pair;
-pub mod unix_dgram;
-pub mod unix_meeting;
-pub mod unix_pair;
-pub mod unix_seqpacket;
-pub mod unix_stream;
-pub mod uring_futex;
-pub mod uring_msg_ring;
-pub mod uring_pipe;
-pub mod uring_tcp;
-pub mod uring_unix_stream;
-pub mod vmsplice;
-pub mod vsock;
-pub mod vsock_seqpacket;
+pub mod queue;
+pub mod shared_memory;
+pub mod stream;
 pub mod wait;
+pub mod wake_up;
 
-use dbus::{Broker, Direct};
+use bus::dbus::{Broker, Direct};
 use ipcperf_core::{Missing, SetupError, Visitor};
 use ipcperf_sys::io::uring::{Enter, SqPoll};
-use mmap_queue::{Fcntl, FcntlAmortised, Flock, Mutex};
-use signal::{Handling, Pointing, Reading, Waiting};
+use shared_memory::mmap_queue::{Fcntl, FcntlAmortised, Flock, Mutex};
 use wait::{Adaptive, Bell, Block, CopyFree, Epoll, Futex, Spin};
+use wake_up::signal::{Handling, Pointing, Reading, Waiting};
 
 macro_rules! mechanisms {
-    ($($file:ident: $($name:ident $(<$wait:ident>)?),+;)+) => {
+    ($($family:ident { $($file:ident: $($name:ident $(<$wait:ident>)?),+;)+ })+) => {
         /// Shows every mechanism and variant to `visitor`, in the order of the list.
         pub fn visit_all(visitor: &mut impl Visitor) {
-            $($(visitor.visit::<$file::$name $(<$wait>)?>();)+)+
+            $($($(visitor.visit::<$family::$file::$name $(<$wait>)?>();)+)+)+
         }
     };
 }
 
 mechanisms! {
-    null:              Null;
-    pipe:              Pipe<Block>, Pipe<Spin>, Pipe<Epoll>;
-    fifo:              Fifo<Block>, Fifo<Spin>;
-    pty:               Pty<Block>;
-    unix_stream:       UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>, UnixStreamMmsg;
-    tcp:               Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
-    tcp6:              Tcp6<Block>;
-    mptcp:             Mptcp<Block>;
-    vsock:             Vsock<Block>;
-    unix_dgram:        UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;
-    unix_seqpacket:    UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
-    vsock_seqpacket:   VsockSeqpacket<Block>;
-    udp:               Udp<Block>, Udp<Spin>, UdpMmsg, UdpGso;
-    sctp:              Sctp<Block>;
-    netlink:           Netlink<Block>;
-    pipe_packet:       PipePacket<Block>;
-    posix_mq:          PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
-    sysv_mq:           SysvMq<Block>, SysvMq<Spin>;
-    eventfd:           EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
-    eventfd_semaphore: EventFdSemaphore;
-    futex:             Futex<Block>, Futex<Adaptive>;
-    futex_pi:          FutexPi;
-    posix_sem:         PosixSem;
-    sysv_sem:          SysvSem;
-    pthread_cond:      PthreadCond;
-    signal:            Signal<Waiting>, Signal<Handling>, Signal<Reading>, Signal<Pointing>;
-    inotify:           Inotify;
-    uring_msg_ring:    UringMsgRing;
-    shm_ring:          ShmRing<Adaptive>, ShmRing<Futex>, ShmRing<Spin>, ShmRing<Bell>, ShmRing<CopyFree>;
-    shm_mailbox:       ShmMailbox<Futex>, ShmMailbox<Spin>;
-    seqlock:           SeqLock;
-    shm_sem:           ShmSem;
-    mmap_queue:        MmapQueue<Fcntl>, MmapQueue<FcntlAmortised>, MmapQueue<Flock>, MmapQueue<Mutex>;
-    fd_pass:           FdPass;
-    memfd:             Memfd, MemfdReuse;
-    temp_file:         TempFile;
-    file_rename:       FileRename;
-    pidfd_getfd:       PidfdGetfd;
-    vmsplice:          Vmsplice;
-    splice:            Splice;
-    tee:               Tee;
-    sendfile:          Sendfile;
-    process_vm:        ProcessVm, ProcessVmWrite;
-    tcp_zerocopy:      TcpZerocopy;
-    uring_pipe:        UringPipe<Enter>, UringPipe<SqPoll>;
-    uring_unix_stream: UringUnixStream<Enter>, UringUnixStream<SqPoll>;
-    uring_tcp:         UringTcp<Enter>, UringTcp<SqPoll>;
-    uring_futex:       UringFutex;
-    dbus:              Dbus<Direct>, Dbus<Broker>;
+    floor {
+        null:              Null;
+    }
+    stream {
+        pipe:              Pipe<Block>, Pipe<Spin>, Pipe<Epoll>;
+        fifo:              Fifo<Block>, Fifo<Spin>;
+        pty:               Pty<Block>;
+        unix_stream:       UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>, UnixStreamMmsg;
+        tcp:               Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
+        tcp6:              Tcp6<Block>;
+        mptcp:             Mptcp<Block>;
+        vsock:             Vsock<Block>;
+    }
+    datagram {
+        unix_dgram:        UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;
+        unix_seqpacket:    UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
+        vsock_seqpacket:   VsockSeqpacket<Block>;
+        udp:               Udp<Block>, Udp<Spin>, UdpMmsg, UdpGso;
+        sctp:              Sctp<Block>;
+        netlink:           Netlink<Block>;
+    }
+    queue {
+        pipe_packet:       PipePacket<Block>;
+        posix_mq:          PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
+        sysv_mq:           SysvMq<Block>, SysvMq<Spin>;
+    }
+    wake_up {
+        eventfd:           EventFd<Block>, EventFd<Spin>, EventFd<Epoll>;
+        eventfd_semaphore: EventFdSemaphore;
+        futex:             Futex<Block>, Futex<Adaptive>;
+        futex_pi:          FutexPi;
+        posix_sem:         PosixSem;
+        sysv_sem:          SysvSem;
+        pthread_cond:      PthreadCond;
+        signal:            Signal<Waiting>, Signal<Handling>, Signal<Reading>, Signal<Pointing>;
+        inotify:           Inotify;
+        uring_msg_ring:    UringMsgRing;
+    }
+    shared_memory {
+        shm_ring:          ShmRing<Adaptive>, ShmRing<Futex>, ShmRing<Spin>, ShmRing<Bell>, ShmRing<CopyFree>;
+        shm_mailbox:       ShmMailbox<Futex>, ShmMailbox<Spin>;
+        seqlock:           SeqLock;
+        shm_sem:           ShmSem;
+        mmap_queue:        MmapQueue<Fcntl>, MmapQueue<FcntlAmortised>, MmapQueue<Flock>, MmapQueue<Mutex>;
+    }
+    by_reference {
+        fd_pass:           FdPass;
+        memfd:             Memfd, MemfdReuse;
+        temp_file:         TempFile;
+        file_rename:       FileRename;
+        pidfd_getfd:       PidfdGetfd;
+    }
+    kernel_copy {
+        vmsplice:          Vmsplice;
+        splice:            Splice;
+        tee:               Tee;
+        sendfile:          Sendfile;
+        process_vm:        ProcessVm, ProcessVmWrite;
+        tcp_zerocopy:      TcpZerocopy;
+    }
+    io_uring {
+        uring_pipe:        UringPipe<Enter>, UringPipe<SqPoll>;
+        uring_unix_stream: UringUnixStream<Enter>, UringUnixStream<SqPoll>;
+        uring_tcp:         UringTcp<Enter>, UringTcp<SqPoll>;
+        uring_futex:       UringFutex;
+    }
+    bus {
+        dbus:              Dbus<Direct>, Dbus<Broker>;
+    }
 }
 
 /// What a failed trial means for availability.
@@ -148,7 +123,8 @@ mod tests {
         spec: &'static Spec,
         knobs: Vec<&'static str>,
         limit: Option<Limit>,
-        module: &'static str,
+        /// Folder and file.
+        module: (&'static str, &'static str),
     }
 
     struct Collector(Vec<Facts>);
@@ -159,9 +135,14 @@ mod tests {
                 spec: M::SPEC,
                 knobs: M::Options::KNOBS.iter().map(|knob| knob.name).collect(),
                 limit: M::limit(&M::Options::default()),
-                module: std::any::type_name::<M>().split("::").nth(1).unwrap_or(""),
+                module: module(std::any::type_name::<M>()),
             });
         }
+    }
+
+    fn module(path: &'static str) -> (&'static str, &'static str) {
+        let mut modules = path.split("::").skip(1);
+        (modules.next().unwrap_or(""), modules.next().unwrap_or(""))
     }
 
     fn all() -> Vec<Facts> {
@@ -186,9 +167,10 @@ mod tests {
     }
 
     #[test]
-    fn every_mechanism_lives_in_the_file_of_its_name() {
-        for facts in all() {
-            assert_eq!(facts.module, facts.spec.name.replace('-', "_"));
+    fn every_mechanism_lives_in_the_folder_of_its_family_and_the_file_of_its_name() {
+        for Facts { spec, module, .. } in all() {
+            let expected = (spec.family.name().replace('-', "_"), spec.name.replace('-', "_"));
+            assert_eq!((module.0.to_owned(), module.1.to_owned()), expected);
         }
     }
 

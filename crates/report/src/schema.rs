@@ -18,8 +18,8 @@ fn result() -> Value {
     let mut bytes = Vec::new();
     // What only a cell that was asked for more has.
     let cell = set.cells.first_mut().expect("a survey has cells");
-    cell.load.one_way = true;
-    cell.load.transform = Some(Transform::Gzip);
+    cell.key.load.one_way = true;
+    cell.key.load.transform = Some(Transform::Gzip);
     cell.one_way_ns = Some(OneWay {
         quantiles: [("p50".to_owned(), sample::metric(3000.0, 20.0))].into(),
         bound_ns: Some(50.0),

@@ -24,7 +24,7 @@ struct Allowed {
 
 /// The table of the architecture document. `ipcperf` knows everybody.
 const TABLE: &[Allowed] = &[
-    Allowed { package: "ipcperf-core", inside: &[], outside: Some(&["serde"]) },
+    Allowed { package: "ipcperf-core", inside: &[], outside: Some(&["serde", "strsim"]) },
     Allowed { package: "ipcperf-ring", inside: &[], outside: Some(&[]) },
     Allowed { package: "ipcperf-sys", inside: &["ipcperf-core", "ipcperf-ring"], outside: None },
     Allowed { package: "ipcperf-mech", inside: &["ipcperf-core", "ipcperf-sys"], outside: None },
@@ -38,6 +38,11 @@ const TABLE: &[Allowed] = &[
         package: "ipcperf-report",
         inside: &["ipcperf-core", "ipcperf-stats"],
         outside: None,
+    },
+    Allowed {
+        package: "ipcperf-study",
+        inside: &["ipcperf-core", "ipcperf-stats"],
+        outside: Some(&["serde", "toml"]),
     },
     Allowed {
         package: "ipcperf-conformance",
@@ -117,6 +122,7 @@ mod tests {
             ("ipcperf-core", "libc"),
             ("ipcperf-ring", "loom"),
             ("ipcperf-engine", "ipcperf"),
+            ("ipcperf-study", "ipcperf-engine"),
             ("xtask", "ipcperf-core"),
         ] {
             assert_eq!(check_edge(from, to, false).len(), 1, "{from} -> {to}");

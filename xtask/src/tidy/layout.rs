@@ -58,9 +58,9 @@ mod tests {
         assert_eq!(violations(hot, &lines("//! Doc.", 150)), 0);
         assert_eq!(violations(hot, &lines("//! Doc.", 151)), 1);
         let mechanism = format!("//! Doc.\n{}", "impl Mechanism for Pipe {}");
-        assert_eq!(violations("crates/mech/src/pipe.rs", &lines(&mechanism, 199)), 0);
-        assert_eq!(violations("crates/mech/src/pipe.rs", &lines(&mechanism, 200)), 1);
-        assert_eq!(violations("crates/mech/src/fd.rs", &lines("//! Doc.", 500)), 0);
-        assert_eq!(violations("crates/mech/src/fd.rs", &lines("//! Doc.", 501)), 1);
+        assert_eq!(violations("crates/mech/src/stream/pipe.rs", &lines(&mechanism, 199)), 0);
+        assert_eq!(violations("crates/mech/src/stream/pipe.rs", &lines(&mechanism, 200)), 1);
+        assert_eq!(violations("crates/mech/src/stream/fd.rs", &lines("//! Doc.", 500)), 0);
+        assert_eq!(violations("crates/mech/src/stream/fd.rs", &lines("//! Doc.", 501)), 1);
     }
 }

@@ -5,7 +5,7 @@ use crate::pair::Pair;
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Batch, End, Script, Sizes, Step};
 use ipcperf_core::{OnClose, OptionSet, Seat};
-use ipcperf_sys::io::descriptor;
+use ipcperf_sys::io::socket::descriptor;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 

@@ -13,8 +13,8 @@ pub(crate) fn back_pressure(scene: &Scene<'_>) -> Result<(), Trouble> {
     let count = (FLOOD / size.max(1)).clamp(16, 4096) as u64;
     let declared = scene.entry.spec().back_pressure;
     let loses = matches!(declared, BackPressure::Drops | BackPressure::Overwrites);
-    ensure(loses == scene.entry.is_lossy, || {
-        format!("back_pressure: {declared}, but LOSSY: {}", scene.entry.is_lossy)
+    ensure(loses == scene.entry.base.is_lossy, || {
+        format!("back_pressure: {declared}, but LOSSY: {}", scene.entry.base.is_lossy)
     })?;
     for from in Seat::BOTH {
         if loses {

@@ -2,17 +2,17 @@
 
 use super::pattern::{Connections, Fan, FanRound, OneWay, TransformCost};
 use crate::load::Load;
-use crate::names::{Idle, PatternKind, Placement, Touch};
-use crate::options::KnobValue;
+use crate::names::{Idle, Placement, Touch};
+use crate::options::{KnobValue, OptionSet};
+use crate::pattern::{Figure, PatternKind};
 use crate::spec::Wait;
+use crate::units::format_bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The thing that gets a number.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Cell {
-    /// All of its identity in words: `pipe ping-pong 64B same-llc`.
-    pub id: String,
+/// What is measured, where and how: with the knobs the identity of a cell, from the plan to the document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CellKey {
     /// `pipe`, `shm-ring/spin`.
     pub mechanism: String,
     /// How an end waits.
@@ -32,6 +32,38 @@ pub struct Cell {
     /// What the pattern is asked to do beyond that; absent where nothing is.
     #[serde(default, skip_serializing_if = "Load::is_plain")]
     pub load: Load,
+}
+
+impl CellKey {
+    /// It in words, with these knobs: `pipe ping-pong 64B same-llc pipe.size=1M`.
+    #[must_use]
+    pub fn words(&self, options: &OptionSet) -> String {
+        let size = match self.size_bytes {
+            size if size >= 1024 => format_bytes(size),
+            size => format!("{size}B"),
+        };
+        let mut words =
+            vec![format!("{} {} {size} {}", self.mechanism, self.pattern, self.placement)];
+        if self.idle != Idle::AsIs {
+            words.push(format!("idle={}", self.idle));
+        }
+        if self.touch != Touch::CacheLine {
+            words.push(format!("touch={}", self.touch));
+        }
+        words.extend(self.load.words());
+        words.extend(options.0.iter().map(|(knob, value)| format!("{knob}={value}")));
+        words.join(" ")
+    }
+}
+
+/// The thing that gets a number.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Cell {
+    /// All of its identity in words: `pipe ping-pong 64B same-llc`.
+    pub id: String,
+    /// What is measured, where and how.
+    #[serde(flatten)]
+    pub key: CellKey,
     /// Knobs by full name, `pipe.size`.
     pub knobs: BTreeMap<String, KnobReading>,
     /// Whether there is a number, and why not.
@@ -126,6 +158,39 @@ pub struct Cell {
     pub bound: Option<BoundRatio>,
 }
 
+impl Cell {
+    /// The figure that speaks for it.
+    #[must_use]
+    pub fn figure(&self) -> Option<&Metric> {
+        match self.key.pattern.facts().figure {
+            Figure::Time => self.rtt_ns.as_ref()?.get("p50"),
+            Figure::Throughput if self.key.size_bytes == 0 => self.messages_per_second.as_ref(),
+            Figure::Throughput => self.bytes_per_second.as_ref(),
+            Figure::Requests => Some(&self.connect.as_ref()?.requests_per_second),
+        }
+    }
+
+    /// The same figure of one of its rounds.
+    #[must_use]
+    pub fn figure_of(&self, round: &Round) -> Option<f64> {
+        match self.key.pattern.facts().figure {
+            Figure::Time => round.p50_ns,
+            Figure::Throughput => {
+                round.messages_per_second.map(|rate| rate * self.key.size_bytes.max(1) as f64)
+            }
+            Figure::Requests => round.messages_per_second,
+        }
+    }
+
+    /// The quantiles of its operations, ns: round trips, calls of the peers of a fan, requests.
+    #[must_use]
+    pub fn times(&self) -> Option<&BTreeMap<String, Metric>> {
+        let calls = || self.fan.as_ref().map(|fan| &fan.call_ns);
+        let requests = || self.connect.as_ref().map(|connect| &connect.request_ns);
+        self.rtt_ns.as_ref().or_else(calls).or_else(requests)
+    }
+}
+
 /// How far a cell is from what the machine allows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BoundRatio {
@@ -147,7 +212,7 @@ pub struct KnobReading {
 }
 
 /// Whether a cell has a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Measured and proved.
@@ -161,6 +226,7 @@ pub enum Status {
     /// It ran, but no slice can be accepted (moved between CPUs, clock jump, below its floor).
     Rejected,
     /// The run ended before its turn came.
+    #[default]
     Skipped,
 }
 

@@ -11,8 +11,8 @@ mod pipeline;
 mod replication;
 
 pub use cell::{
-    BoundRatio, Cell, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode, Proof, Round,
-    SideCovariates, SideCpu, Status, Timing,
+    BoundRatio, Cell, CellKey, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode,
+    Proof, Round, SideCovariates, SideCpu, Status, Timing,
 };
 pub use environment::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,

@@ -4,11 +4,10 @@
 
 use super::cell::{Metric, Status};
 use super::environment::{Host, Invocation, Kernel, Tool};
-use crate::names::{UnknownName, names};
+use crate::names::names;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 
 /// The schema this build writes.
 pub const REPLICATION_SCHEMA: &str = "ipcperf.replication/1";

@@ -3,7 +3,7 @@
 use super::run::{PipelinePlan, connect};
 use super::{Error, Outlet, cannot_start};
 use ipcperf_sys::control::wait_any;
-use ipcperf_sys::io::splice;
+use ipcperf_sys::io::pipe::splice;
 use ipcperf_sys::program::Orphans;
 use ipcperf_sys::signals::Interrupts;
 use ipcperf_sys::trace::Follow;

@@ -17,6 +17,9 @@ pub(super) const SEQUENCES: u64 = 1 << 48;
 pub struct Stamp(u64);
 
 impl Stamp {
+    /// Bytes of a whole stamp.
+    pub const LEN: usize = 8;
+
     /// The stamp of lead-to-follow messages of one slice.
     #[must_use]
     pub const fn new(nonce: u64) -> Self {

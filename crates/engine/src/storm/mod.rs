@@ -18,10 +18,11 @@ pub use times::{PARTS, Times};
 use crate::errand::{Errand, Hand, Mishap};
 use ipcperf_core::{Crowd, Door, Missing, Serving};
 use ipcperf_sys::file;
-use ipcperf_sys::io::doors::{Caller, Site, any_port};
-use ipcperf_sys::io::meeting::Name;
+use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::Kind;
-use ipcperf_sys::io::{errno, ports};
+use ipcperf_sys::io::socket::doors::{Caller, Site, any_port};
+use ipcperf_sys::io::socket::meeting::Name;
+use ipcperf_sys::io::socket::ports;
 use ipcperf_sys::shm::SharedMemory;
 use ipcperf_sys::signals::Interrupts;
 use serde::{Deserialize, Serialize};
@@ -285,7 +286,7 @@ pub fn kill_server(storm: &Storm, around: &Around<'_>) -> Result<Remains, Mishap
     }
     let paths = swept.iter().filter(|guard| guard.path().exists()).count() as u64;
     let place = site(storm.door, &base, around.nonce, 0);
-    let reopens = ipcperf_sys::io::doors::Door::open(&place, 1, 1).is_ok();
+    let reopens = ipcperf_sys::io::socket::doors::Door::open(&place, 1, 1).is_ok();
     Ok(Remains { paths, reopens })
 }
 

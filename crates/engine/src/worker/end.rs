@@ -1,10 +1,11 @@
 //! One end of a slice at work: its segments, and the decisions both ends share.
 
+use super::runner::{Pass, Runner};
 use crate::arrivals;
-use crate::hot::{Pace, Pattern, Plan, Recorder, Tally, Work};
+use crate::hot::{Pace, Plan, Recorder, Stamp, Tally};
 use crate::job::{Failure, Job};
 use crate::page::{Page, WAYS};
-use ipcperf_core::{Offered, PatternKind, Port, Seat};
+use ipcperf_core::{Offered, PatternKind, Seat};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
@@ -16,8 +17,8 @@ const NEAR_NS: f64 = 50e3;
 const PEAK_NS: f64 = 200e6;
 
 /// One end of one slice at work.
-pub(super) struct End<'a, P> {
-    pub(super) port: &'a mut P,
+pub(super) struct End<'a> {
+    pub(super) runner: &'a mut dyn Runner,
     pub(super) job: &'a Job,
     pub(super) page: &'a Page,
     clock: Clock,
@@ -35,12 +36,17 @@ pub(super) struct End<'a, P> {
     pub(super) schedule: Vec<u64>,
 }
 
-impl<'a, P: Port> End<'a, P> {
+impl<'a> End<'a> {
     /// Before its first segment.
-    pub(super) fn new(port: &'a mut P, job: &'a Job, page: &'a Page, clock: Clock) -> Self {
+    pub(super) fn new(
+        runner: &'a mut dyn Runner,
+        job: &'a Job,
+        page: &'a Page,
+        clock: Clock,
+    ) -> Self {
         let [short, ..] = page.ways();
         Self {
-            port,
+            runner,
             job,
             page,
             clock,
@@ -55,10 +61,11 @@ impl<'a, P: Port> End<'a, P> {
     }
 
     /// Samples of `batch` operations that fit one timed segment, beside those that lead in.
-    pub(super) fn room<A: Pattern>(&self, batch: u64) -> u64 {
-        let all = self.recorder.capacity() / A::SLOTS;
+    pub(super) fn room(&self, pass: Pass, batch: u64) -> u64 {
+        let form = self.runner.form(pass);
+        let all = self.recorder.capacity() / form.slots;
         let ways = if self.job.load.one_way { WAYS as u64 / batch.max(1) } else { all };
-        all.min(ways).saturating_sub(A::LEAD_IN).max(1)
+        all.min(ways).saturating_sub(form.lead_in).max(1)
     }
 
     pub(super) fn leads(&self) -> bool {
@@ -66,27 +73,34 @@ impl<'a, P: Port> End<'a, P> {
     }
 
     /// Runs one segment; both ends have agreed on `samples` and `batch`.
-    pub(super) fn segment<A: Pattern, W: Work>(
+    pub(super) fn segment(
         &mut self,
+        pass: Pass,
         samples: u64,
         batch: u64,
-        work: W,
     ) -> Result<Tally, Failure> {
+        let is_burst = self.job.shape.pattern == PatternKind::Burst;
         let plan = Plan {
             len: self.job.len,
+            answer: if is_burst { self.job.len.min(Stamp::LEN) } else { self.job.len },
             samples,
             batch,
             first: self.next,
             window: self.job.window,
-            burst: self.job.load.burst,
+            burst: self.job.load.burst.max(1),
             pace: Pace { due: &self.schedule, ..self.pace },
         };
         self.recorder.rewind();
-        let tally = match self.job.seat {
-            Seat::Lead => A::lead(self.port, self.clock, plan, work, &mut self.recorder),
-            Seat::Follow => A::follow(self.port, self.clock, plan, work, &mut self.recorder),
-        }?;
-        self.next += plan.operations() + A::EXTRA;
+        let mut tally =
+            self.runner.run(pass, self.job.seat, self.clock, plan, &mut self.recorder)?;
+        if is_burst {
+            // Its answers are as short as credits and, like those, not counted.
+            match self.job.seat {
+                Seat::Lead => tally = Tally { received: 0, lost: 0, ..tally },
+                Seat::Follow => tally.sent = 0,
+            }
+        }
+        self.next += plan.operations() + self.runner.form(pass).extra;
         Ok(tally)
     }
 
@@ -105,7 +119,7 @@ impl<'a, P: Port> End<'a, P> {
 
     /// Runs growing segments until the warm-up time has passed; returns ticks per operation in the last one, seen
     /// from outside, and the median operation (0 for patterns the lead does not time).
-    pub(super) fn warm_up<A: Pattern, W: Work>(&mut self, work: W) -> Result<(f64, u64), Failure> {
+    pub(super) fn warm_up(&mut self) -> Result<(f64, u64), Failure> {
         let (mut spent, mut wanted) = (0, 1);
         let mut per_operation = f64::INFINITY;
         let mut median = 0;
@@ -115,7 +129,7 @@ impl<'a, P: Port> End<'a, P> {
                 return Ok((per_operation, median));
             }
             let begin = self.clock.start();
-            self.segment::<A, W>(samples, batch, work)?;
+            self.segment(Pass::Eager, samples, batch)?;
             self.page.gate().meet();
             let elapsed = (self.clock.stop() - begin).max(1);
             if self.leads() {
@@ -128,7 +142,7 @@ impl<'a, P: Port> End<'a, P> {
                 wanted = if left == 0 {
                     0
                 } else {
-                    fitting.clamp(1, samples * 8).min(self.room::<A>(1))
+                    fitting.clamp(1, samples * 8).min(self.room(Pass::Eager, 1))
                 };
             }
         }
@@ -136,16 +150,12 @@ impl<'a, P: Port> End<'a, P> {
 
     /// Ticks of a round trip in a closed loop, which is what an open loop can offer at most: mean, over a time that
     /// smooths what is sudden.
-    pub(super) fn peak<A: Pattern, W: Work>(
-        &mut self,
-        work: W,
-        per_operation: f64,
-    ) -> Result<f64, Failure> {
+    pub(super) fn peak(&mut self, per_operation: f64) -> Result<f64, Failure> {
         let time =
             (self.job.slice as f64 / 5.0).min(self.ticks(PEAK_NS)).max(self.job.warmup as f64);
-        let wanted = ((time / per_operation) as u64).clamp(1, self.room::<A>(1));
+        let wanted = ((time / per_operation) as u64).clamp(1, self.room(Pass::Eager, 1));
         let (samples, batch) = self.agree(wanted, 1);
-        let tally = self.segment::<A, W>(samples, batch, work)?;
+        let tally = self.segment(Pass::Eager, samples, batch)?;
         self.page.gate().meet();
         Ok((tally.end - tally.begin).max(1) as f64 / samples as f64)
     }

@@ -3,8 +3,9 @@
 mod words;
 
 use crate::args::RunArgs;
-use crate::error::{Stop, nearest};
+use crate::error::Stop;
 use crate::{measure, output, request};
+use ipcperf_core::nearest;
 use ipcperf_core::result::Plan;
 use ipcperf_engine::exec::{self, PipelinePlan, Settings};
 use ipcperf_engine::registry::Registry;
@@ -64,21 +65,13 @@ fn refuse_others(args: &RunArgs) -> Result<(), Stop> {
         ("--set", !args.set.is_empty()),
         ("--idle", args.idle.is_some()),
         ("--touch", args.touch.is_some()),
-        ("--think", args.think.is_some()),
-        ("--conns", args.conns.is_some()),
-        ("--window", args.window.is_some()),
-        ("--peers", args.peers.is_some()),
-        ("--rate", args.rate.is_some()),
-        ("--arrivals", args.arrivals.is_some()),
-        ("--burst", args.burst.is_some()),
-        ("--stall", args.stall.is_some()),
-        ("--transform", args.transform.is_some()),
-        ("--one-way", args.one_way),
         ("--slice", args.slice.is_some()),
         ("--warmup", args.warmup.is_some()),
     ];
-    match given.iter().find(|(_, is_given)| *is_given) {
-        Some((name, _)) => {
+    let mut given = given.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| (*name).into());
+    let load = args.load.0.keys().next().map(|key| format!("--{key}"));
+    match given.next().or(load) {
+        Some(name) => {
             Err(Stop::usage(format!("{name} is for mechanisms; --exec runs programs as they are")))
         }
         None => Ok(()),

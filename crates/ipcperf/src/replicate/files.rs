@@ -1,9 +1,10 @@
 //! Files in the original's own format.
 
-use super::study::{CsvFile, Study};
 use crate::error::Stop;
 use crate::output;
-use ipcperf_core::result::{Replication, StudyResult};
+use ipcperf_core::result::Replication;
+use ipcperf_report::csv_cell;
+use ipcperf_study::{Study, csv_files};
 use std::fs;
 use std::path::Path;
 
@@ -15,52 +16,16 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), Stop> {
     })
 }
 
-/// Writes every file that the studies describe; of a study that describes none, one file with all readings.
+/// Writes every file that the studies describe.
 pub(crate) fn write(folder: &Path, studies: &[Study], document: &Replication) -> Result<(), Stop> {
     for (study, result) in studies.iter().zip(&document.studies) {
-        for file in &study.files {
-            save(&folder.join(&file.file), &lines(file, study, result))?;
-        }
-        if study.files.is_empty() {
-            let name = format!("{}.csv", study.head.name);
-            save(&folder.join(name), &readings(result))?;
+        for (name, rows) in csv_files(study, result) {
+            let line = |row: &Vec<String>| {
+                row.iter().map(|cell| csv_cell(cell)).collect::<Vec<_>>().join(",") + "\n"
+            };
+            let text: String = rows.iter().map(line).collect();
+            output::to_file(&folder.join(name), |out| out.write_all(text.as_bytes()))?;
         }
     }
     Ok(())
-}
-
-fn save(path: &Path, text: &str) -> Result<(), Stop> {
-    output::to_file(path, |out| out.write_all(text.as_bytes()))
-}
-
-fn lines(file: &CsvFile, study: &Study, result: &StudyResult) -> String {
-    let mut text = file.header.join(",") + "\n";
-    let arms = study.arms.iter().zip(&result.arms);
-    for (arm, found) in arms.filter(|(arm, _)| file.arms.contains(&arm.base)) {
-        for round in &found.rounds {
-            let value = |word: &String| match word.as_str() {
-                "round" => (round.round + 1).to_string(),
-                "each" => arm.each.clone(),
-                "arm" => arm.id.clone(),
-                metric => round.values.get(metric).map(ToString::to_string).unwrap_or_default(),
-            };
-            text += &file.values.iter().map(value).collect::<Vec<_>>().join(",");
-            text.push('\n');
-        }
-    }
-    text
-}
-
-fn readings(result: &StudyResult) -> String {
-    let mut text = "arm,round,order,metric,value\n".to_owned();
-    for arm in &result.arms {
-        for round in &arm.rounds {
-            for (metric, value) in &round.values {
-                let (id, number, order) = (&arm.id, round.round + 1, round.order + 1);
-                text +=
-                    &format!("\"{}\",{number},{order},{metric},{value}\n", id.replace('"', "\"\""));
-            }
-        }
-    }
-    text
 }

@@ -1,11 +1,7 @@
 //! `replicate`: published experiments, run again here and judged claim by claim.
 
-mod accept;
-mod expression;
 mod files;
-mod outcome;
 mod rounds;
-mod study;
 pub(crate) mod work;
 
 pub(crate) use work::ERRANDS;
@@ -20,23 +16,13 @@ use ipcperf_engine::host;
 use ipcperf_engine::plan::Ground;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Bench, Progress, fresh_seed};
+use ipcperf_study::{EMBEDDED, Findings, Study};
 use ipcperf_sys::signals::Interrupts;
-use outcome::Findings;
 use rounds::House;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
-use study::Study;
-
-/// The studies of this program, by name.
-const STUDIES: &[(&str, &str)] = &[
-    ("inferno", include_str!("../../../../studies/inferno.toml")),
-    ("qiita", include_str!("../../../../studies/qiita.toml")),
-    ("baeldung", include_str!("../../../../studies/baeldung.toml")),
-    ("wisconsin", include_str!("../../../../studies/wisconsin.toml")),
-    ("marhubi", include_str!("../../../../studies/marhubi.toml")),
-];
 
 /// The largest study file that is read.
 const LARGEST: u64 = 1 << 20;
@@ -52,11 +38,11 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
     for study in &studies {
         if let Some(objection) = rounds::objection(study, scale, registry, &ground) {
-            return Err(Stop::usage(format!("study {}: {objection}", study.head.name)));
+            return Err(Stop::usage(format!("study {}: {objection}", study.name())));
         }
     }
     if args.dry_run {
-        return output::to_stdout(plan(&studies, scale, args.rounds).as_bytes());
+        return output::lines(plan(&studies, scale, args));
     }
     let started = jiff::Timestamp::now();
     let began = Instant::now();
@@ -93,7 +79,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
             interrupts: Some(&interrupts),
             progress: &mut show,
         };
-        let rounds = rounds_of(study, scale, args.rounds);
+        let rounds = args.rounds.unwrap_or_else(|| study.rounds(scale));
         let (result, interrupted) =
             replicate(study, scale, rounds, seed, &mut house).map_err(failed)?;
         document.studies.push(result);
@@ -121,34 +107,18 @@ fn replicate(
     let began = Instant::now();
     let (arms, interrupted) = rounds::measure(study, scale, rounds, seed, house)?;
     let findings = Findings::new(&arms, rounds);
-    let head = study.head.clone();
-    let result = StudyResult {
-        name: head.name,
-        title: head.title,
-        url: head.url,
-        date: head.date,
-        machine: head.machine,
-        summary: head.summary,
-        statistic: head.statistic,
-        notes: head.notes,
-        scale,
-        rounds,
-        duration_s: began.elapsed().as_secs_f64(),
-        tables: findings.tables(study),
-        claims: findings.claims(study),
-        arms: arms.iter().map(|arm| arm.result(interrupted)).collect(),
-        errata: study.errata.clone(),
-    };
+    let result = findings.result(study, scale, began.elapsed().as_secs_f64(), interrupted);
     Ok((result, interrupted))
 }
 
 /// The studies that are meant: all, one by name, or one in a file, whose programs must be allowed.
 fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study>, Stop> {
     let embedded = |(name, text): &(&str, &str)| {
-        Study::parse(text).map_err(|error| Stop::internal(format!("study {name}: {error}")))
+        Study::parse(text, &work::check)
+            .map_err(|error| Stop::internal(format!("study {name}: {error}")))
     };
-    let Some(given) = given else { return STUDIES.iter().map(embedded).collect() };
-    if let Some(known) = STUDIES.iter().find(|(name, _)| *name == given) {
+    let Some(given) = given else { return EMBEDDED.iter().map(embedded).collect() };
+    if let Some(known) = EMBEDDED.iter().find(|(name, _)| *name == given) {
         return Ok(vec![embedded(known)?]);
     }
     let path = Path::new(given);
@@ -156,14 +126,14 @@ fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study
         || path.extension().is_some_and(|extension| extension == "toml")
         || path.is_file();
     if !is_path {
-        let names = STUDIES.iter().map(|(name, _)| *name);
+        let names = EMBEDDED.iter().map(|(name, _)| *name);
         let known: Vec<_> = names.clone().collect();
         let list = format!("known: {}; or the path of a study file", known.join(", "));
         return Err(unknown("study", given, names, &list));
     }
     let text = read(path)
         .map_err(|error| Stop::usage(format!("study file '{given}': {}", output::words(&error))))?;
-    let study = Study::parse(&text)
+    let study = Study::parse(&text, &work::check)
         .map_err(|error| Stop::usage(format!("study file '{given}': {error}")))?;
     for arm in study.arms.iter().filter(|arm| arm.work == work::exec::KIND) {
         let commands = work::exec::commands(&study.keys(arm, scale)).map_err(Stop::usage)?;
@@ -188,30 +158,26 @@ fn scale(word: &str) -> Result<Scale, Stop> {
     })
 }
 
-fn rounds_of(study: &Study, scale: Scale, asked: Option<u64>) -> u64 {
-    asked.unwrap_or_else(|| study.scales.get(&scale).map_or(1, |amount| amount.rounds))
-}
-
 /// What would be done.
-fn plan(studies: &[Study], scale: Scale, rounds: Option<u64>) -> String {
-    let mut text = expectation(studies, scale) + "\n";
+fn plan(studies: &[Study], scale: Scale, args: &ReplicateArgs) -> Vec<String> {
+    let result = Target::planned(args.output.output.as_deref());
+    let mut lines = vec![format!("{}, result: {result}", expectation(studies, scale))];
     for study in studies {
-        let rounds = rounds_of(study, scale, rounds);
-        let (name, claims) = (&study.head.name, study.claims.len());
-        text += &format!("{name}: {} arms x {rounds} rounds, {claims} claims\n", study.arms.len());
+        let rounds = args.rounds.unwrap_or_else(|| study.rounds(scale));
+        let (name, claims) = (study.name(), study.claim_count());
+        lines.push(format!("{name}: {} arms x {rounds} rounds, {claims} claims", study.arms.len()));
         for arm in &study.arms {
-            text += &format!("  {} ({}): {}\n", arm.id, arm.work, arm.label);
+            lines.push(format!("  {} ({}): {}", arm.id, arm.work, arm.label));
         }
     }
-    text
+    lines
 }
 
 /// How long it takes, as far as the studies say.
 fn expectation(studies: &[Study], scale: Scale) -> String {
     let of = |study: &Study| {
-        let expected = study.scales.get(&scale).and_then(|amount| amount.expected.clone());
-        let expected = expected.unwrap_or_else(|| "as long as it takes".into());
-        format!("{} {expected}", study.head.name)
+        let expected = study.expected(scale).unwrap_or("as long as it takes");
+        format!("{} {expected}", study.name())
     };
     let all: Vec<String> = studies.iter().map(of).collect();
     format!("Scale {scale}, expected: {}", all.join(", "))
@@ -248,4 +214,36 @@ fn publish(
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_embedded_study_names_work_that_exists() {
+        assert_eq!(choose(None, Scale::Smoke, true).expect("well formed").len(), EMBEDDED.len());
+    }
+
+    #[test]
+    fn an_arm_is_told_what_its_work_does_not_understand() {
+        for (work, keys, part) in [
+            ("self-loop", "samples = 0", "samples: 0"),
+            ("self-loop", "sample = 10", "unknown field `sample`"),
+            ("self-lop", "samples = 10", "did you mean 'self-loop'?"),
+        ] {
+            let keys = keys.parse().expect("a table");
+            let error = work::check(work, &keys).expect_err(part);
+            assert!(error.contains(part) && !error.contains('\n'), "{part}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_no_study_names_the_nearest_and_a_missing_file_is_told() {
+        let error =
+            choose(Some("marhubbi"), Scale::Smoke, true).expect_err("no such study").to_string();
+        assert!(error.contains("did you mean 'marhubi'"), "{error}");
+        let error = choose(Some("./no-such.toml"), Scale::Smoke, true)
+            .expect_err("no such file")
+            .to_string();
+        assert!(error.contains("study file './no-such.toml'"), "{error}");
+        assert!(scale("smok").expect_err("no such scale").to_string().contains("'smoke'"));
+    }
+}

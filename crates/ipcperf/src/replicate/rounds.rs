@@ -1,16 +1,15 @@
 //! Measures the arms of a study: in every round each of them once, in random order.
 
-use super::study::{Arm, Study};
 use super::work::cell::{CellWork, Keys};
-use super::work::{self, Readings, Turn, Work};
-use ipcperf_core::result::{ArmResult, ArmRound, Scale, Status};
+use super::work::{self, Turn, Work};
+use ipcperf_core::result::{Scale, Status};
 use ipcperf_engine::errand::Mishap;
 use ipcperf_engine::plan::Ground;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Bench, CellRun, Progress};
-use ipcperf_stats::{Histogram, Rng};
+use ipcperf_stats::Rng;
+use ipcperf_study::{Arm, Measured, Study};
 use ipcperf_sys::signals::Interrupts;
-use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -20,16 +19,10 @@ enum Doing {
     Other(Box<dyn Work>),
 }
 
-/// An arm and what it has found so far.
-pub(crate) struct Measured {
-    pub(crate) arm: Arm,
+/// An arm, what does its work, and what it has found so far.
+struct ArmRun {
     doing: Option<Doing>,
-    /// Why there is no more.
-    pub(crate) ended: Option<(Status, String)>,
-    pub(crate) rounds: Vec<ArmRound>,
-    /// Single operations, picoseconds, one for each of the rounds.
-    pub(crate) histograms: Vec<Histogram>,
-    facts: BTreeMap<String, String>,
+    measured: Measured,
 }
 
 /// Who is asked for what is needed to measure.
@@ -73,21 +66,22 @@ pub(crate) fn measure(
     seed: u64,
     house: &mut House<'_, '_>,
 ) -> io::Result<(Vec<Measured>, bool)> {
-    let mut arms: Vec<Measured> =
-        study.arms.iter().map(|arm| Measured::prepare(arm, study, scale, house)).collect();
+    let mut arms: Vec<ArmRun> =
+        study.arms.iter().map(|arm| ArmRun::prepare(arm, study, scale, house)).collect();
     (house.progress)(Progress::Bounds);
     let mut interrupted = prepare_bench(&arms, house)?;
-    let mut order = Rng::stream(seed, &study.head.name);
+    let mut order = Rng::stream(seed, study.name());
     for round in 0..rounds {
         if interrupted {
             break;
         }
-        let mut turn: Vec<usize> = (0..arms.len()).filter(|at| arms[*at].ended.is_none()).collect();
+        let open = |at: &usize| arms[*at].measured.ended.is_none();
+        let mut turn: Vec<usize> = (0..arms.len()).filter(open).collect();
         order.shuffle(&mut turn);
         for (position, at) in turn.iter().enumerate() {
             let total = rounds * turn.len() as u64;
             let done = round * turn.len() as u64 + position as u64;
-            let id = format!("{} {}", study.head.name, arms[*at].arm.id);
+            let id = format!("{} {}", study.name(), arms[*at].measured.arm.id);
             (house.progress)(Progress::Slice { done, total, id: &id });
             if arms[*at].take_turn(round, position as u64, scale, house)? {
                 interrupted = true;
@@ -96,11 +90,11 @@ pub(crate) fn measure(
         }
     }
     (house.progress)(Progress::Done);
-    Ok((arms, interrupted))
+    Ok((arms.into_iter().map(|arm| arm.measured).collect(), interrupted))
 }
 
 /// The cost of the clock and the other bounds, once for all cells of a study.
-fn prepare_bench(arms: &[Measured], house: &mut House<'_, '_>) -> io::Result<bool> {
+fn prepare_bench(arms: &[ArmRun], house: &mut House<'_, '_>) -> io::Result<bool> {
     let mut cells = Vec::new();
     for arm in arms {
         if let Some(Doing::Cell(cell)) = &arm.doing {
@@ -111,7 +105,7 @@ fn prepare_bench(arms: &[Measured], house: &mut House<'_, '_>) -> io::Result<boo
     if cells.is_empty() { Ok(false) } else { house.bench.prepare(&cells) }
 }
 
-impl Measured {
+impl ArmRun {
     fn prepare(arm: &Arm, study: &Study, scale: Scale, house: &House<'_, '_>) -> Self {
         let keys = study.keys(arm, scale);
         let mut ended = None;
@@ -135,32 +129,9 @@ impl Measured {
                 None
             }
         };
-        Self {
-            arm: arm.clone(),
-            doing,
-            ended,
-            rounds: Vec::new(),
-            histograms: Vec::new(),
-            facts: BTreeMap::new(),
-        }
-    }
-
-    /// An arm with these rounds, each a list of readings.
-    #[cfg(test)]
-    pub(crate) fn recorded(arm: &Arm, rounds: &[BTreeMap<String, f64>]) -> Self {
-        let round = |(at, values): (usize, &BTreeMap<String, f64>)| ArmRound {
-            round: at as u64,
-            order: 0,
-            values: values.clone(),
-        };
-        Self {
-            arm: arm.clone(),
-            doing: None,
-            ended: None,
-            rounds: rounds.iter().enumerate().map(round).collect(),
-            histograms: vec![Histogram::new(); rounds.len()],
-            facts: BTreeMap::new(),
-        }
+        let mut measured = Measured::new(arm);
+        measured.ended = ended;
+        Self { doing, measured }
     }
 
     /// One turn; true if the user interrupted.
@@ -199,64 +170,11 @@ impl Measured {
             }
         };
         match found {
-            Ok(readings) => self.keep(round, order, readings),
+            Ok(readings) => self.measured.keep(round, order, readings),
             // A slice that does not count (moved, throttled) is followed by others; anything else ends the arm.
-            Err((Status::Rejected, reason)) => {
-                self.facts.insert(format!("round {round} does not count"), reason);
-            }
-            Err(ended) => self.ended = Some(ended),
+            Err((Status::Rejected, reason)) => self.measured.reject(round, reason),
+            Err(ended) => self.measured.ended = Some(ended),
         }
         Ok(false)
-    }
-
-    fn keep(&mut self, round: u64, order: u64, readings: Readings) {
-        let Readings { values, histogram, facts } = readings;
-        let values = values.into_iter().filter(|(_, value)| value.is_finite()).collect();
-        self.rounds.push(ArmRound { round, order, values });
-        self.histograms.push(histogram.unwrap_or_default());
-        self.facts.extend(facts);
-    }
-
-    /// Why it has no figures.
-    pub(crate) fn reason(&self) -> Option<String> {
-        match &self.ended {
-            Some((_, reason)) => Some(reason.clone()),
-            None if self.rounds.is_empty() => Some(
-                self.facts.values().next().cloned().unwrap_or_else(|| "not measured".to_owned()),
-            ),
-            None => None,
-        }
-    }
-
-    /// What the arm says of a reading that it does not have.
-    pub(crate) fn note(&self, metric: &str) -> Option<String> {
-        let family = metric.split('.').next().unwrap_or(metric);
-        self.facts.get(family).map(|fact| format!(" ({fact})"))
-    }
-
-    /// A reading of one round.
-    pub(crate) fn reading(&self, metric: &str, round: u64) -> Option<f64> {
-        let at = self.rounds.iter().find(|one| one.round == round)?;
-        at.values.get(metric).copied()
-    }
-
-    pub(crate) fn result(&self, interrupted: bool) -> ArmResult {
-        let (status, reason) = match (&self.ended, self.rounds.is_empty()) {
-            (Some((status, reason)), _) => (*status, Some(reason.clone())),
-            (None, false) => (Status::Ok, None),
-            (None, true) if interrupted => {
-                (Status::Skipped, Some("interrupted before its turn".into()))
-            }
-            (None, true) => (Status::Rejected, self.reason()),
-        };
-        ArmResult {
-            id: self.arm.id.clone(),
-            label: self.arm.label.clone(),
-            work: self.arm.work.clone(),
-            status,
-            reason,
-            rounds: self.rounds.clone(),
-            facts: self.facts.clone(),
-        }
     }
 }

@@ -1,9 +1,9 @@
 //! Sockets that move many messages with one call. A send holds messages back until a batch is full; a receive takes as
 //! many as are there and lends them one after the other.
 
-use super::fault;
-use super::incoming::Incoming;
-use super::outgoing::Outgoing;
+use crate::port::fault;
+use crate::port::incoming::Incoming;
+use crate::port::outgoing::Outgoing;
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::io::socket;
 use std::os::fd::{AsFd, OwnedFd};

@@ -1,8 +1,8 @@
 //! What has come at once, and how it is lent message by message.
 
-use super::fault;
+use crate::port::fault;
 use ipcperf_core::{Fault, SetupError, Shape};
-use ipcperf_sys::io::batch::Batch;
+use ipcperf_sys::io::socket::batch::Batch;
 use ipcperf_sys::io::{Buffer, errno, stream};
 use std::os::fd::BorrowedFd;
 

@@ -1,11 +1,12 @@
 //! Objects of the kernel that keep message boundaries: sockets, queues, pipes in packet mode.
 
-use super::patience::Patience;
-use super::{end_pipe, fault};
+use crate::port::patience::Patience;
+use crate::port::{end_pipe, fault};
 use crate::wait::Wait;
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::epoll::Interest;
-use ipcperf_sys::io::{Buffer, datagram, duplicate, errno, mqueue, socket, stream};
+use ipcperf_sys::io::queue::mqueue;
+use ipcperf_sys::io::{Buffer, datagram, duplicate, errno, socket, stream};
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

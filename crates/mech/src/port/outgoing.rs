@@ -1,8 +1,8 @@
 //! What is held back, and how it is handed over at once.
 
-use super::fault;
+use crate::port::fault;
 use ipcperf_core::{Fault, SetupError, Shape};
-use ipcperf_sys::io::batch::{self, Batch};
+use ipcperf_sys::io::socket::batch::{self, Batch};
 use ipcperf_sys::io::{Buffer, datagram, errno};
 use std::os::fd::BorrowedFd;
 

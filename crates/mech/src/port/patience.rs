@@ -12,7 +12,7 @@ const LOOK_EVERY: u32 = 256;
 
 /// The time limit of one receive that asks again and again. It starts at the first look at the clock.
 #[derive(Debug, Default)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     polls: u32,
     since: Option<Instant>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Patience {
 impl Patience {
     /// Counts a poll that found nothing; whether [`LOST_AFTER`] is over.
     #[inline(always)]
-    pub(super) fn is_over(&mut self) -> bool {
+    pub(crate) fn is_over(&mut self) -> bool {
         self.polls = self.polls.wrapping_add(1);
         self.polls.is_multiple_of(LOOK_EVERY) && self.look()
     }

@@ -3,15 +3,15 @@
 //! It outlives the port that it belonged to, because a receiver that pulls, or a sender that pushes, may be behind. It
 //! is let go of when the peer has let go too, looked at when the next port of such a kind is made, or with the process.
 
-use super::fault;
+use crate::port::fault;
 use ipcperf_core::{Fault, Meet, SetupError, Wiring};
-use ipcperf_sys::io::turns::Turns;
+use ipcperf_sys::io::memory::turns::Turns;
 use ipcperf_sys::io::{errno, peer};
 use std::sync::{Mutex, PoisonError};
 
 /// Tells the peer who this process is and what it should know, lets it reach into this one, and returns the number of
 /// the other process and what it has told, once both may begin.
-pub(super) fn introduce(
+pub(crate) fn introduce(
     meet: &mut dyn Meet,
     telling: Vec<u64>,
 ) -> Result<(u32, Vec<u64>), SetupError> {
@@ -27,7 +27,7 @@ pub(super) fn introduce(
 /// What it means that another process cannot be reached into.
 #[cold]
 #[inline(never)]
-pub(super) fn gone(code: i32) -> Fault {
+pub(crate) fn gone(code: i32) -> Fault {
     match code {
         errno::ESRCH => Fault::PeerDied,
         code => fault(code),
@@ -35,9 +35,9 @@ pub(super) fn gone(code: i32) -> Fault {
 }
 
 /// Turns, and what the other process reaches into.
-pub(super) struct Reached<T> {
-    pub(super) turns: Turns,
-    pub(super) object: T,
+pub(crate) struct Reached<T> {
+    pub(crate) turns: Turns,
+    pub(crate) object: T,
 }
 
 impl<T: Send> Lent for Reached<T> {
@@ -48,7 +48,7 @@ impl<T: Send> Lent for Reached<T> {
 
 impl<T: Send + 'static> Reached<T> {
     /// Tells the peer, and lets go of it all once that has let go too.
-    pub(super) fn let_go(mut self) {
+    pub(crate) fn let_go(mut self) {
         self.turns.let_go();
         if !self.is_over() {
             KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(self));
@@ -65,6 +65,6 @@ trait Lent: Send {
 static KEPT: Mutex<Vec<Box<dyn Lent>>> = Mutex::new(Vec::new());
 
 /// Lets go of what no peer uses any more.
-pub(super) fn sweep() {
+pub(crate) fn sweep() {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner).retain(|lent| !lent.is_over());
 }

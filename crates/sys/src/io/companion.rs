@@ -1,7 +1,7 @@
 //! Programs that serve a channel beside its two ends.
 
-use super::epoll::Interest;
-use super::ready;
+use crate::io::epoll::Interest;
+use crate::io::ready;
 use ipcperf_core::SetupError;
 use std::ffi::OsStr;
 use std::io::{self, Read};

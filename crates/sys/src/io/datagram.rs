@@ -3,7 +3,7 @@
 //! # Safety
 //! Pointers and lengths come from the same slice; the address arguments are null.
 
-use super::raw;
+use crate::io::raw;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Sends one message.

@@ -3,7 +3,8 @@
 //! # Safety
 //! The event array lies on the caller's stack and has room for the one event asked for.
 
-use super::raw;
+use crate::io::failed;
+use crate::io::raw;
 use ipcperf_core::SetupError;
 use rustix::event::epoll;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -27,14 +28,12 @@ impl Epoll {
     /// # Errors
     /// `epoll_create1` or `epoll_ctl` failed.
     pub fn watching(fd: impl AsFd, interest: Interest) -> Result<Self, SetupError> {
-        let epoll =
-            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(super::failed("epoll_create1"))?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed("epoll_create1"))?;
         let flags = match interest {
             Interest::Readable => epoll::EventFlags::IN,
             Interest::Writable => epoll::EventFlags::OUT,
         };
-        epoll::add(&epoll, fd, epoll::EventData::new_u64(0), flags)
-            .map_err(super::failed("epoll_ctl"))?;
+        epoll::add(&epoll, fd, epoll::EventData::new_u64(0), flags).map_err(failed("epoll_ctl"))?;
         Ok(Self(epoll))
     }
 

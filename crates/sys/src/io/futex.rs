@@ -3,7 +3,7 @@
 //! # Safety
 //! The word is a live reference for the whole call; the kernel only reads it. The timeout is null.
 
-use super::raw;
+use crate::io::raw;
 use std::sync::atomic::AtomicU32;
 
 /// Looks at a word, one pause apart, before an end that spins for a bounded time goes to sleep. About 2 to 5 us, what a

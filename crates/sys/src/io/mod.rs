@@ -1,65 +1,30 @@
 //! The measured path: system calls issued without the C library, and the kernel objects mechanisms are made of.
 //!
-//! Hot calls ([`stream`], [`datagram`], [`futex`], [`epoll`], [`mqueue`], [`sysv`]) return `Result<_, i32>` with a
+//! Hot calls ([`stream`], [`datagram`], [`futex`], [`epoll`], [`queue`]) return `Result<_, i32>` with a
 //! positive `errno` and do exactly one system call; whoever calls them retries `EINTR`, out of line. Cold calls create
 //! objects, close-on-exec and private to this user, and return [`SetupError`] with the call
 //! named.
 
-pub mod batch;
 mod buffer;
 pub mod companion;
-pub mod condition;
-pub mod counter;
 pub mod datagram;
-pub mod descriptor;
-pub mod doors;
 pub mod epoll;
-pub mod file_lock;
-pub mod file_queue;
-pub mod fresh;
+pub mod file;
 pub mod futex;
-pub mod futex_pi;
-pub mod inet;
-pub mod inotify;
-pub mod meeting;
-pub mod mqueue;
+pub mod memory;
 pub mod names;
-pub mod netlink;
 pub mod peer;
 pub mod pipe;
-pub mod place;
-pub mod pool;
-pub mod ports;
-pub mod proof;
 pub mod pty;
-pub mod queued_signal;
+pub mod queue;
 pub(crate) mod raw;
 pub mod ready;
-pub mod rights;
-pub mod ring;
-pub mod sctp;
-pub mod segment;
 pub mod select;
-pub mod semaphore;
-pub mod seqlock;
-pub mod shm_sem;
-pub mod slots;
 pub mod socket;
-pub mod splice;
-pub mod store;
 pub mod stream;
 pub mod sysctl;
-pub mod sysv;
-pub mod sysv_memory;
-pub mod sysv_semaphore;
-pub mod turns;
-mod twins;
 pub mod uring;
-pub mod uring_message;
-pub mod vsock;
-pub mod watch;
-pub mod word;
-pub mod zerocopy;
+pub mod wake;
 
 pub use buffer::Buffer;
 

@@ -5,8 +5,8 @@
 //! The local part is a slice that lives for the call and whose length is told. Addresses of the other process are
 //! numbers here: the kernel checks them there, and the other process has told them as its own buffer.
 
-use super::fresh::Handle;
-use super::{raw, sysctl};
+use crate::io::file::fresh::Handle;
+use crate::io::{raw, sysctl};
 use ipcperf_core::{Missing, SetupError};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 

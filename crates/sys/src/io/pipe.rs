@@ -1,7 +1,11 @@
 //! Pipes and FIFOs.
 
-use super::names::Unlink;
-use super::sysctl;
+pub mod pool;
+pub mod splice;
+
+use crate::io::failed;
+use crate::io::names::Unlink;
+use crate::io::sysctl;
 use ipcperf_core::{Missing, SetupError};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -35,7 +39,7 @@ pub fn packet_pair() -> Result<Pair, SetupError> {
 }
 
 fn pair_with(flags: PipeFlags) -> Result<Pair, SetupError> {
-    let (read, write) = rustix::pipe::pipe_with(flags).map_err(super::failed("pipe2"))?;
+    let (read, write) = rustix::pipe::pipe_with(flags).map_err(failed("pipe2"))?;
     Ok(Pair { read, write })
 }
 
@@ -59,10 +63,10 @@ pub fn set_capacity(pipe: impl AsFd, bytes: Option<u64>) -> Result<u64, SetupErr
                 );
                 return Err(missing.into());
             }
-            Err(error) => return Err(super::failed(format!("F_SETPIPE_SZ {bytes}"))(error)),
+            Err(error) => return Err(failed(format!("F_SETPIPE_SZ {bytes}"))(error)),
         }
     }
-    let size = rustix::pipe::fcntl_getpipe_size(&pipe).map_err(super::failed("F_GETPIPE_SZ"))?;
+    let size = rustix::pipe::fcntl_getpipe_size(&pipe).map_err(failed("F_GETPIPE_SZ"))?;
     Ok(size as u64)
 }
 
@@ -73,7 +77,7 @@ pub fn set_capacity(pipe: impl AsFd, bytes: Option<u64>) -> Result<u64, SetupErr
 pub fn make_fifo(path: PathBuf) -> Result<Unlink, SetupError> {
     let mode = Mode::RUSR | Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, mode, 0)
-        .map_err(super::failed(format!("mkfifo {}", path.display())))?;
+        .map_err(failed(format!("mkfifo {}", path.display())))?;
     Ok(Unlink::new(path))
 }
 
@@ -83,7 +87,7 @@ pub fn make_fifo(path: PathBuf) -> Result<Unlink, SetupError> {
 /// `mknod` is refused.
 pub fn may_make_fifos() -> Result<(), SetupError> {
     match rustix::fs::mknodat(rustix::fs::CWD, "/", FileType::Fifo, Mode::RUSR, 0) {
-        Err(error) if error != Errno::EXIST => Err(super::failed("mkfifo")(error)),
+        Err(error) if error != Errno::EXIST => Err(failed("mkfifo")(error)),
         _ => Ok(()),
     }
 }
@@ -109,7 +113,7 @@ pub fn open_fifo(path: &Path, end: End) -> Result<OwnedFd, SetupError> {
     loop {
         match rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()) {
             Err(Errno::INTR) => {}
-            other => return other.map_err(super::failed(format!("open {}", path.display()))),
+            other => return other.map_err(failed(format!("open {}", path.display()))),
         }
     }
 }
@@ -119,8 +123,8 @@ pub fn open_fifo(path: &Path, end: End) -> Result<OwnedFd, SetupError> {
 /// # Errors
 /// `fcntl` failed.
 pub fn set_nonblocking(fd: impl AsFd) -> Result<(), SetupError> {
-    let flags = rustix::fs::fcntl_getfl(&fd).map_err(super::failed("F_GETFL"))?;
-    rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK).map_err(super::failed("F_SETFL"))
+    let flags = rustix::fs::fcntl_getfl(&fd).map_err(failed("F_GETFL"))?;
+    rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK).map_err(failed("F_SETFL"))
 }
 
 #[cfg(test)]

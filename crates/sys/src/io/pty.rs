@@ -3,7 +3,8 @@
 //! # Safety
 //! The argument of each `ioctl` is what the request takes: a pointer to an `int`, or flags by value.
 
-use super::{last_errno, sysctl};
+use crate::io::failed;
+use crate::io::{last_errno, sysctl};
 use ipcperf_core::{Missing, SetupError};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -39,9 +40,9 @@ pub fn pair() -> Result<Pair, SetupError> {
     let slave = unsafe { OwnedFd::from_raw_fd(slave) };
     // The slave has a name, which its group may write to. Nobody needs it any more, and nobody else may come by it.
     lock(&master, true)?;
-    let mut modes = termios::tcgetattr(&slave).map_err(super::failed("tcgetattr"))?;
+    let mut modes = termios::tcgetattr(&slave).map_err(failed("tcgetattr"))?;
     modes.make_raw();
-    termios::tcsetattr(&slave, OptionalActions::Now, &modes).map_err(super::failed("tcsetattr"))?;
+    termios::tcsetattr(&slave, OptionalActions::Now, &modes).map_err(failed("tcsetattr"))?;
     Ok(Pair { master, slave })
 }
 
@@ -63,7 +64,7 @@ fn missing(error: Errno) -> SetupError {
             let what = format!("all pseudo-terminals are taken (kernel.pty.max is {limit})");
             Missing::new(what, "sysctl kernel.pty.max=NUMBER").into()
         }
-        other => super::failed("open /dev/ptmx")(other),
+        other => failed("open /dev/ptmx")(other),
     }
 }
 
@@ -84,7 +85,7 @@ mod tests {
                 got.extend_from_slice(&some[..read]);
             }
             assert_eq!(got, bytes);
-            super::super::pipe::set_nonblocking(from).expect("a descriptor");
+            crate::io::pipe::set_nonblocking(from).expect("a descriptor");
             assert_eq!(rustix::io::read(from, &mut [0; 1]), Err(Errno::AGAIN), "an echo");
         }
     }

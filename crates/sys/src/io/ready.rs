@@ -1,6 +1,6 @@
 //! Sleeping until one of several descriptors is ready.
 
-use super::epoll::Interest;
+use crate::io::epoll::Interest;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
@@ -73,12 +73,12 @@ mod tests {
         let (one, two) = (pipe::pair().expect("a pipe"), pipe::pair().expect("a pipe"));
         let writer = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(5));
-            super::super::stream::write(one.write.as_fd(), b"x").expect("written");
+            crate::io::stream::write(one.write.as_fd(), b"x").expect("written");
             one.write
         });
         both(one.read.as_fd(), two.write.as_fd()).expect("they can be watched");
         let mut got = [0];
-        assert_eq!(super::super::stream::read(one.read.as_fd(), &mut got), Ok(1));
+        assert_eq!(crate::io::stream::read(one.read.as_fd(), &mut got), Ok(1));
         writer.join().expect("it wrote");
     }
 

@@ -4,8 +4,8 @@
 //! The set lies on the caller's stack, is as long as the kernel's own and holds the bit of one descriptor below its end.
 //! The time limit and the signal mask are null.
 
-use super::epoll::Interest;
-use super::raw;
+use crate::io::epoll::Interest;
+use crate::io::raw;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Descriptors of a set (`FD_SETSIZE`).

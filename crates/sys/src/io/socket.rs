@@ -1,5 +1,18 @@
 //! What all sockets have: buffers, time limits, ends; and pairs of UNIX sockets.
 
+pub mod batch;
+pub mod descriptor;
+pub mod doors;
+pub mod inet;
+pub mod meeting;
+pub mod netlink;
+pub mod ports;
+pub mod rights;
+pub mod sctp;
+pub mod vsock;
+pub mod zerocopy;
+
+use crate::io::failed;
 use ipcperf_core::SetupError;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
@@ -18,7 +31,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub(super) const fn socket_type(self) -> SocketType {
+    pub(crate) const fn socket_type(self) -> SocketType {
         match self {
             Self::Stream => SocketType::STREAM,
             Self::Datagram => SocketType::DGRAM,
@@ -33,7 +46,7 @@ impl Kind {
 /// `socketpair` failed.
 pub fn pair(kind: Kind) -> Result<(OwnedFd, OwnedFd), SetupError> {
     net::socketpair(AddressFamily::UNIX, kind.socket_type(), SocketFlags::CLOEXEC, None)
-        .map_err(super::failed("socketpair"))
+        .map_err(failed("socketpair"))
 }
 
 /// Buffer limits of a socket in bytes, as `getsockopt` tells them: twice what was asked for, because the kernel counts
@@ -58,15 +71,13 @@ pub fn set_buffers(
     // The option is an `int`; what does not fit is cut by the kernel's own maximum anyway.
     let int = |bytes: u64| bytes.min(1 << 30) as usize;
     if let Some(bytes) = send {
-        sockopt::set_socket_send_buffer_size(&socket, int(bytes))
-            .map_err(super::failed("SO_SNDBUF"))?;
+        sockopt::set_socket_send_buffer_size(&socket, int(bytes)).map_err(failed("SO_SNDBUF"))?;
     }
     if let Some(bytes) = receive {
-        sockopt::set_socket_recv_buffer_size(&socket, int(bytes))
-            .map_err(super::failed("SO_RCVBUF"))?;
+        sockopt::set_socket_recv_buffer_size(&socket, int(bytes)).map_err(failed("SO_RCVBUF"))?;
     }
-    let send = sockopt::socket_send_buffer_size(&socket).map_err(super::failed("SO_SNDBUF"))?;
-    let receive = sockopt::socket_recv_buffer_size(&socket).map_err(super::failed("SO_RCVBUF"))?;
+    let send = sockopt::socket_send_buffer_size(&socket).map_err(failed("SO_SNDBUF"))?;
+    let receive = sockopt::socket_recv_buffer_size(&socket).map_err(failed("SO_RCVBUF"))?;
     Ok(Buffers { send: send as u64, receive: receive as u64 })
 }
 
@@ -109,7 +120,7 @@ pub fn largest_message(
 /// `setsockopt` failed.
 pub fn set_receive_timeout(socket: impl AsFd, limit: Duration) -> Result<(), SetupError> {
     sockopt::set_socket_timeout(socket, sockopt::Timeout::Recv, Some(limit))
-        .map_err(super::failed("SO_RCVTIMEO"))
+        .map_err(failed("SO_RCVTIMEO"))
 }
 
 /// Ends the sending direction: the peer drains, then sees the end.

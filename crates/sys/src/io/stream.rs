@@ -3,7 +3,7 @@
 //! # Safety
 //! Pointers and lengths come from the same slice; `read` writes only inside it, `write` only reads it.
 
-use super::raw;
+use crate::io::raw;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// One `read`. `Ok(0)` for a slice that is not empty means the end.

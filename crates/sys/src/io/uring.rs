@@ -1,5 +1,7 @@
 //! Rings shared with the kernel, `io_uring(7)`: who takes operations from them, and what they move.
 
+pub mod message;
+
 /// Known for the architectures whose kernel interface the `io-uring` crate has.
 #[cfg_attr(
     not(any(

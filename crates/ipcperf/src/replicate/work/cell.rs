@@ -123,11 +123,11 @@ impl CellWork {
             return Err(ended.map_or_else(|| "not measured".into(), |(_, _, why)| why.clone()));
         };
         // Single operations in one round and means of many in another are no figures of one arm.
-        if self.run.plan.pattern == PatternKind::PingPong {
+        if self.run.plan.key.pattern.facts().is_batched {
             self.lengths.batch = slice.raw.batch;
         }
         let knobs = slice.raw.effective.clone();
-        let (round, histogram) = round_of(slice, self.run.plan.pattern, ns_per_tick);
+        let (round, histogram) = round_of(slice, self.run.plan.key.pattern, ns_per_tick);
         if let Some(reason) = round.rejected {
             return Err(reason);
         }
@@ -143,7 +143,7 @@ impl CellWork {
         readings.set("messages", messages);
         if let Some(rate) = round.messages_per_second {
             readings.set("messages_per_second", rate);
-            readings.set("bytes_per_second", rate * self.run.plan.size as f64);
+            readings.set("bytes_per_second", rate * self.run.plan.key.size_bytes as f64);
         }
         if let Some(p50) = round.p50_ns {
             readings.set("p50_ns", p50);
@@ -155,7 +155,7 @@ impl CellWork {
             readings.set("mean_ns", mean / 1e3);
             readings.histogram = Some(histogram);
         }
-        readings.facts.insert("CPUs".into(), format!("{:?}", self.run.plan.cpus));
+        readings.facts.insert("CPUs".into(), format!("{:?}", self.run.plan.key.cpus));
         for (knob, value) in knobs {
             readings.facts.insert(knob, value.to_string());
         }

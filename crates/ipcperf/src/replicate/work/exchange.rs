@@ -15,7 +15,7 @@ use super::{Maker, Readings, Turn, Work};
 use ends::{Params, Side, View};
 use ipcperf_core::Missing;
 use ipcperf_engine::errand::{Errand, Mishap};
-use ipcperf_sys::io::{fresh, place};
+use ipcperf_sys::io::file::{fresh, place};
 use mode::Mode;
 use object::Content;
 use pair::Pair;

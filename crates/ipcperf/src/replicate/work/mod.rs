@@ -16,9 +16,8 @@ mod self_loop;
 mod storm;
 
 use ipcperf_engine::errand::{Errand, Mishap};
-use ipcperf_stats::{Histogram, support};
+use ipcperf_study::Readings;
 use ipcperf_sys::signals::Interrupts;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
@@ -74,7 +73,7 @@ pub(crate) fn make(kind: &str, keys: &toml::Table) -> Result<Box<dyn Work>, Stri
         Some((_, maker)) => maker(keys),
         None => {
             let known = KINDS.iter().map(|(name, _)| *name).chain([CELL]);
-            let near = crate::error::nearest(kind, known);
+            let near = ipcperf_core::nearest(kind, known);
             let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
             Err(format!("there is no work '{kind}'{hint}"))
         }
@@ -108,44 +107,4 @@ pub(crate) struct Turn<'a> {
     pub(crate) deadline: Instant,
     /// Interrupts of the user.
     pub(crate) interrupts: Option<&'a Interrupts>,
-}
-
-/// What one turn found out.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Readings {
-    /// By name: `p50_ns`, `cpu_s`, `bits_per_second`.
-    pub(crate) values: BTreeMap<String, f64>,
-    /// Single operations, picoseconds.
-    pub(crate) histogram: Option<Histogram>,
-    /// What a reader must know, once for the arm: "SO_SNDBUF 212992, max_dgram_qlen 10".
-    pub(crate) facts: BTreeMap<String, String>,
-}
-
-/// Quantiles by the names of their readings.
-pub(crate) const QUANTILES: &[(&str, f64)] = &[
-    ("p50_ns", 0.5),
-    ("p75_ns", 0.75),
-    ("p90_ns", 0.9),
-    ("p99_ns", 0.99),
-    ("p99.9_ns", 0.999),
-    ("p99.99_ns", 0.9999),
-    ("p99.999_ns", 0.99999),
-];
-
-impl Readings {
-    /// Adds the quantiles of picoseconds that this round supports by itself.
-    pub(crate) fn quantiles(&mut self, histogram: &Histogram) {
-        for (name, q) in QUANTILES {
-            if support(histogram.count(), *q).is_ok()
-                && let Some(picos) = histogram.quantile(*q)
-            {
-                self.set(*name, picos as f64 / 1e3);
-            }
-        }
-    }
-
-    /// Adds a number.
-    pub(crate) fn set(&mut self, name: impl Into<String>, value: f64) {
-        self.values.insert(name.into(), value);
-    }
 }

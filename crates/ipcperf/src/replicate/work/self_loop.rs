@@ -5,7 +5,7 @@
 use super::{Readings, Turn, Work};
 use ipcperf_core::{Fault, Port};
 use ipcperf_engine::errand::{Crew, Errand, Hand, Mishap};
-use ipcperf_engine::hot::{Pattern, PingPong, Plan, Recorder, Spill, Stamp};
+use ipcperf_engine::hot::{Closed, Pattern, Plan, Recorder, Spill, Stamp};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::socket::{self, Kind};
@@ -141,8 +141,8 @@ fn talk(crew: &mut Crew<'_>) -> Result<Value, String> {
     let (clock, _) = Clock::choose();
     let slots: Vec<AtomicU32> = (0..keys.samples).map(|_| AtomicU32::new(0)).collect();
     let mut recorder = Recorder::new(&slots);
-    let plan = Plan { len: 1, samples: 1, batch: 1, first: 1, ..Plan::default() };
-    let proof = PingPong::lead(&mut port, clock, plan, Stamp::new(nonce), &mut recorder);
+    let plan = Plan { len: 1, answer: 1, samples: 1, batch: 1, first: 1, ..Plan::default() };
+    let proof = Closed::lead(&mut port, clock, plan, Stamp::new(nonce), &mut recorder);
     let verdict = match proof {
         Ok(_) => "accepted".to_owned(),
         Err(fault) => format!("refused: {fault}"),

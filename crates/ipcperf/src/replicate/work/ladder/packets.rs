@@ -174,7 +174,8 @@ impl Channel for Packets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipcperf_sys::io::{inet, socket};
+    use ipcperf_sys::io::socket;
+    use ipcperf_sys::io::socket::inet;
     use std::time::Duration;
 
     #[test]

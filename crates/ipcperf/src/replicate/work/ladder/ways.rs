@@ -8,14 +8,14 @@ use ipcperf_core::{
     Guard, KnobValue, Link, Mechanism, Meet, Missing, OptionSet, Options, Seat, SetupError, Shape,
     Wiring,
 };
-use ipcperf_mech::pipe::Pipe;
-use ipcperf_mech::port::sem::SemPort;
-use ipcperf_mech::shm_mailbox::ShmMailbox;
-use ipcperf_mech::tcp::Tcp;
-use ipcperf_mech::udp::Udp;
+use ipcperf_mech::datagram::udp::Udp;
+use ipcperf_mech::shared_memory::sem_port::SemPort;
+use ipcperf_mech::shared_memory::shm_mailbox::ShmMailbox;
+use ipcperf_mech::stream::pipe::Pipe;
+use ipcperf_mech::stream::tcp::Tcp;
 use ipcperf_mech::wait::{Block, Spin};
-use ipcperf_sys::io::segment::{Backing, Kind, Segment, Ticket};
-use ipcperf_sys::io::shm_sem::{self, Ends};
+use ipcperf_sys::io::memory::segment::{Backing, Kind, Segment, Ticket};
+use ipcperf_sys::io::memory::shm_sem::{self, Ends};
 use serde::{Deserialize, Serialize};
 
 /// What carries the messages.

@@ -3,10 +3,10 @@
 use super::super::Turn;
 use super::Plan;
 use ipcperf_engine::errand::{Crew, Mishap};
-use ipcperf_sys::io::inet::{self, Inet, Protocol};
-use ipcperf_sys::io::meeting::{self, BACKLOG, Name};
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::pipe::{self, End};
+use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
+use ipcperf_sys::io::socket::meeting::{self, BACKLOG, Name};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

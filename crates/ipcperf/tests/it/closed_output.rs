@@ -1,0 +1,68 @@
+//! Readers that go away early, and places that take no bytes.
+
+use crate::common::{Sandbox, cells, valid};
+use ipcperf_report::RESULT_SCHEMA;
+use std::fs::File;
+use std::process::{Command, Output, Stdio};
+
+/// Runs it with a standard output whose reader has gone before the first byte.
+fn unread(mut command: Command) -> Output {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    command.stdout(writer).stderr(Stdio::piped()).output().expect("the program starts")
+}
+
+#[test]
+fn a_reader_that_goes_away_wanted_no_more() {
+    let sandbox = Sandbox::new();
+    let cell = ["-m", "pipe", "--place", "same-cpu", "--rounds", "1", "--slice", "1ms"];
+    let measured = [&["run"], &cell[..], &["-o", "unread.json"]].concat();
+    let heard = sandbox.run(&[&["run"], &cell[..], &["-o", "result.json"]].concat());
+    assert!(heard.status.success() && heard.stdout.contains("pipe"), "{}", heard.stderr);
+    let commands = [
+        &["--help"][..],
+        &["--version"],
+        &["list"],
+        &["list", "--json"],
+        &["describe", "pipe"],
+        &["completions", "bash"],
+        &["man"],
+        &["clean"],
+        &["survey", "--dry-run"],
+        &measured,
+        &["report", "result.json"],
+        &["report", "result.json", "--format", "json"],
+    ];
+    for words in commands {
+        let output = unread(sandbox.command(words));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {said}");
+        let result = words[0] == "run" && said == "Result: unread.json\n";
+        assert!(said.is_empty() || result, "{words:?}: {said}");
+    }
+    let written = sandbox.read("unread.json").expect("it was written all the same");
+    assert_eq!(cells(&valid(RESULT_SCHEMA, &written)).len(), 1);
+}
+
+#[test]
+fn nobody_listens_to_errors() {
+    let sandbox = Sandbox::new();
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = sandbox.command(&["run", "-m", "pip"]);
+    let status = command.stdout(Stdio::null()).stderr(writer).status().expect("the program starts");
+    assert_eq!(status.code(), Some(2));
+}
+
+#[test]
+fn a_full_disk_is_an_error_of_one_line() {
+    let sandbox = Sandbox::new();
+    for words in [&["list"][..], &["describe", "pipe"], &["man"], &["survey", "--dry-run"]] {
+        let full = File::options().write(true).open("/dev/full").expect("every Linux has it");
+        let mut command = sandbox.command(words);
+        let output = command.stdout(full).stderr(Stdio::piped()).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
+        assert!(said.contains("No space left") && said.lines().count() == 1, "{words:?}: {said}");
+    }
+}

@@ -1,0 +1,159 @@
+//! The program in surroundings of its own: home, working folder and run directories nobody else uses.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Only against hangs: whatever takes longer than this does not end at all.
+const DEADLINE: Duration = Duration::from_secs(180);
+
+/// Tries again until `attempt` gives something, or fails as a hang would.
+pub(crate) fn wait_for<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = attempt() {
+            return found;
+        }
+        assert!(begin.elapsed() < DEADLINE, "waited in vain for {what}");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// Folders of one test, removed with it.
+#[derive(Debug)]
+pub(crate) struct Sandbox {
+    folder: TempDir,
+}
+
+/// A program that runs. Dropping it kills it, so that a failed test leaves nothing.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+/// How a program ended and what it said.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        let sandbox = Self { folder: TempDir::new().expect("a temporary folder") };
+        for folder in
+            [sandbox.home(), sandbox.run_directories(), sandbox.temporary(), sandbox.said()]
+        {
+            fs::create_dir(folder).expect("a folder in the temporary folder");
+        }
+        sandbox
+    }
+
+    /// Home directory and working folder.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    /// `XDG_RUNTIME_DIR`.
+    pub(crate) fn run_directories(&self) -> PathBuf {
+        self.folder.path().join("run")
+    }
+
+    /// `TMPDIR`.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.folder.path().join("tmp")
+    }
+
+    /// What the programs say is kept here.
+    fn said(&self) -> PathBuf {
+        self.folder.path().join("said")
+    }
+
+    /// The program, not yet started.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        self.surround(Command::new(env!("CARGO_BIN_EXE_ipcperf")), words)
+    }
+
+    /// Anything that starts the program, in the program's surroundings.
+    pub(crate) fn surround(&self, mut command: Command, words: &[&str]) -> Command {
+        command
+            .args(words)
+            .current_dir(self.home())
+            .env("HOME", self.home())
+            .env("XDG_RUNTIME_DIR", self.run_directories())
+            .env("TMPDIR", self.temporary())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Starts it. Its output goes to files: a pipe that nobody reads would stop it.
+    pub(crate) fn start(&self, words: &[&str]) -> Running {
+        self.spawn(self.command(words))
+    }
+
+    /// Starts a command that is ready but for its output.
+    pub(crate) fn spawn(&self, mut command: Command) -> Running {
+        let said = tempfile::tempdir_in(self.said()).expect("a folder").keep();
+        let [stdout, stderr] = ["stdout", "stderr"].map(|name| said.join(name));
+        let file = |path: &Path| File::create(path).expect("a file");
+        let child = command
+            .stdout(file(&stdout))
+            .stderr(file(&stderr))
+            .spawn()
+            .expect("the program starts");
+        Running { child, stdout, stderr }
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(&self, words: &[&str]) -> Ended {
+        self.start(words).end()
+    }
+
+    /// Reads a file the program wrote into its working folder.
+    pub(crate) fn read(&self, name: &str) -> io::Result<String> {
+        fs::read_to_string(self.home().join(name))
+    }
+}
+
+impl Running {
+    /// Waits for its end.
+    pub(crate) fn end(mut self) -> Ended {
+        let child = &mut self.child;
+        let status =
+            wait_for("the end of the program", || child.try_wait().expect("our own child"));
+        let text = |path: &Path| fs::read_to_string(path).expect("what it said is UTF-8");
+        Ended { status, stdout: text(&self.stdout), stderr: text(&self.stderr) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Refuses a document that the schema refuses; gives it parsed.
+pub(crate) fn valid(schema: &str, text: &str) -> serde_json::Value {
+    let schema = serde_json::from_str(schema).expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
+    let document = serde_json::from_str(text).expect("the document is JSON");
+    let errors: Vec<String> = validator
+        .iter_errors(&document)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    document
+}
+
+/// The cells of a result document.
+pub(crate) fn cells(document: &serde_json::Value) -> &[serde_json::Value] {
+    document["cells"].as_array().expect("a list")
+}

@@ -1,0 +1,133 @@
+//! Connections for single requests: whatever was asked is answered or failed for a reason, and nothing is left.
+
+use crate::common::{Ended, Sandbox, cells, valid};
+use ipcperf_report::RESULT_SCHEMA;
+use serde_json::Value;
+use std::process::Command;
+
+/// Everything that can be connected to, and how the server may wait.
+const DOORS: &str = "unix-stream,unix-stream/epoll,unix-seqpacket,tcp,tcp/epoll,tcp6,vsock,fifo";
+
+fn document(sandbox: &Sandbox, ended: &Ended) -> Value {
+    assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
+    valid(RESULT_SCHEMA, &sandbox.read("run.json").expect("it was written"))
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().expect("a count")
+}
+
+/// Requests asked, after checking that all of them are accounted for.
+fn accounted(cell: &Value) -> u64 {
+    let requests = &cell["connect"];
+    let errors = requests["errors"].as_object().expect("classes of errors");
+    let failed: u64 = errors.values().map(count).sum();
+    let (asked, answered) = (count(&requests["asked"]), count(&requests["answered"]));
+    assert_eq!(asked, answered + failed, "{requests}");
+    assert_eq!((count(&cell["messages"]), count(&cell["lost"])), (answered, failed), "{cell}");
+    for round in cell["rounds"].as_array().expect("rounds") {
+        let proof = &round["proof"];
+        assert_eq!(proof["holds"], true, "{proof}");
+        assert_ne!(proof["lead_pid"], proof["follow_pid"]);
+        // Nothing failed, so the server gave exactly the answers that arrived.
+        assert!(failed > 0 || proof["lead"][1] == proof["follow"][0], "{proof}");
+    }
+    asked
+}
+
+#[test]
+fn every_request_of_storms_of_one_five_and_64_clients_is_accounted_for() {
+    let sandbox = Sandbox::new();
+    let words = ["run", "-p", "connect", "-m", DOORS, "--conns", "1,5,64", "--place", "free"];
+    let more = ["--rounds", "1", "--slice", "30ms", "--warmup", "5ms", "-o", "run.json"];
+    let ended = sandbox.run(&[&words[..], &more].concat());
+    let document = document(&sandbox, &ended);
+    assert_eq!(cells(&document).len(), 24);
+    for cell in cells(&document).iter().filter(|cell| cell["status"] != "unavailable") {
+        assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
+        assert!(accounted(cell) >= count(&cell["load"]["conns"]), "each asked at least once");
+    }
+    assert!(
+        ended.stdout.contains("conns=64") && ended.stdout.contains("errors"),
+        "{}",
+        ended.stdout
+    );
+}
+
+#[test]
+fn what_has_no_listener_says_so() {
+    let sandbox = Sandbox::new();
+    let words = ["run", "-p", "connect", "-m", "pipe,unix-stream/spin,unix-stream/mmsg,tcp"];
+    let more =
+        ["-s", "17,64", "--rounds", "1", "--slice", "1ms", "--place", "free", "-o", "run.json"];
+    let document = document(&sandbox, &sandbox.run(&[&words[..], &more].concat()));
+    for cell in cells(&document) {
+        let is_ok = cell["mechanism"] == "tcp" && cell["size_bytes"] == 64;
+        assert_eq!(cell["status"] == "ok", is_ok, "{cell}");
+        let reason = cell["reason"].as_str().unwrap_or_default();
+        let wanted = if cell["mechanism"] == "tcp" { "at least 18 bytes" } else { "no listener" };
+        assert!(is_ok || reason.contains(wanted), "{reason}");
+    }
+}
+
+#[test]
+fn two_hundred_storms_leave_no_descriptor_no_file_and_no_process() {
+    let sandbox = Sandbox::new();
+    let mut command = Command::new("sh");
+    // With a descriptor left by each storm the coordinator would soon have none.
+    command.args(["-c", "ulimit -n 40 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_ipcperf")]);
+    let words = ["run", "-p", "connect", "-m", "unix-stream,unix-seqpacket,tcp,fifo"];
+    let more = ["--conns", "2", "--place", "free", "--rounds", "50", "--slice", "1ms"];
+    let last = ["--warmup", "1ms", "-o", "run.json"];
+    let ended =
+        sandbox.spawn(sandbox.surround(command, &[&words[..], &more, &last].concat())).end();
+    let document = document(&sandbox, &ended);
+    for cell in cells(&document) {
+        assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
+        assert_eq!(cell["rounds"].as_array().expect("rounds").len(), 50);
+        accounted(cell);
+    }
+    for folder in [sandbox.run_directories(), sandbox.temporary()] {
+        let left: Vec<_> = folder.read_dir().expect("ours").flatten().collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+    assert!(crate::watch::workers(&sandbox).is_empty());
+}
+
+/// Ports of a network of its own, where it may be had: there are only four, so that ten clients run out of them.
+#[test]
+fn requests_without_a_port_are_counted_and_not_fatal() {
+    let sandbox = Sandbox::new();
+    let ports = "/proc/sys/net/ipv4/ip_local_port_range";
+    let alone = format!("ip link set lo up && echo 40000 40003 > {ports} && exec \"$0\" \"$@\"");
+    let unshared = |words: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--net", "--map-root-user", "sh", "-c", &alone]).args(words);
+        sandbox.surround(command, &[])
+    };
+    if !unshared(&["true"]).status().is_ok_and(|status| status.success()) {
+        return skipped();
+    }
+    let words = ["run", "-p", "connect", "-m", "tcp", "--conns", "10", "--place", "free"];
+    let more = ["--rounds", "1", "--slice", "30ms", "-o", "run.json"];
+    let program = [env!("CARGO_BIN_EXE_ipcperf")];
+    let ended = sandbox.spawn(unshared(&[&program[..], &words, &more].concat())).end();
+    let document = document(&sandbox, &ended);
+    let [cell] = cells(&document) else { panic!("one cell") };
+    assert_eq!(cell["status"], "ok", "{cell}");
+    let asked = accounted(cell);
+    let without = count(&cell["connect"]["errors"]["EADDRNOTAVAIL"]);
+    assert!(without > 0 && without < asked, "{without} of {asked}");
+    // Too many failed for a tail, so there is none.
+    assert_eq!(cell["connect"]["request_ns"]["max"]["value"], Value::Null);
+    assert!(ended.stdout.contains("EADDRNOTAVAIL"), "{}", ended.stdout);
+}
+
+#[expect(clippy::print_stderr, reason = "a test that could not be done must say so")]
+fn skipped() {
+    assert!(
+        std::env::var_os("IPCPERF_EXPECT_ALL").is_none_or(|on| on != "1"),
+        "IPCPERF_EXPECT_ALL=1, but there is no network namespace"
+    );
+    eprintln!("skipped: no network namespace, unshare or ip here");
+}

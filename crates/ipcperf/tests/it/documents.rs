@@ -1,0 +1,304 @@
+//! Result documents of real, small runs: their structure, never their figures.
+
+use crate::common::{Sandbox, cells, valid};
+use ipcperf_report::RESULT_SCHEMA;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+/// Small enough for a test.
+const SMALL: [&str; 6] = ["--rounds", "2", "--slice", "5ms", "--warmup", "2ms"];
+
+fn run<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    [&["run"], words, &SMALL].concat()
+}
+
+/// One run of everything there is, shared by the tests that only read it.
+fn everything() -> &'static Value {
+    static DOCUMENT: OnceLock<Value> = OnceLock::new();
+    DOCUMENT.get_or_init(|| {
+        let sandbox = Sandbox::new();
+        let words = ["-m", "all", "-p", "ping-pong,stream", "-s", "64,64K"];
+        let places = ["--place", "same-cpu,same-llc,smt,free", "-o", "all.json"];
+        let ended = sandbox.run(&run(&[&words[..], &places].concat()));
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        valid(RESULT_SCHEMA, &sandbox.read("all.json").expect("written"))
+    })
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_else(|| panic!("{key} is no text in {value}"))
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no whole number"))
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().unwrap_or_else(|| panic!("{key} is no list in {value}"))
+}
+
+/// Cells with numbers; there must be some.
+fn measured(document: &Value) -> Vec<&Value> {
+    let measured: Vec<_> = cells(document).iter().filter(|cell| cell["status"] == "ok").collect();
+    assert!(!measured.is_empty(), "nothing was measured");
+    measured
+}
+
+fn accepted(cell: &Value) -> impl Iterator<Item = &Value> {
+    list(cell, "rounds").iter().filter(|round| round.get("rejected").is_none())
+}
+
+#[test]
+fn every_cell_asked_for_is_there_with_a_number_or_a_reason() {
+    let sandbox = Sandbox::new();
+    let listed: Value =
+        serde_json::from_str(&sandbox.run(&["list", "--json"]).stdout).expect("JSON");
+    let mut wanted = BTreeSet::new();
+    for mechanism in list(&listed, "mechanisms") {
+        let wakes = mechanism["spec"]["payload"]["kind"] == "wake";
+        for pattern in ["ping-pong", "stream"] {
+            for place in ["same-cpu", "same-llc", "smt", "free"] {
+                for size in if wakes { &[0][..] } else { &[64, 64 << 10] } {
+                    wanted.insert(format!("{} {pattern} {size} {place}", text(mechanism, "name")));
+                }
+            }
+        }
+    }
+    let identity = |cell: &Value| {
+        let [mechanism, pattern, place] =
+            ["mechanism", "pattern", "placement"].map(|key| text(cell, key));
+        format!("{mechanism} {pattern} {} {place}", cell["size_bytes"])
+    };
+    let document = everything();
+    let found: BTreeSet<String> = cells(document).iter().map(identity).collect();
+    assert_eq!(found, wanted);
+    assert_eq!(cells(document).len(), wanted.len(), "no cell is there twice");
+    for cell in cells(document) {
+        match text(cell, "status") {
+            "ok" => assert!(cell.get("reason").is_none(), "{cell}"),
+            "unavailable" | "rejected" => assert!(!text(cell, "reason").is_empty(), "{cell}"),
+            other => panic!("{}: {other}: {}", text(cell, "id"), cell["reason"]),
+        }
+    }
+}
+
+#[test]
+fn every_number_has_its_proof() {
+    let mut nonces = BTreeSet::new();
+    let mut rounds = 0;
+    for cell in measured(everything()) {
+        let id = text(cell, "id");
+        // The floor moves nothing, so there is nothing to prove.
+        let moves = text(cell, "mechanism") != "null";
+        assert_eq!(cell["verified"], moves, "{id}");
+        assert!(number(&cell["messages"]) > 0, "{id}");
+        assert!(accepted(cell).next().is_some(), "{id}");
+        for round in list(cell, "rounds") {
+            let proof = &round["proof"];
+            assert_eq!(proof["holds"], true, "{id}");
+            assert_ne!(proof["lead_pid"], proof["follow_pid"], "{id}");
+            assert_eq!(number(&proof["fully_checked"]) > 0, moves, "{id}");
+            assert!(number(&proof["lead"][0]) > 0, "{id}: {proof}");
+            let arrived = number(&proof["follow"][1]) + number(&round["lost"]);
+            assert!(arrived >= number(&proof["lead"][0]), "{id}: {proof}");
+            for seat in ["lead", "follow"] {
+                assert!(number(&round["cpu_ns"][seat]) > 0, "{id}: {seat} used no CPU time");
+            }
+            nonces.insert(text(proof, "nonce"));
+            rounds += 1;
+        }
+    }
+    assert_eq!(nonces.len(), rounds, "no two slices share a nonce");
+}
+
+#[test]
+fn short_operations_are_timed_in_batches_and_say_so() {
+    let mut modes = BTreeSet::new();
+    for cell in measured(everything()).into_iter().filter(|cell| cell["pattern"] == "ping-pong") {
+        let (id, timing) = (text(cell, "id"), &cell["timing"]);
+        let mode = text(timing, "mode");
+        modes.insert(mode);
+        for round in accepted(cell) {
+            match mode {
+                "per-op" => {
+                    assert_eq!(timing["batch"], 1, "{id}");
+                    let buckets = list(&round["histogram"], "buckets");
+                    let counted: u64 = buckets.iter().map(|bucket| number(&bucket[1])).sum();
+                    assert_eq!(2 * counted, number(&round["messages"]), "{id}");
+                }
+                "batch" => {
+                    assert!(number(&timing["batch"]) > 1, "{id}");
+                    assert!(
+                        round.get("histogram").is_none(),
+                        "{id}: no single operation was timed"
+                    );
+                    assert!(cell["rtt_ns"]["p99"]["value"].is_null(), "{id}");
+                }
+                other => panic!("{id}: {other}"),
+            }
+        }
+    }
+    assert_eq!(modes, BTreeSet::from(["batch", "per-op"]), "the floor is short, a tcp trip is not");
+}
+
+#[test]
+fn a_figure_that_cannot_be_supported_is_null_with_its_reason() {
+    let mut unsupported = 0;
+    for cell in measured(everything()) {
+        let trips = cell.get("rtt_ns").and_then(Value::as_object);
+        let rates = ["bytes_per_second", "messages_per_second"].map(|key| cell.get(key));
+        let metrics =
+            trips.into_iter().flat_map(|trips| trips.values()).chain(rates.into_iter().flatten());
+        for metric in metrics.filter(|metric| metric["value"].is_null()) {
+            assert!(!text(metric, "reason").is_empty(), "{}: {metric}", cell["id"]);
+            unsupported += 1;
+        }
+        let centre = cell.get("messages_per_second").unwrap_or(&cell["rtt_ns"]["p50"]);
+        // Of a latest value nobody may have looked twice in a few milliseconds.
+        if centre["value"].is_null() && cell["mechanism"] == "seqlock" {
+            continue;
+        }
+        assert!(centre["value"].is_number(), "{}: {centre}", cell["id"]);
+        // Two rounds make no interval.
+        assert!(centre.get("ci95").is_none() && !text(centre, "reason").is_empty(), "{centre}");
+        if cell["pattern"] == "ping-pong" {
+            // Not even a fast mechanism makes two million round trips in ten milliseconds.
+            assert!(cell["rtt_ns"]["p99.999"]["value"].is_null(), "{}", cell["id"]);
+        }
+    }
+    assert!(unsupported > 0);
+}
+
+#[test]
+fn two_spinning_ends_are_never_put_on_one_cpu() {
+    let refused = |cell: &&Value| cell["wait"] == "spin" && cell["placement"] == "same-cpu";
+    let spinning: Vec<_> = cells(everything()).iter().filter(refused).collect();
+    assert!(!spinning.is_empty());
+    for cell in spinning {
+        assert_eq!(cell["status"], "unavailable", "{cell}");
+        if cell["mechanism"] == "pipe/spin" {
+            assert!(text(cell, "reason").contains("spinning ends on one CPU"), "{cell}");
+        }
+        assert!(list(cell, "rounds").is_empty());
+    }
+}
+
+/// Every size that some mechanism cannot carry stays in the document as asked for.
+#[test]
+fn a_size_that_cannot_be_carried_names_its_limit_and_what_raises_it() {
+    let sandbox = Sandbox::new();
+    let listed: Value =
+        serde_json::from_str(&sandbox.run(&["list", "--json"]).stdout).expect("JSON");
+    let mut seen = 0;
+    for mechanism in list(&listed, "mechanisms") {
+        let (name, limit) = (text(mechanism, "name"), &mechanism["limit"]);
+        let too_long = limit["bytes"].as_u64().map(|bytes| bytes + 1);
+        let Some(size) = too_long.filter(|size| *size < 1 << 30) else { continue };
+        if mechanism["available"] != true || mechanism["spec"]["payload"]["kind"] != "message" {
+            continue;
+        }
+        let ended =
+            sandbox.run(&run(&["-m", name, "-s", &size.to_string(), "--place", "free", "-o", "-"]));
+        assert_eq!(ended.status.code(), Some(3), "nothing could run: {}", ended.stderr);
+        let document = valid(RESULT_SCHEMA, &ended.stdout);
+        let [cell] = cells(&document) else { panic!("one cell was asked for") };
+        assert_eq!((text(cell, "status"), number(&cell["size_bytes"])), ("unavailable", size));
+        for part in [text(limit, "set_by"), text(limit, "raise")] {
+            assert!(text(cell, "reason").contains(part), "{name}: '{part}' in {}", cell["reason"]);
+        }
+        seen += 1;
+    }
+    assert!(seen > 0, "no mechanism with a limit can run here");
+}
+
+#[test]
+fn the_kernel_has_the_last_word_on_a_knob() {
+    let sandbox = Sandbox::new();
+    for (asked, requested, granted) in [("1M", 1 << 20, 1 << 20), ("70000", 70_000, 128 << 10)] {
+        let setting = format!("pipe.size={asked}");
+        let words = ["-m", "pipe,tcp", "--set", &setting, "--place", "same-cpu", "-o", "knob.json"];
+        let ended = sandbox.run(&run(&words));
+        let document = valid(RESULT_SCHEMA, &sandbox.read("knob.json").expect("written"));
+        let [pipe, tcp] = cells(&document) else { panic!("two cells were asked for") };
+        assert_eq!(pipe["status"], "ok", "{}", pipe["reason"]);
+        let knob = &pipe["knobs"]["pipe.size"];
+        assert_eq!((number(&knob["requested"]), number(&knob["effective"])), (requested, granted));
+        assert!(
+            text(pipe, "id").contains(&setting),
+            "a knob is part of the identity: {}",
+            pipe["id"]
+        );
+        assert!(tcp["knobs"].get("pipe.size").is_none() && !text(tcp, "id").contains("pipe"));
+        assert_eq!(ended.stdout.contains("got 128K"), asked == "70000", "{}", ended.stdout);
+    }
+}
+
+#[test]
+fn the_same_seed_measures_in_the_same_order() {
+    let sandbox = Sandbox::new();
+    let orders = |seed: &str| -> BTreeMap<String, Vec<u64>> {
+        let words = ["-m", "pipe,unix-stream,eventfd,unix-dgram", "-p", "ping-pong,stream"];
+        let more = ["--place", "same-cpu,free", "--seed", seed, "-o", "-"];
+        let ended = sandbox.run(&run(&[&words[..], &more].concat()));
+        let document = valid(RESULT_SCHEMA, &ended.stdout);
+        assert_eq!(document["invocation"]["seed"].to_string(), seed);
+        let order = |cell: &Value| {
+            let orders = list(cell, "rounds").iter().map(|round| number(&round["order"]));
+            (text(cell, "id").to_owned(), orders.collect())
+        };
+        cells(&document).iter().map(order).collect()
+    };
+    let first = orders("42");
+    assert_eq!(first, orders("42"));
+    // 16 cells twice: that another seed gives the same order is out of the question.
+    assert_ne!(first, orders("43"));
+    let positions: BTreeSet<u64> = first.values().map(|order| order[0]).collect();
+    assert_eq!(positions, (0..first.len() as u64).collect(), "every cell has a place of its own");
+}
+
+#[test]
+fn the_document_tells_nothing_about_whose_machine_it_was() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.home().join("result.json");
+    let home = home.to_str().expect("UTF-8");
+    let words = ["-m", "fifo,unix-stream", "--set", "unix-stream.bind=path", "-o", home];
+    let ended = sandbox.run(&run(&[&words[..], &["--place", "same-cpu"]].concat()));
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let written = sandbox.read("result.json").expect("written");
+    let document = valid(RESULT_SCHEMA, &written);
+    let argv: Vec<_> =
+        list(&document["invocation"], "argv").iter().filter_map(Value::as_str).collect();
+    assert_eq!(argv[..2], ["ipcperf", "run"]);
+    assert!(argv.contains(&"~/result.json"), "{argv:?}");
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_ipcperf"));
+    let build = program.parent().and_then(std::path::Path::to_str).expect("UTF-8");
+    let runtime = sandbox.run_directories();
+    for place in [build, env!("CARGO_MANIFEST_DIR"), runtime.to_str().expect("UTF-8")] {
+        assert!(!written.contains(place), "{place}");
+    }
+    assert!(!written.contains(home.trim_end_matches("/result.json")));
+}
+
+#[test]
+fn a_placement_this_machine_does_not_have_is_no_success() {
+    let sandbox = Sandbox::new();
+    for place in ["smt", "same-llc", "cross-llc", "cross-node"] {
+        let ended = sandbox.run(&run(&["-m", "pipe", "--place", place, "-o", "-"]));
+        let document = valid(RESULT_SCHEMA, &ended.stdout);
+        let [cell] = cells(&document) else { panic!("one cell was asked for") };
+        if cell["status"] == "ok" {
+            assert_eq!(ended.status.code(), Some(0), "{place}");
+        } else {
+            assert_eq!(
+                (ended.status.code(), text(cell, "status")),
+                (Some(3), "unavailable"),
+                "{place}"
+            );
+            assert!(
+                text(cell, "reason").contains("CPU") || text(cell, "reason").contains("cache"),
+                "{cell}"
+            );
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The same result in every format, printed at once and shown again later.
+
+use crate::common::{Sandbox, cells, valid};
+use ipcperf_report::{MECHANISMS_SCHEMA, RESULT_SCHEMA};
+use serde_json::Value;
+use std::fs;
+
+const FORMATS: [&str; 5] = ["table", "markdown", "csv", "json", "ndjson"];
+
+/// Three cells that can run everywhere, one that cannot.
+const RUN: [&str; 13] = [
+    "run",
+    "-m",
+    "pipe,eventfd,unix-stream,pipe/spin",
+    "--place",
+    "same-cpu",
+    "--rounds",
+    "2",
+    "--slice",
+    "5ms",
+    "--warmup",
+    "2ms",
+    "--seed",
+    "7",
+];
+
+fn run<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    [&RUN, words].concat()
+}
+
+/// What is in a text of that format, checked as far as the format allows.
+fn check(format: &str, text: &str, document: &Value) {
+    let names = cells(document).iter().filter_map(|cell| cell["mechanism"].as_str());
+    for name in names {
+        assert!(text.contains(name), "{format} leaves out {name}:\n{text}");
+    }
+    let count = cells(document).len();
+    match format {
+        "json" => assert_eq!(&serde_json::from_str::<Value>(text).expect("JSON"), document),
+        "ndjson" => {
+            let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+            let kinds: Vec<_> = lines.map(|line| line["type"].clone()).collect();
+            assert_eq!(kinds[0], "run");
+            assert_eq!(kinds.iter().filter(|kind| **kind == "cell").count(), count);
+        }
+        "csv" => {
+            assert_eq!(
+                text.lines().filter(|line| line.contains(",same-cpu,")).count(),
+                count,
+                "{text}"
+            );
+        }
+        "markdown" => assert!(text.contains("| pipe |"), "{text}"),
+        "table" => {
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+            assert!(!text.contains('\u{1b}'), "no colour without a terminal");
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn every_format_shows_every_cell_and_the_file_shows_it_again() {
+    let sandbox = Sandbox::new();
+    for format in FORMATS {
+        let ended = sandbox.run(&run(&["--format", format, "-o", "result.json"]));
+        assert_eq!(ended.status.code(), Some(0), "{format}: {}", ended.stderr);
+        let written = sandbox.read("result.json").expect("written");
+        let document = valid(RESULT_SCHEMA, &written);
+        check(format, &ended.stdout, &document);
+        let again = sandbox.run(&["report", "result.json", "--format", format]);
+        assert_eq!((again.status.code(), again.stdout), (Some(0), ended.stdout), "{format}");
+        if format == "json" {
+            assert_eq!(sandbox.run(&["report", "result.json", "--format", "json"]).stdout, written);
+        }
+        let words = ["report", "result.json", "--format", format, "-o", "again"];
+        assert_eq!(sandbox.run(&words).stdout, "");
+        check(format, &sandbox.read("again").expect("written"), &document);
+        fs::remove_file(sandbox.home().join("again")).expect("it was there");
+    }
+    let found = fs::read_dir(sandbox.home()).expect("a folder").count();
+    assert_eq!(found, 1, "the result file was replaced each time and nothing lies beside it");
+}
+
+#[test]
+fn a_dash_prints_the_document_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    for format in ["table", "json"] {
+        let ended = sandbox.run(&run(&["-o", "-", "--format", format]));
+        let document = valid(RESULT_SCHEMA, &ended.stdout);
+        assert_eq!(cells(&document).len(), 4);
+        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""));
+    }
+    assert_eq!(fs::read_dir(sandbox.home()).expect("a folder").count(), 0, "no file was written");
+}
+
+#[test]
+fn without_a_name_the_result_is_where_the_program_says() {
+    let sandbox = Sandbox::new();
+    for quiet in [false, true] {
+        let ended = sandbox.run(&run(if quiet { &["-q"] } else { &[] }));
+        assert_eq!(ended.status.code(), Some(0));
+        if quiet {
+            assert_eq!(ended.stderr, "");
+            continue;
+        }
+        let name = ended.stderr.trim().strip_prefix("Result: ").expect("one line");
+        assert!(name.starts_with("ipcperf-") && name.ends_with(".json"), "{name}");
+        valid(RESULT_SCHEMA, &sandbox.read(name).expect("written"));
+    }
+    assert_eq!(fs::read_dir(sandbox.home()).expect("a folder").count(), 2);
+}
+
+#[test]
+fn keys_of_a_newer_minor_version_are_ignored() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run(&run(&["-o", "old.json"]));
+    let mut document = valid(RESULT_SCHEMA, &sandbox.read("old.json").expect("written"));
+    document["schema"] = "ipcperf.result/1.7".into();
+    document["weather"] = serde_json::json!({"sun": [1, 2]});
+    document["cells"][0]["colour"] = "blue".into();
+    document["cells"][0]["rounds"][0]["proof"]["witness"] = 3.into();
+    let newer = document.to_string();
+    valid(RESULT_SCHEMA, &newer);
+    fs::write(sandbox.home().join("new.json"), newer).expect("a file");
+    let shown = sandbox.run(&["report", "new.json"]);
+    assert_eq!((shown.status.code(), shown.stdout), (Some(0), ended.stdout));
+}
+
+#[test]
+fn a_file_cut_anywhere_is_one_clear_line() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&run(&["-o", "whole.json"]));
+    let whole = sandbox.read("whole.json").expect("written");
+    for tenth in 0..10 {
+        let part = &whole.as_bytes()[..whole.len() * tenth / 10];
+        fs::write(sandbox.home().join("cut.json"), part).expect("a file");
+        let ended = sandbox.run(&["report", "cut.json"]);
+        assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(2), ""), "{tenth} tenths");
+        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+        assert!(ended.stderr.contains("cut off"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn the_list_keeps_its_schema_and_every_format_names_every_mechanism() {
+    let sandbox = Sandbox::new();
+    let listed = sandbox.run(&["list", "--json"]);
+    let document = valid(MECHANISMS_SCHEMA, &listed.stdout);
+    let mechanisms = document["mechanisms"].as_array().expect("a list");
+    for mechanism in mechanisms {
+        let available = mechanism["available"] == true;
+        assert_eq!(available, mechanism["missing"].is_null(), "{mechanism}");
+    }
+    for format in FORMATS {
+        let ended = sandbox.run(&["list", "--format", format]);
+        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""), "{format}");
+        for mechanism in mechanisms {
+            let name = mechanism["name"].as_str().expect("a name");
+            assert!(ended.stdout.contains(name), "{format} leaves out {name}");
+        }
+        assert_eq!(format == "json", ended.stdout == listed.stdout, "{format}");
+    }
+    for mechanism in mechanisms {
+        let name = mechanism["name"].as_str().expect("a name");
+        let ended = sandbox.run(&["describe", name]);
+        assert_eq!(ended.status.code(), Some(0), "{name}");
+        assert!(ended.stdout.starts_with(name), "{}", ended.stdout);
+        let ended = sandbox.run(&["describe", name, "--format", "json"]);
+        let one = valid(MECHANISMS_SCHEMA, &ended.stdout);
+        assert_eq!(one["mechanisms"], Value::from(vec![mechanism.clone()]));
+    }
+}
+
+#[test]
+fn completions_and_the_manual_name_every_command() {
+    let sandbox = Sandbox::new();
+    let commands = ["survey", "run", "list", "describe", "report", "clean", "completions", "man"];
+    let texts = [
+        &["man"][..],
+        &["completions", "bash"],
+        &["completions", "elvish"],
+        &["completions", "fish"],
+        &["completions", "powershell"],
+        &["completions", "zsh"],
+    ];
+    for words in texts {
+        let ended = sandbox.run(words);
+        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""), "{words:?}");
+        for command in commands {
+            assert!(ended.stdout.contains(command), "{words:?} leaves out {command}");
+        }
+        // A worker is the program's own business.
+        assert!(!ended.stdout.contains("__worker"), "{words:?}");
+    }
+}
+
+#[test]
+fn a_flag_wins_over_the_job_file_even_if_it_says_the_usual() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.home().join("job.toml"), "format = 'csv'\n").expect("a file");
+    let csv = sandbox.run(&run(&["job.toml", "-q"]));
+    let table = sandbox.run(&run(&["job.toml", "-q", "--format", "table"]));
+    assert!(csv.stdout.contains(",same-cpu,"), "{}{}", csv.stdout, csv.stderr);
+    assert!(table.stdout.contains("ROUND TRIP"), "{}{}", table.stdout, table.stderr);
+}
+
+#[test]
+fn a_job_file_writes_below_the_current_directory_and_replaces_only_results() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let sandbox = Sandbox::new();
+    let at = |name: &str| sandbox.home().join(name);
+    let ended = |output: &str, more: &[&str]| {
+        fs::write(at("job.toml"), format!("output = \"{output}\"\n")).expect("a file");
+        sandbox.run(&run(&[&["job.toml", "-q"], more].concat()))
+    };
+    fs::write(at("notes.txt"), "mine").expect("a file");
+    fs::create_dir(at("below")).expect("a folder");
+    symlink("..", at("below/up")).expect("a link");
+    symlink(sandbox.temporary(), at("out")).expect("a link");
+    symlink("notes.txt", at("link")).expect("a link");
+    let outside = sandbox.temporary().join("x.json").display().to_string();
+    for (output, part) in [
+        (outside.as_str(), "leads out of the current directory"),
+        ("../tmp/x.json", "leads out of the current directory"),
+        ("below/../../tmp/x.json", "leads out of the current directory"),
+        ("out/x.json", "leads out of the current directory"),
+        ("notes.txt", "is no result of ipcperf"),
+        ("below/up/notes.txt", "is no result of ipcperf"),
+        ("link", "is no result of ipcperf"),
+    ] {
+        for more in [&[][..], &["--dry-run"]] {
+            let ended = ended(output, more);
+            assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(2), ""), "{output}");
+            for part in [part, output, "job file 'job.toml'", "-o"] {
+                assert!(ended.stderr.contains(part), "{output}: {}", ended.stderr);
+            }
+        }
+    }
+    assert_eq!(sandbox.read("notes.txt").expect("there"), "mine");
+    assert_eq!(fs::read_dir(sandbox.temporary()).expect("a folder").count(), 0);
+
+    for shown in ["result: below/x.json\n", "result: below/x.json (replaces what is there)\n"] {
+        let plan = ended("below/x.json", &["--dry-run"]);
+        assert!(plan.stdout.contains(shown), "{}", plan.stdout);
+        let ended = ended("below/x.json", &[]);
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        valid(RESULT_SCHEMA, &sandbox.read("below/x.json").expect("written"));
+    }
+    fs::set_permissions(at("notes.txt"), PermissionsExt::from_mode(0o640)).expect("ours");
+    let typed = ended("../x.json", &["-o", "notes.txt"]);
+    assert_eq!(typed.status.code(), Some(0), "{}", typed.stderr);
+    valid(RESULT_SCHEMA, &sandbox.read("notes.txt").expect("written"));
+    let mode = fs::metadata(at("notes.txt")).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+}
+
+#[test]
+fn what_a_job_file_says_commands_no_terminal() {
+    let sandbox = Sandbox::new();
+    let nasty = "\\u001B]52;c;QQ==\\u0007\\u009B2J\\u202E";
+    let said = |text: String, words: &[&str]| {
+        fs::write(sandbox.home().join("job.toml"), text).expect("a file");
+        let ended = sandbox.run(&run(&[&["job.toml"], words].concat()));
+        assert!(ended.stderr.lines().count() <= 1, "{}", ended.stderr);
+        ended.stdout + &ended.stderr
+    };
+    for said in [
+        said(format!("output = \"{nasty}.json\""), &["--dry-run"]),
+        said(format!("output = \"{nasty}.json\""), &["--format", "csv"]),
+        said(format!("format = \"{nasty}\""), &[]),
+        said(format!("\"{nasty}\" = 1"), &[]),
+    ] {
+        assert!(said.contains("?]52;c;QQ=="), "{said:?}");
+        let obeyed = |sign: char| (sign != '\n' && sign.is_control()) || sign == '\u{202e}';
+        assert!(!said.contains(obeyed), "{said:?}");
+    }
+}
+
+#[test]
+fn a_device_is_no_place_for_a_result_unless_it_is_standard_output() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run(&run(&["-o", "/dev/full"]));
+    assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(2), ""));
+    assert!(ended.stderr.contains("only if it is standard output"), "{}", ended.stderr);
+    let ended = sandbox.run(&run(&["-q", "-o", "/dev/stdout"]));
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.contains("\"schema\": \"ipcperf.result/1\""), "{}", ended.stdout);
+}

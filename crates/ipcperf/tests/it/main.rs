@@ -1,0 +1,20 @@
+//! What users can observe of the program: one test binary for everything but the conformance suite.
+
+mod common;
+mod watch;
+
+mod closed_output;
+mod connect;
+mod container;
+mod cost;
+mod documents;
+mod exchange;
+mod exec;
+mod fan;
+mod formats;
+mod interruption;
+mod pipeline;
+mod rate;
+mod replicate;
+mod soak;
+mod transcripts;

@@ -1,0 +1,143 @@
+//! Pipelines of two processes as studies run them: every byte arrives or there is no figure, ends that miss each other
+//! are tried again, and nothing is left behind.
+
+use crate::common::{Sandbox, wait_for};
+use crate::watch::survivors;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+const WAYS: [&str; 4] = ["anonymous-pipe", "named-pipe", "unix-stream", "tcp"];
+
+/// A study of arms that are named by variant and method.
+fn study(arms: &[(&str, &str)], rounds: u64) -> String {
+    let mut text = String::from("name = 'small'\ntitle = 'small'\n");
+    for scale in ["smoke", "quick", "full"] {
+        text += &format!("[scale.{scale}]\nrounds = {rounds}\n");
+    }
+    for (variant, method) in arms {
+        text += &format!(
+            "[[arm]]\nid = '{variant} {method}'\nwork = 'pipeline'\nvariant = '{variant}'\n\
+             method = '{method}'\nbytes = 2_000_000_000\nmost_bytes = 1_000_000\nblock = 9_999\n"
+        );
+    }
+    text
+}
+
+/// Replicates it, with `program` as socat if one is given, and shows all arms.
+fn replicate(sandbox: &Sandbox, text: &str, program: Option<&str>) -> Vec<Value> {
+    let folder = sandbox.home().join("bin");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(sandbox.home().join("small.toml"), text).expect("a file");
+    let mut path = std::env::var_os("PATH").expect("it is set");
+    if let Some(program) = program {
+        let file = folder.join("socat");
+        fs::write(&file, format!("#!/bin/sh\n{program}\n")).expect("a file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o700)).expect("our own file");
+        let rest = std::env::split_paths(&path);
+        path = std::env::join_paths(std::iter::once(folder).chain(rest)).expect("no colons");
+    }
+    let mut command = sandbox.command(&WORDS);
+    command.env("PATH", path);
+    let ended = sandbox.spawn(command).end();
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let text = sandbox.read("small.json").expect("it was written");
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    document["studies"][0]["arms"].as_array().expect("a list").clone()
+}
+
+const WORDS: [&str; 7] =
+    ["replicate", "./small.toml", "--scale", "smoke", "--quiet", "-o", "small.json"];
+
+fn value(arm: &Value, round: usize, name: &str) -> Option<f64> {
+    arm["rounds"][round]["values"][name].as_f64()
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).expect("a folder").next().is_none()
+}
+
+#[test]
+fn every_way_brings_all_bytes_with_and_without_relays() {
+    let sandbox = Sandbox::new();
+    let arms: Vec<_> = WAYS.iter().flat_map(|way| [("stand-in", *way), ("direct", *way)]).collect();
+    let found = replicate(&sandbox, &study(&arms, 2), None);
+    assert_eq!(found.len(), 8);
+    for (arm, (variant, _)) in found.iter().zip(&arms) {
+        assert_eq!(arm["status"], "ok", "{arm}");
+        for round in 0..2 {
+            let rate = value(arm, round, "bits_per_second").expect("a figure");
+            assert!(rate > 0.0 && value(arm, round, "cpu_s").is_some_and(|cpu| cpu > 0.0));
+            // A relay is timed from outside, its start included.
+            let startup = value(arm, round, "startup_ms");
+            assert_eq!(startup.is_some_and(|time| time > 0.0), *variant == "stand-in", "{arm}");
+        }
+    }
+    assert!(is_empty(&sandbox.run_directories()) && is_empty(&sandbox.temporary()));
+}
+
+/// What stands in for socat here says a version, and does the rest by `source` and `sink`.
+fn fake(source: &str, sink: &str) -> String {
+    format!(
+        "case \"$*\" in -V) echo 'socat version 9.8.7 on a day' ;; *readbytes*) {source} ;; *) {sink} ;; esac"
+    )
+}
+
+#[test]
+fn a_run_that_lost_bytes_is_no_figure_and_one_whose_ends_missed_is_tried_again() {
+    if !fs::read_to_string("/proc/self/io").is_ok_and(|text| text.contains("wchar")) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let text = study(&[("as-published", "unix-stream"), ("one-way", "tcp")], 1);
+    // Both ends are content, and too few bytes arrived.
+    let short = fake("exit 0", "exec head -c 999999 /dev/zero");
+    for arm in replicate(&sandbox, &text, Some(&short)) {
+        assert_eq!((&arm["status"], &arm["rounds"]), (&"failed".into(), &Value::Array(vec![])));
+        let reason = arm["reason"].as_str().expect("a reason");
+        assert!(reason.contains("999999 of 1000000 bytes"), "{reason}");
+    }
+    // The source finds nobody twice. Then all is well: what the sink writes is what is counted.
+    let missed = "echo x >> ../../missed; [ $(wc -l < ../../missed) -gt 2 ] && exit 0; \
+                  echo 'socat[1] E connect: Connection refused' >&2; exit 1";
+    let found = replicate(
+        &sandbox,
+        &study(&[("as-published", "unix-stream")], 1),
+        Some(&fake(missed, "sleep 0.1; exec head -c 1000000 /dev/zero")),
+    );
+    let arm = &found[0];
+    assert_eq!((&arm["status"], value(arm, 0, "races_lost")), (&"ok".into(), Some(2.0)), "{arm}");
+    assert_eq!(value(arm, 0, "by_socat"), Some(1.0));
+    assert_eq!(arm["facts"]["variant"], "two processes of socat 9.8.7");
+    // Anything else is told as it is.
+    let broken = fake("echo 'E cannot' >&2; exit 3", "sleep 600");
+    let found = replicate(&sandbox, &text, Some(&broken));
+    assert!(found.iter().all(|arm| arm["reason"] == "socat: exit code 3: E cannot"), "{found:?}");
+    assert!(is_empty(&sandbox.run_directories()));
+}
+
+#[test]
+fn a_pipeline_that_is_killed_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let arms: Vec<_> = WAYS.iter().map(|way| ("stand-in", *way)).collect();
+    fs::write(sandbox.home().join("small.toml"), study(&arms, 10_000)).expect("a file");
+    for (name, after_ms) in [("KILL", 17), ("KILL", 190), ("KILL", 333), ("INT", 250)] {
+        let running = sandbox.start(&WORDS);
+        wait_for("workers", || (survivors(&sandbox) > 2).then_some(()));
+        sleep(Duration::from_millis(after_ms));
+        let words = ["-c", "kill -s \"$0\" \"$1\"", name, &running.child.id().to_string()];
+        Command::new("sh").args(words).output().expect("there is a shell");
+        let ended = running.end();
+        assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+        wait_for("the end of every worker", || (survivors(&sandbox) == 0).then_some(()));
+        wait_for("an empty folder", || {
+            assert_eq!(sandbox.run(&["clean"]).status.code(), Some(0));
+            is_empty(&sandbox.run_directories()).then_some(())
+        });
+        assert!(is_empty(&sandbox.temporary()));
+    }
+}

@@ -1,0 +1,181 @@
+//! The published studies, run again at the smallest scale: their documents, never their figures.
+
+use crate::common::{Sandbox, valid};
+use ipcperf_report::REPLICATION_SCHEMA;
+use serde_json::Value;
+use std::fs;
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().unwrap_or_else(|| panic!("{key} is no list in {value}"))
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_else(|| panic!("{key} is no text in {value}"))
+}
+
+/// What every replication must hold, whatever the machine.
+fn check(study: &Value) {
+    let name = text(study, "name");
+    for arm in list(study, "arms") {
+        let id = text(arm, "id");
+        match text(arm, "status") {
+            "ok" => assert!(!list(arm, "rounds").is_empty(), "{name} {id}"),
+            "unavailable" | "rejected" => {
+                assert!(!text(arm, "reason").is_empty(), "{name} {id}");
+            }
+            // A machine that stands still for long enough loses packets, and the arm says so.
+            "failed" if text(arm, "reason").contains("was lost in each of") => {}
+            other => panic!("{name} {id}: {other}: {}", arm["reason"]),
+        }
+    }
+    for table in list(study, "tables") {
+        let columns = list(table, "columns").len();
+        for row in list(table, "rows") {
+            let what = format!("{name}, {}, {}", text(table, "title"), text(row, "label"));
+            let (published, measured) = (list(row, "published"), list(row, "measured"));
+            assert!(published.len() >= columns && measured.len() == columns, "{what}");
+            for metric in measured {
+                let has_number = metric["value"].is_number();
+                let is_explained =
+                    metric["reason"].as_str().is_some_and(|reason| !reason.is_empty());
+                assert!(has_number || is_explained, "{what}: {metric}");
+            }
+        }
+    }
+    for claim in list(study, "claims") {
+        assert!(!text(claim, "reason").is_empty(), "{name} {}", claim["id"]);
+    }
+}
+
+fn assert_nothing_is_left(sandbox: &Sandbox) {
+    for folder in [sandbox.run_directories(), sandbox.temporary()] {
+        let left: Vec<_> = fs::read_dir(folder).expect("a folder").flatten().collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+#[test]
+fn all_five_studies_run_and_every_published_cell_is_a_number_or_explained() {
+    let sandbox = Sandbox::new();
+    let mut claims = Vec::new();
+    for name in ["inferno", "qiita", "wisconsin", "baeldung", "marhubi"] {
+        let file = format!("{name}.json");
+        let words = ["replicate", name, "--scale", "smoke", "--csv", "csv", "-o", &file];
+        let ended = sandbox.run(&words);
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        let document = valid(REPLICATION_SCHEMA, &sandbox.read(&file).expect("written"));
+        let [study] = list(&document, "studies") else { panic!("{name} is one study") };
+        assert_eq!(text(study, "name"), name);
+        check(study);
+        assert!(study["rounds"].as_u64().is_some_and(|rounds| rounds >= 8));
+        claims.extend(list(study, "claims").to_vec());
+        // The same document, shown again.
+        assert_eq!(sandbox.run(&["report", &file]).stdout, ended.stdout);
+        for format in ["markdown", "csv", "ndjson"] {
+            let shown = sandbox.run(&["report", &file, "--format", format]);
+            assert!(shown.status.success() && !shown.stdout.is_empty(), "{format}");
+        }
+        let wide = ended.stdout.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(wide, None, "80 columns are enough");
+        assert_nothing_is_left(&sandbox);
+    }
+    assert!(claims.len() >= 49, "{} claims", claims.len());
+    let csv = fs::read_to_string(sandbox.home().join("csv/anonpipe.csv")).expect("written");
+    assert!(csv.starts_with("N,BS,BITS/S\n1,"), "{csv}");
+    let proof = claims.iter().find(|claim| claim["id"] == "s4.c1.proof").expect("of marhubi");
+    assert_eq!(proof["verdict"], "REPRODUCED", "the self-loop is refused");
+}
+
+const MINE: &str = r#"
+name = "mine"
+title = "My own study"
+summary = "Is a pipe faster than a UNIX socket?"
+statistic = "median"
+scale.smoke.rounds = 8
+scale.quick.rounds = 8
+scale.full.rounds = 8
+[[arm]]
+id = "pipe"
+work = "cell"
+mechanism = "pipe"
+placement = "same-cpu"
+slice = "5ms"
+warmup = "2ms"
+[[arm]]
+id = "socket"
+work = "cell"
+mechanism = "unix-stream"
+placement = "same-cpu"
+slice = "5ms"
+warmup = "2ms"
+[[table]]
+title = "Round trip"
+unit = "ns"
+statistic = "median"
+columns = ["p50"]
+[[table.row]]
+label = "pipe"
+cells = "{}_ns(pipe)"
+[[claim]]
+id = "c1"
+text = "A UNIX socket takes longer than a pipe"
+test = "p50_ns(socket) / p50_ns(pipe)"
+published = "n/a"
+accept = "> 0"
+"#;
+
+#[test]
+fn a_study_by_somebody_else_neither_leaves_its_folder_nor_commands_the_terminal() {
+    let sandbox = Sandbox::new();
+    let study = |name: &str, text: &str| {
+        fs::write(sandbox.home().join(name), text).expect("a study");
+    };
+    study("leaves.toml", &MINE.replace("name = \"mine\"", "name = \"../../leaves\""));
+    let ended = sandbox.run(&["replicate", "leaves.toml", "--csv", "csv/deep"]);
+    assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(2), ""));
+    for part in ["study file 'leaves.toml'", "'../../leaves'", "letters, digits"] {
+        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+    }
+    let nasty = "\\u001B]52;c;QQ==\\u0007\\u009B2J\\u202E";
+    let text = MINE.replace("id = \"pipe\"", &format!("id = \"pipe\"\nlabel = \"{nasty}\""));
+    study("commands.toml", &text);
+    let plan = sandbox.run(&["replicate", "commands.toml", "--dry-run", "-o", "mine.json"]);
+    assert_eq!(plan.status.code(), Some(0), "{}", plan.stderr);
+    assert!(plan.stdout.contains("result: mine.json"), "{}", plan.stdout);
+    study("wrong.toml", &text.replace("statistic = \"median\"", &format!("\"{nasty}\" = 1")));
+    let wrong = sandbox.run(&["replicate", "wrong.toml"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    for said in [plan.stdout, wrong.stderr] {
+        assert!(said.contains("?]52;c;QQ=="), "{said:?}");
+        let obeyed = |sign: char| (sign != '\n' && sign.is_control()) || sign == '\u{202e}';
+        assert!(!said.contains(obeyed), "{said:?}");
+    }
+}
+
+#[test]
+fn a_study_of_ones_own_is_run_like_the_others() {
+    let sandbox = Sandbox::new();
+    let csv =
+        "[[csv]]\nfile = \"f.csv\"\nheader = [\"=1+2\"]\narms = [\"pipe\"]\nvalues = [\"arm\"]\n";
+    fs::write(sandbox.home().join("mine.toml"), format!("{MINE}{csv}")).expect("a study");
+    let words = ["replicate", "./mine.toml", "--format", "json", "--seed", "7", "--csv", "csv"];
+    let ended = sandbox.run(&words);
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let document = valid(REPLICATION_SCHEMA, &ended.stdout);
+    let study = &list(&document, "studies")[0];
+    check(study);
+    let csv = sandbox.read("csv/f.csv").expect("written");
+    assert_eq!(csv, format!("'=1+2\n{}", "pipe\n".repeat(8)), "a text is no formula");
+    let claim = &list(study, "claims")[0];
+    assert_eq!(claim["verdict"], "DIRECTION", "{claim}");
+    assert!(claim["measured"]["ci95"].is_array());
+    for arm in list(study, "arms") {
+        assert_eq!(list(arm, "rounds").len(), 8);
+    }
+    let wrong = MINE.replace("unix-stream", "unix-steam");
+    fs::write(sandbox.home().join("wrong.toml"), wrong).expect("a study");
+    let ended = sandbox.run(&["replicate", "wrong.toml"]);
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(ended.stderr.contains("did you mean 'unix-stream'"), "{}", ended.stderr);
+    assert_nothing_is_left(&sandbox);
+}

@@ -1,0 +1,24 @@
+//! What users type and see, word for word where it does not depend on the machine.
+//!
+//! `TRYCMD=overwrite cargo test -p ipcperf --test it transcripts` writes down what the program says now.
+
+/// Transcripts in surroundings of their own, run one after the other.
+fn follow(transcripts: &str) {
+    let run_directories = tempfile::tempdir().expect("a temporary folder");
+    trycmd::TestCases::new()
+        .env("XDG_RUNTIME_DIR", run_directories.path().to_string_lossy())
+        .env("NO_COLOR", "1")
+        .case(transcripts)
+        .run();
+}
+
+#[test]
+fn the_program_says_what_the_transcripts_show() {
+    follow("tests/cmd/*.trycmd");
+}
+
+/// Blocks marked `console` are run, those marked `console,ignore` are not.
+#[test]
+fn the_readme_shows_what_the_program_says() {
+    follow("../../README.md");
+}

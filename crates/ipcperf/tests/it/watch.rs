@@ -1,0 +1,97 @@
+//! What can be seen of a run from outside: its processes and the kernel objects that outlive processes.
+
+use crate::common::Sandbox;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Sends a signal, by the shell's own `kill`: not every machine has the program.
+pub(crate) fn signal(name: &str, pid: u32) {
+    let words = ["-c", "kill -s \"$0\" \"$1\"", name, &pid.to_string()];
+    // It may have ended a moment ago; then the shell says so, and that is no error.
+    Command::new("sh").args(words).output().expect("there is a shell");
+}
+
+/// Workers of this sandbox, in the order of their numbers: processes that run the program as a worker and inherited
+/// its folder of run directories, whoever their parent is now.
+pub(crate) fn workers(sandbox: &Sandbox) -> Vec<u32> {
+    let folder = sandbox.run_directories();
+    let inherited = format!("XDG_RUNTIME_DIR={}", folder.to_str().expect("UTF-8"));
+    let has = |pid: u32, file: &str, word: &str| {
+        // Somebody else's processes, and those that end right now, cannot be read.
+        let text = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        text.split(|byte| *byte == 0).any(|part| part == word.as_bytes())
+    };
+    let mut pids: Vec<u32> = fs::read_dir("/proc")
+        .expect("proc is mounted")
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|pid| has(*pid, "environ", &inherited) && has(*pid, "cmdline", "__worker"))
+        .collect();
+    pids.sort_unstable();
+    pids
+}
+
+/// Processes that inherited the folder of run directories: workers and whatever they or the coordinator started.
+pub(crate) fn survivors(sandbox: &Sandbox) -> usize {
+    let folder = sandbox.run_directories();
+    let inherited = format!("XDG_RUNTIME_DIR={}", folder.to_str().expect("UTF-8"));
+    let entries = fs::read_dir("/proc").expect("proc is mounted").flatten();
+    let is_one = |path: &std::path::Path| {
+        let text = fs::read(path.join("environ")).unwrap_or_default();
+        text.split(|byte| *byte == 0).any(|part| part == inherited.as_bytes())
+    };
+    entries.filter(|entry| is_one(&entry.path())).count()
+}
+
+/// Whether the process has a pipe of its own open, as a worker has only while it measures pipes. Those that the test
+/// itself was given (by a job server, say) are inherited by everybody.
+pub(crate) fn holds_pipes(pid: u32) -> bool {
+    !pipes(&pid.to_string()).is_subset(&pipes("self"))
+}
+
+fn pipes(process: &str) -> BTreeSet<PathBuf> {
+    let fds = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+    fds.filter_map(|fd| fs::read_link(fd.path()).ok())
+        .filter(|target| target.to_string_lossy().starts_with("pipe:"))
+        .collect()
+}
+
+/// Whether the process was the last to send to some System V queue.
+pub(crate) fn has_sent(pid: u32) -> bool {
+    let table = fs::read_to_string("/proc/sysvipc/msg").expect("this kernel has System V queues");
+    let mut senders = table.lines().filter_map(|queue| queue.split_whitespace().nth(5));
+    senders.any(|sender| sender == pid.to_string())
+}
+
+/// Kernel objects of this machine that outlive processes.
+#[derive(Debug)]
+pub(crate) struct Objects(BTreeSet<String>);
+
+impl Objects {
+    /// All that exist now.
+    pub(crate) fn now() -> Self {
+        let mut found = BTreeSet::new();
+        for kind in ["msg", "sem", "shm"] {
+            // Absent in a kernel without System V objects.
+            let table = fs::read_to_string(format!("/proc/sysvipc/{kind}")).unwrap_or_default();
+            let ids = table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1));
+            found.extend(ids.map(|id| format!("System V {kind} {id}")));
+        }
+        for folder in ["/dev/shm", "/dev/mqueue"] {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            found.extend(entries.map(|entry| entry.path().display().to_string()));
+        }
+        Self(found)
+    }
+
+    /// Those that did not exist then.
+    pub(crate) fn since(self, before: &Self) -> Self {
+        Self(self.0.difference(&before.0).cloned().collect())
+    }
+
+    /// Whether none of those exists any more.
+    pub(crate) fn none_of(&self, others: &Self) -> bool {
+        self.0.is_disjoint(&others.0)
+    }
+}

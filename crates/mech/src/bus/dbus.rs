@@ -1,0 +1,138 @@
+//! D-Bus: from process to process, and over a bus.
+
+use crate::bus::broker;
+use crate::bus::dbus_port::{self as ports, DbusPort};
+use crate::port::descriptors;
+use ipcperf_core::options::NoOptions;
+use ipcperf_core::{
+    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+};
+use ipcperf_sys::io::socket::{self, Kind};
+use std::marker::PhantomData;
+
+/// The payload is one array of bytes.
+const LARGEST: Limit = Limit {
+    bytes: 64 << 20,
+    set_by: "the D-Bus specification: an array has up to 64 MiB",
+    raise: "",
+};
+
+/// Which way messages take, as a type.
+pub trait Route: 'static {
+    /// Through a broker.
+    const IS_BUS: bool;
+}
+
+/// From process to process.
+#[derive(Debug)]
+pub struct Direct;
+
+/// Through a broker that serves this channel alone.
+#[derive(Debug)]
+pub struct Broker;
+
+impl Route for Direct {
+    const IS_BUS: bool = false;
+}
+
+impl Route for Broker {
+    const IS_BUS: bool = true;
+}
+
+/// Signals of D-Bus with an array of bytes.
+#[derive(Debug)]
+pub struct Dbus<R>(PhantomData<R>);
+
+impl<R: Route> Mechanism for Dbus<R> {
+    const SPEC: &'static Spec = &Spec {
+        name: "dbus",
+        variant: if R::IS_BUS { Some("bus") } else { Some("p2p") },
+        family: Family::Bus,
+        wait: Wait::Epoll,
+        default: R::IS_BUS,
+        summary: if R::IS_BUS {
+            "Unicast D-Bus signals through a dbus-daemon of their own, by zbus; a receiver sleeps in poll."
+        } else {
+            "D-Bus signals over a pair of UNIX sockets without a bus, by zbus; a receiver sleeps in poll."
+        },
+        manual: if R::IS_BUS {
+            &["dbus-daemon(1)", "unix(7)", "poll(2)"]
+        } else {
+            &["unix(7)", "socketpair(2)", "poll(2)"]
+        },
+        pitfalls: if R::IS_BUS {
+            &[
+                "The broker's CPU time is in no figure, and it runs wherever the scheduler likes: only the ends are pinned.",
+                "A message is marshalled, read by the broker, written again and parsed; memory is made for each.",
+                "The broker is told to stop reading a sender of which 8 MiB are undelivered; a session bus reads on.",
+                "A dead peer is told only to who subscribed to NameOwnerChanged; nobody does here.",
+                "The library decides: another one than zbus gives other numbers over the same bus.",
+            ]
+        } else {
+            &[
+                "Not the bus that programs usually mean by D-Bus: there is no broker, no name and no policy in between.",
+                "A message is marshalled and parsed; memory is made for each.",
+                "The library decides: another one than zbus gives other numbers over the same socket.",
+            ]
+        },
+        payload: Payload::Message { max: Some(LARGEST) },
+        direction: Direction::TwoWay,
+        reach: if R::IS_BUS { Reach::Named } else { Reach::Related },
+        producers: if R::IS_BUS { Peers::Many } else { Peers::One },
+        consumers: if R::IS_BUS { Peers::Many } else { Peers::One },
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Told,
+        on_death: if R::IS_BUS { OnClose::Undetected } else { OnClose::Told },
+        descriptors: true,
+        memory: Memory::Fresh,
+        // The body, the message, into the kernel and out of it; the broker copies a body once and makes two more in
+        // the kernel.
+        copies: if R::IS_BUS { 7 } else { 4 },
+        syscalls: Syscalls { send: None, recv: None },
+        window: None,
+        needs: if R::IS_BUS {
+            &["CONFIG_UNIX", "built with --features dbus", "dbus-daemon"]
+        } else {
+            &["CONFIG_UNIX", "built with --features dbus"]
+        },
+    };
+    type Options = NoOptions;
+    type Port = DbusPort;
+
+    fn probe(_: &NoOptions) -> Result<(), Missing> {
+        ports::built()?;
+        if R::IS_BUS {
+            broker::try_one()
+        } else {
+            socket::pair(Kind::Stream).map(drop).map_err(crate::missing)
+        }
+    }
+
+    fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
+        ports::built()?;
+        if R::IS_BUS {
+            return broker::serve(shape);
+        }
+        let (lead, follow) = socket::pair(Kind::Stream)?;
+        Ok(Link {
+            lead: Wiring::of_fds([lead]),
+            follow: Wiring::of_fds([follow]),
+            ..Link::default()
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        _: &NoOptions,
+        meet: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        if R::IS_BUS {
+            return DbusPort::over_bus(&broker::door(shape), shape, meet);
+        }
+        let [own] = descriptors(wiring)?;
+        DbusPort::direct(own, seat, shape)
+    }
+}

@@ -1,0 +1,135 @@
+//! Files that appear complete in a directory, `rename(2)`, and are told of by `inotify(7)`.
+
+use crate::budget;
+use crate::by_reference::files;
+use crate::by_reference::named_port::NamedPort;
+use crate::port::descriptors;
+use ipcperf_core::{
+    BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Memory,
+    Missing, OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+};
+use ipcperf_sys::io::file::place::Scratch;
+use ipcperf_sys::io::file::{fresh, watch};
+use std::ffi::CString;
+use std::path::Path;
+
+ipcperf_core::options! {
+    /// Knobs of files that are renamed into a watched directory.
+    pub struct FileRenameOptions {
+        /// Where files lie: tmpfs is /dev/shm or /tmp, disk is /var/tmp or the current directory.
+        pub dir: String = ("tmpfs".into(), "tmpfs", Place { words: &["tmpfs", "disk"] }),
+    }
+}
+
+/// Bytes under way, and messages: far below `fs.inotify.max_queued_events`, 16384 by default.
+const UNDER_WAY: (usize, u32) = (16 << 20, 64);
+
+fn messages(size: usize) -> u32 {
+    budget::messages(size, UNDER_WAY.0, UNDER_WAY.1)
+}
+
+/// A file with a name for each message.
+#[derive(Debug)]
+pub struct FileRename;
+
+impl Mechanism for FileRename {
+    const SPEC: &'static Spec = &Spec {
+        name: "file-rename",
+        variant: None,
+        family: Family::ByReference,
+        wait: Wait::Block,
+        default: true,
+        summary: "A file written aside and renamed into a directory that the receiver watches; it reads and unlinks the file.",
+        manual: &["rename(2)", "inotify(7)", "tmpfs(5)"],
+        pitfalls: &[
+            "Events that nobody reads are dropped above fs.inotify.max_queued_events, and only one more event says so; a sender waits for credits here.",
+            "A receiver that starts late must look at what lies in the directory already; inotify tells only what is new.",
+            "Nothing is synchronised to a disk: a rename is atomic for readers, not after a power cut.",
+            "Nobody learns that the other end is gone.",
+        ],
+        payload: Payload::Message {
+            max: Some(Limit {
+                bytes: fresh::LARGEST,
+                set_by: "room in the file system; this program stops at 1 GiB",
+                raise: "",
+            }),
+        },
+        direction: Direction::OneWay,
+        reach: Reach::Named,
+        producers: Peers::Many,
+        consumers: Peers::One,
+        back_pressure: BackPressure::None,
+        on_close: OnClose::Undetected,
+        on_death: OnClose::Undetected,
+        descriptors: false,
+        // Private buffers serve again; the pages of the file are fresh, inside the kernel.
+        memory: Memory::Reused,
+        copies: 2,
+        // open, write, close, rename; read of the event, open, read, unlink, close.
+        syscalls: Syscalls { send: Some(4.0), recv: Some(5.0) },
+        window: Some(UNDER_WAY.1),
+        needs: &["CONFIG_INOTIFY_USER", "a file system that may be written"],
+    };
+    type Options = FileRenameOptions;
+    type Port = NamedPort;
+
+    fn probe(options: &FileRenameOptions) -> Result<(), Missing> {
+        let base = files::base(&options.dir)?;
+        let tried = Scratch::trial(&base).and_then(|scratch| watch::arrivals(scratch.path()));
+        tried.map(drop).map_err(|error| match error {
+            SetupError::Sys { call, code } if call.starts_with("inotify") => {
+                watch::refused(&call, code)
+            }
+            SetupError::Sys { call, code } => Missing::new(
+                format!("{call}: {}", ipcperf_core::errno::text(code)),
+                "file-rename.dir=PATH of a directory that may be written",
+            ),
+            other => crate::missing(other),
+        })
+    }
+
+    fn window(size: usize, _: &FileRenameOptions) -> Option<u32> {
+        Some(messages(size))
+    }
+
+    fn open(shape: &Shape, options: &FileRenameOptions) -> Result<Link, SetupError> {
+        let base = files::base(&options.dir)?;
+        let scratch = files::scratch(shape, &base, messages(shape.size))?;
+        // Watched from before the first message on.
+        let watcher = |name| scratch.subdirectory(name).and_then(|path| watch::arrivals(&path));
+        let (ping, pong) = (watcher("ping")?, watcher("pong")?);
+        let path = scratch.path().to_string_lossy().into_owned();
+        let wiring = |fd| Wiring { names: vec![path.clone()], ..Wiring::of_fds([fd]) };
+        Ok(Link {
+            lead: wiring(pong),
+            follow: wiring(ping),
+            guards: vec![Guard::new(scratch)],
+            effective: vec![("file-rename.dir".into(), KnobValue::Word(options.dir.clone()))],
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        _: &FileRenameOptions,
+        _: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let root = files::name(&wiring.names)?;
+        let [watcher] = descriptors(wiring)?;
+        let (watched, target, staged) = match seat {
+            Seat::Lead => ("pong", "ping", "lead"),
+            Seat::Follow => ("ping", "pong", "follow"),
+        };
+        let watched = files::c_path(&root.join(watched))?;
+        let staged = files::c_path(&root.join(staged))?;
+        let names = names(&root.join(target), messages(shape.size))?;
+        NamedPort::new(watcher, &watched, staged, names, shape)
+    }
+}
+
+/// Twice as many names as messages may be under way, all of one length: as long as an event of one read.
+fn names(directory: &Path, messages: u32) -> Result<Vec<CString>, SetupError> {
+    let name = |index| files::c_path(&directory.join(format!("message-{index:04}")));
+    (0..2 * messages).map(name).collect()
+}

@@ -1,0 +1,95 @@
+//! Descriptors that the receiver takes out of the sender, `pidfd_getfd(2)`.
+
+use crate::budget;
+use crate::by_reference::taking_port::TakingPort;
+use crate::port::descriptors;
+use ipcperf_core::options::NoOptions;
+use ipcperf_core::{
+    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+};
+use ipcperf_sys::io::file::fresh;
+use ipcperf_sys::io::memory::turns::{self, Turns};
+use ipcperf_sys::io::peer;
+
+/// Bytes of the files of one direction.
+const FILES: usize = 8 << 20;
+
+fn files(size: usize) -> usize {
+    1 << budget::messages(size, FILES, turns::MOST as u32).ilog2()
+}
+
+/// Files of the sender, taken over by the receiver.
+#[derive(Debug)]
+pub struct PidfdGetfd;
+
+impl Mechanism for PidfdGetfd {
+    const SPEC: &'static Spec = &Spec {
+        name: "pidfd-getfd",
+        variant: None,
+        family: Family::ByReference,
+        wait: Wait::Block,
+        default: true,
+        summary: "Anonymous files of the sender; for each message the receiver takes that descriptor out of the sender, maps it, reads and closes.",
+        manual: &["pidfd_getfd(2)", "pidfd_open(2)", "memfd_create(2)", "ptrace(2)"],
+        pitfalls: &[
+            "It takes the right to trace the other process (Yama, CAP_SYS_PTRACE); SCM_RIGHTS does the same with the sender's consent.",
+            "The call wakes nobody: turns are told in shared memory, and an end that sleeps costs a futex call of both ends on top.",
+            "The fresh mapping costs a page fault for each page that is looked at.",
+            "A message that was not taken yet is gone with its sender, and nobody learns that the peer died while it sleeps.",
+        ],
+        payload: Payload::Message {
+            max: Some(Limit {
+                bytes: fresh::LARGEST,
+                set_by: "memory; this program stops at 1 GiB",
+                raise: "",
+            }),
+        },
+        direction: Direction::TwoWay,
+        reach: Reach::Related,
+        producers: Peers::One,
+        consumers: Peers::One,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Told,
+        on_death: OnClose::Undetected,
+        // It takes descriptors, but none travel with a message.
+        descriptors: false,
+        // The sender's memory serves again, but the receiver maps it for each message.
+        memory: Memory::Fresh,
+        copies: 0,
+        // Nothing; pidfd_getfd, mmap, munmap, close.
+        syscalls: Syscalls { send: Some(0.0), recv: Some(4.0) },
+        window: None,
+        needs: &["pidfd_getfd (Linux 5.6)", "the right to trace the peer"],
+    };
+    type Options = NoOptions;
+    type Port = TakingPort;
+
+    fn probe(_: &NoOptions) -> Result<(), Missing> {
+        fresh::try_memfd().map_err(crate::missing)?;
+        peer::probe_descriptors()
+    }
+
+    fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
+        if shape.size == 0 {
+            let what = "an empty file cannot be mapped";
+            return Err(Missing::new(what, "use a size of at least 1").into());
+        }
+        let bytes = shape.size.saturating_mul(2 * files(shape.size));
+        budget::memory(bytes, "files", "smaller messages")?;
+        let [one, two] = Turns::create()?;
+        Ok(Link { lead: Wiring::of_fds([one]), follow: Wiring::of_fds([two]), ..Link::default() })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        _: &NoOptions,
+        meet: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let [memory] = descriptors(wiring)?;
+        let count = files(shape.size);
+        TakingPort::new(Turns::attach(memory, seat, count)?, count, shape, meet)
+    }
+}

@@ -1,0 +1,151 @@
+//! Files without a name: made for each message, and handed over as a descriptor.
+
+use crate::budget;
+use crate::by_reference::files;
+use crate::by_reference::handover_port::{HandoverPort, UnnamedFile};
+use crate::port::descriptors;
+use ipcperf_core::{
+    BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Memory,
+    Missing, OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+};
+use ipcperf_sys::io::file::place::Scratch;
+use ipcperf_sys::io::file::{fresh, store};
+use ipcperf_sys::io::socket::{self, Kind};
+
+ipcperf_core::options! {
+    /// Knobs of files that are made for each message.
+    pub struct TempFileOptions {
+        /// Where files lie: tmpfs is /dev/shm or /tmp, disk is /var/tmp or the current directory.
+        pub dir: String = ("tmpfs".into(), "tmpfs", Place { words: &["tmpfs", "disk"] }),
+        /// How a file comes to have no name: unlinked at once, or made without one (O_TMPFILE), which saves a system call.
+        pub create: String = ("unlink".into(), "unlink", Choice { words: &["unlink", "o_tmpfile"] }),
+    }
+}
+
+impl TempFileOptions {
+    fn is_unnamed(&self) -> bool {
+        self.create == "o_tmpfile"
+    }
+}
+
+/// Bytes under way, and messages.
+const UNDER_WAY: (usize, u32) = (16 << 20, 64);
+
+fn messages(size: usize) -> u32 {
+    budget::messages(size, UNDER_WAY.0, UNDER_WAY.1)
+}
+
+/// A fresh file for each message.
+#[derive(Debug)]
+pub struct TempFile;
+
+impl Mechanism for TempFile {
+    const SPEC: &'static Spec = &Spec {
+        name: "temp-file",
+        variant: None,
+        family: Family::ByReference,
+        wait: Wait::Block,
+        default: true,
+        summary: "A file made, unlinked and written for each message; its descriptor travels over a UNIX socket.",
+        manual: &["open(2)", "unlink(2)", "unix(7)", "tmpfs(5)"],
+        pitfalls: &[
+            "Nothing is synchronised to a disk: also on one it measures the page cache and the file system's bookkeeping.",
+            "Sender and receiver share the file's offset, so the receiver must seek before it reads.",
+            "What is under way takes room in the file system, so a sender waits for credits here.",
+            "With create=o_tmpfile the sender makes one system call less than told here.",
+        ],
+        payload: Payload::Message {
+            max: Some(Limit {
+                bytes: fresh::LARGEST,
+                set_by: "room in the file system; this program stops at 1 GiB",
+                raise: "",
+            }),
+        },
+        direction: Direction::TwoWay,
+        reach: Reach::Related,
+        producers: Peers::One,
+        consumers: Peers::One,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Told,
+        on_death: OnClose::Told,
+        descriptors: true,
+        // Private buffers serve again; the pages of the file are fresh, inside the kernel.
+        memory: Memory::Reused,
+        copies: 2,
+        // open, unlink, write, sendmsg, close; recvmsg, lseek, read, close.
+        syscalls: Syscalls { send: Some(5.0), recv: Some(4.0) },
+        window: Some(UNDER_WAY.1),
+        needs: &["a file system that may be written"],
+    };
+    type Options = TempFileOptions;
+    type Port = HandoverPort<UnnamedFile>;
+
+    fn probe(options: &TempFileOptions) -> Result<(), Missing> {
+        let base = files::base(&options.dir)?;
+        let tried = || {
+            let scratch = Scratch::trial(&base)?;
+            let path = files::c_path(scratch.path())?;
+            if options.is_unnamed() {
+                let made = store::create_unnamed(&path);
+                made.map(drop).map_err(|code| no_unnamed(&base.to_string_lossy(), code))?;
+            }
+            socket::pair(Kind::SeqPacket).map(drop)
+        };
+        tried().map_err(|error| match error {
+            SetupError::Sys { call, code } => Missing::new(
+                format!("{call}: {}", ipcperf_core::errno::text(code)),
+                "temp-file.dir=PATH of a directory that may be written",
+            ),
+            other => crate::missing(other),
+        })
+    }
+
+    fn window(size: usize, _: &TempFileOptions) -> Option<u32> {
+        Some(messages(size))
+    }
+
+    fn open(shape: &Shape, options: &TempFileOptions) -> Result<Link, SetupError> {
+        let base = files::base(&options.dir)?;
+        let scratch = files::scratch(shape, &base, messages(shape.size))?;
+        let (lead, follow) = socket::pair(Kind::SeqPacket)?;
+        let path = scratch.path().to_string_lossy().into_owned();
+        let wiring = |fd| Wiring { names: vec![path.clone()], ..Wiring::of_fds([fd]) };
+        Ok(Link {
+            lead: wiring(lead),
+            follow: wiring(follow),
+            guards: vec![Guard::new(scratch)],
+            effective: vec![
+                ("temp-file.dir".into(), KnobValue::Word(options.dir.clone())),
+                ("temp-file.create".into(), KnobValue::Word(options.create.clone())),
+            ],
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        options: &TempFileOptions,
+        _: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let directory = files::name(&wiring.names)?;
+        let path = match (options.is_unnamed(), seat) {
+            (true, _) => directory,
+            (false, Seat::Lead) => directory.join("lead"),
+            (false, Seat::Follow) => directory.join("follow"),
+        };
+        let [own] = descriptors(wiring)?;
+        let vessel = UnnamedFile::new(files::c_path(&path)?, options.is_unnamed(), shape)?;
+        Ok(HandoverPort::new(own, vessel, shape))
+    }
+}
+
+/// Why no file without a name can be made.
+fn no_unnamed(base: &str, code: i32) -> SetupError {
+    let reason = ipcperf_core::errno::text(code);
+    Missing::new(
+        format!("no file without a name can be made in {base} (O_TMPFILE: {reason})"),
+        "temp-file.create=unlink",
+    )
+    .into()
+}

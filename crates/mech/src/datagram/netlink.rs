@@ -1,0 +1,109 @@
+//! Netlink from one process to another: unicast over `NETLINK_USERSOCK`.
+
+use crate::port::descriptors;
+use crate::port::message::{MessagePort, Netlinks};
+use crate::wait::{Wait, by_class};
+use ipcperf_core::{
+    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+};
+use ipcperf_sys::io::socket;
+use ipcperf_sys::io::socket::netlink;
+use std::marker::PhantomData;
+
+ipcperf_core::options! {
+    /// Knobs of netlink sockets.
+    pub struct NetlinkOptions {
+        /// Send buffer (SO_SNDBUF), which limits the message and nothing else; the kernel doubles what is asked for.
+        pub sndbuf: Option<u64> = (None, "net.core.wmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
+        /// Receive buffer (SO_RCVBUF), which stops the sender; the kernel doubles what is asked for.
+        pub rcvbuf: Option<u64> = (None, "net.core.rmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
+    }
+}
+
+/// Two netlink sockets.
+#[derive(Debug)]
+pub struct Netlink<W>(PhantomData<W>);
+
+impl<W: Wait> Mechanism for Netlink<W> {
+    const SPEC: &'static Spec = &Spec {
+        name: "netlink",
+        variant: W::VARIANT,
+        family: Family::Datagram,
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        summary: by_class(
+            W::CLASS,
+            "Two netlink sockets of the family left to programs, connected to each other; a receiver sleeps in recv.",
+            "Two netlink sockets connected to each other, not blocking; both ends ask again and again.",
+            "Two netlink sockets connected to each other, not blocking; a receiver sleeps in epoll_wait, then receives.",
+        ),
+        manual: &["netlink(7)", "socket(7)"],
+        pitfalls: &[
+            "Made for talking to the kernel: between two processes it does what a UNIX datagram socket does.",
+            "The usual header (nlmsghdr) is a convention that the kernel does not look at on this way; here there is none.",
+            "A full receiver makes a unicast sender wait; what overruns with ENOBUFS is multicast and the kernel itself.",
+            "There are no empty messages: the kernel refuses them with ENODATA.",
+            "Nothing tells a receiver that its peer is gone; a sender gets ECONNREFUSED.",
+        ],
+        payload: Payload::Message { max: None },
+        direction: Direction::TwoWay,
+        reach: Reach::Named,
+        producers: Peers::Many,
+        consumers: Peers::One,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Undetected,
+        on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: 2,
+        syscalls: W::SYSCALLS,
+        window: None,
+        needs: &["CONFIG_NET"],
+    };
+    type Options = NetlinkOptions;
+    type Port = MessagePort<Netlinks, W>;
+    const SHARES: bool = true;
+
+    fn probe(options: &NetlinkOptions) -> Result<(), Missing> {
+        let tried = netlink::pair()
+            .and_then(|(one, _)| socket::set_buffers(one, options.sndbuf, options.rcvbuf));
+        tried.map(drop).map_err(crate::missing)
+    }
+
+    fn limit(options: &NetlinkOptions) -> Option<Limit> {
+        let bytes = socket::largest_message(netlink::pair, options.sndbuf).ok()?;
+        let raise = "--set netlink.sndbuf=BYTES, up to net.core.wmem_max";
+        Some(Limit { bytes, set_by: "SO_SNDBUF less 32 bytes", raise })
+    }
+
+    fn open(shape: &Shape, options: &NetlinkOptions) -> Result<Link, SetupError> {
+        if shape.size == 0 {
+            let missing = Missing::new("netlink has no empty messages", "use a size of at least 1");
+            return Err(missing.into());
+        }
+        let (lead, follow) = netlink::pair()?;
+        let buffers = socket::set_buffers(&lead, options.sndbuf, options.rcvbuf)?;
+        socket::set_buffers(&follow, options.sndbuf, options.rcvbuf)?;
+        Ok(Link {
+            lead: Wiring::of_fds([lead]),
+            follow: Wiring::of_fds([follow]),
+            guards: Vec::new(),
+            effective: vec![
+                ("netlink.sndbuf".into(), KnobValue::Number(buffers.send)),
+                ("netlink.rcvbuf".into(), KnobValue::Number(buffers.receive)),
+            ],
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        _: Seat,
+        shape: &Shape,
+        _: &NetlinkOptions,
+        _: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let [own] = descriptors(wiring)?;
+        MessagePort::of_socket(own, shape)
+    }
+}

@@ -1,0 +1,102 @@
+//! VM sequenced-packet sockets over the loopback transport.
+
+use crate::port::message::{MessagePort, Packets};
+use crate::stream::vsock::{self, DEFAULT_BUFFER, VsockOptions, WINDOW};
+use crate::wait::{Wait, by_class};
+use ipcperf_core::{
+    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+};
+use ipcperf_sys::io::socket::Kind;
+use ipcperf_sys::io::socket::vsock as sockets;
+use std::marker::PhantomData;
+
+/// A VM sequenced-packet socket.
+#[derive(Debug)]
+pub struct VsockSeqpacket<W>(PhantomData<W>);
+
+impl<W: Wait> Mechanism for VsockSeqpacket<W> {
+    const SPEC: &'static Spec = &Spec {
+        name: "vsock-seqpacket",
+        variant: W::VARIANT,
+        family: Family::Datagram,
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        summary: by_class(
+            W::CLASS,
+            "A VM sequenced-packet socket over the loopback transport: it keeps boundaries; a receiver sleeps in recv.",
+            "A VM sequenced-packet socket over the loopback transport, not blocking; both ends ask again and again.",
+            "A VM sequenced-packet socket over the loopback transport; a receiver sleeps in epoll_wait, then receives.",
+        ),
+        manual: &["vsock(7)", "socket(7)"],
+        pitfalls: &[
+            "A message is cut into packets for the way, and a receiver gets it only once the last of them has come.",
+            "A worker thread of the kernel, on a CPU of its own choice, carries the packets: its time is in no process.",
+            "Small messages far ahead of the receiver end the connection with ENOBUFS in recent kernels; a window prevents it.",
+            "A receiver that answers a dead peer meets the end at once, ahead of messages that still wait for it.",
+            "An empty message looks like the end of the connection: messages have at least 1 byte.",
+            "A message larger than the receiver's buffer is EMSGSIZE for the kernel; here half of that is the most.",
+        ],
+        payload: Payload::Message { max: None },
+        direction: Direction::TwoWay,
+        reach: Reach::Network,
+        producers: Peers::One,
+        consumers: Peers::One,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Told,
+        // Told, but an end that grants a credit to the dead is told before it has drained.
+        on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: 2,
+        syscalls: W::SYSCALLS,
+        window: Some(WINDOW),
+        needs: &["CONFIG_VSOCKETS_LOOPBACK (module vsock_loopback)", "Linux 5.14"],
+    };
+    type Options = VsockOptions;
+    type Port = MessagePort<Packets, W>;
+
+    fn probe(options: &VsockOptions) -> Result<(), Missing> {
+        sockets::probe(Kind::SeqPacket, options.buffer).map_err(crate::missing)
+    }
+
+    fn limit(options: &VsockOptions) -> Option<Limit> {
+        // The kernel takes up to the whole buffer, but the last such message of a sender that then closed was seen to
+        // stall (Linux 6.12.100).
+        let bytes = options.buffer.unwrap_or(DEFAULT_BUFFER) / 2;
+        Some(Limit {
+            bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+            set_by: "half of SO_VM_SOCKETS_BUFFER_SIZE of the receiver",
+            raise: "--set vsock-seqpacket.buffer=BYTES",
+        })
+    }
+
+    fn window(size: usize, options: &VsockOptions) -> Option<u32> {
+        options.window(size)
+    }
+
+    fn open(shape: &Shape, options: &VsockOptions) -> Result<Link, SetupError> {
+        if shape.size == 0 {
+            let what = "an empty message of a VM socket looks like its end";
+            return Err(Missing::new(what, "use a size of at least 1").into());
+        }
+        if let Some(limit) = Self::limit(options).filter(|limit| shape.size > limit.bytes) {
+            let what = format!("{} bytes are above {} ({})", shape.size, limit.bytes, limit.set_by);
+            return Err(Missing::new(what, limit.raise).into());
+        }
+        vsock::listen(Kind::SeqPacket, options)
+    }
+
+    fn attach(
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        options: &VsockOptions,
+        meet: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let own = vsock::connect(wiring, (Kind::SeqPacket, seat), shape, options)?;
+        let buffer = KnobValue::Number(sockets::buffer_size(&own)?);
+        meet.effective("vsock-seqpacket.buffer", buffer);
+        MessagePort::of_socket(own, shape)
+    }
+}

@@ -1,0 +1,3 @@
+//! What measures the harness itself.
+
+pub mod null;

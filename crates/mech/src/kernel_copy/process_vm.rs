@@ -1,0 +1,103 @@
+//! Copying between the memories of two processes, `process_vm_readv(2)`.
+
+use crate::budget;
+use crate::kernel_copy::remote_port::{self, Copier, Read, RemotePort, Write};
+use crate::port::descriptors;
+use ipcperf_core::options::NoOptions;
+use ipcperf_core::{
+    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+};
+use ipcperf_sys::io::file::fresh;
+use ipcperf_sys::io::memory::turns::{self, Turns};
+use ipcperf_sys::io::peer;
+use std::marker::PhantomData;
+
+/// Bytes of the slots of one direction.
+const SLOTS: usize = 8 << 20;
+
+fn slots(size: usize) -> usize {
+    let most = turns::MOST as u32;
+    1 << budget::messages(size, SLOTS, most).ilog2()
+}
+
+/// One process copies out of, or into, the memory of the other.
+#[derive(Debug)]
+pub struct Copied<C>(PhantomData<C>);
+
+/// The receiver reads.
+pub type ProcessVm = Copied<Read>;
+/// The sender writes.
+pub type ProcessVmWrite = Copied<Write>;
+
+impl<C: Copier> Mechanism for Copied<C> {
+    const SPEC: &'static Spec = &Spec {
+        name: "process-vm",
+        variant: if C::PULLS { None } else { Some("write") },
+        family: Family::KernelCopy,
+        wait: Wait::Block,
+        default: C::PULLS,
+        summary: if C::PULLS {
+            "The receiver copies each message out of the sender's memory; turns are told in shared memory, with a futex to sleep."
+        } else {
+            "The sender copies each message into the receiver's memory; turns are told in shared memory, with a futex to sleep."
+        },
+        manual: &["process_vm_readv(2)", "ptrace(2)", "futex(2)"],
+        pitfalls: &[
+            "It takes the right to trace the other process: Yama, other users and most containers refuse it.",
+            "The call moves bytes and wakes nobody; an end that sleeps costs a futex call of both ends on top.",
+            "Whoever may write into a process may do anything to it: there is no protection between the ends.",
+            "A message that was not read yet is gone with its sender, and nobody learns that the peer died while it sleeps.",
+        ],
+        payload: Payload::Message {
+            max: Some(Limit {
+                bytes: fresh::LARGEST,
+                set_by: "memory; this program stops at 1 GiB",
+                raise: "",
+            }),
+        },
+        direction: Direction::TwoWay,
+        reach: Reach::Related,
+        producers: Peers::One,
+        consumers: Peers::One,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Told,
+        on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: 1,
+        syscalls: if C::PULLS {
+            Syscalls { send: Some(0.0), recv: Some(1.0) }
+        } else {
+            Syscalls { send: Some(1.0), recv: Some(0.0) }
+        },
+        window: None,
+        needs: &["CONFIG_CROSS_MEMORY_ATTACH", "the right to trace the peer"],
+    };
+    type Options = NoOptions;
+    type Port = RemotePort<C>;
+
+    fn probe(_: &NoOptions) -> Result<(), Missing> {
+        Turns::create().map_err(crate::missing)?;
+        peer::probe_memory(C::PULLS)
+    }
+
+    fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
+        let bytes = remote_port::stride(shape.size).saturating_mul(2 * slots(shape.size));
+        budget::memory(bytes, "slots", "smaller messages")?;
+        let [one, two] = Turns::create()?;
+        Ok(Link { lead: Wiring::of_fds([one]), follow: Wiring::of_fds([two]), ..Link::default() })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        _: &NoOptions,
+        meet: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let [memory] = descriptors(wiring)?;
+        let count = slots(shape.size);
+        RemotePort::new(Turns::attach(memory, seat, count)?, count, shape, meet)
+    }
+}

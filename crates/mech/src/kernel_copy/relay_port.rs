@@ -1,0 +1,265 @@
+//! Streams whose bytes take another way out than in: references to pages go in, bytes or nothing come out.
+
+use crate::port::fault;
+use ipcperf_core::{Fault, Part, Port, SetupError, Shape};
+use ipcperf_sys::io::pipe::pool::{Pages, Pool};
+use ipcperf_sys::io::pipe::splice;
+use ipcperf_sys::io::{Buffer, errno, stream};
+use std::os::fd::{AsFd, OwnedFd};
+
+/// How bytes get in. Both halves are types, so that each mechanism is a loop of its own.
+pub trait Outlet {
+    /// Where the next message is written; `None` if it is too long.
+    fn place(&mut self, len: usize) -> Option<&mut [u8]>;
+
+    /// Hands over the message that was written last.
+    ///
+    /// # Errors
+    /// The [`Fault`] that stopped it.
+    fn send(&mut self, len: usize) -> Result<(), Fault>;
+
+    /// Tells the peer that no more will come.
+    ///
+    /// # Errors
+    /// The `errno`.
+    fn finish(&mut self, rx: &OwnedFd) -> Result<(), i32>;
+}
+
+/// How bytes get out.
+pub trait Inlet {
+    /// Fills `into`, or as much of it as anybody looks at, and takes the rest out without copying it.
+    ///
+    /// # Errors
+    /// The [`Fault`] that stopped it.
+    fn receive(&mut self, into: &mut [u8]) -> Result<(), Fault>;
+
+    /// See [`Port::expect`].
+    fn expect(&mut self, part: Part);
+
+    /// What is read from.
+    fn rx(&self) -> &OwnedFd;
+}
+
+/// One end: a way in, a way out, and the private buffer of what is received.
+pub struct RelayPort<I, O> {
+    inlet: I,
+    outlet: O,
+    buffer: Buffer,
+}
+
+impl<I: Inlet, O: Outlet> RelayPort<I, O> {
+    /// The two halves.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn new(inlet: I, outlet: O, shape: &Shape) -> Result<Self, SetupError> {
+        Ok(Self { inlet, outlet, buffer: Buffer::new(shape.size, shape.buffer_offset)? })
+    }
+}
+
+impl<I: Inlet, O: Outlet> Port for RelayPort<I, O> {
+    #[inline(always)]
+    fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
+        fill(self.outlet.place(len).ok_or(Fault::TooLong)?);
+        self.outlet.send(len)
+    }
+
+    #[inline(always)]
+    fn recv<T>(
+        &mut self,
+        len: usize,
+        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let into = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
+        self.inlet.receive(into)?;
+        take(into)
+    }
+
+    fn expect(&mut self, part: Part) {
+        self.inlet.expect(part);
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        self.outlet.finish(self.inlet.rx()).map_err(fault)
+    }
+}
+
+/// What a step of a transfer that is not over moved: nothing if it was interrupted.
+///
+/// # Errors
+/// The end, or the [`Fault`] of the call.
+#[inline(always)]
+pub(crate) fn moved(step: Result<usize, i32>, done: usize) -> Result<usize, Fault> {
+    match step {
+        Ok(0) => Err(if done == 0 { Fault::Closed } else { Fault::Truncated }),
+        Ok(bytes) => Ok(bytes),
+        Err(errno::EINTR) => Ok(0),
+        Err(code) => Err(fault(code)),
+    }
+}
+
+/// How many bytes of a message are looked at.
+pub(crate) const fn looked_at(part: Part) -> usize {
+    match part {
+        Part::All => usize::MAX,
+        Part::Stamp => Part::STAMP,
+    }
+}
+
+/// Goes on after a read that did not bring everything.
+#[cold]
+#[inline(never)]
+fn read_rest(rx: &OwnedFd, into: &mut [u8], first: Result<usize, i32>) -> Result<(), Fault> {
+    let mut done = moved(first, 0)?;
+    while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        done += moved(stream::read(rx.as_fd(), rest), done)?;
+    }
+    Ok(())
+}
+
+/// Reads from a socket: all bytes, whoever looks at them.
+#[derive(Debug)]
+pub struct FromSocket(OwnedFd);
+
+impl FromSocket {
+    /// Reads from this end.
+    #[must_use]
+    pub fn new(rx: OwnedFd) -> Self {
+        Self(rx)
+    }
+}
+
+impl Inlet for FromSocket {
+    #[inline(always)]
+    fn receive(&mut self, into: &mut [u8]) -> Result<(), Fault> {
+        let step = stream::read(self.0.as_fd(), into);
+        if step == Ok(into.len()) { Ok(()) } else { read_rest(&self.0, into, step) }
+    }
+
+    fn expect(&mut self, _: Part) {
+        // Nothing takes bytes out of a socket unseen but one more copy, or a pipe in between.
+    }
+
+    fn rx(&self) -> &OwnedFd {
+        &self.0
+    }
+}
+
+/// Reads from a pipe; what nobody looks at is dropped inside the kernel.
+#[derive(Debug)]
+pub struct FromPipe {
+    rx: OwnedFd,
+    null: OwnedFd,
+    looked_at: usize,
+}
+
+impl FromPipe {
+    /// Reads from this end.
+    ///
+    /// # Errors
+    /// `/dev/null` cannot be opened.
+    pub fn new(rx: OwnedFd) -> Result<Self, SetupError> {
+        Ok(Self { rx, null: splice::null()?, looked_at: looked_at(Part::All) })
+    }
+
+    /// Takes out `len` bytes that nobody looks at.
+    pub(crate) fn skip(&self, len: usize) -> Result<(), Fault> {
+        let mut done = 0;
+        while done < len {
+            let step = splice::splice(self.rx.as_fd(), self.null.as_fd(), len - done);
+            // Something of the message was read before.
+            done += moved(step, 1)?;
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn read_head(&self, into: &mut [u8]) -> Result<(), Fault> {
+        let len = into.len();
+        let head = into.get_mut(..self.looked_at).ok_or(Fault::TooLong)?;
+        let step = stream::read(self.rx.as_fd(), head);
+        if step != Ok(head.len()) {
+            read_rest(&self.rx, head, step)?;
+        }
+        self.skip(len - self.looked_at)
+    }
+}
+
+impl Inlet for FromPipe {
+    #[inline(always)]
+    fn receive(&mut self, into: &mut [u8]) -> Result<(), Fault> {
+        if into.len() > self.looked_at {
+            return self.read_head(into);
+        }
+        let step = stream::read(self.rx.as_fd(), into);
+        if step == Ok(into.len()) { Ok(()) } else { read_rest(&self.rx, into, step) }
+    }
+
+    fn expect(&mut self, part: Part) {
+        self.looked_at = looked_at(part);
+    }
+
+    fn rx(&self) -> &OwnedFd {
+        &self.rx
+    }
+}
+
+/// Puts references to its own pages into a pipe.
+#[derive(Debug)]
+pub struct PagesToPipe {
+    tx: OwnedFd,
+    pool: Pool,
+    gift: bool,
+}
+
+impl PagesToPipe {
+    /// Sends pages from a pool, none of which is written again while the pipe, of `capacity` bytes, refers to it.
+    ///
+    /// # Errors
+    /// There is no memory of the kind.
+    pub fn new(
+        tx: OwnedFd,
+        capacity: usize,
+        pages: Pages,
+        gift: bool,
+        shape: &Shape,
+    ) -> Result<Self, SetupError> {
+        Ok(Self { tx, pool: Pool::new(capacity, shape.size, pages)?, gift })
+    }
+
+    /// A pipe that has less room than the message takes what fits.
+    #[cold]
+    #[inline(never)]
+    fn send_rest(&mut self, len: usize, first: Result<usize, i32>) -> Result<(), Fault> {
+        let mut done = moved(first, 0)?;
+        let message = self.pool.last(len).ok_or(Fault::TooLong)?;
+        while let Some(rest) = message.get(done..).filter(|rest| !rest.is_empty()) {
+            done += moved(splice::vmsplice(self.tx.as_fd(), rest, self.gift), done)?;
+        }
+        Ok(())
+    }
+}
+
+impl Outlet for PagesToPipe {
+    #[inline(always)]
+    fn place(&mut self, len: usize) -> Option<&mut [u8]> {
+        self.pool.place(len)
+    }
+
+    #[inline(always)]
+    fn send(&mut self, len: usize) -> Result<(), Fault> {
+        let message = self.pool.last(len).ok_or(Fault::TooLong)?;
+        let step = splice::vmsplice(self.tx.as_fd(), message, self.gift);
+        if step == Ok(len) { Ok(()) } else { self.send_rest(len, step) }
+    }
+
+    fn finish(&mut self, _: &OwnedFd) -> Result<(), i32> {
+        replace(&mut self.tx)
+    }
+}
+
+/// Ends a pipe. What takes its place refuses references: on a reading end, `vmsplice` would write to the pool.
+pub(crate) fn replace(tx: &mut OwnedFd) -> Result<(), i32> {
+    *tx = splice::null().map_err(|_| errno::EPIPE)?;
+    Ok(())
+}

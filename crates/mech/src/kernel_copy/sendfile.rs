@@ -1,0 +1,92 @@
+//! Pages of a file sent over a socket, `sendfile(2)`.
+
+use crate::budget;
+use crate::kernel_copy::carried::FromFile;
+use crate::kernel_copy::relay_port::{FromSocket, RelayPort};
+use crate::port::descriptors;
+use ipcperf_core::options::NoOptions;
+use ipcperf_core::{
+    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
+    Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+};
+use ipcperf_sys::io::duplicate;
+use ipcperf_sys::io::file::fresh;
+use ipcperf_sys::io::pipe::splice;
+use ipcperf_sys::io::socket::{self, Kind};
+use std::os::fd::AsFd;
+
+/// A UNIX stream socket that is sent pages of a file in memory.
+#[derive(Debug)]
+pub struct Sendfile;
+
+impl Mechanism for Sendfile {
+    const SPEC: &'static Spec = &Spec {
+        name: "sendfile",
+        variant: None,
+        family: Family::KernelCopy,
+        wait: Wait::Block,
+        default: true,
+        summary: "The sender writes to an anonymous file it has mapped and sends that file's pages over a UNIX stream socket; the receiver reads.",
+        manual: &["sendfile(2)", "memfd_create(2)", "unix(7)"],
+        pitfalls: &[
+            "The socket holds references to the file's pages until they are read: written too early they arrive changed, so the sender goes through more of the file than the socket can hold.",
+            "The payload must be in a file to begin with; bytes that are made in private memory have to be copied there first.",
+            "Before Linux 6.5 sendfile to a UNIX socket took another way through the kernel, a page at a time.",
+        ],
+        payload: Payload::Stream,
+        direction: Direction::TwoWay,
+        reach: Reach::Related,
+        producers: Peers::One,
+        consumers: Peers::One,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Told,
+        on_death: OnClose::Told,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: 1,
+        syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
+        window: None,
+        needs: &["memfd_create (Linux 3.17)"],
+    };
+    type Options = NoOptions;
+    type Port = RelayPort<FromSocket, FromFile>;
+
+    fn probe(_: &NoOptions) -> Result<(), Missing> {
+        let tried = || {
+            let (one, _two) = socket::pair(Kind::Stream)?;
+            splice::try_sendfile(one.as_fd())
+        };
+        tried().map_err(crate::missing)
+    }
+
+    fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
+        let (lead, follow) = socket::pair(Kind::Stream)?;
+        let bytes = FromFile::bytes(buffered(&lead)?, shape).saturating_mul(2);
+        budget::memory(bytes, "two files", "smaller messages")?;
+        Ok(Link {
+            lead: Wiring::of_fds([lead]),
+            follow: Wiring::of_fds([follow]),
+            ..Link::default()
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        _: Seat,
+        shape: &Shape,
+        _: &NoOptions,
+        _: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let [own] = descriptors(wiring)?;
+        let file = fresh::memfd(0).map_err(|code| SetupError::sys("memfd_create", code))?;
+        let (tx, buffered) = (duplicate(&own)?, buffered(&own)?);
+        let outlet = FromFile::new(tx, file.into_owned(), buffered, shape)?;
+        RelayPort::new(FromSocket::new(own), outlet, shape)
+    }
+}
+
+/// Bytes that a socket accounts for before a sender waits.
+fn buffered(socket: impl AsFd) -> Result<usize, SetupError> {
+    let send = socket::set_buffers(socket, None, None)?.send;
+    Ok(usize::try_from(send).unwrap_or(usize::MAX))
+}

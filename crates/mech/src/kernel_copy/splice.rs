@@ -1,0 +1,96 @@
+//! Pages moved between pipes and a socket, `splice(2)`, at both ends.
+
+use crate::kernel_copy::carried::{FromSocketOverPipe, OverPipe, ToSocket};
+use crate::kernel_copy::relay_port::RelayPort;
+use crate::port::descriptors;
+use ipcperf_core::{
+    BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+};
+use ipcperf_sys::io::pipe::splice;
+use ipcperf_sys::io::socket::{self, Kind};
+use ipcperf_sys::io::{duplicate, pipe};
+use std::os::fd::AsFd;
+
+ipcperf_core::options! {
+    /// Knobs of splice.
+    pub struct SpliceOptions {
+        /// Capacity of the pipes of each end; the kernel rounds up to a power of two of pages.
+        pub size: Option<u64> = (None, "kernel default (64K)", Bytes { min: 4096, max: 1 << 28 }),
+    }
+}
+
+/// A UNIX stream socket with a pipe on each side.
+#[derive(Debug)]
+pub struct Splice;
+
+impl Mechanism for Splice {
+    const SPEC: &'static Spec = &Spec {
+        name: "splice",
+        variant: None,
+        family: Family::KernelCopy,
+        wait: Wait::Block,
+        default: true,
+        summary: "Written to a pipe, spliced to a UNIX stream socket, spliced to another pipe, read: what a proxy does with its pages.",
+        manual: &["splice(2)", "pipe(7)", "unix(7)"],
+        pitfalls: &[
+            "Only the way between the two pipes is without a copy: bytes that start and end in a process are still written and read.",
+            "A splice moves what is there: from the socket it stops at each piece the sender sent, so large messages take many calls.",
+            "What nobody looks at is dropped inside the kernel by one more call, splice to /dev/null.",
+        ],
+        payload: Payload::Stream,
+        direction: Direction::TwoWay,
+        reach: Reach::Related,
+        producers: Peers::One,
+        consumers: Peers::One,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Told,
+        on_death: OnClose::Told,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: 2,
+        syscalls: Syscalls { send: Some(2.0), recv: Some(2.0) },
+        window: None,
+        needs: &["splice to UNIX sockets (Linux 2.6.17)"],
+    };
+    type Options = SpliceOptions;
+    type Port = RelayPort<FromSocketOverPipe, OverPipe<ToSocket>>;
+
+    fn probe(options: &SpliceOptions) -> Result<(), Missing> {
+        let tried = || {
+            let pipe = pipe::pair()?;
+            pipe::set_capacity(&pipe.write, options.size)?;
+            let (one, _two) = socket::pair(Kind::Stream)?;
+            splice::try_splice(&pipe, one.as_fd())
+        };
+        tried().map_err(crate::missing)
+    }
+
+    fn open(_: &Shape, _: &SpliceOptions) -> Result<Link, SetupError> {
+        let (lead, follow) = socket::pair(Kind::Stream)?;
+        Ok(Link {
+            lead: Wiring::of_fds([lead]),
+            follow: Wiring::of_fds([follow]),
+            ..Link::default()
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        _: Seat,
+        shape: &Shape,
+        options: &SpliceOptions,
+        meet: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let [own] = descriptors(wiring)?;
+        // No one else needs these pipes, so each end makes its own.
+        let (into, out) = (pipe::pair()?, pipe::pair()?);
+        let size = pipe::set_capacity(&into.write, options.size)?;
+        pipe::set_capacity(&out.write, options.size)?;
+        meet.effective("splice.size", KnobValue::Number(size));
+        let capacity = usize::try_from(size).unwrap_or(usize::MAX);
+        let tx = ToSocket(duplicate(&own)?);
+        let inlet = FromSocketOverPipe::new(own, out)?;
+        RelayPort::new(inlet, OverPipe::new(into, capacity, tx, shape)?, shape)
+    }
+}

@@ -1,0 +1,94 @@
+//! Pages in two pipes at once, `tee(2)`: one pipe for each direction, and one that each sender keeps.
+
+use crate::kernel_copy::carried::{OverPipe, Twice};
+use crate::kernel_copy::relay_port::{FromPipe, RelayPort};
+use crate::port::descriptors;
+use ipcperf_core::{
+    BackPressure, Direction, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing, OnClose,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+};
+use ipcperf_sys::io::pipe;
+use ipcperf_sys::io::pipe::splice;
+
+ipcperf_core::options! {
+    /// Knobs of tee.
+    pub struct TeeOptions {
+        /// Capacity of each pipe; the kernel rounds up to a power of two of pages.
+        pub size: Option<u64> = (None, "kernel default (64K)", Bytes { min: 4096, max: 1 << 28 }),
+    }
+}
+
+/// Two pipes, each fed by tee from another.
+#[derive(Debug)]
+pub struct Tee;
+
+impl Mechanism for Tee {
+    const SPEC: &'static Spec = &Spec {
+        name: "tee",
+        variant: None,
+        family: Family::KernelCopy,
+        wait: Wait::Block,
+        default: true,
+        summary: "Written to a pipe, duplicated to the receiver's pipe by reference, dropped from the first: what it costs to let one more listen.",
+        manual: &["tee(2)", "splice(2)", "pipe(7)"],
+        pitfalls: &[
+            "It makes a second reference to the same pages; the first must be consumed by somebody, here by a splice to /dev/null.",
+            "A reference takes a slot of the pipe, however few bytes it stands for, so small messages fill the pipe early.",
+            "What nobody looks at is dropped inside the kernel by one more call, splice to /dev/null.",
+        ],
+        payload: Payload::Stream,
+        direction: Direction::OneWay,
+        reach: Reach::Related,
+        producers: Peers::Many,
+        consumers: Peers::Many,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Told,
+        on_death: OnClose::Told,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: 2,
+        // write, tee, splice; read.
+        syscalls: Syscalls { send: Some(3.0), recv: Some(1.0) },
+        window: None,
+        needs: &[],
+    };
+    type Options = TeeOptions;
+    type Port = RelayPort<FromPipe, OverPipe<Twice>>;
+
+    fn probe(options: &TeeOptions) -> Result<(), Missing> {
+        let tried = || {
+            let (one, two) = (pipe::pair()?, pipe::pair()?);
+            pipe::set_capacity(&one.write, options.size)?;
+            pipe::set_capacity(&two.write, options.size)?;
+            splice::try_tee(&one, &two)
+        };
+        tried().map_err(crate::missing)
+    }
+
+    fn open(_: &Shape, options: &TeeOptions) -> Result<Link, SetupError> {
+        let (ping, pong) = (pipe::pair()?, pipe::pair()?);
+        let size = pipe::set_capacity(&ping.write, options.size)?;
+        pipe::set_capacity(&pong.write, options.size)?;
+        Ok(Link {
+            lead: Wiring::of_fds([pong.read, ping.write]),
+            follow: Wiring::of_fds([ping.read, pong.write]),
+            guards: Vec::new(),
+            effective: vec![("tee.size".into(), KnobValue::Number(size))],
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        _: Seat,
+        shape: &Shape,
+        options: &TeeOptions,
+        _: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let [rx, tx] = descriptors(wiring)?;
+        let own = pipe::pair()?;
+        let size = pipe::set_capacity(&own.write, options.size)?;
+        let capacity = usize::try_from(size).unwrap_or(usize::MAX);
+        let outlet = OverPipe::new(own, capacity, Twice::new(tx)?, shape)?;
+        RelayPort::new(FromPipe::new(rx)?, outlet, shape)
+    }
+}

@@ -1,0 +1,163 @@
+//! POSIX message queues, `mq_overview(7)`: one for each direction.
+
+use crate::port::descriptors;
+use crate::port::message::{MessagePort, PosixQueue};
+use crate::wait::{Wait, by_class};
+use ipcperf_core::{
+    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+};
+use ipcperf_sys::io::queue::mqueue::{self, Capacity};
+use ipcperf_sys::io::{duplicate, sysctl};
+use std::marker::PhantomData;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+ipcperf_core::options! {
+    /// Knobs of POSIX message queues.
+    pub struct PosixMqOptions {
+        /// Messages each queue holds.
+        pub depth: Option<u64> = (None, "10, or fs.mqueue.msg_max where that is less", Count { min: 1, max: 65536 }),
+        /// Bytes of the largest message each queue takes.
+        pub size: Option<u64> = (None, "the size of the cell", Bytes { min: 1, max: 16 << 20 }),
+    }
+}
+
+/// `fs.mqueue.msg_max`: 10 unless changed (`mq_overview(7)`).
+fn deepest() -> u64 {
+    sysctl::number("fs/mqueue/msg_max").unwrap_or(10)
+}
+
+/// `fs.mqueue.msgsize_max`: 8192 unless changed (`mq_overview(7)`).
+fn largest() -> u64 {
+    sysctl::number("fs/mqueue/msgsize_max").unwrap_or(8192)
+}
+
+impl PosixMqOptions {
+    fn capacity(&self, size: usize) -> Capacity {
+        Capacity {
+            depth: self.depth.unwrap_or_else(|| deepest().min(10)),
+            size: self.size.unwrap_or_else(|| size.max(1) as u64),
+        }
+    }
+}
+
+/// Makes a queue. The limits hold for the privileged too, so that a result does not depend on who measured it.
+fn create(directory: Option<&Path>, name: &str, capacity: Capacity) -> Result<OwnedFd, SetupError> {
+    for (asked, limit, sysctl) in [
+        (capacity.depth, deepest(), "fs.mqueue.msg_max"),
+        (capacity.size, largest(), "fs.mqueue.msgsize_max"),
+    ] {
+        if asked > limit {
+            let what = format!("{asked} is above {sysctl} ({limit})");
+            return Err(Missing::new(what, format!("sysctl {sysctl}={asked}")).into());
+        }
+    }
+    mqueue::create(directory, name, capacity).map_err(|error| match error {
+        SetupError::Sys { code, .. } => explain(code).map_or(error, SetupError::from),
+        other => other,
+    })
+}
+
+fn explain(code: i32) -> Option<Missing> {
+    let (what, how) = match code {
+        mqueue::NOT_BUILT_IN => {
+            ("this kernel has no POSIX message queues", "a kernel with CONFIG_POSIX_MQUEUE")
+        }
+        mqueue::ABOVE_QUOTA => (
+            "the queues of this user would take more than RLIMIT_MSGQUEUE",
+            "a smaller posix-mq.depth or posix-mq.size, or a higher ulimit -q",
+        ),
+        mqueue::TOO_MANY => {
+            ("fs.mqueue.queues_max queues exist", "sysctl fs.mqueue.queues_max=512")
+        }
+        _ => return None,
+    };
+    Some(Missing::new(what, how))
+}
+
+/// Two POSIX queues.
+#[derive(Debug)]
+pub struct PosixMq<W>(PhantomData<W>);
+
+impl<W: Wait> Mechanism for PosixMq<W> {
+    const SPEC: &'static Spec = &Spec {
+        name: "posix-mq",
+        variant: W::VARIANT,
+        family: Family::Queue,
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        summary: by_class(
+            W::CLASS,
+            "Two POSIX message queues, which order by priority; a receiver sleeps in mq_receive.",
+            "Two POSIX message queues, not blocking; both ends ask again and again.",
+            "Two POSIX message queues, not blocking; a receiver sleeps in epoll_wait, then receives.",
+        ),
+        manual: &["mq_overview(7)", "mq_open(3)", "mq_send(3)"],
+        pitfalls: &[
+            "Ten messages of 8 KiB are all a queue holds by default.",
+            "The highest priority comes first; here every message has priority 0.",
+            "A receiver must offer room for the largest message the queue takes, whatever arrives.",
+            "Nothing tells an end that the other is gone.",
+            "That a queue is a descriptor, so that epoll can watch it, holds on Linux and not everywhere.",
+        ],
+        payload: Payload::Message { max: None },
+        direction: Direction::OneWay,
+        reach: Reach::Named,
+        producers: Peers::Many,
+        consumers: Peers::Many,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Undetected,
+        on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: 2,
+        syscalls: W::SYSCALLS,
+        window: None,
+        needs: &["CONFIG_POSIX_MQUEUE"],
+    };
+    type Options = PosixMqOptions;
+    type Port = MessagePort<PosixQueue, W>;
+    const SHARES: bool = true;
+
+    fn probe(options: &PosixMqOptions) -> Result<(), Missing> {
+        let name = mqueue::trial_name();
+        create(None, &name, options.capacity(1)).map(drop).map_err(crate::missing)
+    }
+
+    fn limit(options: &PosixMqOptions) -> Option<Limit> {
+        let largest = largest();
+        let (bytes, set_by, raise) = match options.size {
+            Some(size) if size < largest => (size, "posix-mq.size", "--set posix-mq.size=BYTES"),
+            _ => (largest, "fs.mqueue.msgsize_max", "sysctl fs.mqueue.msgsize_max=BYTES"),
+        };
+        Some(Limit { bytes: usize::try_from(bytes).unwrap_or(usize::MAX), set_by, raise })
+    }
+
+    fn open(shape: &Shape, options: &PosixMqOptions) -> Result<Link, SetupError> {
+        let make =
+            |what| create(Some(&shape.directory), &shape.name(what), options.capacity(shape.size));
+        let (ping, pong) = (make("ping")?, make("pong")?);
+        let granted = mqueue::capacity(&ping)?;
+        Ok(Link {
+            lead: Wiring::of_fds([duplicate(&pong)?, duplicate(&ping)?]),
+            follow: Wiring::of_fds([ping, pong]),
+            guards: Vec::new(),
+            effective: vec![
+                ("posix-mq.depth".into(), KnobValue::Number(granted.depth)),
+                ("posix-mq.size".into(), KnobValue::Number(granted.size)),
+            ],
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        _: Seat,
+        shape: &Shape,
+        _: &PosixMqOptions,
+        _: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let [rx, tx] = descriptors(wiring)?;
+        MessagePort::new(rx, tx, shape)
+    }
+}

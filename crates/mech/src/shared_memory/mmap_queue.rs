@@ -1,0 +1,193 @@
+//! Queues in mapped files, one for each direction; whoever touches one holds its lock.
+
+use crate::shared_memory::file_queue_port::FileQueuePort;
+use crate::shared_memory::memory;
+use ipcperf_core::{
+    BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Meet, Memory,
+    Missing, OnClose, Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait,
+    Wiring,
+};
+use ipcperf_sys::io::file::file_lock::{FileLock, Lock, RecordLock, RobustMutex};
+use ipcperf_sys::io::file::file_queue::{self, Layout, Queue};
+use ipcperf_sys::rundir;
+use std::marker::PhantomData;
+use std::path::Path;
+
+ipcperf_core::options! {
+    /// Knobs of queues in mapped files.
+    pub struct MmapQueueOptions {
+        /// About how large the file of each direction is; two messages always fit.
+        pub bytes: u64 = (1 << 20, "1M", Bytes { min: 4096, max: 1 << 30 }),
+    }
+}
+
+/// What guards a queue, and for how many messages at once.
+pub trait Guarding: 'static {
+    /// The variant's name.
+    const VARIANT: &'static str;
+    /// One sentence.
+    const SUMMARY: &'static str;
+    /// The lock.
+    type Lock: Lock;
+    /// The motion.
+    type Port: Port;
+
+    /// One end in motion.
+    ///
+    /// # Errors
+    /// There is no memory.
+    fn port(
+        rx: Queue<Self::Lock>,
+        tx: Queue<Self::Lock>,
+        shape: &Shape,
+    ) -> Result<Self::Port, SetupError>;
+}
+
+macro_rules! guarding {
+    ($(#[$doc:meta])* $name:ident { $variant:literal, $lock:ty, $amortised:literal, $summary:literal }) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl Guarding for $name {
+            const VARIANT: &'static str = $variant;
+            const SUMMARY: &'static str = $summary;
+            type Lock = $lock;
+            type Port = FileQueuePort<$lock, $amortised>;
+
+            fn port(
+                rx: Queue<$lock>,
+                tx: Queue<$lock>,
+                shape: &Shape,
+            ) -> Result<Self::Port, SetupError> {
+                FileQueuePort::new(rx, tx, shape)
+            }
+        }
+    };
+}
+
+guarding! {
+    /// A record lock for each message.
+    Fcntl {
+        "fcntl", RecordLock, false,
+        "Two queues in mapped files; every send and every receive takes a record lock (F_SETLKW) and gives it back."
+    }
+}
+guarding! {
+    /// A record lock for many messages.
+    FcntlAmortised {
+        "fcntl-amortised", RecordLock, true,
+        "Two queues in mapped files; one record lock serves up to 16 messages sent, or all that are there to receive."
+    }
+}
+guarding! {
+    /// A lock of the open file for each message.
+    Flock {
+        "flock", FileLock, false,
+        "Two queues in mapped files; every send and every receive takes the lock of the open file and gives it back."
+    }
+}
+guarding! {
+    /// A mutex in the mapped file.
+    Mutex {
+        "robust-mutex", RobustMutex, false,
+        "Two queues in mapped files; every send and every receive takes a robust mutex in the file and gives it back."
+    }
+}
+
+/// Two queues in mapped files.
+#[derive(Debug)]
+pub struct MmapQueue<G>(PhantomData<G>);
+
+fn layout(size: usize, options: &MmapQueueOptions) -> Layout {
+    Layout::new(size, usize::try_from(options.bytes).unwrap_or(usize::MAX))
+}
+
+impl<G: Guarding> Mechanism for MmapQueue<G> {
+    const SPEC: &'static Spec = &Spec {
+        name: "mmap-queue",
+        variant: Some(G::VARIANT),
+        family: Family::SharedMemory,
+        // An end that finds nothing lets go of the lock, yields the processor and asks again: it never sleeps for data.
+        wait: Wait::Spin,
+        default: matches!(G::VARIANT.as_bytes(), b"fcntl"),
+        summary: G::SUMMARY,
+        manual: &[
+            "mmap(2)",
+            "fcntl(2)",
+            "flock(2)",
+            "pthread_mutexattr_setrobust(3)",
+            "sched_yield(2)",
+        ],
+        pitfalls: &[
+            "An end that finds the queue full or empty yields the processor and looks again: it burns a CPU.",
+            "Nothing makes a lock fair: an end that comes back at once may take it again before the one that waits.",
+            "Record locks belong to the process and fall when it closes any descriptor of the file.",
+            "A robust mutex tells of a dead peer only if that died holding it, and record locks fall without a word.",
+            "An amortising sender holds messages back until its batch is full, it receives, or it is told to flush.",
+            "The file is on disk only where the run's directory is; dirty pages are written back meanwhile.",
+        ],
+        payload: Payload::Message {
+            max: Some(Limit {
+                bytes: file_queue::MAX_MESSAGE,
+                set_by: "the layout of a queue",
+                raise: "",
+            }),
+        },
+        direction: Direction::OneWay,
+        reach: Reach::Named,
+        producers: Peers::One,
+        consumers: Peers::One,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Told,
+        on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: 1,
+        syscalls: Syscalls { send: Some(G::Lock::CALLS), recv: Some(G::Lock::CALLS) },
+        window: None,
+        needs: &["a file system with locks and shared mappings"],
+    };
+    type Options = MmapQueueOptions;
+    type Port = G::Port;
+
+    fn probe(options: &MmapQueueOptions) -> Result<(), Missing> {
+        let path = rundir::base().join(format!("ipcperf-trial-{}", std::process::id()));
+        let tried = file_queue::create::<G::Lock>(path, layout(1, options));
+        tried.map(drop).map_err(crate::missing)
+    }
+
+    fn open(shape: &Shape, options: &MmapQueueOptions) -> Result<Link, SetupError> {
+        let layout = layout(shape.size, options);
+        let how = "smaller messages, or a smaller mmap-queue.bytes";
+        memory::fits("two queues", layout.bytes().saturating_mul(2), how)?;
+        let [ping, pong] = ["ping", "pong"].map(|name| shape.directory.join(shape.name(name)));
+        let name = |path: &Path| path.to_string_lossy().into_owned();
+        let wiring = |rx, tx| Wiring { names: vec![name(rx), name(tx)], ..Wiring::default() };
+        let (lead, follow) = (wiring(&pong, &ping), wiring(&ping, &pong));
+        Ok(Link {
+            lead,
+            follow,
+            guards: vec![
+                Guard::new(file_queue::create::<G::Lock>(ping, layout)?),
+                Guard::new(file_queue::create::<G::Lock>(pong, layout)?),
+            ],
+            effective: vec![("mmap-queue.bytes".into(), KnobValue::Number(layout.bytes() as u64))],
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        _: Seat,
+        shape: &Shape,
+        options: &MmapQueueOptions,
+        _: &mut dyn Meet,
+    ) -> Result<G::Port, SetupError> {
+        let [rx, tx] = wiring.names.as_slice() else {
+            return Err(SetupError::Protocol("two paths were expected".into()));
+        };
+        let layout = layout(shape.size, options);
+        let (rx, tx) = (Path::new(rx), Path::new(tx));
+        G::port(Queue::receiver(rx, layout)?, Queue::sender(tx, layout)?, shape)
+    }
+}

@@ -1,0 +1,125 @@
+//! Rings in shared memory: one single-producer, single-consumer ring for each direction.
+
+use crate::shared_memory::memory;
+use crate::shared_memory::ring_port::RingWait;
+use ipcperf_core::{
+    BackPressure, Direction, Family, KnobValue, Limit, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+};
+use ipcperf_sys::io::memory::ring::{self, Ends, Layout};
+use ipcperf_sys::io::wake::counter;
+use std::marker::PhantomData;
+use std::os::fd::OwnedFd;
+
+ipcperf_core::options! {
+    /// Knobs of rings.
+    pub struct ShmRingOptions {
+        /// About how much memory the ring of each direction takes; two messages always fit.
+        pub bytes: u64 = (1 << 20, "1M", Bytes { min: 4096, max: 1 << 30 }),
+        /// What the memory is: a memfd, a file in /dev/shm, System V memory, or a file in the run's directory. (An
+        /// anonymous mapping reaches a process by fork only, and the ends here are executed afresh.)
+        pub backing: String = ("memfd".into(), "memfd", Choice { words: &["memfd", "dev-shm", "sysv", "file"] }),
+        /// Size of its pages where that is not the usual one: 2M needs vm.nr_hugepages, and a memfd or System V memory.
+        pub huge: String = ("off".into(), "off", Choice { words: &["off", "2M"] }),
+    }
+}
+
+/// Two rings.
+#[derive(Debug)]
+pub struct ShmRing<W>(PhantomData<W>);
+
+fn layout(size: usize, options: &ShmRingOptions) -> Layout {
+    Layout::ring(size, usize::try_from(options.bytes).unwrap_or(usize::MAX))
+}
+
+/// Two counters, as each end has them: its own, then its peer's.
+fn bells() -> Result<[[OwnedFd; 2]; 2], SetupError> {
+    let ((data, data_too), (room, room_too)) = (counter::create()?, counter::create()?);
+    Ok([[data, room], [room_too, data_too]])
+}
+
+impl<W: RingWait> Mechanism for ShmRing<W> {
+    const SPEC: &'static Spec = &Spec {
+        name: "shm-ring",
+        variant: Some(W::VARIANT),
+        family: Family::SharedMemory,
+        wait: W::CLASS,
+        // The one that also works where both ends share a CPU, and burns none for long.
+        default: matches!(W::CLASS, Wait::SpinThenBlock) && W::COPIES > 0,
+        summary: W::SUMMARY,
+        manual: &["shm_overview(7)", "memfd_create(2)", "mmap(2)", "futex(2)", "eventfd(2)"],
+        pitfalls: &[
+            "Spinning needs a CPU for each end; on one CPU every message waits for the scheduler.",
+            "A receiver that reads in place must be done before it asks for the next message; all but copy-free copy.",
+            "A system call is made only if somebody sleeps: count sleeps and wake-ups before comparing two machines.",
+            "A peer that dies tells nobody, and one that writes wildly damages both.",
+            "Messages of more than half the memory asked for make the ring larger: it has at least two slots.",
+            "A file in the run's directory is on disk only where that directory is; dirty pages are written back meanwhile.",
+        ],
+        payload: Payload::Message {
+            max: Some(Limit {
+                bytes: ring::MAX_MESSAGE,
+                set_by: "the 32-bit length of a slot",
+                raise: "",
+            }),
+        },
+        direction: Direction::OneWay,
+        reach: Reach::Related,
+        producers: Peers::One,
+        consumers: Peers::One,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Told,
+        on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: W::COPIES,
+        syscalls: Syscalls { send: Some(0.0), recv: W::RECEIVE },
+        window: None,
+        needs: &["memfd_create (Linux 3.17)"],
+    };
+    type Options = ShmRingOptions;
+    type Port = W::Port;
+
+    fn probe(options: &ShmRingOptions) -> Result<(), Missing> {
+        let kind = memory::kind(&options.backing, &options.huge);
+        let name = format!("ipcperf-trial-{}", std::process::id());
+        let tried = ring::create(layout(1, options), kind, None, &name).map(drop);
+        let tried = tried.and_then(|()| if W::BELLS { bells().map(drop) } else { Ok(()) });
+        tried.map_err(crate::missing)
+    }
+
+    fn open(shape: &Shape, options: &ShmRingOptions) -> Result<Link, SetupError> {
+        let layout = layout(shape.size, options);
+        let how = "smaller messages, or a smaller shm-ring.bytes";
+        memory::fits("two rings", layout.bytes().saturating_mul(2), how)?;
+        let kind = memory::kind(&options.backing, &options.huge);
+        let rings = ring::create(layout, kind, Some(&shape.directory), &shape.name("ring"))?;
+        let effective = vec![
+            ("shm-ring.bytes".into(), KnobValue::Number(layout.bytes() as u64)),
+            ("shm-ring.backing".into(), KnobValue::Word(options.backing.clone())),
+            ("shm-ring.huge".into(), KnobValue::Word(options.huge.clone())),
+        ];
+        let mut link = memory::link(rings, effective)?;
+        if W::BELLS {
+            let ([ping_rx, ping_tx], [pong_rx, pong_tx]) = (bells()?, bells()?);
+            link.lead.fds.extend(pong_rx.into_iter().chain(ping_tx));
+            link.follow.fds.extend(ping_rx.into_iter().chain(pong_tx));
+        }
+        Ok(link)
+    }
+
+    fn attach(
+        mut wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        options: &ShmRingOptions,
+        _: &mut dyn Meet,
+    ) -> Result<W::Port, SetupError> {
+        let kind = memory::kind(&options.backing, &options.huge);
+        let rings = memory::attach(kind, &mut wiring)?;
+        let waits = W::waits(wiring.fds);
+        let waits =
+            waits.ok_or_else(|| SetupError::Protocol("four counters were expected".into()))?;
+        W::port(Ends::attach(rings, layout(shape.size, options), seat, waits)?, shape)
+    }
+}

@@ -1,0 +1,117 @@
+//! Multipath TCP over the loopback interface.
+
+use crate::stream::stream_port::StreamPort;
+use crate::stream::tcp::{Site, TcpOptions};
+use crate::wait::{Wait, by_class};
+use ipcperf_core::{
+    BackPressure, Direction, Family, Link, Mechanism, Meet, Memory, Missing, OnClose, Payload,
+    Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+};
+use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
+use ipcperf_sys::io::socket::meeting;
+use std::marker::PhantomData;
+use std::net::{IpAddr, Ipv4Addr};
+
+const SITE: Site = Site {
+    name: "mptcp",
+    inet: Inet { host: IpAddr::V4(Ipv4Addr::LOCALHOST), protocol: Protocol::Mptcp },
+};
+
+ipcperf_core::options! {
+    /// Knobs of MPTCP.
+    pub struct MptcpOptions {
+        /// Send small segments at once (TCP_NODELAY).
+        pub nodelay: bool = (true, "on", Flag),
+        /// Send buffer (SO_SNDBUF); the kernel doubles what is asked for and stops tuning it.
+        pub sndbuf: Option<u64> = (None, "tuned by the kernel (net.ipv4.tcp_wmem)", Bytes { min: 16_384, max: 1 << 30 }),
+        /// Receive buffer (SO_RCVBUF); with too little room for two layers, bytes only move by timers of 200 ms.
+        pub rcvbuf: Option<u64> = (None, "tuned by the kernel (net.ipv4.tcp_rmem)", Bytes { min: 16_384, max: 1 << 30 }),
+        /// Microseconds for which a receive polls the network device before it sleeps (SO_BUSY_POLL).
+        pub busy_poll: Option<u64> = (None, "net.core.busy_read (0)", Count { min: 0, max: 1_000_000 }),
+        /// Connections that may wait at the listener.
+        pub backlog: u64 = (meeting::BACKLOG, "8", Count { min: 0, max: 65_535 }),
+    }
+}
+
+impl MptcpOptions {
+    /// Those of any TCP connection.
+    fn tcp(&self) -> TcpOptions {
+        TcpOptions {
+            nodelay: self.nodelay,
+            sndbuf: self.sndbuf,
+            rcvbuf: self.rcvbuf,
+            busy_poll: self.busy_poll,
+            backlog: self.backlog,
+        }
+    }
+}
+
+/// A multipath TCP connection to 127.0.0.1.
+#[derive(Debug)]
+pub struct Mptcp<W>(PhantomData<W>);
+
+impl<W: Wait> Mechanism for Mptcp<W> {
+    const SPEC: &'static Spec = &Spec {
+        name: "mptcp",
+        variant: W::VARIANT,
+        family: Family::Stream,
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        summary: by_class(
+            W::CLASS,
+            "A multipath TCP connection over 127.0.0.1, on one path; a reader sleeps in read.",
+            "A multipath TCP connection over 127.0.0.1, on one path, not blocking; both ends ask again and again.",
+            "A multipath TCP connection over 127.0.0.1, on one path, not blocking; a reader sleeps in epoll_wait.",
+        ),
+        manual: &["tcp(7)", "ip(7)", "ip-mptcp(8)"],
+        pitfalls: &[
+            "A TCP connection carries the bytes and a second layer numbers and queues them again: expect it behind tcp.",
+            "A peer, or a firewall between, that knows nothing of it turns the connection into plain TCP; here that is refused.",
+            "More paths only come with other addresses (ip mptcp endpoint); over the loopback interface there is one.",
+            "A receiver that dies with nothing unread is reported a minute late: its sender fills the buffers and sleeps.",
+            "Without TCP_NODELAY a small segment may wait for the acknowledgement of the one before, 40 ms and more.",
+        ],
+        payload: Payload::Stream,
+        direction: Direction::TwoWay,
+        reach: Reach::Network,
+        producers: Peers::One,
+        consumers: Peers::One,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Told,
+        on_death: OnClose::Late,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: 2,
+        syscalls: W::SYSCALLS,
+        window: None,
+        needs: &["CONFIG_MPTCP", "net.mptcp.enabled", "the loopback interface up"],
+    };
+    type Options = MptcpOptions;
+    type Port = StreamPort<W>;
+
+    fn probe(options: &MptcpOptions) -> Result<(), Missing> {
+        SITE.probe(&options.tcp())
+    }
+
+    fn open(_: &Shape, options: &MptcpOptions) -> Result<Link, SetupError> {
+        SITE.listen(&options.tcp())
+    }
+
+    fn attach(
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        options: &MptcpOptions,
+        meet: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let socket = SITE.connect(wiring, seat, shape, &options.tcp(), meet)?;
+        if !inet::is_mptcp(&socket) {
+            let missing = Missing::new(
+                "the connection fell back to plain TCP, or the kernel cannot tell",
+                "Linux 5.16 or newer, and a firewall that leaves TCP options alone",
+            );
+            return Err(missing.into());
+        }
+        StreamPort::of_socket(socket, shape)
+    }
+}

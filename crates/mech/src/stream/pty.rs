@@ -1,0 +1,88 @@
+//! A pseudo-terminal in raw mode: the lead holds the master, the follow the slave.
+
+use crate::port::descriptors;
+use crate::stream::stream_port::StreamPort;
+use crate::wait::{Wait, by_class};
+use ipcperf_core::options::NoOptions;
+use ipcperf_core::{
+    BackPressure, Direction, Family, Guard, Link, Mechanism, Meet, Memory, Missing, OnClose,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+};
+use ipcperf_sys::io::{duplicate, pty};
+use std::marker::PhantomData;
+
+/// A pseudo-terminal.
+#[derive(Debug)]
+pub struct Pty<W>(PhantomData<W>);
+
+impl<W: Wait> Mechanism for Pty<W> {
+    const SPEC: &'static Spec = &Spec {
+        name: "pty",
+        variant: W::VARIANT,
+        family: Family::Stream,
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        summary: by_class(
+            W::CLASS,
+            "A pseudo-terminal in raw mode, as between a terminal emulator and a program; a reader sleeps in read.",
+            "A pseudo-terminal in raw mode, not blocking; both ends ask again and again.",
+            "A pseudo-terminal in raw mode, not blocking; a reader sleeps in epoll_wait, then reads.",
+        ),
+        manual: &["pty(7)", "termios(3)", "ioctl_tty(2)"],
+        pitfalls: &[
+            "Fresh from the kernel it echoes, waits for whole lines and turns some bytes into signals: set raw mode first.",
+            "A worker thread of the kernel, on a CPU of its own choice, carries the bytes on: its time is in no process.",
+            "A read brings at most 4 KiB, whatever the size of the message.",
+            "A slave loses what it has not read when the last master closes; here a second one is kept until the end.",
+            "A master that reads after the slave closed drains and gets EIO; what it writes then is lost without a word.",
+            "Neither end can be closed for sending alone, so an end that merely stops sending looks like a slow one.",
+        ],
+        payload: Payload::Stream,
+        direction: Direction::TwoWay,
+        reach: Reach::Named,
+        producers: Peers::Many,
+        consumers: Peers::Many,
+        back_pressure: BackPressure::Blocks,
+        // A slave whose master goes is told and does not drain; with a second master it drains and is not told.
+        on_close: OnClose::Undetected,
+        on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
+        // Into the terminal's own memory, its queue, the line discipline's buffer, the reader's piece of 64 bytes on the
+        // kernel's stack, and out (drivers/tty: tty_io.c, tty_buffer.c, n_tty.c).
+        copies: 5,
+        syscalls: W::SYSCALLS,
+        window: None,
+        needs: &["CONFIG_UNIX98_PTYS", "a mounted devpts"],
+    };
+    type Options = NoOptions;
+    type Port = StreamPort<W>;
+
+    fn probe(_: &NoOptions) -> Result<(), Missing> {
+        pty::pair().map(drop).map_err(crate::missing)
+    }
+
+    fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
+        let pair = pty::pair()?;
+        // With the last master goes what the slave has not read: a lead that is done must not take its messages back.
+        let second = duplicate(&pair.master)?;
+        Ok(Link {
+            lead: Wiring::of_fds([pair.master]),
+            follow: Wiring::of_fds([pair.slave]),
+            guards: vec![Guard::new(second)],
+            ..Link::default()
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        _: Seat,
+        shape: &Shape,
+        _: &NoOptions,
+        _: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let [own] = descriptors(wiring)?;
+        let second = duplicate(&own)?;
+        StreamPort::new(own, second, shape)
+    }
+}

@@ -1,0 +1,138 @@
+//! VM stream sockets over the loopback transport.
+
+use crate::port::descriptors;
+use crate::stream::stream_port::StreamPort;
+use crate::wait::{Wait, by_class};
+use ipcperf_core::{
+    BackPressure, Direction, Door, Family, KnobValue, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Wiring,
+};
+use ipcperf_sys::io::socket::Kind;
+use ipcperf_sys::io::socket::{meeting, vsock};
+use std::marker::PhantomData;
+use std::os::fd::OwnedFd;
+
+ipcperf_core::options! {
+    /// Knobs of VM sockets.
+    pub struct VsockOptions {
+        /// Bytes that may be under way to each end (SO_VM_SOCKETS_BUFFER_SIZE).
+        pub buffer: Option<u64> = (None, "256K", Bytes { min: 4096, max: 1 << 30 }),
+    }
+}
+
+/// What a buffer holds unless somebody asks for another (`VSOCK_DEFAULT_BUFFER_SIZE`, net/vmw_vsock/af_vsock.c).
+pub(crate) const DEFAULT_BUFFER: u64 = 256 << 10;
+
+/// More messages under way gain nothing: the receiver never runs dry.
+pub(crate) const WINDOW: u32 = 64;
+
+impl VsockOptions {
+    /// Beside the bytes, a receiver counts its bookkeeping, less than 1 KiB a packet, and ends the connection once that
+    /// is more than its buffer (Linux 6.12.94, 6.18.36, 7.0.13). A packet has at most 64 KiB; half the buffer is sure.
+    pub(crate) fn window(&self, size: usize) -> Option<u32> {
+        let packets = self.buffer.unwrap_or(DEFAULT_BUFFER) / 1024 / 2;
+        let each = size.div_ceil(64 << 10).max(1) as u64;
+        Some(u32::try_from(packets / each).unwrap_or(WINDOW).clamp(1, WINDOW))
+    }
+}
+
+/// A VM stream socket.
+#[derive(Debug)]
+pub struct Vsock<W>(PhantomData<W>);
+
+impl<W: Wait> Mechanism for Vsock<W> {
+    const SPEC: &'static Spec = &Spec {
+        name: "vsock",
+        variant: W::VARIANT,
+        family: Family::Stream,
+        wait: W::CLASS,
+        default: W::VARIANT.is_none(),
+        summary: by_class(
+            W::CLASS,
+            "A VM stream socket over the loopback transport, as between a guest and its host; a reader sleeps in read.",
+            "A VM stream socket over the loopback transport, not blocking; both ends ask again and again.",
+            "A VM stream socket over the loopback transport, not blocking; a reader sleeps in epoll_wait, then reads.",
+        ),
+        manual: &["vsock(7)", "socket(7)"],
+        pitfalls: &[
+            "Between a guest and its host another transport carries the bytes: numbers of the loopback one say little of it.",
+            "A worker thread of the kernel, on a CPU of its own choice, carries the packets: its time is in no process.",
+            "A context identifier is no permission: any user of this machine may connect; a nonce keeps strangers out here.",
+            "Small messages far ahead of the receiver end the connection with ENOBUFS in recent kernels; a window prevents it.",
+            "A receiver that answers a dead peer meets the end at once, ahead of messages that still wait for it.",
+            "Without the loopback transport a connect to this machine waits for another one, two seconds by default.",
+        ],
+        payload: Payload::Stream,
+        direction: Direction::TwoWay,
+        reach: Reach::Network,
+        producers: Peers::One,
+        consumers: Peers::One,
+        back_pressure: BackPressure::Blocks,
+        on_close: OnClose::Told,
+        // Told, but an end that grants a credit to the dead is told before it has drained.
+        on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: 2,
+        syscalls: W::SYSCALLS,
+        window: Some(WINDOW),
+        needs: &["CONFIG_VSOCKETS_LOOPBACK (module vsock_loopback)"],
+    };
+    type Options = VsockOptions;
+    type Port = StreamPort<W>;
+
+    fn probe(options: &VsockOptions) -> Result<(), Missing> {
+        vsock::probe(Kind::Stream, options.buffer).map_err(crate::missing)
+    }
+
+    fn window(size: usize, options: &VsockOptions) -> Option<u32> {
+        options.window(size)
+    }
+
+    fn door(_: &VsockOptions) -> Option<Door> {
+        Some(Door::Vsock)
+    }
+
+    fn open(_: &Shape, options: &VsockOptions) -> Result<Link, SetupError> {
+        listen(Kind::Stream, options)
+    }
+
+    fn attach(
+        wiring: Wiring,
+        seat: Seat,
+        shape: &Shape,
+        options: &VsockOptions,
+        meet: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let own = connect(wiring, (Kind::Stream, seat), shape, options)?;
+        meet.effective("vsock.buffer", KnobValue::Number(vsock::buffer_size(&own)?));
+        StreamPort::of_socket(own, shape)
+    }
+}
+
+/// In the coordinator: a listener for the follow and its port for the lead.
+pub(crate) fn listen(kind: Kind, options: &VsockOptions) -> Result<Link, SetupError> {
+    let (listener, port) = vsock::listen(kind, options.buffer)?;
+    let lead = Wiring { words: vec![port.into()], ..Wiring::default() };
+    Ok(Link { lead, follow: Wiring::of_fds([listener]), ..Link::default() })
+}
+
+/// In a worker: the lead connects, the follow admits it.
+pub(crate) fn connect(
+    wiring: Wiring,
+    (kind, seat): (Kind, Seat),
+    shape: &Shape,
+    options: &VsockOptions,
+) -> Result<OwnedFd, SetupError> {
+    match seat {
+        Seat::Lead => {
+            let port = wiring.words.first().and_then(|port| u32::try_from(*port).ok());
+            let port = port.ok_or_else(|| SetupError::Protocol("no port arrived".into()))?;
+            vsock::connect(kind, options.buffer, port, shape.nonce)
+        }
+        Seat::Follow => {
+            let [listener] = descriptors(wiring)?;
+            meeting::admit(&listener, shape.nonce)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A watched file, `inotify(7)`: one for each direction.
+
+use crate::port::descriptors;
+use crate::wake_up::word_port::{Bell, Beside, WordPort};
+use ipcperf_core::options::NoOptions;
+use ipcperf_core::{
+    BackPressure, Direction, Family, Guard, Link, Mechanism, Meet, Memory, Missing, OnClose,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+};
+use ipcperf_sys::io::names::Unlink;
+use ipcperf_sys::io::stream;
+use ipcperf_sys::io::wake::inotify;
+use ipcperf_sys::io::wake::proof::Words;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// Two watched files.
+#[derive(Debug)]
+pub struct Inotify;
+
+/// One end: the instance that watches one file, and the other file.
+pub struct Watch {
+    rx: OwnedFd,
+    tx: OwnedFd,
+}
+
+impl Bell for Watch {
+    #[inline(always)]
+    fn ring(&mut self) -> Result<(), i32> {
+        inotify::modify(self.tx.as_fd()).map(drop)
+    }
+
+    #[inline(always)]
+    fn hear(&mut self) -> Result<(), i32> {
+        let mut event = inotify::Event::default();
+        loop {
+            stream::read(self.rx.as_fd(), &mut event)?;
+            if inotify::is_modification(&event) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Mechanism for Inotify {
+    const SPEC: &'static Spec = &Spec {
+        name: "inotify",
+        variant: None,
+        family: Family::WakeUp,
+        wait: Wait::Block,
+        default: true,
+        summary: "Two watched files: the sender writes one byte, and the receiver sleeps in read of its inotify instance.",
+        manual: &["inotify(7)", "inotify_add_watch(2)", "pwrite(2)"],
+        pitfalls: &[
+            "An event says that a file was written to, not what: the eight bytes of proof lie in shared memory beside it.",
+            "Equal events that nobody has read yet merge into one.",
+            "The write is part of the price, and so is the file system: the files lie in the directory of the run.",
+            "The events of a file tell of whoever writes to it, and nothing of whoever stops writing.",
+            "Instances and watches are limited for each user (fs.inotify.max_user_instances, max_user_watches).",
+        ],
+        payload: Payload::Wake { word: 8 },
+        direction: Direction::OneWay,
+        reach: Reach::Named,
+        producers: Peers::Many,
+        consumers: Peers::Many,
+        back_pressure: BackPressure::Merges,
+        on_close: OnClose::Undetected,
+        on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: 0,
+        syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
+        window: Some(1),
+        needs: &["CONFIG_INOTIFY_USER"],
+    };
+    type Options = NoOptions;
+    type Port = WordPort<Beside<Watch>>;
+
+    fn probe(_: &NoOptions) -> Result<(), Missing> {
+        inotify::probe().and_then(|()| Words::create()).map(drop).map_err(crate::missing)
+    }
+
+    fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
+        let mut guards = Vec::new();
+        let mut watched = |what| {
+            let path = Unlink::new(shape.directory.join(shape.name(what)));
+            let tx = inotify::create_file(path.path())?;
+            let rx = inotify::watch(path.path())?;
+            guards.push(Guard::new(path));
+            Ok::<_, SetupError>((rx, tx))
+        };
+        let ((ping_rx, ping_tx), (pong_rx, pong_tx)) = (watched("ping")?, watched("pong")?);
+        let [words, words_too] = Words::create()?;
+        Ok(Link {
+            lead: Wiring::of_fds([pong_rx, ping_tx, words]),
+            follow: Wiring::of_fds([ping_rx, pong_tx, words_too]),
+            guards,
+            ..Link::default()
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        seat: Seat,
+        _: &Shape,
+        _: &NoOptions,
+        _: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let [rx, tx, words] = descriptors(wiring)?;
+        Ok(WordPort::new(Beside::new(Watch { rx, tx }, Words::attach(words, seat)?)))
+    }
+}

@@ -1,0 +1,126 @@
+//! System V semaphores, `sysvipc(7)`: one set with one for each direction.
+
+use crate::port::descriptors;
+use crate::wake_up::word_port::{Bell, Beside, WordPort};
+use ipcperf_core::options::NoOptions;
+use ipcperf_core::{
+    BackPressure, Direction, Family, Guard, Link, Mechanism, Meet, Memory, Missing, OnClose,
+    Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+};
+use ipcperf_sys::io::wake::proof::{self, Words};
+use ipcperf_sys::io::wake::sysv_semaphore::{NOT_BUILT_IN, Semaphores, Set, TOO_MANY};
+
+/// One set of System V semaphores.
+#[derive(Debug)]
+pub struct SysvSem;
+
+impl Bell for Semaphores {
+    #[inline(always)]
+    fn ring(&mut self) -> Result<(), i32> {
+        self.post()
+    }
+
+    #[inline(always)]
+    fn hear(&mut self) -> Result<(), i32> {
+        self.wait()
+    }
+}
+
+fn explained(error: SetupError) -> SetupError {
+    match error {
+        SetupError::Sys { code: NOT_BUILT_IN, .. } => Missing::new(
+            "this kernel has no System V semaphores",
+            "a kernel with CONFIG_SYSVIPC",
+        )
+        .into(),
+        SetupError::Sys { code: TOO_MANY, .. } => Missing::new(
+            "as many System V semaphores or sets exist as kernel.sem allows (its second and fourth number)",
+            "remove unused ones with ipcrm, or raise them: sysctl kernel.sem",
+        )
+        .into(),
+        other => other,
+    }
+}
+
+impl Mechanism for SysvSem {
+    const SPEC: &'static Spec = &Spec {
+        name: "sysv-sem",
+        variant: None,
+        family: Family::WakeUp,
+        wait: Wait::Block,
+        default: true,
+        summary: "A set of two System V semaphores; a receiver sleeps in semop.",
+        manual: &["sysvipc(7)", "semget(2)", "semop(2)", "semctl(2)"],
+        pitfalls: &[
+            "It carries nothing: the eight bytes of proof lie in shared memory beside the set.",
+            "Every step is a system call, also where nobody has to wait: there is no fast path.",
+            "Nothing holds a sender back before 32767 (SEMVMX), where semop fails; here the words of proof end the window at 64.",
+            "A set stays until it is removed (ipcrm), and nothing tells an end that the other is gone; SEM_UNDO, which takes back what a dead process did, is not used here.",
+        ],
+        payload: Payload::Wake { word: 8 },
+        direction: Direction::TwoWay,
+        reach: Reach::Named,
+        producers: Peers::Many,
+        consumers: Peers::Many,
+        back_pressure: BackPressure::None,
+        on_close: OnClose::Undetected,
+        on_death: OnClose::Undetected,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: 0,
+        syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
+        window: Some(proof::WINDOW),
+        needs: &["CONFIG_SYSVIPC"],
+    };
+    type Options = NoOptions;
+    type Port = WordPort<Beside<Semaphores>>;
+
+    fn probe(_: &NoOptions) -> Result<(), Missing> {
+        let tried = Set::trial().and_then(|set| {
+            // Both directions at once: a wake-up to itself, as a peer would send and take it.
+            for (seat, other) in [(Seat::Lead, Seat::Follow), (Seat::Follow, Seat::Lead)] {
+                let moved = Semaphores::attach(set.id(), seat)
+                    .post()
+                    .and_then(|()| Semaphores::attach(set.id(), other).wait());
+                moved.map_err(|code| SetupError::sys("semop", code))?;
+            }
+            Words::create()
+        });
+        tried.map(drop).map_err(|error| crate::missing(explained(error)))
+    }
+
+    fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
+        let set = Set::create(&shape.directory).map_err(explained)?;
+        let [words, words_too] = Words::create()?;
+        // An identifier is never negative.
+        let wiring = |words| Wiring {
+            words: vec![u64::from(set.id().cast_unsigned())],
+            ..Wiring::of_fds([words])
+        };
+        Ok(Link {
+            lead: wiring(words),
+            follow: wiring(words_too),
+            guards: vec![Guard::new(set)],
+            ..Link::default()
+        })
+    }
+
+    fn attach(
+        wiring: Wiring,
+        seat: Seat,
+        _: &Shape,
+        _: &NoOptions,
+        _: &mut dyn Meet,
+    ) -> Result<Self::Port, SetupError> {
+        let id = match wiring.words[..] {
+            [id] => i32::try_from(id).ok(),
+            _ => None,
+        };
+        let id = id.ok_or_else(|| {
+            SetupError::Protocol("the identifier of one set of semaphores was expected".into())
+        })?;
+        let [words] = descriptors(wiring)?;
+        let words = Words::attach(words, seat)?;
+        Ok(WordPort::new(Beside::new(Semaphores::attach(id, seat), words)))
+    }
+}

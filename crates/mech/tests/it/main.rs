@@ -1,0 +1,6 @@
+//! Every mechanism between two threads of one process.
+
+mod common;
+
+mod channels;
+mod knobs;

@@ -1,0 +1,4 @@
+//! Statistics against simulated samples and exact references.
+
+mod coverage;
+mod histogram;

@@ -1,0 +1,350 @@
+//! What the file of a study says, and the checks that make a study of it.
+
+use crate::accept::Accept;
+use crate::expression::Expression;
+use crate::study::{Amount, Arm, Check, Claim, CsvFile, Head, How, Row, Statistic, Study, Table};
+use ipcperf_core::result::{Erratum, Published, Scale};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    #[serde(default)]
+    prefix: String,
+    title: String,
+    #[serde(default)]
+    url: String,
+    #[serde(default)]
+    date: String,
+    #[serde(default)]
+    machine: String,
+    #[serde(default)]
+    summary: String,
+    #[serde(default)]
+    statistic: String,
+    #[serde(default)]
+    notes: Vec<String>,
+    scale: BTreeMap<Scale, Amount>,
+    arm: Vec<toml::Table>,
+    #[serde(default)]
+    table: Vec<FileTable>,
+    #[serde(default)]
+    claim: Vec<FileClaim>,
+    #[serde(default)]
+    erratum: Vec<Erratum>,
+    #[serde(default)]
+    csv: Vec<CsvFile>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileTable {
+    title: String,
+    unit: String,
+    statistic: Statistic,
+    columns: Vec<String>,
+    row: Vec<FileRow>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileRow {
+    label: String,
+    cells: OneOrMany<String>,
+    #[serde(default)]
+    published: Vec<Published>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileClaim {
+    id: String,
+    text: String,
+    #[serde(default)]
+    test: Option<OneOrMany<String>>,
+    #[serde(default)]
+    untestable: Option<String>,
+    #[serde(default)]
+    published: Published,
+    #[serde(default)]
+    accept: Option<OneOrMany<String>>,
+    #[serde(default)]
+    value: bool,
+    #[serde(default)]
+    note: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "a text or a list of texts")]
+enum OneOrMany<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+impl<T: Clone> OneOrMany<T> {
+    /// `count` of them: one stands for all.
+    fn spread(&self, count: usize) -> Option<Vec<T>> {
+        match self {
+            Self::One(one) => Some(vec![one.clone(); count]),
+            Self::Many(all) => (all.len() == count).then(|| all.clone()),
+        }
+    }
+
+    fn all(&self) -> Vec<T> {
+        match self {
+            Self::One(one) => vec![one.clone()],
+            Self::Many(all) => all.clone(),
+        }
+    }
+}
+
+/// The most arms a study may have.
+const MOST_ARMS: usize = 1000;
+/// The most rounds.
+const MOST_ROUNDS: u64 = 10_000;
+
+impl Study {
+    /// Reads and checks a study. `check` says whether a kind of work exists and understands these keys.
+    ///
+    /// # Errors
+    /// What is wrong, in one line.
+    pub fn parse(text: &str, check: &Check<'_>) -> Result<Self, String> {
+        let file: File = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+            format!("line {line}: {}", error.message())
+        })?;
+        let arms = expand(&file.arm)?;
+        let known: BTreeSet<&str> = arms.iter().map(|arm| arm.id.as_str()).collect();
+        let expression = |text: &str| -> Result<Expression, String> {
+            let found = Expression::parse(text)?;
+            let mut unknown = None;
+            found.readings(&mut |_, arm| {
+                if !known.contains(arm) {
+                    unknown = Some(arm.to_owned());
+                }
+            });
+            match unknown {
+                None => Ok(found),
+                Some(arm) => {
+                    let near = ipcperf_core::nearest(&arm, known.iter().copied());
+                    let hint =
+                        near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+                    Err(format!("'{text}': there is no arm '{arm}'{hint}"))
+                }
+            }
+        };
+        for scale in Scale::ALL {
+            let amount =
+                file.scale.get(scale).ok_or_else(|| format!("there is no [scale.{scale}]"))?;
+            if !(1..=MOST_ROUNDS).contains(&amount.rounds) {
+                let rounds = amount.rounds;
+                return Err(format!(
+                    "[scale.{scale}]: {rounds} rounds; 1 to {MOST_ROUNDS} can be had"
+                ));
+            }
+            for kind in amount.work.keys() {
+                if !arms.iter().any(|arm| arm.work == *kind) {
+                    return Err(format!("[scale.{scale}.{kind}]: no arm does this work"));
+                }
+            }
+        }
+        let tables = file.table.iter().map(|table| check_table(table, &expression));
+        let claims = file.claim.iter().map(|claim| check_claim(claim, &expression));
+        let (tables, claims): (Vec<Table>, Vec<Claim>) =
+            (tables.collect::<Result<_, _>>()?, claims.collect::<Result<_, _>>()?);
+        let mut ids = BTreeSet::new();
+        for claim in &claims {
+            if !ids.insert(claim.id.as_str()) {
+                return Err(format!("claim {}: there are two of them", claim.id));
+            }
+            if !claim.id.starts_with(&file.prefix) {
+                return Err(format!("claim {}: does not begin with '{}'", claim.id, file.prefix));
+            }
+        }
+        for id in file.erratum.iter().flat_map(|erratum| &erratum.claims) {
+            if !ids.contains(id.as_str()) {
+                return Err(format!("erratum: there is no claim '{id}'"));
+            }
+        }
+        if !is_file_name(&file.name) {
+            return Err(format!("name '{}': must be {FILE_NAME}", file.name));
+        }
+        for csv in &file.csv {
+            if csv.header.len() != csv.values.len() {
+                return Err(format!("csv {}: as many values as heads are needed", csv.file));
+            }
+            if !is_file_name(&csv.file) || !csv.file.ends_with(".csv") {
+                return Err(format!(
+                    "csv file '{}': must be {FILE_NAME}, and '.csv' last",
+                    csv.file
+                ));
+            }
+            if let Some(arm) =
+                csv.arms.iter().find(|name| !arms.iter().any(|arm| arm.base == **name))
+            {
+                return Err(format!("csv {}: there is no arm '{arm}'", csv.file));
+            }
+        }
+        let study = Self {
+            head: Head {
+                name: file.name,
+                title: file.title,
+                url: file.url,
+                date: file.date,
+                machine: file.machine,
+                summary: file.summary,
+                statistic: file.statistic,
+                notes: file.notes,
+            },
+            scales: file.scale,
+            arms,
+            tables,
+            claims,
+            errata: file.erratum,
+            files: file.csv,
+        };
+        for scale in Scale::ALL {
+            for arm in &study.arms {
+                check(&arm.work, &study.keys(arm, *scale))
+                    .map_err(|error| format!("arm {} ({scale}): {error}", arm.id))?;
+            }
+        }
+        Ok(study)
+    }
+}
+
+const FILE_NAME: &str = "1 to 64 letters, digits, '.', '_' and '-', a letter or digit first";
+
+/// Whether a name given in a study is fit for a file: it leads nowhere else.
+fn is_file_name(name: &str) -> bool {
+    let is_fit = |sign: char| sign.is_ascii_alphanumeric() || ['.', '_', '-'].contains(&sign);
+    name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name.len() <= 64
+        && name.chars().all(is_fit)
+}
+
+fn expand(tables: &[toml::Table]) -> Result<Vec<Arm>, String> {
+    let mut arms: Vec<Arm> = Vec::new();
+    for table in tables {
+        let mut keys = table.clone();
+        let mut take = |key: &str| match keys.remove(key) {
+            Some(toml::Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(format!("arm: '{key}' is not a text")),
+            None => Ok(None),
+        };
+        let id = take("id")?.ok_or("an arm has no id")?;
+        let work = take("work")?.ok_or_else(|| format!("arm {id}: no work is named"))?;
+        let label = take("label")?.unwrap_or_else(|| id.clone());
+        if id.is_empty() || id.contains(['(', ')']) {
+            return Err(format!("arm '{id}': an id is a word without parentheses"));
+        }
+        let mut add = |id: String, each: &str, label: String, keys: toml::Table| {
+            if arms.iter().any(|known| known.id == id) {
+                return Err(format!("arm {id}: there are two of them"));
+            }
+            if arms.len() >= MOST_ARMS {
+                return Err(format!("more than {MOST_ARMS} arms"));
+            }
+            let base = id.split('[').next().unwrap_or_default().to_owned();
+            arms.push(Arm { id, base, each: each.to_owned(), label, work: work.clone(), keys });
+            Ok(())
+        };
+        match keys.remove("each") {
+            None => add(id, "", label, keys)?,
+            Some(toml::Value::Table(each)) => {
+                let mut each = each.into_iter();
+                let (Some((key, toml::Value::Array(values))), None) = (each.next(), each.next())
+                else {
+                    return Err(format!("arm {id}: 'each' is one key with a list"));
+                };
+                for value in values {
+                    let shown = match &value {
+                        toml::Value::String(text) => text.clone(),
+                        other => other.to_string(),
+                    };
+                    let mut keys = keys.clone();
+                    keys.insert(key.clone(), value);
+                    add(format!("{id}[{shown}]"), &shown, format!("{label} {shown}"), keys)?;
+                }
+            }
+            Some(_) => return Err(format!("arm {id}: 'each' is one key with a list")),
+        }
+    }
+    if arms.is_empty() { Err("there is no arm".into()) } else { Ok(arms) }
+}
+
+type Read<'a> = dyn Fn(&str) -> Result<Expression, String> + 'a;
+
+fn check_table(table: &FileTable, expression: &Read<'_>) -> Result<Table, String> {
+    let wrong =
+        |row: &FileRow, what: &str| format!("table '{}', row '{}': {what}", table.title, row.label);
+    let width = table.columns.len();
+    let rows = table.row.iter().map(|row| {
+        let mut texts = row
+            .cells
+            .spread(width)
+            .ok_or_else(|| wrong(row, &format!("{width} cells are needed")))?;
+        for (text, column) in texts.iter_mut().zip(&table.columns) {
+            *text = text.replace("{}", column);
+        }
+        let mut cells = Vec::new();
+        for text in &texts {
+            cells.push(match text.as_str() {
+                "" => None,
+                text => Some(expression(text).map_err(|error| wrong(row, &error))?),
+            });
+        }
+        let is_runs = table.statistic == Statistic::Runs;
+        if row.published.len() > width && !is_runs {
+            return Err(wrong(row, &format!("at most {width} figures can have been published")));
+        }
+        let nothing = |published: &Published| match published {
+            Published::Text(text) if text.is_empty() => Published::Nothing,
+            other => other.clone(),
+        };
+        let mut published: Vec<_> = row.published.iter().map(nothing).collect();
+        published.resize(published.len().max(width), Published::Nothing);
+        Ok(Row { label: row.label.clone(), cells, published })
+    });
+    Ok(Table {
+        title: table.title.clone(),
+        unit: table.unit.clone(),
+        statistic: table.statistic,
+        columns: table.columns.clone(),
+        rows: rows.collect::<Result<_, _>>()?,
+    })
+}
+
+fn check_claim(claim: &FileClaim, expression: &Read<'_>) -> Result<Claim, String> {
+    let wrong = |what: &str| format!("claim {}: {what}", claim.id);
+    let how = match (&claim.test, &claim.untestable) {
+        (None, Some(reason)) => How::Untestable(reason.clone()),
+        (Some(tests), None) => {
+            let tests = tests.all();
+            let accept = claim.accept.as_ref().ok_or_else(|| wrong("'accept' is missing"))?;
+            let accepts = accept
+                .spread(tests.len())
+                .ok_or_else(|| wrong("as many 'accept' as 'test' are needed"))?;
+            if let Published::Many(all) = &claim.published
+                && all.len() != tests.len()
+            {
+                return Err(wrong("as many 'published' as 'test' are needed"));
+            }
+            let pairs = tests.iter().zip(&accepts).map(|(test, accept)| {
+                let accept: Accept = accept.parse().map_err(|error: String| wrong(&error))?;
+                Ok((expression(test).map_err(|error| wrong(&error))?, accept))
+            });
+            How::Tests { tests: pairs.collect::<Result<_, String>>()?, is_value: claim.value }
+        }
+        _ => return Err(wrong("either 'test' or 'untestable' is needed")),
+    };
+    Ok(Claim {
+        id: claim.id.clone(),
+        text: claim.text.clone(),
+        published: claim.published.clone(),
+        note: claim.note.clone(),
+        how,
+    })
+}

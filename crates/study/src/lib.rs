@@ -1,0 +1,29 @@
+//! Studies: what was published, what stands for it here, and what its claims come to.
+//!
+//! Everything here is pure. A study names arms, an arm has readings in every round, and whoever measures them is asked
+//! only for those. docs/STUDIES.md describes the files.
+#![forbid(unsafe_code)]
+
+mod accept;
+mod csv;
+mod expression;
+mod file;
+mod measured;
+mod outcome;
+mod study;
+#[cfg(test)]
+mod tests;
+
+pub use csv::files as csv_files;
+pub use measured::{Measured, Readings};
+pub use outcome::Findings;
+pub use study::{Arm, Check, Study};
+
+/// The studies of this program, by name.
+pub const EMBEDDED: &[(&str, &str)] = &[
+    ("inferno", include_str!("../../../studies/inferno.toml")),
+    ("qiita", include_str!("../../../studies/qiita.toml")),
+    ("baeldung", include_str!("../../../studies/baeldung.toml")),
+    ("wisconsin", include_str!("../../../studies/wisconsin.toml")),
+    ("marhubi", include_str!("../../../studies/marhubi.toml")),
+];

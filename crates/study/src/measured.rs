@@ -1,0 +1,130 @@
+//! What the rounds of an arm have found, as named numbers and, for single operations, their distribution.
+
+use crate::study::Arm;
+use ipcperf_core::result::{ArmResult, ArmRound, Status};
+use ipcperf_stats::{Histogram, support};
+use std::collections::BTreeMap;
+
+/// What one turn found out.
+#[derive(Clone, Debug, Default)]
+pub struct Readings {
+    /// By name: `p50_ns`, `cpu_s`, `bits_per_second`.
+    pub values: BTreeMap<String, f64>,
+    /// Single operations, picoseconds.
+    pub histogram: Option<Histogram>,
+    /// What a reader must know, once for the arm: "SO_SNDBUF 212992, max_dgram_qlen 10".
+    pub facts: BTreeMap<String, String>,
+}
+
+/// Quantiles by the names of their readings.
+pub(crate) const QUANTILES: &[(&str, f64)] = &[
+    ("p50_ns", 0.5),
+    ("p75_ns", 0.75),
+    ("p90_ns", 0.9),
+    ("p99_ns", 0.99),
+    ("p99.9_ns", 0.999),
+    ("p99.99_ns", 0.9999),
+    ("p99.999_ns", 0.99999),
+];
+
+impl Readings {
+    /// Adds the quantiles of picoseconds that this round supports by itself.
+    pub fn quantiles(&mut self, histogram: &Histogram) {
+        for (name, q) in QUANTILES {
+            if support(histogram.count(), *q).is_ok()
+                && let Some(picos) = histogram.quantile(*q)
+            {
+                self.set(*name, picos as f64 / 1e3);
+            }
+        }
+    }
+
+    /// Adds a number.
+    pub fn set(&mut self, name: impl Into<String>, value: f64) {
+        self.values.insert(name.into(), value);
+    }
+}
+
+/// An arm and what it has found so far.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The arm.
+    pub arm: Arm,
+    /// Why there is no more.
+    pub ended: Option<(Status, String)>,
+    pub(crate) rounds: Vec<ArmRound>,
+    /// Single operations, picoseconds, one for each of the rounds.
+    pub(crate) histograms: Vec<Histogram>,
+    facts: BTreeMap<String, String>,
+}
+
+impl Measured {
+    /// An arm that has not been measured yet.
+    pub fn new(arm: &Arm) -> Self {
+        Self {
+            arm: arm.clone(),
+            ended: None,
+            rounds: Vec::new(),
+            histograms: Vec::new(),
+            facts: BTreeMap::new(),
+        }
+    }
+
+    /// Adds what a round found.
+    pub fn keep(&mut self, round: u64, order: u64, readings: Readings) {
+        let Readings { values, histogram, facts } = readings;
+        let values = values.into_iter().filter(|(_, value)| value.is_finite()).collect();
+        self.rounds.push(ArmRound { round, order, values });
+        self.histograms.push(histogram.unwrap_or_default());
+        self.facts.extend(facts);
+    }
+
+    /// Notes why a round does not count.
+    pub fn reject(&mut self, round: u64, reason: String) {
+        self.facts.insert(format!("round {round} does not count"), reason);
+    }
+
+    /// Why it has no figures.
+    pub fn reason(&self) -> Option<String> {
+        match &self.ended {
+            Some((_, reason)) => Some(reason.clone()),
+            None if self.rounds.is_empty() => Some(
+                self.facts.values().next().cloned().unwrap_or_else(|| "not measured".to_owned()),
+            ),
+            None => None,
+        }
+    }
+
+    /// What the arm says of a reading that it does not have.
+    pub(crate) fn note(&self, metric: &str) -> Option<String> {
+        let family = metric.split('.').next().unwrap_or(metric);
+        self.facts.get(family).map(|fact| format!(" ({fact})"))
+    }
+
+    /// A reading of one round.
+    pub(crate) fn reading(&self, metric: &str, round: u64) -> Option<f64> {
+        let at = self.rounds.iter().find(|one| one.round == round)?;
+        at.values.get(metric).copied()
+    }
+
+    /// The arm as the document has it.
+    pub(crate) fn result(&self, interrupted: bool) -> ArmResult {
+        let (status, reason) = match (&self.ended, self.rounds.is_empty()) {
+            (Some((status, reason)), _) => (*status, Some(reason.clone())),
+            (None, false) => (Status::Ok, None),
+            (None, true) if interrupted => {
+                (Status::Skipped, Some("interrupted before its turn".into()))
+            }
+            (None, true) => (Status::Rejected, self.reason()),
+        };
+        ArmResult {
+            id: self.arm.id.clone(),
+            label: self.arm.label.clone(),
+            work: self.arm.work.clone(),
+            status,
+            reason,
+            rounds: self.rounds.clone(),
+            facts: self.facts.clone(),
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! What the rounds of a study come to: its tables filled, its claims judged.
+
+use crate::accept::{centre, judge, overall};
+use crate::expression::Expression;
+use crate::measured::{Measured, QUANTILES};
+use crate::study::{Claim, How, Row, Statistic, Study, Table};
+use ipcperf_core::result::{
+    ClaimResult, Metric, Published, RowResult, Scale, StudyResult, TableResult, TestResult, Verdict,
+};
+use ipcperf_stats::{Histogram, across_rounds, median_estimate, support};
+use std::collections::BTreeSet;
+
+/// Rounds that a table of single runs shows where the original does not say how many it had.
+const RUNS: usize = 3;
+
+/// All arms of a study.
+pub struct Findings<'a> {
+    arms: &'a [Measured],
+    rounds: u64,
+}
+
+impl<'a> Findings<'a> {
+    /// Arms after this many rounds.
+    pub fn new(arms: &'a [Measured], rounds: u64) -> Self {
+        Self { arms, rounds }
+    }
+
+    fn arm(&self, id: &str) -> Option<&'a Measured> {
+        self.arms.iter().find(|arm| arm.arm.id == id)
+    }
+
+    /// Values of an expression in every round that has all its readings.
+    fn values(&self, expression: &Expression) -> Vec<f64> {
+        let value = |round| {
+            expression.value(&mut |metric, arm| {
+                self.arm(arm).and_then(|arm| arm.reading(metric, round)).ok_or(())
+            })
+        };
+        (0..self.rounds).filter_map(|round| value(round).ok()).collect()
+    }
+
+    /// Why an expression has no value in any round.
+    fn lack(&self, expression: &Expression) -> Option<String> {
+        let mut reasons = BTreeSet::new();
+        expression.readings(&mut |metric, id| {
+            let Some(arm) = self.arm(id) else { return };
+            let alone = QUANTILES.iter().find(|(name, _)| *name == metric);
+            let most = arm.histograms.iter().map(Histogram::count).max().unwrap_or(0);
+            if let Some(reason) = arm.reason() {
+                reasons.insert(format!("{}: {reason}", arm.arm.label));
+            } else if let Some(needed) = alone
+                .filter(|_| {
+                    most > 0 && arm.rounds.iter().all(|one| !one.values.contains_key(metric))
+                })
+                .and_then(|(_, q)| support(most, *q).err())
+            {
+                let name = metric.trim_end_matches("_ns");
+                reasons.insert(format!(
+                    "{}: {name} in every round needs {} samples, a round has {most}",
+                    arm.arm.label, needed.samples
+                ));
+            } else if !arm.rounds.iter().any(|round| round.values.contains_key(metric)) {
+                let note = arm.note(metric).unwrap_or_default();
+                reasons.insert(format!("{}: no reading {metric}{note}", arm.arm.label));
+            }
+        });
+        (!reasons.is_empty()).then(|| reasons.into_iter().collect::<Vec<_>>().join("; "))
+    }
+
+    /// The study as the document has it, after `duration_s` seconds.
+    pub fn result(
+        &self,
+        study: &Study,
+        scale: Scale,
+        duration_s: f64,
+        interrupted: bool,
+    ) -> StudyResult {
+        let head = study.head.clone();
+        StudyResult {
+            name: head.name,
+            title: head.title,
+            url: head.url,
+            date: head.date,
+            machine: head.machine,
+            summary: head.summary,
+            statistic: head.statistic,
+            notes: head.notes,
+            scale,
+            rounds: self.rounds,
+            duration_s,
+            tables: self.tables(study),
+            claims: self.claims(study),
+            arms: self.arms.iter().map(|arm| arm.result(interrupted)).collect(),
+            errata: study.errata.clone(),
+        }
+    }
+
+    /// All tables of a study.
+    pub(crate) fn tables(&self, study: &Study) -> Vec<TableResult> {
+        study.tables.iter().map(|table| self.table(table)).collect()
+    }
+
+    fn table(&self, table: &Table) -> TableResult {
+        let rows = match table.statistic {
+            Statistic::Runs => table.rows.iter().flat_map(|row| self.runs(table, row)).collect(),
+            statistic => table.rows.iter().map(|row| self.row(statistic, row)).collect(),
+        };
+        TableResult {
+            title: table.title.clone(),
+            unit: table.unit.clone(),
+            statistic: table.statistic.name().into(),
+            columns: table.columns.clone(),
+            rows,
+        }
+    }
+
+    fn row(&self, statistic: Statistic, row: &Row) -> RowResult {
+        let figure = |cell: &Option<Expression>| match cell {
+            None => Metric::missing("not measured"),
+            Some(expression) => self.figure(statistic, expression),
+        };
+        RowResult {
+            label: row.label.clone(),
+            published: row.published.clone(),
+            measured: row.cells.iter().map(figure).collect(),
+        }
+    }
+
+    fn figure(&self, statistic: Statistic, expression: &Expression) -> Metric {
+        if statistic == Statistic::Merged {
+            return self.merged(expression);
+        }
+        if let Some(reason) = self.lack(expression) {
+            return Metric::missing(reason);
+        }
+        let values = self.values(expression);
+        let Some(estimate) = median_estimate(&values) else {
+            return Metric::missing("no round has all readings");
+        };
+        let interval = estimate.ci95.map(|interval| [interval.low, interval.high]);
+        let (value, ci95) = match statistic {
+            Statistic::Mean => (values.iter().sum::<f64>() / values.len() as f64, None),
+            Statistic::Least => (values.iter().copied().fold(f64::INFINITY, f64::min), None),
+            Statistic::Median | Statistic::Merged | Statistic::Runs => (estimate.value, interval),
+        };
+        Metric {
+            value: Some(value),
+            ci95,
+            method: Some(statistic.name().into()),
+            ..Metric::default()
+        }
+    }
+
+    /// Quantiles of all rounds together; of anything else the median over rounds.
+    fn merged(&self, expression: &Expression) -> Metric {
+        let mut only = None;
+        let mut short = None;
+        let value = expression.value(&mut |metric, id| {
+            let arm = self.arm(id).ok_or(())?;
+            let all: Vec<&Histogram> =
+                arm.histograms.iter().filter(|one| one.count() > 0).collect();
+            let count: u64 = all.iter().map(|one| one.count()).sum();
+            let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
+            match quantile.filter(|_| count > 0) {
+                Some((_, q)) => {
+                    if let Err(needed) = support(count, *q) {
+                        short = Some(format!("needs {} samples, has {count}", needed.samples));
+                        return Err(());
+                    }
+                    let estimate = across_rounds(&all, *q).ok_or(())?;
+                    only = estimate.ci95;
+                    Ok(estimate.value / 1e3)
+                }
+                None => {
+                    let values: Vec<f64> =
+                        (0..self.rounds).filter_map(|round| arm.reading(metric, round)).collect();
+                    median_estimate(&values).map(|estimate| estimate.value).ok_or(())
+                }
+            }
+        });
+        let is_plain = matches!(expression, Expression::Reading { .. });
+        match value {
+            Ok(value) => Metric {
+                value: Some(value),
+                ci95: only
+                    .filter(|_| is_plain)
+                    .map(|interval| [interval.low / 1e3, interval.high / 1e3]),
+                method: Some("merged".into()),
+                ..Metric::default()
+            },
+            Err(()) => Metric::missing(
+                short.or_else(|| self.lack(expression)).unwrap_or_else(|| "no samples".into()),
+            ),
+        }
+    }
+
+    /// A row for each of the first runs, as an original that printed raw values has them.
+    fn runs(&self, table: &Table, row: &Row) -> Vec<RowResult> {
+        let width = table.columns.len().max(1);
+        let published = row.published.chunks(width).map(<[Published]>::to_vec);
+        let mut published: Vec<_> = published.collect();
+        published.resize(published.len().max(RUNS), Vec::new());
+        let run = |(at, mut published): (usize, Vec<Published>)| {
+            published.resize(width, Published::Nothing);
+            let measured = row.cells.iter().map(|cell| {
+                let Some(expression) = cell else { return Metric::missing("not measured") };
+                match self.values(expression).get(at) {
+                    Some(value) => {
+                        let method = Some("runs".into());
+                        Metric { value: Some(*value), method, ..Metric::default() }
+                    }
+                    None => Metric::missing(
+                        self.lack(expression).unwrap_or_else(|| "no such run".into()),
+                    ),
+                }
+            });
+            let label = format!("{}, run {}", row.label, at + 1);
+            RowResult { label, published, measured: measured.collect() }
+        };
+        published.into_iter().enumerate().map(run).collect()
+    }
+
+    /// All claims of a study.
+    pub(crate) fn claims(&self, study: &Study) -> Vec<ClaimResult> {
+        study.claims.iter().map(|claim| self.claim(claim)).collect()
+    }
+
+    fn claim(&self, claim: &Claim) -> ClaimResult {
+        let result = |verdict, reason, measured, tests| ClaimResult {
+            id: claim.id.clone(),
+            text: claim.text.clone(),
+            published: claim.published.clone(),
+            measured,
+            verdict,
+            reason,
+            tests,
+            note: claim.note.clone(),
+        };
+        let (pairs, is_value) = match &claim.how {
+            How::Untestable(reason) => {
+                return result(Verdict::Untestable, reason.clone(), None, Vec::new());
+            }
+            How::Tests { tests, is_value } => (tests, *is_value),
+        };
+        let is_stated = matches!(&claim.published, Published::Text(text)
+            if !text.is_empty() && !text.eq_ignore_ascii_case("n/a"));
+        let tests: Vec<TestResult> = pairs
+            .iter()
+            .enumerate()
+            .map(|(index, (expression, accept))| {
+                let measured = match self.lack(expression) {
+                    Some(reason) => Metric::missing(reason),
+                    None => centre(&self.values(expression), is_value),
+                };
+                let published = claim.published.number(index);
+                let text = expression.to_string();
+                judge(text, *accept, published, measured, is_value, is_stated)
+            })
+            .collect();
+        let verdict = overall(&tests);
+        let deciding = tests.iter().position(|test| test.verdict == verdict);
+        let reason = deciding.map_or_else(String::new, |at| explain(&tests, at));
+        let measured = deciding.and_then(|at| tests.get(at)).map(|test| test.measured.clone());
+        result(verdict, reason, measured.filter(|metric| metric.value.is_some()), tests)
+    }
+}
+
+/// Why the test that decided came out as it did.
+fn explain(tests: &[TestResult], at: usize) -> String {
+    let Some(test) = tests.get(at) else { return String::new() };
+    // Where all came out alike, none of them decided.
+    let alike = tests.iter().all(|other| other.verdict == test.verdict);
+    let which = if alike { String::new() } else { format!("figure {}: ", at + 1) };
+    let accept = match test.accept.as_str() {
+        "report" => "the published side".to_owned(),
+        accept => format!("'{accept}'"),
+    };
+    let text = match test.verdict {
+        Verdict::Reproduced if test.published.is_some() => {
+            "within a factor of 1.5 of what was published, and on its side".to_owned()
+        }
+        Verdict::Reproduced => "holds as it was stated".to_owned(),
+        Verdict::Direction if test.published.is_some() => {
+            "the direction holds, the size differs by more than a factor of 1.5".to_owned()
+        }
+        Verdict::Direction => "the direction holds; no figure was published".to_owned(),
+        Verdict::NotReproduced => format!("the interval excludes {accept}"),
+        Verdict::Inconclusive => match &test.measured.reason {
+            Some(reason) => reason.clone(),
+            None if test.published.is_none() && test.accept == "report" => {
+                "measured; nothing was published to compare with".to_owned()
+            }
+            None => format!("the interval does not decide {accept}"),
+        },
+        Verdict::Untestable => {
+            test.measured.reason.clone().unwrap_or_else(|| "not measured".to_owned())
+        }
+    };
+    format!("{which}{text}")
+}

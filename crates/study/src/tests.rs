@@ -1,0 +1,292 @@
+//! Studies as files, and what recorded rounds come to.
+
+use crate::EMBEDDED;
+use crate::expression::Expression;
+use crate::measured::{Measured, Readings};
+use crate::outcome::Findings;
+use crate::study::{Arm, How, Statistic, Study};
+use ipcperf_core::result::{Published, Scale, Verdict};
+use ipcperf_stats::median;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Every kind of work, whatever it is told.
+fn anything(_: &str, _: &toml::Table) -> Result<(), String> {
+    Ok(())
+}
+
+/// An arm with these rounds, each a list of readings.
+fn recorded(arm: &Arm, rounds: &[BTreeMap<String, f64>]) -> Measured {
+    let mut measured = Measured::new(arm);
+    for (round, values) in rounds.iter().enumerate() {
+        let readings = Readings { values: values.clone(), ..Readings::default() };
+        measured.keep(round as u64, 0, readings);
+    }
+    measured
+}
+
+fn embedded() -> Vec<Study> {
+    EMBEDDED
+        .iter()
+        .map(|(name, text)| {
+            Study::parse(text, &anything).unwrap_or_else(|error| panic!("{name}: {error}"))
+        })
+        .collect()
+}
+
+#[test]
+fn every_study_is_well_formed_and_goes_by_its_name() {
+    for ((name, _), study) in EMBEDDED.iter().zip(embedded()) {
+        assert_eq!(study.head.name, *name);
+        for text in [&study.head.title, &study.head.summary, &study.head.statistic] {
+            assert!(!text.is_empty(), "{name}");
+        }
+        assert!(!study.tables.is_empty() && !study.claims.is_empty(), "{name}");
+        let rounds = |scale| study.scales.get(&scale).expect("checked").rounds;
+        assert!(rounds(Scale::Smoke) >= 8 && rounds(Scale::Quick) >= 8, "{name}");
+        let mut used = BTreeSet::new();
+        let tables = study.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
+        for cell in tables.flatten() {
+            cell.readings(&mut |_, arm| {
+                used.insert(arm);
+            });
+        }
+        for claim in &study.claims {
+            if let How::Tests { tests, .. } = &claim.how {
+                for (test, _) in tests {
+                    test.readings(&mut |_, arm| {
+                        used.insert(arm);
+                    });
+                }
+            }
+        }
+        let idle: Vec<_> = study
+            .arms
+            .iter()
+            .filter(|arm| !used.contains(arm.id.as_str()))
+            .map(|arm| &arm.id)
+            .collect();
+        assert!(idle.is_empty(), "{name}: measured for nothing: {idle:?}");
+    }
+}
+
+/// What was published for readings that stand alone in a cell of a table.
+fn published(study: &Study) -> BTreeMap<(String, String), f64> {
+    let mut seen: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
+    for table in &study.tables {
+        let width = table.columns.len();
+        for row in &table.rows {
+            for (at, figure) in row.published.iter().enumerate() {
+                if let (
+                    Some(Some(Expression::Reading { metric, arm })),
+                    Published::Number(number),
+                ) = (row.cells.get(at % width), figure)
+                {
+                    seen.entry((metric.clone(), arm.clone())).or_default().push(*number);
+                }
+            }
+        }
+        assert!(
+            table.statistic == Statistic::Runs
+                || table.rows.iter().all(|row| row.published.len() <= width)
+        );
+    }
+    seen.into_iter().filter_map(|(reading, numbers)| Some((reading, median(&numbers)?))).collect()
+}
+
+/// The published tables give the published ratios: whoever mistypes one of them is told.
+#[test]
+fn the_published_tables_reproduce_the_published_figures_of_the_claims() {
+    let mut checked = BTreeMap::new();
+    for study in embedded() {
+        let tables = published(&study);
+        for claim in &study.claims {
+            let How::Tests { tests, .. } = &claim.how else { continue };
+            for (at, (test, _)) in tests.iter().enumerate() {
+                let Some(figure) = claim.published.number(at) else { continue };
+                let value = test.value(&mut |metric, arm| {
+                    tables.get(&(metric.to_owned(), arm.to_owned())).copied().ok_or(())
+                });
+                if let Ok(value) = value {
+                    let ratio = value / figure;
+                    let what = format!("{} {}: {value} is not {figure}", study.head.name, claim.id);
+                    assert!((0.98..=1.02).contains(&ratio), "{what}");
+                    *checked.entry(study.head.name.clone()).or_insert(0) += 1;
+                }
+            }
+        }
+    }
+    for (name, _) in EMBEDDED.iter().filter(|(name, _)| *name != "wisconsin") {
+        assert!(checked.get(*name).is_some_and(|count| *count >= 2), "{name}: {checked:?}");
+    }
+}
+
+const SMALL: &str = r#"
+name = "small"
+prefix = "x"
+title = "A small study"
+summary = "Two things."
+scale.smoke.rounds = 8
+scale.quick.rounds = 8
+scale.full.rounds = 8
+
+[[arm]]
+id = "a"
+work = "self-loop"
+samples = 10
+[[arm]]
+id = "b"
+work = "self-loop"
+each = { samples = [10, 20] }
+
+[[table]]
+title = "Times"
+unit = "s"
+statistic = "median"
+columns = ["wall", "cpu"]
+[[table.row]]
+label = "first"
+cells = "{}_s(a)"
+published = [1.0, ""]
+[[table.row]]
+label = "second"
+cells = ["wall_s(b[10])", ""]
+
+[[claim]]
+id = "x.reproduced"
+text = "b takes twice as long"
+test = "wall_s(b[10]) / wall_s(a)"
+published = 2.1
+accept = "> 1"
+[[claim]]
+id = "x.direction"
+text = "b takes ten times as long"
+test = "wall_s(b[10]) / wall_s(a)"
+published = 10
+accept = "> 1"
+[[claim]]
+id = "x.not"
+text = "b is faster"
+test = ["wall_s(b[10]) / wall_s(a)", "wall_s(a) / wall_s(a)"]
+published = [0.5, 1]
+accept = ["< 1", "report"]
+[[claim]]
+id = "x.inconclusive"
+text = "noise is above one"
+test = "noise(a)"
+published = "n/a"
+accept = "> 1"
+[[claim]]
+id = "x.untestable"
+text = "b is never measured"
+test = "wall_s(b[20]) / wall_s(a)"
+published = 1
+accept = "> 1"
+[[claim]]
+id = "x.never"
+text = "nobody can say"
+untestable = "there is no way"
+"#;
+
+/// Recorded rounds with a verdict of every kind.
+#[test]
+fn claims_over_recorded_rounds_get_the_verdicts_they_should() {
+    let study = Study::parse(SMALL, &anything).expect("well formed");
+    let rounds = |factor: f64| -> Vec<BTreeMap<String, f64>> {
+        (0..8)
+            .map(|round| {
+                let wall = factor * (1.0 + 0.01 * f64::from(round));
+                let noise = if round % 2 == 0 { 0.5 } else { 2.0 };
+                [("wall_s".to_owned(), wall), ("noise".to_owned(), noise)].into()
+            })
+            .collect()
+    };
+    let arms = [
+        recorded(&study.arms[0], &rounds(1.0)),
+        recorded(&study.arms[1], &rounds(2.0)),
+        recorded(&study.arms[2], &[]),
+    ];
+    let findings = Findings::new(&arms, 8);
+    let claims = findings.claims(&study);
+    let verdicts: Vec<_> = claims.iter().map(|claim| claim.verdict).collect();
+    assert_eq!(
+        verdicts,
+        [
+            Verdict::Reproduced,
+            Verdict::Direction,
+            Verdict::NotReproduced,
+            Verdict::Inconclusive,
+            Verdict::Untestable,
+            Verdict::Untestable,
+        ]
+    );
+    assert!(claims.iter().all(|claim| !claim.reason.is_empty()));
+    assert!(claims[2].reason.starts_with("figure 1: "), "{}", claims[2].reason);
+    assert!(claims[4].reason.contains("b 20"), "{}", claims[4].reason);
+    let measured = claims[0].measured.clone().expect("a ratio");
+    assert!((measured.value.expect("eight rounds") - 2.0).abs() < 1e-9);
+    let tables = findings.tables(&study);
+    let first = &tables[0].rows[0];
+    assert!((first.measured[0].value.expect("measured") - 1.035).abs() < 1e-9);
+    assert_eq!(first.published, [Published::Number(1.0), Published::Nothing]);
+    assert!(
+        first.measured[1].reason.as_deref().is_some_and(|why| why.contains("no reading cpu_s"))
+    );
+    assert_eq!(tables[0].rows[1].measured[1].reason.as_deref(), Some("not measured"));
+}
+
+#[test]
+fn what_is_wrong_with_a_study_is_told_in_one_line_with_the_nearest_right_word() {
+    for (from, to, part) in [
+        ("title = \"A small study\"", "", "missing field `title`"),
+        ("name = \"small\"", "name = \"../../x\"", "name '../../x': must be 1 to 64 letters"),
+        ("name = \"small\"", "name = \"/tmp/x\"", "name '/tmp/x': must be 1 to 64 letters"),
+        ("name = \"small\"", "name = \"\"", "name '': must be 1 to 64 letters"),
+        ("name = \"small\"", "name = \"-x\"", "name '-x': must be 1 to 64 letters"),
+        (
+            "[[claim]]",
+            "[[csv]]\nfile = \"../x.csv\"\nheader = []\narms = []\nvalues = []\n[[claim]]",
+            "'../x.csv'",
+        ),
+        (
+            "[[claim]]",
+            "[[csv]]\nfile = \"x.sh\"\nheader = []\narms = []\nvalues = []\n[[claim]]",
+            "'.csv' last",
+        ),
+        ("prefix = \"x\"", "prefix = \"y\"", "claim x.reproduced: does not begin with 'y'"),
+        ("scale.full.rounds = 8", "", "there is no [scale.full]"),
+        ("scale.full.rounds = 8", "scale.full.rounds = 0", "[scale.full]: 0 rounds"),
+        (
+            "scale.full.rounds = 8",
+            "scale.full.rounds = 8\nscale.full.cell = { size = 1 }",
+            "no arm does this work",
+        ),
+        ("work = \"self-loop\"\nsamples", "samples", "arm a: no work is named"),
+        ("id = \"a\"", "id = \"b[10]\"", "arm b[10]: there are two of them"),
+        (
+            "each = { samples = [10, 20] }",
+            "each = { samples = 10 }",
+            "'each' is one key with a list",
+        ),
+        ("wall_s(b[20])", "wall_s(b[21])", "did you mean 'b[2"),
+        ("noise(a)", "noise(a", "')' expected"),
+        (
+            "accept = \"> 1\"\n[[claim]]\nid = \"x.direction\"",
+            "[[claim]]\nid = \"x.direction\"",
+            "'accept' is missing",
+        ),
+        ("accept = [\"< 1\", \"report\"]", "accept = [\"< 1\"]", "as many 'accept' as 'test'"),
+        ("published = [0.5, 1]", "published = [0.5]", "as many 'published' as 'test'"),
+        ("x.direction", "x.reproduced", "there are two of them"),
+        ("statistic = \"median\"", "statistic = \"average\"", "unknown variant `average`"),
+        ("cells = [\"wall_s(b[10])\", \"\"]", "cells = [\"wall_s(b[10])\"]", "2 cells are needed"),
+        ("published = [1.0, \"\"]", "published = [1.0, 2.0, 3.0]", "at most 2 figures"),
+    ] {
+        let text = SMALL.replacen(from, to, 1);
+        assert_ne!(text, SMALL, "{from}");
+        let error = Study::parse(&text, &anything).expect_err(to);
+        assert!(error.contains(part) && !error.contains('\n'), "{to}: {error}");
+    }
+    let refused = |work: &str, _: &toml::Table| Err(format!("there is no work '{work}'"));
+    let error = Study::parse(SMALL, &refused).expect_err("no such work");
+    assert_eq!(error, "arm a (smoke): there is no work 'self-loop'");
+}

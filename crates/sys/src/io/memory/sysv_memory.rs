@@ -1,0 +1,121 @@
+//! System V shared memory. A segment has a key and outlives every process, unless it is marked for removal: then it
+//! goes with the last process that has it attached, and on Linux more may attach until then (`shmctl(2)`).
+//!
+//! # Safety
+//! Control structures are live and of the type the command asks for; addresses are chosen by the kernel.
+
+use crate::io::last_errno;
+use crate::io::names;
+use ipcperf_core::SetupError;
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use std::ptr::NonNull;
+
+/// How any process names the segment in a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Id(pub i32);
+
+/// `shmget` flag for 2 MiB pages: the logarithm of the size in the bits above `SHM_HUGE_SHIFT`, as in `shmget(2)`.
+const HUGE_2M: i32 = libc::SHM_HUGETLB | 21 << 26;
+
+/// Where a segment is attached, and how large it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attached {
+    pub(crate) base: NonNull<u8>,
+    pub(crate) len: usize,
+}
+
+/// Makes a segment for this user, attaches it, and marks it for removal. Between making and marking it stands in the
+/// ledger of the run; a trial, which has no run, leaves it unnamed.
+pub(crate) fn create(
+    directory: Option<&Path>,
+    len: usize,
+    huge: bool,
+) -> Result<(Id, Attached), i32> {
+    let pages = if huge { HUGE_2M } else { 0 };
+    let (id, _noted) = match directory {
+        None => (get(libc::IPC_PRIVATE, len, pages | 0o600)?, None),
+        Some(directory) => loop {
+            let key = RandomState::new().hash_one(directory) as i32;
+            if key == libc::IPC_PRIVATE {
+                // Makes a segment that no key finds again.
+                continue;
+            }
+            let noted = names::note_sysv_memory(directory, key).map_err(code)?;
+            match get(key, len, pages | libc::IPC_CREAT | libc::IPC_EXCL | 0o600) {
+                Ok(id) => break (id, Some(noted)),
+                // The key is somebody else's.
+                Err(libc::EEXIST) => {}
+                Err(code) => return Err(code),
+            }
+        },
+    };
+    let attached = attach(id);
+    remove(id)?;
+    Ok((id, attached?))
+}
+
+fn code(error: SetupError) -> i32 {
+    if let SetupError::Sys { code, .. } = error { code } else { libc::EIO }
+}
+
+fn get(key: i32, len: usize, flags: i32) -> Result<Id, i32> {
+    // SAFETY: takes three integers.
+    let id = unsafe { libc::shmget(key, len, flags) };
+    if id < 0 { Err(last_errno()) } else { Ok(Id(id)) }
+}
+
+/// Maps the segment and learns its size.
+pub(crate) fn attach(id: Id) -> Result<Attached, i32> {
+    // SAFETY: a struct of integers, for which zero is a value.
+    let mut facts: libc::shmid_ds = unsafe { std::mem::zeroed() };
+    // SAFETY: live facts of the type IPC_STAT fills.
+    if unsafe { libc::shmctl(id.0, libc::IPC_STAT, &raw mut facts) } < 0 {
+        return Err(last_errno());
+    }
+    // SAFETY: a fresh mapping at an address the kernel chooses aliases nothing.
+    let base = unsafe { libc::shmat(id.0, std::ptr::null(), 0) };
+    // A failure is -1, in the type of an address.
+    if base as isize == -1 {
+        return Err(last_errno());
+    }
+    let base = NonNull::new(base.cast()).ok_or(libc::ENOMEM)?;
+    Ok(Attached { base, len: facts.shm_segsz })
+}
+
+/// Unmaps what [`attach`] has mapped.
+///
+/// # Safety
+/// No reference into the mapping is left.
+pub(crate) unsafe fn detach(base: NonNull<u8>) {
+    // SAFETY: the caller's promise; the address is one that `shmat` has returned.
+    let detached = unsafe { libc::shmdt(base.as_ptr().cast()) };
+    debug_assert_eq!(detached, 0, "the segment was attached by us");
+}
+
+fn remove(id: Id) -> Result<bool, i32> {
+    // SAFETY: IPC_RMID looks at no structure.
+    match unsafe { libc::shmctl(id.0, libc::IPC_RMID, std::ptr::null_mut()) } {
+        0 => Ok(true),
+        _ => match last_errno() {
+            libc::EINVAL | libc::EIDRM | libc::ENOSYS => Ok(false),
+            code => Err(code),
+        },
+    }
+}
+
+/// Removes the segment with `key`; `false` if there is none.
+///
+/// # Errors
+/// The `errno`, `EPERM` for a segment of another user.
+pub fn remove_by_key(key: i32) -> Result<bool, i32> {
+    if key == libc::IPC_PRIVATE {
+        // That key finds nothing; asking for it would make a segment.
+        return Ok(false);
+    }
+    match get(key, 0, 0) {
+        Ok(id) => remove(id),
+        Err(libc::ENOENT | libc::EIDRM | libc::ENOSYS) => Ok(false),
+        Err(code) => Err(code),
+    }
+}

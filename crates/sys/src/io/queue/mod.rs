@@ -1,0 +1,4 @@
+//! Message queues of the kernel.
+
+pub mod mqueue;
+pub mod sysv;

@@ -1,0 +1,135 @@
+//! POSIX message queues. A queue is unlinked the moment it exists and travels as a descriptor.
+//!
+//! # Safety
+//! Pointers and lengths come from the same slice; names are NUL-terminated; the timeout is null (none), and so is the
+//! pointer through which a priority would be written.
+
+use crate::io::last_errno;
+use crate::io::{names, raw};
+use ipcperf_core::SetupError;
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// `errno` of `mq_open` where the kernel was built without queues.
+pub const NOT_BUILT_IN: i32 = libc::ENOSYS;
+/// `errno` of `mq_open` above `RLIMIT_MSGQUEUE` (or the number of open files).
+pub const ABOVE_QUOTA: i32 = libc::EMFILE;
+/// `errno` of `mq_open` above `fs.mqueue.queues_max`.
+pub const TOO_MANY: i32 = libc::ENOSPC;
+
+/// A name for a queue that lives from one system call to the next, unique among processes.
+#[must_use]
+pub fn trial_name() -> String {
+    static TRIALS: AtomicU32 = AtomicU32::new(0);
+    let trial = TRIALS.fetch_add(1, Ordering::Relaxed);
+    format!("ipcperf-trial-{}-{trial}", std::process::id())
+}
+
+/// How many messages of which size a queue holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Messages.
+    pub depth: u64,
+    /// Bytes of the largest.
+    pub size: u64,
+}
+
+/// Makes a queue that no other process can open. `directory` is the run's ledger; without one (a trial) nothing is
+/// noted, and the queue has a name only from one system call to the next.
+///
+/// # Errors
+/// The call that failed. `EINVAL`: above the limits in `/proc/sys/fs/mqueue`; `EMFILE`: above `RLIMIT_MSGQUEUE`;
+/// `ENOSYS`: not in this kernel.
+pub fn create(
+    directory: Option<&Path>,
+    name: &str,
+    capacity: Capacity,
+) -> Result<OwnedFd, SetupError> {
+    let _noted = directory.map(|directory| names::note_posix_queue(directory, name)).transpose()?;
+    let queue =
+        open(name, capacity).map_err(|code| SetupError::sys(format!("mq_open /{name}"), code))?;
+    unlink(name).map_err(|code| SetupError::sys(format!("mq_unlink /{name}"), code))?;
+    Ok(queue)
+}
+
+fn path(name: &str) -> Result<CString, i32> {
+    CString::new(format!("/{name}")).map_err(|_| libc::EINVAL)
+}
+
+fn open(name: &str, capacity: Capacity) -> Result<OwnedFd, i32> {
+    let name = path(name)?;
+    // SAFETY: a struct of integers, for which zero is a value.
+    let mut limits: libc::mq_attr = unsafe { std::mem::zeroed() };
+    limits.mq_maxmsg = capacity.depth.try_into().map_err(|_| libc::EINVAL)?;
+    limits.mq_msgsize = capacity.size.try_into().map_err(|_| libc::EINVAL)?;
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
+    // SAFETY: the name is NUL-terminated, the mode and the live attributes are what O_CREAT asks for.
+    let queue =
+        unsafe { libc::mq_open(name.as_ptr(), flags, 0o600 as libc::mode_t, &raw const limits) };
+    if queue < 0 {
+        return Err(last_errno());
+    }
+    // SAFETY: on Linux a queue descriptor is a file descriptor, and this one is new and ours.
+    Ok(unsafe { OwnedFd::from_raw_fd(queue) })
+}
+
+/// Removes a name; `false` if there was none.
+///
+/// # Errors
+/// The `errno`.
+pub fn unlink(name: &str) -> Result<bool, i32> {
+    let name = path(name)?;
+    // SAFETY: the name is NUL-terminated.
+    match unsafe { libc::mq_unlink(name.as_ptr()) } {
+        0 => Ok(true),
+        _ => match last_errno() {
+            libc::ENOENT | libc::ENOSYS => Ok(false),
+            code => Err(code),
+        },
+    }
+}
+
+/// The capacity in force.
+///
+/// # Errors
+/// `mq_getattr` failed.
+pub fn capacity(queue: &OwnedFd) -> Result<Capacity, SetupError> {
+    // SAFETY: a struct of integers, for which zero is a value.
+    let mut limits: libc::mq_attr = unsafe { std::mem::zeroed() };
+    // SAFETY: the attributes are live and writable.
+    if unsafe { libc::mq_getattr(queue.as_raw_fd(), &raw mut limits) } != 0 {
+        return Err(SetupError::sys("mq_getattr", last_errno()));
+    }
+    let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
+    Ok(Capacity { depth: count(limits.mq_maxmsg), size: count(limits.mq_msgsize) })
+}
+
+/// Sends one message at priority 0; sleeps while the queue is full.
+///
+/// # Errors
+/// The `errno`, `EMSGSIZE` for a message that is too long.
+#[inline(always)]
+pub fn send(queue: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+    let (at, len) = (message.as_ptr() as usize, message.len());
+    // SAFETY: the slice is valid for reads of its length.
+    unsafe { raw::call6(libc::SYS_mq_timedsend, [queue.as_raw_fd() as usize, at, len, 0, 0, 0]) }
+}
+
+/// Receives one message and returns its length. `into` must have room for the largest the queue takes.
+///
+/// # Errors
+/// The `errno`, `EMSGSIZE` if there is less room.
+#[inline(always)]
+pub fn receive(queue: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
+    let (at, len) = (into.as_mut_ptr() as usize, into.len());
+    // SAFETY: the slice is valid for writes of its length.
+    unsafe { raw::call6(libc::SYS_mq_timedreceive, [queue.as_raw_fd() as usize, at, len, 0, 0, 0]) }
+}
+
+/// A queue that stays behind, for the tests of what removes it.
+#[cfg(test)]
+pub(crate) fn create_named(name: &str) -> Result<OwnedFd, i32> {
+    open(name, Capacity { depth: 1, size: 8 })
+}

@@ -1,0 +1,218 @@
+//! System V message queues. They are no descriptors: they have a key and outlive every process.
+//!
+//! # Safety
+//! A message buffer starts with the `long` the kernel calls the message type, 8-byte aligned, followed by the bytes;
+//! lengths passed never exceed what follows. Control structures are live and of the type the command asks for.
+
+use crate::io::last_errno;
+use crate::io::names::{self, Unlink};
+use crate::io::{Buffer, raw};
+use ipcperf_core::{Missing, SetupError};
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+
+/// `errno` of `msgget` where the kernel was built without queues.
+pub const NOT_BUILT_IN: i32 = libc::ENOSYS;
+/// `errno` of `msgget` when `kernel.msgmni` queues exist.
+pub const TOO_MANY: i32 = libc::ENOSPC;
+
+/// Bytes of the message type before the payload.
+const TYPE: usize = size_of::<libc::c_long>();
+/// The type of every message: queues here have one direction, so there is nothing to select.
+const ONLY: libc::c_long = 1;
+
+/// A queue, removed when dropped.
+#[derive(Debug)]
+pub struct Queue {
+    id: Id,
+    _noted: Option<Unlink>,
+}
+
+/// How any process names the queue in a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Id(pub i32);
+
+impl Queue {
+    /// Makes a queue that only this user may use, noted in the ledger of the run.
+    ///
+    /// # Errors
+    /// The call that failed. `ENOSPC`: `kernel.msgmni` queues exist; `ENOSYS`: not in this kernel.
+    pub fn create(directory: &Path) -> Result<Self, SetupError> {
+        loop {
+            let key = RandomState::new().hash_one(directory) as i32;
+            if key == libc::IPC_PRIVATE {
+                // Makes a queue that no key finds again.
+                continue;
+            }
+            let noted = names::note_sysv_queue(directory, key)?;
+            match get(key, libc::IPC_CREAT | libc::IPC_EXCL | 0o600) {
+                Ok(id) => return Ok(Self { id, _noted: Some(noted) }),
+                // The key is somebody else's.
+                Err(libc::EEXIST) => {}
+                Err(code) => return Err(SetupError::sys(format!("msgget 0x{key:08x}"), code)),
+            }
+        }
+    }
+
+    /// Makes a queue without a key, for a trial that removes it at once.
+    ///
+    /// # Errors
+    /// As [`Queue::create`].
+    pub fn trial() -> Result<Self, SetupError> {
+        let id = get(libc::IPC_PRIVATE, 0o600).map_err(|code| SetupError::sys("msgget", code))?;
+        Ok(Self { id, _noted: None })
+    }
+
+    /// Its number, valid until it is removed.
+    #[must_use]
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// Asks for a capacity where one is given, and returns the one in force, in bytes of payload.
+    ///
+    /// # Errors
+    /// `Unavailable` when the capacity is above what this user may have; otherwise the failed `msgctl`.
+    pub fn set_capacity(&self, bytes: Option<u64>) -> Result<u64, SetupError> {
+        let mut facts = self.facts()?;
+        if let Some(bytes) = bytes {
+            facts.msg_qbytes = bytes;
+            // SAFETY: live facts of this queue, of the type IPC_SET takes.
+            if unsafe { libc::msgctl(self.id.0, libc::IPC_SET, &raw mut facts) } != 0 {
+                return Err(match last_errno() {
+                    libc::EPERM => {
+                        let limit = crate::io::sysctl::number("kernel/msgmnb").unwrap_or(16384);
+                        let what =
+                            format!("a queue of {bytes} bytes is above kernel.msgmnb ({limit})");
+                        Missing::new(what, format!("sysctl kernel.msgmnb={bytes}")).into()
+                    }
+                    code => SetupError::sys(format!("msgctl IPC_SET {bytes} bytes"), code),
+                });
+            }
+            facts = self.facts()?;
+        }
+        Ok(facts.msg_qbytes)
+    }
+
+    fn facts(&self) -> Result<libc::msqid_ds, SetupError> {
+        facts(self.id).map_err(|code| SetupError::sys("msgctl IPC_STAT", code))
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // Gone already if somebody else removed it.
+        let _ = remove(self.id);
+    }
+}
+
+fn get(key: i32, flags: i32) -> Result<Id, i32> {
+    // SAFETY: takes two integers.
+    let id = unsafe { libc::msgget(key, flags) };
+    if id < 0 { Err(last_errno()) } else { Ok(Id(id)) }
+}
+
+fn facts(id: Id) -> Result<libc::msqid_ds, i32> {
+    // SAFETY: a struct of integers, for which zero is a value.
+    let mut facts: libc::msqid_ds = unsafe { std::mem::zeroed() };
+    // SAFETY: live facts of the type IPC_STAT fills.
+    let returned = unsafe { libc::msgctl(id.0, libc::IPC_STAT, &raw mut facts) };
+    if returned < 0 { Err(last_errno()) } else { Ok(facts) }
+}
+
+fn remove(id: Id) -> Result<bool, i32> {
+    // SAFETY: IPC_RMID looks at no structure.
+    match unsafe { libc::msgctl(id.0, libc::IPC_RMID, std::ptr::null_mut()) } {
+        0 => Ok(true),
+        _ => match last_errno() {
+            libc::EINVAL | libc::EIDRM | libc::ENOSYS => Ok(false),
+            code => Err(code),
+        },
+    }
+}
+
+/// Whether a queue with this number exists.
+#[must_use]
+pub fn exists(id: Id) -> bool {
+    facts(id).is_ok()
+}
+
+/// Removes the queue with `key`; `false` if there is none.
+///
+/// # Errors
+/// The `errno`, `EPERM` for a queue of another user.
+pub fn remove_by_key(key: i32) -> Result<bool, i32> {
+    if key == libc::IPC_PRIVATE {
+        // That key finds nothing; asking for it would make a queue.
+        return Ok(false);
+    }
+    match get(key, 0) {
+        Ok(id) => remove(id),
+        Err(libc::ENOENT | libc::EIDRM | libc::ENOSYS) => Ok(false),
+        Err(code) => Err(code),
+    }
+}
+
+/// The buffer of a port: message type and payload.
+#[derive(Debug)]
+pub struct Message {
+    buffer: Buffer,
+}
+
+impl Message {
+    /// Room for payloads up to `len` bytes; the type starts `offset` bytes (a multiple of 8) into a page.
+    ///
+    /// # Errors
+    /// There is no memory, or `offset` is odd.
+    pub fn new(len: usize, offset: usize) -> Result<Self, SetupError> {
+        if !offset.is_multiple_of(TYPE) {
+            return Err(SetupError::Protocol(format!(
+                "buffer offset {offset} is not a multiple of 8"
+            )));
+        }
+        let mut buffer = Buffer::new(len.saturating_add(TYPE), offset)?;
+        if let Some(head) = buffer.get_mut(TYPE) {
+            head.copy_from_slice(&ONLY.to_ne_bytes());
+        }
+        Ok(Self { buffer })
+    }
+
+    /// The first `len` bytes of the payload, or `None` if there are fewer.
+    #[inline(always)]
+    #[must_use]
+    pub fn payload(&mut self, len: usize) -> Option<&mut [u8]> {
+        self.buffer.get_mut(len.checked_add(TYPE)?)?.get_mut(TYPE..)
+    }
+
+    /// Sends the first `len` bytes of the payload; sleeps while the queue is full, unless `nowait`.
+    ///
+    /// # Errors
+    /// The `errno`: `EINVAL` for a message above `kernel.msgmax` or longer than the buffer, `EIDRM` once the queue
+    /// was removed, `EAGAIN` for a full queue with `nowait`.
+    #[inline(always)]
+    pub fn send(&mut self, queue: Id, len: usize, nowait: bool) -> Result<usize, i32> {
+        let all = self.buffer.get_mut(len.saturating_add(TYPE)).ok_or(libc::EINVAL)?;
+        let at = all.as_ptr() as usize;
+        let flags = if nowait { libc::IPC_NOWAIT as usize } else { 0 };
+        // SAFETY: type and `len` bytes are inside the buffer.
+        unsafe { raw::call6(libc::SYS_msgsnd, [queue.0 as usize, at, len, flags, 0, 0]) }
+    }
+
+    /// Receives one message of at most `len` bytes into the payload and returns its length; sleeps while there is
+    /// none, unless `nowait`.
+    ///
+    /// # Errors
+    /// The `errno`: `E2BIG` for a longer message, which stays in the queue; `EAGAIN` for an empty queue with `nowait`
+    /// (the kernel's word is `ENOMSG`).
+    #[inline(always)]
+    pub fn receive(&mut self, queue: Id, len: usize, nowait: bool) -> Result<usize, i32> {
+        let all = self.buffer.get_mut(len.saturating_add(TYPE)).ok_or(libc::EINVAL)?;
+        let at = all.as_mut_ptr() as usize;
+        let flags = if nowait { libc::IPC_NOWAIT as usize } else { 0 };
+        // Type 0 asks for the oldest message.
+        // SAFETY: type and `len` bytes are inside the buffer.
+        let step =
+            unsafe { raw::call6(libc::SYS_msgrcv, [queue.0 as usize, at, len, 0, flags, 0]) };
+        step.map_err(|code| if code == libc::ENOMSG { libc::EAGAIN } else { code })
+    }
+}

@@ -1,0 +1,439 @@
+//! Doors: where a connection is opened for a single request. Every step of both sides is a call of its own, so that it
+//! can be timed by itself, and says which `errno` it met.
+
+use crate::io::epoll::{Epoll, Interest};
+use crate::io::failed;
+use crate::io::names::Unlink;
+use crate::io::pipe;
+use crate::io::socket::Kind;
+use crate::io::socket::inet::{self, Inet, Protocol};
+use crate::io::socket::meeting::{self, Name};
+use crate::io::socket::vsock;
+use ipcperf_core::{Missing, SetupError};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SendFlags, SocketAddrUnix, SocketFlags};
+use std::ffi::CString;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// What a caller writes into the common FIFO to be told apart: its number.
+const TICKET: usize = size_of::<u64>();
+/// The number of nobody: whoever reads it has been woken.
+const NOBODY: u64 = u64::MAX;
+
+/// Where a door is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Site {
+    /// A UNIX socket.
+    Unix(Kind, Name),
+    /// A TCP socket; port 0 lets the kernel choose when it is opened.
+    Tcp(SocketAddr),
+    /// A VM socket at a port of this machine; port 0 lets the kernel choose.
+    Vsock(u32),
+    /// FIFOs whose paths begin like this: a common one, into which a caller writes its number, and one for each caller,
+    /// which it makes for its request, opens for reading while the server opens it for writing, and removes again.
+    Fifo(PathBuf),
+}
+
+impl Site {
+    /// What is removed with these guards, in case that who should have done it was killed.
+    #[must_use]
+    pub fn sweep(&self, callers: u64) -> Vec<Unlink> {
+        match self {
+            Self::Unix(_, Name::Path(path)) => vec![Unlink::new(path.clone())],
+            Self::Fifo(base) => {
+                let own = (0..callers).map(|number| own_fifo(base, number));
+                own.chain([common_fifo(base)]).map(Unlink::new).collect()
+            }
+            Self::Unix(..) | Self::Tcp(_) | Self::Vsock(_) => Vec::new(),
+        }
+    }
+
+    /// Whether anybody could be let in here; tried, not guessed.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn probe(&self) -> Result<(), Missing> {
+        let lacks = |error: SetupError| match error {
+            SetupError::Unavailable(missing) => missing,
+            other => Missing::new(other.to_string(), "a kernel and a sandbox that allow it"),
+        };
+        match self {
+            Self::Unix(..) => Ok(()),
+            Self::Tcp(at) => meeting::loopback(Inet { host: at.ip(), protocol: Protocol::Tcp }),
+            Self::Vsock(_) => vsock::probe(Kind::Stream, None).map_err(lacks),
+            Self::Fifo(_) => pipe::may_make_fifos().map_err(lacks),
+        }
+    }
+}
+
+fn common_fifo(base: &Path) -> PathBuf {
+    base.with_extension("door")
+}
+
+fn own_fifo(base: &Path, number: u64) -> PathBuf {
+    base.with_extension(format!("{number}"))
+}
+
+fn c_text(path: &Path) -> Result<CString, SetupError> {
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| SetupError::Protocol(format!("the path {} holds a zero", path.display())))
+}
+
+/// The inside of a door.
+#[derive(Debug)]
+pub struct Door {
+    listener: OwnedFd,
+    /// Where each caller waits: FIFOs only.
+    own: Vec<CString>,
+    epoll: Option<Epoll>,
+    _guard: Option<Unlink>,
+}
+
+impl Door {
+    /// Opens the door for callers with numbers below `callers`, of whom `backlog` may wait; says where it is.
+    ///
+    /// # Errors
+    /// The call that failed.
+    pub fn open(site: &Site, backlog: u64, callers: u64) -> Result<(Self, Site), SetupError> {
+        let simple =
+            |listener, guard| Self { listener, own: Vec::new(), epoll: None, _guard: guard };
+        match site {
+            Site::Unix(kind, name) => {
+                let (listener, guard) = meeting::listen_unix_kind(*kind, name, backlog)?;
+                Ok((simple(listener, guard), site.clone()))
+            }
+            Site::Tcp(at) => {
+                let inet = Inet { host: at.ip(), protocol: Protocol::Tcp };
+                let listener = inet::socket(inet)?;
+                let port = meeting::listen_inet(&listener, inet, backlog)?;
+                let site = Site::Tcp(SocketAddr::new(at.ip(), port.number));
+                Ok((simple(listener, None), site))
+            }
+            Site::Vsock(_) => {
+                let (listener, port) = vsock::listen(Kind::Stream, None)?;
+                let waiting = i32::try_from(backlog).unwrap_or(i32::MAX);
+                net::listen(&listener, waiting).map_err(failed("listen"))?;
+                Ok((simple(listener, None), Site::Vsock(port)))
+            }
+            Site::Fifo(base) => {
+                let guard = pipe::make_fifo(common_fifo(base))?;
+                // Open for writing too, so that it does not end whenever no caller has it open.
+                let flags = OFlags::RDWR | OFlags::CLOEXEC;
+                let listener = rustix::fs::open(guard.path(), flags, Mode::empty())
+                    .map_err(failed("open of a FIFO"))?;
+                let own = (0..callers).map(|number| c_text(&own_fifo(base, number)));
+                let own = own.collect::<Result<_, _>>()?;
+                Ok((Self { own, ..simple(listener, Some(guard)) }, site.clone()))
+            }
+        }
+    }
+
+    /// From now on [`Door::accept`] returns `EAGAIN` when nobody waits, and [`Door::await_caller`] waits.
+    ///
+    /// # Errors
+    /// The call that failed.
+    pub fn watch(&mut self) -> Result<(), SetupError> {
+        pipe::set_nonblocking(&self.listener)?;
+        self.epoll = Some(Epoll::watching(&self.listener, Interest::Readable)?);
+        Ok(())
+    }
+
+    /// Sleeps until somebody calls; returns at once unless the door is watched.
+    ///
+    /// # Errors
+    /// The `errno`.
+    #[inline]
+    pub fn await_caller(&self) -> Result<(), i32> {
+        self.epoll.as_ref().map_or(Ok(()), Epoll::wait)
+    }
+
+    /// Lets the next caller in; `None` when it was only somebody who wakes ([`Caller::wake`]).
+    ///
+    /// # Errors
+    /// The `errno`.
+    #[inline]
+    pub fn accept(&self) -> Result<Option<OwnedFd>, i32> {
+        if self.own.is_empty() {
+            return net::accept_with(&self.listener, SocketFlags::CLOEXEC)
+                .map(Some)
+                .map_err(Errno::raw_os_error);
+        }
+        let mut ticket = [0; TICKET];
+        let bytes = rustix::io::read(&self.listener, &mut ticket).map_err(Errno::raw_os_error)?;
+        let number = u64::from_ne_bytes(ticket);
+        if bytes != TICKET || number == NOBODY {
+            return Ok(None);
+        }
+        let own = usize::try_from(number).ok().and_then(|number| self.own.get(number));
+        let own = own.ok_or(libc::EINVAL)?;
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+        rustix::fs::open(own, flags, Mode::empty()).map(Some).map_err(Errno::raw_os_error)
+    }
+}
+
+/// Says all of `answer` to somebody let in.
+///
+/// # Errors
+/// The `errno`.
+#[inline]
+pub fn answer(to: &OwnedFd, site: &Site, mut answer: &[u8]) -> Result<(), i32> {
+    while !answer.is_empty() {
+        let sent = match site {
+            Site::Fifo(_) => rustix::io::write(to, answer),
+            _ => net::send(to, answer, SendFlags::NOSIGNAL),
+        };
+        match sent {
+            Ok(bytes) => answer = answer.get(bytes..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.raw_os_error()),
+        }
+    }
+    Ok(())
+}
+
+/// The outside of a door: somebody who calls again and again, one request at a time.
+#[derive(Debug)]
+pub struct Caller(Way);
+
+#[derive(Debug)]
+enum Way {
+    Unix(Kind, SocketAddrUnix),
+    Tcp(SocketAddr),
+    Vsock(u32),
+    Fifo { common: CString, own: CString, ticket: [u8; TICKET] },
+}
+
+/// A request under way: what will be connected, if there is anything before that.
+#[derive(Debug)]
+pub struct Call(Option<OwnedFd>);
+
+impl Caller {
+    /// Somebody with a number of its own.
+    ///
+    /// # Errors
+    /// The place has no address.
+    pub fn new(site: &Site, number: u64) -> Result<Self, SetupError> {
+        let way = match site {
+            Site::Unix(kind, name) => Way::Unix(*kind, name.address()?),
+            Site::Tcp(at) => Way::Tcp(*at),
+            Site::Vsock(port) => Way::Vsock(*port),
+            Site::Fifo(base) => Way::Fifo {
+                common: c_text(&common_fifo(base))?,
+                own: c_text(&own_fifo(base, number))?,
+                ticket: number.to_ne_bytes(),
+            },
+        };
+        Ok(Self(way))
+    }
+
+    /// Makes what will be connected: a socket, or a FIFO of its own.
+    ///
+    /// # Errors
+    /// The `errno`.
+    #[inline]
+    pub fn socket(&self, nonblocking: bool) -> Result<Call, i32> {
+        let wait = if nonblocking { SocketFlags::NONBLOCK } else { SocketFlags::empty() };
+        let make = |family, kind: Kind| {
+            net::socket_with(family, kind.socket_type(), SocketFlags::CLOEXEC | wait, None)
+        };
+        let made = match &self.0 {
+            Way::Unix(kind, _) => make(AddressFamily::UNIX, *kind).map(Some),
+            Way::Tcp(SocketAddr::V4(_)) => make(AddressFamily::INET, Kind::Stream).map(Some),
+            Way::Tcp(SocketAddr::V6(_)) => make(AddressFamily::INET6, Kind::Stream).map(Some),
+            Way::Vsock(_) => make(AddressFamily::VSOCK, Kind::Stream).map(Some),
+            Way::Fifo { own, .. } => {
+                let mode = Mode::RUSR | Mode::WUSR;
+                rustix::fs::mknodat(rustix::fs::CWD, own, FileType::Fifo, mode, 0).map(|()| None)
+            }
+        };
+        made.map(Call).map_err(Errno::raw_os_error)
+    }
+
+    /// Connects. Not blocking it may have to be tried again: `EINPROGRESS`, `EALREADY`, and `EISCONN` once it is done.
+    ///
+    /// # Errors
+    /// The `errno`.
+    #[inline]
+    pub fn connect(&self, call: &mut Call) -> Result<(), i32> {
+        let done = match (&self.0, &call.0) {
+            (Way::Unix(_, address), Some(socket)) => net::connect(socket, address),
+            (Way::Tcp(address), Some(socket)) => net::connect(socket, address),
+            (Way::Vsock(port), Some(socket)) => vsock::connect_raw(socket, *port),
+            (Way::Fifo { common, own, ticket }, _) => {
+                meet(common, own, ticket).map(|fd| call.0 = Some(fd))
+            }
+            (_, None) => Err(Errno::BADF),
+        };
+        done.map_err(Errno::raw_os_error)
+    }
+
+    /// Ends a request, whatever became of it.
+    #[inline]
+    pub fn close(&self, call: Call) {
+        drop(call);
+        if let Way::Fifo { own, .. } = &self.0 {
+            // It may never have been made.
+            let _ = rustix::fs::unlink(own);
+        }
+    }
+
+    /// Wakes the server, who is told that nobody came ([`Door::accept`]), or that somebody came who wants nothing.
+    ///
+    /// # Errors
+    /// The `errno`.
+    pub fn wake(&self) -> Result<(), i32> {
+        if let Way::Fifo { common, .. } = &self.0 {
+            let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let written = rustix::fs::open(common, flags, Mode::empty())
+                .and_then(|fifo| rustix::io::write(&fifo, &NOBODY.to_ne_bytes()));
+            return written.map(drop).map_err(Errno::raw_os_error);
+        }
+        let mut call = self.socket(true)?;
+        match self.connect(&mut call) {
+            Ok(()) | Err(libc::EINPROGRESS | libc::EISCONN) => {
+                // The connection must stay until it is accepted: a listener need not tell of one that went away.
+                await_end(&call);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Says who waits, and waits: the open returns when the server has opened the other end.
+fn meet(common: &CString, own: &CString, ticket: &[u8]) -> Result<OwnedFd, Errno> {
+    let fifo = rustix::fs::open(common, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    // Far below PIPE_BUF: written whole.
+    rustix::io::write(&fifo, ticket)?;
+    drop(fifo);
+    loop {
+        match rustix::fs::open(own, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+            Err(Errno::INTR) => {}
+            other => return other,
+        }
+    }
+}
+
+/// Waits, at most a second, until the other side has hung up.
+fn await_end(call: &Call) {
+    if let Some(fd) = &call.0 {
+        let limit = rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 };
+        let _ = poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&limit));
+    }
+}
+
+impl Call {
+    /// Waits until it can be written to: a connect that was in progress is over.
+    ///
+    /// # Errors
+    /// The `errno`.
+    #[inline]
+    pub fn await_writable(&self) -> Result<(), i32> {
+        self.wait(PollFlags::OUT)
+    }
+
+    /// Waits until there is something to read, or the end.
+    ///
+    /// # Errors
+    /// The `errno`.
+    #[inline]
+    pub fn await_readable(&self) -> Result<(), i32> {
+        self.wait(PollFlags::IN)
+    }
+
+    fn wait(&self, what: PollFlags) -> Result<(), i32> {
+        let fd = self.0.as_ref().ok_or(libc::EBADF)?;
+        loop {
+            match poll(&mut [PollFd::new(fd, what)], None) {
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.raw_os_error()),
+            }
+        }
+    }
+
+    /// Reads; 0 is the end.
+    ///
+    /// # Errors
+    /// The `errno`.
+    #[inline]
+    pub fn read(&self, into: &mut [u8]) -> Result<usize, i32> {
+        let fd = self.0.as_ref().ok_or(libc::EBADF)?;
+        loop {
+            match rustix::io::read(fd.as_fd(), &mut *into) {
+                Err(Errno::INTR) => {}
+                other => return other.map_err(Errno::raw_os_error),
+            }
+        }
+    }
+}
+
+/// The loopback address of TCP that a door gets, its port still open.
+#[must_use]
+pub const fn any_port(host: IpAddr) -> SocketAddr {
+    SocketAddr::new(host, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    fn one_request(site: &Site) {
+        let (door, at) = Door::open(site, 4, 2).expect("a door");
+        let caller = Caller::new(&at, 1).expect("an address");
+        let served = std::thread::scope(|scope| {
+            let client = scope.spawn(|| {
+                let mut call = caller.socket(false).expect("a socket");
+                caller.connect(&mut call).expect("somebody listens");
+                let mut got = [0; 8];
+                let bytes = call.read(&mut got).expect("an answer");
+                assert_eq!(call.read(&mut got[bytes..]), Ok(0));
+                caller.close(call);
+                got[..bytes].to_vec()
+            });
+            let inside = door.accept().expect("a caller").expect("not only woken");
+            answer(&inside, &at, b"here").expect("it listens");
+            drop(inside);
+            client.join().expect("no panic")
+        });
+        assert_eq!(served, b"here");
+    }
+
+    #[test]
+    fn a_request_is_answered_through_every_door() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| Name::Path(directory.path().join(name));
+        let loopback = any_port(Ipv4Addr::LOCALHOST.into());
+        let unnamed = Name::Abstract(format!("ipcperf-doors-{}", std::process::id()));
+        let mut sites = vec![
+            Site::Unix(Kind::Stream, path("stream")),
+            Site::Unix(Kind::SeqPacket, path("packets")),
+            Site::Unix(Kind::Stream, unnamed),
+            Site::Tcp(loopback),
+            Site::Fifo(directory.path().join("f")),
+        ];
+        sites.extend(
+            [Site::Tcp(any_port(Ipv6Addr::LOCALHOST.into())), Site::Vsock(0)]
+                .into_iter()
+                .filter(|site| site.probe().is_ok()),
+        );
+        for site in sites {
+            one_request(&site);
+        }
+        assert_eq!(directory.path().read_dir().expect("it exists").count(), 0, "all removed");
+    }
+
+    #[test]
+    fn a_server_that_waits_in_a_fifo_is_woken() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (door, at) = Door::open(&Site::Fifo(directory.path().join("f")), 4, 1).expect("a door");
+        Caller::new(&at, 0).expect("a path").wake().expect("it is open");
+        assert!(door.accept().expect("a ticket").is_none());
+    }
+}

@@ -1,0 +1,251 @@
+//! Two ends that find each other by name or port, and the handshake that keeps strangers out.
+
+use crate::io::failed;
+use crate::io::names::Unlink;
+use crate::io::socket::Kind;
+use crate::io::socket::inet::{self, Inet};
+use crate::io::sysctl;
+use ipcperf_core::{Missing, SetupError};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::Mode;
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, sockopt};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long an end waits for its peer to connect and say its nonce.
+const ADMISSION: Duration = Duration::from_secs(10);
+/// How long one connection may take to say its nonce before the next is looked at.
+const INTRODUCTION: Duration = Duration::from_secs(1);
+
+/// Connections that may wait at a listener unless somebody asks for another number: the peer, and some strangers.
+pub const BACKLOG: u64 = 8;
+
+/// Where a UNIX listener is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// A path in the file system.
+    Path(PathBuf),
+    /// A name without a file, in the network namespace.
+    Abstract(String),
+}
+
+impl Name {
+    pub(crate) fn address(&self) -> Result<net::SocketAddrUnix, SetupError> {
+        match self {
+            Self::Path(path) => net::SocketAddrUnix::new(path)
+                .map_err(failed(format!("address {}", path.display()))),
+            Self::Abstract(name) => net::SocketAddrUnix::new_abstract_name(name.as_bytes())
+                .map_err(failed(format!("address @{name}"))),
+        }
+    }
+}
+
+fn unix_socket(kind: Kind) -> Result<OwnedFd, SetupError> {
+    net::socket_with(AddressFamily::UNIX, kind.socket_type(), SocketFlags::CLOEXEC, None)
+        .map_err(failed("socket"))
+}
+
+/// Whether so many connections may wait at a listener; the kernel would cut the number without a word.
+///
+/// # Errors
+/// It is above the limit.
+pub fn allow_backlog(backlog: u64) -> Result<(), Missing> {
+    match sysctl::number("net/core/somaxconn") {
+        Some(limit) if backlog > limit => Err(Missing::new(
+            format!("a backlog of {backlog} is above net.core.somaxconn ({limit})"),
+            format!("sysctl net.core.somaxconn={backlog}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn listen(socket: &OwnedFd, backlog: u64, what: &str) -> Result<(), SetupError> {
+    allow_backlog(backlog)?;
+    let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
+    net::listen(socket, backlog).map_err(failed(format!("listen {what}")))
+}
+
+/// Listens under `name`; the guard unlinks a path.
+///
+/// # Errors
+/// The call that failed; a path longer than 107 bytes is one of the reasons.
+pub fn listen_unix(name: &Name, backlog: u64) -> Result<(OwnedFd, Option<Unlink>), SetupError> {
+    listen_unix_kind(Kind::Stream, name, backlog)
+}
+
+/// As [`listen_unix`], for other kinds of connections too.
+pub(crate) fn listen_unix_kind(
+    kind: Kind,
+    name: &Name,
+    backlog: u64,
+) -> Result<(OwnedFd, Option<Unlink>), SetupError> {
+    let socket = unix_socket(kind)?;
+    // The mode of the socket becomes the mode of the file that `bind` makes: no moment in which others may connect.
+    rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR).map_err(failed("fchmod"))?;
+    net::bind(&socket, &name.address()?).map_err(failed(format!("bind {name:?}")))?;
+    let guard = match name {
+        Name::Path(path) => Some(Unlink::new(path.clone())),
+        Name::Abstract(_) => None,
+    };
+    listen(&socket, backlog, &format!("{name:?}"))?;
+    Ok((socket, guard))
+}
+
+/// Connects to a listener of [`listen_unix`] and introduces itself.
+///
+/// # Errors
+/// The call that failed.
+pub fn connect_unix(name: &Name, nonce: u64) -> Result<OwnedFd, SetupError> {
+    let socket = unix_socket(Kind::Stream)?;
+    net::connect(&socket, &name.address()?).map_err(failed(format!("connect {name:?}")))?;
+    introduce(&socket, nonce)?;
+    Ok(socket)
+}
+
+/// A listener on an address of this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Its port, which the kernel chose.
+    pub number: u16,
+    /// How many connections may wait at it.
+    pub backlog: u64,
+}
+
+/// Listens on an address of this host.
+///
+/// # Errors
+/// The call that failed.
+pub fn listen_inet(socket: &OwnedFd, inet: Inet, backlog: u64) -> Result<Port, SetupError> {
+    let number = inet::bind(socket, inet.host)?;
+    listen(socket, backlog, &format!("{} port {number}", inet.host))?;
+    Ok(Port { number, backlog: inet::backlog_in_force(socket).unwrap_or(backlog) })
+}
+
+/// Connects to a listener of [`listen_inet`] and introduces itself.
+///
+/// # Errors
+/// The call that failed.
+pub fn connect_inet(socket: &OwnedFd, to: SocketAddr, nonce: u64) -> Result<(), SetupError> {
+    net::connect(socket, &to).map_err(failed(format!("connect {to}")))?;
+    introduce(socket, nonce)
+}
+
+/// Whether a loopback address can be reached; tried, not guessed.
+///
+/// # Errors
+/// What is missing.
+pub fn loopback(inet: Inet) -> Result<(), Missing> {
+    let tried = inet::socket(inet).and_then(|listener| {
+        let port = listen_inet(&listener, inet, BACKLOG)?;
+        connect_inet(&inet::socket(inet)?, SocketAddr::new(inet.host, port.number), 0)
+    });
+    tried.map_err(|error| inet::missing(inet, error))
+}
+
+pub(crate) fn introduce(socket: &OwnedFd, nonce: u64) -> Result<(), SetupError> {
+    let sent = net::send(socket, &nonce.to_ne_bytes(), SendFlags::NOSIGNAL)
+        .map_err(failed("send of the nonce"))?;
+    if sent == size_of::<u64>() {
+        Ok(())
+    } else {
+        Err(SetupError::Protocol("the nonce did not fit the socket".into()))
+    }
+}
+
+/// Accepts connections until one introduces itself with `nonce`; over UNIX sockets it must also belong to this user.
+/// Strangers are closed.
+///
+/// # Errors
+/// `accept` failed, or nobody came within ten seconds.
+pub fn admit(listener: &OwnedFd, nonce: u64) -> Result<OwnedFd, SetupError> {
+    let deadline = Instant::now() + ADMISSION;
+    while readable(listener, deadline)? {
+        let candidate = match net::accept_with(listener, SocketFlags::CLOEXEC) {
+            Ok(candidate) => candidate,
+            // The connection went away again between the two calls.
+            Err(Errno::INTR | Errno::CONNABORTED) => continue,
+            Err(error) => return Err(failed("accept4")(error)),
+        };
+        if is_own_user(&candidate)? && knows(&candidate, nonce)? {
+            return Ok(candidate);
+        }
+    }
+    Err(SetupError::Protocol(format!("the peer did not connect within {} s", ADMISSION.as_secs())))
+}
+
+fn is_own_user(candidate: &OwnedFd) -> Result<bool, SetupError> {
+    let family = sockopt::socket_domain(candidate).map_err(failed("SO_DOMAIN"))?;
+    if family != AddressFamily::UNIX {
+        // Only UNIX sockets know who connected; elsewhere the nonce decides alone.
+        return Ok(true);
+    }
+    let peer = sockopt::socket_peercred(candidate).map_err(failed("SO_PEERCRED"))?;
+    Ok(peer.uid == rustix::process::geteuid())
+}
+
+fn knows(candidate: &OwnedFd, nonce: u64) -> Result<bool, SetupError> {
+    let deadline = Instant::now() + INTRODUCTION;
+    let mut said = [0_u8; 8];
+    let mut filled = 0;
+    while filled < said.len() && readable(candidate, deadline)? {
+        match net::recv(candidate, &mut said[filled..], RecvFlags::DONTWAIT) {
+            Ok((_, 0)) => return Ok(false),
+            Ok((_, bytes)) => filled += bytes,
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(_) => return Ok(false),
+        }
+    }
+    Ok(filled == said.len() && said == nonce.to_ne_bytes())
+}
+
+/// Waits until `fd` is readable; `false` once the deadline has passed.
+fn readable(fd: &OwnedFd, deadline: Instant) -> Result<bool, SetupError> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).unwrap_or_default();
+        match poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&left)) {
+            Ok(ready) => return Ok(ready > 0),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(failed("poll")(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_stranger_is_turned_away_and_the_peer_is_let_in() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("door");
+        let (listener, guard) =
+            listen_unix(&Name::Path(path.clone()), BACKLOG).expect("a listener");
+        let mut stranger =
+            UnixStream::from(connect_unix(&Name::Path(path.clone()), 1).expect("a queue"));
+        let friend = connect_unix(&Name::Path(path.clone()), 2).expect("a queue");
+        let admitted = admit(&listener, 2).expect("the second connection");
+        assert_eq!(stranger.read(&mut [0]).expect("closed, not reset"), 0);
+        crate::io::stream::write(friend.as_fd(), b"x").expect("room");
+        let mut got = [0];
+        assert_eq!(crate::io::stream::read(admitted.as_fd(), &mut got), Ok(1));
+        drop(guard);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn nobody_but_this_user_may_open_the_path() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("door");
+        let _open = listen_unix(&Name::Path(path.clone()), BACKLOG).expect("a listener");
+        let mode = path.metadata().expect("it exists").permissions().mode();
+        assert_eq!(mode & 0o077, 0);
+    }
+}
