@@ -29,17 +29,8 @@ pub(crate) fn die_with_us(command: &mut Command) {
 
 /// Lets what `command` starts receive all signals: those that this thread has blocked would stay blocked.
 pub(crate) fn hear_signals(command: &mut Command) {
-    // SAFETY: see the module; `set` is initialised by sigemptyset before any other use.
-    unsafe {
-        command.pre_exec(|| {
-            let mut set = std::mem::zeroed();
-            libc::sigemptyset(&raw mut set);
-            match libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut()) {
-                -1 => Err(io::Error::last_os_error()),
-                _ => Ok(()),
-            }
-        });
-    }
+    // SAFETY: see the module.
+    unsafe { command.pre_exec(crate::signals::block_none) };
 }
 
 /// A running program. Dropping it kills its process group and reaps the process.
@@ -261,6 +252,19 @@ mod tests {
         let busy = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done";
         let ended = start(busy).wait().expect("it ends");
         assert!(ended.status.success() && ended.user_ns + ended.system_ns > 1_000_000, "{ended:?}");
+    }
+
+    #[test]
+    fn a_signal_that_is_blocked_here_ends_a_program() {
+        // SAFETY: `set` is initialised by sigemptyset before any other use. The mask is that of this test's thread.
+        unsafe {
+            let mut set = std::mem::zeroed::<libc::sigset_t>();
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, libc::SIGTERM);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        }
+        let ended = start("kill -TERM $$; exit 3").wait().expect("it ends");
+        assert_eq!(ended.status.signal(), Some(libc::SIGTERM), "{ended:?}");
     }
 
     #[test]

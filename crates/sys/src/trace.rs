@@ -356,8 +356,8 @@ fn child_signal() -> libc::sigset_t {
     }
 }
 
-/// Keeps SIGCHLD pending instead of ignored, so that it can be waited for. Children start with an empty mask (the
-/// standard library resets it).
+/// Keeps SIGCHLD pending instead of ignored, so that it can be waited for. Children inherit the mask; workers and
+/// programs empty it.
 fn hear_children() -> io::Result<()> {
     let set = child_signal();
     // SAFETY: `set` is initialised, and the old mask is not asked for.
