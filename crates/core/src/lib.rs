@@ -18,7 +18,8 @@
 //! | slice | one measurement of one cell in two fresh worker processes |
 //! | round | every cell of the plan once, in random order |
 //! | message | one transfer in one direction; a round trip is two messages |
-//! | result set | all cells of a run, host facts and plan: one immutable document |
+//! | pipeline | programs that nobody here wrote, each reading what the one before it writes; no cell |
+//! | result set | all cells or pipelines of a run, host facts and plan: one immutable document |
 //! | floor, bound | the machine's own limits: null system call, cache-line round trip, futex wake, memcpy |
 //! | finding | a coded warning with value, limit, consequence and remedy |
 

@@ -5,7 +5,7 @@ mod cell;
 mod connect;
 mod cost;
 mod fan;
-mod metric;
+pub(crate) mod metric;
 mod paced;
 mod special;
 mod stream;
@@ -13,6 +13,7 @@ mod trips;
 
 use crate::accounting;
 use crate::assemble::cost::Circumstances;
+use crate::exec;
 use crate::noise;
 use crate::run::{BoundReadings, Findings, SliceRun};
 use ipcperf_core::result::{
@@ -50,12 +51,16 @@ pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
         idle: findings.idle,
         no_energy: Meter::energy_objection(),
     };
+    let is_precise = around.is_precise;
     let noise_input = noise::Input::of(&findings, &kernel, &clock, &bounds);
     let cells: Vec<_> = findings
         .cells
         .into_iter()
         .map(|cell| cell::assemble(cell, ns, &floors, &around, findings.interrupted))
         .collect();
+    let interrupted = findings.interrupted;
+    let pipelines = findings.pipelines.into_iter();
+    let pipelines = pipelines.map(|one| exec::assemble(one, is_precise, interrupted)).collect();
     let noise = Noise {
         idle_busy_cpus: per_ns(findings.idle.busy_ns, &findings.idle),
         idle_watts: per_ns(findings.idle.energy_uj, &findings.idle).map(|power| power * 1e3),
@@ -74,6 +79,7 @@ pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
         noise,
         bounds,
         cells,
+        pipelines,
     }
 }
 

@@ -5,6 +5,7 @@ pub mod arrivals;
 mod assemble;
 mod bounds;
 pub mod errand;
+pub mod exec;
 mod fan;
 mod fit;
 pub mod host;

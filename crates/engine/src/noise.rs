@@ -3,6 +3,7 @@
 mod cells;
 mod open;
 
+use crate::exec::PipelineRun;
 use crate::job::FailureKind;
 use crate::run::Findings;
 use cells::{
@@ -35,6 +36,8 @@ pub(crate) struct Input {
     caches_described: bool,
     /// Cells in which a message was not the expected one, with the reason.
     invalid: Vec<(String, String)>,
+    /// How much the rounds of each pipeline of programs differ.
+    pipelines: Vec<f64>,
 }
 
 impl Input {
@@ -69,10 +72,12 @@ impl Input {
                 .cells
                 .iter()
                 .map(|cell| cell.slices.len() as u64)
+                .chain(findings.pipelines.iter().map(|one| one.rounds.len() as u64))
                 .max()
                 .filter(|most| (1..ROUNDS_FOR_AN_INTERVAL).contains(most) && !findings.interrupted),
             reaped: findings.reaped.clone(),
-            no_bounds: missing(bounds, findings.interrupted),
+            // A pipeline is measured against none.
+            no_bounds: missing(bounds, findings.interrupted || findings.cells.is_empty()),
             caches_described: allowed.iter().all(|cpu| {
                 let path = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index0/shared_cpu_list");
                 ipcperf_sys::procfs::text(&path).is_some()
@@ -87,12 +92,13 @@ impl Input {
                     _ => None,
                 })
                 .collect(),
+            pipelines: findings.pipelines.iter().filter_map(PipelineRun::spread).collect(),
         }
     }
 }
 
 /// What of the bounds is missing: without it no result of that kind can be refused as impossible.
-fn missing(bounds: &Bounds, interrupted: bool) -> Vec<&'static str> {
+fn missing(bounds: &Bounds, is_unasked: bool) -> Vec<&'static str> {
     let two_cpus =
         |placement: &str| placement.parse::<Placement>().is_ok_and(Placement::is_two_cpus);
     let mut list = Vec::new();
@@ -106,7 +112,7 @@ fn missing(bounds: &Bounds, interrupted: bool) -> Vec<&'static str> {
     {
         list.push("the cache-line round trip");
     }
-    if interrupted { Vec::new() } else { list }
+    if is_unasked { Vec::new() } else { list }
 }
 
 /// One row of the grading table: limits for A, B, C and D; above is F. The worst row counts.
@@ -138,7 +144,8 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
         .filter(|cell| cell.status == Status::Ok)
         .filter_map(|cell| Some((cell, spread(cell)?)))
         .collect();
-    let typical = median(&spreads.iter().map(|(_, spread)| *spread).collect::<Vec<_>>());
+    let all = spreads.iter().map(|(_, spread)| spread).chain(&input.pipelines);
+    let typical = median(&all.copied().collect::<Vec<_>>());
     let rows = [
         typical.map(|value| grade("spread", value)),
         input.steal.map(|value| grade("steal", value)),

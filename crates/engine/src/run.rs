@@ -5,6 +5,7 @@ mod bounds;
 
 pub use bench::{Bench, Lengths};
 
+use crate::exec::PipelineRun;
 use crate::fit::Fit;
 use crate::job::FailureKind;
 use crate::plan::CellPlan;
@@ -68,6 +69,8 @@ pub enum Progress<'a> {
 pub struct Findings {
     /// One for each cell of the plan, in its order.
     pub cells: Vec<CellRun>,
+    /// Programs that nobody here wrote.
+    pub pipelines: Vec<PipelineRun>,
     /// The clock.
     pub clock: Clock,
     /// Why not the counter.
@@ -196,21 +199,7 @@ pub fn run(
         run.measure_clock(&cells, 1)?;
     }
     run.settle()?;
-    run.fit.boundary();
-    Ok(Findings {
-        cells,
-        clock: run.clock,
-        fallback: run.fallback,
-        fit: run.fit,
-        bounds: run.bounds,
-        interrupted,
-        duration: began.elapsed(),
-        steal_ns: procfs::steal_ns()
-            .zip(steal_before)
-            .map(|(after, before)| after.saturating_sub(before)),
-        idle: run.rest,
-        reaped: run.reaped,
-    })
+    Ok(run.close(cells, interrupted, began, steal_before))
 }
 
 /// The same error with what was tried.

@@ -144,6 +144,19 @@ pub(crate) struct RunArgs {
     pub(crate) touch: Option<String>,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
+    /// A program to run, without a shell, in place of mechanisms: 'head -c 1G /dev/zero'. Repeated, each reads what the
+    /// one before it writes; ',' in place of a program begins another pipeline
+    #[arg(long, value_name = "PROGRAM ARGS")]
+    pub(crate) exec: Vec<String>,
+    /// With --exec: how long one run may take before it is killed [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) deadline: Option<String>,
+    /// With --exec: also count system calls by ptrace, in rounds of their own that yield no times
+    #[arg(long)]
+    pub(crate) trace_calls: bool,
+    /// Run the programs that a job file names
+    #[arg(long)]
+    pub(crate) allow_exec: bool,
     /// How many rounds; a 95 % interval needs 6 [default: 12]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u64>,
@@ -174,6 +187,9 @@ pub(crate) struct ReplicateArgs {
     /// How many rounds; an interval needs 6 [default: as the study says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) rounds: Option<u64>,
+    /// Run the programs that a study file names
+    #[arg(long)]
+    pub(crate) allow_exec: bool,
     /// Also write files in the original's own format into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) csv: Option<PathBuf>,

@@ -2,7 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::error::Stop;
-use crate::output;
+use crate::{exec, output};
 use ipcperf_core::{LoadKey, nearest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -19,6 +19,9 @@ const KEYS: &[&str] = &[
     "set",
     "idle",
     "touch",
+    "exec",
+    "deadline",
+    "trace-calls",
     "rounds",
     "slice",
     "warmup",
@@ -38,6 +41,10 @@ struct Job {
     set: BTreeMap<String, Setting>,
     idle: Option<Words>,
     touch: Option<String>,
+    exec: Option<Programs>,
+    deadline: Option<String>,
+    #[serde(rename = "trace-calls", default)]
+    trace_calls: bool,
     rounds: Option<u64>,
     slice: Option<String>,
     warmup: Option<String>,
@@ -47,6 +54,26 @@ struct Job {
     /// Loads, and what nobody knows.
     #[serde(flatten)]
     others: BTreeMap<String, toml::Value>,
+}
+
+/// A program, a pipeline of them, or several pipelines.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "a command, a list of commands or a list of such lists")]
+enum Programs {
+    One(String),
+    Pipeline(Vec<String>),
+    Several(Vec<Vec<String>>),
+}
+
+impl Programs {
+    /// As the flag takes them.
+    fn commands(self) -> Vec<String> {
+        match self {
+            Self::One(command) => vec![command],
+            Self::Pipeline(commands) => commands,
+            Self::Several(pipelines) => pipelines.join(&exec::NEXT.to_owned()),
+        }
+    }
 }
 
 /// A word, a number, or a list of them.
@@ -125,6 +152,18 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     merged.place = merged.place.or_else(|| list(&job.place));
     merged.idle = merged.idle.or_else(|| list(&job.idle));
     merged.touch = merged.touch.or(job.touch);
+    if merged.exec.is_empty()
+        && let Some(programs) = job.exec
+    {
+        merged.exec = programs.commands();
+        exec::permit(
+            &format!("job file '{shown}'"),
+            &merged.exec,
+            args.allow_exec || args.dry_run,
+        )?;
+    }
+    merged.deadline = merged.deadline.or(job.deadline);
+    merged.trace_calls |= job.trace_calls;
     for (name, value) in job.others {
         let line = text
             .lines()

@@ -13,6 +13,7 @@ mod args;
 mod build;
 mod clean;
 mod error;
+mod exec;
 mod job_file;
 mod list;
 mod loads;

@@ -11,6 +11,7 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Settings};
 use ipcperf_report::Format;
 use ipcperf_sys::signals::Interrupts;
+use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -85,47 +86,62 @@ impl Undertaking {
         registry: &Registry,
         args: &OutputArgs,
     ) -> Result<ExitCode, Stop> {
-        let format = output::format(&args.look)?;
-        let started = jiff::Timestamp::now();
-        let target = Target::choose(args.output.as_deref(), &started)?;
-        let invocation = Invocation {
-            argv: arguments(),
-            seed: self.settings.seed,
-            plan: Plan {
-                command: self.command.into(),
-                cells: self.runnable(),
-                rounds: self.settings.rounds,
-                slice_ms: self.settings.slice.as_secs_f64() * 1e3,
-                warmup_ms: self.settings.warmup.as_secs_f64() * 1e3,
-                expected_s: self.expected().as_secs_f64(),
-            },
+        let plan = Plan {
+            command: self.command.into(),
+            cells: self.runnable(),
+            rounds: self.settings.rounds,
+            slice_ms: self.settings.slice.as_secs_f64() * 1e3,
+            warmup_ms: self.settings.warmup.as_secs_f64() * 1e3,
+            expected_s: self.expected().as_secs_f64(),
         };
-        let started_utc = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        let facts = Facts { started_utc, tool: crate::build::tool(), invocation };
-        let interrupts = Interrupts::catch()
-            .map_err(|error| Stop::internal(format!("signal descriptor: {error}")))?;
-        let line = Line::new(args.quiet || args.no_progress);
-        let mut show = |progress: run::Progress<'_>| line.show(progress);
-        let found = run::run(self.cells, &self.settings, Some(&interrupts), &mut show)
-            .map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
-        let set = ipcperf_engine::result_set(found, facts);
-        publish(&set, registry, args, format, &target)?;
-        Ok(verdict(&set).map_or(ExitCode::SUCCESS, ExitCode::from))
+        let Self { cells, settings, .. } = self;
+        record(plan, settings.seed, registry, args, |interrupts, progress| {
+            run::run(cells, &settings, Some(interrupts), progress)
+        })
     }
+}
+
+/// Measures, writes the document, shows the result.
+pub(crate) fn record(
+    plan: Plan,
+    seed: u64,
+    registry: &Registry,
+    args: &OutputArgs,
+    measure: impl FnOnce(&Interrupts, &mut dyn FnMut(run::Progress<'_>)) -> io::Result<run::Findings>,
+) -> Result<ExitCode, Stop> {
+    let format = output::format(&args.look)?;
+    let started = jiff::Timestamp::now();
+    let target = Target::choose(args.output.as_deref(), &started)?;
+    let invocation = Invocation { argv: arguments(), seed, plan };
+    let started_utc = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let facts = Facts { started_utc, tool: crate::build::tool(), invocation };
+    let interrupts = Interrupts::catch()
+        .map_err(|error| Stop::internal(format!("signal descriptor: {error}")))?;
+    let line = Line::new(args.quiet || args.no_progress);
+    let mut show = |progress: run::Progress<'_>| line.show(progress);
+    let found = measure(&interrupts, &mut show)
+        .map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
+    let set = ipcperf_engine::result_set(found, facts);
+    publish(&set, registry, args, format, &target)?;
+    Ok(verdict(&set).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
 /// The command line with the home directory shortened: a result file may be shared.
 pub(crate) fn arguments() -> Vec<String> {
-    let home = std::env::var("HOME").ok().filter(|home| home.len() > 1);
-    std::env::args_os()
-        .map(|word| word.to_string_lossy().into_owned())
-        .enumerate()
-        .map(|(index, word)| match &home {
-            _ if index == 0 => "ipcperf".into(),
-            Some(home) => shortened(&word, home),
-            None => word,
-        })
-        .collect()
+    let words = std::env::args_os().enumerate();
+    let word = |(index, word): (usize, std::ffi::OsString)| match index {
+        0 => "ipcperf".into(),
+        _ => without_home(&word.to_string_lossy()),
+    };
+    words.map(word).collect()
+}
+
+/// The text with the home directory shortened.
+pub(crate) fn without_home(text: &str) -> String {
+    match std::env::var("HOME").ok().filter(|home| home.len() > 1) {
+        Some(home) => shortened(text, &home),
+        None => text.to_owned(),
+    }
 }
 
 /// The word with `~` for the home directory, wherever it stands; a name that merely begins alike stays.
@@ -133,7 +149,7 @@ fn shortened(word: &str, home: &str) -> String {
     let mut parts = word.split(home);
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        text += if part.is_empty() || part.starts_with(['/', ',', ':']) { "~" } else { home };
+        text += if part.is_empty() || part.starts_with(['/', ',', ':', ' ']) { "~" } else { home };
         text += part;
     }
     text
@@ -168,7 +184,9 @@ fn publish(
 
 /// How the program ends: interruption first, then the worst thing that happened; `None` if all is well.
 fn verdict(set: &ResultSet) -> Option<Code> {
-    let with = |status: Status| set.cells.iter().any(|cell| cell.status == status);
+    let cells = set.cells.iter().map(|cell| cell.status);
+    let statuses: Vec<Status> = cells.chain(set.pipelines.iter().map(|one| one.status)).collect();
+    let with = |status: Status| statuses.contains(&status);
     if set.interrupted {
         Some(Code::Interrupted)
     } else if invalid(set) {
@@ -219,6 +237,7 @@ mod tests {
             bounds: Bounds::default(),
             noise: Noise::default(),
             cells: statuses.iter().map(cell).collect(),
+            pipelines: Vec::new(),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::args::RunArgs;
 use crate::error::Stop;
 use crate::measure::Undertaking;
 use crate::request;
-use crate::{job_file, loads};
+use crate::{exec, job_file, loads};
 use ipcperf_core::{Idle, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Ground, Request};
 use ipcperf_engine::registry::Registry;
@@ -20,7 +20,21 @@ pub(crate) fn run(registry: &Registry, args: &RunArgs) -> Result<ExitCode, Stop>
         Some(path) => job_file::apply(path, args)?,
         None => args.clone(),
     };
-    let undertaking = plan(registry, &args)?;
+    let rounds = args.rounds.unwrap_or(ROUNDS);
+    if !(1..=10_000).contains(&rounds) {
+        return Err(Stop::usage(format!("--rounds: {rounds} is not between 1 and 10000")));
+    }
+    if !args.exec.is_empty() {
+        return exec::run(registry, &args, rounds);
+    }
+    for (name, is_given) in
+        [("--deadline", args.deadline.is_some()), ("--trace-calls", args.trace_calls)]
+    {
+        if is_given {
+            return Err(Stop::usage(format!("{name} is for programs; name one with --exec")));
+        }
+    }
+    let undertaking = plan(registry, &args, rounds)?;
     if args.dry_run {
         undertaking.print(&args.output)
     } else {
@@ -28,7 +42,7 @@ pub(crate) fn run(registry: &Registry, args: &RunArgs) -> Result<ExitCode, Stop>
     }
 }
 
-fn plan(registry: &Registry, args: &RunArgs) -> Result<Undertaking, Stop> {
+fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Undertaking, Stop> {
     let Some(names) = &args.mechanism else {
         return Err(Stop::usage(
             "which mechanism? name some with -m (like -m pipe,unix-stream) or in a job file",
@@ -57,10 +71,6 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Undertaking, Stop> {
         touch: request::touch(&or(&args.touch, Touch::CacheLine.name()))?,
         options: request::options(registry, &args.set)?,
     };
-    let rounds = args.rounds.unwrap_or(ROUNDS);
-    if !(1..=10_000).contains(&rounds) {
-        return Err(Stop::usage(format!("--rounds: {rounds} is not between 1 and 10000")));
-    }
     let millisecond = Duration::from_millis(1);
     let settings = Settings {
         rounds,

@@ -2,7 +2,7 @@
 //! the rounds stay in the document. Quoting follows RFC 4180; lines end in a newline alone, as every other text here, and
 //! no cell has one.
 
-use crate::text;
+use crate::{pipelines, text};
 use ipcperf_core::result::ResultSet;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,7 +65,15 @@ pub(crate) fn render(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()>
         }
         values.push(value);
     }
-    render_values(&values, ALWAYS, out)
+    if set.pipelines.is_empty() {
+        return render_values(&values, ALWAYS, out);
+    }
+    // A run has one or the other; a document with both has two tables.
+    if !values.is_empty() {
+        render_values(&values, ALWAYS, out)?;
+        writeln!(out)?;
+    }
+    render_values(&pipelines::rows(set)?, pipelines::ALWAYS, out)
 }
 
 /// Objects as rows: the columns of `always`, then whatever else occurs, sorted.

@@ -25,6 +25,10 @@ pub(crate) fn nanos(value: f64) -> String {
     bounded(value, units::format_nanos)
 }
 
+pub(crate) fn bytes_per_second(value: f64) -> String {
+    bounded(value, units::format_bytes_per_second)
+}
+
 pub(crate) fn per_second(value: f64) -> String {
     bounded(value, units::format_per_second)
 }

@@ -2,7 +2,7 @@
 
 use crate::text;
 use ipcperf_core::result::{
-    Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, ResultSet, Tool,
+    Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, Pipeline, ResultSet, Tool,
 };
 use serde::Serialize;
 use serde_json::Serializer;
@@ -130,7 +130,7 @@ pub(crate) fn object(value: &impl Serialize, out: &mut dyn io::Write) -> io::Res
     writeln!(out)
 }
 
-/// All of a result set but its cells.
+/// All of a result set but its cells and pipelines.
 #[derive(Serialize)]
 struct RunLine<'a> {
     r#type: &'static str,
@@ -154,7 +154,14 @@ struct CellLine<'a> {
     cell: &'a Cell,
 }
 
-/// `{"type":"run",...}` without cells, then `{"type":"cell",...}` for each.
+#[derive(Serialize)]
+struct PipelineLine<'a> {
+    r#type: &'static str,
+    #[serde(flatten)]
+    pipeline: &'a Pipeline,
+}
+
+/// `{"type":"run",...}` without cells, then `{"type":"cell",...}` for each, and the same for pipelines.
 pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()> {
     // Without `..`, so that a key added to the document cannot be forgotten here.
     let ResultSet {
@@ -170,6 +177,7 @@ pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Resu
         bounds,
         noise,
         cells,
+        pipelines,
     } = set;
     let run = RunLine {
         r#type: "run",
@@ -188,6 +196,9 @@ pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Resu
     object(&run, out)?;
     for cell in cells {
         object(&CellLine { r#type: "cell", cell }, out)?;
+    }
+    for pipeline in pipelines {
+        object(&PipelineLine { r#type: "pipeline", pipeline }, out)?;
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ mod list;
 mod load;
 mod markdown;
 mod page;
+mod pipelines;
 mod rank;
 mod reference;
 mod replication;

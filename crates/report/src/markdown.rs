@@ -1,12 +1,12 @@
 //! Results for an issue or a wiki: GitHub tables.
 
 use crate::answers::{answers, caution};
-use crate::chapters::{chapters, unmeasured};
+use crate::chapters::chapters;
 use crate::columns::{self, Column};
 use crate::format::Style;
 use crate::rank::Yardstick;
-use crate::{Specs, table, text};
-use ipcperf_core::result::ResultSet;
+use crate::{Specs, pipelines, table, text};
+use ipcperf_core::result::{ResultSet, Status};
 use std::io;
 
 /// What a reader of a wiki wants by default; all others with `verbose`.
@@ -104,18 +104,27 @@ pub(crate) fn render(
             }
         }
     }
-    if chapters.iter().all(|chapter| chapter.sections.is_empty()) {
+    let is_empty = chapters.iter().all(|chapter| chapter.sections.is_empty());
+    if is_empty && set.pipelines.is_empty() {
         writeln!(out, "No cell was measured.\n")?;
     }
     for line in table::legend_lines(&chapters, style) {
         writeln!(out, "{}\n", plain(&line))?;
     }
-    list(
-        "Not measured",
-        unmeasured(set).iter().map(|group| format!("{}: {}", group.who(set), group.reason)),
-        style,
-        out,
-    )?;
+    for one in set.pipelines.iter().filter(|one| one.status == Status::Ok) {
+        writeln!(out, "## {}: {}\n", pipelines::TITLE, plain(&one.id))?;
+        for sentence in pipelines::sentences(one, style.verbose) {
+            writeln!(out, "{}\n", plain(&sentence))?;
+        }
+        let grid = pipelines::grid(one, style);
+        row(&grid.heads, style, out)?;
+        rule(&grid.right, out)?;
+        for line in &grid.rows {
+            row(line, style, out)?;
+        }
+        writeln!(out)?;
+    }
+    list("Not measured", table::reasons(set).into_iter().map(|(_, words)| words), style, out)?;
     let findings = table::counted_findings(set, style.verbose);
     let findings = findings.iter().map(|(finding, count)| table::finding_words(finding, *count));
     list("Findings", std::iter::once(table::grade_words(set)).chain(findings), style, out)?;

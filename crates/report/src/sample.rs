@@ -426,6 +426,7 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
             idle_watts: None,
         },
         cells,
+        pipelines: Vec::new(),
     }
 }
 

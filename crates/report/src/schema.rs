@@ -1,8 +1,8 @@
 //! The schema files describe what is written, all of it and nothing else.
 
 use crate::sample::Build;
-use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, render, sample};
-use ipcperf_core::result::{Fan, FanRound, OneWay, TransformCost};
+use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, pipelines, render, sample};
+use ipcperf_core::result::{Fan, FanRound, OneWay, ResultSet, TransformCost};
 use ipcperf_core::{
     BackPressure, Direction, Family, Memory, OnClose, Peers, Reach, Transform, Wait,
 };
@@ -191,6 +191,39 @@ fn connections_for_single_requests_are_described() {
     let mut found = Vec::new();
     unnamed(&schema, &schema, &document, "", &mut found);
     assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn pipelines_of_programs_are_described() {
+    let mut pipeline = pipelines::sample();
+    pipeline.reason = Some("none".to_owned());
+    pipeline.rounds[0].proof.reason = Some("none".to_owned());
+    let set = ResultSet { pipelines: vec![pipeline], ..sample::set(Vec::new()) };
+    let mut bytes = Vec::new();
+    render(&set, &sample::spec, Format::Json, &Style::default(), &mut bytes).unwrap();
+    let (schema, document): (_, Value) =
+        (parse(RESULT_SCHEMA), serde_json::from_slice(&bytes).unwrap());
+    assert_eq!(errors(&schema, &document), Vec::<String>::new());
+    let mut found = Vec::new();
+    unnamed(&schema, &schema, &document, "", &mut found);
+    assert_eq!(found, Vec::<String>::new());
+    for (place, key, value) in [
+        ("/pipelines/0", "status", Some(json!("fine"))),
+        ("/pipelines/0", "counted", Some(json!("guessed"))),
+        ("/pipelines/0", "bytes_per_second", None),
+        ("/pipelines/0/proof", "kind", Some(json!("stamp"))),
+        ("/pipelines/0/programs/0", "cpu_ns", Some(json!(3))),
+        ("/pipelines/0/rounds/0", "arrived_bytes", Some(json!(-1))),
+        ("/pipelines/0/rounds/0/programs/0", "unread_bytes", None),
+    ] {
+        let mut document = document.clone();
+        let object = document.pointer_mut(place).and_then(Value::as_object_mut).expect(place);
+        match value {
+            Some(value) => drop(object.insert(key.to_owned(), value)),
+            None => drop(object.remove(key).expect("the sample has the key")),
+        }
+        assert!(!errors(&schema, &document).is_empty(), "{place} {key}");
+    }
 }
 
 #[test]

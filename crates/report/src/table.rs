@@ -8,7 +8,7 @@ use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;
-use crate::{Specs, text};
+use crate::{Specs, pipelines, text};
 use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
 use std::io;
 
@@ -42,7 +42,10 @@ pub(crate) fn render(
     for group in chapters.chunk_by(same) {
         tables(&mut page, group)?;
     }
-    legend(&mut page, &chapters)?;
+    if set.pipelines.is_empty() || !set.cells.is_empty() {
+        legend(&mut page, &chapters)?;
+    }
+    pipelines::table(&mut page, set)?;
     not_measured(&mut page, set)?;
     findings(&mut page, set)?;
     sentences(&mut page, set, specs)
@@ -53,14 +56,20 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
     let plan = &set.invocation.plan;
     let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).count();
     let command = if plan.command.is_empty() { "result" } else { &plan.command };
-    let mut first = format!(
-        "ipcperf {} {command}, {}: {measured} of {} measured",
-        set.tool.version,
-        set.started_utc,
-        text::counted(set.cells.len() as u64, "cell"),
-    );
+    let what = if set.cells.is_empty() && !set.pipelines.is_empty() {
+        pipelines::tally(set)
+    } else {
+        let all = text::counted(set.cells.len() as u64, "cell");
+        format!("{measured} of {all} measured")
+    };
+    let mut first = format!("ipcperf {} {command}, {}: {what}", set.tool.version, set.started_utc);
     // Those that were measured: a budget or an interruption may have ended the run before its plan.
     let rounds = set.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
+    let runs = set.pipelines.iter().map(|one| one.rounds.len()).max().unwrap_or(0);
+    if runs > 0 {
+        let rounds = text::counted(runs as u64, "round");
+        first.push_str(&format!(", {rounds}, {} s", figures::plain(set.duration_s)));
+    }
     if rounds > 0 {
         let (slice, all) = (figures::plain(plan.slice_ms), figures::plain(set.duration_s));
         let rounds = text::counted(rounds as u64, "round");
@@ -203,20 +212,27 @@ fn legend(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
     Ok(())
 }
 
+/// Why cells and pipelines have no figure.
+pub(crate) fn reasons(set: &ResultSet) -> Vec<(Status, String)> {
+    let groups = unmeasured(set).into_iter();
+    let cells = groups.map(|group| (group.status, format!("{}: {}", group.who(set), group.reason)));
+    cells.chain(pipelines::unmeasured(set)).collect()
+}
+
 fn not_measured(page: &mut Page, set: &ResultSet) -> io::Result<()> {
-    let groups = unmeasured(set);
-    if groups.is_empty() {
+    let reasons = reasons(set);
+    if reasons.is_empty() {
         return Ok(());
     }
     page.blank()?;
     page.line(Tone::Title, "NOT MEASURED")?;
-    for group in groups {
-        let tone = match group.status {
+    for (status, words) in reasons {
+        let tone = match status {
             Status::Failed | Status::Deadline => Tone::Bad,
             Status::Rejected => Tone::Doubt,
             _ => Tone::Plain,
         };
-        page.paragraph(tone, "- ", &format!("{}: {}", group.who(set), group.reason))?;
+        page.paragraph(tone, "- ", &words)?;
     }
     Ok(())
 }

@@ -120,6 +120,7 @@ pub fn enlist(parent: u32) -> io::Result<Control> {
     if now != parent {
         return Err(io::Error::other("the coordinator is gone"));
     }
+    crate::signals::block_none()?;
     let control = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
     // Standard input keeps a copy of the channel otherwise, and the coordinator's end-of-file would never come.
     let null = std::fs::File::open("/dev/null")?;

@@ -212,6 +212,20 @@ pub fn text(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim_end().to_owned())
 }
 
+/// Processes whose parent is this one.
+#[must_use]
+pub fn children() -> Vec<u32> {
+    let own = std::process::id().to_string();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let parent = |pid: &u32| {
+        let text = text(&format!("/proc/{pid}/stat"))?;
+        // The name before it may contain anything.
+        text.rsplit_once(") ")?.1.split(' ').nth(1).map(ToOwned::to_owned)
+    };
+    pids.filter(|pid| parent(pid).as_ref() == Some(&own)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

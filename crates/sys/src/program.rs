@@ -1,16 +1,18 @@
 //! Programs of others: started, watched, killed with this process, and what they consumed.
 //!
 //! # Safety
-//! Between `fork` and `exec` the child makes two system calls and nothing else: no allocation, no lock.
+//! Between `fork` and `exec` the child makes a few system calls and nothing else: no allocation, no lock.
 
+use crate::procfs;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getppid, set_parent_process_death_signal,
 };
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Lets what `command` starts be killed when this process ends, however that happens.
 pub(crate) fn die_with_us(command: &mut Command) {
@@ -25,7 +27,13 @@ pub(crate) fn die_with_us(command: &mut Command) {
     }
 }
 
-/// A running program. Dropping it kills and reaps the process.
+/// Lets what `command` starts receive all signals: those that this thread has blocked would stay blocked.
+pub(crate) fn hear_signals(command: &mut Command) {
+    // SAFETY: see the module.
+    unsafe { command.pre_exec(crate::signals::block_none) };
+}
+
+/// A running program. Dropping it kills its process group and reaps the process.
 #[derive(Debug)]
 pub struct Program {
     child: Child,
@@ -33,19 +41,31 @@ pub struct Program {
     is_reaped: bool,
 }
 
-/// What a program was when it ended.
+/// What a program was when it ended. Children that it has waited for are in every count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// How it ended.
     pub status: ExitStatus,
-    /// CPU time in user mode, its waited-for children included.
+    /// CPU time in user mode.
     pub user_ns: u64,
-    /// CPU time in the kernel, its waited-for children included.
+    /// CPU time in the kernel.
     pub system_ns: u64,
-    /// How many bytes its calls have written to whatever it had open; `None` where the kernel does not count them.
-    pub written_bytes: Option<u64>,
-    /// What it wrote to its standard error, if that was piped.
-    pub complaint: String,
+    /// Switches to another process because it waited.
+    pub voluntary_switches: u64,
+    /// Switches to another process because its turn was over.
+    pub involuntary_switches: u64,
+    /// How many bytes its calls have moved; `None` where the kernel does not count them.
+    pub moved: Option<Moved>,
+}
+
+/// Bytes that the calls of a process have moved, to and from whatever it had open (`rchar` and `wchar` of
+/// `/proc/PID/io`). Bytes that `splice(2)` moves are not among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Read, the program's own libraries included.
+    pub read: u64,
+    /// Written.
+    pub written: u64,
 }
 
 impl Program {
@@ -56,6 +76,7 @@ impl Program {
     pub fn start(command: &mut Command) -> io::Result<Self> {
         command.process_group(0);
         die_with_us(command);
+        hear_signals(command);
         let mut child = command.spawn()?;
         // The child is not reaped before `self` is, so its pid cannot have been reused.
         match rustix::process::pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
@@ -66,19 +87,6 @@ impl Program {
                 Err(error.into())
             }
         }
-    }
-
-    /// What `command` writes to a piped standard output, which must fit a pipe, if it succeeds before `deadline`.
-    ///
-    /// # Errors
-    /// It cannot be started, fails, or takes too long.
-    pub fn output(command: &mut Command, deadline: Instant) -> io::Result<String> {
-        let mut program = Self::start(command)?;
-        if !crate::control::wait_any(&[program.pidfd()], deadline)?.contains(&true) {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        let text = program.child.stdout.take().map(drain).transpose()?.unwrap_or_default();
-        if program.wait()?.status.success() { Ok(text) } else { Err(io::ErrorKind::Other.into()) }
     }
 
     /// Readable when the process has ended.
@@ -93,18 +101,17 @@ impl Program {
         self.child.id()
     }
 
-    /// Waits for its end and says what it consumed. What it wrote to a piped standard error is read afterwards, so it
-    /// must fit a pipe.
+    /// Waits for its end and says what it consumed. What is left of its process group is killed.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn wait(mut self) -> io::Result<Ended> {
+    pub fn wait(&mut self) -> io::Result<Ended> {
         let id = WaitId::PidFd(self.pidfd.as_fd());
         // Ended but not reaped, it still has its counters in /proc.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         crate::control::retry(|| rustix::process::waitid(id.clone(), options))?;
-        let written_bytes = written_bytes(self.child.id());
-        let complaint = self.child.stderr.take().map(drain).transpose()?.unwrap_or_default();
+        let moved = moved(self.pid());
+        self.kill_group();
         let (status, usage) = reap(&self.child)?;
         self.is_reaped = true;
         let nanos = |time: libc::timeval| {
@@ -114,41 +121,92 @@ impl Program {
             status,
             user_ns: nanos(usage.ru_utime),
             system_ns: nanos(usage.ru_stime),
-            written_bytes,
-            complaint,
+            voluntary_switches: usage.ru_nvcsw.cast_unsigned(),
+            involuntary_switches: usage.ru_nivcsw.cast_unsigned(),
+            moved,
         })
+    }
+
+    /// The number of the group is free only when the process is reaped, so this cannot hit another group.
+    fn kill_group(&self) {
+        let _ = rustix::process::kill_process_group(Pid::from_child(&self.child), Signal::KILL);
     }
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
         if !self.is_reaped {
-            let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
+            self.kill_group();
             let _ = self.child.wait();
         }
     }
 }
 
-/// Whether this kernel counts the bytes that processes write.
+/// Whether this kernel counts the bytes that processes move.
 #[must_use]
-pub fn counts_written_bytes() -> bool {
-    written_bytes(std::process::id()).is_some()
+pub fn counts_bytes() -> bool {
+    moved(std::process::id()).is_some()
 }
 
-fn written_bytes(pid: u32) -> Option<u64> {
+fn moved(pid: u32) -> Option<Moved> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
-    text.lines().find_map(|line| line.strip_prefix("wchar:"))?.trim().parse().ok()
+    let number = |key| text.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok();
+    Some(Moved { read: number("rchar:")?, written: number("wchar:")? })
 }
 
-/// What is in a pipe. A grandchild may hold its other end open for ever.
-fn drain(mut pipe: impl Read + AsFd) -> io::Result<String> {
-    let flags = rustix::fs::fcntl_getfl(&pipe)?;
-    rustix::fs::fcntl_setfl(&pipe, flags | rustix::fs::OFlags::NONBLOCK)?;
-    let mut bytes = Vec::new();
-    match pipe.read_to_end(&mut bytes) {
-        Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-        _ => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+/// How many bytes wait in a pipe.
+///
+/// # Errors
+/// It is none.
+pub fn waiting_bytes(pipe: impl AsFd) -> io::Result<u64> {
+    Ok(rustix::io::ioctl_fionread(pipe)?)
+}
+
+/// Programs that outlive the one that started them become children of this process, and are killed when this is
+/// dropped. Children that this process had before are left alone.
+#[derive(Debug)]
+pub struct Orphans {
+    before: Vec<u32>,
+}
+
+impl Orphans {
+    /// How long killed processes may take to be gone.
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    /// Takes in orphans from now on.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn adopt() -> io::Result<Self> {
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        let before = if has_children() { procfs::children() } else { Vec::new() };
+        Ok(Self { before })
     }
+}
+
+impl Drop for Orphans {
+    fn drop(&mut self) {
+        let until = Instant::now() + Self::PATIENCE;
+        // What a killed one has started becomes ours in turn.
+        while has_children() && Instant::now() < until {
+            let mut ours = procfs::children();
+            ours.retain(|pid| !self.before.contains(pid));
+            if ours.is_empty() {
+                break;
+            }
+            for pid in ours.into_iter().filter_map(|pid| Pid::from_raw(pid.cast_signed())) {
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+                let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG);
+            }
+            sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Cheaper to ask than which.
+fn has_children() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(rustix::process::waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
 }
 
 fn reap(child: &Child) -> io::Result<(ExitStatus, libc::rusage)> {
@@ -174,36 +232,68 @@ mod tests {
     use super::*;
     use std::process::Stdio;
 
-    fn shell(script: &str) -> Command {
+    fn start(script: &str) -> Program {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(Stdio::piped());
-        command
+        Program::start(command.stderr(Stdio::null())).expect("a shell")
     }
 
     #[test]
-    fn the_end_is_told_with_what_was_written_and_said() {
-        let program = Program::start(&mut shell("printf 12345; printf oh >&2; exit 3"));
-        let ended = program.expect("a shell").wait().expect("it ends");
-        assert_eq!((ended.status.code(), ended.complaint.as_str()), (Some(3), "oh"));
-        if counts_written_bytes() {
-            assert_eq!(ended.written_bytes, Some(7));
+    fn the_end_is_told_with_what_was_moved() {
+        let ended = start("printf 12345; printf oh >&2; exit 3").wait().expect("it ends");
+        assert_eq!(ended.status.code(), Some(3));
+        if counts_bytes() {
+            assert_eq!(ended.moved.map(|moved| moved.written), Some(7));
         }
     }
 
     #[test]
     fn cpu_time_is_that_of_the_program() {
         let busy = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done";
-        let ended = Program::start(&mut shell(busy)).expect("a shell").wait().expect("it ends");
+        let ended = start(busy).wait().expect("it ends");
         assert!(ended.status.success() && ended.user_ns + ended.system_ns > 1_000_000, "{ended:?}");
     }
 
     #[test]
-    fn one_that_is_dropped_is_gone() {
-        let program = Program::start(&mut shell("exec sleep 600")).expect("a shell");
-        let pid = program.pid();
-        assert!(crate::process::exists(pid));
+    fn a_signal_that_is_blocked_here_ends_a_program() {
+        // SAFETY: `set` is initialised by sigemptyset before any other use. The mask is that of this test's thread.
+        unsafe {
+            let mut set = std::mem::zeroed::<libc::sigset_t>();
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, libc::SIGTERM);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        }
+        let ended = start("kill -TERM $$; exit 3").wait().expect("it ends");
+        assert_eq!(ended.status.signal(), Some(libc::SIGTERM), "{ended:?}");
+    }
+
+    #[test]
+    fn what_is_dropped_or_left_behind_is_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("pid");
+        let path = file.display();
+        let child = || loop {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            if let Some(pid) = text.strip_suffix('\n').and_then(|text| text.parse::<u32>().ok()) {
+                break pid;
+            }
+            sleep(Duration::from_millis(1));
+        };
+        let gone = |pid: u32| {
+            // Killed, it is reaped by whoever adopts it.
+            let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            while !state().is_empty() && !state().contains(") Z ") {
+                sleep(Duration::from_millis(1));
+            }
+        };
+        let program = start(&format!("sleep 600 & echo $! > {path}; wait"));
+        let (parent, left) = (program.pid(), child());
         drop(program);
-        assert!(!crate::process::exists(pid));
+        assert!(!crate::process::exists(parent));
+        gone(left);
+        std::fs::remove_file(&file).expect("it was there");
+        let mut program = start(&format!("sleep 600 & echo $! > {path}"));
+        assert!(program.wait().expect("it ends").status.success());
+        gone(child());
     }
 }

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Interrupts(OwnedFd);
 
 impl Interrupts {
-    /// Blocks the signals for this thread and opens the descriptor. Children start with an empty mask (the standard
-    /// library resets it), so a worker still ends on SIGTERM.
+    /// Blocks the signals for this thread and opens the descriptor. Children inherit the mask; workers and programs
+    /// empty it ([`block_none`]), so that they still end on SIGTERM.
     ///
     /// # Errors
     /// The kernel's.
@@ -54,6 +54,20 @@ impl Interrupts {
         let mut info = [0_u8; size_of::<libc::signalfd_siginfo>()];
         matches!(rustix::io::read(&self.0, &mut info), Ok(n) if n > 0)
     }
+}
+
+/// Lets this thread receive all signals. Fit to be called between `fork` and `exec`: it makes one system call.
+///
+/// # Errors
+/// The kernel's.
+pub fn block_none() -> io::Result<()> {
+    // SAFETY: `set` is initialised by sigemptyset before any other use, and the old mask is not asked for.
+    let code = unsafe {
+        let mut set = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&raw mut set);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut())
+    };
+    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
 }
 
 static INTERRUPTIONS: AtomicU64 = AtomicU64::new(0);

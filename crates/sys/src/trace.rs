@@ -1,12 +1,15 @@
-//! System calls of other processes, counted from outside by `ptrace(2)`, between marks that those processes set.
+//! System calls of other processes, counted from outside by `ptrace(2)`: of our own between marks that they set
+//! ([`Trace`]), of programs from their start ([`Follow`]).
 //!
 //! # Safety
 //! Requests act on processes that this one has seized and whose stop it has just been told of; the only memory the
 //! kernel writes to is a local value whose size is passed along. A failed request is an `errno`, never undefined.
 
 mod calls;
+mod follow;
 
 pub use calls::{is_memory, name, transfer};
+pub use follow::{Follow, Followed};
 
 use crate::control::timespec;
 use crate::io::raw;
@@ -353,8 +356,8 @@ fn child_signal() -> libc::sigset_t {
     }
 }
 
-/// Keeps SIGCHLD pending instead of ignored, so that it can be waited for. Children start with an empty mask (the
-/// standard library resets it).
+/// Keeps SIGCHLD pending instead of ignored, so that it can be waited for. Children inherit the mask; workers and
+/// programs empty it.
 fn hear_children() -> io::Result<()> {
     let set = child_signal();
     // SAFETY: `set` is initialised, and the old mask is not asked for.

@@ -1,13 +1,14 @@
 //! The result document: everything one run found out, as one immutable JSON file.
 //!
-//! Schema `ipcperf.result/1`. History: 1 is the first. A reader ignores keys it does not know (newer minor versions
-//! add keys) and refuses another major. A metric that a pattern does not have is absent; a value that cannot be
+//! Schema `ipcperf.result/1`. History: 1 is the first, 1.1 has pipelines of programs. A reader ignores keys it
+//! does not know (newer minor versions add keys) and refuses another major. A metric that a pattern does not have is absent; a value that cannot be
 //! supported is `null` with a `reason`. All times are nanoseconds, all rates are per second, all sizes are bytes.
 
 mod cell;
 mod environment;
 mod mechanisms;
 mod pattern;
+mod pipeline;
 mod replication;
 
 pub use cell::{
@@ -20,6 +21,9 @@ pub use environment::{
 };
 pub use mechanisms::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 pub use pattern::{BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, TransformCost};
+pub use pipeline::{
+    ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,
+};
 pub use replication::{
     ArmResult, ArmRound, ClaimResult, Erratum, Published, REPLICATION_SCHEMA, Replication,
     RowResult, Scale, StudyResult, TableResult, TestResult, Verdict,
@@ -29,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The schema this build writes.
-pub const SCHEMA: &str = "ipcperf.result/1";
+pub const SCHEMA: &str = "ipcperf.result/1.1";
 
 /// Everything one run of ipcperf found out. Times are nanoseconds, rates per second, sizes bytes. Newer minor versions
 /// add keys; readers ignore the ones they do not know.
@@ -62,6 +66,9 @@ pub struct ResultSet {
     pub noise: Noise,
     /// The numbers.
     pub cells: Vec<Cell>,
+    /// Programs that nobody here wrote (`run --exec`); a run has these or cells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pipelines: Vec<Pipeline>,
 }
 
 /// Why a document cannot be used.
@@ -89,7 +96,7 @@ impl fmt::Display for SchemaError {
                 write!(out, "not an ipcperf result (its schema is '{found}')")
             }
             Self::OtherMajor { found } => {
-                write!(out, "written as '{found}'; this build reads '{SCHEMA}'")
+                write!(out, "written as '{found}'; this build reads 'ipcperf.result/1'")
             }
         }
     }

@@ -43,33 +43,31 @@ pub(super) fn centre<'a>(accepted: &[&'a Sliced]) -> (Metric, Vec<&'a Sliced>) {
     let accepted: Vec<&Sliced> =
         accepted.iter().copied().filter(|slice| slice.centre.is_finite()).collect();
     let values: Vec<f64> = accepted.iter().map(|slice| slice.centre).collect();
-    let split = modes::split(&values);
-    let kept: Vec<&Sliced> = match &split {
-        None => accepted.clone(),
-        Some(split) => {
-            let slower_is_high = accepted.iter().any(|slice| slice.round.p50_ns.is_some());
-            let (low, high) = (&split.low, &split.high);
-            let chosen = match low.rounds.len().cmp(&high.rounds.len()) {
-                std::cmp::Ordering::Greater => low,
-                std::cmp::Ordering::Less => high,
-                std::cmp::Ordering::Equal if slower_is_high => high,
-                std::cmp::Ordering::Equal => low,
-            };
-            chosen.rounds.iter().map(|index| accepted[*index]).collect()
-        }
+    let slower_is_high = accepted.iter().any(|slice| slice.round.p50_ns.is_some());
+    let (metric, kept) = modal(&values, slower_is_high);
+    (metric, kept.into_iter().filter_map(|at| accepted.get(at).copied()).collect())
+}
+
+/// Median over rounds with its interval, of the mode that speaks where there are two, and which rounds these are.
+pub(crate) fn modal(values: &[f64], slower_is_high: bool) -> (Metric, Vec<usize>) {
+    let Some(split) = modes::split(values) else {
+        return (over_rounds(values), (0..values.len()).collect());
     };
-    let values: Vec<f64> = kept.iter().map(|slice| slice.centre).collect();
-    let mut metric = over_rounds(&values);
-    if let Some(split) = split {
-        let mode =
-            |mode: &modes::Mode| Mode { value: mode.median, rounds: mode.rounds.len() as u64 };
-        metric.modes = vec![mode(&split.low), mode(&split.high)];
-    }
-    (metric, kept)
+    let (low, high) = (&split.low, &split.high);
+    let chosen = match low.rounds.len().cmp(&high.rounds.len()) {
+        std::cmp::Ordering::Greater => low,
+        std::cmp::Ordering::Less => high,
+        std::cmp::Ordering::Equal if slower_is_high => high,
+        std::cmp::Ordering::Equal => low,
+    };
+    let kept: Vec<f64> = chosen.rounds.iter().filter_map(|at| values.get(*at).copied()).collect();
+    let mode = |mode: &modes::Mode| Mode { value: mode.median, rounds: mode.rounds.len() as u64 };
+    let modes = vec![mode(low), mode(high)];
+    (Metric { modes, ..over_rounds(&kept) }, chosen.rounds.clone())
 }
 
 /// Median over rounds with its interval.
-pub(super) fn over_rounds(values: &[f64]) -> Metric {
+pub(crate) fn over_rounds(values: &[f64]) -> Metric {
     match median_estimate(values) {
         Some(estimate) => Metric {
             value: Some(estimate.value),

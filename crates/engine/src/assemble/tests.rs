@@ -24,6 +24,7 @@ fn findings(cells: Vec<CellRun>) -> Findings {
     bounds.futex.insert((Placement::SameLlc, Idle::AsIs), vec![2000.0]);
     bounds.cpus.insert(Placement::SameLlc, vec![0, 1]);
     Findings {
+        pipelines: Vec::new(),
         cells,
         clock: Clock::monotonic(),
         fallback: None,

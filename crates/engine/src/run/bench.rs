@@ -1,6 +1,6 @@
 //! What measures slices, and how one is measured.
 
-use super::{BoundReadings, CellRun, Settings, SliceRun, named, pause, random};
+use super::{BoundReadings, CellRun, Findings, Settings, SliceRun, named, pause, random};
 use crate::fit::Fit;
 use crate::job::Job;
 use crate::page::Page;
@@ -15,7 +15,7 @@ use ipcperf_sys::signals::Interrupts;
 use ipcperf_sys::{procfs, rundir};
 use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A slice that takes longer than this plus thirty times its planned length is taken to hang. Generous, because a
 /// hypervisor may stop a machine for seconds.
@@ -131,6 +131,31 @@ impl<'a> Bench<'a> {
     #[must_use]
     pub fn ns_per_tick(&self) -> f64 {
         self.fit.ns_per_tick()
+    }
+
+    /// What a run found that began and saw this much stolen time then.
+    pub(crate) fn close(
+        mut self,
+        cells: Vec<CellRun>,
+        interrupted: bool,
+        began: Instant,
+        steal_before: Option<u64>,
+    ) -> Findings {
+        self.fit.boundary();
+        let stolen = procfs::steal_ns().zip(steal_before);
+        Findings {
+            cells,
+            pipelines: Vec::new(),
+            clock: self.clock,
+            fallback: self.fallback,
+            fit: self.fit,
+            bounds: self.bounds,
+            interrupted,
+            duration: began.elapsed(),
+            steal_ns: stolen.map(|(after, before)| after.saturating_sub(before)),
+            idle: self.rest,
+            reaped: self.reaped,
+        }
     }
 
     /// Sets what idle CPUs do for as long as the result lives; `None` if the user interrupted.

@@ -28,8 +28,8 @@ use std::time::Instant;
 const LARGEST: u64 = 1 << 20;
 
 pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode, Stop> {
-    let studies = choose(args.study.as_deref())?;
     let scale = scale(&args.scale)?;
+    let studies = choose(args.study.as_deref(), scale, args.allow_exec || args.dry_run)?;
     let format = output::format(&args.output.look)?;
     if let Some(folder) = &args.csv {
         files::prepare(folder)?;
@@ -111,8 +111,8 @@ fn replicate(
     Ok((result, interrupted))
 }
 
-/// The studies that are meant: all, one by name, or one in a file.
-fn choose(given: Option<&str>) -> Result<Vec<Study>, Stop> {
+/// The studies that are meant: all, one by name, or one in a file, whose programs must be allowed.
+fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study>, Stop> {
     let embedded = |(name, text): &(&str, &str)| {
         Study::parse(text, &work::check)
             .map_err(|error| Stop::internal(format!("study {name}: {error}")))
@@ -135,6 +135,10 @@ fn choose(given: Option<&str>) -> Result<Vec<Study>, Stop> {
         .map_err(|error| Stop::usage(format!("study file '{given}': {}", output::words(&error))))?;
     let study = Study::parse(&text, &work::check)
         .map_err(|error| Stop::usage(format!("study file '{given}': {error}")))?;
+    for arm in study.arms.iter().filter(|arm| arm.work == work::exec::KIND) {
+        let commands = work::exec::commands(&study.keys(arm, scale)).map_err(Stop::usage)?;
+        crate::exec::permit(&format!("study file '{given}'"), &commands, may_exec)?;
+    }
     Ok(vec![study])
 }
 
@@ -215,7 +219,7 @@ mod tests {
 
     #[test]
     fn every_embedded_study_names_work_that_exists() {
-        assert_eq!(choose(None).expect("well formed").len(), EMBEDDED.len());
+        assert_eq!(choose(None, Scale::Smoke, true).expect("well formed").len(), EMBEDDED.len());
     }
 
     #[test]
@@ -233,9 +237,12 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_study_names_the_nearest_and_a_missing_file_is_told() {
-        let error = choose(Some("marhubbi")).expect_err("no such study").to_string();
+        let error =
+            choose(Some("marhubbi"), Scale::Smoke, true).expect_err("no such study").to_string();
         assert!(error.contains("did you mean 'marhubi'"), "{error}");
-        let error = choose(Some("./no-such.toml")).expect_err("no such file").to_string();
+        let error = choose(Some("./no-such.toml"), Scale::Smoke, true)
+            .expect_err("no such file")
+            .to_string();
         assert!(error.contains("study file './no-such.toml'"), "{error}");
         assert!(scale("smok").expect_err("no such scale").to_string().contains("'smoke'"));
     }

@@ -9,6 +9,7 @@ mod container;
 mod cost;
 mod documents;
 mod exchange;
+mod exec;
 mod fan;
 mod formats;
 mod interruption;

@@ -2,6 +2,7 @@
 //! are tried again, and nothing is left behind.
 
 use crate::common::{Sandbox, wait_for};
+use crate::watch::survivors;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -117,18 +118,6 @@ fn a_run_that_lost_bytes_is_no_figure_and_one_whose_ends_missed_is_tried_again()
     let found = replicate(&sandbox, &text, Some(&broken));
     assert!(found.iter().all(|arm| arm["reason"] == "socat: exit code 3: E cannot"), "{found:?}");
     assert!(is_empty(&sandbox.run_directories()));
-}
-
-/// Processes that inherited the folder of run directories: workers and whatever they or the coordinator started.
-fn survivors(sandbox: &Sandbox) -> usize {
-    let folder = sandbox.run_directories();
-    let inherited = format!("XDG_RUNTIME_DIR={}", folder.to_str().expect("UTF-8"));
-    let entries = fs::read_dir("/proc").expect("proc is mounted").flatten();
-    let is_one = |path: &Path| {
-        let text = fs::read(path.join("environ")).unwrap_or_default();
-        text.split(|byte| *byte == 0).any(|part| part == inherited.as_bytes())
-    };
-    entries.filter(|entry| is_one(&entry.path())).count()
 }
 
 #[test]

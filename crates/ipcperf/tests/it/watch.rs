@@ -32,6 +32,18 @@ pub(crate) fn workers(sandbox: &Sandbox) -> Vec<u32> {
     pids
 }
 
+/// Processes that inherited the folder of run directories: workers and whatever they or the coordinator started.
+pub(crate) fn survivors(sandbox: &Sandbox) -> usize {
+    let folder = sandbox.run_directories();
+    let inherited = format!("XDG_RUNTIME_DIR={}", folder.to_str().expect("UTF-8"));
+    let entries = fs::read_dir("/proc").expect("proc is mounted").flatten();
+    let is_one = |path: &std::path::Path| {
+        let text = fs::read(path.join("environ")).unwrap_or_default();
+        text.split(|byte| *byte == 0).any(|part| part == inherited.as_bytes())
+    };
+    entries.filter(|entry| is_one(&entry.path())).count()
+}
+
 /// Whether the process has a pipe of its own open, as a worker has only while it measures pipes. Those that the test
 /// itself was given (by a job server, say) are inherited by everybody.
 pub(crate) fn holds_pipes(pid: u32) -> bool {

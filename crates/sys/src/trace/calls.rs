@@ -59,34 +59,140 @@ transfers! {
     SYS_rt_sigtimedwait "rt_sigtimedwait",
 }
 
+macro_rules! others {
+    ($($name:ident $text:literal,)+) => {
+        fn other(number: i64) -> Option<&'static str> {
+            match number {
+                $(libc::$name => Some($text),)+
+                _ => None,
+            }
+        }
+    };
+}
+
+others! {
+    SYS_brk "brk",
+    SYS_mmap "mmap",
+    SYS_munmap "munmap",
+    SYS_mremap "mremap",
+    SYS_madvise "madvise",
+    SYS_mprotect "mprotect",
+    SYS_clock_gettime "clock_gettime",
+    SYS_clock_nanosleep "clock_nanosleep",
+    SYS_nanosleep "nanosleep",
+    SYS_sched_yield "sched_yield",
+    SYS_sched_getaffinity "sched_getaffinity",
+    SYS_ioctl "ioctl",
+    SYS_fcntl "fcntl",
+    SYS_flock "flock",
+    SYS_fstat "fstat",
+    SYS_statx "statx",
+    SYS_newfstatat "newfstatat",
+    SYS_statfs "statfs",
+    SYS_fstatfs "fstatfs",
+    SYS_faccessat "faccessat",
+    SYS_faccessat2 "faccessat2",
+    SYS_readlinkat "readlinkat",
+    SYS_getdents64 "getdents64",
+    SYS_getcwd "getcwd",
+    SYS_lseek "lseek",
+    SYS_pread64 "pread64",
+    SYS_pwrite64 "pwrite64",
+    SYS_copy_file_range "copy_file_range",
+    SYS_fadvise64 "fadvise64",
+    SYS_fsync "fsync",
+    SYS_fdatasync "fdatasync",
+    SYS_openat "openat",
+    SYS_unlinkat "unlinkat",
+    SYS_close "close",
+    SYS_close_range "close_range",
+    SYS_dup "dup",
+    SYS_dup3 "dup3",
+    SYS_pipe2 "pipe2",
+    SYS_memfd_create "memfd_create",
+    SYS_ftruncate "ftruncate",
+    SYS_socket "socket",
+    SYS_socketpair "socketpair",
+    SYS_bind "bind",
+    SYS_listen "listen",
+    SYS_accept4 "accept4",
+    SYS_connect "connect",
+    SYS_shutdown "shutdown",
+    SYS_setsockopt "setsockopt",
+    SYS_getsockopt "getsockopt",
+    SYS_getsockname "getsockname",
+    SYS_getpeername "getpeername",
+    SYS_epoll_create1 "epoll_create1",
+    SYS_epoll_ctl "epoll_ctl",
+    SYS_eventfd2 "eventfd2",
+    SYS_clone "clone",
+    SYS_clone3 "clone3",
+    SYS_execve "execve",
+    SYS_exit "exit",
+    SYS_exit_group "exit_group",
+    SYS_wait4 "wait4",
+    SYS_waitid "waitid",
+    SYS_kill "kill",
+    SYS_tgkill "tgkill",
+    SYS_rt_sigaction "rt_sigaction",
+    SYS_rt_sigprocmask "rt_sigprocmask",
+    SYS_rt_sigreturn "rt_sigreturn",
+    SYS_rt_sigsuspend "rt_sigsuspend",
+    SYS_sigaltstack "sigaltstack",
+    SYS_set_tid_address "set_tid_address",
+    SYS_set_robust_list "set_robust_list",
+    SYS_rseq "rseq",
+    SYS_prctl "prctl",
+    SYS_prlimit64 "prlimit64",
+    SYS_getrandom "getrandom",
+    SYS_getpid "getpid",
+    SYS_getppid "getppid",
+    SYS_gettid "gettid",
+    SYS_getuid "getuid",
+    SYS_geteuid "geteuid",
+    SYS_getgid "getgid",
+    SYS_getegid "getegid",
+    SYS_getrusage "getrusage",
+    SYS_uname "uname",
+    SYS_sysinfo "sysinfo",
+}
+
+/// Calls that newer architectures do not have.
+#[cfg(target_arch = "x86_64")]
+fn older(number: i64) -> Option<&'static str> {
+    Some(match number {
+        libc::SYS_open => "open",
+        libc::SYS_stat => "stat",
+        libc::SYS_lstat => "lstat",
+        libc::SYS_access => "access",
+        libc::SYS_pipe => "pipe",
+        libc::SYS_select => "select",
+        libc::SYS_poll => "poll",
+        libc::SYS_epoll_wait => "epoll_wait",
+        libc::SYS_dup2 => "dup2",
+        libc::SYS_fork => "fork",
+        libc::SYS_vfork => "vfork",
+        libc::SYS_accept => "accept",
+        libc::SYS_unlink => "unlink",
+        libc::SYS_readlink => "readlink",
+        libc::SYS_getpgrp => "getpgrp",
+        libc::SYS_arch_prctl => "arch_prctl",
+        libc::SYS_alarm => "alarm",
+        libc::SYS_time => "time",
+        _ => return None,
+    })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn older(_: i64) -> Option<&'static str> {
+    None
+}
+
 /// A call in words: its name where it is a common one, its number otherwise.
 #[must_use]
 pub fn name(number: i64) -> String {
-    let other = match number {
-        libc::SYS_brk => "brk",
-        libc::SYS_mmap => "mmap",
-        libc::SYS_munmap => "munmap",
-        libc::SYS_mremap => "mremap",
-        libc::SYS_madvise => "madvise",
-        libc::SYS_mprotect => "mprotect",
-        libc::SYS_clock_gettime => "clock_gettime",
-        libc::SYS_clock_nanosleep => "clock_nanosleep",
-        libc::SYS_sched_yield => "sched_yield",
-        libc::SYS_ioctl => "ioctl",
-        libc::SYS_fcntl => "fcntl",
-        libc::SYS_fstat => "fstat",
-        libc::SYS_statx => "statx",
-        libc::SYS_lseek => "lseek",
-        libc::SYS_openat => "openat",
-        libc::SYS_unlinkat => "unlinkat",
-        libc::SYS_close => "close",
-        libc::SYS_memfd_create => "memfd_create",
-        libc::SYS_ftruncate => "ftruncate",
-        libc::SYS_getpid => "getpid",
-        libc::SYS_getppid => "getppid",
-        _ => return transfer(number).map_or_else(|| format!("system call {number}"), Into::into),
-    };
-    other.into()
+    let known = transfer(number).or_else(|| other(number)).or_else(|| older(number));
+    known.map_or_else(|| format!("system call {number}"), Into::into)
 }
 
 #[cfg(test)]

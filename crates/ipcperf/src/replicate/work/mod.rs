@@ -7,6 +7,7 @@ pub(crate) mod cell;
 mod clocks;
 mod copying;
 mod exchange;
+pub(crate) mod exec;
 mod facts;
 mod ladder;
 mod pipeline;
@@ -45,6 +46,7 @@ pub(crate) const KINDS: &[(&str, Maker)] = &[
     exchange::COUNT,
     exchange::STRACE,
     exchange::EMSGSIZE,
+    (exec::KIND, exec::make),
     ("pipeline", pipeline::make),
     ("self-loop", self_loop::make),
     ("clocks", clocks::make),

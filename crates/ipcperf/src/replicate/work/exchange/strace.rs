@@ -2,20 +2,15 @@
 
 use super::Turn;
 use ipcperf_engine::errand::Mishap;
+use ipcperf_engine::exec::Programs;
 use ipcperf_sys::io::names::Unlink;
-use ipcperf_sys::signals::Interrupts;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-/// How often it is looked whether strace is there, or gone.
+/// How often it is looked whether strace is there.
 const LOOK: Duration = Duration::from_millis(2);
-/// Bytes of what strace says that make a reason.
-const WORDS: usize = 300;
-
 /// Where strace is, if it is in `PATH`.
 pub(super) fn find() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
@@ -23,67 +18,38 @@ pub(super) fn find() -> Option<PathBuf> {
 }
 
 /// A running strace. Dropping it ends it; what it traces goes on.
-pub(super) struct Strace {
-    child: Child,
+pub(super) struct Strace<'a> {
+    programs: Programs<'a>,
     output: Unlink,
-    errors: Unlink,
 }
 
-impl Strace {
+impl<'a> Strace<'a> {
     /// Attaches to processes and returns when it watches all of them.
-    pub(super) fn attach(program: &Path, pids: &[u32; 2], turn: &Turn<'_>) -> Result<Self, Mishap> {
-        let file = |what: &str| {
-            Unlink::new(turn.directory.join(format!("strace-{what}-{:016x}", turn.nonce)))
-        };
-        let (output, errors) = (file("output"), file("errors"));
+    pub(super) fn attach(program: &Path, pids: &[u32; 2], turn: &Turn<'a>) -> Result<Self, Mishap> {
+        let output = Unlink::new(turn.directory.join(format!("strace-{:016x}", turn.nonce)));
         let mut command = Command::new(program);
         // One for both, as with -f, with the time of each call (-T) and without the bytes that are moved.
         command.args(["-f", "-T", "-s", "0", "-o"]).arg(output.path());
         for pid in pids {
             command.args(["-p", &pid.to_string()]);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(errors.path())?);
-        let child = command.spawn()?;
-        let mut strace = Self { child, output, errors };
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let mut programs = Programs::new(turn.deadline, turn.interrupts);
+        programs.start("strace", &mut command, None)?;
         while !pids.iter().all(|pid| is_traced(*pid)) {
-            if strace.child.try_wait()?.is_some() {
-                return Err(Mishap::Failed(format!("strace cannot attach: {}", strace.words())));
+            if programs.ends_within(LOOK)? {
+                programs.finish(None)?;
+                return Err(Mishap::Failed("strace ended before it had attached".into()));
             }
-            pause(turn, "strace did not attach in time")?;
         }
-        Ok(strace)
+        Ok(Self { programs, output })
     }
 
     /// Waits until it has gone, as it does when all that it traces has, and returns what it wrote.
-    pub(super) fn finish(mut self, turn: &Turn<'_>) -> Result<String, Mishap> {
-        while self.child.try_wait()?.is_none() {
-            pause(turn, "strace did not end in time")?;
-        }
+    pub(super) fn finish(self) -> Result<String, Mishap> {
+        self.programs.finish(None)?;
         Ok(std::fs::read_to_string(self.output.path())?)
     }
-
-    fn words(&self) -> String {
-        let said = std::fs::read_to_string(self.errors.path()).unwrap_or_default();
-        said.lines().next().unwrap_or("it said nothing").chars().take(WORDS).collect()
-    }
-}
-
-impl Drop for Strace {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn pause(turn: &Turn<'_>, late: &str) -> Result<(), Mishap> {
-    if turn.interrupts.is_some_and(Interrupts::arrived) {
-        return Err(Mishap::Interrupted);
-    }
-    if Instant::now() >= turn.deadline {
-        return Err(Mishap::Deadline(late.to_owned()));
-    }
-    sleep(LOOK);
-    Ok(())
 }
 
 fn is_traced(pid: u32) -> bool {

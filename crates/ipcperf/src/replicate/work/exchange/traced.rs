@@ -119,7 +119,7 @@ impl Work for Under {
         let strace = Strace::attach(program, &pids, turn)?;
         pair.go()?;
         let (_, mut readings) = pair.done()?;
-        let text = strace.finish(turn)?;
+        let text = strace.finish()?;
         // The sender closes nothing but files.
         let files = [usize::MAX, usize::from(self.keys.mode.has_file())];
         for ((pid, side), files) in pids.into_iter().zip(["send", "recv"]).zip(files) {

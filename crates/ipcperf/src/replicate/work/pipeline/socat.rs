@@ -5,13 +5,11 @@ use super::relay::complete;
 use super::way::Method;
 use super::{Plan, Run};
 use ipcperf_engine::errand::Mishap;
+use ipcperf_engine::exec::{Error, Outlet, Programs};
 use ipcperf_sys::clock::monotonic_ns;
-use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::pipe;
-use ipcperf_sys::process::describe_end;
-use ipcperf_sys::program::{Ended, Program, counts_written_bytes};
-use ipcperf_sys::signals::Interrupts;
+use ipcperf_sys::program::counts_bytes;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -25,6 +23,10 @@ const ATTEMPTS: u64 = 20;
 const HEAD_START: Duration = Duration::from_millis(2);
 /// How long the program may take to say its version.
 const VERSION: Duration = Duration::from_secs(5);
+
+/// What an end says that has missed the other.
+const RACES: [&str; 4] =
+    ["Connection refused", "No such file or directory", "Address already in use", "File exists"];
 
 /// The program.
 #[derive(Clone, Debug)]
@@ -54,7 +56,7 @@ impl Socat {
             .map(|folder| folder.join(NAME))
             .find(|path| path.is_file())
             .ok_or("socat is not installed")?;
-        if !counts_written_bytes() {
+        if !counts_bytes() {
             return Err("this kernel does not count what socat writes (/proc/PID/io)".into());
         }
         let version = version(&path).ok_or("the socat that is installed does not run")?;
@@ -89,108 +91,56 @@ impl Socat {
             pipe::set_capacity(&pair.write, plan.pipe_bytes).map_err(failed)?;
             (from, to) = (pair.read.into(), pair.write.into());
         }
+        let mut programs = Programs::new(turn.deadline, turn.interrupts);
         let mut start_ns = monotonic_ns();
-        let sink = self.start(turn, &sink(plan, &name, port), from, Stdio::null())?;
+        let mut ready = self.command(turn, &sink(plan, &name, port));
+        programs.start(NAME, ready.stdin(from), None)?;
         if plan.method != Method::AnonymousPipe {
-            head_start(HEAD_START * u32::try_from(missed).unwrap_or(u32::MAX));
+            head_start(HEAD_START * u32::try_from(missed).unwrap_or(u32::MAX), turn);
             start_ns = monotonic_ns();
         }
-        let source = self.start(turn, &source(plan, &name, port), Stdio::null(), to)?;
-        let (received, used, end_ns) = match await_ends(source, sink, turn)? {
-            Ends::Both { written, used, end_ns } => (written, used, end_ns),
-            Ends::Missed(words) => return Ok(Attempt::Missed(words)),
+        // The coordinator's own ends of the pipe go with the commands.
+        ready = self.command(turn, &source(plan, &name, port));
+        programs.start(NAME, ready.stdout(to), None)?;
+        drop(ready);
+        let finished = match programs.finish(None) {
+            // The ends started at the same time, and one of them was not there yet.
+            Err(Error::Ended { complaint, .. })
+                if RACES.iter().any(|it| complaint.contains(it)) =>
+            {
+                return Ok(Attempt::Missed(complaint));
+            }
+            other => other?,
         };
+        let received = finished.programs.first().and_then(|sink| sink.written_bytes());
         let received = received
             .ok_or_else(|| Mishap::Failed("socat: what the sink took was not counted".into()))?;
         complete(plan, "socat: the sink took", received)?;
         Ok(Attempt::Ran(Run {
-            wall_ns: end_ns.saturating_sub(start_ns),
+            wall_ns: finished.end_ns.saturating_sub(start_ns),
             startup_ns: None,
-            user_ns: used.0,
-            system_ns: used.1,
+            user_ns: finished.programs.iter().map(|one| one.ended.user_ns).sum(),
+            system_ns: finished.programs.iter().map(|one| one.ended.system_ns).sum(),
             races_lost: missed,
         }))
     }
 
-    fn start(
-        &self,
-        turn: &Turn<'_>,
-        arguments: &[String],
-        stdin: Stdio,
-        stdout: Stdio,
-    ) -> Result<Program, Mishap> {
+    fn command(&self, turn: &Turn<'_>, arguments: &[String]) -> Command {
         let mut command = Command::new(&self.path);
         command.args(arguments).env("LC_ALL", "C").current_dir(turn.directory);
-        command.stdin(stdin).stdout(stdout).stderr(Stdio::piped());
-        Program::start(&mut command)
-            .map_err(|error| Mishap::Failed(format!("{}: {error}", self.path.display())))
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command
     }
-}
-
-/// How the two ended.
-enum Ends {
-    Both {
-        /// By the sink, into its null device.
-        written: Option<u64>,
-        /// CPU time of both, user and system, ns.
-        used: (u64, u64),
-        end_ns: u64,
-    },
-    Missed(String),
-}
-
-/// Waits for both. The first that ends badly ends the attempt: a sink that nobody connects to would listen for ever.
-fn await_ends(source: Program, sink: Program, turn: &Turn<'_>) -> Result<Ends, Mishap> {
-    let mut running = vec![(true, source), (false, sink)];
-    let (mut written, mut used, mut end_ns) = (None, (0, 0), 0);
-    while !running.is_empty() {
-        let mut fds: Vec<_> = running.iter().map(|(_, program)| program.pidfd()).collect();
-        fds.extend(turn.interrupts.map(Interrupts::fd));
-        let ready = wait_any(&fds, turn.deadline)?;
-        end_ns = monotonic_ns();
-        if turn.interrupts.is_some_and(Interrupts::arrived) {
-            return Err(Mishap::Interrupted);
-        }
-        let Some(index) = ready.iter().take(running.len()).position(|ready| *ready) else {
-            return Err(Mishap::Deadline("socat: not done in time".into()));
-        };
-        let (is_source, program) = running.swap_remove(index);
-        let ended = program.wait()?;
-        if !ended.status.success() {
-            return judge(&ended);
-        }
-        used = (used.0 + ended.user_ns, used.1 + ended.system_ns);
-        if !is_source {
-            // What it complained about without failing was written, too.
-            let said = ended.complaint.len() as u64;
-            written = ended.written_bytes.map(|bytes| bytes.saturating_sub(said));
-        }
-    }
-    Ok(Ends::Both { written, used, end_ns })
-}
-
-/// The ends started at the same time, and one of them was not there yet; or something is wrong.
-fn judge(ended: &Ended) -> Result<Ends, Mishap> {
-    let words = ended.complaint.lines().next().unwrap_or_default();
-    let races = [
-        "Connection refused",
-        "No such file or directory",
-        "Address already in use",
-        "File exists",
-    ];
-    if races.iter().any(|race| words.contains(race)) {
-        return Ok(Ends::Missed(words.to_owned()));
-    }
-    Err(Mishap::Failed(format!("socat: {}: {words}", describe_end(ended.status))))
 }
 
 /// What the published script does between the sink's start and its own first look at the clock: it runs `date`. The
 /// sink needs about that long to listen. `more` is for where it needs longer.
-fn head_start(more: Duration) {
+fn head_start(more: Duration, turn: &Turn<'_>) {
     let mut date = Command::new("date");
-    date.arg("+%s%N").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    date.arg("+%s%N").stdin(Stdio::null()).stdout(Stdio::null());
+    let mut programs = Programs::new(turn.deadline, turn.interrupts);
     // Where there is none, the head start is missing, and what follows is an attempt that may miss.
-    let _ = Program::start(&mut date).and_then(Program::wait);
+    let _ = programs.start("date", &mut date, None).and_then(|()| programs.finish(None));
     std::thread::sleep(more);
 }
 
@@ -245,9 +195,13 @@ fn flags(plan: &Plan) -> Vec<String> {
 
 /// The number in "socat version 1.7.4.4 on 06 Nov 2022".
 fn version(path: &Path) -> Option<String> {
+    let (output, theirs) = Outlet::open().ok()?;
+    let mut programs = Programs::new(Instant::now() + VERSION, None);
     let mut command = Command::new(path);
-    command.arg("-V").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let text = Program::output(&mut command, Instant::now() + VERSION).ok()?;
+    command.arg("-V").stdin(Stdio::null()).stdout(theirs);
+    programs.start(NAME, &mut command, None).ok()?;
+    drop(command);
+    let text = programs.finish(Some(output)).ok()?.start;
     let number = text.split("socat version ").nth(1)?.split_ascii_whitespace().next()?;
     Some(format!("{NAME} {number}"))
 }

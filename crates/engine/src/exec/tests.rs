@@ -1,0 +1,87 @@
+//! Pipelines of programs that every machine has.
+
+use super::*;
+use ipcperf_core::result::ProofKind;
+
+fn plan(programs: &[&str]) -> PipelinePlan {
+    let split = |command: &&str| command.split(' ').map(str::to_owned).collect();
+    PipelinePlan {
+        programs: programs.iter().map(split).collect(),
+        commands: programs.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// A pipeline as `once` runs it, but without adopting orphans: other tests have children, too.
+fn ran(programs: &[&str], wait: Duration) -> Result<Ran, Error> {
+    let plan = plan(programs);
+    let mut running = Programs::new(Instant::now() + wait, None);
+    let start_ns = monotonic_ns();
+    let output = run::connect(&plan, |name, command, input| {
+        let held = input.map(OwnedFd::try_clone).transpose()?;
+        running.start(name, command, held)
+    })?;
+    let Finished { programs, end_ns, arrived_bytes, .. } = running.finish(Some(output))?;
+    Ok(Ran { elapsed_ns: end_ns - start_ns, arrived_bytes, programs })
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn counts() -> bool {
+    ipcperf_sys::program::counts_bytes()
+}
+
+#[test]
+fn every_byte_is_counted_at_every_joint() {
+    let commands = ["head -c 3000000 /dev/zero", "cat", "wc -c"];
+    let ran = ran(&commands, LONG).expect("they end");
+    assert_eq!(ran.arrived_bytes, "3000000\n".len() as u64);
+    assert_eq!(
+        ran.programs.iter().map(|seen| seen.unread_bytes).collect::<Vec<_>>(),
+        [None, Some(0), Some(0)]
+    );
+    assert!(ran.programs.iter().all(|seen| seen.ended.user_ns + seen.ended.system_ns > 0));
+    if counts() {
+        assert_eq!(ran.taken_bytes(), Some(3_000_000));
+        let proof = ran.proof(&plan(&commands).commands);
+        assert_eq!((proof.kind, proof.reason), (ProofKind::Bytes, None));
+    }
+}
+
+#[test]
+fn what_is_left_unread_is_no_proof_and_no_fault() {
+    let commands = ["yes", "head -c 100000"];
+    let ran = ran(&commands, LONG).expect("yes is cut off");
+    assert_eq!(ran.arrived_bytes, 100_000);
+    if counts() {
+        let proof = ran.proof(&plan(&commands).commands);
+        assert_eq!(proof.kind, ProofKind::None);
+        let reason = proof.reason.expect("a reason");
+        assert!(reason.contains("'head -c 100000' left") && reason.contains("unread"), "{reason}");
+    }
+}
+
+#[test]
+fn errors_name_the_program() {
+    let missing = ran(&["ipcperf-no-such-program"], LONG).expect_err("it is missing");
+    assert_eq!(
+        missing.to_string(),
+        "ipcperf-no-such-program: cannot be started: No such file or directory"
+    );
+    let failed = ran(&["cat /nonexistent", "wc -c"], LONG).expect_err("there is no file");
+    let words = failed.to_string();
+    assert!(words.starts_with("cat /nonexistent: exit code 1: cat: "), "{words}");
+    let late = ran(&["sleep 600", "cat"], Duration::from_millis(50)).expect_err("it sleeps");
+    assert_eq!(late, Error::Deadline(vec!["sleep 600".into(), "cat".into()]));
+}
+
+#[test]
+fn errors_that_are_long_stop_nobody() {
+    // More than a pipe holds.
+    let noisy = ["dd if=/dev/zero of=/dev/stderr bs=1000 count=300", "cat"];
+    let ran = ran(&noisy, LONG).expect("it ends");
+    assert_eq!(ran.arrived_bytes, 0);
+    assert!(ran.programs[0].error_bytes > 300_000);
+    if counts() {
+        assert_eq!(ran.programs[0].written_bytes(), Some(0));
+    }
+}

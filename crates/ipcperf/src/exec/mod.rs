@@ -1,0 +1,147 @@
+//! `run --exec`: programs that nobody here wrote, connected by pipes.
+
+mod words;
+
+use crate::args::RunArgs;
+use crate::error::Stop;
+use crate::{measure, output, request};
+use ipcperf_core::nearest;
+use ipcperf_core::result::Plan;
+use ipcperf_engine::exec::{self, PipelinePlan, Settings};
+use ipcperf_engine::registry::Registry;
+use ipcperf_engine::run::fresh_seed;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Begins another pipeline.
+pub(crate) const NEXT: &str = ",";
+
+/// How long one run may take unless asked otherwise.
+const DEADLINE: &str = "60s";
+
+pub(crate) fn run(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<ExitCode, Stop> {
+    refuse_others(args)?;
+    let plans: Vec<PipelinePlan> =
+        args.exec.split(|command| command == NEXT).map(plan).collect::<Result<_, _>>()?;
+    if let Some(reason) = plans.iter().find_map(missing) {
+        return Err(Stop::usage(format!("--exec: {reason}")));
+    }
+    let second = Duration::from_secs(1);
+    let deadline = args.deadline.as_deref().unwrap_or(DEADLINE);
+    let settings = Settings {
+        rounds,
+        deadline: request::time("--deadline", deadline, second / 100, second * 3600)?,
+        trace_calls: args.trace_calls,
+        seed: args.seed.unwrap_or_else(fresh_seed),
+    };
+    if args.dry_run {
+        return print(&plans, &settings);
+    }
+    let plan = Plan { command: "run".into(), rounds, ..Plan::default() };
+    measure::record(plan, settings.seed, registry, &args.output, |interrupts, progress| {
+        exec::run(plans, &settings, Some(interrupts), progress)
+    })
+}
+
+/// What a file says is run only if the user has seen it.
+pub(crate) fn permit(file: &str, commands: &[String], is_allowed: bool) -> Result<(), Stop> {
+    if is_allowed {
+        return Ok(());
+    }
+    let pipelines = commands.split(|command| command == NEXT).map(|one| one.join(" | "));
+    let all = pipelines.collect::<Vec<_>>().join(" , ");
+    Err(Stop::usage(format!("{file} runs programs: {all}; --allow-exec lets it")))
+}
+
+/// What was typed for mechanisms.
+fn refuse_others(args: &RunArgs) -> Result<(), Stop> {
+    let given = [
+        ("--mechanism", args.mechanism.is_some()),
+        ("--pattern", args.pattern.is_some()),
+        ("--size", args.size.is_some()),
+        ("--place", args.place.is_some()),
+        ("--set", !args.set.is_empty()),
+        ("--idle", args.idle.is_some()),
+        ("--touch", args.touch.is_some()),
+        ("--slice", args.slice.is_some()),
+        ("--warmup", args.warmup.is_some()),
+    ];
+    let mut given = given.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| (*name).into());
+    let load = args.load.0.keys().next().map(|key| format!("--{key}"));
+    match given.next().or(load) {
+        Some(name) => {
+            Err(Stop::usage(format!("{name} is for mechanisms; --exec runs programs as they are")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// One pipeline, as typed.
+pub(crate) fn plan(commands: &[String]) -> Result<PipelinePlan, Stop> {
+    if commands.is_empty() {
+        return Err(Stop::usage(format!("--exec: no program on one side of '{NEXT}'")));
+    }
+    let words = |command: &String| {
+        let words = words::split(command)
+            .map_err(|error| Stop::usage(format!("--exec '{command}': {error}")))?;
+        match words.first() {
+            None => Err(Stop::usage(format!("--exec '{command}': no program"))),
+            Some(_) => Ok(words),
+        }
+    };
+    let programs = commands.iter().map(words).collect::<Result<_, _>>()?;
+    let commands = commands.iter().map(|command| measure::without_home(command.trim()));
+    Ok(PipelinePlan { programs, commands: commands.collect() })
+}
+
+/// Which program of a pipeline there is not, or may not be run, and what there is instead.
+pub(crate) fn missing(plan: &PipelinePlan) -> Option<String> {
+    plan.programs.iter().filter_map(|words| words.first()).find_map(|program| objection(program))
+}
+
+fn objection(program: &str) -> Option<String> {
+    let is_executable = |path: &Path| {
+        path.metadata()
+            .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+    };
+    let folders: Vec<PathBuf> = match program.contains('/') {
+        true => vec![PathBuf::new()],
+        false => std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect(),
+    };
+    if folders.iter().any(|folder| is_executable(&folder.join(program))) {
+        return None;
+    }
+    let present = folders.iter().map(|folder| folder.join(program)).find(|path| path.exists());
+    Some(match present {
+        Some(path) if path.is_dir() => format!("'{}' is a directory", path.display()),
+        Some(path) => format!("'{}' is not executable (chmod +x)", path.display()),
+        None if program.contains('/') => format!("there is no file '{program}'"),
+        None => {
+            let entries = folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten();
+            let names: Vec<String> = entries
+                .flatten()
+                .filter_map(|entry| entry.file_name().into_string().ok())
+                .collect();
+            match nearest(program, names.iter().map(String::as_str)) {
+                Some(name) => format!("no program '{program}' in PATH; did you mean '{name}'?"),
+                None => format!("no program '{program}' in PATH"),
+            }
+        }
+    })
+}
+
+fn print(plans: &[PipelinePlan], settings: &Settings) -> Result<ExitCode, Stop> {
+    let mut text = format!(
+        "{} pipelines x {} rounds of at most {} s, seed {}\n",
+        plans.len(),
+        settings.rounds,
+        settings.deadline.as_secs_f64(),
+        settings.seed,
+    );
+    for plan in plans {
+        text += &format!("  {}\n", plan.id());
+    }
+    output::to_stdout(text.as_bytes())
+}

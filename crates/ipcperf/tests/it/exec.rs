@@ -1,0 +1,221 @@
+//! Programs that nobody here wrote: every byte is counted, what goes wrong is one clear line, and nothing is left.
+
+use crate::common::{Sandbox, valid, wait_for};
+use crate::watch::survivors;
+use ipcperf_report::RESULT_SCHEMA;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+fn words<'a>(programs: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    let execs = programs.iter().flat_map(|program| ["--exec", program]);
+    let rest = more.iter().copied().chain(["-o", "exec.json"]);
+    ["run"].into_iter().chain(execs).chain(rest).collect()
+}
+
+/// Runs pipelines, and shows them as the valid document has them, with the exit code.
+fn measure(sandbox: &Sandbox, programs: &[&str], more: &[&str]) -> (Vec<Value>, i32) {
+    let ended = sandbox.run(&words(programs, more));
+    let text = sandbox.read("exec.json").unwrap_or_else(|_| panic!("{}", ended.stderr));
+    let document = valid(RESULT_SCHEMA, &text);
+    assert_eq!(document["cells"], Value::Array(Vec::new()));
+    assert_eq!(survivors(sandbox), 0);
+    let pipelines = document["pipelines"].as_array().expect("a list").clone();
+    (pipelines, ended.status.code().expect("it ends by itself"))
+}
+
+/// What is no number has a reason, in every metric below.
+fn explained(value: &Value) {
+    match value {
+        Value::Object(keys) if keys.contains_key("value") => {
+            let [figure, reason] = ["value", "reason"].map(|key| keys.get(key));
+            let is_number = figure.is_some_and(Value::is_number);
+            assert!(is_number || reason.is_some_and(Value::is_string), "{value}");
+            assert!(keys.contains_key("ci95") || reason.is_some_and(Value::is_string), "{value}");
+        }
+        Value::Object(keys) => keys.values().for_each(explained),
+        Value::Array(items) => items.iter().for_each(explained),
+        _ => {}
+    }
+}
+
+fn kernel_counts() -> bool {
+    fs::read_to_string("/proc/self/io").is_ok_and(|text| text.contains("wchar"))
+}
+
+#[test]
+fn every_byte_of_a_pipeline_is_counted_and_every_figure_explained() {
+    let sandbox = Sandbox::new();
+    let programs = ["head -c 3M /dev/zero", "cat", "wc -c"];
+    let (pipelines, code) = measure(&sandbox, &programs, &["--rounds", "7"]);
+    assert_eq!((pipelines.len(), code), (1, 0));
+    let one = &pipelines[0];
+    explained(one);
+    assert_eq!(one["id"], "head -c 3M /dev/zero | cat | wc -c");
+    assert_eq!((&one["status"], one["rounds"].as_array().map(Vec::len)), (&"ok".into(), Some(7)));
+    for key in ["elapsed_ns", "bytes_per_second", "cpu_ns"] {
+        assert!(one[key]["value"].as_f64().is_some_and(|value| value > 0.0), "{key}: {one}");
+        assert!(one[key]["ci95"].is_array(), "{key}: {one}");
+    }
+    let names: Vec<_> = one["programs"].as_array().expect("a list").iter().collect();
+    assert!(names.iter().zip(programs).all(|(one, name)| one["command"] == name));
+    for round in one["rounds"].as_array().expect("a list") {
+        assert_eq!(round["arrived_bytes"], "3145728\n".len());
+        assert_eq!(round["programs"][1]["unread_bytes"], 0);
+    }
+    if kernel_counts() {
+        assert_eq!(
+            (&one["counted"], &one["bytes"]["value"]),
+            (&"taken".into(), &3_145_728.0.into())
+        );
+        assert_eq!(one["proof"]["kind"], "bytes", "{one}");
+    }
+    for format in ["table", "markdown", "csv", "json", "ndjson"] {
+        let shown = sandbox.run(&["report", "exec.json", "--format", format]);
+        assert_eq!(shown.status.code(), Some(0), "{}", shown.stderr);
+        assert!(shown.stdout.contains("wc -c"), "{format}: {}", shown.stdout);
+    }
+}
+
+#[test]
+fn several_pipelines_are_measured_in_one_run() {
+    let sandbox = Sandbox::new();
+    let programs = ["head -c 10K /dev/zero", ",", "printf '%s|%s' 'a b' c", "cat"];
+    let (pipelines, code) = measure(&sandbox, &programs, &["--rounds", "3"]);
+    assert_eq!((pipelines.len(), code), (2, 0));
+    for (one, bytes) in pipelines.iter().zip([10_240.0, 5.0]) {
+        assert_eq!((&one["counted"], &one["bytes"]["value"]), (&"arrived".into(), &bytes.into()));
+    }
+}
+
+#[test]
+fn what_goes_wrong_is_one_clear_line_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let cases: &[(&[&str], &str, &str)] = &[
+        (&["sh -c 'echo oh no >&2; exit 3'", "cat"], "failed", "exit code 3: oh no"),
+        (&["sh -c 'kill -9 $$'"], "failed", "sh -c 'kill -9 $$': killed by signal 9"),
+        (&["head -c 9 /dev/zero", "true"], "failed", "no bytes: nothing came out of 'true'"),
+        (&["yes", "head -c 10"], "ok", "unread"),
+        (&["true"], "failed", "no bytes: nothing came out of 'true'"),
+        (&["sleep 600", "cat"], "deadline", "'sleep 600', 'cat' had not ended after 0.3 s"),
+        // One that goes into a session of its own, and its child.
+        (
+            &["sh -c 'setsid sh -c \"sleep 600 & sleep 600\" & wait'"],
+            "deadline",
+            "had not ended after 0.3 s and was killed; --deadline allows more",
+        ),
+        (&["sh -c 'setsid sleep 600 >/dev/null & echo x'"], "ok", ""),
+    ];
+    for (programs, status, part) in cases {
+        let more = ["--rounds", "1", "--deadline", "300ms"];
+        let (pipelines, code) = measure(&sandbox, programs, &more);
+        let one = &pipelines[0];
+        assert_eq!(
+            (&one["status"], code),
+            (&(*status).into(), i32::from(*status != "ok")),
+            "{one}"
+        );
+        let reason = if *status == "ok" { &one["proof"]["reason"] } else { &one["reason"] };
+        assert!(reason.as_str().unwrap_or_default().contains(part), "{part}: {one}");
+        explained(one);
+    }
+}
+
+#[test]
+fn what_cannot_run_is_refused_before_anything_is_measured() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.home().join("plain");
+    fs::write(&file, "x").expect("a file");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("our own file");
+    let cases: &[(&[&str], &[&str], &str)] = &[
+        (&["headd -c 1"], &[], "--exec: no program 'headd' in PATH; did you mean 'head'?"),
+        (&["./nothing"], &[], "--exec: there is no file './nothing'"),
+        (&["./plain"], &[], "--exec: './plain' is not executable (chmod +x)"),
+        (&["/"], &[], "--exec: '/' is a directory"),
+        (&["a | b"], &[], "'|' means something to a shell only"),
+        (&["cat 'x"], &[], "--exec 'cat 'x': the quote ' is not closed"),
+        (&["  "], &[], "--exec '  ': no program"),
+        (&["cat", ","], &[], "--exec: no program on one side of ','"),
+        (&["cat"], &["-m", "pipe"], "--mechanism is for mechanisms"),
+        (&["cat"], &["--rounds", "0"], "--rounds: 0 is not between 1 and 10000"),
+        (&["cat"], &["--deadline", "soon"], "--deadline: 'soon' is not a time"),
+        (&[], &["-m", "pipe", "--trace-calls"], "--trace-calls is for programs"),
+    ];
+    for (programs, more, part) in cases {
+        let ended = sandbox.run(&words(programs, more));
+        assert_eq!(ended.status.code(), Some(2), "{part}: {}", ended.stderr);
+        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+        assert!(sandbox.read("exec.json").is_err());
+    }
+}
+
+#[test]
+fn calls_are_counted_in_rounds_of_their_own() {
+    let sandbox = Sandbox::new();
+    // The subshells are processes of their own.
+    let programs = ["sh -c '(printf x); (printf y); printf z'", "wc -c"];
+    let (pipelines, _) = measure(&sandbox, &programs, &["--rounds", "2", "--trace-calls"]);
+    let one = &pipelines[0];
+    if one["reason"].as_str().is_some_and(|reason| reason.contains("ptrace is refused")) {
+        return;
+    }
+    assert_eq!((&one["status"], &one["traced_rounds"]), (&"ok".into(), &2.into()), "{one}");
+    assert_eq!(one["rounds"].as_array().map(Vec::len), Some(2));
+    assert_eq!(one["programs"][0]["calls"]["write"]["median"], 3.0, "{one}");
+    assert_eq!(one["programs"][1]["calls"]["write"]["median"], 1.0, "{one}");
+}
+
+#[test]
+fn programs_of_a_file_are_shown_and_run_only_if_allowed() {
+    let sandbox = Sandbox::new();
+    let job = "exec = [['head -c 10 /dev/zero', 'cat'], ['printf x']]\nrounds = 1\n";
+    fs::write(sandbox.home().join("job.toml"), job).expect("a file");
+    let study = "name = 's'\ntitle = 's'\n[scale.smoke]\nrounds = 1\n[scale.quick]\nrounds = 1\n\
+                 [scale.full]\nrounds = 1\n[[arm]]\nid = 'a'\nwork = 'exec'\n\
+                 programs = ['head -c 10 /dev/zero', 'cat']\n";
+    fs::write(sandbox.home().join("study.toml"), study).expect("a file");
+    for (words, told) in [
+        (
+            &["run", "job.toml", "-o", "x.json"][..],
+            "job file 'job.toml' runs programs: head -c 10 /dev/zero | cat , printf x; --allow-exec lets it",
+        ),
+        (
+            &["replicate", "./study.toml", "-o", "x.json"],
+            "study file './study.toml' runs programs: head -c 10 /dev/zero | cat; --allow-exec lets it",
+        ),
+    ] {
+        let ended = sandbox.run(words);
+        assert_eq!((ended.status.code(), ended.stderr), (Some(2), format!("ipcperf: {told}\n")));
+        assert!(sandbox.read("x.json").is_err());
+        let dry = sandbox.run(&[words, &["--dry-run"]].concat());
+        assert_eq!(dry.status.code(), Some(0), "{}", dry.stderr);
+        let ended = sandbox.run(&[words, &["--allow-exec"]].concat());
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        let document: Value =
+            serde_json::from_str(&sandbox.read("x.json").expect("written")).expect("JSON");
+        let study = &document["studies"][0]["arms"][0];
+        let found = if study.is_null() { &document["pipelines"][1] } else { study };
+        assert_eq!(found["status"], "ok", "{found}");
+        fs::remove_file(sandbox.home().join("x.json")).expect("it was written");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_leaves_no_program() {
+    let sandbox = Sandbox::new();
+    for (name, code) in [("INT", Some(130)), ("KILL", None)] {
+        let running = sandbox.start(&words(&["sleep 600", "cat"], &[]));
+        wait_for("both programs", || (survivors(&sandbox) == 3).then_some(()));
+        let pid = running.child.id().to_string();
+        Command::new("sh").args(["-c", "kill -s \"$0\" \"$1\"", name, &pid]).output().expect("sh");
+        assert_eq!(running.end().status.code(), code);
+        wait_for("the end of both programs", || (survivors(&sandbox) == 0).then_some(()));
+    }
+    let text = sandbox.read("exec.json").expect("what was measured is written");
+    let document = valid(RESULT_SCHEMA, &text);
+    assert_eq!(document["interrupted"], true);
+    assert_eq!(document["pipelines"][0]["status"], "skipped");
+    assert_eq!(sandbox.run(&["clean"]).status.code(), Some(0));
+}

@@ -1,0 +1,300 @@
+//! Pipelines of programs: what moved, how fast, and what each program took for it.
+
+use crate::figures;
+use crate::format::Style;
+use crate::grid::Grid;
+use crate::page::{Page, Tone};
+use crate::text;
+use ipcperf_core::result::{
+    Counted, Metric, Pipeline, ProgramResult, ProofKind, ResultSet, Spread, Status,
+};
+use std::io;
+
+/// Most system calls of a program that are named without `verbose`.
+const CALLS: usize = 6;
+
+/// The heading of all pipelines.
+pub(crate) const TITLE: &str = "Programs connected by pipes";
+
+/// Heads of the programs' table; the first column is a text.
+const HEADS: [&str; 9] =
+    ["program", "CPU", "+/-", "user", "system", "waits", "preempted", "bytes read", "written"];
+/// The columns in the order in which a narrow page gives them up, the last first.
+const WANTED: [usize; 7] = [8, 7, 3, 4, 5, 6, 2];
+
+/// How many of a set were measured, for its masthead.
+pub(crate) fn tally(set: &ResultSet) -> String {
+    let measured = set.pipelines.iter().filter(|one| one.status == Status::Ok).count();
+    let all = text::counted(set.pipelines.len() as u64, "pipeline");
+    format!("{measured} of {all} of programs measured")
+}
+
+/// What is said of a pipeline above its table.
+pub(crate) fn sentences(one: &Pipeline, is_verbose: bool) -> Vec<String> {
+    if one.status != Status::Ok {
+        return Vec::new();
+    }
+    let figure = |metric: &Metric, show: fn(f64) -> String, unit| {
+        let value = metric.value.map_or_else(|| figures::NONE.to_owned(), show);
+        match figures::spread(metric, unit) {
+            none if none == figures::NONE => value,
+            spread => format!("{value} +/- {spread}"),
+        }
+    };
+    let last = one.programs.last().map_or("", |program| program.command.as_str());
+    let what = match one.counted {
+        Some(Counted::Taken) => format!("what '{last}' has read"),
+        Some(Counted::Arrived) | None => format!("what came out of '{last}'"),
+    };
+    let rounds = text::counted(one.rounds.len() as u64, "round");
+    let mut lines = vec![format!(
+        "{}: {} bytes ({what}) in {}, start of the programs included; {rounds}. CPU time of all: {}.",
+        figure(&one.bytes_per_second, figures::bytes_per_second, figures::BYTES_PER_SECOND),
+        count(&one.bytes),
+        figure(&one.elapsed_ns, figures::nanos, figures::NANOS),
+        one.cpu_ns.value.map_or_else(|| figures::NONE.to_owned(), figures::nanos),
+    )];
+    if let [low, high] = one.elapsed_ns.modes.as_slice() {
+        let mode = |mode: &ipcperf_core::result::Mode| {
+            format!("{} in {}", figures::nanos(mode.value), text::counted(mode.rounds, "round"))
+        };
+        lines.push(format!("Two modes: {}, {}.", mode(low), mode(high)));
+    }
+    lines.push(match (one.proof.kind, &one.proof.reason) {
+        (ProofKind::Bytes, _) => "Proof: bytes. Every program has read all that the one before it \
+                                  wrote, and all that came out was received."
+            .to_owned(),
+        (ProofKind::None, Some(reason)) => format!("No proof: {reason}."),
+        (ProofKind::None, None) => "No proof.".to_owned(),
+    });
+    if one.traced_rounds > 0 {
+        let rounds = text::counted(one.traced_rounds, "round");
+        lines.push(format!("System calls, in {rounds} of their own under ptrace:"));
+        let calls = |program: &ProgramResult| calls(program, is_verbose);
+        lines.extend(one.programs.iter().map(calls));
+    }
+    lines
+}
+
+fn calls(program: &ProgramResult, is_verbose: bool) -> String {
+    let mut all: Vec<(&String, &Spread)> = program.calls.iter().collect();
+    all.sort_by(|a, b| b.1.median.total_cmp(&a.1.median));
+    let shown = if is_verbose { all.len() } else { all.len().min(CALLS) };
+    let (named, rest) = all.split_at(shown);
+    let one = |(name, spread): &(&String, &Spread)| format!("{name} {}", whole(spread.median));
+    let mut list: Vec<String> = named.iter().map(one).collect();
+    if !rest.is_empty() {
+        let more: f64 = rest.iter().map(|(_, spread)| spread.median).sum();
+        list.push(format!("{} others {}", rest.len(), whole(more)));
+    }
+    format!("{}: {}", program.command, list.join(", "))
+}
+
+/// The table of its programs.
+pub(crate) fn grid(one: &Pipeline, style: &Style) -> Grid {
+    let row = |program: &ProgramResult| {
+        vec![
+            text::clean(&program.command, style.unicode),
+            time(&program.cpu_ns),
+            figures::spread(&program.cpu_ns, figures::NANOS),
+            time(&program.user_ns),
+            time(&program.system_ns),
+            count(&program.voluntary_switches),
+            count(&program.involuntary_switches),
+            count(&program.read_bytes),
+            count(&program.written_bytes),
+        ]
+    };
+    Grid {
+        heads: HEADS.map(ToOwned::to_owned).to_vec(),
+        right: (0..HEADS.len()).map(|at| at > 0).collect(),
+        rows: one.programs.iter().map(row).collect(),
+    }
+}
+
+fn time(metric: &Metric) -> String {
+    metric.value.map_or_else(|| figures::NONE.to_owned(), figures::nanos)
+}
+
+/// A count as such; the median of an even number of rounds may lie between two.
+fn count(metric: &Metric) -> String {
+    metric.value.map_or_else(|| figures::NONE.to_owned(), whole)
+}
+
+fn whole(value: f64) -> String {
+    // Saturates, and what is negative or no number in a hostile document becomes 0.
+    text::grouped(value.round() as u64)
+}
+
+/// Why there is no figure.
+pub(crate) fn unmeasured(set: &ResultSet) -> impl Iterator<Item = (Status, String)> {
+    let failed = set.pipelines.iter().filter(|one| one.status != Status::Ok);
+    failed.map(|one| {
+        let reason = one.reason.as_deref().unwrap_or("no reason given");
+        // A lone program is named by its reason already.
+        let who = if reason.contains(&one.id) { String::new() } else { format!("{}: ", one.id) };
+        (one.status, format!("{who}{reason}"))
+    })
+}
+
+/// On a terminal.
+pub(crate) fn table(page: &mut Page<'_>, set: &ResultSet) -> io::Result<()> {
+    let measured: Vec<_> = set.pipelines.iter().filter(|one| one.status == Status::Ok).collect();
+    if measured.is_empty() {
+        return Ok(());
+    }
+    page.blank()?;
+    page.line(Tone::Title, &TITLE.to_uppercase())?;
+    for one in measured {
+        page.blank()?;
+        page.paragraph(Tone::Title, "", &one.id)?;
+        for sentence in sentences(one, page.style.verbose) {
+            page.paragraph(Tone::Plain, "  ", &sentence)?;
+        }
+        let (style, mut grid) = (*page.style, grid(one, page.style));
+        let room = style.width.saturating_sub(2);
+        let columns = grid.fit(&[0, 1], &WANTED, 0, room, style.unicode);
+        let (head, lines) = grid.lines(&columns);
+        page.line(Tone::Quiet, &format!("  {head}"))?;
+        for line in lines {
+            page.line(Tone::Plain, &format!("  {line}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The rows of a spreadsheet: every pipeline without its rounds.
+pub(crate) fn rows(set: &ResultSet) -> io::Result<Vec<serde_json::Value>> {
+    let row = |one: &Pipeline| {
+        let mut value = serde_json::to_value(one)?;
+        if let serde_json::Value::Object(keys) = &mut value {
+            keys.remove("rounds");
+        }
+        Ok(value)
+    };
+    set.pipelines.iter().map(row).collect()
+}
+
+/// Columns of a spreadsheet that are always there.
+pub(crate) const ALWAYS: &[&str] = &[
+    "id",
+    "status",
+    "reason",
+    "counted",
+    "bytes.value",
+    "elapsed_ns.value",
+    "elapsed_ns.ci95.0",
+    "elapsed_ns.ci95.1",
+    "bytes_per_second.value",
+    "bytes_per_second.ci95.0",
+    "bytes_per_second.ci95.1",
+    "cpu_ns.value",
+    "proof.kind",
+    "proof.reason",
+];
+
+/// A pipeline as a test has it.
+#[cfg(test)]
+pub(crate) fn sample() -> Pipeline {
+    use ipcperf_core::result::{ByteProof, PipelineRound, ProgramRound};
+    use std::collections::BTreeMap;
+    let metric = |value: f64| Metric {
+        value: Some(value),
+        ci95: Some([value * 0.99, value * 1.01]),
+        method: Some("rounds".to_owned()),
+        ..Metric::default()
+    };
+    let calls = Spread { min: 9.0, median: 10.0, max: 12.0, n: 3 };
+    let program = |command: &str| ProgramResult {
+        command: command.to_owned(),
+        cpu_ns: metric(300e6),
+        user_ns: metric(100e6),
+        system_ns: metric(200e6),
+        voluntary_switches: metric(12_345.0),
+        involuntary_switches: metric(67.0),
+        read_bytes: metric(1_073_745_000.0),
+        written_bytes: metric(1_073_741_824.0),
+        calls: BTreeMap::from([("read".to_owned(), calls.clone())]),
+    };
+    let proof = ByteProof { kind: ProofKind::Bytes, reason: None };
+    let round = |unread| ProgramRound { unread_bytes: unread, ..ProgramRound::default() };
+    Pipeline {
+        id: "head -c 1G /dev/zero | wc -c".to_owned(),
+        status: Status::Ok,
+        reason: None,
+        counted: Some(Counted::Taken),
+        bytes: metric(1_073_741_824.0),
+        elapsed_ns: metric(1e9),
+        bytes_per_second: metric(1.073_741_824e9),
+        cpu_ns: metric(600e6),
+        split_is_approximate: true,
+        programs: vec![program("head -c 1G /dev/zero"), program("wc -c")],
+        traced_rounds: 3,
+        rounds: vec![PipelineRound {
+            round: 0,
+            order: 0,
+            elapsed_ns: 1_000_000_000,
+            arrived_bytes: 11,
+            programs: vec![round(None), round(Some(0))],
+            proof: proof.clone(),
+        }],
+        proof,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Format, render, sample as samples};
+
+    fn set() -> ResultSet {
+        let failed = Pipeline {
+            id: "false".to_owned(),
+            status: Status::Failed,
+            reason: Some("false: exit code 1".to_owned()),
+            ..sample()
+        };
+        ResultSet { pipelines: vec![sample(), failed], ..samples::set(Vec::new()) }
+    }
+
+    fn rendered(format: Format, width: usize) -> String {
+        let mut bytes = Vec::new();
+        let style = Style { width, ..Style::default() };
+        render(&set(), &samples::spec, format, &style, &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn figures_proof_and_reasons_are_shown_at_any_width() {
+        let text = rendered(Format::Table, 120);
+        for part in [
+            "1 of 2 pipelines of programs measured",
+            "1.07 GB/s +/- 1.0%: 1,073,741,824 bytes (what 'wc -c' has read) in 1.00 s",
+            "Proof: bytes.",
+            "head -c 1G /dev/zero: read 10",
+            "12,345",
+            "- false: exit code 1",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("No cell was measured"), "{text}");
+        for width in [20, 40, 80] {
+            for line in rendered(Format::Table, width).lines() {
+                assert!(text::width(line) <= width, "{width}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_formats_have_the_same_figures() {
+        let markdown = rendered(Format::Markdown, 80);
+        assert!(markdown.contains("| wc -c | 300 ms |"), "{markdown}");
+        assert!(markdown.contains("- false: exit code 1"), "{markdown}");
+        let csv = rendered(Format::Csv, 80);
+        let mut lines = csv.lines();
+        assert!(lines.next().is_some_and(|head| head.starts_with("id,status,reason,counted")));
+        assert!(lines.next().is_some_and(|row| row.contains(",taken,1073741824")), "{csv}");
+        let lines = rendered(Format::Ndjson, 80);
+        assert!(lines.lines().nth(1).is_some_and(|line| line.starts_with(r#"{"type":"pipeline""#)));
+    }
+}

@@ -1,0 +1,268 @@
+//! System calls of programs from their start, with all processes and threads that they make.
+//!
+//! # Safety
+//! As in the parent module. Between `fork` and `exec` the child makes system calls and nothing else: no allocation, no
+//! lock.
+
+use super::{child_signal, entry, hear_children, request};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
+
+/// What to be told of, and that nothing traced outlives the tracer.
+const OPTIONS: usize = (libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEEXEC
+    | libc::PTRACE_O_EXITKILL) as usize;
+
+/// Whatever this thread has started or traces, and nothing of other threads.
+const OURS: i32 = libc::__WALL | libc::__WNOTHREAD;
+
+/// Programs under observation, children of this process. The thread that started them is the one that may go on.
+/// Dropping it kills and reaps all that is left of them.
+#[derive(Debug)]
+pub struct Follow {
+    /// Readable when one has changed its state.
+    signals: OwnedFd,
+    programs: Vec<Followed>,
+    /// Every task that is traced, and which program it belongs to.
+    tasks: BTreeMap<libc::pid_t, usize>,
+    /// Tasks that have stopped before it was known whose they are.
+    early: BTreeSet<libc::pid_t>,
+}
+
+/// A program and what it has called, its processes and threads included.
+#[derive(Clone, Debug)]
+pub struct Followed {
+    /// Its process.
+    pub pid: u32,
+    /// System call numbers of this architecture, and how often each was called.
+    pub calls: BTreeMap<i64, u64>,
+    /// How it ended, if it has.
+    pub ended: Option<ExitStatus>,
+}
+
+impl Follow {
+    /// Nothing yet.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn new() -> io::Result<Self> {
+        hear_children()?;
+        let set = child_signal();
+        let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+        // SAFETY: `set` is initialised and the flags are valid.
+        let fd = unsafe { libc::signalfd(-1, &raw const set, flags) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a fresh descriptor nobody else owns.
+        let signals = unsafe { OwnedFd::from_raw_fd(fd) };
+        let (tasks, early) = (BTreeMap::new(), BTreeSet::new());
+        Ok(Self { signals, programs: Vec::new(), tasks, early })
+    }
+
+    /// Starts a program. Its calls count from the moment it is loaded.
+    ///
+    /// # Errors
+    /// It cannot be started, or tracing is refused (`PermissionDenied`).
+    pub fn start(&mut self, command: &mut Command) -> io::Result<()> {
+        crate::program::hear_signals(command);
+        // SAFETY: see the module.
+        unsafe {
+            command.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
+                -1 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            });
+        }
+        let child = command.spawn()?;
+        let pid = child.id().cast_signed();
+        self.tasks.insert(pid, self.programs.len());
+        let calls = BTreeMap::new();
+        self.programs.push(Followed { pid: child.id(), calls, ended: None });
+        // It stops when it is loaded, before its first instruction.
+        let mut status = 0;
+        // SAFETY: `status` is a valid place for the result.
+        if unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) } != pid {
+            return Err(io::Error::last_os_error());
+        }
+        if !libc::WIFSTOPPED(status) {
+            return self.take_in(pid, status);
+        }
+        request(libc::PTRACE_SETOPTIONS as usize, pid, 0, OPTIONS)?;
+        request(libc::PTRACE_SYSCALL as usize, pid, 0, 0).map(drop)
+    }
+
+    /// To poll on: readable when [`go_on`](Self::go_on) has something to do.
+    #[must_use]
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.signals.as_fd()
+    }
+
+    /// The programs, in the order of their start.
+    #[must_use]
+    pub fn programs(&self) -> &[Followed] {
+        &self.programs
+    }
+
+    /// Takes in all that has happened, and lets everybody who has stopped go on.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn go_on(&mut self) -> io::Result<()> {
+        let mut signal = [0_u8; size_of::<libc::signalfd_siginfo>()];
+        // Read before the states are: a change after that is signalled anew.
+        let _ = rustix::io::read(&self.signals, &mut signal);
+        let mut status = 0;
+        loop {
+            // SAFETY: `status` is a valid place for the result.
+            match unsafe { libc::waitpid(-1, &raw mut status, OURS | libc::WNOHANG) } {
+                0 => return Ok(()),
+                -1 => {
+                    let error = io::Error::last_os_error();
+                    // Nobody is left.
+                    let is_over = error.raw_os_error() == Some(libc::ECHILD);
+                    return if is_over { Ok(()) } else { Err(error) };
+                }
+                pid => match self.take_in(pid, status) {
+                    // Killed since.
+                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                    other => other?,
+                },
+            }
+        }
+    }
+
+    fn take_in(&mut self, pid: libc::pid_t, status: i32) -> io::Result<()> {
+        if !libc::WIFSTOPPED(status) {
+            if let Some(owner) = self.tasks.remove(&pid)
+                && let Some(program) = self.programs.get_mut(owner)
+                && program.pid == pid.cast_unsigned()
+            {
+                program.ended = Some(ExitStatus::from_raw(status));
+            }
+            self.early.remove(&pid);
+            return Ok(());
+        }
+        let Some(&owner) = self.tasks.get(&pid) else {
+            self.early.insert(pid);
+            return Ok(());
+        };
+        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        let mut passed = 0;
+        match (signal, event) {
+            (_, 0) if signal == libc::SIGTRAP | 0x80 => {
+                if let (Some(info), Some(program)) = (entry(pid)?, self.programs.get_mut(owner)) {
+                    *program.calls.entry(info.number.cast_signed()).or_default() += 1;
+                }
+            }
+            (_, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE) => {
+                let made = message(pid)?;
+                self.tasks.insert(made, owner);
+                if self.early.remove(&made) {
+                    resume(made, 0)?;
+                }
+            }
+            // A thread that loads a program becomes the process; its old number is nobody's.
+            (_, libc::PTRACE_EVENT_EXEC) => {
+                let old = message(pid)?;
+                if old != pid {
+                    self.tasks.remove(&old);
+                }
+            }
+            // A task that was made begins with this stop, which nobody has sent.
+            (libc::SIGSTOP, 0) => {}
+            (_, 0) => passed = signal as usize,
+            _ => {}
+        }
+        resume(pid, passed)
+    }
+}
+
+impl Drop for Follow {
+    fn drop(&mut self) {
+        for pid in self.tasks.keys().chain(&self.early) {
+            // SAFETY: takes numbers only. No task here is reaped, so none of the numbers is somebody else's.
+            unsafe { libc::kill(*pid, libc::SIGKILL) };
+        }
+        let mut status = 0;
+        // In any order: the first thread of a process is gone only after all others.
+        while !self.tasks.is_empty() || !self.early.is_empty() {
+            // SAFETY: `status` is a valid place for the result. Killed, a task ends.
+            let pid = unsafe { libc::waitpid(-1, &raw mut status, OURS) };
+            if pid < 0 {
+                return;
+            }
+            if !libc::WIFSTOPPED(status) {
+                self.tasks.remove(&pid);
+                self.early.remove(&pid);
+            }
+        }
+    }
+}
+
+fn resume(pid: libc::pid_t, signal: usize) -> io::Result<()> {
+    request(libc::PTRACE_SYSCALL as usize, pid, 0, signal).map(drop)
+}
+
+/// Which task an event is about.
+fn message(pid: libc::pid_t) -> io::Result<libc::pid_t> {
+    let mut message: libc::c_ulong = 0;
+    let at = std::ptr::from_mut(&mut message) as usize;
+    request(libc::PTRACE_GETEVENTMSG as usize, pid, 0, at)?;
+    Ok(message as libc::pid_t)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::wait_any;
+    use crate::trace::name;
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    /// The calls of a script by name, or nothing where tracing is refused.
+    fn calls(script: &str) -> Option<BTreeMap<String, u64>> {
+        let mut follow = Follow::new().expect("a descriptor");
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null());
+        match follow.start(&mut command) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return None,
+            other => other.expect("a shell"),
+        }
+        while follow.programs()[0].ended.is_none() {
+            let soon = Instant::now() + Duration::from_millis(2);
+            wait_any(&[follow.fd()], soon).expect("poll");
+            follow.go_on().expect("it goes on");
+        }
+        assert!(follow.programs()[0].ended.is_some_and(|status| status.code() == Some(3)));
+        let named =
+            follow.programs()[0].calls.iter().map(|(number, count)| (name(*number), *count));
+        Some(named.collect())
+    }
+
+    #[test]
+    fn calls_of_a_program_and_of_its_children_are_counted() {
+        let Some(one) = calls("printf x; exit 3") else { return };
+        let many = calls("printf x; (printf x; printf x); (printf x) & wait; exit 3");
+        let writes = |calls: &BTreeMap<String, u64>| calls.get("write").copied().unwrap_or(0);
+        assert_eq!(many.as_ref().map(writes), Some(writes(&one) + 3), "{one:?} {many:?}");
+    }
+
+    #[test]
+    fn what_is_dropped_is_gone() {
+        let mut follow = Follow::new().expect("a descriptor");
+        let mut command = Command::new("sleep");
+        if follow.start(command.arg("600")).is_err() {
+            return;
+        }
+        let pid = follow.programs()[0].pid;
+        assert!(crate::process::exists(pid));
+        drop(follow);
+        assert!(!crate::process::exists(pid));
+    }
+}
