@@ -3,7 +3,7 @@
 mod accounting;
 pub mod arrivals;
 mod assemble;
-mod bounds;
+pub mod bounds;
 pub mod errand;
 mod fan;
 mod fit;

@@ -265,7 +265,7 @@ impl RawSlice {
             // It has no segments.
             PatternKind::Connect => return,
         };
-        let samples = samples(page, timed);
+        let samples = of_segment(page, timed);
         self.batch = timed.batch;
         match pattern {
             PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
@@ -326,17 +326,23 @@ fn collect(histogram: &mut Histogram, samples: &[u64]) -> u64 {
     unanswered
 }
 
-/// The samples of one segment without its lead-in, long ones put back.
-fn samples(page: &Page, segment: &Segment) -> Vec<u64> {
-    let stored = page.slots().iter().take(usize::try_from(segment.samples).unwrap_or(usize::MAX));
+/// The samples of one segment without its lead-in.
+fn of_segment(page: &Page, segment: &Segment) -> Vec<u64> {
+    let mut samples = samples(page, segment.samples, &segment.spills);
+    samples.drain(..samples.len().min(usize::try_from(segment.lead_in).unwrap_or(0)));
+    samples
+}
+
+/// So many samples, long ones put back.
+pub(crate) fn samples(page: &Page, count: u64, spills: &[Spill]) -> Vec<u64> {
+    let stored = page.slots().iter().take(usize::try_from(count).unwrap_or(usize::MAX));
     let mut samples: Vec<u64> = stored.map(Recorder::read).collect();
-    for Spill { index, ticks } in &segment.spills {
+    for Spill { index, ticks } in spills {
         if let Some(sample) = usize::try_from(*index).ok().and_then(|index| samples.get_mut(index))
         {
             *sample = *ticks;
         }
     }
-    samples.drain(..samples.len().min(usize::try_from(segment.lead_in).unwrap_or(0)));
     samples
 }
 

@@ -127,6 +127,11 @@ impl<'a> Bench<'a> {
         self.names.next_u64()
     }
 
+    /// Bytes of extra environment for a worker, to vary the layout of its stack.
+    pub(super) fn pad(&mut self) -> usize {
+        usize::try_from(self.setup.below(4096)).unwrap_or(0)
+    }
+
     /// Length of a tick so far, ns.
     #[must_use]
     pub fn ns_per_tick(&self) -> f64 {
@@ -173,8 +178,7 @@ impl<'a> Bench<'a> {
             cpus.reverse();
         }
         let nonce = self.names.next_u64();
-        let pads = [self.setup.below(4096), self.setup.below(4096)]
-            .map(|pad| usize::try_from(pad).unwrap_or(0));
+        let pads = [self.pad(), self.pad()];
         let offset = usize::try_from(self.setup.below(64)).unwrap_or(0) * 64;
         let ns_per_tick = self.fit.ns_per_tick();
         let ticks = |duration: Duration| (duration.as_nanos() as f64 / ns_per_tick) as u64;

@@ -149,11 +149,7 @@ impl CellWork {
             readings.set("p50_ns", p50);
         }
         if histogram.count() > 0 {
-            readings.quantiles(&histogram);
-            readings.set("least_ns", histogram.min().unwrap_or(0) as f64 / 1e3);
-            let mean = histogram.sum() as f64 / histogram.count() as f64;
-            readings.set("mean_ns", mean / 1e3);
-            readings.histogram = Some(histogram);
+            readings.singles(histogram);
         }
         readings.facts.insert("CPUs".into(), format!("{:?}", self.run.plan.cpus));
         for (knob, value) in knobs {

@@ -3,15 +3,13 @@
 //! An arm is measured once in every round, by processes of its own. What it finds out is a set of named numbers, and
 //! for single operations their distribution.
 
+pub(crate) mod bounds;
 pub(crate) mod cell;
-mod clocks;
-mod copying;
 mod exchange;
 mod facts;
 mod ladder;
 mod pipeline;
 mod place;
-mod self_loop;
 mod storm;
 
 use ipcperf_engine::errand::{Errand, Mishap};
@@ -21,16 +19,8 @@ use std::path::Path;
 use std::time::Instant;
 
 /// What workers can be sent to do for a study.
-pub(crate) const ERRANDS: &[Errand] = &[
-    exchange::SEND,
-    exchange::RECEIVE,
-    pipeline::ERRAND,
-    self_loop::LOOP,
-    self_loop::CHILD,
-    clocks::ERRAND,
-    copying::ERRAND,
-    ladder::ERRAND,
-];
+pub(crate) const ERRANDS: &[Errand] =
+    &[exchange::SEND, exchange::RECEIVE, pipeline::ERRAND, ladder::ERRAND];
 
 /// Makes the work of an arm from what its study says: the keys of the arm and of the scale in one table.
 pub(crate) type Maker = fn(&toml::Table) -> Result<Box<dyn Work>, String>;
@@ -46,9 +36,6 @@ pub(crate) const KINDS: &[(&str, Maker)] = &[
     exchange::STRACE,
     exchange::EMSGSIZE,
     ("pipeline", pipeline::make),
-    ("self-loop", self_loop::make),
-    ("clocks", clocks::make),
-    ("copying", copying::make),
     ("facts", facts::make),
     ("ladder", ladder::make),
     ("storm", storm::make),
@@ -62,15 +49,18 @@ pub(crate) fn check(kind: &str, keys: &toml::Table) -> Result<(), String> {
     if kind == CELL {
         return cell::Keys::of(keys).map(drop);
     }
+    if bounds::KINDS.contains(&kind) {
+        return bounds::BoundWork::of(kind, keys).map(drop);
+    }
     make(kind, keys).map(drop)
 }
 
-/// Makes the work of an arm, for every kind but [`CELL`].
+/// Makes the work of an arm, for every kind but [`CELL`] and the bounds.
 pub(crate) fn make(kind: &str, keys: &toml::Table) -> Result<Box<dyn Work>, String> {
     match KINDS.iter().find(|(name, _)| *name == kind) {
         Some((_, maker)) => maker(keys),
         None => {
-            let known = KINDS.iter().map(|(name, _)| *name).chain([CELL]);
+            let known = KINDS.iter().map(|(name, _)| *name).chain(bounds::KINDS).chain([CELL]);
             let near = ipcperf_core::nearest(kind, known);
             let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
             Err(format!("there is no work '{kind}'{hint}"))

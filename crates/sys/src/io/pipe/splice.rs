@@ -139,8 +139,8 @@ pub fn try_sendfile(socket: BorrowedFd<'_>) -> Result<(), SetupError> {
 
 #[cfg(test)]
 mod tests {
-    use crate::io::{pipe, stream};
     use super::*;
+    use crate::io::{pipe, stream};
 
     #[test]
     fn a_page_arrives_through_every_call() {
