@@ -15,6 +15,7 @@ use crate::job::{Failure, FailureKind, Job, Order, Segment, SideReport, Task, Wo
 use crate::page::Page;
 use crate::registry::Entry;
 use crate::stage::{Event, Stage};
+use crate::storm::Model;
 use ipcperf_core::result::Status;
 use ipcperf_core::{KnobValue, OptionSet, PatternKind, Seat, SetupError, Shape};
 use ipcperf_stats::Histogram;
@@ -113,6 +114,8 @@ pub struct Terms {
     pub pads: [usize; 2],
     /// When the slice counts as hung.
     pub deadline: Duration,
+    /// How the clients of the pattern `connect` call.
+    pub client: Model,
 }
 
 /// Runs one slice in two fresh processes.
@@ -144,7 +147,7 @@ fn attempt(
     terms: &Terms,
     around: Surroundings<'_>,
 ) -> Result<Outcome, Failure> {
-    let Terms { job, pads, deadline } = terms;
+    let Terms { job, pads, deadline, .. } = terms;
     let Surroundings { page, interrupts } = around;
     page.reset();
     let link = entry.open(&job.shape, options)?;

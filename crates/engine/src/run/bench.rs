@@ -5,6 +5,7 @@ use crate::fit::Fit;
 use crate::job::Job;
 use crate::page::Page;
 use crate::slice::{self, Outcome, RawSlice, Surroundings, Terms};
+use crate::storm::Model;
 use ipcperf_core::{Idle, PatternKind, Seat};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
@@ -58,15 +59,24 @@ pub struct Lengths {
     pub warmup: Duration,
     /// Timed region.
     pub slice: Duration,
-    /// Operations in the timed region, each timed by itself; 0: as many as fit into it.
+    /// Operations in the timed region, each timed by itself; of the pattern `connect` requests of each client. 0: as
+    /// many as fit into it.
     pub operations: u64,
     /// Operations per sample; 0: as the first slice of the cell decided.
     pub batch: u64,
+    /// How the clients of the pattern `connect` call.
+    pub client: Model,
 }
 
 impl Settings {
     pub(super) fn lengths(&self) -> Lengths {
-        Lengths { warmup: self.warmup, slice: self.slice, operations: 0, batch: 0 }
+        Lengths {
+            warmup: self.warmup,
+            slice: self.slice,
+            operations: 0,
+            batch: 0,
+            client: Model::Blocking,
+        }
     }
 }
 
@@ -204,12 +214,12 @@ impl<'a> Bench<'a> {
             batch: if lengths.batch > 0 { lengths.batch } else { settled_batch(cell) },
             verify: if plan.wire <= 64 << 10 { VERIFIED } else { 2 },
         };
-        let counted = SLOWEST.mul_f64(lengths.operations as f64);
+        let counted = SLOWEST.mul_f64((lengths.operations * plan.load.conns.max(1)) as f64);
         // One pause, or one message of a second, may be longer than the whole slice.
         let idle = Duration::from_nanos(plan.load.stall_ns + 2 * plan.load.think_ns);
         let deadline =
             HANG + 30 * (lengths.slice + lengths.warmup) + moving(plan.wire) + counted + idle;
-        let terms = Terms { job, pads, deadline };
+        let terms = Terms { job, pads, deadline, client: lengths.client };
         let (steal, throttled) = (procfs::steal_ns(), procfs::throttled());
         let outcome = {
             let Some(_held) = self.idle(plan.idle)? else { return Ok(true) };

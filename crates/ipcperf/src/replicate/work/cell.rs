@@ -1,12 +1,14 @@
 //! Work "cell": a cell of the engine, as `ipcperf run` measures it.
 
-use super::Readings;
-use crate::request;
-use ipcperf_core::{Idle, Load, OptionSet, PatternKind, Touch};
+use super::{Readings, connect};
+use crate::args::RunArgs;
+use crate::{loads, request};
+use ipcperf_core::{Idle, OptionSet, PatternKind, Touch};
 use ipcperf_engine::plan::{self, Ground, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::round_of;
 use ipcperf_engine::run::{CellRun, Lengths};
+use ipcperf_engine::storm::Model;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,9 +34,14 @@ pub(crate) struct Keys {
     slice: String,
     #[serde(default = "warmup")]
     warmup: String,
-    /// Operations of a slice; 0: as many as fit.
+    /// Operations of a slice, or requests of each client; 0: as many as fit.
     #[serde(default)]
     samples: u64,
+    /// Clients of the pattern `connect`.
+    conns: Option<u64>,
+    /// How they call.
+    #[serde(default)]
+    client: Model,
 }
 
 fn one() -> u64 {
@@ -81,15 +88,19 @@ impl Keys {
             }
             other => request::placements(other).map_err(told)?,
         };
+        let patterns =
+            request::patterns(&or(&self.pattern, PatternKind::PingPong.name())).map_err(told)?;
+        let load =
+            RunArgs { conns: self.conns.map(|count| count.to_string()), ..RunArgs::default() };
+        let loads = loads::loads(&load, &patterns).map_err(told)?;
         let request = Request {
             mechanisms: request::mechanisms(registry, &self.mechanism).map_err(told)?,
-            patterns: request::patterns(&or(&self.pattern, PatternKind::PingPong.name()))
-                .map_err(told)?,
+            patterns,
             sizes: vec![usize::try_from(self.size).map_err(|error| error.to_string())?],
             placements,
             idle: request::idle(&or(&self.idle, Idle::AsIs.name())).map_err(told)?,
             touch: request::touch(&or(&self.touch, Touch::CacheLine.name())).map_err(told)?,
-            loads: vec![Load::default()],
+            loads,
             options: if settings.is_empty() {
                 OptionSet::default()
             } else {
@@ -110,6 +121,7 @@ impl Keys {
             slice: time("slice", &self.slice)?,
             operations: self.samples,
             batch: 0,
+            client: self.client,
         };
         Ok(CellWork { run: CellRun { plan, slices: Vec::new(), ended: None }, lengths })
     }
@@ -127,6 +139,12 @@ impl CellWork {
             self.lengths.batch = slice.raw.batch;
         }
         let knobs = slice.raw.effective.clone();
+        let mut readings = Readings::default();
+        if let Some(storm) = &slice.raw.storm {
+            let plan = &self.run.plan;
+            let door = plan.entry.door(&plan.options).ok().and_then(Result::ok);
+            connect::add(&mut readings, &slice.raw, storm, door.map(|(door, _)| door), ns_per_tick);
+        }
         let (round, histogram) = round_of(slice, self.run.plan.pattern, ns_per_tick);
         if let Some(reason) = round.rejected {
             return Err(reason);
@@ -134,7 +152,6 @@ impl CellWork {
         if !round.proof.holds {
             return Err("no proof that two processes moved every message".into());
         }
-        let mut readings = Readings::default();
         let messages = round.messages.max(1) as f64;
         let cpu = &round.cpu_ns;
         readings.set("cpu_ns", (cpu.lead + cpu.follow) as f64 / messages);

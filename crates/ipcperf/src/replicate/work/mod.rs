@@ -3,14 +3,15 @@
 //! An arm is measured once in every round, by processes of its own. What it finds out is a set of named numbers, and
 //! for single operations their distribution.
 
+mod after_kill;
 pub(crate) mod bounds;
 pub(crate) mod cell;
+mod connect;
 mod exchange;
 mod facts;
 mod ladder;
 mod pipeline;
 mod place;
-mod storm;
 
 use ipcperf_engine::errand::{Errand, Mishap};
 use ipcperf_study::Readings;
@@ -27,7 +28,7 @@ pub(crate) type Maker = fn(&toml::Table) -> Result<Box<dyn Work>, String>;
 
 /// Every kind of work by the name that studies use.
 pub(crate) const KINDS: &[(&str, Maker)] = &[
-    ("after-kill", storm::make_after_kill),
+    ("after-kill", after_kill::make),
     exchange::WHOLE,
     exchange::MORE,
     exchange::SLOW,
@@ -38,7 +39,6 @@ pub(crate) const KINDS: &[(&str, Maker)] = &[
     ("pipeline", pipeline::make),
     ("facts", facts::make),
     ("ladder", ladder::make),
-    ("storm", storm::make),
 ];
 
 /// The engine's own work, which needs more than the others.
