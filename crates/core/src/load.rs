@@ -112,6 +112,9 @@ pub struct Load {
     /// Stream: messages under way before the sender waits for a credit; 0: as the mechanism itself stops it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub window: u64,
+    /// Ping-pong, stream and burst: messages go in packets of so many bytes; 0: as they are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub packet: u64,
     /// Connect: clients at a time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub conns: u64,
@@ -148,9 +151,12 @@ impl Load {
                 stall_ns: self.stall_ns,
                 transform: self.changes(),
                 one_way: self.one_way,
+                packet: self.packet,
                 ..none
             },
-            PatternKind::Stream => Self { window: self.window, transform: self.changes(), ..none },
+            PatternKind::Stream => {
+                Self { window: self.window, transform: self.changes(), packet: self.packet, ..none }
+            }
             PatternKind::FanIn | PatternKind::FanOut => {
                 Self { peers: if self.peers == 0 { PEERS } else { self.peers }, ..none }
             }
@@ -158,7 +164,7 @@ impl Load {
             PatternKind::Rate => {
                 Self { rate: self.rate, arrivals: self.arrivals, stall_ns: self.stall_ns, ..none }
             }
-            PatternKind::Burst => Self { burst: self.burst, ..none },
+            PatternKind::Burst => Self { burst: self.burst, packet: self.packet, ..none },
         }
     }
 
@@ -185,6 +191,7 @@ impl Load {
         add("stall", self.stall_ns > 0, format_duration(self.stall_ns));
         add("burst", self.burst > 0, count(self.burst));
         add("window", self.window > 0, count(self.window));
+        add("packet", self.packet > 0, count(self.packet));
         add("conns", self.conns > 0, count(self.conns));
         add("peers", self.peers > 0, count(self.peers));
         if let Some(transform) = self.changes() {
@@ -223,15 +230,19 @@ mod tests {
         let all = Load {
             think_ns: 1_000_000,
             window: 8,
+            packet: 6500,
             transform: Some(Transform::Gzip),
             one_way: true,
             ..Load::default()
         };
         assert_eq!(
             all.of(PatternKind::PingPong).words(),
-            ["think=1ms", "transform=gzip", "one-way"]
+            ["think=1ms", "packet=6500", "transform=gzip", "one-way"]
         );
-        assert_eq!(all.of(PatternKind::Stream).words(), ["window=8", "transform=gzip"]);
+        assert_eq!(
+            all.of(PatternKind::Stream).words(),
+            ["window=8", "packet=6500", "transform=gzip"]
+        );
         assert_eq!(all.of(PatternKind::FanIn).words(), ["peers=4"]);
         assert_eq!(Load { peers: 9, ..all }.of(PatternKind::FanOut).words(), ["peers=9"]);
         let open = Load {
@@ -242,7 +253,7 @@ mod tests {
             ..all
         };
         assert_eq!(open.of(PatternKind::Rate).words(), ["rate=10%", "stall=20ms"]);
-        assert_eq!(open.of(PatternKind::Burst).words(), ["burst=8"]);
+        assert_eq!(open.of(PatternKind::Burst).words(), ["burst=8", "packet=6500"]);
         assert!(Load::default().is_plain() && Load::default().words().is_empty());
     }
 }

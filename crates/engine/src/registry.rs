@@ -2,11 +2,12 @@
 
 use crate::hot::Special;
 use crate::job::{Failure, Job, SideReport};
+use crate::packets::Packets;
 use crate::worker::runner::{self, Measure};
 use crate::worker::{Session, measure};
 use ipcperf_core::{
-    Door, DynPort, Knob, Limit, Link, Mechanism, Meet, Missing, OptionError, OptionSet, Options,
-    Payload, Port, Seat, Serving, SetupError, Shape, Spec, Visitor, Wait, Wiring,
+    Door, DynPort, Erased, Knob, Limit, Link, Mechanism, Meet, Missing, OptionError, OptionSet,
+    Options, Payload, Port, Seat, Serving, SetupError, Shape, Spec, Visitor, Wait, Wiring,
 };
 use std::marker::PhantomData;
 
@@ -142,10 +143,18 @@ impl Entry {
         job: &Job,
         session: &mut Session<'_>,
     ) -> Result<SideReport, Failure> {
-        if let Some(typed) = self.typed {
+        if let Some(typed) = self.typed.filter(|_| job.load.packet == 0) {
             return typed(wiring, job, session);
         }
         let mut port = self.attach(wiring, job.seat, &job.shape, &job.options, session)?;
+        if job.load.packet > 0 {
+            let window = self.window(job.shape.size, &job.options).map_err(refused)?;
+            return if self.is_lossy {
+                in_packets::<true>(&mut *port, window, job, session)
+            } else {
+                in_packets::<false>(&mut *port, window, job, session)
+            };
+        }
         let mut loops = |special: Special<'_>, measure: Measure<'_>| {
             runner::erased(&mut *port, self.is_lossy, job, special, measure)
         };
@@ -183,8 +192,26 @@ impl Entry {
     }
 }
 
+fn refused(error: OptionError) -> SetupError {
+    SetupError::Protocol(error.to_string())
+}
+
 fn options<M: Mechanism>(set: &OptionSet) -> Result<M::Options, SetupError> {
-    M::Options::parse(M::SPEC.name, set).map_err(|error| SetupError::Protocol(error.to_string()))
+    M::Options::parse(M::SPEC.name, set).map_err(refused)
+}
+
+/// Measures over a port that carries packets of the messages.
+fn in_packets<const LOSSY: bool>(
+    port: &mut dyn DynPort,
+    window: Option<u32>,
+    job: &Job,
+    session: &mut Session<'_>,
+) -> Result<SideReport, Failure> {
+    let mut packets = Packets::<LOSSY>::new(Erased(port), job.len, job.load.packet, window);
+    let mut loops = |special: Special<'_>, measure: Measure<'_>| {
+        runner::erased(&mut packets, LOSSY, job, special, measure)
+    };
+    measure(&mut loops, job, session)
 }
 
 fn attach<M: Mechanism>(

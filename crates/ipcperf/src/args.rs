@@ -145,6 +145,9 @@ pub(crate) struct RunArgs {
     /// Stream: messages under way before the sender waits for a credit [default: as the mechanism itself stops it]
     #[arg(long, value_name = "COUNTS")]
     pub(crate) window: Option<String>,
+    /// Ping-pong, stream, burst: messages go in packets of so many bytes, 8 of them a head: 6500, 64K [default: whole]
+    #[arg(long, value_name = "SIZES")]
+    pub(crate) packet: Option<String>,
     /// Fan-in: producers; fan-out: consumers; 1 to 64: 1,2,4,8 [default: 4]
     #[arg(long, value_name = "COUNTS")]
     pub(crate) peers: Option<String>,

@@ -20,6 +20,7 @@ const KEYS: &[&str] = &[
     "touch",
     "think",
     "window",
+    "packet",
     "peers",
     "conns",
     "rate",
@@ -50,6 +51,7 @@ struct Job {
     touch: Option<String>,
     think: Option<Words>,
     window: Option<Words>,
+    packet: Option<Words>,
     peers: Option<Words>,
     conns: Option<Words>,
     rate: Option<Words>,
@@ -137,6 +139,7 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     merged.touch = merged.touch.or(job.touch);
     merged.think = merged.think.or_else(|| list(&job.think));
     merged.window = merged.window.or_else(|| list(&job.window));
+    merged.packet = merged.packet.or_else(|| list(&job.packet));
     merged.peers = merged.peers.or_else(|| list(&job.peers));
     merged.conns = merged.conns.or_else(|| list(&job.conns));
     merged.rate = merged.rate.or_else(|| list(&job.rate));

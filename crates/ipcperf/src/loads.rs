@@ -3,8 +3,10 @@
 use crate::args::RunArgs;
 use crate::error::Stop;
 use crate::request;
+use ipcperf_core::units;
 use ipcperf_core::{Arrivals, Load, Offered, PatternKind, Transform};
 use ipcperf_engine::hot::fan::MOST;
+use ipcperf_engine::packets::HEAD;
 use std::time::Duration;
 
 /// The longest pause and stall: a slice must hold some of them.
@@ -46,6 +48,15 @@ pub(crate) fn loads(args: &RunArgs, patterns: &[PatternKind]) -> Result<Vec<Load
             patterns: &[PatternKind::Stream],
             set: |load, text| {
                 load.window = count("--window", text, 1 << 20)?;
+                Ok(())
+            },
+        },
+        Flag {
+            name: "--packet",
+            given: args.packet.as_deref(),
+            patterns: &[PatternKind::PingPong, PatternKind::Stream, PatternKind::Burst],
+            set: |load, text| {
+                load.packet = packet(text)?;
                 Ok(())
             },
         },
@@ -217,6 +228,15 @@ fn nanos(flag: &str, text: &str) -> Result<u64, Stop> {
         request::time(flag, text, Duration::ZERO, LONGEST)?
     };
     Ok(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Bytes of a packet.
+fn packet(text: &str) -> Result<u64, Stop> {
+    let sizes = units::sizes(text).map_err(|error| Stop::usage(format!("--packet: {error}")))?;
+    match sizes.as_slice() {
+        [size] if *size > HEAD => Ok(*size as u64),
+        _ => Err(Stop::usage(format!("--packet: '{text}' is not a size above {HEAD}"))),
+    }
 }
 
 /// A count from 1 on.

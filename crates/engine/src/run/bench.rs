@@ -195,7 +195,7 @@ impl<'a> Bench<'a> {
         let job = Job {
             mechanism: plan.entry.spec.full_name(),
             seat: Seat::Lead,
-            shape: slice::shape(plan.wire, plan.pattern, nonce, offset, self.directory.path()),
+            shape: slice::shape(plan.carried(), plan.pattern, nonce, offset, self.directory.path()),
             options: plan.options.clone(),
             touch: plan.touch,
             load: plan.load.clone(),

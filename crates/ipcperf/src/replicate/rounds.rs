@@ -174,7 +174,6 @@ impl ArmRun {
             Some(Doing::Other(other)) => {
                 let nonce = house.bench.nonce();
                 let turn = Turn {
-                    round,
                     nonce,
                     directory: house.bench.directory(),
                     deadline: Instant::now() + patience(scale),

@@ -34,11 +34,15 @@ pub(crate) struct Keys {
     slice: String,
     #[serde(default = "warmup")]
     warmup: String,
-    /// Operations of a slice, or requests of each client; 0: as many as fit.
+    /// Round trips of a slice, or requests of each client; 0: as many as fit. All other patterns go by time.
     #[serde(default)]
     samples: u64,
     /// Clients of the pattern `connect`.
     conns: Option<u64>,
+    /// Messages before an answer, pattern `burst`.
+    burst: Option<u64>,
+    /// Bytes of a packet.
+    packet: Option<u64>,
     /// How they call.
     #[serde(default)]
     client: Model,
@@ -90,8 +94,13 @@ impl Keys {
         };
         let patterns =
             request::patterns(&or(&self.pattern, PatternKind::PingPong.name())).map_err(told)?;
-        let load =
-            RunArgs { conns: self.conns.map(|count| count.to_string()), ..RunArgs::default() };
+        let text = |number: Option<u64>| number.map(|number| number.to_string());
+        let load = RunArgs {
+            conns: text(self.conns),
+            burst: text(self.burst),
+            packet: text(self.packet),
+            ..RunArgs::default()
+        };
         let loads = loads::loads(&load, &patterns).map_err(told)?;
         let request = Request {
             mechanisms: request::mechanisms(registry, &self.mechanism).map_err(told)?,
@@ -119,7 +128,10 @@ impl Keys {
         let lengths = Lengths {
             warmup: time("warmup", &self.warmup)?,
             slice: time("slice", &self.slice)?,
-            operations: self.samples,
+            operations: match plan.pattern {
+                PatternKind::PingPong | PatternKind::Connect => self.samples,
+                _ => 0,
+            },
             batch: 0,
             client: self.client,
         };
@@ -158,6 +170,7 @@ impl CellWork {
         readings.set("user_ns", cpu.user as f64 / messages);
         readings.set("system_ns", cpu.system as f64 / messages);
         readings.set("messages", messages);
+        readings.set("lost", round.lost as f64);
         if let Some(rate) = round.messages_per_second {
             readings.set("messages_per_second", rate);
             readings.set("bytes_per_second", rate * self.run.plan.size as f64);

@@ -9,9 +9,7 @@ pub(crate) mod cell;
 mod connect;
 mod exchange;
 mod facts;
-mod ladder;
 mod pipeline;
-mod place;
 
 use ipcperf_engine::errand::{Errand, Mishap};
 use ipcperf_study::Readings;
@@ -20,8 +18,7 @@ use std::path::Path;
 use std::time::Instant;
 
 /// What workers can be sent to do for a study.
-pub(crate) const ERRANDS: &[Errand] =
-    &[exchange::SEND, exchange::RECEIVE, pipeline::ERRAND, ladder::ERRAND];
+pub(crate) const ERRANDS: &[Errand] = &[exchange::SEND, exchange::RECEIVE, pipeline::ERRAND];
 
 /// Makes the work of an arm from what its study says: the keys of the arm and of the scale in one table.
 pub(crate) type Maker = fn(&toml::Table) -> Result<Box<dyn Work>, String>;
@@ -38,7 +35,6 @@ pub(crate) const KINDS: &[(&str, Maker)] = &[
     exchange::EMSGSIZE,
     ("pipeline", pipeline::make),
     ("facts", facts::make),
-    ("ladder", ladder::make),
 ];
 
 /// The engine's own work, which needs more than the others.
@@ -85,8 +81,6 @@ pub(crate) trait Work {
 /// One turn of one arm.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn<'a> {
-    /// Which round.
-    pub(crate) round: u64,
     /// A number no other turn has: for names, nonces and stamps.
     pub(crate) nonce: u64,
     /// The run's own directory (mode 0700), for everything that needs a path.
