@@ -28,6 +28,7 @@ mod load;
 mod mechanism;
 mod names;
 pub mod options;
+mod pattern;
 mod port;
 pub mod result;
 mod shape;
@@ -35,10 +36,11 @@ mod spec;
 pub mod units;
 
 pub use link::{Guard, Link, Wiring};
-pub use load::{Arrivals, Load, Offered, Transform};
+pub use load::{Arrivals, Load, LoadError, LoadKey, MOST_PEERS, Offered, PACKET_HEAD, Transform};
 pub use mechanism::{Mechanism, Meet, Missing, SetupError, Visitor};
-pub use names::{Crowd, Door, Idle, PatternKind, Placement, Serving, Touch, UnknownName, nearest};
+pub use names::{Crowd, Door, Idle, Placement, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
+pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind};
 pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take};
 pub use shape::{Seat, Shape};
 pub use spec::{

@@ -1,10 +1,12 @@
 //! What a pattern is asked to do beyond moving messages of one size: part of a cell's identity.
 
-use crate::names::{PatternKind, UnknownName, names};
-use crate::units::format_duration;
+use crate::names::{UnknownName, names};
+use crate::pattern::PatternKind;
+use crate::units::{duration, format_duration, sizes};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 names! {
     /// When the messages of an open loop are due.
@@ -34,6 +36,7 @@ names! {
 
 /// How much is asked of an open loop.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]
 pub enum Offered {
     /// Messages per second.
@@ -87,11 +90,190 @@ impl FromStr for Offered {
     }
 }
 
+names! {
+    /// One thing that can be asked of a pattern: a flag of `run` and a key of job files.
+    "load" LoadKey {
+        /// How long the lead sleeps before each round trip.
+        Think = "think",
+        /// How much is asked of an open loop.
+        Rate = "rate",
+        /// When its messages are due.
+        Arrivals = "arrivals",
+        /// The follow is stopped once in each slice.
+        Stall = "stall",
+        /// Messages sent back to back.
+        Burst = "burst",
+        /// Messages under way.
+        Window = "window",
+        /// Bytes of the packets that messages go in.
+        Packet = "packet",
+        /// Clients at the same time.
+        Conns = "conns",
+        /// Producers or consumers.
+        Peers = "peers",
+        /// What is done to each message.
+        Transform = "transform",
+        /// Whether each way is timed.
+        OneWay = "one-way",
+    }
+}
+
+impl LoadKey {
+    /// What stands for its values in help: "TIMES"; empty where it has none and is only switched on.
+    #[must_use]
+    pub const fn values(self) -> &'static str {
+        match self {
+            Self::Think | Self::Stall => "TIMES",
+            Self::Rate => "RATES",
+            Self::Arrivals => "ARRIVALS",
+            Self::Burst | Self::Window | Self::Conns | Self::Peers => "COUNTS",
+            Self::Packet => "SIZES",
+            Self::Transform => "NAMES",
+            Self::OneWay => "",
+        }
+    }
+
+    /// What a pattern that takes it is given if nothing else was asked for.
+    #[must_use]
+    pub const fn default(self) -> Option<&'static str> {
+        match self {
+            Self::Rate => Some("10%..95%"),
+            Self::Arrivals => Some("poisson"),
+            Self::Burst => Some("16"),
+            _ => None,
+        }
+    }
+
+    /// One line for users.
+    #[must_use]
+    pub const fn help(self) -> &'static str {
+        match self {
+            Self::Think => {
+                "Ping-pong: how long the lead sleeps before each round trip: 0,10us,1ms [default: 0]"
+            }
+            Self::Rate => {
+                "Rate: messages due per second: 50k; or shares of the closed loop's rate: 25%,50%, 10%..95% \
+                 [default: 10%..95%]"
+            }
+            Self::Arrivals => "Rate: when messages are due: poisson, constant [default: poisson]",
+            Self::Stall => {
+                "Rate and ping-pong: stop the follow for so long once in each slice, to see what a load hides: 100ms"
+            }
+            Self::Burst => {
+                "Burst: messages sent back to back before the lead waits: 1,8,64 [default: 16]"
+            }
+            Self::Window => {
+                "Stream: messages under way before the sender waits for a credit [default: as the mechanism itself \
+                 stops it]"
+            }
+            Self::Packet => {
+                "Ping-pong, stream, burst: messages go in packets of so many bytes, 8 of them a head: 6500,64K \
+                 [default: whole]"
+            }
+            Self::Conns => {
+                "Connect: clients at the same time, threads of one process: 1,5,10 [default: 1]"
+            }
+            Self::Peers => "Fan-in: producers; fan-out: consumers; 1 to 64: 1,2,4,8 [default: 4]",
+            Self::Transform => {
+                "What is done to every message and undone: none, gzip, lz4, zstd, crc32 [default: none]"
+            }
+            Self::OneWay => {
+                "Ping-pong: time the way from lead to follow by itself, too, where the clocks of both CPUs can be \
+                 compared"
+            }
+        }
+    }
+
+    /// Whether it changes what the figures of a cell contain, so that it must be had in every pattern or in none.
+    #[must_use]
+    pub const fn changes_figures(self) -> bool {
+        matches!(self, Self::Transform | Self::OneWay)
+    }
+}
+
+/// Why a value cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// A word that is not in its list.
+    Unknown(UnknownName),
+    /// Not a number, or one without reason.
+    Value(String),
+}
+
+impl From<UnknownName> for LoadError {
+    fn from(unknown: UnknownName) -> Self {
+        Self::Unknown(unknown)
+    }
+}
+
+impl From<String> for LoadError {
+    fn from(value: String) -> Self {
+        Self::Value(value)
+    }
+}
+
 /// Producers of a fan-in and consumers of a fan-out unless asked otherwise.
 const PEERS: u64 = 4;
 
+/// Most of them.
+pub const MOST_PEERS: u64 = 64;
+
+/// The longest pause and stall: a slice must hold some of them.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// Below one message per second most slices would have none.
+const LEAST_PER_SECOND: f64 = 1.0;
+
+/// Shares of the peak that make sense: a thousandth, and far beyond what can be had.
+const SHARES: std::ops::RangeInclusive<f64> = 0.001..=100.0;
+
+/// A rate within reason.
+fn rate(text: &str) -> Result<Offered, String> {
+    match text.parse()? {
+        Offered::PerSecond(rate) if rate < LEAST_PER_SECOND => {
+            Err(format!("{text} is less than one message per second"))
+        }
+        Offered::OfPeak(share) if !SHARES.contains(&share) => {
+            Err(format!("{text} is not between 0.1% and 10000%"))
+        }
+        rate => Ok(rate),
+    }
+}
+
+/// A time in nanoseconds, 0 included.
+fn nanos(text: &str) -> Result<u64, String> {
+    let time = match text {
+        "0" => Duration::ZERO,
+        text => duration(text).map_err(|error| error.to_string())?,
+    };
+    if time > LONGEST {
+        return Err(format!("{text} is not between {:?} and {LONGEST:?}", Duration::ZERO));
+    }
+    Ok(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Bytes of a packet that are no payload.
+pub const PACKET_HEAD: usize = 8;
+
+/// Bytes of a packet.
+fn packet(text: &str) -> Result<u64, String> {
+    match sizes(text).map_err(|error| error.to_string())?.as_slice() {
+        [size] if *size > PACKET_HEAD => Ok(*size as u64),
+        _ => Err(format!("'{text}' is not a size above {PACKET_HEAD}")),
+    }
+}
+
+/// A count from 1 on.
+fn count(text: &str, most: u64) -> Result<u64, String> {
+    match text.parse() {
+        Ok(number) if (1..=most).contains(&number) => Ok(number),
+        _ => Err(format!("'{text}' is not a number between 1 and {most}")),
+    }
+}
+
 /// What a pattern is asked to do. A field that its pattern does not use has its default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
     /// Ping-pong: how long the lead sleeps before each round trip, ns.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -99,7 +281,7 @@ pub struct Load {
     /// Rate: how much is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Offered>,
-    /// Rate: when messages are due; `None` elsewhere.
+    /// Rate: when messages are due; absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
     /// Rate and ping-pong: the follow is stopped (SIGSTOP) for so long once in each slice, ns: in its middle, early where
@@ -144,27 +326,22 @@ impl Load {
     /// The part that concerns `pattern`.
     #[must_use]
     pub fn of(&self, pattern: PatternKind) -> Self {
-        let none = Self::default();
-        match pattern {
-            PatternKind::PingPong => Self {
-                think_ns: self.think_ns,
-                stall_ns: self.stall_ns,
-                transform: self.changes(),
-                one_way: self.one_way,
-                packet: self.packet,
-                ..none
-            },
-            PatternKind::Stream => {
-                Self { window: self.window, transform: self.changes(), packet: self.packet, ..none }
-            }
-            PatternKind::FanIn | PatternKind::FanOut => {
-                Self { peers: if self.peers == 0 { PEERS } else { self.peers }, ..none }
-            }
-            PatternKind::Connect => Self { conns: self.conns.max(1), ..none },
-            PatternKind::Rate => {
-                Self { rate: self.rate, arrivals: self.arrivals, stall_ns: self.stall_ns, ..none }
-            }
-            PatternKind::Burst => Self { burst: self.burst, packet: self.packet, ..none },
+        fn kept<T: Default>(takes: bool, value: T) -> T {
+            if takes { value } else { T::default() }
+        }
+        let takes = |key| pattern.takes(key);
+        Self {
+            think_ns: kept(takes(LoadKey::Think), self.think_ns),
+            rate: kept(takes(LoadKey::Rate), self.rate),
+            arrivals: kept(takes(LoadKey::Arrivals), self.arrivals),
+            stall_ns: kept(takes(LoadKey::Stall), self.stall_ns),
+            burst: kept(takes(LoadKey::Burst), self.burst),
+            window: kept(takes(LoadKey::Window), self.window),
+            packet: kept(takes(LoadKey::Packet), self.packet),
+            conns: kept(takes(LoadKey::Conns), self.conns.max(1)),
+            peers: kept(takes(LoadKey::Peers), if self.peers == 0 { PEERS } else { self.peers }),
+            transform: kept(takes(LoadKey::Transform), self.changes()),
+            one_way: kept(takes(LoadKey::OneWay), self.one_way),
         }
     }
 
@@ -172,35 +349,60 @@ impl Load {
         self.transform.filter(|transform| *transform != Transform::None)
     }
 
+    /// Asks for this value of `key`.
+    ///
+    /// # Errors
+    /// It is no such value, or one out of range.
+    pub fn set(&mut self, key: LoadKey, text: &str) -> Result<(), LoadError> {
+        match key {
+            LoadKey::Think => self.think_ns = nanos(text)?,
+            LoadKey::Rate => self.rate = Some(rate(text)?),
+            LoadKey::Arrivals => self.arrivals = Some(text.parse()?),
+            LoadKey::Stall => self.stall_ns = nanos(text)?,
+            LoadKey::Burst => self.burst = count(text, 1 << 16)?,
+            LoadKey::Window => self.window = count(text, 1 << 20)?,
+            LoadKey::Packet => self.packet = packet(text)?,
+            LoadKey::Conns => self.conns = count(text, 1000)?,
+            LoadKey::Peers => self.peers = count(text, MOST_PEERS)?,
+            LoadKey::Transform => {
+                self.transform = Some(text.parse()?).filter(|name| *name != Transform::None);
+            }
+            LoadKey::OneWay => self.one_way = true,
+        }
+        Ok(())
+    }
+
+    /// What is asked of `key`, as it is written; `None` where nothing is.
+    #[must_use]
+    pub fn value(&self, key: LoadKey) -> Option<String> {
+        let time = |nanos: u64| (nanos > 0).then(|| format_duration(nanos));
+        let count = |number: u64| (number > 0).then(|| number.to_string());
+        match key {
+            LoadKey::Think => time(self.think_ns),
+            LoadKey::Rate => self.rate.map(|rate| rate.to_string()),
+            LoadKey::Arrivals => {
+                self.arrivals.filter(|one| *one != Arrivals::Poisson).map(|one| one.to_string())
+            }
+            LoadKey::Stall => time(self.stall_ns),
+            LoadKey::Burst => count(self.burst),
+            LoadKey::Window => count(self.window),
+            LoadKey::Packet => count(self.packet),
+            LoadKey::Conns => count(self.conns),
+            LoadKey::Peers => count(self.peers),
+            LoadKey::Transform => self.changes().map(|transform| transform.to_string()),
+            LoadKey::OneWay => self.one_way.then(String::new),
+        }
+    }
+
     /// How it reads in a cell's identity: `think=1ms`, `rate=50000/s`. Empty for a plain load.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
-        let mut words = Vec::new();
-        let count = |number: u64| number.to_string();
-        let mut add = |name: &str, is_set: bool, value: String| {
-            if is_set {
-                words.push(format!("{name}={value}"));
-            }
+        let set = |key: &LoadKey| Some((*key, self.value(*key)?));
+        let word = |(key, value): (LoadKey, String)| match value.as_str() {
+            "" => key.to_string(),
+            value => format!("{key}={value}"),
         };
-        add("think", self.think_ns > 0, format_duration(self.think_ns));
-        if let Some(rate) = self.rate {
-            add("rate", true, rate.to_string());
-        }
-        let constant = self.arrivals == Some(Arrivals::Constant);
-        add("arrivals", constant, Arrivals::Constant.to_string());
-        add("stall", self.stall_ns > 0, format_duration(self.stall_ns));
-        add("burst", self.burst > 0, count(self.burst));
-        add("window", self.window > 0, count(self.window));
-        add("packet", self.packet > 0, count(self.packet));
-        add("conns", self.conns > 0, count(self.conns));
-        add("peers", self.peers > 0, count(self.peers));
-        if let Some(transform) = self.changes() {
-            add("transform", true, transform.to_string());
-        }
-        if self.one_way {
-            words.push("one-way".to_owned());
-        }
-        words
+        LoadKey::ALL.iter().filter_map(set).map(word).collect()
     }
 }
 
@@ -255,5 +457,51 @@ mod tests {
         assert_eq!(open.of(PatternKind::Rate).words(), ["rate=10%", "stall=20ms"]);
         assert_eq!(open.of(PatternKind::Burst).words(), ["burst=8", "packet=6500"]);
         assert!(Load::default().is_plain() && Load::default().words().is_empty());
+    }
+
+    #[test]
+    fn a_load_of_a_pattern_has_what_its_row_says_and_nothing_else() {
+        let mut all = Load::default();
+        for (key, text) in [
+            (LoadKey::Think, "1ms"),
+            (LoadKey::Rate, "10%"),
+            (LoadKey::Arrivals, "constant"),
+            (LoadKey::Stall, "2ms"),
+            (LoadKey::Burst, "8"),
+            (LoadKey::Window, "4"),
+            (LoadKey::Packet, "6500"),
+            (LoadKey::Conns, "5"),
+            (LoadKey::Peers, "2"),
+            (LoadKey::Transform, "lz4"),
+            (LoadKey::OneWay, "on"),
+        ] {
+            all.set(key, text).expect("a value");
+            assert!(all.value(key).is_some(), "{key}");
+        }
+        for key in LoadKey::ALL {
+            let takers: Vec<_> =
+                PatternKind::ALL.iter().filter(|one| all.of(**one).value(*key).is_some()).collect();
+            let rows: Vec<_> = PatternKind::ALL.iter().filter(|one| one.takes(*key)).collect();
+            assert!(takers == rows && !rows.is_empty(), "{key}: {takers:?}, but {rows:?}");
+            for value in key.default().iter().flat_map(|default| default.split("..")) {
+                assert_eq!(Load::default().set(*key, value), Ok(()), "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_out_of_range_or_unknown_is_refused() {
+        for (key, text, part) in [
+            (LoadKey::Think, "11s", "11s is not between 0ns and 10s"),
+            (LoadKey::Rate, "0.5", "less than one message per second"),
+            (LoadKey::Rate, "0.01%", "not between 0.1% and 10000%"),
+            (LoadKey::Burst, "0", "'0' is not a number between 1 and 65536"),
+            (LoadKey::Peers, "65", "between 1 and 64"),
+            (LoadKey::Packet, "8", "'8' is not a size above 8"),
+            (LoadKey::Transform, "zip", "UnknownName"),
+        ] {
+            let error = Load::default().set(key, text).expect_err(text);
+            assert!(format!("{error:?}").contains(part), "{key} {text}: {error:?}");
+        }
     }
 }

@@ -2,7 +2,6 @@
 //! tables and in the result document.
 
 use std::fmt;
-use std::str::FromStr;
 
 /// A word that is not in its list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +36,7 @@ macro_rules! names {
     ($(#[$doc:meta])* $kind:literal $name:ident { $($(#[$item_doc:meta])* $item:ident = $text:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum $name { $($(#[$item_doc])* #[serde(rename = $text)] $item,)+ }
 
         impl $name {
@@ -50,17 +50,17 @@ macro_rules! names {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 out.pad(self.name())
             }
         }
 
-        impl FromStr for $name {
-            type Err = UnknownName;
+        impl std::str::FromStr for $name {
+            type Err = $crate::UnknownName;
 
-            fn from_str(text: &str) -> Result<Self, UnknownName> {
-                Self::ALL.iter().copied().find(|item| item.name() == text).ok_or_else(|| UnknownName {
+            fn from_str(text: &str) -> Result<Self, $crate::UnknownName> {
+                Self::ALL.iter().copied().find(|item| item.name() == text).ok_or_else(|| $crate::UnknownName {
                     kind: $kind,
                     given: text.to_owned(),
                     known: Self::ALL.iter().map(|item| item.name()).collect(),
@@ -73,8 +73,10 @@ pub(crate) use names;
 
 names! {
     /// Where the two ends of a cell run.
+    #[derive(Default)]
     "placement" Placement {
         /// Both ends pinned to one CPU: every message is a context switch.
+        #[default]
         SameCpu = "same-cpu",
         /// Two hardware threads of one core.
         Smt = "smt",
@@ -94,35 +96,6 @@ impl Placement {
     #[must_use]
     pub const fn is_two_cpus(self) -> bool {
         matches!(self, Self::Smt | Self::SameLlc | Self::CrossLlc | Self::CrossNode)
-    }
-}
-
-names! {
-    /// What the loop does.
-    "pattern" PatternKind {
-        /// Closed loop: send, wait for the reply, repeat. Measures the round trip.
-        PingPong = "ping-pong",
-        /// One direction, as fast as the mechanism's own back-pressure allows; counted at the receiver.
-        Stream = "stream",
-        /// Open loop: messages are due at times fixed beforehand, whatever the replies do; the response time counts from
-        /// when a message was due.
-        Rate = "rate",
-        /// Closed loop of several messages: so many back to back, then wait for one reply to the last.
-        Burst = "burst",
-        /// Several producers send to one consumer over one object, as fast as they can; counted at the consumer.
-        FanIn = "fan-in",
-        /// One producer sends to several consumers that share one object: each message goes to exactly one of them.
-        FanOut = "fan-out",
-        /// A connection for each request: connect, read the answer to its end, close.
-        Connect = "connect",
-    }
-}
-
-impl PatternKind {
-    /// Whether several processes stand on one side of one object.
-    #[must_use]
-    pub const fn is_fan(self) -> bool {
-        matches!(self, Self::FanIn | Self::FanOut)
     }
 }
 
@@ -168,8 +141,10 @@ names! {
 
 names! {
     /// What an idle CPU does while a cell runs.
+    #[derive(Default)]
     "idle policy" Idle {
         /// Whatever the machine is set to.
+        #[default]
         AsIs = "as-is",
         /// `/dev/cpu_dma_latency` is held at 0, so that idle CPUs poll instead of halting.
         Poll = "poll",
@@ -179,12 +154,14 @@ names! {
 names! {
     /// What happens to the payload on both sides. The 8-byte stamp that proves the transfer is written and checked
     /// under every policy.
+    #[derive(Default)]
     "touch policy" Touch {
         /// Only the stamp.
         None = "none",
         /// The first cache line (64 bytes).
         Header = "header",
         /// One word in every cache line is written fresh by the sender and loaded by the receiver.
+        #[default]
         CacheLine = "cacheline",
         /// Every byte is written fresh and compared.
         Full = "full",

@@ -7,12 +7,13 @@ use std::fmt;
 
 /// One knob of a mechanism, as data: the same row feeds `describe`, parsing and the error texts.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Knob {
     /// Its name under the mechanism: `size` of `pipe.size`.
     pub name: &'static str,
     /// What it does, one sentence.
     pub help: &'static str,
-    /// What values it takes.
+    /// What values it takes: `bytes` and `count` have a range, `choice` has words, `place` is a word or an absolute path.
     pub kind: KnobKind,
     /// What holds when it is not set, in words: "kernel default (64K)".
     pub default: &'static str,
@@ -20,6 +21,7 @@ pub struct Knob {
 
 /// What values a knob takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum KnobKind {
     /// Bytes, inclusive range.
@@ -66,6 +68,7 @@ impl fmt::Display for KnobKind {
 
 /// The value of a knob, asked for or granted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum KnobValue {
     /// `on` or `off`.

@@ -3,8 +3,7 @@
 use std::fmt;
 
 /// One end of an open channel: what the hot loop holds. Its closures are generic, so that a loop over a port has no
-/// call in it that the mechanism does not make; where a system call hides a call through a table anyway, [`Erased`]
-/// spares a loop of its own.
+/// call through a table in it.
 ///
 /// What callers must do
 /// - Both ends know the length of every message before it is sent; the same `len` is given to `send` and `recv`.
@@ -39,21 +38,6 @@ pub trait Port {
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault>;
 
-    /// Sends, then receives. Override where the kernel offers both in one call.
-    ///
-    /// # Errors
-    /// As `send` and `recv`.
-    #[inline(always)]
-    fn exchange<T>(
-        &mut self,
-        len: usize,
-        fill: impl FnOnce(&mut [u8]),
-        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        self.send(len, fill)?;
-        self.recv(len, take)
-    }
-
     /// Hands over what `send` has held back.
     ///
     /// # Errors
@@ -78,7 +62,7 @@ pub trait Port {
     fn finish(&mut self) -> Result<(), Fault>;
 }
 
-/// What a [`Port`] does, one call through a table for each operation. Every port is one.
+/// What a [`Port`] does, one call through a table for each operation: for whatever is not timed. Every port is one.
 pub trait DynPort {
     /// See [`Port::send`].
     ///
@@ -91,12 +75,6 @@ pub trait DynPort {
     /// # Errors
     /// As there.
     fn recv(&mut self, len: usize, take: Take<'_>) -> Result<(), Fault>;
-
-    /// See [`Port::exchange`].
-    ///
-    /// # Errors
-    /// As there.
-    fn exchange(&mut self, len: usize, fill: Fill<'_>, take: Take<'_>) -> Result<(), Fault>;
 
     /// See [`Port::flush`].
     ///
@@ -130,10 +108,6 @@ impl<P: Port> DynPort for P {
 
     fn recv(&mut self, len: usize, take: Take<'_>) -> Result<(), Fault> {
         Port::recv(self, len, take)
-    }
-
-    fn exchange(&mut self, len: usize, fill: Fill<'_>, take: Take<'_>) -> Result<(), Fault> {
-        Port::exchange(self, len, fill, take)
     }
 
     fn flush(&mut self) -> Result<(), Fault> {
@@ -203,18 +177,6 @@ impl<const LOSSY: bool> Port for Erased<'_, LOSSY> {
     ) -> Result<T, Fault> {
         let mut taken = None;
         self.0.recv(len, &mut takes(take, &mut taken))?;
-        taken.ok_or(Fault::Corrupt)
-    }
-
-    #[inline(always)]
-    fn exchange<T>(
-        &mut self,
-        len: usize,
-        fill: impl FnOnce(&mut [u8]),
-        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        let mut taken = None;
-        self.0.exchange(len, &mut writes(fill), &mut takes(take, &mut taken))?;
         taken.ok_or(Fault::Corrupt)
     }
 

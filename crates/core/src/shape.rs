@@ -1,6 +1,6 @@
 //! What a channel must be able to carry, and which end of it a worker is.
 
-use crate::names::PatternKind;
+use crate::pattern::PatternKind;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -2,18 +2,15 @@
 
 use crate::names::names;
 use serde::Serialize;
-use std::fmt;
-use std::str::FromStr;
-
-use crate::names::UnknownName;
 
 /// What a mechanism is and what it promises. Where a conformance case depends on a fact, it is this
 /// one, so a wrong fact fails its case.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spec {
     /// The mechanism: `pipe`. Knobs live under this name.
     pub name: &'static str,
-    /// The variant after the slash: `spin`; `None` for the plain one.
+    /// The variant after the slash: `spin`; none for the plain one.
     pub variant: Option<&'static str>,
     /// What kind of thing it is.
     pub family: Family,
@@ -51,8 +48,8 @@ pub struct Spec {
     pub copies: u8,
     /// System calls of one transfer when nobody has to wait.
     pub syscalls: Syscalls,
-    /// Most messages under way before the receiver returns a credit; `None`: unbounded, the mechanism itself stops
-    /// the sender.
+    /// Most messages under way before the receiver returns a credit; none: unbounded, the mechanism itself stops the
+    /// sender.
     pub window: Option<u32>,
     /// What it needs from the host beyond a Linux kernel.
     pub needs: &'static [&'static str],
@@ -109,14 +106,6 @@ impl Spec {
         }
     }
 
-    /// Whether every message costs its sender or its receiver at least one system call. Beside that, a call through a
-    /// table costs nothing that could be measured.
-    #[must_use]
-    pub const fn always_calls(&self) -> bool {
-        let Syscalls { send, recv } = self.syscalls;
-        at_least_one(send) || at_least_one(recv)
-    }
-
     /// `pipe` or `pipe/spin`: how users write it.
     #[must_use]
     pub fn full_name(&self) -> String {
@@ -170,8 +159,10 @@ names! {
 
 names! {
     /// How an end waits. Rankings never mix waiting classes.
+    #[derive(Default)]
     "wait" Wait {
         /// Sleeps in the kernel, in the call that moves the data.
+        #[default]
         Block = "block",
         /// Sleeps in `epoll_wait`, then moves the data without blocking.
         Epoll = "epoll",
@@ -192,6 +183,7 @@ impl Wait {
 
 /// What one transfer carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Payload {
     /// A wake-up; the mechanism's own word (0, 4 or 8 bytes) carries the proof. The size of a cell is 0.
@@ -210,6 +202,7 @@ pub enum Payload {
 
 /// The largest message and what sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
     /// In bytes.
     pub bytes: usize,
@@ -293,18 +286,22 @@ names! {
 
 /// System calls of one transfer when nobody has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Syscalls {
-    /// By the sender, per message. `None` where the number depends on timing.
+    /// By the sender, per message; none where the number depends on timing.
     pub send: Option<f64>,
-    /// By the receiver, per message. `None` where the number of polls depends on timing.
+    /// By the receiver, per message; none where the number of polls depends on timing.
     pub recv: Option<f64>,
 }
 
-const fn at_least_one(calls: Option<f64>) -> bool {
-    matches!(calls, Some(calls) if calls >= 1.0)
-}
-
 impl Syscalls {
+    /// Whether most messages pass without one when nobody has to wait.
+    #[must_use]
+    pub const fn are_rare(self) -> bool {
+        matches!(self.send, Some(calls) if calls < 1.0)
+            && !matches!(self.recv, Some(calls) if calls >= 1.0)
+    }
+
     /// Both sides, per message; `None` where it depends on timing.
     #[must_use]
     pub fn per_message(self) -> Option<f64> {

@@ -8,6 +8,8 @@ mod fan;
 mod metric;
 mod paced;
 mod special;
+mod stream;
+mod trips;
 
 use crate::accounting;
 use crate::assemble::cost::Circumstances;

@@ -17,27 +17,24 @@ pub(crate) use slice::run;
 use crate::hot::Spill;
 use crate::hot::fan::Tally;
 use crate::job::{Failure, Job, Names, SideReport};
-use ipcperf_core::{KnobValue, PatternKind, Seat};
+use crate::slice::{Compact, Window};
+use ipcperf_core::{KnobValue, Seat};
 use serde::{Deserialize, Serialize};
 
 /// The name under which a worker is sent here.
 pub(crate) const ERRAND: &str = "fan";
 
-/// What one slice of a fan found beside what every slice finds.
+/// What one slice of a fan timed.
 #[derive(Clone, Debug, Default)]
 pub struct RawFan {
+    /// The time in which all were at work.
+    pub window: Window,
+    /// Single calls of its peers, ticks.
+    pub calls: Compact,
     /// Messages each peer moved while all were at work; empty where the first was done too soon to tell.
     pub served: Vec<f64>,
     /// Their processes.
     pub pids: Vec<u32>,
-}
-
-/// The side of the many.
-pub(crate) const fn crowd(pattern: PatternKind) -> Seat {
-    match pattern {
-        PatternKind::FanOut => Seat::Follow,
-        _ => Seat::Lead,
-    }
 }
 
 /// One worker's part.
@@ -56,9 +53,14 @@ impl Part {
         self.job.load.peers
     }
 
+    /// Whether the many send.
+    fn fans_in(&self) -> bool {
+        self.job.shape.pattern.crowd() == Some(Seat::Lead)
+    }
+
     /// Whether it is one of the many.
     fn is_peer(&self) -> bool {
-        self.job.seat == crowd(self.job.shape.pattern)
+        self.job.shape.pattern.crowd() == Some(self.job.seat)
     }
 }
 
@@ -100,7 +102,7 @@ enum Said {
 struct Ran {
     /// When all had come to begin, ticks.
     met: u64,
-    tally: Count,
+    tally: Tally,
     /// How much it left in the tapes of the page, and what did not fit a slot.
     rows: Left,
     calls: Left,
@@ -111,25 +113,6 @@ struct Ran {
 struct Left {
     len: u64,
     spills: Vec<Spill>,
-}
-
-/// A tally as it travels.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Count {
-    sent: u64,
-    received: u64,
-    lost: u64,
-    sum: u64,
-    xor: u64,
-    begin: u64,
-    end: u64,
-}
-
-impl From<Tally> for Count {
-    fn from(tally: Tally) -> Self {
-        let Tally { sent, received, lost, sum, xor, begin, end } = tally;
-        Self { sent, received, lost, sum, xor, begin, end }
-    }
 }
 
 /// How a worker ends: `None` in order.

@@ -12,7 +12,7 @@ pub mod hot;
 pub mod job;
 mod noise;
 pub mod offset;
-pub mod packets;
+mod packets;
 pub mod page;
 pub mod plan;
 pub mod registry;

@@ -5,10 +5,7 @@
 //! then waits for credits. Both ends know how many packets a message has, and so agree without a word on when a credit
 //! is due. Between messages the window of the pattern keeps the sender back.
 
-use ipcperf_core::{Erased, Fault, Part, Port};
-
-/// Bytes of a packet that are no payload.
-pub const HEAD: usize = 8;
+use ipcperf_core::{Erased, Fault, PACKET_HEAD as HEAD, Part, Port};
 
 /// Waits in a row that end in a timeout before a credit is taken for lost.
 const PATIENCE: u32 = 10;

@@ -6,9 +6,10 @@ use crate::registry::Entry;
 use crate::slice::CONNECT_KNOBS;
 use crate::storm;
 use crate::transform::{self, Kit};
-use ipcperf_core::units::{format_bytes, format_size};
+use ipcperf_core::result::CellKey;
+use ipcperf_core::units::format_size;
 use ipcperf_core::{
-    Idle, Load, Missing, OptionError, OptionSet, PatternKind, Placement, Touch, Transform,
+    Ends, Idle, Load, Missing, OptionError, OptionSet, PatternKind, Placement, Touch, Transform,
 };
 use ipcperf_sys::topology::Topology;
 use ipcperf_sys::{procfs, qos};
@@ -39,26 +40,14 @@ pub struct Request {
 pub struct CellPlan {
     /// Its identity in words.
     pub id: String,
+    /// Its identity but for the knobs.
+    pub key: CellKey,
     /// Its mechanism.
     pub entry: Entry,
-    /// Its pattern.
-    pub pattern: PatternKind,
-    /// Bytes of a message; 0 for wake-ups.
-    pub size: usize,
-    /// Bytes of it on the way: another number where messages are changed.
+    /// Bytes of a message on the way: another number where messages are changed.
     pub wire: usize,
     /// Bytes of a message over those it is changed into; 1 where none is changed.
     pub ratio: f64,
-    /// Its placement class.
-    pub placement: Placement,
-    /// CPUs of lead and follow in even rounds; empty: not pinned.
-    pub cpus: Vec<usize>,
-    /// Its idle policy.
-    pub idle: Idle,
-    /// Its touch policy.
-    pub touch: Touch,
-    /// Its load.
-    pub load: Load,
     /// Its knobs.
     pub options: OptionSet,
     /// Credits; 0 for none.
@@ -82,7 +71,7 @@ impl CellPlan {
     /// Bytes of the longest message that the mechanism itself carries: less than the message where it goes in packets.
     #[must_use]
     pub fn carried(&self) -> usize {
-        carried(&self.load, self.wire)
+        carried(&self.key.load, self.wire)
     }
 }
 
@@ -111,75 +100,63 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
     for entry in &request.mechanisms {
         let options = own_options(&request.options, entry);
         let probed = entry.probe(&options)?.err();
-        let sizes = if entry.spec.wake_word().is_some() { &[0][..] } else { &request.sizes };
-        for &pattern in &request.patterns {
-            let mut loads: Vec<Load> = Vec::new();
-            for load in request.loads.iter().map(|load| load.of(pattern)) {
-                if !loads.contains(&load) {
-                    loads.push(load);
-                }
+        for key in keys(request, entry, ground) {
+            let size = usize::try_from(key.size_bytes).unwrap_or(usize::MAX);
+            let changed = changes.of(key.load.transform, size);
+            let (wire, ratio) = changed.clone().unwrap_or((size, 1.0));
+            let carried = carried(&key.load, wire);
+            let own = under_way(entry, &key.load, wire, &options)?;
+            let mut objection = probed.clone().or_else(|| changed.err());
+            if objection.is_none() {
+                objection = self::objection(entry, &key, carried, &options, ground)?
+                    .or_else(|| fan::objection(entry, &key, wire, ground.topology.cpus.len()))
+                    .or_else(|| uncut(entry, &key.load));
             }
-            for &placement in &request.placements {
-                for &idle in &request.idle {
-                    for &size in sizes {
-                        for load in &loads {
-                            let changed = changes.of(load.transform, size);
-                            let (wire, ratio) = changed.clone().unwrap_or((size, 1.0));
-                            let objection = match (&probed, changed) {
-                                (Some(missing), _) => Some(missing.clone()),
-                                (None, Err(missing)) => Some(missing),
-                                (None, Ok(_)) => {
-                                    let what = (pattern, carried(load, wire));
-                                    objection(entry, what, placement, idle, &options, ground)?
-                                        .or_else(|| {
-                                            several(entry, pattern, wire, placement, load, ground)
-                                        })
-                                }
-                            };
-                            let cpus = ground.topology.pair(placement).unwrap_or_default();
-                            let own = under_way(entry, load, wire, &options)?;
-                            let objection = objection
-                                .or_else(|| uncut(entry, load))
-                                .or_else(|| too_many(entry, load, own));
-                            let window = if load.window > 0 { load.window } else { own };
-                            let mut cell = CellPlan {
-                                id: String::new(),
-                                entry: *entry,
-                                pattern,
-                                size,
-                                wire,
-                                ratio,
-                                placement,
-                                cpus,
-                                idle,
-                                touch: request.touch,
-                                load: load.clone(),
-                                options: options.clone(),
-                                window,
-                                objection,
-                            };
-                            cell.id = identity(&cell);
-                            cells.push(cell);
-                        }
-                    }
-                }
-            }
+            cells.push(CellPlan {
+                id: key.words(&options),
+                entry: *entry,
+                wire,
+                ratio,
+                options: options.clone(),
+                window: if key.load.window > 0 { key.load.window } else { own },
+                objection: objection.or_else(|| too_many(entry, &key.load, own)),
+                key,
+            });
         }
     }
     Ok(cells)
 }
 
-/// What stands against several processes on one side.
-fn several(
-    entry: &Entry,
-    pattern: PatternKind,
-    size: usize,
-    placement: Placement,
-    load: &Load,
-    ground: &Ground,
-) -> Option<Missing> {
-    let cpus = ground.topology.cpus.len();
-    pattern.is_fan().then(|| fan::objection(entry, pattern, size, placement, load.peers, cpus))?
+/// All cells of one mechanism.
+fn keys(request: &Request, entry: &Entry, ground: &Ground) -> Vec<CellKey> {
+    let sizes = if entry.spec.wake_word().is_some() { &[0][..] } else { &request.sizes };
+    let mut keys = Vec::new();
+    for &pattern in &request.patterns {
+        let mut loads: Vec<Load> = Vec::new();
+        for load in request.loads.iter().map(|load| load.of(pattern)) {
+            if !loads.contains(&load) {
+                loads.push(load);
+            }
+        }
+        for &placement in &request.placements {
+            for &idle in &request.idle {
+                for &size in sizes {
+                    keys.extend(loads.iter().map(|load| CellKey {
+                        mechanism: entry.spec.full_name(),
+                        wait: entry.spec.wait,
+                        pattern,
+                        size_bytes: size as u64,
+                        placement,
+                        cpus: ground.topology.pair(placement).unwrap_or_default(),
+                        idle,
+                        touch: request.touch,
+                        load: load.clone(),
+                    }));
+                }
+            }
+        }
+    }
+    keys
 }
 
 /// What transforms make of sizes, found out once.
@@ -214,24 +191,6 @@ fn own_options(all: &OptionSet, entry: &Entry) -> OptionSet {
     OptionSet(
         all.of(name).map(|(knob, value)| (format!("{name}.{knob}"), value.to_owned())).collect(),
     )
-}
-
-fn identity(cell: &CellPlan) -> String {
-    let size = match cell.size {
-        size if size >= 1024 => format_bytes(size as u64),
-        size => format!("{size}B"),
-    };
-    let name = cell.entry.spec.full_name();
-    let mut words = vec![format!("{name} {} {size} {}", cell.pattern, cell.placement)];
-    if cell.idle != Idle::AsIs {
-        words.push(format!("idle={}", cell.idle));
-    }
-    if cell.touch != Touch::CacheLine {
-        words.push(format!("touch={}", cell.touch));
-    }
-    words.extend(cell.load.words());
-    words.extend(cell.options.0.iter().map(|(knob, value)| format!("{knob}={value}")));
-    words.join(" ")
 }
 
 /// Bytes of the longest message that the mechanism itself carries.
@@ -278,12 +237,12 @@ fn too_many(entry: &Entry, load: &Load, own: u64) -> Option<Missing> {
 
 fn objection(
     entry: &Entry,
-    (pattern, size): (PatternKind, usize),
-    placement: Placement,
-    idle: Idle,
+    key: &CellKey,
+    size: usize,
     options: &OptionSet,
     ground: &Ground,
 ) -> Result<Option<Missing>, OptionError> {
+    let placement = key.placement;
     if ground.topology.pair(placement).is_none() {
         return Ok(Some(Missing::new(ground.topology.objection(placement), "")));
     }
@@ -299,7 +258,7 @@ fn objection(
             "place them on two CPUs",
         )));
     }
-    if idle == Idle::Poll
+    if key.idle == Idle::Poll
         && let Some(reason) = &ground.idle_objection
     {
         return Ok(Some(Missing::new(
@@ -307,7 +266,7 @@ fn objection(
             "run as root or get write permission on the device",
         )));
     }
-    if pattern == PatternKind::Connect {
+    if key.pattern.facts().ends == Ends::Clients {
         return storm_objection(entry, size, options);
     }
     if let Some(missing) = entry.size_objection(size, options)? {

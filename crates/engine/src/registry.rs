@@ -1,5 +1,6 @@
 //! The list of mechanisms, erased to function pointers: one indirect call per slice, none per message.
 
+use crate::fan::worker::FanLoops;
 use crate::hot::Special;
 use crate::job::{Failure, Job, SideReport};
 use crate::packets::Packets;
@@ -24,24 +25,38 @@ pub struct Entry {
     door: fn(&OptionSet) -> Result<Option<Door>, OptionError>,
     open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
     attach: Attach,
-    /// Loops of its own, where a message needs no system call; else the loops that all others share.
-    typed: Option<Typed>,
+    drive: fn(Wiring, &Job, &mut Session<'_>) -> Result<SideReport, Failure>,
+    /// The loops of a fan, where several processes can stand on one side of one object: nobody else pays for their code.
+    pub(crate) fan: Option<AttachFan>,
     /// Messages may be lost without an error on either side ([`Port::LOSSY`]).
     pub is_lossy: bool,
-    /// Several processes can stand on one side of one object.
-    pub(crate) shares: bool,
 }
 
 type Attach =
     fn(Wiring, Seat, &Shape, &OptionSet, &mut dyn Meet) -> Result<Box<dyn DynPort>, SetupError>;
 
-type Typed = fn(Wiring, &Job, &mut Session<'_>) -> Result<SideReport, Failure>;
+pub(crate) type AttachFan =
+    fn(Wiring, Seat, &Shape, &OptionSet, &mut dyn Meet) -> Result<Box<dyn FanLoops>, SetupError>;
 
-/// What is compiled for `M` alone.
+type Over<P> = fn(&mut P, &Job, Special<'_>, Measure<'_>) -> Result<SideReport, Failure>;
+
+/// What is compiled for some mechanisms only.
 struct Own<M>(PhantomData<M>);
 
 impl<M: Mechanism> Own<M> {
-    const TYPED: Option<Typed> = if M::SPEC.always_calls() { None } else { Some(typed::<M>) };
+    const OVER: Over<M::Port> = if M::SPEC.syscalls.are_rare() {
+        runner::over_cheap::<M::Port>
+    } else {
+        runner::over::<M::Port>
+    };
+
+    const FAN: Option<AttachFan> = if M::SHARES {
+        Some(|wiring, seat, shape, set, meet| {
+            Ok(Box::new(attach::<M>(wiring, seat, shape, set, meet)?))
+        })
+    } else {
+        None
+    };
 }
 
 impl Entry {
@@ -59,9 +74,9 @@ impl Entry {
             attach: |wiring, seat, shape, set, meet| {
                 Ok(Box::new(attach::<M>(wiring, seat, shape, set, meet)?))
             },
-            typed: Own::<M>::TYPED,
+            drive: drive::<M>,
+            fan: Own::<M>::FAN,
             is_lossy: <M::Port as Port>::LOSSY,
-            shares: M::SHARES,
         }
     }
 
@@ -118,7 +133,7 @@ impl Entry {
         (self.open)(shape, options)
     }
 
-    /// In a worker: becomes one end.
+    /// In a worker: becomes one end, for whatever is not timed.
     ///
     /// # Errors
     /// What could not be attached.
@@ -143,22 +158,29 @@ impl Entry {
         job: &Job,
         session: &mut Session<'_>,
     ) -> Result<SideReport, Failure> {
-        if let Some(typed) = self.typed.filter(|_| job.load.packet == 0) {
-            return typed(wiring, job, session);
-        }
-        let mut port = self.attach(wiring, job.seat, &job.shape, &job.options, session)?;
         if job.load.packet > 0 {
-            let window = self.window(job.shape.size, &job.options).map_err(refused)?;
-            return if self.is_lossy {
-                in_packets::<true>(&mut *port, window, job, session)
-            } else {
-                in_packets::<false>(&mut *port, window, job, session)
-            };
+            return self.drive_packets(wiring, job, session);
         }
-        let mut loops = |special: Special<'_>, measure: Measure<'_>| {
-            runner::erased(&mut *port, self.is_lossy, job, special, measure)
-        };
-        measure(&mut loops, job, session)
+        (self.drive)(wiring, job, session)
+    }
+
+    /// The same for messages in packets: one loop for all mechanisms, behind which an operation is many calls.
+    fn drive_packets(
+        &self,
+        wiring: Wiring,
+        job: &Job,
+        session: &mut Session<'_>,
+    ) -> Result<SideReport, Failure> {
+        let mut port = self.attach(wiring, job.seat, &job.shape, &job.options, session)?;
+        let window = self.window(job.shape.size, &job.options).map_err(refused)?;
+        let (len, packet) = (job.len, job.load.packet);
+        if self.is_lossy {
+            let mut port = Packets::<true>::new(Erased(&mut *port), len, packet, window);
+            measure(&mut |work, with| runner::over(&mut port, job, work, with), job, session)
+        } else {
+            let mut port = Packets::<false>::new(Erased(&mut *port), len, packet, window);
+            measure(&mut |work, with| runner::over(&mut port, job, work, with), job, session)
+        }
     }
 
     /// Bytes the port moves for a cell of `size`.
@@ -200,20 +222,6 @@ fn options<M: Mechanism>(set: &OptionSet) -> Result<M::Options, SetupError> {
     M::Options::parse(M::SPEC.name, set).map_err(refused)
 }
 
-/// Measures over a port that carries packets of the messages.
-fn in_packets<const LOSSY: bool>(
-    port: &mut dyn DynPort,
-    window: Option<u32>,
-    job: &Job,
-    session: &mut Session<'_>,
-) -> Result<SideReport, Failure> {
-    let mut packets = Packets::<LOSSY>::new(Erased(port), job.len, job.load.packet, window);
-    let mut loops = |special: Special<'_>, measure: Measure<'_>| {
-        runner::erased(&mut packets, LOSSY, job, special, measure)
-    };
-    measure(&mut loops, job, session)
-}
-
 fn attach<M: Mechanism>(
     wiring: Wiring,
     seat: Seat,
@@ -224,15 +232,14 @@ fn attach<M: Mechanism>(
     M::attach(wiring, seat, shape, &options::<M>(set)?, meet)
 }
 
-fn typed<M: Mechanism>(
+fn drive<M: Mechanism>(
     wiring: Wiring,
     job: &Job,
     session: &mut Session<'_>,
 ) -> Result<SideReport, Failure> {
     let mut port = attach::<M>(wiring, job.seat, &job.shape, &job.options, session)?;
-    let mut loops = |special: Special<'_>, measure: Measure<'_>| {
-        runner::typed(&mut port, job, special, measure)
-    };
+    let over = Own::<M>::OVER;
+    let mut loops = |work: Special<'_>, with: Measure<'_>| over(&mut port, job, work, with);
     measure(&mut loops, job, session)
 }
 

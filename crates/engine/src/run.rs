@@ -231,7 +231,7 @@ fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
         .collect();
     order.shuffle(&mut turn);
     let first = if order.below(2) == 0 { Idle::AsIs } else { Idle::Poll };
-    turn.sort_by_key(|index| cells[*index].plan.idle != first);
+    turn.sort_by_key(|index| cells[*index].plan.key.idle != first);
     turn
 }
 
@@ -267,7 +267,7 @@ mod tests {
             let mut sorted = turn.clone();
             sorted.sort_unstable();
             assert_eq!(sorted, (0..24).collect::<Vec<_>>());
-            let idle: Vec<Idle> = turn.iter().map(|index| cells[*index].plan.idle).collect();
+            let idle: Vec<Idle> = turn.iter().map(|index| cells[*index].plan.key.idle).collect();
             assert_eq!(idle.windows(2).filter(|pair| pair[0] != pair[1]).count(), 1, "{idle:?}");
             first[usize::from(idle[0] == Idle::Poll)] += 1;
         }

@@ -10,14 +10,14 @@ pub use connect::StormSlice;
 pub use paced::Paced;
 
 use crate::fan::{self, RawFan};
-use crate::hot::{Recorder, Spill};
+use crate::hot::{Recorder, Spill, Trip};
 use crate::job::{Failure, FailureKind, Job, Order, Segment, SideReport, Task, Word};
 use crate::page::Page;
 use crate::registry::Entry;
 use crate::stage::{Event, Stage};
 use crate::storm::Model;
 use ipcperf_core::result::Status;
-use ipcperf_core::{KnobValue, OptionSet, PatternKind, Seat, SetupError, Shape};
+use ipcperf_core::{Ends, KnobValue, OptionSet, Seat, SetupError};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::signals::Interrupts;
 use stall::Stall;
@@ -39,34 +39,57 @@ pub enum Outcome {
 }
 
 /// A finished slice, in ticks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct RawSlice {
-    /// Samples of round trips, ticks per batch: those whose answer came.
-    pub histogram: Compact,
-    /// Samples whose answer never came.
-    pub unanswered: u64,
-    /// Where round trips began at times of their own: what else is known of them.
-    pub paced: Option<Paced>,
+    /// What was timed.
+    pub data: Data,
     /// Operations per sample.
     pub batch: u64,
     /// Operations in the timed region.
     pub operations: u64,
     /// Length of the timed region at the timing end, ticks.
     pub elapsed: u64,
-    /// Stream: messages that arrived inside the steady window of both ends, and the window's length in ticks.
-    pub window: (u64, u64),
-    /// The way from lead to follow, where it was timed.
-    pub ways: Ways,
     /// Counts of lead and follow.
     pub counts: [Segment; 2],
     /// What both ends consumed.
     pub sides: [SideReport; 2],
     /// Knobs as granted.
     pub effective: Vec<(String, KnobValue)>,
-    /// What only a fan has. Its histogram is of single calls of its peers.
-    pub fan: Option<RawFan>,
-    /// Of the pattern that connects for every request: the whole of it.
-    pub storm: Option<Box<StormSlice>>,
+}
+
+/// What was timed, by kind of pattern.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// The lead timed its operations.
+    Trips(Box<Trips>),
+    /// The follow counted what arrived.
+    Stream(Window),
+    /// The same with several processes on one side, who timed their calls.
+    Fan(RawFan),
+    /// Clients timed their requests.
+    Storm(Box<StormSlice>),
+}
+
+/// Operations that the lead timed.
+#[derive(Clone, Debug, Default)]
+pub struct Trips {
+    /// Ticks per batch: those whose answer came.
+    pub histogram: Compact,
+    /// Samples whose answer never came.
+    pub unanswered: u64,
+    /// Where they began at times of their own: what else is known of them.
+    pub paced: Option<Paced>,
+    /// The way from lead to follow, where it was timed.
+    pub ways: Ways,
+}
+
+/// The time in which all ends were at work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Messages that arrived in it.
+    pub messages: u64,
+    /// Its length, ticks.
+    pub ticks: u64,
 }
 
 /// A histogram at rest: a run keeps thousands of them, and most of their buckets are empty.
@@ -121,11 +144,10 @@ pub struct Terms {
 /// Runs one slice in two fresh processes.
 #[must_use]
 pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundings<'_>) -> Outcome {
-    if terms.job.shape.pattern.is_fan() {
-        return fan::run(entry, options, terms, around.interrupts);
-    }
-    if terms.job.shape.pattern == PatternKind::Connect {
-        return connect::run(entry, options, terms, around);
+    match terms.job.shape.pattern.facts().ends {
+        Ends::Pair => {}
+        Ends::Crowd(_) => return fan::run(entry, options, terms, around.interrupts),
+        Ends::Clients => return connect::run(entry, options, terms, around),
     }
     match attempt(entry, options, terms, around) {
         Ok(outcome) => outcome,
@@ -153,7 +175,11 @@ fn attempt(
     let link = entry.open(&job.shape, options)?;
     // Kept until both workers are gone: whatever has a name is removed even if they were killed.
     let _guards = link.guards;
-    let mut slice = RawSlice { effective: link.effective, ..RawSlice::default() };
+    let data = match job.shape.pattern.facts().timed_by {
+        Seat::Lead => Data::Trips(Box::default()),
+        Seat::Follow => Data::Stream(Window::default()),
+    };
+    let mut slice = RawSlice { effective: link.effective, ..RawSlice::of(data) };
     let mut stage = Stage::start(2, *pads, Instant::now() + *deadline, interrupts)?;
     for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
         let cpu = job.cpus.get(seat.index()).copied();
@@ -199,7 +225,6 @@ fn attempt(
         }
         if let [Some(lead), Some(follow)] = &segments {
             slice.fold(job, page, lead, follow);
-            slice.ways.fold(page, lead, follow);
             segments = [None, None];
             for seat in Seat::BOTH {
                 stage.order(seat, &Order::Folded)?;
@@ -259,46 +284,38 @@ fn worst(failures: Vec<(Seat, Failure)>) -> Option<Failure> {
 }
 
 impl RawSlice {
+    /// With these data and nothing else yet.
+    pub(crate) fn of(data: Data) -> Self {
+        let (counts, sides) = Default::default();
+        Self { data, batch: 1, operations: 0, elapsed: 0, counts, sides, effective: Vec::new() }
+    }
+
     /// Adds one segment, whose samples lie in the page.
     fn fold(&mut self, job: &Job, page: &Page, lead: &Segment, follow: &Segment) {
-        let pattern = job.shape.pattern;
-        let timed = match pattern {
-            PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst => lead,
-            PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => follow,
-            // It has no segments.
-            PatternKind::Connect => return,
-        };
-        let samples = of_segment(page, timed);
-        self.batch = timed.batch;
-        match pattern {
-            PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
-                let (messages, ticks) = steady(&samples, timed, lead.end);
-                self.window.0 += messages;
-                self.window.1 += ticks;
-                self.operations += timed.received;
-                self.elapsed += timed.end - timed.begin;
+        let is_open = job.shape.pattern.facts().is_open;
+        match &mut self.data {
+            Data::Trips(trips) => {
+                let samples = of_segment(page, lead);
+                self.batch = lead.batch;
+                if is_open || job.load.think_ns > 0 {
+                    self.operations += trips.pace(&samples, lead, is_open);
+                    self.elapsed += lead.end - lead.begin;
+                } else {
+                    self.operations += samples.len() as u64 * lead.batch * job.load.burst.max(1);
+                    self.elapsed += trips.record(&samples);
+                }
+                trips.ways.fold(page, lead, follow);
             }
-            PatternKind::Connect => {}
-            PatternKind::Rate => {
-                let trips = paced::trips(&samples);
-                let responses: Vec<u64> = trips.iter().map(|trip| trip.response()).collect();
-                self.record(&responses);
-                self.operations += trips.len() as u64;
-                self.elapsed += timed.end - timed.begin;
-                self.paced.get_or_insert_default().add(&trips, timed);
+            Data::Stream(window) => {
+                let steady = steady(&of_segment(page, follow), follow, lead.end);
+                window.messages += steady.messages;
+                window.ticks += steady.ticks;
+                self.batch = follow.batch;
+                self.operations += follow.received;
+                self.elapsed += follow.end - follow.begin;
             }
-            PatternKind::PingPong if job.load.think_ns > 0 => {
-                let trips = paced::trips(&samples);
-                let services: Vec<u64> = trips.iter().map(|trip| trip.service).collect();
-                self.record(&services);
-                self.operations += trips.len() as u64;
-                self.elapsed += timed.end - timed.begin;
-                self.paced.get_or_insert_default().add(&trips, timed);
-            }
-            PatternKind::PingPong | PatternKind::Burst => {
-                self.elapsed += self.record(&samples);
-                self.operations += samples.len() as u64 * timed.batch * job.load.burst.max(1);
-            }
+            // They have no segments.
+            Data::Fan(_) | Data::Storm(_) => return,
         }
         for (sum, part) in self.counts.iter_mut().zip([lead, follow]) {
             sum.sent += part.sent;
@@ -307,8 +324,21 @@ impl RawSlice {
             sum.samples += part.samples;
         }
     }
+}
 
-    /// Adds samples of round trips to the histogram; returns how long those took whose answer came.
+impl Trips {
+    /// Adds round trips that began at times of their own; those of an open loop count from when they were due. Returns
+    /// how many they are.
+    fn pace(&mut self, samples: &[u64], segment: &Segment, is_open: bool) -> u64 {
+        let trips = paced::trips(samples);
+        let took = |trip: &Trip| if is_open { trip.response() } else { trip.service };
+        let times: Vec<u64> = trips.iter().map(took).collect();
+        self.record(&times);
+        self.paced.get_or_insert_default().add(&trips, segment);
+        trips.len() as u64
+    }
+
+    /// Adds samples to the histogram; returns how long those took whose answer came.
     fn record(&mut self, samples: &[u64]) -> u64 {
         let mut histogram = Histogram::from(&self.histogram);
         self.unanswered += collect(&mut histogram, samples);
@@ -352,7 +382,7 @@ pub(crate) fn samples(page: &Page, count: u64, spills: &[Spill]) -> Vec<u64> {
 /// Messages and ticks inside the steady window of a stream: from the first sample after the lead-in to the last one
 /// that ended before the sender did. What arrives later is the drain of the mechanism's buffers. A stream so short
 /// that it fits the buffers has no such window; then all of it is taken.
-fn steady(samples: &[u64], segment: &Segment, sender_end: u64) -> (u64, u64) {
+fn steady(samples: &[u64], segment: &Segment, sender_end: u64) -> Window {
     let total: u64 = samples.iter().sum();
     let mut now = segment.end.saturating_sub(total);
     let (mut ticks, mut count) = (0, 0);
@@ -365,21 +395,9 @@ fn steady(samples: &[u64], segment: &Segment, sender_end: u64) -> (u64, u64) {
         count += 1;
     }
     if count * 2 < samples.len() as u64 {
-        return (samples.len() as u64 * segment.batch, total);
+        return Window { messages: samples.len() as u64 * segment.batch, ticks: total };
     }
-    (count * segment.batch, ticks)
-}
-
-/// A shape for one slice of `size`-byte messages.
-#[must_use]
-pub fn shape(
-    size: usize,
-    pattern: PatternKind,
-    nonce: u64,
-    buffer_offset: usize,
-    directory: &std::path::Path,
-) -> Shape {
-    Shape { size, pattern, nonce, buffer_offset, directory: directory.to_owned() }
+    Window { messages: count * segment.batch, ticks }
 }
 
 #[cfg(test)]
@@ -391,9 +409,10 @@ mod tests {
         // Ten samples of 100 ticks; the sender was done after the sixth, the rest came out of the buffers quickly.
         let samples = [100, 100, 100, 100, 100, 100, 10, 10, 10, 10];
         let segment = Segment { batch: 8, begin: 1000, end: 1640, ..Segment::default() };
-        assert_eq!(steady(&samples, &segment, 1600), (48, 600));
+        let window = |messages, ticks| Window { messages, ticks };
+        assert_eq!(steady(&samples, &segment, 1600), window(48, 600));
         // A stream that fits the buffers: no steady window, everything counts.
-        assert_eq!(steady(&samples, &segment, 1150), (80, 640));
+        assert_eq!(steady(&samples, &segment, 1150), window(80, 640));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::page::Page;
 use crate::registry::Registry;
 use crate::transform::Kit;
 use end::End;
-use ipcperf_core::{KnobValue, Meet, Missing, Part, PatternKind, Seat, SetupError, Touch, Wiring};
+use ipcperf_core::{KnobValue, Meet, Missing, Part, Seat, SetupError, Touch, Wiring};
 use ipcperf_stats::Rng;
 use ipcperf_sys::control::Control;
 use ipcperf_sys::{affinity, pause, process, procfs};
@@ -185,7 +185,7 @@ fn slice(
         end.runner.expect(Part::Stamp);
     }
     let (mut per_operation, median) = end.warm_up()?;
-    if job.shape.pattern == PatternKind::Rate {
+    if job.shape.pattern.facts().is_open {
         per_operation = end.peak(per_operation)?;
         report.peak = Some(per_operation);
     }

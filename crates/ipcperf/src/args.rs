@@ -1,6 +1,8 @@
 //! What can be typed. What it means is worked out in `request`.
 
+use crate::loads::LoadArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use ipcperf_core::PatternKind;
 use std::path::PathBuf;
 
 /// Measures inter-process communication on Linux: every mechanism two processes on a host can use, with proof that
@@ -110,16 +112,20 @@ pub(crate) struct SurveyArgs {
     pub(crate) output: OutputArgs,
 }
 
+fn patterns() -> String {
+    let names: Vec<&str> = PatternKind::ALL.iter().map(|pattern| pattern.name()).collect();
+    format!("Patterns: {} [default: {}]", names.join(", "), PatternKind::default())
+}
+
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct RunArgs {
-    /// Job file (TOML) with the same names as the long flags; flags win
+    /// Job file (TOML) with the same names as the long flags; flags win. Its output stays below the current directory
     #[arg(value_name = "JOB.toml")]
     pub(crate) job: Option<PathBuf>,
     /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for everything
     #[arg(short, long, value_name = "NAMES")]
     pub(crate) mechanism: Option<String>,
-    /// Patterns: ping-pong, stream, connect, fan-in, fan-out, rate, burst [default: ping-pong]
-    #[arg(short, long, value_name = "PATTERNS")]
+    #[arg(short, long, value_name = "PATTERNS", help = patterns())]
     pub(crate) pattern: Option<String>,
     /// Message sizes: 64, 4K, lists 1,64,4K, sweeps 64..64K:*4 [default: 64]
     #[arg(short, long, value_name = "SIZES")]
@@ -136,39 +142,8 @@ pub(crate) struct RunArgs {
     /// What happens to the payload: none, header, cacheline, full [default: cacheline]
     #[arg(long, value_name = "TOUCH")]
     pub(crate) touch: Option<String>,
-    /// Ping-pong: how long the lead sleeps before each round trip: 0,10us,1ms [default: 0]
-    #[arg(long, value_name = "TIMES")]
-    pub(crate) think: Option<String>,
-    /// Connect: clients at the same time, threads of one process: 1,5,10 [default: 1]
-    #[arg(long, value_name = "COUNTS")]
-    pub(crate) conns: Option<String>,
-    /// Stream: messages under way before the sender waits for a credit [default: as the mechanism itself stops it]
-    #[arg(long, value_name = "COUNTS")]
-    pub(crate) window: Option<String>,
-    /// Ping-pong, stream, burst: messages go in packets of so many bytes, 8 of them a head: 6500, 64K [default: whole]
-    #[arg(long, value_name = "SIZES")]
-    pub(crate) packet: Option<String>,
-    /// Fan-in: producers; fan-out: consumers; 1 to 64: 1,2,4,8 [default: 4]
-    #[arg(long, value_name = "COUNTS")]
-    pub(crate) peers: Option<String>,
-    /// Rate: messages due per second: 50k; or shares of the closed loop's rate: 25%,50%, 10%..95% [default: 10%..95%]
-    #[arg(long, value_name = "RATES")]
-    pub(crate) rate: Option<String>,
-    /// Rate: when messages are due: poisson, constant [default: poisson]
-    #[arg(long, value_name = "ARRIVALS")]
-    pub(crate) arrivals: Option<String>,
-    /// Burst: messages sent back to back before the lead waits: 1,8,64 [default: 16]
-    #[arg(long, value_name = "COUNTS")]
-    pub(crate) burst: Option<String>,
-    /// Rate and ping-pong: stop the follow for so long once in each slice, to see what a load hides: 100ms
-    #[arg(long, value_name = "TIMES")]
-    pub(crate) stall: Option<String>,
-    /// What is done to every message and undone: none, gzip, lz4, zstd, crc32 [default: none]
-    #[arg(long, value_name = "NAMES")]
-    pub(crate) transform: Option<String>,
-    /// Ping-pong: time the way from lead to follow by itself, too, where the clocks of both CPUs can be compared
-    #[arg(long)]
-    pub(crate) one_way: bool,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
     /// How many rounds; a 95 % interval needs 6 [default: 12]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u64>,

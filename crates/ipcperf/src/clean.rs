@@ -13,12 +13,8 @@ pub(crate) fn run() -> Result<ExitCode, Stop> {
         })?;
         removed.extend(found);
     }
-    let mut text = String::new();
-    for what in &removed {
-        text += &format!("removed {what}\n");
-    }
     if removed.is_empty() {
-        text = "nothing was left behind\n".into();
+        return output::lines(["nothing was left behind".into()]);
     }
-    output::to_stdout(text.as_bytes())
+    output::lines(removed.iter().map(|what| format!("removed {what}")))
 }

@@ -57,17 +57,14 @@ impl Stop {
 
     /// Prints the reason as one line and gives the exit code.
     pub(crate) fn tell(&self) -> ExitCode {
-        // What was typed or read is quoted in here; a terminal must not obey it.
-        let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
-        let line: String = self.text.trim_end().chars().map(plain).collect();
-        note(&format!("ipcperf: {line}"));
+        note(&format!("ipcperf: {}", self.text.trim_end()));
         self.code.into()
     }
 }
 
-/// One line to standard error; nobody listening is no error.
+/// One line to standard error, whatever it quotes; nobody listening is no error.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", ipcperf_report::clean(text, true));
 }
 
 /// `unknown KIND 'GIVEN'`, with the nearest right one or, failing that, where to find the list.

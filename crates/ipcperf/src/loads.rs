@@ -1,153 +1,82 @@
-//! From the flags of a load to loads: every combination of their values, checked against the patterns.
+//! From the flags of a load to loads: every combination of their values, checked against the patterns. What there is
+//! to ask for, and what its values are, says the vocabulary: flags, help and job files follow from it.
 
-use crate::args::RunArgs;
-use crate::error::Stop;
-use crate::request;
-use ipcperf_core::units;
-use ipcperf_core::{Arrivals, Load, Offered, PatternKind, Transform};
-use ipcperf_engine::hot::fan::MOST;
-use ipcperf_engine::packets::HEAD;
-use std::time::Duration;
-
-/// The longest pause and stall: a slice must hold some of them.
-const LONGEST: Duration = Duration::from_secs(10);
+use crate::error::{Stop, unknown};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use ipcperf_core::{Load, LoadError, LoadKey, Offered, PatternKind};
+use std::collections::BTreeMap;
 
 /// Shares of the peak that make a curve of latency over load, in percent.
 const CURVE: [f64; 6] = [10.0, 25.0, 50.0, 75.0, 90.0, 95.0];
 
-/// Below one message per second most slices would have none.
-const LEAST_PER_SECOND: f64 = 1.0;
+/// What stands for the value of what is only switched on.
+const ON: &str = "on";
 
-/// Shares of the peak that make sense: a thousandth, and far beyond what can be had.
-const SHARES: std::ops::RangeInclusive<f64> = 0.001..=100.0;
+/// What was typed for a load: lists of values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LoadArgs(pub(crate) BTreeMap<LoadKey, String>);
 
-/// One flag: its name, the patterns it is for, and what its values do to a load.
-struct Flag<'a> {
-    name: &'static str,
-    given: Option<&'a str>,
-    patterns: &'static [PatternKind],
-    set: fn(&mut Load, &str) -> Result<(), Stop>,
+impl Args for LoadArgs {
+    fn augment_args(command: Command) -> Command {
+        command.args(LoadKey::ALL.iter().map(|key| {
+            let arg = Arg::new(key.name()).long(key.name()).help(key.help());
+            match key.values() {
+                "" => arg.action(ArgAction::SetTrue),
+                values => arg.value_name(values),
+            }
+        }))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for LoadArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut args = Self::default();
+        args.update_from_arg_matches(matches)?;
+        Ok(args)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for key in LoadKey::ALL {
+            if matches.value_source(key.name()) == Some(ValueSource::CommandLine) {
+                match matches.try_get_one::<String>(key.name()) {
+                    Ok(Some(values)) => drop(self.0.insert(*key, values.clone())),
+                    _ => self.switch_on(*key),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl LoadArgs {
+    /// Asks for what has no values.
+    pub(crate) fn switch_on(&mut self, key: LoadKey) {
+        self.0.insert(key, ON.to_owned());
+    }
 }
 
 /// Every combination of the flags' values.
-pub(crate) fn loads(args: &RunArgs, patterns: &[PatternKind]) -> Result<Vec<Load>, Stop> {
-    let default = |pattern: PatternKind, text| patterns.contains(&pattern).then_some(text);
-    let flags = [
-        Flag {
-            name: "--think",
-            given: args.think.as_deref(),
-            patterns: &[PatternKind::PingPong],
-            set: |load, text| {
-                load.think_ns = nanos("--think", text)?;
-                Ok(())
-            },
-        },
-        Flag {
-            name: "--window",
-            given: args.window.as_deref(),
-            patterns: &[PatternKind::Stream],
-            set: |load, text| {
-                load.window = count("--window", text, 1 << 20)?;
-                Ok(())
-            },
-        },
-        Flag {
-            name: "--packet",
-            given: args.packet.as_deref(),
-            patterns: &[PatternKind::PingPong, PatternKind::Stream, PatternKind::Burst],
-            set: |load, text| {
-                load.packet = packet(text)?;
-                Ok(())
-            },
-        },
-        Flag {
-            name: "--peers",
-            given: args.peers.as_deref(),
-            patterns: &[PatternKind::FanIn, PatternKind::FanOut],
-            set: |load, text| {
-                load.peers = count("--peers", text, MOST as u64)?;
-                Ok(())
-            },
-        },
-        Flag {
-            name: "--conns",
-            given: args.conns.as_deref(),
-            patterns: &[PatternKind::Connect],
-            set: |load, text| {
-                load.conns = count("--conns", text, 1000)?;
-                Ok(())
-            },
-        },
-        Flag {
-            name: "--rate",
-            given: args.rate.as_deref().or(default(PatternKind::Rate, "10%..95%")),
-            patterns: &[PatternKind::Rate],
-            set: |load, text| {
-                load.rate = Some(rate(text)?);
-                Ok(())
-            },
-        },
-        Flag {
-            name: "--arrivals",
-            given: args.arrivals.as_deref().or(default(PatternKind::Rate, "poisson")),
-            patterns: &[PatternKind::Rate],
-            set: |load, text| {
-                let known: Arrivals =
-                    text.parse().map_err(|error| Stop::usage(format!("--arrivals: {error}")))?;
-                load.arrivals = Some(known);
-                Ok(())
-            },
-        },
-        Flag {
-            name: "--burst",
-            given: args.burst.as_deref().or(default(PatternKind::Burst, "16")),
-            patterns: &[PatternKind::Burst],
-            set: |load, text| {
-                load.burst = count("--burst", text, 1 << 16)?;
-                Ok(())
-            },
-        },
-        Flag {
-            name: "--stall",
-            given: args.stall.as_deref(),
-            patterns: &[PatternKind::Rate, PatternKind::PingPong],
-            set: |load, text| {
-                load.stall_ns = nanos("--stall", text)?;
-                Ok(())
-            },
-        },
-        Flag {
-            name: "--transform",
-            given: args.transform.as_deref(),
-            patterns: &[PatternKind::PingPong, PatternKind::Stream],
-            set: |load, text| {
-                load.transform = request::transform(text)?;
-                Ok(())
-            },
-        },
-        Flag {
-            name: "--one-way",
-            given: args.one_way.then_some("on"),
-            patterns: &[PatternKind::PingPong],
-            set: |load, _| {
-                load.one_way = true;
-                Ok(())
-            },
-        },
-    ];
+pub(crate) fn loads(args: &LoadArgs, patterns: &[PatternKind]) -> Result<Vec<Load>, Stop> {
     let mut loads = vec![Load::default()];
-    for flag in flags {
-        let Some(given) = flag.given else { continue };
-        if !patterns.iter().any(|pattern| flag.patterns.contains(pattern)) {
-            let names: Vec<_> = flag.patterns.iter().map(|pattern| pattern.name()).collect();
-            let names = names.join(" or ");
-            return Err(Stop::usage(format!("{} is for the pattern {names}: add -p", flag.name)));
+    for key in LoadKey::ALL {
+        let is_taken = patterns.iter().any(|pattern| pattern.takes(*key));
+        let default = key.default().filter(|_| is_taken);
+        let Some(given) = args.0.get(key).map(String::as_str).or(default) else { continue };
+        if !is_taken {
+            let takers = PatternKind::ALL.iter().filter(|pattern| pattern.takes(*key));
+            let names = takers.map(|pattern| pattern.name()).collect::<Vec<_>>().join(" or ");
+            return Err(Stop::usage(format!("--{key} is for the pattern {names}: add -p")));
         }
         let mut more = Vec::new();
         for value in values(given)? {
             for load in &loads {
                 let mut load = load.clone();
-                (flag.set)(&mut load, &value)?;
+                load.set(*key, &value).map_err(|error| refused(*key, &value, error))?;
                 more.push(load);
             }
         }
@@ -159,21 +88,26 @@ pub(crate) fn loads(args: &RunArgs, patterns: &[PatternKind]) -> Result<Vec<Load
     Ok(loads)
 }
 
+/// Why a value cannot be had, with the nearest right one.
+fn refused(key: LoadKey, value: &str, error: LoadError) -> Stop {
+    match error {
+        LoadError::Value(what) => Stop::usage(format!("--{key}: {what}")),
+        LoadError::Unknown(error) => {
+            let list = format!("known: {}", error.known.join(", "));
+            unknown(error.kind, value, error.known, &list)
+        }
+    }
+}
+
 /// What was asked for together and is not done together.
 fn contradiction(load: &Load, patterns: &[PatternKind]) -> Option<String> {
-    let flag = match load.transform {
-        Some(Transform::None) | None => load.one_way.then_some("--one-way")?,
-        Some(_) => "--transform",
-    };
-    let does = |pattern: &&PatternKind| match pattern {
-        PatternKind::PingPong => true,
-        PatternKind::Stream => !load.one_way,
-        _ => false,
-    };
-    if let Some(pattern) = patterns.iter().find(|pattern| !does(pattern)) {
-        return Some(format!(
-            "{flag} cannot be had in the pattern {pattern}: leave one of them out"
-        ));
+    for key in LoadKey::ALL.iter().filter(|key| key.changes_figures()) {
+        let lacks = |pattern: &&PatternKind| !pattern.takes(*key);
+        if let Some(pattern) = patterns.iter().find(lacks).filter(|_| load.value(*key).is_some()) {
+            return Some(format!(
+                "--{key} cannot be had in the pattern {pattern}: leave one of them out"
+            ));
+        }
     }
     (load.one_way && load.stall_ns > 0).then(|| {
         "--one-way and --stall: a way that a stop is part of can be too long for its clock; leave one of \
@@ -206,63 +140,26 @@ fn values(given: &str) -> Result<Vec<String>, Stop> {
     Ok(values)
 }
 
-/// A rate within reason.
-fn rate(text: &str) -> Result<Offered, Stop> {
-    let rate: Offered = text.parse().map_err(|error| Stop::usage(format!("--rate: {error}")))?;
-    match rate {
-        Offered::PerSecond(rate) if rate < LEAST_PER_SECOND => {
-            Err(Stop::usage(format!("--rate: {text} is less than one message per second")))
-        }
-        Offered::OfPeak(share) if !SHARES.contains(&share) => {
-            Err(Stop::usage(format!("--rate: {text} is not between 0.1% and 10000%")))
-        }
-        rate => Ok(rate),
-    }
-}
-
-/// A time in nanoseconds, 0 included.
-fn nanos(flag: &str, text: &str) -> Result<u64, Stop> {
-    let time = if text == "0" {
-        Duration::ZERO
-    } else {
-        request::time(flag, text, Duration::ZERO, LONGEST)?
-    };
-    Ok(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
-}
-
-/// Bytes of a packet.
-fn packet(text: &str) -> Result<u64, Stop> {
-    let sizes = units::sizes(text).map_err(|error| Stop::usage(format!("--packet: {error}")))?;
-    match sizes.as_slice() {
-        [size] if *size > HEAD => Ok(*size as u64),
-        _ => Err(Stop::usage(format!("--packet: '{text}' is not a size above {HEAD}"))),
-    }
-}
-
-/// A count from 1 on.
-fn count(flag: &str, text: &str, most: u64) -> Result<u64, Stop> {
-    match text.parse() {
-        Ok(number) if (1..=most).contains(&number) => Ok(number),
-        _ => Err(Stop::usage(format!("{flag}: '{text}' is not a number between 1 and {most}"))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn words(args: &RunArgs, patterns: &[PatternKind]) -> Vec<String> {
+    fn given(values: &[(LoadKey, &str)]) -> LoadArgs {
+        LoadArgs(values.iter().map(|(key, text)| (*key, (*text).to_owned())).collect())
+    }
+
+    fn words(args: &LoadArgs, patterns: &[PatternKind]) -> Vec<String> {
         let loads = loads(args, patterns).expect("good flags");
         loads.iter().map(|load| load.words().join(" ")).collect()
     }
 
     #[test]
     fn a_range_of_shares_is_the_curve_between_them() {
-        let rate = |text: &str| RunArgs { rate: Some(text.into()), ..RunArgs::default() };
+        let rate = |text: &str| given(&[(LoadKey::Rate, text)]);
         let of = |text: &str| words(&rate(text), &[PatternKind::Rate]);
         let curve = ["rate=10%", "rate=25%", "rate=50%", "rate=75%", "rate=90%", "rate=95%"];
         assert_eq!(of("10%..95%"), curve);
-        assert_eq!(words(&RunArgs::default(), &[PatternKind::Rate]), curve);
+        assert_eq!(words(&LoadArgs::default(), &[PatternKind::Rate]), curve);
         assert_eq!(of("20%..60%"), ["rate=20%", "rate=25%", "rate=50%", "rate=60%"]);
         assert_eq!(of("50%..50%,1k"), ["rate=50%", "rate=1000/s"]);
         for wrong in ["1k..2k", "50%..10%", "0.5", "20000%", "0.01%", "x"] {
@@ -272,12 +169,8 @@ mod tests {
 
     #[test]
     fn every_pattern_takes_its_own_flags_and_its_defaults() {
-        let args = RunArgs {
-            burst: Some("1,8".into()),
-            rate: Some("10k".into()),
-            stall: Some("100ms".into()),
-            ..RunArgs::default()
-        };
+        let args =
+            given(&[(LoadKey::Burst, "1,8"), (LoadKey::Rate, "10k"), (LoadKey::Stall, "100ms")]);
         let all = loads(&args, PatternKind::ALL).expect("good flags");
         let of = |pattern: PatternKind| {
             let mut words: Vec<String> =
@@ -289,42 +182,43 @@ mod tests {
         assert_eq!(of(PatternKind::Stream), [""]);
         assert_eq!(of(PatternKind::Rate), ["rate=10000/s stall=100ms"]);
         assert_eq!(of(PatternKind::Burst), ["burst=1", "burst=8"]);
-        assert_eq!(words(&RunArgs::default(), &[PatternKind::Burst]), ["burst=16"]);
+        assert_eq!(words(&LoadArgs::default(), &[PatternKind::Burst]), ["burst=16"]);
         assert!(loads(&args, &[PatternKind::PingPong]).is_err(), "--rate needs -p rate");
     }
 
     #[test]
     fn what_is_not_done_together_is_refused() {
         use PatternKind::{Burst, PingPong, Rate, Stream};
-        let told = |args: &RunArgs, patterns: &[PatternKind]| match loads(args, patterns) {
+        let told = |args: &LoadArgs, patterns: &[PatternKind]| match loads(args, patterns) {
             Ok(_) => String::new(),
             Err(stop) => format!("{stop:?}"),
         };
-        let args = |transform: Option<&str>, one_way, stall: Option<&str>| RunArgs {
-            transform: transform.map(str::to_owned),
-            one_way,
-            stall: stall.map(str::to_owned),
-            ..RunArgs::default()
-        };
-        let changed = args(Some("gzip"), false, Some("1ms"));
+        use LoadKey::{OneWay, Stall, Think, Transform};
+        let changed = given(&[(Transform, "gzip"), (Stall, "1ms")]);
         assert_eq!(told(&changed, &[PingPong, Stream]), "");
         assert!(
             told(&changed, &[PingPong, Rate])
                 .contains("--transform cannot be had in the pattern rate")
         );
         assert!(
-            told(&args(Some("none,lz4"), false, None), &[Stream, Burst]).contains("pattern burst")
+            told(&given(&[(Transform, "none,lz4")]), &[Stream, Burst]).contains("pattern burst")
         );
-        assert_eq!(told(&args(Some("none"), false, None), &[Stream, Burst]), "");
+        assert_eq!(told(&given(&[(Transform, "none")]), &[Stream, Burst]), "");
         assert!(told(&changed, &[PingPong, PatternKind::Connect]).contains("pattern connect"));
-        let timed = args(None, true, None);
+        let timed = given(&[(OneWay, ON)]);
         assert!(told(&timed, &[PingPong, Stream]).contains("pattern stream"));
-        assert_eq!(told(&RunArgs { think: Some("1ms".into()), ..timed.clone() }, &[PingPong]), "");
+        assert_eq!(told(&given(&[(Think, "1ms"), (OneWay, ON)]), &[PingPong]), "");
         assert!(
             told(&timed, &[PingPong, Rate]).contains("--one-way cannot be had in the pattern rate")
         );
-        for transform in [None, Some("gzip")] {
-            assert!(told(&args(transform, true, Some("1ms")), &[PingPong]).contains("--stall"));
+        for transform in ["none", "gzip"] {
+            let all = given(&[(Transform, transform), (OneWay, ON), (Stall, "1ms")]);
+            assert!(told(&all, &[PingPong]).contains("--stall"));
         }
+        let both = given(&[(Transform, "gzip"), (OneWay, ON)]);
+        assert!(
+            told(&both, &[PingPong, Stream])
+                .contains("--one-way cannot be had in the pattern stream")
+        );
     }
 }

@@ -21,13 +21,13 @@ pub(crate) const SLICE_OVERHEAD: Duration = Duration::from_millis(8);
 pub(crate) const BOUNDS: Duration = Duration::from_millis(1200);
 
 /// What a slice takes at the least: some 36 messages (verification, warm-up, twelve samples, both ways) at 3 GB/s.
-fn fewest(size: usize) -> Duration {
+fn fewest(size: u64) -> Duration {
     Duration::from_secs_f64(36.0 * size as f64 / 3e9)
 }
 
 /// The processes of a slice: two, or all peers of a fan and the other end.
 fn starting(cell: &CellPlan) -> Duration {
-    SLICE_OVERHEAD.mul_f64(cell.load.peers.max(1).saturating_add(1) as f64 / 2.0)
+    SLICE_OVERHEAD.mul_f64(cell.key.load.peers.max(1).saturating_add(1) as f64 / 2.0)
 }
 
 /// A plan that can be carried out.
@@ -49,11 +49,11 @@ impl Undertaking {
     fn expected(&self) -> Duration {
         let slice = self.settings.slice + self.settings.warmup;
         let one = |cell: &CellPlan| {
-            let load = &cell.load;
+            let load = &cell.key.load;
             // The closed loop that finds the peak, a pause longer than the slice, and the stop.
             let peak = if load.rate.is_some() { self.settings.slice / 5 } else { Duration::ZERO };
             let [pause, stop] = [load.think_ns, load.stall_ns].map(Duration::from_nanos);
-            slice.max(fewest(cell.size)).max(pause) + peak + stop + starting(cell)
+            slice.max(fewest(cell.key.size_bytes)).max(pause) + peak + stop + starting(cell)
         };
         let runnable = self.cells.iter().filter(|cell| cell.objection.is_none());
         let round: Duration = runnable.map(one).sum();
@@ -61,23 +61,22 @@ impl Undertaking {
     }
 
     /// Prints the plan instead of carrying it out.
-    pub(crate) fn print(&self) -> Result<ExitCode, Stop> {
-        let mut text = format!(
-            "{} cells x {} rounds x ({:.0} ms + {:.0} ms warm-up): about {:.0} s, seed {}\n",
+    pub(crate) fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
+        let head = format!(
+            "{} cells x {} rounds x ({:.0} ms + {:.0} ms warm-up): about {:.0} s, seed {}, result: {}",
             self.runnable(),
             self.settings.rounds,
             self.settings.slice.as_secs_f64() * 1e3,
             self.settings.warmup.as_secs_f64() * 1e3,
             self.expected().as_secs_f64().max(1.0),
             self.settings.seed,
+            Target::planned(args.output.as_deref()),
         );
-        for cell in &self.cells {
-            match &cell.objection {
-                None => text += &format!("  {}\n", cell.id),
-                Some(missing) => text += &format!("  {}: unavailable: {missing}\n", cell.id),
-            }
-        }
-        output::to_stdout(text.as_bytes())
+        let line = |cell: &CellPlan| match &cell.objection {
+            None => format!("  {}", cell.id),
+            Some(missing) => format!("  {}: unavailable: {missing}", cell.id),
+        };
+        output::lines(std::iter::once(head).chain(self.cells.iter().map(line)))
     }
 
     /// Measures, writes the document, shows the result.

@@ -21,6 +21,13 @@ pub(crate) fn to_stdout(bytes: &[u8]) -> Result<ExitCode, Stop> {
     }
 }
 
+/// Prints lines, whatever they quote.
+pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> Result<ExitCode, Stop> {
+    let text: String =
+        lines.into_iter().map(|line| ipcperf_report::clean(&line, true) + "\n").collect();
+    to_stdout(text.as_bytes())
+}
+
 /// The format asked for.
 pub(crate) fn format(look: &LookArgs) -> Result<Format, Stop> {
     let Some(given) = &look.format else { return Ok(Format::Table) };
@@ -74,13 +81,22 @@ impl Target {
     pub(crate) fn choose(output: Option<&Path>, started: &jiff::Timestamp) -> Result<Self, Stop> {
         let target = match output {
             Some(path) if path.as_os_str() == "-" => return Ok(Self::Stdout),
-            // Opening a FIFO would wait for its reader, and a device is there or not.
-            Some(path) if is_special(path) => return Ok(Self::File(path.to_owned())),
             Some(path) => Self::File(path.to_owned()),
             None => Self::Fresh(format!("ipcperf-{}", started.strftime("%Y%m%dT%H%M%SZ"))),
         };
-        drop(start(&target.first_name())?);
+        let path = target.first_name();
+        WholeFile::check(&path).map_err(|error| refused(&path, &error))?;
         Ok(target)
+    }
+
+    /// Where it will go, for a plan.
+    pub(crate) fn planned(output: Option<&Path>) -> String {
+        match output {
+            None => "ipcperf-UTC.json".into(),
+            Some(path) if path.as_os_str() == "-" => "standard output".into(),
+            Some(path) if path.exists() => format!("{} (replaces what is there)", path.display()),
+            Some(path) => path.display().to_string(),
+        }
     }
 
     fn first_name(&self) -> PathBuf {
@@ -101,24 +117,16 @@ impl Target {
             return to_file(&first, fill).map(|()| first);
         };
         let file = filled(&first, fill)?;
-        let more = (2..10_000).map(|number| PathBuf::from(format!("{stem}-{number}.json")));
-        file.publish_new(std::iter::once(first.clone()).chain(more))
+        let more = (2..10_000).map(|number| format!("{stem}-{number}.json"));
+        file.publish_new(std::iter::once(format!("{stem}.json")).chain(more))
+            .map(PathBuf::from)
             .map_err(|error| cannot_write(&first, &error))
     }
 }
 
-fn is_special(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|facts| !facts.is_file() && !facts.is_dir())
-}
-
-fn start(path: &Path) -> Result<WholeFile, Stop> {
-    WholeFile::start(path).map_err(|error| {
-        Stop::usage(format!(
-            "cannot write '{}': {}; name another file with -o",
-            path.display(),
-            words(&error)
-        ))
-    })
+fn refused(path: &Path, error: &io::Error) -> Stop {
+    let (shown, why) = (path.display(), words(error));
+    Stop::usage(format!("cannot write '{shown}': {why}; name another file with -o"))
 }
 
 /// An error without the number behind it.
@@ -134,7 +142,8 @@ fn filled(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<WholeFile, Stop> {
-    let mut file = io::BufWriter::new(start(path)?);
+    let file = WholeFile::start(path).map_err(|error| refused(path, &error))?;
+    let mut file = io::BufWriter::new(file);
     fill(&mut file).map_err(|error| cannot_write(path, &error))?;
     file.into_inner().map_err(|error| cannot_write(path, error.error()))
 }

@@ -30,7 +30,7 @@ impl Line {
             Progress::Slice { done, total, id } => {
                 self.0.set_length(total);
                 self.0.set_position(done);
-                self.0.set_message(id.to_owned());
+                self.0.set_message(ipcperf_report::clean(id, true));
                 if self.0.elapsed() > Duration::from_millis(100) {
                     self.0.tick();
                 }

@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::process::ExitCode;
 
 /// A survey's result takes 2 MiB; what is larger than this is no result.
-const MOST: u64 = 256 << 20;
+pub(crate) const MOST: u64 = 256 << 20;
 
 pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;

@@ -2,8 +2,7 @@
 
 use crate::error::{Stop, unknown};
 use ipcperf_core::{
-    Idle, OptionError, OptionSet, PatternKind, Placement, Touch, Transform, UnknownName, nearest,
-    units,
+    Idle, OptionError, OptionSet, PatternKind, Placement, Touch, UnknownName, nearest, units,
 };
 use ipcperf_engine::registry::{Entry, Registry};
 use std::str::FromStr;
@@ -70,10 +69,6 @@ pub(crate) fn idle(list: &str) -> Result<Vec<Idle>, Stop> {
 
 pub(crate) fn touch(word: &str) -> Result<Touch, Stop> {
     Ok(words(word)?.pop().unwrap_or(Touch::CacheLine))
-}
-
-pub(crate) fn transform(word: &str) -> Result<Option<Transform>, Stop> {
-    Ok(words(word)?.pop().filter(|name| *name != Transform::None))
 }
 
 pub(crate) fn sizes(list: &str) -> Result<Vec<usize>, Stop> {

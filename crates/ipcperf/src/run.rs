@@ -21,7 +21,11 @@ pub(crate) fn run(registry: &Registry, args: &RunArgs) -> Result<ExitCode, Stop>
         None => args.clone(),
     };
     let undertaking = plan(registry, &args)?;
-    if args.dry_run { undertaking.print() } else { undertaking.carry_out(registry, &args.output) }
+    if args.dry_run {
+        undertaking.print(&args.output)
+    } else {
+        undertaking.carry_out(registry, &args.output)
+    }
 }
 
 fn plan(registry: &Registry, args: &RunArgs) -> Result<Undertaking, Stop> {
@@ -42,7 +46,7 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Undertaking, Stop> {
     let patterns = request::patterns(&or(&args.pattern, PatternKind::PingPong.name()))?;
     let request = Request {
         mechanisms: request::mechanisms(registry, names)?,
-        loads: loads::loads(args, &patterns)?,
+        loads: loads::loads(&args.load, &patterns)?,
         patterns,
         sizes: request::sizes(&or(&args.size, "64"))?,
         placements: match &args.place {

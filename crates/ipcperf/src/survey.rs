@@ -35,7 +35,11 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
     // The pause of a round is as long as a slice.
     let settings = settings(budget, runnable + 1, args.seed.unwrap_or_else(fresh_seed));
     let undertaking = Undertaking { command: "survey", cells, settings };
-    if args.dry_run { undertaking.print() } else { undertaking.carry_out(registry, &args.output) }
+    if args.dry_run {
+        undertaking.print(&args.output)
+    } else {
+        undertaking.carry_out(registry, &args.output)
+    }
 }
 
 /// Whether a variant stands for its mechanism in a survey: the default one, and in shared memory also the one that
@@ -163,7 +167,7 @@ mod tests {
         };
         let (short, long) = (of(1), of(3600));
         for pattern in [PatternKind::PingPong, PatternKind::Stream] {
-            assert!(short.iter().any(|cell| cell.pattern == pattern), "{pattern}");
+            assert!(short.iter().any(|cell| cell.key.pattern == pattern), "{pattern}");
         }
         assert!(short.len() < long.len());
         let ids: std::collections::BTreeSet<_> = long.iter().map(|cell| &cell.id).collect();

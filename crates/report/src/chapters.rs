@@ -58,15 +58,21 @@ pub(crate) struct Row<'a> {
 impl Way {
     fn of(cell: &Cell) -> Self {
         // Peers and rates have a column of their own, and a curve is one table.
-        let load =
-            Load { peers: 0, rate: None, think_ns: 0, burst: 0, window: 0, ..cell.load.clone() };
+        let load = Load {
+            peers: 0,
+            rate: None,
+            think_ns: 0,
+            burst: 0,
+            window: 0,
+            ..cell.key.load.clone()
+        };
         Self {
-            place_order: place_order(cell.placement),
-            placement: cell.placement,
-            cpus: cell.cpus.clone(),
-            idle: cell.idle,
-            touch: cell.touch,
-            is_fan: cell.pattern.is_fan(),
+            place_order: place_order(cell.key.placement),
+            placement: cell.key.placement,
+            cpus: cell.key.cpus.clone(),
+            idle: cell.key.idle,
+            touch: cell.key.touch,
+            is_fan: cell.key.pattern.crowd().is_some(),
             load_order: load_order(&load),
             load: load.words(),
         }
@@ -182,7 +188,7 @@ fn curve(load: &Load) -> Load {
 /// The mechanism and whatever knobs the user turned, with what the kernel made of them, and where it is on a curve:
 /// `pipe size=5000 (got 8K) think=1ms`.
 pub(crate) fn label(cell: &Cell) -> String {
-    let mut label = cell.mechanism.clone();
+    let mut label = cell.key.mechanism.clone();
     for (name, KnobReading { requested, effective }) in &cell.knobs {
         let Some(requested) = requested else { continue };
         let knob = name.rsplit_once('.').map_or(name.as_str(), |(_, knob)| knob);
@@ -191,7 +197,7 @@ pub(crate) fn label(cell: &Cell) -> String {
             label.push_str(&format!(" (got {effective})"));
         }
     }
-    for word in curve(&cell.load).words() {
+    for word in curve(&cell.key.load).words() {
         label.push_str(&format!(" {word}"));
     }
     label
@@ -203,7 +209,7 @@ const BRIEFLY: &str = " ~";
 
 /// The label as it stands in a table.
 pub(crate) fn marked_label(cell: &Cell) -> String {
-    let mark = if cell.wait == Wait::SpinThenBlock { BRIEFLY } else { "" };
+    let mark = if cell.key.wait == Wait::SpinThenBlock { BRIEFLY } else { "" };
     format!("{}{mark}", label(cell))
 }
 
@@ -244,8 +250,8 @@ fn by<'a>(
             let cells: Vec<&Cell> = set
                 .cells
                 .iter()
-                .filter(|cell| cell.status == Status::Ok && cell.pattern == *pattern)
-                .filter(|cell| cell.wait.burns_cpu() == is_spinning)
+                .filter(|cell| cell.status == Status::Ok && cell.key.pattern == *pattern)
+                .filter(|cell| cell.key.wait.burns_cpu() == is_spinning)
                 .collect();
             let sections = sections(&cells, specs, yardstick);
             if !sections.is_empty() {
@@ -271,9 +277,11 @@ fn sections<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<
 
 fn blocks<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<Block<'a>> {
     // Eight peers of one object are no rivals of two, nor is one that pauses of one that does not.
-    let of = |cell: &Cell| match cell.pattern {
-        PatternKind::Rate => (cell.size_bytes, 0, label(cell)),
-        _ => (cell.size_bytes, cell.load.peers, curve(&cell.load).words().join(" ")),
+    let of = |cell: &Cell| match cell.key.pattern.facts().is_open {
+        true => (cell.key.size_bytes, 0, label(cell)),
+        false => {
+            (cell.key.size_bytes, cell.key.load.peers, curve(&cell.key.load).words().join(" "))
+        }
     };
     let mut kinds = Vec::new();
     for kind in cells.iter().map(|cell| of(cell)) {
@@ -300,16 +308,18 @@ fn rows<'a>(
     let mut ranked: Vec<(&Cell, Reading)> = Vec::new();
     let mut unranked = Vec::new();
     for cell in cells {
-        let is_floor = is_floor(&cell.mechanism, specs);
+        let is_floor = is_floor(&cell.key.mechanism, specs);
         match yardstick.reading(cell) {
-            Some(reading) if !is_floor && is_touched(cell.touch) && is_ranked(cell) => {
+            Some(reading) if !is_floor && is_touched(cell.key.touch) && is_ranked(cell) => {
                 ranked.push((cell, reading));
             }
             _ => unranked.push(Row { cell, rank: None, is_floor, yardstick }),
         }
     }
     ranked.sort_by(|a, b| {
-        yardstick.order(a.1.value, b.1.value).then_with(|| a.0.mechanism.cmp(&b.0.mechanism))
+        yardstick
+            .order(a.1.value, b.1.value)
+            .then_with(|| a.0.key.mechanism.cmp(&b.0.key.mechanism))
     });
     let readings: Vec<Reading> = ranked.iter().map(|(_, reading)| *reading).collect();
     let places = ranks(&readings);
@@ -323,7 +333,7 @@ fn rows<'a>(
 
 /// An open loop asks for a load; what is best at another load says nothing.
 fn is_ranked(cell: &Cell) -> bool {
-    cell.pattern != PatternKind::Rate
+    !cell.key.pattern.facts().is_open
 }
 
 /// Cells without a number, grouped by why.
@@ -355,11 +365,11 @@ pub(crate) fn unmeasured(set: &ResultSet) -> Vec<Unmeasured> {
         }
         let group = &mut groups[at];
         group.cells += 1;
-        if !group.placements.contains(&cell.placement) {
-            group.placements.push(cell.placement);
+        if !group.placements.contains(&cell.key.placement) {
+            group.placements.push(cell.key.placement);
         }
-        if !group.mechanisms.contains(&cell.mechanism) {
-            group.mechanisms.push(cell.mechanism.clone());
+        if !group.mechanisms.contains(&cell.key.mechanism) {
+            group.mechanisms.push(cell.key.mechanism.clone());
         }
     }
     groups
@@ -380,7 +390,7 @@ pub(crate) const fn status_word(status: Status) -> &'static str {
 impl Unmeasured {
     /// `unavailable: posix-mq and posix-mq/epoll (4 cells)`. The placement is named where the set has others.
     pub(crate) fn who(&self, set: &ResultSet) -> String {
-        let everywhere = set.cells.iter().all(|cell| self.placements.contains(&cell.placement));
+        let everywhere = set.cells.iter().all(|cell| self.placements.contains(&cell.key.placement));
         let place = match self.placements.as_slice() {
             [only] if !everywhere => format!(" on {only}"),
             _ => String::new(),

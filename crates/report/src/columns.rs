@@ -5,8 +5,8 @@ use crate::figures::{self, NONE};
 use crate::format::Style;
 use crate::rank::Yardstick;
 use crate::text;
-use ipcperf_core::PatternKind;
 use ipcperf_core::result::{self, Cell, CpuCost, Metric};
+use ipcperf_core::{self as core, Ends, Exchange, PatternFacts, PatternKind, Seat};
 use std::collections::BTreeMap;
 
 /// A column of a results table.
@@ -17,7 +17,7 @@ pub(crate) enum Column {
     Peers,
     Rank,
     Mechanism,
-    /// Median round trip or rate: what the ranking goes by.
+    /// What the ranking goes by.
     Figure,
     Spread,
     Messages,
@@ -60,167 +60,30 @@ use Column::{
     Spread, Switches, Syscalls, System, Transform, User,
 };
 
-/// Columns from left to right.
-const ROUND_TRIP: &[Column] = &[
-    Size,
-    Rank,
-    Mechanism,
-    Figure,
-    Spread,
-    OneWay,
-    Transform,
-    Bound,
-    Quantile("p90"),
-    Quantile("p99"),
-    Quantile("p99.9"),
-    Quantile("max"),
-    Cpu,
-    Switches,
-    Ipis,
-    Syscalls,
+const P50: Column = Quantile("p50");
+const P90: Column = Quantile("p90");
+const P99: Column = Quantile("p99");
+const P99_9: Column = Quantile("p99.9");
+const MAX: Column = Quantile("max");
+const SERVICE: [Column; 2] = [Service("p50"), Service("p99.9")];
+
+/// Columns from left to right; a pattern has those that its facts give it.
+const ORDER: &[Column] = &[
+    Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, OneWay, Transform,
+    Bound, Messages, Fairness, Least, P50, P90, P99, P99_9, MAX, SERVICE[0], SERVICE[1], Cpu,
+    Errors, Switches, Ipis, Syscalls,
 ];
-const THROUGHPUT: &[Column] = &[
-    Size, Rank, Mechanism, Figure, Spread, Transform, Bound, Messages, Cpu, Switches, Ipis,
-    Syscalls,
-];
+
+/// The same of a table of costs.
 const COST: &[Column] = &[
-    Size, Rank, Mechanism, Cpu, CpuSpread, User, System, Machine, Switches, Preempted, Faults,
-    Ipis, Syscalls, Energy, Figure,
-];
-const FAN: &[Column] = &[
-    Size,
-    Peers,
-    Rank,
-    Mechanism,
-    Figure,
-    Spread,
-    Bound,
-    Messages,
-    Fairness,
-    Least,
-    Quantile("p99"),
-    Quantile("p99.9"),
-    Quantile("max"),
-    Cpu,
-    Switches,
-    Ipis,
-    Syscalls,
-];
-
-const REQUESTS: &[Column] = &[
-    Size,
-    Rank,
-    Mechanism,
-    Figure,
-    Spread,
-    Quantile("p50"),
-    Quantile("p90"),
-    Quantile("p99"),
-    Quantile("p99.9"),
-    Quantile("max"),
-    Cpu,
-    Errors,
-    Switches,
-];
-
-const BURST: &[Column] = &[
-    Size,
-    Rank,
-    Mechanism,
-    Figure,
-    Spread,
-    Messages,
-    Quantile("p90"),
-    Quantile("p99"),
-    Quantile("p99.9"),
-    Quantile("max"),
-    Cpu,
-    Switches,
-    Ipis,
-    Syscalls,
-];
-/// A curve over the load. No CPU time: the sender watches the clock with what is left of it.
-const OPEN_LOOP: &[Column] = &[
-    Size,
-    Mechanism,
-    Load,
-    Offered,
-    Achieved,
-    Figure,
-    Quantile("p99"),
-    Quantile("p99.9"),
-    Service("p50"),
-    Service("p99.9"),
-    Spread,
-    Quantile("max"),
-    Bound,
+    Size, Peers, Rank, Mechanism, Cpu, CpuSpread, User, System, Machine, Switches, Preempted,
+    Faults, Ipis, Syscalls, Energy, Figure,
 ];
 
 /// The order in which columns are given room, while they fit. What a message costs is never the first to go.
-const KEEP_ROUND_TRIP: &[Column] = &[
-    Cpu,
-    OneWay,
-    Transform,
-    Bound,
-    Quantile("p99"),
-    Spread,
-    Quantile("p99.9"),
-    Switches,
-    Quantile("p90"),
-    Quantile("max"),
-    Ipis,
-    Syscalls,
-];
-const KEEP_FAN: &[Column] = &[
-    Cpu,
-    Bound,
-    Fairness,
-    Least,
-    Quantile("p99"),
-    Messages,
-    Spread,
-    Quantile("p99.9"),
-    Switches,
-    Quantile("max"),
-    Ipis,
-    Syscalls,
-];
-const KEEP_REQUESTS: &[Column] = &[
-    Quantile("p50"),
-    Quantile("p99"),
-    Cpu,
-    Errors,
-    Spread,
-    Quantile("p99.9"),
-    Switches,
-    Quantile("p90"),
-    Quantile("max"),
-];
-const KEEP_THROUGHPUT: &[Column] =
-    &[Cpu, Transform, Bound, Messages, Spread, Switches, Ipis, Syscalls];
-const KEEP_BURST: &[Column] = &[
-    Cpu,
-    Messages,
-    Quantile("p99"),
-    Spread,
-    Quantile("p99.9"),
-    Switches,
-    Quantile("p90"),
-    Quantile("max"),
-    Ipis,
-    Syscalls,
-];
-const KEEP_OPEN_LOOP: &[Column] = &[
-    Load,
-    Bound,
-    Offered,
-    Quantile("p99"),
-    Quantile("p99.9"),
-    Achieved,
-    Service("p50"),
-    Service("p99.9"),
-    Quantile("max"),
-    Spread,
+const KEEP: &[Column] = &[
+    Load, P50, Cpu, OneWay, Transform, Bound, Errors, Offered, Fairness, Least, P99, Messages,
+    Spread, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis, Syscalls,
 ];
 const KEEP_COST: &[Column] = &[
     CpuSpread, User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis,
@@ -235,65 +98,78 @@ pub(crate) const fn always(yardstick: Yardstick) -> &'static [Column] {
 }
 
 /// All columns of a table, left to right. Without rivals at any size there is no rank to show.
-pub(crate) fn all(yardstick: Yardstick, chapters: &[&Chapter], style: &Style) -> Vec<Column> {
+pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
+    let Some(Chapter { pattern, yardstick, .. }) = chapters.first() else { return Vec::new() };
     let columns = match yardstick {
-        Yardstick::RoundTrip => ROUND_TRIP,
-        Yardstick::Throughput => THROUGHPUT,
-        Yardstick::Fan => FAN,
+        Yardstick::Own(_) => ORDER,
         Yardstick::Cpu => COST,
-        Yardstick::Requests => REQUESTS,
-        Yardstick::Response => OPEN_LOOP,
-        Yardstick::Burst => BURST,
     };
-    let mut blocks =
-        chapters.iter().flat_map(|chapter| &chapter.sections).flat_map(|section| &section.blocks);
-    let has_rivals = blocks.any(|block| block.rows.len() > 1);
+    let sections = chapters.iter().flat_map(|chapter| &chapter.sections);
+    let blocks: Vec<_> = sections.flat_map(|section| &section.blocks).collect();
+    let has_rivals = blocks.iter().any(|block| block.rows.len() > 1);
     let any = |has: &dyn Fn(&Cell) -> bool| {
-        let sections = chapters.iter().flat_map(|chapter| &chapter.sections);
-        let blocks = sections.flat_map(|section| &section.blocks);
-        blocks.flat_map(|block| &block.rows).any(|row| has(row.cell))
+        blocks.iter().flat_map(|block| &block.rows).any(|row| has(row.cell))
     };
     let is_shown = |column: &Column| match column {
         Bound => style.versus_bound,
         Rank => has_rivals,
-        OneWay => any(&|cell| cell.load.one_way),
+        OneWay => any(&|cell| cell.key.load.one_way),
         Transform => any(&|cell| cell.transform.is_some()),
         _ => true,
     };
-    columns.iter().copied().filter(is_shown).collect()
+    let belongs = |column: &Column| column.belongs(pattern.facts()) && is_shown(column);
+    columns.iter().copied().filter(belongs).collect()
 }
 
 /// The columns that may be dropped, the most wanted first.
 pub(crate) const fn wanted(yardstick: Yardstick) -> &'static [Column] {
     match yardstick {
-        Yardstick::RoundTrip => KEEP_ROUND_TRIP,
-        Yardstick::Throughput => KEEP_THROUGHPUT,
-        Yardstick::Fan => KEEP_FAN,
+        Yardstick::Own(_) => KEEP,
         Yardstick::Cpu => KEEP_COST,
-        Yardstick::Requests => KEEP_REQUESTS,
-        Yardstick::Response => KEEP_OPEN_LOOP,
-        Yardstick::Burst => KEEP_BURST,
     }
 }
 
 impl Column {
+    /// Whether a pattern with these facts can have it.
+    fn belongs(self, facts: &PatternFacts) -> bool {
+        let is_crowd = matches!(facts.ends, Ends::Crowd(_));
+        match self {
+            Load | Offered | Achieved | Service(_) => facts.is_open,
+            // The sender of an open loop watches the clock with what is left of the CPU time.
+            Rank | Cpu | Switches => !facts.is_open,
+            Ipis | Syscalls => !facts.is_open && facts.ends != Ends::Clients,
+            Peers | Fairness | Least => is_crowd,
+            Bound => facts.bound.is_some(),
+            Messages => facts.exchange == Exchange::OneWay,
+            Errors => facts.exchange == Exchange::Request,
+            Quantile("p50") => facts.figure == core::Figure::Requests,
+            Quantile("p90") => !facts.is_open && facts.figure != core::Figure::Throughput,
+            Quantile(_) => is_crowd || facts.figure != core::Figure::Throughput,
+            _ => true,
+        }
+    }
+
     /// Its heading.
     pub(crate) fn head(self, pattern: PatternKind, style: &Style) -> String {
+        let figure = pattern.facts().figure;
+        let is_time = figure == core::Figure::Time;
         let text = match self {
             Size => "size",
             Peers => "peers",
             Rank => "#",
             Mechanism => "mechanism",
-            Figure if is_time(pattern) => "p50",
+            Figure if is_time => "p50",
             Figure => "rate",
             Spread | CpuSpread if style.unicode => "±",
             Spread | CpuSpread => "+/-",
             Messages => "messages",
-            Bound if is_time(pattern) => "x bound",
+            Bound if is_time => "x bound",
             Bound => "of bound",
-            Quantile(name) if pattern == PatternKind::FanIn => return format!("{name} send"),
-            Quantile(name) if pattern == PatternKind::FanOut => return format!("{name} recv"),
-            Quantile(name) => name,
+            Quantile(name) => match pattern.crowd() {
+                Some(Seat::Lead) => return format!("{name} send"),
+                Some(Seat::Follow) => return format!("{name} recv"),
+                None => name,
+            },
             Load => "load",
             Offered => "offered",
             Achieved => "achieved",
@@ -302,7 +178,7 @@ impl Column {
             Least => "least",
             OneWay => "one way",
             Transform => "transform",
-            Cpu if pattern == PatternKind::Connect => "CPU/req",
+            Cpu if figure == core::Figure::Requests => "CPU/req",
             Cpu => "CPU/msg",
             User => "user",
             System => "system",
@@ -334,27 +210,27 @@ impl Column {
             cell.cpu_ns_per_message.as_ref().map_or_else(|| NONE.to_owned(), words)
         };
         match self {
-            Size if is_first => figures::size(cell.size_bytes),
-            Peers if is_first => cell.load.peers.to_string(),
+            Size if is_first => figures::size(cell.key.size_bytes),
+            Peers if is_first => cell.key.load.peers.to_string(),
             Size | Peers => String::new(),
             Rank => row.rank.map_or_else(|| NONE.to_owned(), |rank| rank.words()),
             // A curve has one name.
-            Mechanism if cell.pattern == PatternKind::Rate && !is_first => String::new(),
+            Mechanism if cell.key.pattern.facts().is_open && !is_first => String::new(),
             Mechanism if row.is_floor => format!("{} (floor)", label(cell)),
             Mechanism => marked_label(cell),
             Figure => {
-                let yardstick = Yardstick::of(cell.pattern);
-                let Some(value) = yardstick.metric(cell).and_then(|metric| metric.value) else {
-                    return yardstick.metric(cell).map_or(NONE, why).to_owned();
+                let yardstick = Yardstick::of(cell.key.pattern);
+                let Some(value) = cell.figure().and_then(|metric| metric.value) else {
+                    return cell.figure().map_or(NONE, why).to_owned();
                 };
-                format!("{}{}", yardstick.words(value, cell.size_bytes), mark(cell))
+                format!("{}{}", yardstick.words(value, cell.key.size_bytes), mark(cell))
             }
             Spread => {
-                let unit = Yardstick::of(cell.pattern).unit(cell.size_bytes);
+                let unit = Yardstick::of(cell.key.pattern).unit(cell.key.size_bytes);
                 row.metric().map_or_else(|| NONE.to_owned(), |metric| figures::spread(metric, unit))
             }
             Messages => metric(&cell.messages_per_second, figures::per_second),
-            Load => cell.load.rate.map_or_else(|| NONE.to_owned(), |rate| rate.to_string()),
+            Load => cell.key.load.rate.map_or_else(|| NONE.to_owned(), |rate| rate.to_string()),
             Offered => metric(&cell.offered_per_second, figures::per_second),
             Achieved => metric(&cell.achieved_per_second, figures::per_second),
             Service(name) => quantile(cell.service_ns.as_ref(), name),
@@ -362,12 +238,7 @@ impl Column {
                 Some(bound) => figures::times(bound.ratio),
                 None => NONE.to_owned(),
             },
-            Quantile(name) => {
-                let calls = || cell.fan.as_ref().map(|fan| &fan.call_ns);
-                let requests = || cell.connect.as_ref().map(|connect| &connect.request_ns);
-                let table = cell.rtt_ns.as_ref().or_else(calls).or_else(requests);
-                quantile(table, name)
-            }
+            Quantile(name) => quantile(cell.times(), name),
             OneWay => cell.one_way_ns.as_ref().and_then(one_way).unwrap_or_else(|| NONE.to_owned()),
             Transform => match &cell.transform {
                 Some(cost) => figures::nanos(cost.compress_ns + cost.decompress_ns),
@@ -405,8 +276,8 @@ impl Column {
         let modes = row.metric().map(|metric| metric.modes.as_slice()).unwrap_or_default();
         match (self, other_mode(row)) {
             (Figure, Some(other)) => {
-                let yardstick = Yardstick::of(row.cell.pattern);
-                format!("{}*", yardstick.words(other.0, row.cell.size_bytes))
+                let yardstick = Yardstick::of(row.cell.key.pattern);
+                format!("{}*", yardstick.words(other.0, row.cell.key.size_bytes))
             }
             (Mechanism, Some(other)) => {
                 let rounds: u64 = modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
@@ -415,11 +286,6 @@ impl Column {
             _ => String::new(),
         }
     }
-}
-
-/// Whether the figure of a pattern is a time.
-fn is_time(pattern: PatternKind) -> bool {
-    matches!(pattern, PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst)
 }
 
 fn quantile(table: Option<&BTreeMap<String, Metric>>, name: &str) -> String {
@@ -475,10 +341,9 @@ fn one_way(way: &result::OneWay) -> Option<String> {
 /// Signs after the figure; the legend explains them.
 fn mark(cell: &Cell) -> &'static str {
     let is_batch = cell.timing.as_ref().is_some_and(|timing| timing.mode == "batch");
-    let metric = Yardstick::of(cell.pattern).metric(cell);
-    match (metric.is_some_and(|metric| metric.modes.len() > 1), is_batch) {
+    match (cell.figure().is_some_and(|metric| metric.modes.len() > 1), is_batch) {
         (true, _) => "*",
-        (false, true) if cell.pattern == PatternKind::PingPong => "^",
+        (false, true) if cell.key.pattern.facts().figure == core::Figure::Time => "^",
         _ => "",
     }
 }

@@ -1,6 +1,8 @@
 //! One row for each cell, for a spreadsheet. Columns are named by their path in the document (`rtt_ns.p50.value`);
-//! the rounds stay in the document. Quoting follows RFC 4180; lines end in a newline alone, as every other text here.
+//! the rounds stay in the document. Quoting follows RFC 4180; lines end in a newline alone, as every other text here, and
+//! no cell has one.
 
+use crate::text;
 use ipcperf_core::result::ResultSet;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,16 +116,20 @@ fn flatten(path: &str, value: &Value, row: &mut BTreeMap<String, String>) {
 }
 
 fn line<'a>(fields: impl Iterator<Item = &'a str>, out: &mut dyn io::Write) -> io::Result<()> {
-    let quoted: Vec<String> = fields.map(quote).collect();
-    writeln!(out, "{}", quoted.join(","))
+    let cells: Vec<String> = fields.map(cell).collect();
+    writeln!(out, "{}", cells.join(","))
 }
 
-fn quote(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
+/// A cell of a CSV file: one clean line, quoted where it must be. A text that a spreadsheet would take for a formula
+/// gets an apostrophe in front; a number stays one.
+#[must_use]
+pub fn cell(text: &str) -> String {
+    let mut cell = text::clean(text, true);
+    if cell.starts_with(['=', '@', '+', '-']) && cell.parse::<f64>().is_err() {
+        cell.insert(0, '\'');
     }
+    // Some spreadsheets part cells at semicolons.
+    if cell.contains([',', ';', '"']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
 }
 
 #[cfg(test)]
@@ -170,19 +176,39 @@ mod tests {
         for (row, cell) in table[1..].iter().zip(&set.cells) {
             assert_eq!(row.len(), table[0].len());
             assert_eq!(row[column("id")], cell.id);
-            assert_eq!(row[column("size_bytes")], cell.size_bytes.to_string());
+            assert_eq!(row[column("size_bytes")], cell.key.size_bytes.to_string());
             let p50 = cell.rtt_ns.as_ref().and_then(|rtt| rtt["p50"].value);
             assert_eq!(row[column("rtt_ns.p50.value")].parse().ok(), p50);
         }
     }
 
     #[test]
-    fn commas_quotes_and_newlines_survive() {
+    fn commas_and_quotes_survive_and_a_row_is_a_line() {
         let mut cell = sample::cell("pipe", 64, sample::TWO);
         cell.reason = Some("a, \"b\"\nc".to_owned());
         let table = table(&sample::set(vec![cell]));
         let at = table[0].iter().position(|head| head == "reason").unwrap();
-        assert_eq!(table[1][at], "a, \"b\"\nc");
+        assert_eq!(table[1][at], "a, \"b\" c");
+    }
+
+    #[test]
+    fn a_text_is_no_formula_and_a_number_stays_one() {
+        for (text, told) in [
+            ("=1+2", "'=1+2"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+            ("-2+3", "'-2+3"),
+            ("a;=1", "\"a;=1\""),
+            ("=\"x\"", "\"'=\"\"x\"\"\""),
+            ("-2", "-2"),
+            ("-1.5e-3", "-1.5e-3"),
+            ("a=b", "a=b"),
+        ] {
+            assert_eq!(super::cell(text), told);
+        }
+        let mut cell = sample::cell("pipe", 64, sample::TWO);
+        cell.reason = Some("=1+2".to_owned());
+        assert!(table(&sample::set(vec![cell]))[1].iter().any(|cell| cell == "'=1+2"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Numbers as people read them: three significant digits, and a dash where there is none.
 
 use ipcperf_core::result::Metric;
-use ipcperf_core::units;
+use ipcperf_core::{Figure, units};
 
 /// What is printed where a figure does not exist or the sample does not support it.
 pub(crate) const NONE: &str = "-";
@@ -25,12 +25,13 @@ pub(crate) fn nanos(value: f64) -> String {
     bounded(value, units::format_nanos)
 }
 
-pub(crate) fn bytes_per_second(value: f64) -> String {
-    bounded(value, units::format_bytes_per_second)
-}
-
 pub(crate) fn per_second(value: f64) -> String {
     bounded(value, units::format_per_second)
+}
+
+/// A figure that speaks for cells of this size.
+pub(crate) fn of(figure: Figure, value: f64, size: u64) -> String {
+    bounded(value, |value| figure.words(value, size))
 }
 
 /// An energy given in nanojoules.
@@ -154,7 +155,7 @@ mod tests {
         for value in [f64::NAN, f64::INFINITY, 1e308, -1e308, 1e17, f64::MIN_POSITIVE, -0.0] {
             for text in [
                 nanos(value),
-                bytes_per_second(value),
+                of(Figure::Throughput, value, 1),
                 per_second(value),
                 plain(value),
                 times(value),

@@ -1,5 +1,6 @@
 //! The document itself, whole or line by line.
 
+use crate::text;
 use ipcperf_core::result::{
     Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, ResultSet, Tool,
 };
@@ -86,11 +87,46 @@ impl Formatter for Layout {
     fn end_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
         if self.depth > DEPTH { Ok(()) } else { self.pretty.end_object_value(out) }
     }
+
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        text: &str,
+    ) -> io::Result<()> {
+        fragment(text, out)
+    }
+}
+
+/// Everything on one line.
+struct Compact;
+
+impl Formatter for Compact {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        text: &str,
+    ) -> io::Result<()> {
+        fragment(text, out)
+    }
+}
+
+/// Text between escapes, with what a terminal would obey or not show as escapes too (JSON itself asks for those below
+/// U+0020 only). A reader of the document gets the same text.
+fn fragment<W: ?Sized + io::Write>(text: &str, out: &mut W) -> io::Result<()> {
+    let mut told = 0;
+    for (at, sign) in text.char_indices().filter(|(_, sign)| text::is_unprinted(*sign)) {
+        out.write_all(&text.as_bytes()[told..at])?;
+        for unit in sign.encode_utf16(&mut [0; 2]) {
+            write!(out, "\\u{unit:04x}")?;
+        }
+        told = at + sign.len_utf8();
+    }
+    out.write_all(&text.as_bytes()[told..])
 }
 
 /// One object on its line.
 pub(crate) fn object(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
+    value.serialize(&mut Serializer::with_formatter(&mut *out, Compact))?;
     writeln!(out)
 }
 

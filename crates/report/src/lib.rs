@@ -30,12 +30,14 @@ mod table;
 mod text;
 
 pub use answers::{Answer, Question, answers};
+pub use csv::cell as csv_cell;
 pub use describe::describe;
 pub use format::{Format, Style};
-pub use list::{ListRow, MECHANISMS_SCHEMA_NAME, list};
-pub use load::{LoadError, is_replication, load, load_replication};
+pub use list::{ListRow, list};
+pub use load::{LoadError, is_document, is_replication, load, load_replication};
 pub use reference::reference;
 pub use replication::replication;
+pub use text::clean;
 
 use ipcperf_core::Spec;
 use ipcperf_core::result::ResultSet;

@@ -5,15 +5,12 @@ use crate::format::{Format, Style};
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::{csv, json, markdown, text};
+use ipcperf_core::result::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 use ipcperf_core::{BackPressure, Family, Knob, Limit, Missing, Payload, Reach, Spec};
-use serde::Serialize;
 use std::io;
 
 #[cfg(test)]
 mod tests;
-
-/// The schema of [`list`]'s JSON document.
-pub const MECHANISMS_SCHEMA_NAME: &str = "ipcperf.mechanisms/1";
 
 /// One mechanism as this host sees it.
 #[derive(Clone, Debug)]
@@ -28,39 +25,18 @@ pub struct ListRow {
     pub limit: Option<Limit>,
 }
 
-#[derive(Serialize)]
-struct Document {
-    schema: &'static str,
-    mechanisms: Vec<Entry>,
-}
-
-#[derive(Serialize)]
-struct Entry {
-    name: String,
-    family: Family,
-    default: bool,
-    available: bool,
-    missing: Option<String>,
-    how: Option<String>,
-    limit: Option<Limit>,
-    knobs: &'static [Knob],
-    spec: &'static Spec,
-}
-
-impl Entry {
-    fn of(row: &ListRow) -> Self {
-        let how = row.missing.as_ref().map(|missing| missing.how.clone());
-        Self {
-            name: row.spec.full_name(),
-            family: row.spec.family,
-            default: row.spec.default,
-            available: row.missing.is_none(),
-            missing: row.missing.as_ref().map(|missing| missing.what.clone()),
-            how: how.filter(|how| !how.is_empty()),
-            limit: row.limit,
-            knobs: row.knobs,
-            spec: row.spec,
-        }
+fn entry(row: &ListRow) -> MechanismEntry {
+    let how = row.missing.as_ref().map(|missing| missing.how.clone());
+    MechanismEntry {
+        name: row.spec.full_name(),
+        family: row.spec.family,
+        default: row.spec.default,
+        available: row.missing.is_none(),
+        missing: row.missing.as_ref().map(|missing| missing.what.clone()),
+        how: how.filter(|how| !how.is_empty()),
+        limit: row.limit,
+        knobs: row.knobs,
+        spec: row.spec,
     }
 }
 
@@ -78,13 +54,13 @@ pub fn list(
         Format::Table => table(rows, style, out),
         Format::Markdown => markdown_table(rows, style, out),
         Format::Json => {
-            let mechanisms = rows.iter().map(Entry::of).collect();
-            json::document(&Document { schema: MECHANISMS_SCHEMA_NAME, mechanisms }, out)
+            let mechanisms = rows.iter().map(entry).collect();
+            json::document(&MechanismList { schema: MECHANISMS_SCHEMA, mechanisms }, out)
         }
-        Format::Ndjson => rows.iter().try_for_each(|row| json::object(&Entry::of(row), out)),
+        Format::Ndjson => rows.iter().try_for_each(|row| json::object(&entry(row), out)),
         Format::Csv => {
             let values: Result<Vec<_>, _> =
-                rows.iter().map(|row| serde_json::to_value(Entry::of(row))).collect();
+                rows.iter().map(|row| serde_json::to_value(entry(row))).collect();
             csv::render_values(
                 &values?,
                 &["name", "family", "default", "available", "missing", "how"],

@@ -67,6 +67,12 @@ pub fn is_replication(text: &str) -> bool {
     })
 }
 
+/// Whether a text says that it is a result document, of whatever kind and version.
+#[must_use]
+pub fn is_document(text: &str) -> bool {
+    schema(text).ok().flatten().is_some_and(|found| found.starts_with("ipcperf."))
+}
+
 /// Reads a replication.
 ///
 /// # Errors
@@ -208,6 +214,16 @@ mod tests {
             let error = load(&text).expect_err("hostile").to_string();
             assert!(error.chars().all(|sign| !sign.is_control()), "{error:?}");
             assert!(error.len() < 400, "{}", error.len());
+        }
+    }
+
+    #[test]
+    fn a_document_of_any_version_is_known_and_nothing_else_is() {
+        for text in [&sample_text(), r#"{"schema": "ipcperf.replication/7", "x": 1}"#] {
+            assert!(is_document(text), "{text}");
+        }
+        for text in ["", "#!/bin/sh", "{}", r#"{"schema": "other/1"}"#, r#"["ipcperf.result/1"]"#] {
+            assert!(!is_document(text), "{text}");
         }
     }
 }

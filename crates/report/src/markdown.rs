@@ -77,7 +77,7 @@ pub(crate) fn render(
     let chapters = chapters(set, specs);
     for chapter in &chapters {
         writeln!(out, "## {}\n", table::title(chapter))?;
-        let mut columns = columns::all(chapter.yardstick, &[chapter], style);
+        let mut columns = columns::all(&[chapter], style);
         columns.retain(|column| style.verbose || USUAL.contains(column));
         for section in &chapter.sections {
             writeln!(out, "{}\n", plain(&section.way.words()))?;

@@ -1,8 +1,8 @@
 //! Who is ahead of whom, and when nobody can say.
 
 use crate::figures;
-use ipcperf_core::PatternKind;
 use ipcperf_core::result::{Cell, Metric, Round};
+use ipcperf_core::{Figure, PatternKind};
 use std::cmp::Ordering;
 
 /// Two figures closer than this factor are a tie whatever their intervals say: rounds share one machine, and its
@@ -12,18 +12,8 @@ pub(crate) const TIE_FACTOR: f64 = 1.03;
 /// What cells are ordered by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Yardstick {
-    /// Median round trip, ns; less is better.
-    RoundTrip,
-    /// Bytes that arrive per second (messages where they have no bytes); more is better.
-    Throughput,
-    /// What several producers or consumers move together, as throughput.
-    Fan,
-    /// Requests answered per second; more is better.
-    Requests,
-    /// Median response of an open loop, ns; not ranked.
-    Response,
-    /// Median time of a burst, ns; less is better.
-    Burst,
+    /// The figure that speaks for the cells of a pattern.
+    Own(Figure),
     /// CPU time of both ends per message, ns; less is better.
     Cpu,
 }
@@ -56,25 +46,13 @@ impl Reading {
 impl Yardstick {
     /// The yardstick of a pattern's table.
     pub(crate) const fn of(pattern: PatternKind) -> Self {
-        match pattern {
-            PatternKind::PingPong => Self::RoundTrip,
-            PatternKind::Rate => Self::Response,
-            PatternKind::Burst => Self::Burst,
-            PatternKind::Stream => Self::Throughput,
-            PatternKind::FanIn | PatternKind::FanOut => Self::Fan,
-            PatternKind::Connect => Self::Requests,
-        }
+        Self::Own(pattern.facts().figure)
     }
 
     /// The metric behind a reading, where it is one.
     pub(crate) fn metric(self, cell: &Cell) -> Option<&Metric> {
         match self {
-            Self::RoundTrip | Self::Response | Self::Burst => cell.rtt_ns.as_ref()?.get("p50"),
-            Self::Throughput | Self::Fan if cell.size_bytes == 0 => {
-                cell.messages_per_second.as_ref()
-            }
-            Self::Throughput | Self::Fan => cell.bytes_per_second.as_ref(),
-            Self::Requests => Some(&cell.connect.as_ref()?.requests_per_second),
+            Self::Own(_) => cell.figure(),
             Self::Cpu => None,
         }
     }
@@ -94,7 +72,7 @@ impl Yardstick {
             .rounds
             .iter()
             .filter(|round| round.rejected.is_none())
-            .filter_map(|round| self.of_round(round, cell.size_bytes))
+            .filter_map(|round| self.of_round(cell, round))
             .filter(|value| self.is_of_the_mode(cell, *value))
             .collect();
         let low = values.iter().copied().reduce(f64::min)?;
@@ -111,13 +89,9 @@ impl Yardstick {
         metric.modes.iter().all(|mode| distance(centre) <= distance(mode.value))
     }
 
-    fn of_round(self, round: &Round, size: u64) -> Option<f64> {
+    fn of_round(self, cell: &Cell, round: &Round) -> Option<f64> {
         match self {
-            Self::RoundTrip | Self::Response | Self::Burst => round.p50_ns,
-            Self::Throughput | Self::Fan => {
-                round.messages_per_second.map(|rate| rate * size.max(1) as f64)
-            }
-            Self::Requests => round.messages_per_second,
+            Self::Own(_) => cell.figure_of(round),
             Self::Cpu => {
                 let cpu = round.cpu_ns.lead + round.cpu_ns.follow;
                 (round.messages > 0).then(|| cpu as f64 / round.messages as f64)
@@ -128,31 +102,31 @@ impl Yardstick {
     /// The better one first.
     pub(crate) fn order(self, a: f64, b: f64) -> Ordering {
         match self {
-            Self::Throughput | Self::Fan | Self::Requests => b.total_cmp(&a),
-            Self::RoundTrip | Self::Response | Self::Burst | Self::Cpu => a.total_cmp(&b),
+            Self::Own(Figure::Throughput | Figure::Requests) => b.total_cmp(&a),
+            Self::Own(Figure::Time) | Self::Cpu => a.total_cmp(&b),
         }
     }
 
     /// The units its figures are written in.
     pub(crate) const fn unit(self, size: u64) -> figures::Unit {
         match self {
-            Self::RoundTrip | Self::Response | Self::Burst | Self::Cpu => figures::NANOS,
-            Self::Requests => figures::PER_SECOND,
-            Self::Throughput | Self::Fan if size == 0 => figures::PER_SECOND,
-            Self::Throughput | Self::Fan => figures::BYTES_PER_SECOND,
+            Self::Own(Figure::Time) | Self::Cpu => figures::NANOS,
+            Self::Own(Figure::Throughput) if size > 0 => figures::BYTES_PER_SECOND,
+            Self::Own(Figure::Throughput | Figure::Requests) => figures::PER_SECOND,
         }
     }
 
     /// A figure of this yardstick in words.
     pub(crate) fn words(self, value: f64, size: u64) -> String {
         match self {
-            Self::RoundTrip | Self::Response | Self::Burst | Self::Cpu => figures::nanos(value),
-            Self::Requests => figures::per_second(value),
-            Self::Throughput | Self::Fan if size == 0 => figures::per_second(value),
-            Self::Throughput | Self::Fan => figures::bytes_per_second(value),
+            Self::Own(figure) => figures::of(figure, value, size),
+            Self::Cpu => figures::nanos(value),
         }
     }
 }
+
+/// What round trips are ordered by.
+pub(crate) const ROUND_TRIP: Yardstick = Yardstick::of(PatternKind::PingPong);
 
 /// A place in a ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,7 +199,7 @@ mod tests {
                     ..cell.rounds[0].clone()
                 })
                 .into();
-            Yardstick::RoundTrip.reading(&cell).unwrap()
+            ROUND_TRIP.reading(&cell).unwrap()
         };
         let (wide, inside, beyond) = (
             of_rounds([90.0, 100.0, 130.0]),
@@ -245,7 +219,7 @@ mod tests {
         cell.rounds = values
             .map(|value| Round { p50_ns: Some(value), rejected: None, ..round.clone() })
             .into();
-        let reading = Yardstick::RoundTrip.reading(&cell).unwrap();
+        let reading = ROUND_TRIP.reading(&cell).unwrap();
         assert_eq!(reading.range, Some([690.0, 710.0]));
     }
 

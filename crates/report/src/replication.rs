@@ -1,7 +1,9 @@
 //! A replication for people and programs: every study's tables beside the published ones, then claim by claim.
 
+use crate::csv::cell as csv_cell;
 use crate::format::{Format, Style};
 use crate::grid::Grid;
+use crate::json;
 use crate::markdown::{escape, row, rule};
 use crate::page::{Page, Tone};
 use crate::text;
@@ -21,17 +23,8 @@ pub fn replication(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     match format {
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut *out, document)?;
-            out.write_all(b"\n")
-        }
-        Format::Ndjson => {
-            for study in &document.studies {
-                serde_json::to_writer(&mut *out, study)?;
-                out.write_all(b"\n")?;
-            }
-            Ok(())
-        }
+        Format::Json => json::document(document, out),
+        Format::Ndjson => document.studies.iter().try_for_each(|study| json::object(study, out)),
         Format::Csv => csv(document, out),
         Format::Markdown => markdown(document, style, out),
         Format::Table => table(document, &mut Page::new(out, style)),
@@ -345,15 +338,15 @@ fn markdown(document: &Replication, style: &Style, out: &mut dyn Write) -> io::R
 
 /// One line for each reading of each round.
 fn csv(document: &Replication, out: &mut dyn Write) -> io::Result<()> {
-    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     writeln!(out, "study,arm,status,round,order,metric,value")?;
     for study in &document.studies {
         for arm in &study.arms {
             let status = serde_json::to_string(&arm.status)?;
-            let start = format!("{},{},{status}", quoted(&study.name), quoted(&arm.id));
+            let start = format!("{},{},{status}", csv_cell(&study.name), csv_cell(&arm.id));
             for round in &arm.rounds {
                 for (metric, value) in &round.values {
-                    writeln!(out, "{start},{},{},{metric},{value}", round.round, round.order)?;
+                    let (metric, number, order) = (csv_cell(metric), round.round, round.order);
+                    writeln!(out, "{start},{number},{order},{metric},{value}")?;
                 }
             }
         }

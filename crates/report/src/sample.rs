@@ -5,7 +5,7 @@ use ipcperf_core::options::{Knob, KnobKind, KnobValue};
 use ipcperf_core::result::*;
 use ipcperf_core::{
     Arrivals, BackPressure, Direction, Family, Idle, Limit, Load, Memory, Missing, Offered,
-    OnClose, PatternKind, Payload, Peers, Placement, Reach, Spec, Syscalls, Touch, Wait,
+    OnClose, PatternKind, Payload, Peers, Placement, Reach, Spec, Syscalls, Wait,
 };
 use std::collections::BTreeMap;
 
@@ -142,11 +142,9 @@ pub(crate) fn list() -> Vec<ListRow> {
 
 /// A ping-pong cell without figures.
 pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Cell {
-    Cell {
-        id: format!("{mechanism} ping-pong {size_bytes}B {placement}"),
+    let key = CellKey {
         mechanism: mechanism.to_owned(),
         wait: spec(mechanism).map_or(Wait::Block, |spec| spec.wait),
-        pattern: PatternKind::PingPong,
         size_bytes,
         placement,
         cpus: match placement {
@@ -154,40 +152,20 @@ pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Ce
             Placement::SameCpu => vec![0, 0],
             _ => vec![0, 1],
         },
-        idle: Idle::AsIs,
-        touch: Touch::CacheLine,
-        load: Load::default(),
-        knobs: BTreeMap::new(),
+        ..CellKey::default()
+    };
+    Cell {
+        id: format!("{mechanism} ping-pong {size_bytes}B {placement}"),
+        key,
         status: Status::Ok,
-        reason: None,
-        timing: None,
-        rounds: Vec::new(),
         messages: 20_000,
-        lost: 0,
-        events: BTreeMap::new(),
         verified: true,
-        rtt_ns: None,
-        one_way_ns: None,
-        service_ns: None,
-        pacing_ns: None,
-        offered_per_second: None,
-        achieved_per_second: None,
-        peak_per_second: None,
-        bytes_per_second: None,
-        messages_per_second: None,
-        fan: None,
-        connect: None,
-        cpu_ns_per_message: None,
-        machine_cpu_ns_per_message: None,
-        energy_nj_per_message: None,
         syscalls_per_message: Some(2.0),
         context_switches_per_message: Some(1.0),
         voluntary_switches_per_message: Some(1.0),
         involuntary_switches_per_message: Some(0.0),
         page_faults_per_message: Some(0.0),
-        ipis_per_message: None,
-        transform: None,
-        bound: None,
+        ..Cell::default()
     }
 }
 
@@ -238,18 +216,18 @@ impl Build for Cell {
     }
 
     fn rate(mut self, bytes_per_second: f64, half: f64) -> Self {
-        self.pattern = PatternKind::Stream;
+        self.key.pattern = PatternKind::Stream;
         self.id = self.id.replace("ping-pong", "stream");
-        let size = self.size_bytes.max(1) as f64;
+        let size = self.key.size_bytes.max(1) as f64;
         self.bytes_per_second = Some(metric(bytes_per_second, half));
         self.messages_per_second = Some(metric(bytes_per_second / size, half / size));
         self.cpu(2e9 * size / bytes_per_second)
     }
 
     fn open_loop(mut self, per_second: f64) -> Self {
-        self.pattern = PatternKind::Rate;
+        self.key.pattern = PatternKind::Rate;
         self.id = self.id.replace("ping-pong", "rate");
-        self.load = Load {
+        self.key.load = Load {
             rate: Some(Offered::PerSecond(per_second)),
             arrivals: Some(Arrivals::Poisson),
             ..Load::default()
@@ -271,7 +249,7 @@ impl Build for Cell {
             ci95: Some([nanos * 0.99, nanos * 1.01]),
             split_is_approximate: true,
             excludes_hypervisor: true,
-            spinning: self.wait.burns_cpu(),
+            spinning: self.key.wait.burns_cpu(),
         });
         self.machine_cpu_ns_per_message = Some(Metric {
             value: Some(nanos * 1.2),
@@ -290,7 +268,7 @@ impl Build for Cell {
     }
 
     fn idle(mut self, idle: Idle) -> Self {
-        self.idle = idle;
+        self.key.idle = idle;
         self
     }
 
@@ -325,7 +303,7 @@ impl Build for Cell {
             round: 0,
             order: 3,
             rejected: Some("moved".to_owned()),
-            cpus: self.cpus.clone(),
+            cpus: self.key.cpus.clone(),
             messages: 20_000,
             bytes: 1_280_000,
             lost: 0,

@@ -18,8 +18,8 @@ fn result() -> Value {
     let mut bytes = Vec::new();
     // What only a cell that was asked for more has.
     let cell = set.cells.first_mut().expect("a survey has cells");
-    cell.load.one_way = true;
-    cell.load.transform = Some(Transform::Gzip);
+    cell.key.load.one_way = true;
+    cell.key.load.transform = Some(Transform::Gzip);
     cell.one_way_ns = Some(OneWay {
         quantiles: [("p50".to_owned(), sample::metric(3000.0, 20.0))].into(),
         bound_ns: Some(50.0),
@@ -119,6 +119,8 @@ fn documents_that_break_the_contract_are_not_valid() {
         ("/cells/0/rtt_ns/p50", "value", Some(json!("71 us"))),
         ("/cells/0/rtt_ns/p50", "value", None),
         ("/cells/0/rtt_ns/p50", "ci95", Some(json!([1.0]))),
+        ("/cells/0/rtt_ns/p50", "ci95", Some(Value::Null)),
+        ("/cells/0/load", "think_ns", Some(json!(0))),
         ("/cells/0/rounds/0/proof", "holds", Some(json!(1))),
         ("/cells/0/rounds/0", "elapsed_ns", None),
         ("/cells/0/rounds/0/histogram", "buckets", Some(json!([[1]]))),
@@ -149,12 +151,14 @@ pub(crate) fn unnamed(
         let target = root.pointer(reference.trim_start_matches('#')).expect(reference);
         return unnamed(root, target, document, path, found);
     }
-    if let Some(choices) = schema["anyOf"].as_array() {
-        let is_null = |choice: &&Value| choice["type"] == "null";
-        match choices.iter().find(|choice| !is_null(choice)) {
-            Some(choice) if !document.is_null() => unnamed(root, choice, document, path, found),
-            _ => {}
-        }
+    if let Some(choices) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+        let each = choices.iter().map(|choice| {
+            let mut found = Vec::new();
+            unnamed(root, choice, document, path, &mut found);
+            found
+        });
+        // The choice that was written is the one that names most.
+        found.extend(each.min_by_key(Vec::len).unwrap_or_default());
         return;
     }
     match document {

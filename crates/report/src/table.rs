@@ -9,7 +9,6 @@ use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;
 use crate::{Specs, text};
-use ipcperf_core::PatternKind;
 use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
 use std::io;
 
@@ -83,22 +82,12 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
 /// The heading of a chapter. Where it matters it says whether replies hold back what is sent next.
 pub(crate) fn title(chapter: &Chapter) -> String {
     let blocks = chapter.sections.iter().flat_map(|section| &section.blocks);
-    let is_loaded = blocks.flat_map(|block| &block.rows).any(|row| !row.cell.load.is_plain());
-    let what = match (chapter.pattern, chapter.yardstick) {
-        (PatternKind::PingPong, Yardstick::Cpu) => "CPU per message of a round trip",
-        (PatternKind::Stream, Yardstick::Cpu) => "CPU per message of a stream",
-        (PatternKind::FanIn, Yardstick::Cpu) => "CPU per message of several producers",
-        (PatternKind::FanOut, Yardstick::Cpu) => "CPU per message of several consumers",
-        (PatternKind::Burst, Yardstick::Cpu) => "CPU per message of a burst",
-        (PatternKind::Connect, Yardstick::Cpu) => "CPU per request",
-        (PatternKind::Connect, _) => "A connection for each request",
-        (PatternKind::PingPong, _) if is_loaded => "Round trip in a closed loop",
-        (PatternKind::PingPong, _) => "Round trip",
-        (PatternKind::Stream, _) => "Throughput",
-        (PatternKind::FanIn, _) => "Several producers, one consumer",
-        (PatternKind::FanOut, _) => "One producer, several consumers",
-        (PatternKind::Rate, _) => "Response time in an open loop",
-        (PatternKind::Burst, _) => "Bursts in a closed loop",
+    let is_loaded = blocks.flat_map(|block| &block.rows).any(|row| !row.cell.key.load.is_plain());
+    let facts = chapter.pattern.facts();
+    let what = match chapter.yardstick {
+        Yardstick::Cpu => format!("CPU per {}", facts.cost_of),
+        Yardstick::Own(_) if is_loaded => format!("{}{}", facts.title, facts.when_loaded),
+        Yardstick::Own(_) => facts.title.to_owned(),
     };
     let who = match chapter.is_spinning {
         false => "blocking mechanisms",
@@ -112,7 +101,7 @@ fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
     let Some(Chapter { pattern, yardstick, .. }) = chapters.first() else { return Ok(()) };
     let (pattern, yardstick) = (*pattern, *yardstick);
     let style = *page.style;
-    let all = columns::all(yardstick, &chapters.iter().collect::<Vec<_>>(), &style);
+    let all = columns::all(&chapters.iter().collect::<Vec<_>>(), &style);
     let mut grid = Grid {
         heads: all.iter().map(|column| column.head(pattern, &style)).collect(),
         right: all.iter().map(|column| column.is_number()).collect(),
@@ -196,7 +185,7 @@ fn lines_of(row: &Row, columns: &[Column], is_first: bool) -> Vec<Vec<String>> {
 fn tone(row: &Row) -> Tone {
     match row.rank {
         Some(rank) if rank.place == 1 => Tone::Best,
-        None if row.cell.pattern != PatternKind::Rate => Tone::Quiet,
+        None if !row.cell.key.pattern.facts().is_open => Tone::Quiet,
         Some(_) | None => Tone::Plain,
     }
 }

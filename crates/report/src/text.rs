@@ -1,16 +1,25 @@
 //! Text that fits: cleaned of what a terminal would obey, measured, clipped and wrapped.
 
-/// Replaces control characters, invisible formatting characters and (without `unicode`) everything outside ASCII, so
-/// that a name in a result file cannot move the cursor, reverse the line or break the layout.
-pub(crate) fn clean(text: &str, unicode: bool) -> String {
+/// The one gate for text from outside (names and sentences of result, job and study files, paths, words that were
+/// typed): everything that prints or writes text for people passes it through here. Replaces what is
+/// not printed ([`is_unprinted`]) and (without `unicode`) everything outside ASCII, so that no text can command the
+/// terminal, move the cursor, reverse the line or break the layout. What comes out is one line.
+#[must_use]
+pub fn clean(text: &str, unicode: bool) -> String {
     text.chars()
         .map(|sign| match sign {
             '\t' | '\n' | '\r' => ' ',
-            sign if sign.is_control() || is_invisible(sign) => '?',
+            sign if is_unprinted(sign) => '?',
             sign if !unicode && !sign.is_ascii() => '?',
             sign => sign,
         })
         .collect()
+}
+
+/// Control characters, C1 codes among them, and invisible formatting characters. Text for people shows them as `?`,
+/// JSON as escapes.
+pub(crate) fn is_unprinted(sign: char) -> bool {
+    sign.is_control() || is_invisible(sign)
 }
 
 /// Zero-width and direction-changing characters (Unicode general category Cf and the combining marks in use), whose

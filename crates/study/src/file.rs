@@ -168,12 +168,18 @@ impl Study {
                 return Err(format!("erratum: there is no claim '{id}'"));
             }
         }
+        if !is_file_name(&file.name) {
+            return Err(format!("name '{}': must be {FILE_NAME}", file.name));
+        }
         for csv in &file.csv {
             if csv.header.len() != csv.values.len() {
                 return Err(format!("csv {}: as many values as heads are needed", csv.file));
             }
-            if csv.file.is_empty() || csv.file.starts_with('.') || csv.file.contains('/') {
-                return Err(format!("csv: '{}' is not the name of a file", csv.file));
+            if !is_file_name(&csv.file) || !csv.file.ends_with(".csv") {
+                return Err(format!(
+                    "csv file '{}': must be {FILE_NAME}, and '.csv' last",
+                    csv.file
+                ));
             }
             if let Some(arm) =
                 csv.arms.iter().find(|name| !arms.iter().any(|arm| arm.base == **name))
@@ -207,6 +213,16 @@ impl Study {
         }
         Ok(study)
     }
+}
+
+const FILE_NAME: &str = "1 to 64 letters, digits, '.', '_' and '-', a letter or digit first";
+
+/// Whether a name given in a study is fit for a file: it leads nowhere else.
+fn is_file_name(name: &str) -> bool {
+    let is_fit = |sign: char| sign.is_ascii_alphanumeric() || ['.', '_', '-'].contains(&sign);
+    name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name.len() <= 64
+        && name.chars().all(is_fit)
 }
 
 fn expand(tables: &[toml::Table]) -> Result<Vec<Arm>, String> {

@@ -238,6 +238,20 @@ fn claims_over_recorded_rounds_get_the_verdicts_they_should() {
 fn what_is_wrong_with_a_study_is_told_in_one_line_with_the_nearest_right_word() {
     for (from, to, part) in [
         ("title = \"A small study\"", "", "missing field `title`"),
+        ("name = \"small\"", "name = \"../../x\"", "name '../../x': must be 1 to 64 letters"),
+        ("name = \"small\"", "name = \"/tmp/x\"", "name '/tmp/x': must be 1 to 64 letters"),
+        ("name = \"small\"", "name = \"\"", "name '': must be 1 to 64 letters"),
+        ("name = \"small\"", "name = \"-x\"", "name '-x': must be 1 to 64 letters"),
+        (
+            "[[claim]]",
+            "[[csv]]\nfile = \"../x.csv\"\nheader = []\narms = []\nvalues = []\n[[claim]]",
+            "'../x.csv'",
+        ),
+        (
+            "[[claim]]",
+            "[[csv]]\nfile = \"x.sh\"\nheader = []\narms = []\nvalues = []\n[[claim]]",
+            "'.csv' last",
+        ),
         ("prefix = \"x\"", "prefix = \"y\"", "claim x.reproduced: does not begin with 'y'"),
         ("scale.full.rounds = 8", "", "there is no [scale.full]"),
         ("scale.full.rounds = 8", "scale.full.rounds = 0", "[scale.full]: 0 rounds"),

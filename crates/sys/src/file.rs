@@ -1,17 +1,19 @@
 //! A file that appears whole or not at all, whatever kills the process while it is written.
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use crate::directory::{self, open_at};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
-use std::fs::{self, File};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Seek, Write};
-use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
 
 /// A file under construction. It has no name until it is published; dropping it leaves nothing.
 #[derive(Debug)]
 pub struct WholeFile {
     file: File,
-    target: PathBuf,
+    target: directory::Place,
     place: Place,
 }
 
@@ -20,47 +22,61 @@ pub struct WholeFile {
 enum Place {
     /// In a file without a name.
     Nowhere,
-    /// In a file beside the target, on file systems without unnamed files.
-    Beside(PathBuf),
-    /// In the target itself, which is a device or a FIFO: there is nothing to replace.
+    /// In a file of this name beside the target, on file systems without unnamed files.
+    Beside(OsString),
+    /// In the target itself, which is a FIFO or standard output: there is nothing to replace.
     Target,
 }
 
 impl WholeFile {
-    /// Starts a file that will be at `target`; fails at once if it could not be written there. A symbolic link is
-    /// followed; what is no regular file (a FIFO, `/dev/stdout`) is written to and never replaced.
+    /// Starts a file that will be at `target`; fails at once if it could not be written there. It will have the
+    /// permissions of the file that it replaces. A symbolic link is followed, but not where another user put it in a
+    /// directory for all; what is no regular file (a FIFO, `/dev/stdout`) is written to and never replaced.
     ///
     /// # Errors
-    /// The folder does not exist or is not writable, or `target` is a folder.
+    /// The folder does not exist or is not writable; `target` is a folder, another user's, or a device other than
+    /// standard output.
     pub fn start(target: &Path) -> io::Result<Self> {
-        let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
-        match fs::metadata(&target) {
-            Ok(facts) if facts.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Ok(facts) if !facts.is_file() => {
-                let file = File::options().write(true).open(&target)?;
-                return Ok(Self { file, target, place: Place::Target });
-            }
-            _ => {}
-        }
-        let folder = match target.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
+        let target = directory::find(target)?;
+        let mode = match &target.facts {
+            None => Mode::from_raw_mode(0o644),
+            Some(facts) => match FileType::from_raw_mode(facts.st_mode) {
+                FileType::Directory => return Err(io::ErrorKind::IsADirectory.into()),
+                FileType::RegularFile if !target.is_open_file => {
+                    Mode::from_raw_mode(facts.st_mode & 0o777)
+                }
+                _ => {
+                    let file = through(&target, facts)?;
+                    return Ok(Self { file, target, place: Place::Target });
+                }
+            },
         };
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o644)) {
-            Ok(fd) => Ok(Self { file: fd.into(), target, place: Place::Nowhere }),
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-                let (file, name) = Self::beside(&target)?;
-                Ok(Self { file, target, place: Place::Beside(name) })
+        let flags = OFlags::TMPFILE | OFlags::RDWR;
+        let (file, place) = match open_at(&target.directory, OsStr::new("."), flags, mode) {
+            Err(error) if is_without_unnamed_files(&error) => {
+                let (file, name) = beside(&target, mode)?;
+                (file, Place::Beside(name))
             }
-            Err(error) => Err(error.into()),
+            other => (other?, Place::Nowhere),
+        };
+        let file = Self { file, target, place };
+        if file.target.facts.is_some() {
+            // What is there keeps its permissions, whatever the umask says.
+            rustix::fs::fchmod(&file.file, mode)?;
         }
+        Ok(file)
     }
 
-    fn beside(target: &Path) -> io::Result<(File, PathBuf)> {
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let path = target.with_file_name(format!(".{name}.{}", std::process::id()));
-        Ok((File::options().write(true).create_new(true).open(&path)?, path))
+    /// Whether a file could be started at `target`; a FIFO is not opened, since that would wait for its reader.
+    ///
+    /// # Errors
+    /// As [`WholeFile::start`].
+    pub fn check(target: &Path) -> io::Result<()> {
+        let is_fifo = |facts: Stat| FileType::from_raw_mode(facts.st_mode) == FileType::Fifo;
+        if directory::find(target)?.facts.is_some_and(is_fifo) {
+            return Ok(());
+        }
+        Self::start(target).map(drop)
     }
 
     /// Puts everything on disk and gives it its name, replacing what was there.
@@ -72,26 +88,27 @@ impl WholeFile {
             return self.file.flush();
         }
         self.file.sync_all()?;
-        let target = self.target.clone();
+        let name = self.target.name.clone();
         // The common case: nothing is there yet, and the file appears under its final name.
-        if self.link(&target)? {
+        if self.link(&name)? {
             return Ok(());
         }
         self.settle_beside()?;
+        let folder = &self.target.directory;
         match &self.place {
-            Place::Beside(name) => fs::rename(name, &target),
+            Place::Beside(beside) => Ok(rustix::fs::renameat(folder, beside, folder, &name)?),
             _ => Err(io::ErrorKind::Other.into()),
         }
     }
 
-    /// Like [`WholeFile::publish`], but under the first of `names` that nothing has yet; says which.
+    /// Like [`WholeFile::publish`], but under the first of `names` in the same folder that nothing has yet; says which.
     ///
     /// # Errors
     /// As there; or all names are taken.
-    pub fn publish_new(mut self, names: impl IntoIterator<Item = PathBuf>) -> io::Result<PathBuf> {
+    pub fn publish_new(mut self, names: impl IntoIterator<Item = String>) -> io::Result<String> {
         self.file.sync_all()?;
         for name in names {
-            if self.link(&name)? {
+            if self.link(OsStr::new(&name))? {
                 return Ok(name);
             }
         }
@@ -99,11 +116,11 @@ impl WholeFile {
     }
 
     /// Gives the file a name; false if something has it already.
-    fn link(&mut self, name: &Path) -> io::Result<bool> {
+    fn link(&mut self, name: &OsStr) -> io::Result<bool> {
         if matches!(self.place, Place::Nowhere) {
             let source = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-            let cwd = rustix::fs::CWD;
-            match rustix::fs::linkat(cwd, &source, cwd, name, AtFlags::SYMLINK_FOLLOW) {
+            let folder = &self.target.directory;
+            match rustix::fs::linkat(CWD, &source, folder, name, AtFlags::SYMLINK_FOLLOW) {
                 Ok(()) => return Ok(true),
                 Err(Errno::EXIST) => return Ok(false),
                 // Without /proc, or where a sandbox refuses it, a copy with a name does as well.
@@ -111,24 +128,67 @@ impl WholeFile {
             }
         }
         let Place::Beside(beside) = &self.place else { return Ok(false) };
-        match fs::hard_link(beside, name) {
+        let folder = &self.target.directory;
+        match rustix::fs::linkat(folder, beside, folder, name, AtFlags::empty()) {
             Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(error),
+            Err(Errno::EXIST) => Ok(false),
+            Err(error) => Err(error.into()),
         }
     }
 
     /// Moves the bytes into a file that has a name, if they are not in one.
     fn settle_beside(&mut self) -> io::Result<()> {
         if matches!(self.place, Place::Nowhere) {
-            let (mut copy, name) = Self::beside(&self.target)?;
+            let mode = Mode::from_raw_mode(rustix::fs::fstat(&self.file)?.st_mode & 0o777);
+            let (mut copy, name) = beside(&self.target, mode)?;
             self.place = Place::Beside(name);
+            rustix::fs::fchmod(&copy, mode)?;
             self.file.rewind()?;
             io::copy(&mut self.file, &mut copy)?;
             copy.sync_all()?;
         }
         Ok(())
     }
+}
+
+fn is_without_unnamed_files(error: &io::Error) -> bool {
+    [Errno::OPNOTSUPP, Errno::ISDIR, Errno::INVAL]
+        .iter()
+        .any(|known| error.raw_os_error() == Some(known.raw_os_error()))
+}
+
+fn beside(target: &directory::Place, mode: Mode) -> io::Result<(File, OsString)> {
+    let name = format!(".{}.{}", target.name.to_string_lossy(), std::process::id());
+    let name = OsString::from(name);
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
+    Ok((open_at(&target.directory, &name, flags, mode)?, name))
+}
+
+/// Opens what is written to and not replaced. Standard output is written to whatever it is; of the rest no device,
+/// since a disk is one too.
+fn through(target: &directory::Place, facts: &Stat) -> io::Result<File> {
+    let stdout = rustix::stdio::stdout();
+    let same = |other: Stat| (other.st_dev, other.st_ino) == (facts.st_dev, facts.st_ino);
+    if rustix::fs::fstat(stdout).is_ok_and(same) {
+        return Ok(rustix::io::fcntl_dupfd_cloexec(stdout, 3)?.into());
+    }
+    let refuse = |facts: &Stat| match FileType::from_raw_mode(facts.st_mode) {
+        FileType::BlockDevice | FileType::CharacterDevice => {
+            let text = "a device is written to only if it is standard output";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+        }
+        _ => Ok(()),
+    };
+    refuse(facts)?;
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOCTTY;
+    let file = if target.is_open_file {
+        let flags = flags | OFlags::CLOEXEC;
+        rustix::fs::openat(&target.directory, &target.name, flags, Mode::empty())?.into()
+    } else {
+        open_at(&target.directory, &target.name, flags, Mode::empty())?
+    };
+    refuse(&rustix::fs::fstat(&file)?)?;
+    Ok(file)
 }
 
 impl Write for WholeFile {
@@ -144,7 +204,7 @@ impl Write for WholeFile {
 impl Drop for WholeFile {
     fn drop(&mut self) {
         if let Place::Beside(name) = &self.place {
-            let _ = fs::remove_file(name);
+            let _ = directory::remove_name(self.target.directory.as_fd(), name);
         }
     }
 }
@@ -160,6 +220,8 @@ pub fn unnamed(label: &str) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
     fn it_appears_whole_replaces_what_was_there_and_leaves_nothing_else() {
@@ -186,7 +248,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let at = |name: &str| folder.path().join(name);
         fs::write(at("real"), "old").expect("written");
-        std::os::unix::fs::symlink("real", at("link")).expect("a link");
+        symlink("real", at("link")).expect("a link");
         let mut file = WholeFile::start(&at("link")).expect("writable");
         file.write_all(b"new").expect("written");
         file.publish().expect("published");
@@ -213,14 +275,69 @@ mod tests {
     #[test]
     fn a_new_name_is_never_somebody_elses() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let names = || (1..).map(|number| folder.path().join(format!("run-{number}")));
+        let names = || (1..).map(|number| format!("run-{number}"));
         for number in 1..=3 {
             let mut file = WholeFile::start(&folder.path().join("run-1")).expect("writable");
             write!(file, "{number}").expect("written");
             let name = file.publish_new(names()).expect("published");
-            assert!(name.ends_with(format!("run-{number}")));
-            assert_eq!(fs::read_to_string(name).expect("there"), number.to_string());
+            assert_eq!(name, format!("run-{number}"));
+            let text = fs::read_to_string(folder.path().join(name)).expect("there");
+            assert_eq!(text, number.to_string());
         }
         assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 3);
+    }
+
+    #[test]
+    fn what_is_replaced_keeps_its_permissions() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let target = folder.path().join("run.json");
+        for mode in [0o600, 0o666, 0o640] {
+            fs::write(&target, "old").expect("written");
+            fs::set_permissions(&target, fs::Permissions::from_mode(mode)).expect("ours");
+            WholeFile::start(&target).expect("writable").publish().expect("published");
+            let facts = fs::metadata(&target).expect("there");
+            assert_eq!((facts.len(), facts.permissions().mode() & 0o777), (0, mode));
+        }
+    }
+
+    #[test]
+    fn a_device_is_refused_before_it_is_opened() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let link = folder.path().join("link");
+        symlink("/dev/full", &link).expect("a link");
+        for target in [Path::new("/dev/full"), &link] {
+            for attempt in [WholeFile::check(target), WholeFile::start(target).map(drop)] {
+                let error = attempt.expect_err("a device").to_string();
+                assert!(error.contains("standard output"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_open_file_is_written_to_through_its_descriptor() {
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let mut whole = WholeFile::start(Path::new(&path)).expect("writable");
+        whole.write_all(b"text").expect("written");
+        whole.publish().expect("published");
+        assert_eq!(io::read_to_string(&mut file).expect("readable"), "text");
+    }
+
+    #[test]
+    fn what_another_user_put_where_all_may_write_is_neither_followed_nor_replaced() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (precious, open) = (folder.path().join("precious"), folder.path().join("open"));
+        fs::create_dir(&open).expect("a folder");
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o1777)).expect("ours");
+        fs::write(&precious, "old").expect("written");
+        fs::write(open.join("file"), "old").expect("written");
+        symlink(&precious, open.join("link")).expect("a link");
+        for name in ["link", "file"] {
+            if directory::give_away(&open.join(name)) {
+                assert!(WholeFile::check(&open.join(name)).is_err(), "{name}");
+                assert!(WholeFile::start(&open.join(name)).is_err(), "{name}");
+            }
+        }
+        assert_eq!(fs::read_to_string(&precious).expect("there"), "old");
     }
 }

@@ -7,6 +7,7 @@
 pub mod affinity;
 pub mod clock;
 pub mod control;
+pub mod directory;
 pub mod file;
 pub mod gate;
 pub mod io;

@@ -3,29 +3,33 @@
 //!
 //! It is `ipcperf-<uid>-<random>` (mode 0700) in `$XDG_RUNTIME_DIR` or the temporary directory. The coordinator holds
 //! a lock on it for its whole life; the kernel drops the lock when the process ends, whatever ended it. A directory
-//! whose lock can be taken therefore belongs to nobody.
+//! whose lock can be taken therefore belongs to nobody. What is removed is removed through the locked descriptor, and
+//! only in bases where no other user can put something else in a directory's place.
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
-use std::fs;
+use crate::directory;
+use crate::io::names::reap_directory;
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use std::ffi::OsStr;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// The directory of this run; removed with all it names when dropped.
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
-    /// Held for the lock on it.
-    _lock: OwnedFd,
+    /// The directory itself, locked.
+    lock: OwnedFd,
 }
 
-/// Where run directories may be: `$XDG_RUNTIME_DIR` if it is a directory, and the temporary directory.
+/// Where run directories may be: `$XDG_RUNTIME_DIR` if it is a directory of this user or sticky (`sudo` may leave that of
+/// another user there), and the temporary directory.
 #[must_use]
 pub fn bases() -> Vec<PathBuf> {
     let mut bases: Vec<PathBuf> = std::env::var_os("XDG_RUNTIME_DIR")
         .map(PathBuf::from)
-        .filter(|path| path.is_absolute() && path.is_dir())
+        .filter(|path| path.is_absolute() && directory::open_safe(path).is_ok())
         .into_iter()
         .collect();
     // A run without that variable (sudo, cron) uses this one; whoever cleans up looks in both.
@@ -46,9 +50,8 @@ fn prefix() -> String {
     format!("ipcperf-{}-", rustix::process::geteuid().as_raw())
 }
 
-fn lock(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let fd = rustix::fs::open(path, flags, Mode::empty())?;
+fn lock(base: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
+    let fd = directory::open_own(base, name)?;
     rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive)?;
     Ok(fd)
 }
@@ -57,18 +60,20 @@ impl RunDirectory {
     /// Makes the directory in `base`; `token` is random.
     ///
     /// # Errors
-    /// No directory can be made there.
+    /// No directory can be made there, or another user could replace it: `base` is neither this user's nor sticky.
     pub fn create(base: &Path, token: u64) -> io::Result<Self> {
-        let path = base.join(format!("{}{token:016x}", prefix()));
-        fs::DirBuilder::new().mode(0o700).create(&path)?;
-        let locked = lock(&path).and_then(|lock| {
-            fs::write(path.join(MARK), "")?;
+        let name = format!("{}{token:016x}", prefix());
+        let safe = directory::open_safe(base)?;
+        rustix::fs::mkdirat(&safe, &name, Mode::RWXU)?;
+        let locked = lock(safe.as_fd(), name.as_ref()).and_then(|lock| {
+            let flags = OFlags::CREATE | OFlags::WRONLY;
+            directory::open_at(&lock, MARK.as_ref(), flags, Mode::RUSR | Mode::WUSR)?;
             Ok(lock)
         });
         match locked {
-            Ok(lock) => Ok(Self { path, _lock: lock }),
+            Ok(lock) => Ok(Self { path: base.join(name), lock }),
             Err(error) => {
-                let _ = crate::io::names::reap_directory(&path);
+                let _ = directory::remove_tree(safe.as_fd(), name.as_ref());
                 Err(error)
             }
         }
@@ -83,7 +88,7 @@ impl RunDirectory {
 
 impl Drop for RunDirectory {
     fn drop(&mut self) {
-        let _ = crate::io::names::reap_directory(&self.path);
+        let _ = reap_directory(self.lock.as_fd(), &self.path);
     }
 }
 
@@ -91,41 +96,43 @@ impl Drop for RunDirectory {
 /// still lives, and those of other users, are left alone.
 ///
 /// # Errors
-/// `base` is not readable, or something found there cannot be removed.
+/// `base` is not readable, or neither this user's nor sticky; or something found there cannot be removed.
 pub fn reap(base: &Path) -> io::Result<Vec<String>> {
     let mut removed = Vec::new();
-    let own = rustix::process::geteuid().as_raw();
-    for entry in fs::read_dir(base)? {
-        let entry = entry?;
-        let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(&prefix()));
-        let is_own_directory =
-            entry.path().symlink_metadata().is_ok_and(|facts| facts.is_dir() && facts.uid() == own);
-        if !ours || !is_own_directory {
+    let safe = directory::open_safe(base)?;
+    for (name, kind) in directory::entries(safe.as_fd())? {
+        if !kind.is_dir() || !name.to_str().is_some_and(|name| name.starts_with(&prefix())) {
             continue;
         }
-        // Between its creation and its lock a directory looks abandoned; a live run never leaves it unlocked for
-        // more than that instant, so one that is younger than a few seconds is left for the next time.
-        let age = entry.metadata()?.modified()?.elapsed().unwrap_or_default();
-        match lock(&entry.path()) {
-            Ok(_lock) if age.as_secs() >= 2 || is_marked(&entry.path()) => {
-                removed.extend(crate::io::names::reap_directory(&entry.path())?);
-            }
-            _ => {}
+        let Ok(lock) = lock(safe.as_fd(), &name) else { continue };
+        if is_marked(&lock) || is_old(&lock)? {
+            removed.extend(reap_directory(lock.as_fd(), &base.join(name))?);
         }
     }
     Ok(removed)
 }
 
+/// Between its creation and its lock a directory looks abandoned; a live run never leaves it unlocked for more than
+/// that instant, so one that is younger than a few seconds is left for the next time.
+fn is_old(directory: &OwnedFd) -> io::Result<bool> {
+    let changed = rustix::fs::fstat(directory)?.st_mtime;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let changed = Duration::from_secs(u64::try_from(changed).unwrap_or(0));
+    Ok(now.saturating_sub(changed) >= Duration::from_secs(3))
+}
+
 /// A run directory that its owner had locked once carries this file, so it needs no grace.
 const MARK: &str = "locked";
 
-fn is_marked(path: &Path) -> bool {
-    path.join(MARK).exists()
+fn is_marked(directory: &OwnedFd) -> bool {
+    rustix::fs::statat(directory, MARK, AtFlags::SYMLINK_NOFOLLOW).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     #[test]
     fn a_live_run_is_left_alone_and_a_dead_one_is_removed() {
@@ -140,8 +147,7 @@ mod tests {
         let path = dead.path().to_owned();
         fs::write(path.join("left-over"), "").expect("a file");
         // What SIGKILL does: the lock goes, the directory stays.
-        let RunDirectory { _lock: lock, .. } = &dead;
-        let _ = rustix::fs::flock(lock, FlockOperation::Unlock);
+        let _ = rustix::fs::flock(&dead.lock, FlockOperation::Unlock);
         std::mem::forget(dead);
         assert!(!reap(base.path()).expect("readable").is_empty());
         assert!(!path.exists() && alive.path().exists());
@@ -156,5 +162,43 @@ mod tests {
         std::os::unix::fs::symlink("/", &link).expect("a link");
         assert!(reap(base.path()).expect("readable").is_empty());
         assert!(file.exists() && link.symlink_metadata().is_ok());
+    }
+
+    #[test]
+    fn in_a_directory_that_another_user_rules_nothing_is_made_and_nothing_removed() {
+        let base = tempfile::tempdir().expect("a temporary folder");
+        let theirs = base.path().join("theirs");
+        let left = theirs.join(format!("{}0000000000000001", prefix()));
+        fs::create_dir_all(&left).expect("a folder");
+        fs::write(left.join(MARK), "").expect("a file");
+        if !directory::give_away(&theirs) {
+            return;
+        }
+        for error in
+            [reap(&theirs).map(drop), RunDirectory::create(&theirs, 2).map(drop)].map(Result::err)
+        {
+            let error = error.expect("not ours").to_string();
+            assert!(error.contains("not sticky"), "{error}");
+        }
+        assert!(left.exists());
+        fs::set_permissions(&theirs, fs::Permissions::from_mode(0o1777)).expect("root");
+        assert_eq!(reap(&theirs).expect("sticky").len(), 1);
+        assert!(!left.exists());
+    }
+
+    #[test]
+    fn what_is_removed_is_what_was_locked_wherever_its_name_leads_by_then() {
+        let base = tempfile::tempdir().expect("a temporary folder");
+        let at = |name: &str| base.path().join(name);
+        let run = RunDirectory::create(base.path(), 1).expect("a run directory");
+        let path = run.path().to_owned();
+        fs::write(path.join("ours"), "").expect("a file");
+        fs::rename(&path, at("moved")).expect("moved");
+        fs::create_dir(at("precious")).expect("a folder");
+        fs::write(at("precious/file"), "").expect("a file");
+        std::os::unix::fs::symlink(at("precious"), &path).expect("a link");
+        drop(run);
+        assert!(at("precious/file").exists(), "reached through the link");
+        assert_eq!(fs::read_dir(at("moved")).expect("still there").count(), 0);
     }
 }

@@ -5,31 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// In the demangled name of every hot function.
-const HOT: &str = "ipcperf_engine::hot::";
-
-/// In the demangled name of what is called through the table of an erased port, and of what that calls for a message.
-const PORT: &str = "ipcperf_core::port::";
-
-/// What runs timed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Timed {
-    /// A loop over a port of its own type.
-    #[default]
-    Loop,
-    /// A loop over ports of any type: calls them through their table.
-    ErasedLoop,
-    /// What such a loop calls: calls what writes or looks at the message through a pointer.
-    Operation,
-    /// What writes or looks at the message.
-    Payload,
-}
-
-impl Timed {
-    /// Whether its calls through pointers are those it is there for.
-    fn may_call_indirectly(self) -> bool {
-        matches!(self, Self::ErasedLoop | Self::Operation)
-    }
-}
+pub(crate) const HOT: &str = "ipcperf_engine::hot::";
 
 /// The global offset table: slot address to the symbol the loader puts there.
 pub(crate) struct Got(BTreeMap<u64, String>);
@@ -111,19 +87,9 @@ fn instruction(line: &str) -> Option<Instruction<'_>> {
 }
 
 impl Function<'_> {
-    /// A pattern's own loop is `lead` or `follow` below the hot modules, whatever its parameters.
-    pub(crate) fn timed(&self) -> Option<Timed> {
-        let last = last_segment(self.name);
-        if self.name.contains(HOT) && matches!(last, "lead" | "follow") {
-            let is_erased = self.name.contains(&format!("{PORT}Erased"));
-            Some(if is_erased { Timed::ErasedLoop } else { Timed::Loop })
-        } else if self.name.contains(&format!("as {PORT}DynPort>")) {
-            matches!(last, "send" | "recv" | "exchange" | "flush").then_some(Timed::Operation)
-        } else {
-            let calls = [format!("{PORT}writes"), format!("{PORT}takes")];
-            (last.starts_with("{closure") && calls.iter().any(|call| self.name.starts_with(call)))
-                .then_some(Timed::Payload)
-        }
+    /// A pattern's own loop: `lead` or `follow` below the hot modules, whatever its parameters.
+    pub(crate) fn is_hot_loop(&self) -> bool {
+        self.name.contains(HOT) && matches!(last_segment(self.name), "lead" | "follow")
     }
 
     fn size(&self) -> u64 {
@@ -157,7 +123,6 @@ fn last_segment(path: &str) -> &str {
 /// What one hot loop contains.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    pub(crate) timed: Timed,
     name: String,
     bytes: u64,
     syscalls: usize,
@@ -170,10 +135,9 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// A panic, an allocation, or an indirect call where there should be none.
+    /// An indirect call, a panic or an allocation: what the hot loop promises not to have.
     pub(crate) fn is_broken(&self) -> bool {
-        let calls = !self.indirect.is_empty() && !self.timed.may_call_indirectly();
-        calls || !self.panics.is_empty() || !self.allocations.is_empty()
+        !(self.indirect.is_empty() && self.panics.is_empty() && self.allocations.is_empty())
     }
 
     /// Nothing worth a line but the name.
@@ -197,9 +161,9 @@ impl fmt::Display for Report {
 }
 
 /// Sorts every way out of the function.
-pub(crate) fn inspect(function: &Function<'_>, timed: Timed, got: &Got) -> Report {
-    let (name, bytes) = (function.name.to_owned(), function.size());
-    let mut report = Report { timed, name, bytes, ..Report::default() };
+pub(crate) fn inspect(function: &Function<'_>, got: &Got) -> Report {
+    let mut report =
+        Report { name: function.name.to_owned(), bytes: function.size(), ..Report::default() };
     for instruction in &function.body {
         match instruction.name {
             "syscall" => report.syscalls += 1,
@@ -361,8 +325,8 @@ OFFSET           TYPE              VALUE
              0000000000002000 <other>:\n    2000:\tcall   *%rax\n\n\
              0000000000003000 <core::panicking::panic_bounds_check>:\n    3000:\tud2\n"
         );
-        let function = functions(&listing).find(|one| one.timed() == Some(Timed::Loop)).unwrap();
-        inspect(&function, Timed::Loop, &Got::parse(RELOCATIONS, &listing))
+        let function = functions(&listing).find(Function::is_hot_loop).unwrap();
+        inspect(&function, &Got::parse(RELOCATIONS, &listing))
     }
 
     #[test]
@@ -436,40 +400,7 @@ OFFSET           TYPE              VALUE
     }
 
     #[test]
-    fn what_runs_timed_is_known_by_its_name() {
-        let timed = |name: &str| Function { start: 0, name, body: Vec::new() }.timed();
-        let lead = "<ipcperf_engine::hot::stream::Stream as ipcperf_engine::hot::Pattern>::lead";
-        let own = format!("{lead}::<a::Port>");
-        assert_eq!(timed(&own), Some(Timed::Loop));
-        let erased = format!("{lead}::<ipcperf_core::port::Erased<false>, a::Work>");
-        assert_eq!(timed(&erased), Some(Timed::ErasedLoop));
-        let port = "<a::Port<b::Block> as ipcperf_core::port::DynPort>";
-        assert_eq!(timed(&format!("{port}::recv")), Some(Timed::Operation));
-        assert_eq!(timed(&format!("{port}::finish")), None);
-        let closure = "ipcperf_core::port::takes::<(), a::f::{closure#0}>::{closure#0}";
-        assert_eq!(timed(closure), Some(Timed::Payload));
-        assert_eq!(timed("a::lead"), None);
-    }
-
-    #[test]
-    fn a_loop_over_erased_ports_may_call_them_and_still_not_panic() {
-        let report = |timed, body: &str| {
-            let listing = format!("0000000000001000 <f>:\n{body}\n");
-            let function = functions(&listing).next().unwrap();
-            inspect(&function, timed, &Got::parse(RELOCATIONS, &listing))
-        };
-        let call = "    1000:\tcall   *0x18(%rax)";
-        let panics = "    1000:\tcall   3000 <core::panicking::panic>";
-        for timed in [Timed::ErasedLoop, Timed::Operation] {
-            assert!(!report(timed, call).is_broken() && report(timed, panics).is_broken());
-        }
-        for timed in [Timed::Loop, Timed::Payload] {
-            assert!(report(timed, call).is_broken());
-        }
-    }
-
-    #[test]
-    fn the_last_segment_has_no_parameters() {
+    fn only_lead_and_follow_are_hot_loops() {
         assert_eq!(last_segment("<A as B>::lead::<C::D<E>, fn(u8) -> F>"), "lead");
         assert_eq!(last_segment("a::b::follow"), "follow");
         assert_eq!(last_segment("a::lead::helper"), "helper");

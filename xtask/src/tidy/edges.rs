@@ -24,7 +24,11 @@ struct Allowed {
 
 /// The table of the architecture document. `ipcperf` knows everybody.
 const TABLE: &[Allowed] = &[
-    Allowed { package: "ipcperf-core", inside: &[], outside: Some(&["serde", "strsim"]) },
+    Allowed {
+        package: "ipcperf-core",
+        inside: &[],
+        outside: Some(&["serde", "strsim", "schemars"]),
+    },
     Allowed { package: "ipcperf-ring", inside: &[], outside: Some(&[]) },
     Allowed { package: "ipcperf-sys", inside: &["ipcperf-core", "ipcperf-ring"], outside: None },
     Allowed { package: "ipcperf-mech", inside: &["ipcperf-core", "ipcperf-sys"], outside: None },

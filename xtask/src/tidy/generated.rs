@@ -14,18 +14,41 @@ pub(crate) struct Generated {
 
 /// The table of bare loops is measured, so it has no one true text, and the conformance suite looks after its own
 /// matrix.
-pub(crate) const GENERATED: &[Generated] =
-    &[Generated { file: "docs/MECHANISMS.md", text: |root| product(root, "reference") }];
+pub(crate) const GENERATED: &[Generated] = &[
+    Generated { file: "docs/MECHANISMS.md", text: |root| product(root, "reference") },
+    Generated { file: "schema/ipcperf.result-1.schema.json", text: |root| schema(root, "result") },
+    Generated {
+        file: "schema/ipcperf.mechanisms-1.schema.json",
+        text: |root| schema(root, "mechanisms"),
+    },
+    Generated {
+        file: "schema/ipcperf.replication-1.schema.json",
+        text: |root| schema(root, "replication"),
+    },
+];
 
 /// What the product prints when it is given one word.
 fn product(root: &Path, word: &str) -> Result<String> {
+    printed(root, &["--package", "ipcperf", "--bin", "ipcperf", "--", word])
+}
+
+/// The JSON Schema of a document. Its generator is built by itself: a feature that this program enabled would be on in
+/// every build of the workspace.
+fn schema(root: &Path, document: &str) -> Result<String> {
+    let generator = ["--package", "ipcperf-core", "--features", "schema", "--example", "schema"];
+    printed(root, &[&generator[..], &["--", document]].concat())
+}
+
+/// What a program of the workspace prints.
+fn printed(root: &Path, words: &[&str]) -> Result<String> {
     let output = crate::cargo()
-        .args(["run", "--quiet", "--package", "ipcperf", "--bin", "ipcperf", "--", word])
+        .args(["run", "--quiet"])
+        .args(words)
         .current_dir(root)
         .stderr(std::process::Stdio::inherit())
         .output()
         .context("cannot start cargo")?;
-    ensure!(output.status.success(), "ipcperf {word} failed: {}", output.status);
+    ensure!(output.status.success(), "cargo run {} failed: {}", words.join(" "), output.status);
     Ok(String::from_utf8(output.stdout)?)
 }
 

@@ -2,17 +2,18 @@
 
 use super::pattern::{Connections, Fan, FanRound, OneWay, TransformCost};
 use crate::load::Load;
-use crate::names::{Idle, PatternKind, Placement, Touch};
-use crate::options::KnobValue;
+use crate::names::{Idle, Placement, Touch};
+use crate::options::{KnobValue, OptionSet};
+use crate::pattern::{Figure, PatternKind};
 use crate::spec::Wait;
+use crate::units::format_bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The thing that gets a number.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Cell {
-    /// All of its identity in words: `pipe ping-pong 64B same-llc`.
-    pub id: String,
+/// What is measured, where and how: with the knobs the identity of a cell, from the plan to the document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CellKey {
     /// `pipe`, `shm-ring/spin`.
     pub mechanism: String,
     /// How an end waits.
@@ -32,6 +33,43 @@ pub struct Cell {
     /// What the pattern is asked to do beyond that; absent where nothing is.
     #[serde(default, skip_serializing_if = "Load::is_plain")]
     pub load: Load,
+}
+
+impl CellKey {
+    /// It in words, with these knobs: `pipe ping-pong 64B same-llc pipe.size=1M`.
+    #[must_use]
+    pub fn words(&self, options: &OptionSet) -> String {
+        let size = match self.size_bytes {
+            size if size >= 1024 => format_bytes(size),
+            size => format!("{size}B"),
+        };
+        let mut words =
+            vec![format!("{} {} {size} {}", self.mechanism, self.pattern, self.placement)];
+        if self.idle != Idle::AsIs {
+            words.push(format!("idle={}", self.idle));
+        }
+        if self.touch != Touch::CacheLine {
+            words.push(format!("touch={}", self.touch));
+        }
+        words.extend(self.load.words());
+        words.extend(options.0.iter().map(|(knob, value)| format!("{knob}={value}")));
+        words.join(" ")
+    }
+}
+
+/// The thing that gets a number. A metric that the pattern does not have is absent.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend(
+    "if" = {"properties": {"status": {"not": {"const": "ok"}}}},
+    "then" = {"required": ["reason"]}
+)))]
+pub struct Cell {
+    /// All of its identity in words: `pipe ping-pong 64B same-llc`.
+    pub id: String,
+    /// What is measured, where and how.
+    #[serde(flatten)]
+    pub key: CellKey,
     /// Knobs by full name, `pipe.size`.
     pub knobs: BTreeMap<String, KnobReading>,
     /// Whether there is a number, and why not.
@@ -93,8 +131,9 @@ pub struct Cell {
     /// CPU time of both processes, per message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns_per_message: Option<CpuCost>,
-    /// Busy time of all CPUs while the messages moved, less what they are busy when this run does nothing, per message:
-    /// the processes and what the kernel did for them elsewhere (soft interrupts, kernel threads).
+    /// Busy time of all CPUs while the messages moved, less what they are busy when this run does nothing, per message, ns:
+    /// the processes and what the kernel did for them elsewhere (soft interrupts, kernel threads). Of all rounds
+    /// together; no value where the total is too small for the kernel's 10 ms steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine_cpu_ns_per_message: Option<Metric>,
     /// Energy of all processor packages per message, less what they draw when this run does nothing, nJ.
@@ -126,8 +165,42 @@ pub struct Cell {
     pub bound: Option<BoundRatio>,
 }
 
+impl Cell {
+    /// The figure that speaks for it.
+    #[must_use]
+    pub fn figure(&self) -> Option<&Metric> {
+        match self.key.pattern.facts().figure {
+            Figure::Time => self.rtt_ns.as_ref()?.get("p50"),
+            Figure::Throughput if self.key.size_bytes == 0 => self.messages_per_second.as_ref(),
+            Figure::Throughput => self.bytes_per_second.as_ref(),
+            Figure::Requests => Some(&self.connect.as_ref()?.requests_per_second),
+        }
+    }
+
+    /// The same figure of one of its rounds.
+    #[must_use]
+    pub fn figure_of(&self, round: &Round) -> Option<f64> {
+        match self.key.pattern.facts().figure {
+            Figure::Time => round.p50_ns,
+            Figure::Throughput => {
+                round.messages_per_second.map(|rate| rate * self.key.size_bytes.max(1) as f64)
+            }
+            Figure::Requests => round.messages_per_second,
+        }
+    }
+
+    /// The quantiles of its operations, ns: round trips, calls of the peers of a fan, requests.
+    #[must_use]
+    pub fn times(&self) -> Option<&BTreeMap<String, Metric>> {
+        let calls = || self.fan.as_ref().map(|fan| &fan.call_ns);
+        let requests = || self.connect.as_ref().map(|connect| &connect.request_ns);
+        self.rtt_ns.as_ref().or_else(calls).or_else(requests)
+    }
+}
+
 /// How far a cell is from what the machine allows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BoundRatio {
     /// Which bound: `cacheline_rtt_ns`, `futex_wake_rtt_ns`, `null_syscall_ns`, `memcpy`.
     pub name: String,
@@ -139,6 +212,7 @@ pub struct BoundRatio {
 
 /// Requested and granted value of a knob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KnobReading {
     /// As the user set it; `null` if not set.
     pub requested: Option<KnobValue>,
@@ -147,7 +221,8 @@ pub struct KnobReading {
 }
 
 /// Whether a cell has a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Measured and proved.
@@ -161,11 +236,13 @@ pub enum Status {
     /// It ran, but no slice can be accepted (moved between CPUs, clock jump, below its floor).
     Rejected,
     /// The run ended before its turn came.
+    #[default]
     Skipped,
 }
 
 /// How operations were timed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timing {
     /// `per-op`, or `batch` where one operation is below 20 times the cost of reading the clock: then the figures are
     /// means of `batch` operations and no per-operation quantiles exist. Streams are always timed in batches.
@@ -176,6 +253,7 @@ pub struct Timing {
 
 /// A number with its uncertainty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Metric {
     /// The figure; `null` when the data do not support one.
     pub value: Option<f64>,
@@ -206,6 +284,7 @@ impl Metric {
 
 /// One of two modes of a metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mode {
     /// Median of its rounds.
     pub value: f64,
@@ -215,6 +294,7 @@ pub struct Mode {
 
 /// CPU time per message, from the CPU clocks of both processes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuCost {
     /// Of the lead process, ns.
     pub lead: f64,
@@ -242,6 +322,7 @@ pub struct CpuCost {
 
 /// One slice.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Round {
     /// Index of the round.
     pub round: u64,
@@ -296,8 +377,10 @@ pub struct Round {
 /// A log-linear histogram: 1024 buckets per octave, relative width at most 0.098 %. Picoseconds, because a whole
 /// nanosecond is 0.2 % of a fast round trip.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistogramData {
-    /// Unit of everything below: `ps`.
+    /// Unit of everything below: `ps`, picoseconds.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = "ps")))]
     pub unit: String,
     /// Exact smallest.
     pub min: u64,
@@ -311,6 +394,7 @@ pub struct HistogramData {
 
 /// CPU time of both sides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SideCpu {
     /// Of the lead, ns.
     pub lead: u64,
@@ -324,6 +408,7 @@ pub struct SideCpu {
 
 /// What can disturb a slice, measured beside it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Covariates {
     /// Median round trip of one cache line between the CPUs of this slice just before it, ns; only on two CPUs.
     #[serde(default)]
@@ -351,6 +436,7 @@ pub struct Covariates {
 
 /// Covariates of one process in the timed region.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SideCovariates {
     /// Voluntary context switches (it waited).
     pub voluntary_switches: u64,
@@ -373,6 +459,7 @@ pub struct SideCovariates {
 
 /// The evidence of one slice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proof {
     /// The slice's own number, part of every stamp, in hexadecimal.
     pub nonce: String,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 /// What measured.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tool {
     /// Always `ipcperf`.
     pub name: String,
@@ -16,6 +17,7 @@ pub struct Tool {
 
 /// What was asked for.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Invocation {
     /// The command line, with the home directory shortened to `~`.
     pub argv: Vec<String>,
@@ -27,6 +29,7 @@ pub struct Invocation {
 
 /// What was going to be done.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// `survey` or `run`.
     pub command: String,
@@ -44,6 +47,7 @@ pub struct Plan {
 
 /// The machine. No host name, no user name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
     /// `x86_64`, `aarch64`.
     pub arch: String,
@@ -77,6 +81,7 @@ pub struct Host {
 
 /// The kernel and its settings.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Kernel {
     /// `uname -r`.
     pub release: String,
@@ -94,6 +99,7 @@ pub struct Kernel {
 
 /// The clock that timed everything.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockFacts {
     /// `tsc`, `cntvct` or `clock_monotonic`.
     pub source: String,
@@ -112,6 +118,7 @@ pub struct ClockFacts {
 
 /// Cost of timing nothing at all, on one CPU: what is inside every per-operation figure (never subtracted).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockReading {
     /// The CPU.
     pub cpu: usize,
@@ -131,6 +138,7 @@ pub struct ClockReading {
 
 /// The machine's own limits.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bounds {
     /// One system call that does nothing (`getppid`).
     pub null_syscall_ns: Option<Spread>,
@@ -142,6 +150,7 @@ pub struct Bounds {
 
 /// Minimum, median and maximum over the rounds in which something was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// Smallest.
     pub min: f64,
@@ -155,6 +164,7 @@ pub struct Spread {
 
 /// Copy bandwidth at one block size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CopyBandwidth {
     /// Bytes of a block.
     pub size_bytes: u64,
@@ -164,6 +174,7 @@ pub struct CopyBandwidth {
 
 /// Limits of one CPU pair.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairBounds {
     /// Where they are.
     pub placement: String,
@@ -185,6 +196,7 @@ pub struct PairBounds {
 
 /// How disturbed the run was.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Noise {
     /// `A` (quiet) to `F` (no claims).
     pub grade: String,
@@ -200,6 +212,7 @@ pub struct Noise {
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Slices were rejected or a number is invalid.
@@ -212,6 +225,7 @@ pub enum Severity {
 
 /// A coded warning.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// `W-STEAL`; the prefix is the severity.
     pub code: String,

@@ -6,17 +6,19 @@
 
 mod cell;
 mod environment;
+mod mechanisms;
 mod pattern;
 mod replication;
 
 pub use cell::{
-    BoundRatio, Cell, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode, Proof, Round,
-    SideCovariates, SideCpu, Status, Timing,
+    BoundRatio, Cell, CellKey, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode,
+    Proof, Round, SideCovariates, SideCpu, Status, Timing,
 };
 pub use environment::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,
     PairBounds, Plan, Severity, Spread, Tool,
 };
+pub use mechanisms::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 pub use pattern::{BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, TransformCost};
 pub use replication::{
     ArmResult, ArmRound, ClaimResult, Erratum, Published, REPLICATION_SCHEMA, Replication,
@@ -29,10 +31,13 @@ use std::fmt;
 /// The schema this build writes.
 pub const SCHEMA: &str = "ipcperf.result/1";
 
-/// All cells of a run, host facts and plan.
+/// Everything one run of ipcperf found out. Times are nanoseconds, rates per second, sizes bytes. Newer minor versions
+/// add keys; readers ignore the ones they do not know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResultSet {
-    /// Always [`SCHEMA`] for documents of this build.
+    /// Kind and version of this document.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^ipcperf\.result/1(\.[0-9]+)*$")))]
     pub schema: String,
     /// When the run started, UTC, RFC 3339.
     pub started_utc: String,

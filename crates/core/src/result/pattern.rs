@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 /// How evenly the peers of one object were served, and how long they waited. Peers are the producers of a fan-in and
 /// the consumers of a fan-out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fan {
     /// How many peers.
     pub peers: u64,
@@ -24,6 +25,7 @@ pub struct Fan {
 
 /// What each peer of a fan did in one slice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FanRound {
     /// Messages of each peer while all were at work; empty where the first was done too soon to tell.
     pub served: Vec<u64>,
@@ -36,12 +38,15 @@ pub struct FanRound {
 /// Requests that each took a connection of its own. A message of such a cell is an answered request, and one that is
 /// lost is a request that failed; the two add up to those asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Connections {
     /// Clients at the same time.
     pub conns: u64,
     /// What they are: `threads` of one process, or `processes`.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::names::Crowd"))]
     pub clients: String,
     /// How the server waits: `accept`, `epoll`.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::names::Serving"))]
     pub server: String,
     /// How many could wait at the server.
     pub backlog: u64,
@@ -82,6 +87,7 @@ pub struct Connections {
 
 /// A count before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BeforeAfter {
     /// Before.
     pub before: u64,
@@ -91,6 +97,7 @@ pub struct BeforeAfter {
 
 /// Ports for those who connect without naming one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EphemeralPorts {
     /// The first.
     pub first: u16,
@@ -102,6 +109,7 @@ pub struct EphemeralPorts {
 
 /// The way of a message from the lead, before it is written, to the follow, when it has been looked at.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OneWay {
     /// `min`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `p99.999`, `max`, in ns; empty where it is refused.
     #[serde(default)]
@@ -116,6 +124,7 @@ pub struct OneWay {
 
 /// A transform of the payload. The figures of its cell contain it; here it is by itself, without any mechanism.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TransformCost {
     /// Which.
     pub name: Transform,

@@ -4,11 +4,10 @@
 
 use super::cell::{Metric, Status};
 use super::environment::{Host, Invocation, Kernel, Tool};
-use crate::names::{UnknownName, names};
+use crate::names::names;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 
 /// The schema this build writes.
 pub const REPLICATION_SCHEMA: &str = "ipcperf.replication/1";
@@ -43,6 +42,7 @@ names! {
 
 /// What was published: a figure, several, a text, or nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Published {
     /// Nothing.
@@ -84,10 +84,16 @@ impl fmt::Display for Published {
     }
 }
 
-/// All studies of one command.
+/// Published experiments run again, beside what was published, claim by claim. Newer minor versions add keys; readers
+/// ignore the ones they do not know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Replication {
-    /// Always [`REPLICATION_SCHEMA`] for documents of this build.
+    /// Kind and version of this document.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(regex(pattern = r"^ipcperf\.replication/1(\.[0-9]+)*$"))
+    )]
     pub schema: String,
     /// When it started, UTC, RFC 3339.
     pub started_utc: String,
@@ -110,6 +116,7 @@ pub struct Replication {
 
 /// One study.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyResult {
     /// By which it is called: `marhubi`.
     pub name: String,
@@ -145,6 +152,7 @@ pub struct StudyResult {
 
 /// One thing that a study measures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArmResult {
     /// By which tables and claims name it.
     pub id: String,
@@ -166,6 +174,7 @@ pub struct ArmResult {
 
 /// One round of one arm.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArmRound {
     /// Which round.
     pub round: u64,
@@ -177,12 +186,14 @@ pub struct ArmRound {
 
 /// A table of the original.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TableResult {
     /// What it shows.
     pub title: String,
     /// Of all figures in it.
     pub unit: String,
     /// How the figures measured here were formed: `median`, `mean`, `least`, `merged`, or `runs`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["median", "mean", "least", "merged", "runs"])))]
     pub statistic: String,
     /// Heads of the figures.
     pub columns: Vec<String>,
@@ -192,6 +203,7 @@ pub struct TableResult {
 
 /// A row of a table.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowResult {
     /// Its head.
     pub label: String,
@@ -203,6 +215,7 @@ pub struct RowResult {
 
 /// A claim of the original and what came of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClaimResult {
     /// `s0.c1`.
     pub id: String,
@@ -227,6 +240,7 @@ pub struct ClaimResult {
 
 /// One test of a claim.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestResult {
     /// The expression over arms.
     pub test: String,
@@ -242,6 +256,7 @@ pub struct TestResult {
 
 /// What is wrong with the original.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Erratum {
     /// The claims it concerns.
     pub claims: Vec<String>,

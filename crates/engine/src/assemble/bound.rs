@@ -3,7 +3,7 @@
 use crate::plan::CellPlan;
 use crate::run::BoundReadings;
 use ipcperf_core::result::BoundRatio;
-use ipcperf_core::{Idle, PatternKind, Placement, Wait};
+use ipcperf_core::{Idle, Limitation, Placement, Wait};
 use ipcperf_stats::median;
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 0.9;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Floors {
     syscall: Option<f64>,
-    copies: Vec<(usize, f64)>,
+    copies: Vec<(u64, f64)>,
     /// Median and smallest cache-line round trip by placement.
     cacheline: BTreeMap<Placement, (f64, f64)>,
     futex: BTreeMap<(Placement, Idle), f64>,
@@ -30,7 +30,7 @@ impl Floors {
             copies: crate::bounds::COPY_SIZES
                 .iter()
                 .filter_map(|size| {
-                    Some((*size, *size as f64 / alone(&format!("copy:{size}"))? * 1e9))
+                    Some((*size as u64, *size as f64 / alone(&format!("copy:{size}"))? * 1e9))
                 })
                 .collect(),
             cacheline: readings
@@ -51,10 +51,10 @@ impl Floors {
 
     /// What no round trip of this cell can be below, ns, and why.
     pub(super) fn round_trip_floor(&self, plan: &CellPlan) -> Option<(f64, &'static str)> {
-        if plan.entry.spec.is_floor() || plan.pattern == PatternKind::Connect {
+        if plan.entry.spec.is_floor() {
             return None;
         }
-        match plan.placement {
+        match plan.key.placement {
             Placement::SameCpu => {
                 // Both ends run one after the other and must each enter the kernel, or nobody else would run.
                 Some((self.syscall? * 2.0 * TOLERANCE, "two system calls"))
@@ -81,28 +81,25 @@ impl Floors {
         if plan.entry.spec.is_floor() {
             return None;
         }
-        let (name, bound) = match (plan.pattern, plan.placement) {
-            (PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut, _) => {
-                let distance =
-                    |size: usize| (size.max(1) as f64).log2() - (plan.size.max(1) as f64).log2();
-                let nearest = self
-                    .copies
-                    .iter()
-                    .min_by(|a, b| distance(a.0).abs().total_cmp(&distance(b.0).abs()))?;
+        let (name, bound) = match (plan.key.pattern.facts().bound?, plan.key.placement) {
+            (Limitation::Copy, _) => {
+                let distance = |size: u64| {
+                    (size.max(1) as f64 / plan.key.size_bytes.max(1) as f64).log2().abs()
+                };
+                let nearest =
+                    self.copies.iter().min_by(|a, b| distance(a.0).total_cmp(&distance(b.0)))?;
                 ("memcpy", nearest.1)
             }
-            // A burst is more than the one round trip that a bound is.
-            (PatternKind::Burst | PatternKind::Connect, _) => return None,
-            (PatternKind::PingPong | PatternKind::Rate, Placement::Free) => return None,
+            (Limitation::RoundTrip, Placement::Free) => return None,
             // What spins before it sleeps is held against the limit it can reach.
-            (PatternKind::PingPong | PatternKind::Rate, placement)
+            (Limitation::RoundTrip, placement)
                 if placement.is_two_cpus()
                     && matches!(plan.entry.spec.wait, Wait::Spin | Wait::SpinThenBlock) =>
             {
                 ("cacheline_rtt_ns", self.cacheline.get(&placement)?.0)
             }
-            (PatternKind::PingPong | PatternKind::Rate, placement) => {
-                ("futex_wake_rtt_ns", *self.futex.get(&(placement, plan.idle))?)
+            (Limitation::RoundTrip, placement) => {
+                ("futex_wake_rtt_ns", *self.futex.get(&(placement, plan.key.idle))?)
             }
         };
         Some(BoundRatio { name: name.into(), value: bound, ratio: value / bound })

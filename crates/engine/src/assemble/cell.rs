@@ -1,21 +1,19 @@
 //! One cell: its slices become rounds, its rounds become metrics.
 
 use super::bound::Floors;
-use super::connect;
 use super::cost::{Circumstances, costs};
-use super::fan;
-use super::metric::{among_answered, centre, over_rounds, round_trips, times};
-use super::paced::{self, PacedSlice};
-use super::special::{self, Ways};
+use super::metric::centre;
+use super::trips::Trips;
+use super::{connect, fan, special, stream, trips};
 use crate::job::{FailureKind, SideReport};
 use crate::plan::CellPlan;
 use crate::run::{CellRun, SliceRun};
-use crate::slice::StormSlice;
+use crate::slice::{Data, RawSlice, StormSlice};
 use ipcperf_core::result::{
-    Cell, Covariates, HistogramData, KnobReading, Proof, Round, SideCovariates, SideCpu, Status,
-    Timing,
+    Cell, Covariates, FanRound, HistogramData, KnobReading, Proof, Round, SideCovariates, SideCpu,
+    Status, Timing,
 };
-use ipcperf_core::{KnobValue, PatternKind, units};
+use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, units};
 use ipcperf_stats::Histogram;
 use std::collections::BTreeMap;
 
@@ -24,17 +22,48 @@ pub(super) struct Sliced {
     pub(super) round: Round,
     /// Per-operation samples, picoseconds; empty in batch timing.
     pub(super) histogram: Histogram,
-    pub(super) ways: Ways,
+    /// Operations whose answer never came.
+    pub(super) unanswered: u64,
     /// What a transform and its undoing cost alone.
     pub(super) transform_ns: Option<[f64; 2]>,
     /// The number this slice contributes to the centre: p50 in ns, or messages per second.
     pub(super) centre: f64,
-    /// Of connections for single requests.
-    pub(super) storm: Option<Box<StormSlice>>,
-    /// Operations whose answer never came.
+    pub(super) own: Own,
+}
+
+/// What only slices of one kind of pattern have.
+#[derive(Default)]
+pub(super) enum Own {
+    #[default]
+    Nothing,
+    Trips(Box<Trips>),
+    Storm(Box<StormSlice>),
+}
+
+impl Sliced {
+    pub(super) fn trips(&self) -> Option<&Trips> {
+        if let Own::Trips(trips) = &self.own { Some(trips) } else { None }
+    }
+
+    pub(super) fn storm(&self) -> Option<&StormSlice> {
+        if let Own::Storm(storm) = &self.own { Some(storm) } else { None }
+    }
+}
+
+/// What the data of one slice come to, whatever they are.
+#[derive(Default)]
+pub(super) struct Reading {
+    /// Operations that came to their end.
+    pub(super) operations: u64,
+    /// Median time of an operation, ns.
+    pub(super) p50: Option<f64>,
+    /// Messages per second.
+    pub(super) rate: Option<f64>,
+    /// Per-operation samples, picoseconds.
+    pub(super) histogram: Histogram,
     pub(super) unanswered: u64,
-    /// Where round trips began at times of their own.
-    pub(super) paced: Option<PacedSlice>,
+    pub(super) fan: Option<FanRound>,
+    pub(super) own: Own,
 }
 
 pub(super) fn assemble(
@@ -50,7 +79,7 @@ pub(super) fn assemble(
         slices.first().map(|slice| slice.raw.effective.clone()).unwrap_or_default();
     let is_floor = plan.entry.spec.is_floor();
     let mut sliced: Vec<Sliced> =
-        slices.into_iter().map(|slice| convert(slice, plan.pattern, batch, ns)).collect();
+        slices.into_iter().map(|slice| convert(slice, plan.key.pattern, batch, ns)).collect();
     for slice in &mut sliced {
         refuse_the_impossible(slice, &plan, floors);
     }
@@ -59,48 +88,18 @@ pub(super) fn assemble(
         sliced.iter().filter(|slice| slice.round.rejected.is_none()).collect();
     let mut cell = Cell {
         id: plan.id.clone(),
-        mechanism: plan.entry.spec.full_name(),
-        wait: plan.entry.spec.wait,
-        pattern: plan.pattern,
-        size_bytes: plan.size as u64,
-        placement: plan.placement,
-        cpus: plan.cpus.clone(),
-        idle: plan.idle,
-        touch: plan.touch,
-        load: plan.load.clone(),
+        key: plan.key.clone(),
         knobs: knobs(&plan, &granted),
         status,
         reason,
-        timing: None,
-        rounds: Vec::new(),
         messages: accepted.iter().map(|slice| slice.round.messages).sum(),
         lost: accepted.iter().map(|slice| slice.round.lost).sum(),
         events: summed(accepted.iter().map(|slice| &slice.round.events)),
         verified: !is_floor
             && !accepted.is_empty()
             && accepted.iter().all(|slice| slice.round.proof.holds),
-        rtt_ns: None,
-        one_way_ns: None,
-        service_ns: None,
-        pacing_ns: None,
-        offered_per_second: None,
-        achieved_per_second: None,
-        peak_per_second: None,
-        bytes_per_second: None,
-        messages_per_second: None,
-        fan: None,
-        connect: None,
-        cpu_ns_per_message: None,
-        machine_cpu_ns_per_message: None,
-        energy_nj_per_message: None,
         syscalls_per_message: plan.entry.spec.syscalls.per_message(),
-        context_switches_per_message: None,
-        voluntary_switches_per_message: None,
-        involuntary_switches_per_message: None,
-        page_faults_per_message: None,
-        ipis_per_message: None,
-        transform: None,
-        bound: None,
+        ..Cell::default()
     };
     if status == Status::Ok {
         measure(&mut cell, &accepted, batch, &plan, floors, (around, ns));
@@ -148,59 +147,27 @@ fn verdict(
     }
 }
 
+/// Messages per second.
+pub(super) fn per_second(messages: u64, ticks: u64, ns: f64) -> Option<f64> {
+    (ticks > 0).then(|| messages as f64 / (ticks as f64 * ns) * 1e9)
+}
+
 pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced {
-    let ways = Ways::of(&slice, ns);
+    let facts = pattern.facts();
+    let lost = slice.raw.counts[facts.exchange.counted_by().index()].lost;
+    let agrees = counts_agree(&slice.raw, facts.exchange);
+    let reading = match &slice.raw.data {
+        Data::Trips(data) => trips::reading(data, &slice, facts, batch, ns),
+        Data::Stream(window) => stream::reading(*window, &slice.raw, ns),
+        Data::Fan(data) => fan::reading(data, &slice.raw, ns),
+        Data::Storm(storm) => connect::reading(storm, &slice.raw, ns),
+    };
     let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns } = slice;
-    let [lead, follow] = &raw.sides;
-    let (forth, back) = (&raw.counts[0], &raw.counts[1]);
-    let ticks = Histogram::from(&raw.histogram);
-    let p50 = among_answered(ticks.count(), raw.unanswered, 0.5)
-        .and_then(|q| ticks.quantile(q))
-        .map(|ticks| ticks as f64 * ns / raw.batch.max(1) as f64);
-    let per_second = |messages: u64, ticks: u64| {
-        (ticks > 0).then(|| messages as f64 / (ticks as f64 * ns) * 1e9)
-    };
-    let (messages, lost) = match pattern {
-        PatternKind::PingPong | PatternKind::Rate => {
-            (2 * raw.operations.saturating_sub(forth.lost), forth.lost)
-        }
-        PatternKind::Connect => (raw.operations, forth.lost),
-        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
-            (raw.operations, back.lost)
-        }
-        PatternKind::Burst => (raw.operations.saturating_sub(back.lost), back.lost),
-    };
-    let rate = match pattern {
-        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut | PatternKind::Connect => {
-            per_second(raw.window.0, raw.window.1)
-        }
-        PatternKind::Burst => per_second(messages, raw.elapsed),
-        PatternKind::PingPong | PatternKind::Rate => None,
-    };
-    let is_timed =
-        matches!(pattern, PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst);
-    let centre = if is_timed { p50 } else { rate }.unwrap_or(f64::NAN);
-    let histogram = if pattern.is_fan() || (pattern != PatternKind::Stream && batch == 1) {
-        ticks.scaled(ns * 1000.0)
-    } else {
-        Histogram::new()
-    };
-    let paced = raw.paced.as_ref().map(|paced| PacedSlice::of(paced, lead, ns));
-    let rates = paced.as_ref().and_then(|paced| paced.rates);
-    let saturated = paced.as_ref().is_some_and(|paced| paced.saturated);
-    let counts_agree = match pattern {
-        PatternKind::PingPong | PatternKind::Rate => {
-            forth.sent == forth.received + forth.lost
-                && back.received == back.sent
-                && back.received + back.lost == forth.sent
-                && back.received >= forth.received
-        }
-        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut | PatternKind::Burst => {
-            back.received + back.lost == forth.sent
-        }
-        PatternKind::Connect => raw.storm.as_ref().is_some_and(|storm| storm.after.doubt.is_none()),
-    };
-    let nothing_to_move = forth.sent == 0;
+    let ([lead, follow], [forth, back]) = (&raw.sides, &raw.counts);
+    let Reading { operations, p50, rate, histogram, unanswered, fan, own } = reading;
+    let paced = if let Own::Trips(trips) = &own { trips.paced.as_ref() } else { None };
+    let rates = paced.and_then(|paced| paced.rates);
+    let saturated = paced.is_some_and(|paced| paced.saturated);
     let proof = Proof {
         nonce: format!("{nonce:016x}"),
         lead_pid: lead.pid,
@@ -208,8 +175,8 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         lead: [forth.sent, forth.received],
         follow: [back.sent, back.received],
         fully_checked: lead.verified,
-        holds: counts_agree
-            && !nothing_to_move
+        holds: agrees
+            && forth.sent > 0
             && lead.pid != follow.pid
             && lead.cpu_ns > 0
             && follow.cpu_ns > 0,
@@ -219,18 +186,18 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         order,
         rejected,
         cpus,
-        messages,
+        messages: operations * facts.exchange.messages(),
         bytes: 0,
         lost,
         events: summed(raw.sides.iter().map(|side| &side.events)),
         elapsed_ns: raw.elapsed as f64 * ns,
-        p50_ns: p50.filter(|_| is_timed && !saturated),
+        p50_ns: p50.filter(|_| !saturated),
         messages_per_second: rate,
         offered_per_second: rates.map(|[offered, _]| offered),
         achieved_per_second: rates.map(|[_, achieved]| achieved),
         saturated,
         histogram: (histogram.count() > 0).then(|| exported(&histogram)),
-        fan: raw.fan.as_ref().map(fan::round),
+        fan,
         cpu_ns: SideCpu {
             lead: lead.cpu_ns,
             follow: follow.cpu_ns,
@@ -249,9 +216,26 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         },
         proof,
     };
-    let (unanswered, storm) = (raw.unanswered, raw.storm);
-    let transform_ns = raw.sides[0].transform.map(|ticks| ticks.map(|ticks| ticks * ns));
-    Sliced { round, histogram, ways, transform_ns, centre, storm, unanswered, paced }
+    let centre = if facts.figure == Figure::Time { p50 } else { rate }.unwrap_or(f64::NAN);
+    let transform_ns = lead.transform.map(|ticks| ticks.map(|ticks| ticks * ns));
+    Sliced { round, histogram, unanswered, transform_ns, centre, own }
+}
+
+/// Whether what one end sent is what the other received or missed.
+fn counts_agree(raw: &RawSlice, exchange: Exchange) -> bool {
+    let [forth, back] = &raw.counts;
+    match exchange {
+        Exchange::RoundTrip => {
+            forth.sent == forth.received + forth.lost
+                && back.received == back.sent
+                && back.received + back.lost == forth.sent
+                && back.received >= forth.received
+        }
+        Exchange::OneWay => back.received + back.lost == forth.sent,
+        Exchange::Request => {
+            matches!(&raw.data, Data::Storm(storm) if storm.after.doubt.is_none())
+        }
+    }
 }
 
 fn side(report: &SideReport) -> SideCovariates {
@@ -277,16 +261,16 @@ fn exported(histogram: &Histogram) -> HistogramData {
 }
 
 fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
-    let impossible = match plan.pattern {
-        PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst => floors
+    let impossible = match plan.key.pattern.facts().figure {
+        Figure::Time => floors
             .round_trip_floor(plan)
             .filter(|(floor, _)| slice.centre < *floor)
             .map(|(floor, what)| {
                 let (got, least) = (units::format_nanos(slice.centre), units::format_nanos(floor));
                 format!("E-IMPOSSIBLE: a round trip of {got} is below {least} ({what})")
             }),
-        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
-            let rate = slice.centre * plan.size as f64;
+        Figure::Throughput => {
+            let rate = slice.centre * plan.key.size_bytes as f64;
             floors.stream_ceiling(plan).filter(|(ceiling, _)| rate > *ceiling).map(
                 |(ceiling, what)| {
                     let (got, most) = (
@@ -297,12 +281,12 @@ fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
                 },
             )
         }
-        PatternKind::Connect => None,
+        Figure::Requests => None,
     };
     if slice.round.rejected.is_none() {
         slice.round.rejected = impossible;
     }
-    slice.round.bytes = slice.round.messages * plan.size as u64;
+    slice.round.bytes = slice.round.messages * plan.key.size_bytes;
 }
 
 fn knobs(plan: &CellPlan, granted: &[(String, KnobValue)]) -> BTreeMap<String, KnobReading> {
@@ -330,37 +314,16 @@ fn measure(
     floors: &Floors,
     (around, ns): (&Circumstances, f64),
 ) {
-    let (mut centre, kept) = centre(accepted);
-    let per_second =
-        matches!(plan.pattern, PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut);
-    let mode = if batch == 1 { "per-op" } else { "batch" };
-    cell.timing = Some(Timing { mode: if per_second { "batch" } else { mode }.into(), batch });
-    cell.bound = centre.value.and_then(|value| {
-        floors.ratio(plan, if per_second { value * plan.size as f64 } else { value })
-    });
-    match plan.pattern {
-        PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst => {
-            if batch > 1 {
-                centre.reason.get_or_insert_with(|| {
-                    format!("mean of {batch} operations, too short to time singly")
-                });
-            }
-            cell.rtt_ns = Some(round_trips(accepted, &kept, batch, centre));
-            cell.one_way_ns = plan.load.one_way.then(|| special::one_way(&kept));
-            // Of a burst; a round trip has none.
-            let rates: Vec<f64> =
-                kept.iter().filter_map(|slice| slice.round.messages_per_second).collect();
-            cell.messages_per_second = (!rates.is_empty()).then(|| over_rounds(&rates));
-            paced::measure(cell, &kept);
-        }
-        PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
-            cell.fan = plan.pattern.is_fan().then(|| fan::cell(accepted, &kept, plan.load.peers));
-            if plan.size > 0 {
-                cell.bytes_per_second = Some(times(&centre, plan.size as f64));
-            }
-            cell.messages_per_second = Some(centre);
-        }
-        PatternKind::Connect => {
+    let (centre, kept) = centre(accepted);
+    let figure = plan.key.pattern.facts().figure;
+    let is_single = batch == 1 && figure != Figure::Throughput;
+    cell.timing = Some(Timing { mode: if is_single { "per-op" } else { "batch" }.into(), batch });
+    let size = if figure == Figure::Throughput { plan.key.size_bytes as f64 } else { 1.0 };
+    cell.bound = centre.value.and_then(|value| floors.ratio(plan, value * size));
+    match figure {
+        Figure::Time => trips::measure(cell, accepted, &kept, batch, centre),
+        Figure::Throughput => stream::measure(cell, accepted, &kept, centre),
+        Figure::Requests => {
             cell.connect = connect::connections(accepted, &kept, plan, centre, ns);
         }
     }

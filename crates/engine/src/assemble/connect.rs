@@ -1,9 +1,9 @@
 //! Connections for single requests: what became of the requests, over all rounds.
 
-use super::cell::Sliced;
+use super::cell::{Own, Reading, Sliced, per_second};
 use super::metric::{Timed, distribution};
 use crate::plan::CellPlan;
-use crate::slice::StormSlice;
+use crate::slice::{RawSlice, StormSlice};
 use crate::storm::{PARTS, Ports};
 use ipcperf_core::Crowd;
 use ipcperf_core::result::{BeforeAfter, Connections, EphemeralPorts, Metric};
@@ -12,6 +12,16 @@ use std::collections::BTreeMap;
 
 /// Stands for the time of a request that was never answered: later than all that were, as picoseconds of a histogram.
 const NEVER: u64 = u64::MAX;
+
+pub(super) fn reading(storm: &StormSlice, raw: &RawSlice, ns: f64) -> Reading {
+    Reading {
+        operations: raw.operations,
+        rate: per_second(raw.operations, raw.elapsed, ns),
+        histogram: Histogram::from(&storm.times[0]).scaled(ns * 1000.0),
+        own: Own::Storm(Box::new(storm.clone())),
+        ..Reading::default()
+    }
+}
 
 /// What the accepted rounds add up to; `None` without any.
 pub(super) fn connections<'a>(
@@ -22,7 +32,7 @@ pub(super) fn connections<'a>(
     ns: f64,
 ) -> Option<Connections> {
     let storms = |slices: &[&'a Sliced]| -> Vec<&'a StormSlice> {
-        slices.iter().filter_map(|slice| slice.storm.as_deref()).collect()
+        slices.iter().filter_map(|slice| slice.storm()).collect()
     };
     let (kept, storms) = (storms(kept), storms(accepted));
     // In the order of the rounds.
@@ -59,7 +69,7 @@ pub(super) fn connections<'a>(
         Some(EphemeralPorts { first: low, last: high, in_use: both(first.in_use, last.in_use)? })
     };
     Some(Connections {
-        conns: plan.load.conns,
+        conns: plan.key.load.conns,
         clients: Crowd::Threads.name().into(),
         server: serving.name().into(),
         backlog: first.backlog,

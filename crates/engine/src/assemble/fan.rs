@@ -1,16 +1,22 @@
 //! How the peers of a fan fared, from rounds to metrics.
 
-use super::cell::Sliced;
-use super::metric::{calls, over_rounds};
+use super::cell::{Reading, Sliced};
+use super::metric::{Timed, distribution, over_rounds};
+use super::stream;
 use crate::fan::RawFan;
+use crate::slice::RawSlice;
 use ipcperf_core::result::{Fan, FanRound, Metric};
-use ipcperf_stats::jain;
+use ipcperf_stats::{Histogram, jain};
 
-pub(super) fn round(raw: &RawFan) -> FanRound {
-    FanRound {
-        served: raw.served.iter().map(|messages| messages.round() as u64).collect(),
-        jain: jain(&raw.served),
-        pids: raw.pids.clone(),
+pub(super) fn reading(data: &RawFan, raw: &RawSlice, ns: f64) -> Reading {
+    Reading {
+        histogram: Histogram::from(&data.calls).scaled(ns * 1000.0),
+        fan: Some(FanRound {
+            served: data.served.iter().map(|messages| messages.round() as u64).collect(),
+            jain: jain(&data.served),
+            pids: data.pids.clone(),
+        }),
+        ..stream::reading(data.window, raw, ns)
     }
 }
 
@@ -30,7 +36,7 @@ pub(super) fn cell(accepted: &[&Sliced], kept: &[&Sliced], peers: u64) -> Fan {
         jain: over(|round| round.jain),
         least_share: over(|round| share(round, round.served.iter().copied().min())),
         most_share: over(|round| share(round, round.served.iter().copied().max())),
-        call_ns: calls(accepted, kept),
+        call_ns: distribution(&Timed::of(accepted), &Timed::of(kept)),
     }
 }
 
@@ -42,7 +48,8 @@ fn share(round: &FanRound, served: Option<u64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assemble::tests::{fan_of, round_trips};
+    use crate::assemble::tests::{fan_of, round_trips, trips};
+    use crate::slice::{Data, Window};
 
     #[test]
     fn shares_are_per_round_and_their_median_is_told() {
@@ -50,9 +57,10 @@ mod tests {
             let mut slice = round_trips(round, 5000, 1000);
             slice.raw.counts[0].received = 0;
             slice.raw.counts[1].sent = 0;
-            slice.raw.window = (400, 1_000_000);
+            let window = Window { messages: 400, ticks: 1_000_000 };
             let served = if round == 6 { vec![400.0, 0.0] } else { vec![100.0, 300.0] };
-            slice.raw.fan = Some(RawFan { served, pids: vec![10, 12] });
+            let calls = trips(&mut slice).histogram.clone();
+            slice.raw.data = Data::Fan(RawFan { window, calls, served, pids: vec![10, 12] });
             slice
         });
         let cell = fan_of(slices.collect());

@@ -99,7 +99,7 @@ pub(super) fn among_answered(answered: u64, unanswered: u64, q: f64) -> Option<f
 }
 
 impl<'a> Timed<'a> {
-    fn of(slices: &[&'a Sliced]) -> Vec<Self> {
+    pub(super) fn of(slices: &[&'a Sliced]) -> Vec<Self> {
         let timed =
             |slice: &&'a Sliced| Self { histogram: &slice.histogram, unanswered: slice.unanswered };
         slices.iter().map(timed).collect()
@@ -136,11 +136,6 @@ pub(super) fn round_trips(
 pub(super) fn distribution(all: &[Timed<'_>], kept: &[Timed<'_>]) -> BTreeMap<String, Metric> {
     let quantiles = QUANTILES.iter().map(|(name, q)| ((*name).to_owned(), quantile(kept, *q)));
     quantiles.chain(extremes(all)).collect()
-}
-
-/// Quantiles of the calls of the peers of a fan.
-pub(super) fn calls(all: &[&Sliced], kept: &[&Sliced]) -> BTreeMap<String, Metric> {
-    distribution(&Timed::of(all), &Timed::of(kept))
 }
 
 fn extremes(slices: &[Timed<'_>]) -> [(String, Metric); 2] {

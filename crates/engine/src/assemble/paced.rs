@@ -4,7 +4,6 @@ use super::cell::Sliced;
 use super::metric::{self, Timed, over_rounds};
 use crate::job::SideReport;
 use crate::slice::Paced;
-use ipcperf_core::PatternKind;
 use ipcperf_core::result::{Cell, Metric};
 use ipcperf_stats::Histogram;
 use std::collections::BTreeMap;
@@ -46,8 +45,10 @@ pub(super) fn is_saturated(kept: &[&Sliced]) -> bool {
 
 /// Adds what the slices of the cell know beside their response times.
 pub(super) fn measure(cell: &mut Cell, kept: &[&Sliced]) {
-    let slices: Vec<(&PacedSlice, u64)> =
-        kept.iter().filter_map(|slice| Some((slice.paced.as_ref()?, slice.unanswered))).collect();
+    let slices: Vec<(&PacedSlice, u64)> = kept
+        .iter()
+        .filter_map(|slice| Some((slice.trips()?.paced.as_ref()?, slice.unanswered)))
+        .collect();
     if slices.is_empty() {
         return;
     }
@@ -55,7 +56,7 @@ pub(super) fn measure(cell: &mut Cell, kept: &[&Sliced]) {
     let late = |q| metric::merged(&lateness, q);
     cell.pacing_ns =
         Some(BTreeMap::from([("p50".to_owned(), late(0.5)), ("p99".to_owned(), late(0.99))]));
-    if cell.pattern != PatternKind::Rate {
+    if !cell.key.pattern.facts().is_open {
         return;
     }
     let rate = |at: usize| {

@@ -6,6 +6,7 @@ use super::metric::{Timed, distribution};
 use crate::job::SideReport;
 use crate::plan::CellPlan;
 use crate::run::SliceRun;
+use crate::slice;
 use ipcperf_core::Transform;
 use ipcperf_core::result::{OneWay, TransformCost};
 use ipcperf_stats::{Histogram, median};
@@ -23,23 +24,20 @@ pub(super) struct Ways {
 
 impl Ways {
     /// Of a finished slice.
-    pub(super) fn of(slice: &SliceRun, ns: f64) -> Self {
-        let ways = &slice.raw.ways;
+    pub(super) fn of(ways: &slice::Ways, slice: &SliceRun, ns: f64) -> Self {
         let [lead, _] = &slice.raw.sides;
         let bound = ways.offset.map_or(0, |offset| offset.bound);
         Self {
             histogram: Histogram::from(&ways.histogram).scaled(ns * 1000.0),
             bound_ns: bound as f64 * ns,
-            objection: objection(slice, lead),
+            objection: objection(ways, lead, !slice.cpus.is_empty()),
         }
     }
 }
 
 /// Why the counters of this slice must not be subtracted.
-fn objection(slice: &SliceRun, lead: &SideReport) -> Option<String> {
-    let ways = &slice.raw.ways;
+fn objection(ways: &slice::Ways, lead: &SideReport, pinned: bool) -> Option<String> {
     let (Some(before), Some(after)) = (ways.offset, lead.offset) else {
-        let pinned = !slice.cpus.is_empty();
         return Some(if pinned {
             "the clock is not the CPU's counter, whose difference between CPUs can be measured"
                 .into()
@@ -68,7 +66,7 @@ fn objection(slice: &SliceRun, lead: &SideReport) -> Option<String> {
 
 /// The way from lead to follow over the rounds that speak for the cell.
 pub(super) fn one_way(kept: &[&Sliced]) -> OneWay {
-    let ways: Vec<&Ways> = kept.iter().map(|slice| &slice.ways).collect();
+    let ways: Vec<&Ways> = kept.iter().filter_map(|slice| Some(&slice.trips()?.ways)).collect();
     let bound = ways.iter().map(|ways| ways.bound_ns).fold(0.0, f64::max);
     let refused =
         |reason: String, bound_ns| OneWay { bound_ns, reason: Some(reason), ..OneWay::default() };
@@ -93,7 +91,7 @@ pub(super) fn one_way(kept: &[&Sliced]) -> OneWay {
 
 /// What a transform costs by itself; `None` without one.
 pub(super) fn transform(plan: &CellPlan, kept: &[&Sliced]) -> Option<TransformCost> {
-    let name = plan.load.transform?;
+    let name = plan.key.load.transform?;
     let part = |at: usize| {
         let values: Vec<f64> =
             kept.iter().filter_map(|slice| Some(slice.transform_ns?[at])).collect();

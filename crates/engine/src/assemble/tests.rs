@@ -8,7 +8,7 @@ use crate::fit::Fit;
 use crate::job::{FailureKind, Segment, SideReport};
 use crate::plan::{self, CellPlan, Ground, Request};
 use crate::run::{CellRun, SliceRun};
-use crate::slice::{Compact, RawSlice};
+use crate::slice::{Compact, Data, RawSlice, Trips, Window};
 use ipcperf_core::result::{Cell, Status};
 use ipcperf_core::{OptionSet, PatternKind, Touch};
 use ipcperf_sys::clock::Clock;
@@ -80,16 +80,26 @@ pub(super) fn round_trips(round: u64, ticks: u64, samples: u64) -> SliceRun {
     let mut histogram = ipcperf_stats::Histogram::new();
     histogram.record_n(ticks, samples);
     let counts = Segment { sent: samples, received: samples, ..Segment::default() };
+    let trips = Trips { histogram: Compact::from(&histogram), ..Trips::default() };
     let raw = RawSlice {
-        histogram: Compact::from(&histogram),
-        batch: 1,
         operations: samples,
         elapsed: ticks * samples,
         counts: [counts.clone(), counts],
         sides: [side(10, 0), side(11, 1)],
-        ..RawSlice::default()
+        ..RawSlice::of(Data::Trips(Box::new(trips)))
     };
     SliceRun { round, order: 0, cpus: vec![0, 1], nonce: 7, raw, rejected: None, steal_ns: Some(0) }
+}
+
+/// What the lead timed.
+pub(super) fn trips(slice: &mut SliceRun) -> &mut Trips {
+    let Data::Trips(trips) = &mut slice.raw.data else { panic!("the lead timed nothing") };
+    trips
+}
+
+/// What arrived at the follow, and in which time.
+fn arrived(messages: u64, ticks: u64) -> Data {
+    Data::Stream(Window { messages, ticks })
 }
 
 fn cell_of(
@@ -150,7 +160,7 @@ fn the_centre_is_the_median_over_rounds_with_an_interval_from_six_rounds_on() {
 fn a_round_without_a_rate_does_not_take_away_the_others() {
     let stream = |round: u64| {
         let mut slice = round_trips(round, 5000, 100);
-        slice.raw.window = if round == 3 { (0, 0) } else { (1000, 1_000_000) };
+        slice.raw.data = if round == 3 { arrived(0, 0) } else { arrived(1000, 1_000_000) };
         slice
     };
     let (cell, _) = cell_of(PatternKind::Stream, (0..9).map(stream).collect(), None);
@@ -219,7 +229,7 @@ fn a_stream_faster_than_copying_is_rejected_as_impossible() {
     let stream = |round: u64, messages: u64| {
         let mut slice = round_trips(round, 1000, 1);
         slice.raw.operations = messages;
-        slice.raw.window = (messages, 1_000_000);
+        slice.raw.data = arrived(messages, 1_000_000);
         slice.raw.counts[0] = Segment { sent: messages, ..Segment::default() };
         slice.raw.counts[1] = Segment { received: messages, ..Segment::default() };
         slice
@@ -313,7 +323,7 @@ fn loss_drift_and_missing_bounds_are_told() {
 fn a_rejected_slice_stays_in_the_document_and_out_of_the_figures() {
     let mut slices: Vec<_> = (0..7).map(|round| round_trips(round, 5000, 100)).collect();
     slices[2].rejected = Some("E-MIGRATE: pinned to CPU 0, found on CPU 1".into());
-    slices[2].raw.histogram = round_trips(2, 9_000_000, 1000).raw.histogram;
+    slices[2].raw.data = round_trips(2, 9_000_000, 1000).raw.data;
     let (cell, set) = cell_of(PatternKind::PingPong, slices, None);
     assert_eq!((cell.status, cell.rounds.len(), cell.messages), (Status::Ok, 7, 1200));
     assert!(cell.rtt_ns.expect("round trips")["max"].value.expect("exact") < 6000.0);

@@ -2,7 +2,7 @@
 //! It is what a published program does by mistake; the proof that every measurement of this program must carry refuses
 //! it.
 
-use crate::hot::{Pattern, PingPong, Plan, Recorder, Stamp};
+use crate::hot::{Closed, Pattern, Plan, Recorder, Stamp};
 use crate::job::BoundReport;
 use crate::page::{CAPACITY, Page};
 use ipcperf_core::{Erased, Fault, Port};
@@ -82,9 +82,9 @@ pub(super) fn talk(trips: Trips, clock: Clock, page: &Page) -> Result<BoundRepor
     let (writer, reader) = socket::pair(Kind::Stream).map_err(|error| error.to_string())?;
     let mut both = Both { writer, reader, byte: [0] };
     let mut recorder = Recorder::new(page.slots());
-    let plan = Plan { len: 1, samples: 1, batch: 1, first: 1, ..Plan::default() };
+    let plan = Plan { len: 1, answer: 1, samples: 1, batch: 1, first: 1, ..Plan::default() };
     let mut port = Erased::<false>(&mut both);
-    let proof = PingPong::lead(&mut port, clock, plan, Stamp::new(1), &mut recorder);
+    let proof = Closed::lead(&mut port, clock, plan, Stamp::new(1), &mut recorder);
     recorder.rewind();
     let told = |fault: Fault| fault.to_string();
     for _ in 0..trips.warmup {

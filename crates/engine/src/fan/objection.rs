@@ -1,29 +1,24 @@
 //! Why a fan cannot run over a mechanism.
 
-use super::crowd;
 use crate::hot::fan::LEAST;
 use crate::registry::Entry;
-use ipcperf_core::{BackPressure, Missing, PatternKind, Payload, Peers, Placement, Seat};
+use ipcperf_core::result::CellKey;
+use ipcperf_core::{BackPressure, Missing, Payload, Peers, Placement, Seat};
 
 /// Bytes of a stream that `write(2)` hands over in one piece (`PIPE_BUF`, `pipe(7)`).
 const ATOMIC: usize = 4096;
 
-/// Why `peers` processes cannot stand on one side of one object of this mechanism; `None` if they can.
-pub(crate) fn objection(
-    entry: &Entry,
-    pattern: PatternKind,
-    size: usize,
-    placement: Placement,
-    peers: u64,
-    cpus: usize,
-) -> Option<Missing> {
+/// Why so many processes cannot stand on one side of one object of this mechanism; `None` if they can, or need not.
+pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) -> Option<Missing> {
     let spec = entry.spec;
-    let (who, allowed) = match crowd(pattern) {
+    let crowd = key.pattern.crowd()?;
+    let peers = key.load.peers;
+    let (who, allowed) = match crowd {
         Seat::Lead => ("producer", spec.producers),
         Seat::Follow => ("consumer", spec.consumers),
     };
     let is_pieces = spec.payload == Payload::Stream && size > ATOMIC;
-    let crowded = match placement {
+    let crowded = match key.placement {
         Placement::SameCpu => true,
         Placement::Free => (cpus as u64) <= peers,
         // All peers are on the other CPU.
@@ -33,10 +28,10 @@ pub(crate) fn objection(
         Missing::new("a wake-up has no room for the number that tells its sender from others", "")
     } else if allowed == Peers::One {
         Missing::new(format!("one object takes one {who} only"), "")
-    } else if !entry.shares {
+    } else if entry.fan.is_none() {
         let what = format!("one object takes several {who}s, but an end as built here is for one");
         Missing::new(what, "")
-    } else if pattern == PatternKind::FanOut && spec.back_pressure != BackPressure::Blocks {
+    } else if crowd == Seat::Follow && spec.back_pressure != BackPressure::Blocks {
         let what = "it drops what its receiver cannot take, and several cannot share the credits against that";
         Missing::new(what, "")
     } else if is_pieces {

@@ -2,13 +2,13 @@
 
 use super::page::{CALLS, Page, ROWS};
 use super::track::{Steady, Track, numbers, steady};
-use super::{ERRAND, Ended, Order, Part, Phase, Ran, RawFan, Said, crowd};
+use super::{ERRAND, Ended, Order, Part, Phase, Ran, RawFan, Said};
 use crate::errand::{Answer, Hand, Mishap};
 use crate::job::{Failure, FailureKind, Job, Names, Segment, SideReport};
 use crate::registry::Entry;
-use crate::slice::{Compact, GRACE, Outcome, RawSlice, Terms, ended, rank};
+use crate::slice::{Compact, Data, GRACE, Outcome, RawSlice, Terms, Window, ended, rank};
 use ipcperf_core::result::Status;
-use ipcperf_core::{KnobValue, Link, OptionSet, PatternKind, Seat, SetupError, Wiring};
+use ipcperf_core::{KnobValue, Link, OptionSet, Seat, SetupError, Wiring};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::control;
 use ipcperf_sys::signals::Interrupts;
@@ -127,7 +127,7 @@ impl<'a> Crowd<'a> {
         let peers = job.load.peers;
         let page = Page::create(peers)?;
         let deadline = Instant::now() + terms.deadline;
-        let many = crowd(job.shape.pattern);
+        let many = many(job);
         let Link { lead, follow, .. } = link;
         let (of_peers, of_one) =
             if many == Seat::Lead { (&lead, &follow) } else { (&follow, &lead) };
@@ -162,7 +162,7 @@ impl<'a> Crowd<'a> {
     }
 
     fn fans_in(&self) -> bool {
-        self.job.shape.pattern == PatternKind::FanIn
+        many(self.job) == Seat::Lead
     }
 
     /// Processes that send.
@@ -301,7 +301,7 @@ impl<'a> Crowd<'a> {
     fn raw(&self, passage: &Passage) -> Result<RawSlice, Stop> {
         let peers = self.hands.len() - 1;
         let (of_peers, of_one) = passage.ran.split_at(peers);
-        let many = crowd(self.job.shape.pattern);
+        let many = many(self.job);
         let (leads, follows) = match many {
             Seat::Lead => (of_peers, of_one),
             Seat::Follow => (of_one, of_peers),
@@ -332,22 +332,26 @@ impl<'a> Crowd<'a> {
         });
         let sides = [(leads, Seat::Lead), (follows, Seat::Follow)]
             .map(|(side, seat)| together(side, self.job.cpus.get(seat.index()).copied()));
+        let data = Data::Fan(RawFan {
+            window: Window { messages: messages.round() as u64, ticks },
+            calls: Compact::from(&calls),
+            served,
+            pids: of_peers.iter().map(|ran| ran.side.pid).collect(),
+        });
         Ok(RawSlice {
-            histogram: Compact::from(&calls),
-            unanswered: 0,
-            paced: None,
             batch: passage.phase.batch,
             operations: counts[1].received,
             elapsed: passage.span(),
-            window: (messages.round() as u64, ticks),
             counts,
             sides,
-            effective: Vec::new(),
-            storm: None,
-            ways: crate::slice::Ways::default(),
-            fan: Some(RawFan { served, pids: of_peers.iter().map(|ran| ran.side.pid).collect() }),
+            ..RawSlice::of(data)
         })
     }
+}
+
+/// The side of the many.
+fn many(job: &Job) -> Seat {
+    job.shape.pattern.crowd().unwrap_or(Seat::Lead)
 }
 
 fn answer(hand: &mut Hand<'_>) -> Result<Said, Stop> {
@@ -428,17 +432,17 @@ fn together(side: &[Ran], cpu: Option<usize>) -> SideReport {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Count;
     use super::*;
+    use crate::hot::fan::Tally;
 
     fn passage(sent: &[u64], received: &[(u64, u64)]) -> Passage {
         let phase = Phase { is_verification: false, first: 10, count: 4, every: 1, batch: 1 };
         let ran = |tally| Ran { tally, ..Ran::default() };
         let mut all: Vec<Ran> =
-            sent.iter().map(|sent| ran(Count { sent: *sent, ..Count::default() })).collect();
+            sent.iter().map(|sent| ran(Tally { sent: *sent, ..Tally::default() })).collect();
         for (sum, xor) in received {
             let (sum, xor) = (*sum, *xor);
-            all.push(ran(Count { received: 2, sum, xor, ..Count::default() }));
+            all.push(ran(Tally { received: 2, sum, xor, ..Tally::default() }));
         }
         Passage { phase, ran: all }
     }

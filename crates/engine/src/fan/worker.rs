@@ -9,9 +9,7 @@ use crate::hot::{Content, Full, Lines, Recorder, Special, Stamp, fan_in, fan_out
 use crate::job::{Failure, FailureKind, Job, SideReport};
 use crate::registry::Registry;
 use crate::worker::not_pinned;
-use ipcperf_core::{
-    Erased, Fault, KnobValue, Meet, Part as Looked, PatternKind, Port, SetupError, Touch, Wiring,
-};
+use ipcperf_core::{Fault, KnobValue, Meet, Part as Looked, Port, SetupError, Touch, Wiring};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::{affinity, process, procfs};
 use serde_json::Value;
@@ -38,7 +36,7 @@ fn attend(registry: &Registry, crew: &mut Crew<'_>) -> Result<(), Failure> {
         affinity::pin(cpu).map_err(|error| not_pinned(cpu, &error))?;
     }
     let name = &part.job.mechanism;
-    let entry = registry.find(name).filter(|entry| entry.shares).ok_or_else(|| {
+    let attach = registry.find(name).and_then(|entry| entry.fan).ok_or_else(|| {
         SetupError::Protocol(format!("'{name}' is no mechanism whose ends can be shared"))
     })?;
     let wiring = Wiring {
@@ -48,12 +46,59 @@ fn attend(registry: &Registry, crew: &mut Crew<'_>) -> Result<(), Failure> {
     };
     let Job { seat, shape, options, .. } = &part.job;
     let mut apart = Apart::default();
-    let mut port = entry.attach(wiring, *seat, shape, options, &mut apart)?;
-    let fan = Fan { part: &part, page: &page, crew };
-    if entry.is_lossy {
-        phases(&mut Erased::<true>(&mut *port), fan, apart.effective)
-    } else {
-        phases(&mut Erased::<false>(&mut *port), fan, apart.effective)
+    let mut loops = attach(wiring, *seat, shape, options, &mut apart)?;
+    phases(&mut *loops, Fan { part: &part, page: &page, crew }, apart.effective)
+}
+
+/// Which loop of a fan a worker runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Role<'a> {
+    fans_in: bool,
+    is_peer: bool,
+    /// Of the producers of a fan-in.
+    accounts: &'a [Account<'a>],
+}
+
+/// The loops of a fan over a port; one virtual call for a whole phase.
+pub(crate) trait FanLoops {
+    fn run(
+        &mut self,
+        role: Role<'_>,
+        clock: Clock,
+        plan: Plan,
+        work: Special<'_>,
+        rows: &mut Recorder<'_>,
+        calls: &mut Recorder<'_>,
+    ) -> Result<Tally, Fault>;
+
+    /// See [`Port::expect`].
+    fn expect(&mut self, part: Looked);
+}
+
+impl<P: Port> FanLoops for P {
+    fn run(
+        &mut self,
+        role: Role<'_>,
+        clock: Clock,
+        plan: Plan,
+        work: Special<'_>,
+        rows: &mut Recorder<'_>,
+        calls: &mut Recorder<'_>,
+    ) -> Result<Tally, Fault> {
+        match (role.fans_in, role.is_peer) {
+            (true, true) => {
+                let own = usize::try_from(plan.producer).ok();
+                let own = own.and_then(|own| role.accounts.get(own)).ok_or(Fault::TooLong)?;
+                fan_in::lead(self, clock, plan, work, *own, calls)
+            }
+            (true, false) => fan_in::follow(self, clock, plan, work, role.accounts, rows),
+            (false, true) => fan_out::follow(self, clock, plan, work, rows, calls),
+            (false, false) => fan_out::lead(self, clock, plan, work),
+        }
+    }
+
+    fn expect(&mut self, part: Looked) {
+        Port::expect(self, part);
     }
 }
 
@@ -74,8 +119,8 @@ impl Meet for Apart {
 }
 
 /// Runs all phases.
-fn phases<P: Port>(
-    port: &mut P,
+fn phases(
+    loops: &mut dyn FanLoops,
     fan: Fan<'_, '_>,
     effective: Vec<(String, KnobValue)>,
 ) -> Result<(), Failure> {
@@ -97,20 +142,20 @@ fn phases<P: Port>(
             .map_err(|error| SetupError::Protocol(format!("order: {error}")))?;
         let Order::Run(phase) = order else { return Ok(()) };
         let ran = if phase.is_verification {
-            passage(port, part, page, &accounts, phase, proof)?
+            passage(loops, part, page, &accounts, phase, proof)?
         } else {
             if part.job.touch == Touch::None {
-                port.expect(Looked::Stamp);
+                loops.expect(Looked::Stamp);
             }
-            passage(port, part, page, &accounts, phase, work)?
+            passage(loops, part, page, &accounts, phase, work)?
         };
         said = Said::Ran(Box::new(ran));
     }
 }
 
 /// One phase with what it consumed.
-fn passage<P: Port>(
-    port: &mut P,
+fn passage(
+    loops: &mut dyn FanLoops,
     part: &Part,
     page: &Page,
     accounts: &[Account<'_>],
@@ -118,7 +163,7 @@ fn passage<P: Port>(
     work: Special<'_>,
 ) -> Result<Ran, Failure> {
     let job = &part.job;
-    let fans_in = job.shape.pattern == PatternKind::FanIn;
+    let fans_in = part.fans_in();
     let tape = if part.is_peer() { page.calls(part.number) } else { &[] };
     let mut calls = Recorder::new(tape);
     let mut rows = match (fans_in, part.is_peer()) {
@@ -146,16 +191,8 @@ fn passage<P: Port>(
         (ipis(), procfs::run_delay_ns(), procfs::migrations());
     let before = procfs::consumption();
     let met = page.meet(clock);
-    let tally: Tally = match (fans_in, part.is_peer()) {
-        (true, true) => {
-            let own = usize::try_from(part.number).ok().and_then(|own| accounts.get(own));
-            let own = own.ok_or(Fault::TooLong)?;
-            fan_in::lead(port, clock, plan, work, *own, calls)
-        }
-        (true, false) => fan_in::follow(port, clock, plan, work, accounts, rows),
-        (false, true) => fan_out::follow(port, clock, plan, work, rows, calls),
-        (false, false) => fan_out::lead(port, clock, plan, work),
-    }?;
+    let role = Role { fans_in, is_peer: part.is_peer(), accounts };
+    let tally = loops.run(role, clock, plan, work, rows, calls)?;
     let after = procfs::consumption();
     let grown = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
     let left = |recorder: &Recorder<'_>| Left {
@@ -168,7 +205,7 @@ fn passage<P: Port>(
     }
     Ok(Ran {
         met,
-        tally: tally.into(),
+        tally,
         rows: left(rows),
         calls: left(calls),
         side: SideReport {

@@ -1,9 +1,11 @@
 //! What the loops of a fan share: the numbers of their messages, and what a consumer knows of its producers.
 
 use super::account::Account;
+use ipcperf_core::MOST_PEERS;
+use serde::{Deserialize, Serialize};
 
 /// Most peers.
-pub const MOST: usize = 64;
+pub const MOST: usize = MOST_PEERS as usize;
 
 /// A message is numbered by its producer and, in the bits below, by how many that one sent before.
 pub(super) const SHIFT: u32 = 40;
@@ -34,7 +36,7 @@ pub struct Plan {
 }
 
 /// What one end did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Messages sent, end marks not counted.
     pub sent: u64,

@@ -9,7 +9,7 @@ use ipcperf_sys::clock::Clock;
 /// Waits in a row that end in a timeout before the peer is taken to have finished.
 pub(super) const PATIENCE: u32 = 10;
 
-/// The lead of a ping-pong got `fault` instead of the reply to `seq`: drops replies to older messages, waits for the
+/// The lead of a closed loop got `fault` instead of the reply to `seq`: drops replies to older messages, waits for the
 /// right one, and says how many messages are lost (0 or 1).
 #[cold]
 #[inline(never)]
@@ -38,25 +38,29 @@ pub(super) fn await_reply<P: Port, W: Work>(
     }
 }
 
-/// The follow of a ping-pong: answers whatever arrives until the last message has come or nothing comes any more.
-/// Returns how many it answered and how many never came. Silence while nothing is due means nothing.
+/// The follow of a closed loop: answers the last message of every burst that comes, until that of the last one has come
+/// or nothing comes any more. Silence while nothing is due means nothing.
 #[inline(never)]
 pub(super) fn answer<P: Port, W: Work>(
     port: &mut P,
     clock: Clock,
     plan: Plan<'_>,
     work: W,
-) -> Result<(u64, u64), Fault> {
+) -> Result<Tally, Fault> {
     let back = work.reversed();
+    let begin = clock.start();
     let last = plan.first + plan.operations();
-    let (mut next, mut received, mut silent) = (plan.first, 0, 0);
-    let mut heard = clock.stop();
+    let (mut next, mut received, mut sent, mut silent) = (plan.first, 0, 0, 0);
+    let mut heard = begin;
     while next < last && (silent < PATIENCE || clock.stop() - heard < 2 * plan.pace.longest) {
         match port.recv(plan.len, |message| work.sequence(message, next).ok_or(Fault::Corrupt)) {
             Ok(seen) if seen >= next && seen < last => {
                 heard = clock.stop();
-                port.send(plan.len, |out| back.fill(out, seen))?;
                 next = seen + 1;
+                if plan.burst == 1 || (next - plan.first).is_multiple_of(plan.burst) {
+                    port.send(plan.answer, |out| back.fill(out, seen))?;
+                    sent += 1;
+                }
                 received += 1;
                 silent = 0;
             }
@@ -66,7 +70,8 @@ pub(super) fn answer<P: Port, W: Work>(
         }
     }
     port.flush()?;
-    Ok((received, plan.operations() - received))
+    let end = clock.stop();
+    Ok(Tally { sent, received, lost: plan.operations() - received, begin, end })
 }
 
 /// The lead of a stream waits until the follow says it has seen more than `credited` messages.

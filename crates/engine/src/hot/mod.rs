@@ -1,12 +1,10 @@
 //! The only code that runs timed.
 //!
 //! Rules of this folder
-//! 1. Only integers, the port, the clock and the recorder: no allocation, no lock, no formatting, no system call but the
-//!    mechanism's own. A port whose messages may pass without a system call is a type of its own here, and there is no
-//!    call through a table. All others are one type, `Erased`: an operation is then one call through a table, and so is
-//!    writing or looking at its message. `cargo xtask asm` looks at the emitted code of both.
-//! 2. `lead` and `follow` are `#[inline(never)]`, so that they have named symbols; everything they call is inlined, and
-//!    what happens on a fault is `#[cold]`.
+//! 1. Only integers, the port, the clock and the recorder: no `dyn`, no allocation, no lock, no formatting, no system
+//!    call but the mechanism's own. `cargo xtask asm` looks at the emitted code.
+//! 2. `lead` and `follow` are `#[inline(never)]`, so that each port has named symbols; everything they call is inlined,
+//!    and what happens on a fault is `#[cold]`. What differs between messages is data ([`Special`]), and not a loop.
 //! 3. A loop ends on a count both ends knew before it began: a wake-up mechanism has no room for an in-band stop. Only
 //!    the consumers of a fan-out cannot know theirs; each ends on a mark of its own.
 //! 4. Verification, warm-up and measurement run the same function with the same recorder type; another type would be
@@ -15,13 +13,12 @@
 //! 6. A port may block for ever. Nobody times it out in here; the coordinator does, from outside.
 
 pub mod account;
-mod burst;
+mod closed;
 pub mod fan;
 pub mod fan_in;
 pub mod fan_out;
 mod lossy;
 mod paced;
-mod ping_pong;
 mod recorder;
 mod special;
 mod stamp;
@@ -31,9 +28,8 @@ mod touch;
 mod trip;
 mod work;
 
-pub use burst::Burst;
+pub use closed::Closed;
 pub use paced::{Pace, Paced};
-pub use ping_pong::PingPong;
 pub use recorder::{Recorder, Spill};
 pub use special::{Content, Shelf, Special};
 pub use stamp::Stamp;
@@ -48,10 +44,12 @@ use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;
 
 /// What a loop is to do; only validated integers.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan<'a> {
     /// Bytes the port is asked to move per message.
     pub len: usize,
+    /// Bytes of an answer, where the pattern has one.
+    pub answer: usize,
     /// How many times the recorder is fed.
     pub samples: u64,
     /// Operations per sample.
@@ -60,17 +58,25 @@ pub struct Plan<'a> {
     pub first: u64,
     /// Messages under way before the sender waits for a credit; 0: no credits.
     pub window: u64,
-    /// Messages of a burst; 0: no bursts.
+    /// Messages before each answer, at least 1; 1 where the pattern has none.
     pub burst: u64,
     /// When round trips begin, where they do not follow each other at once.
     pub pace: Pace<'a>,
+}
+
+impl Default for Plan<'_> {
+    /// Nothing to do.
+    fn default() -> Self {
+        let pace = Pace::default();
+        Self { len: 0, answer: 0, samples: 0, batch: 0, first: 0, window: 0, burst: 1, pace }
+    }
 }
 
 impl Plan<'_> {
     /// Operations (round trips, messages of bursts, or messages of a stream after its first one).
     #[must_use]
     pub fn operations(&self) -> u64 {
-        self.samples * self.batch * self.burst.max(1)
+        self.samples * self.batch * self.burst
     }
 }
 

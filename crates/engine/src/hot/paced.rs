@@ -5,7 +5,7 @@
 //! Every round trip feeds the recorder three times: how long it took, and how late it began.
 
 use super::trip::{FREE, LOW, SLOTS};
-use super::{Pattern, PingPong, Plan, Recorder, Tally, Work, lossy};
+use super::{Closed, Pattern, Plan, Recorder, Tally, Work, lossy};
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::pause;
@@ -56,7 +56,7 @@ impl Pattern for Paced {
     // The pause before the first round trip keeps the passing of the gate out of it.
     const LEAD_IN: u64 = 0;
     const SLOTS: u64 = SLOTS;
-    type Eager = PingPong;
+    type Eager = Closed;
 
     #[inline(never)]
     fn lead<P: Port, W: Work>(
@@ -79,17 +79,14 @@ impl Pattern for Paced {
             let free = if end <= due { FREE } else { 0 };
             pace.wait(clock, due);
             let start = clock.start();
-            let exchanged = port.exchange(
-                plan.len,
-                |out| work.fill(out, seq),
-                |message| back.check(message, seq),
-            );
+            port.send(plan.len, |out| work.fill(out, seq))?;
+            let answered = port.recv(plan.answer, |message| back.check(message, seq));
             let mut missing = 0;
-            if let Err(fault) = exchanged {
+            if let Err(fault) = answered {
                 if !P::LOSSY {
                     return Err(fault);
                 }
-                missing = lossy::await_reply(port, plan.len, back, seq, fault)?;
+                missing = lossy::await_reply(port, plan.answer, back, seq, fault)?;
             }
             end = clock.stop();
             if P::LOSSY && missing > 0 {
@@ -114,7 +111,7 @@ impl Pattern for Paced {
         work: W,
         recorder: &mut Recorder<'_>,
     ) -> Result<Tally, Fault> {
-        PingPong::follow(port, clock, plan, work, recorder)
+        Closed::follow(port, clock, plan, work, recorder)
     }
 }
 

@@ -3,35 +3,22 @@
 use super::finding;
 use ipcperf_core::Wait;
 use ipcperf_core::result::{Cell, Finding, Metric, Status};
-use ipcperf_core::units::{format_bytes_per_second, format_nanos, format_per_second};
 use ipcperf_stats::{median, relative_drift, robust_cv, trend_z};
+
+/// The figure of every accepted round.
+fn accepted(cell: &Cell) -> impl Iterator<Item = f64> {
+    let rounds = cell.rounds.iter().filter(|round| round.rejected.is_none());
+    rounds.filter_map(|round| cell.figure_of(round))
+}
 
 /// Spread of the rounds of the mode that speaks.
 pub(super) fn spread(cell: &Cell) -> Option<f64> {
-    let centre = centre(cell)?;
-    let values: Vec<f64> = cell
-        .rounds
-        .iter()
-        .filter(|round| round.rejected.is_none())
-        .filter_map(|round| round.p50_ns.or(round.messages_per_second))
-        .filter(|value| {
-            centre.modes.len() < 2
-                || nearest_mode(&centre, *value)
-                    == nearest_mode(&centre, centre.value.unwrap_or(*value))
-        })
-        .collect();
-    robust_cv(&values)
-}
-
-/// The metric a cell is ranked by.
-fn centre(cell: &Cell) -> Option<Metric> {
-    match &cell.rtt_ns {
-        Some(table) => table.get("p50").cloned(),
-        None => cell
-            .messages_per_second
-            .clone()
-            .or_else(|| Some(cell.connect.as_ref()?.requests_per_second.clone())),
-    }
+    let centre = cell.figure()?;
+    let mode = |value| nearest_mode(centre, value);
+    let speaks = |value: &f64| {
+        centre.modes.len() < 2 || mode(*value) == mode(centre.value.unwrap_or(*value))
+    };
+    robust_cv(&accepted(cell).filter(speaks).collect::<Vec<_>>())
 }
 
 fn nearest_mode(metric: &Metric, value: f64) -> Option<usize> {
@@ -42,13 +29,8 @@ fn nearest_mode(metric: &Metric, value: f64) -> Option<usize> {
 }
 
 pub(super) fn two_modes(cell: &Cell) -> Option<Finding> {
-    let metric = centre(cell)?;
-    let [low, high] = metric.modes.as_slice() else { return None };
-    let format = |value: f64| match (&cell.rtt_ns, &cell.connect, cell.size_bytes) {
-        (Some(_), ..) => format_nanos(value),
-        (None, Some(_), _) | (None, None, 0) => format_per_second(value),
-        (None, None, size) => format_bytes_per_second(value * size as f64),
-    };
+    let [low, high] = cell.figure()?.modes.as_slice() else { return None };
+    let format = |value: f64| cell.key.pattern.facts().figure.words(value, cell.key.size_bytes);
     let text = format!(
         "{}: {} rounds near {}, {} near {}; never averaged, the figure is that of the mode with more rounds",
         cell.id,
@@ -169,7 +151,7 @@ fn waiting(cells: &[Cell]) -> Vec<(&Cell, f64)> {
     };
     cells
         .iter()
-        .filter(|cell| cell.status == Status::Ok && cell.wait == Wait::Spin)
+        .filter(|cell| cell.status == Status::Ok && cell.key.wait == Wait::Spin)
         .filter_map(|cell| Some((cell, share(cell)?)))
         .collect()
 }
@@ -272,13 +254,7 @@ pub(super) fn drifting(cells: &[Cell]) -> Option<Finding> {
     let measured: Vec<(&Cell, Vec<f64>)> = cells
         .iter()
         .filter(|cell| cell.status == Status::Ok)
-        .map(|cell| {
-            let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());
-            (
-                cell,
-                accepted.filter_map(|round| round.p50_ns.or(round.messages_per_second)).collect(),
-            )
-        })
+        .map(|cell| (cell, accepted(cell).collect()))
         .collect();
     let hit: Vec<(&Cell, f64)> = measured
         .iter()

@@ -1,7 +1,6 @@
 //! What an open loop tells about itself: whether it could be served, and whether the sender kept its times.
 
 use super::finding;
-use ipcperf_core::PatternKind;
 use ipcperf_core::result::{Cell, Finding, Metric, Status};
 use ipcperf_core::units::{format_nanos, format_per_second};
 
@@ -10,7 +9,7 @@ fn value(metric: Option<&Metric>) -> Option<f64> {
 }
 
 fn open_loops(cells: &[Cell]) -> impl Iterator<Item = &Cell> {
-    cells.iter().filter(|cell| cell.status == Status::Ok && cell.pattern == PatternKind::Rate)
+    cells.iter().filter(|cell| cell.status == Status::Ok && cell.key.pattern.facts().is_open)
 }
 
 /// Cells whose messages came faster than they were answered.

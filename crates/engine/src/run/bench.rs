@@ -6,7 +6,7 @@ use crate::job::Job;
 use crate::page::Page;
 use crate::slice::{self, Outcome, RawSlice, Surroundings, Terms};
 use crate::storm::Model;
-use ipcperf_core::{Idle, PatternKind, Seat};
+use ipcperf_core::{Idle, Seat, Shape};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
@@ -182,7 +182,7 @@ impl<'a> Bench<'a> {
         order: u64,
     ) -> io::Result<bool> {
         let plan = cell.plan.clone();
-        let mut cpus = plan.cpus.clone();
+        let mut cpus = plan.key.cpus.clone();
         // Whatever is special about one CPU (interrupts, a busier sibling) must not stick to one seat.
         if round % 2 == 1 {
             cpus.reverse();
@@ -193,14 +193,20 @@ impl<'a> Bench<'a> {
         let ns_per_tick = self.fit.ns_per_tick();
         let ticks = |duration: Duration| (duration.as_nanos() as f64 / ns_per_tick) as u64;
         let job = Job {
-            mechanism: plan.entry.spec.full_name(),
+            mechanism: plan.key.mechanism.clone(),
             seat: Seat::Lead,
-            shape: slice::shape(plan.carried(), plan.pattern, nonce, offset, self.directory.path()),
+            shape: Shape {
+                size: plan.carried(),
+                pattern: plan.key.pattern,
+                nonce,
+                buffer_offset: offset,
+                directory: self.directory.path().to_owned(),
+            },
             options: plan.options.clone(),
-            touch: plan.touch,
-            load: plan.load.clone(),
+            touch: plan.key.touch,
+            load: plan.key.load.clone(),
             len: plan.entry.port_len(plan.wire),
-            payload: plan.size,
+            payload: usize::try_from(plan.key.size_bytes).unwrap_or(usize::MAX),
             window: plan.window,
             cpu: None,
             cpus: cpus.clone(),
@@ -214,15 +220,15 @@ impl<'a> Bench<'a> {
             batch: if lengths.batch > 0 { lengths.batch } else { settled_batch(cell) },
             verify: if plan.wire <= 64 << 10 { VERIFIED } else { 2 },
         };
-        let counted = SLOWEST.mul_f64((lengths.operations * plan.load.conns.max(1)) as f64);
+        let counted = SLOWEST.mul_f64((lengths.operations * plan.key.load.conns.max(1)) as f64);
         // One pause, or one message of a second, may be longer than the whole slice.
-        let idle = Duration::from_nanos(plan.load.stall_ns + 2 * plan.load.think_ns);
+        let idle = Duration::from_nanos(plan.key.load.stall_ns + 2 * plan.key.load.think_ns);
         let deadline =
             HANG + 30 * (lengths.slice + lengths.warmup) + moving(plan.wire) + counted + idle;
         let terms = Terms { job, pads, deadline, client: lengths.client };
         let (steal, throttled) = (procfs::steal_ns(), procfs::throttled());
         let outcome = {
-            let Some(_held) = self.idle(plan.idle)? else { return Ok(true) };
+            let Some(_held) = self.idle(plan.key.idle)? else { return Ok(true) };
             let around = Surroundings { page: &self.page, interrupts: self.interrupts };
             slice::run(&plan.entry, &plan.options, &terms, around)
         };
@@ -232,7 +238,7 @@ impl<'a> Bench<'a> {
             Outcome::Ended(status, kind, reason) => cell.ended = Some((status, kind, reason)),
             Outcome::Measured(raw) => {
                 if let [Some(before), Some(after)] = raw.sides[0].cacheline {
-                    let seen = self.bounds.cacheline.entry(plan.placement).or_default();
+                    let seen = self.bounds.cacheline.entry(plan.key.placement).or_default();
                     seen.extend([before, after]);
                 }
                 let rejected =
@@ -262,18 +268,11 @@ fn run_directory() -> io::Result<RunDirectory> {
     })
 }
 
-/// Operations per sample as the first round decided: per-operation and batch timing must not mix in one cell. Streams
-/// decide anew, since there the batch only sets how often the clock is read.
+/// Operations per sample as the first round decided: per-operation and batch timing must not mix in one cell. Where
+/// the batch only sets how often the clock is read, every round decides anew.
 fn settled_batch(cell: &CellRun) -> u64 {
-    match cell.plan.pattern {
-        PatternKind::PingPong => cell.slices.first().map_or(0, |slice| slice.raw.batch),
-        PatternKind::Stream
-        | PatternKind::FanIn
-        | PatternKind::FanOut
-        | PatternKind::Connect
-        | PatternKind::Rate
-        | PatternKind::Burst => 0,
-    }
+    let first = cell.slices.first().filter(|_| cell.plan.key.pattern.facts().is_batched);
+    first.map_or(0, |slice| slice.raw.batch)
 }
 
 /// Whether the CPU limit of a control group stopped the slice: then it measured the limit.

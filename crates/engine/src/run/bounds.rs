@@ -15,10 +15,11 @@ use std::time::{Duration, Instant};
 impl Bench<'_> {
     /// Bounds of every placement used; true if the user interrupted.
     pub(super) fn measure_bounds(&mut self, cells: &[CellRun]) -> io::Result<bool> {
-        for cell in
-            cells.iter().filter(|cell| cell.plan.objection.is_none() && !cell.plan.cpus.is_empty())
+        for cell in cells
+            .iter()
+            .filter(|cell| cell.plan.objection.is_none() && !cell.plan.key.cpus.is_empty())
         {
-            self.bounds.cpus.insert(cell.plan.placement, cell.plan.cpus.clone());
+            self.bounds.cpus.insert(cell.plan.key.placement, cell.plan.key.cpus.clone());
         }
         if self.measure_clock(cells, 0)? {
             return Ok(true);
@@ -68,7 +69,7 @@ impl Bench<'_> {
     }
 
     fn used_cpus(&self, cells: &[CellRun]) -> Vec<usize> {
-        let mut cpus: Vec<_> = cells.iter().flat_map(|cell| &cell.plan.cpus).copied().collect();
+        let mut cpus: Vec<_> = cells.iter().flat_map(|cell| &cell.plan.key.cpus).copied().collect();
         if cpus.is_empty() {
             cpus.push(ipcperf_sys::affinity::current_cpu());
         }

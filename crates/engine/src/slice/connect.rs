@@ -1,6 +1,6 @@
 //! A slice of the pattern that connects for every request: a storm in the place of two ends and a channel.
 
-use super::{Compact, Outcome, RawSlice, Surroundings, Terms, ended};
+use super::{Compact, Data, Outcome, RawSlice, Surroundings, Terms, ended};
 use crate::errand::Mishap;
 use crate::job::{Failure, FailureKind, Machine, Segment, SideReport};
 use crate::registry::Entry;
@@ -114,13 +114,8 @@ fn slice(mut after: Aftermath, storm: &Storm, entry: &Entry, cpus: &[usize]) -> 
         known.then(|| (format!("{}.{name}", entry.spec.name), value))
     });
     RawSlice {
-        histogram: times[0].clone(),
-        unanswered: 0,
-        paced: None,
-        batch: 1,
         operations: after.answered,
         elapsed: after.elapsed,
-        window: (after.answered, after.elapsed),
         counts: [
             Segment {
                 sent: after.all_asked,
@@ -132,13 +127,11 @@ fn slice(mut after: Aftermath, storm: &Storm, entry: &Entry, cpus: &[usize]) -> 
         ],
         sides: [SideReport { machine, ..side(0) }, side(1)],
         effective: effective.collect(),
-        ways: super::Ways::default(),
-        fan: None,
-        storm: Some(Box::new(StormSlice {
+        ..RawSlice::of(Data::Storm(Box::new(StormSlice {
             after,
             times,
             backlog: storm.backlog,
             clients: storm.clients,
-        })),
+        })))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::runner::{Pass, Runner};
 use crate::arrivals;
-use crate::hot::{Pace, Plan, Recorder, Tally};
+use crate::hot::{Pace, Plan, Recorder, Stamp, Tally};
 use crate::job::{Failure, Job};
 use crate::page::{Page, WAYS};
 use ipcperf_core::{Offered, PatternKind, Seat};
@@ -79,17 +79,27 @@ impl<'a> End<'a> {
         samples: u64,
         batch: u64,
     ) -> Result<Tally, Failure> {
+        let is_burst = self.job.shape.pattern == PatternKind::Burst;
         let plan = Plan {
             len: self.job.len,
+            answer: if is_burst { self.job.len.min(Stamp::LEN) } else { self.job.len },
             samples,
             batch,
             first: self.next,
             window: self.job.window,
-            burst: self.job.load.burst,
+            burst: self.job.load.burst.max(1),
             pace: Pace { due: &self.schedule, ..self.pace },
         };
         self.recorder.rewind();
-        let tally = self.runner.run(pass, self.job.seat, self.clock, plan, &mut self.recorder)?;
+        let mut tally =
+            self.runner.run(pass, self.job.seat, self.clock, plan, &mut self.recorder)?;
+        if is_burst {
+            // Its answers are as short as credits and, like those, not counted.
+            match self.job.seat {
+                Seat::Lead => tally = Tally { received: 0, lost: 0, ..tally },
+                Seat::Follow => tally.sent = 0,
+            }
+        }
         self.next += plan.operations() + self.runner.form(pass).extra;
         Ok(tally)
     }

@@ -3,6 +3,7 @@
 use crate::error::Stop;
 use crate::output;
 use ipcperf_core::result::Replication;
+use ipcperf_report::csv_cell;
 use ipcperf_study::{Study, csv_files};
 use std::fs;
 use std::path::Path;
@@ -18,7 +19,11 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), Stop> {
 /// Writes every file that the studies describe.
 pub(crate) fn write(folder: &Path, studies: &[Study], document: &Replication) -> Result<(), Stop> {
     for (study, result) in studies.iter().zip(&document.studies) {
-        for (name, text) in csv_files(study, result) {
+        for (name, rows) in csv_files(study, result) {
+            let line = |row: &Vec<String>| {
+                row.iter().map(|cell| csv_cell(cell)).collect::<Vec<_>>().join(",") + "\n"
+            };
+            let text: String = rows.iter().map(line).collect();
             output::to_file(&folder.join(name), |out| out.write_all(text.as_bytes()))?;
         }
     }

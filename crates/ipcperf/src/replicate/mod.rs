@@ -42,7 +42,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         }
     }
     if args.dry_run {
-        return output::to_stdout(plan(&studies, scale, args.rounds).as_bytes());
+        return output::lines(plan(&studies, scale, args));
     }
     let started = jiff::Timestamp::now();
     let began = Instant::now();
@@ -155,17 +155,18 @@ fn scale(word: &str) -> Result<Scale, Stop> {
 }
 
 /// What would be done.
-fn plan(studies: &[Study], scale: Scale, rounds: Option<u64>) -> String {
-    let mut text = expectation(studies, scale) + "\n";
+fn plan(studies: &[Study], scale: Scale, args: &ReplicateArgs) -> Vec<String> {
+    let result = Target::planned(args.output.output.as_deref());
+    let mut lines = vec![format!("{}, result: {result}", expectation(studies, scale))];
     for study in studies {
-        let rounds = rounds.unwrap_or_else(|| study.rounds(scale));
+        let rounds = args.rounds.unwrap_or_else(|| study.rounds(scale));
         let (name, claims) = (study.name(), study.claim_count());
-        text += &format!("{name}: {} arms x {rounds} rounds, {claims} claims\n", study.arms.len());
+        lines.push(format!("{name}: {} arms x {rounds} rounds, {claims} claims", study.arms.len()));
         for arm in &study.arms {
-            text += &format!("  {} ({}): {}\n", arm.id, arm.work, arm.label);
+            lines.push(format!("  {} ({}): {}", arm.id, arm.work, arm.label));
         }
     }
-    text
+    lines
 }
 
 /// How long it takes, as far as the studies say.

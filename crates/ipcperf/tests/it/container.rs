@@ -41,7 +41,7 @@ fn open_to_all(sandbox: &Sandbox) {
     let folders = [sandbox.home(), sandbox.run_directories(), sandbox.temporary()];
     let parent = sandbox.home().parent().map(std::path::Path::to_owned);
     for folder in folders.into_iter().chain(parent) {
-        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o777)).expect("ours");
+        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o1777)).expect("ours");
     }
 }
 

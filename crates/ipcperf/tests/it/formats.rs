@@ -204,3 +204,86 @@ fn a_flag_wins_over_the_job_file_even_if_it_says_the_usual() {
     assert!(csv.stdout.contains(",same-cpu,"), "{}{}", csv.stdout, csv.stderr);
     assert!(table.stdout.contains("ROUND TRIP"), "{}{}", table.stdout, table.stderr);
 }
+
+#[test]
+fn a_job_file_writes_below_the_current_directory_and_replaces_only_results() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let sandbox = Sandbox::new();
+    let at = |name: &str| sandbox.home().join(name);
+    let ended = |output: &str, more: &[&str]| {
+        fs::write(at("job.toml"), format!("output = \"{output}\"\n")).expect("a file");
+        sandbox.run(&run(&[&["job.toml", "-q"], more].concat()))
+    };
+    fs::write(at("notes.txt"), "mine").expect("a file");
+    fs::create_dir(at("below")).expect("a folder");
+    symlink("..", at("below/up")).expect("a link");
+    symlink(sandbox.temporary(), at("out")).expect("a link");
+    symlink("notes.txt", at("link")).expect("a link");
+    let outside = sandbox.temporary().join("x.json").display().to_string();
+    for (output, part) in [
+        (outside.as_str(), "leads out of the current directory"),
+        ("../tmp/x.json", "leads out of the current directory"),
+        ("below/../../tmp/x.json", "leads out of the current directory"),
+        ("out/x.json", "leads out of the current directory"),
+        ("notes.txt", "is no result of ipcperf"),
+        ("below/up/notes.txt", "is no result of ipcperf"),
+        ("link", "is no result of ipcperf"),
+    ] {
+        for more in [&[][..], &["--dry-run"]] {
+            let ended = ended(output, more);
+            assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(2), ""), "{output}");
+            for part in [part, output, "job file 'job.toml'", "-o"] {
+                assert!(ended.stderr.contains(part), "{output}: {}", ended.stderr);
+            }
+        }
+    }
+    assert_eq!(sandbox.read("notes.txt").expect("there"), "mine");
+    assert_eq!(fs::read_dir(sandbox.temporary()).expect("a folder").count(), 0);
+
+    for shown in ["result: below/x.json\n", "result: below/x.json (replaces what is there)\n"] {
+        let plan = ended("below/x.json", &["--dry-run"]);
+        assert!(plan.stdout.contains(shown), "{}", plan.stdout);
+        let ended = ended("below/x.json", &[]);
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        valid(RESULT_SCHEMA, &sandbox.read("below/x.json").expect("written"));
+    }
+    fs::set_permissions(at("notes.txt"), PermissionsExt::from_mode(0o640)).expect("ours");
+    let typed = ended("../x.json", &["-o", "notes.txt"]);
+    assert_eq!(typed.status.code(), Some(0), "{}", typed.stderr);
+    valid(RESULT_SCHEMA, &sandbox.read("notes.txt").expect("written"));
+    let mode = fs::metadata(at("notes.txt")).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+}
+
+#[test]
+fn what_a_job_file_says_commands_no_terminal() {
+    let sandbox = Sandbox::new();
+    let nasty = "\\u001B]52;c;QQ==\\u0007\\u009B2J\\u202E";
+    let said = |text: String, words: &[&str]| {
+        fs::write(sandbox.home().join("job.toml"), text).expect("a file");
+        let ended = sandbox.run(&run(&[&["job.toml"], words].concat()));
+        assert!(ended.stderr.lines().count() <= 1, "{}", ended.stderr);
+        ended.stdout + &ended.stderr
+    };
+    for said in [
+        said(format!("output = \"{nasty}.json\""), &["--dry-run"]),
+        said(format!("output = \"{nasty}.json\""), &["--format", "csv"]),
+        said(format!("format = \"{nasty}\""), &[]),
+        said(format!("\"{nasty}\" = 1"), &[]),
+    ] {
+        assert!(said.contains("?]52;c;QQ=="), "{said:?}");
+        let obeyed = |sign: char| (sign != '\n' && sign.is_control()) || sign == '\u{202e}';
+        assert!(!said.contains(obeyed), "{said:?}");
+    }
+}
+
+#[test]
+fn a_device_is_no_place_for_a_result_unless_it_is_standard_output() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run(&run(&["-o", "/dev/full"]));
+    assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(2), ""));
+    assert!(ended.stderr.contains("only if it is standard output"), "{}", ended.stderr);
+    let ended = sandbox.run(&run(&["-q", "-o", "/dev/stdout"]));
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.contains("\"schema\": \"ipcperf.result/1\""), "{}", ended.stdout);
+}

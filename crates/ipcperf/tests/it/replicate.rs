@@ -125,14 +125,47 @@ accept = "> 0"
 "#;
 
 #[test]
+fn a_study_by_somebody_else_neither_leaves_its_folder_nor_commands_the_terminal() {
+    let sandbox = Sandbox::new();
+    let study = |name: &str, text: &str| {
+        fs::write(sandbox.home().join(name), text).expect("a study");
+    };
+    study("leaves.toml", &MINE.replace("name = \"mine\"", "name = \"../../leaves\""));
+    let ended = sandbox.run(&["replicate", "leaves.toml", "--csv", "csv/deep"]);
+    assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(2), ""));
+    for part in ["study file 'leaves.toml'", "'../../leaves'", "letters, digits"] {
+        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+    }
+    let nasty = "\\u001B]52;c;QQ==\\u0007\\u009B2J\\u202E";
+    let text = MINE.replace("id = \"pipe\"", &format!("id = \"pipe\"\nlabel = \"{nasty}\""));
+    study("commands.toml", &text);
+    let plan = sandbox.run(&["replicate", "commands.toml", "--dry-run", "-o", "mine.json"]);
+    assert_eq!(plan.status.code(), Some(0), "{}", plan.stderr);
+    assert!(plan.stdout.contains("result: mine.json"), "{}", plan.stdout);
+    study("wrong.toml", &text.replace("statistic = \"median\"", &format!("\"{nasty}\" = 1")));
+    let wrong = sandbox.run(&["replicate", "wrong.toml"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    for said in [plan.stdout, wrong.stderr] {
+        assert!(said.contains("?]52;c;QQ=="), "{said:?}");
+        let obeyed = |sign: char| (sign != '\n' && sign.is_control()) || sign == '\u{202e}';
+        assert!(!said.contains(obeyed), "{said:?}");
+    }
+}
+
+#[test]
 fn a_study_of_ones_own_is_run_like_the_others() {
     let sandbox = Sandbox::new();
-    fs::write(sandbox.home().join("mine.toml"), MINE).expect("a study");
-    let ended = sandbox.run(&["replicate", "./mine.toml", "--format", "json", "--seed", "7"]);
+    let csv =
+        "[[csv]]\nfile = \"f.csv\"\nheader = [\"=1+2\"]\narms = [\"pipe\"]\nvalues = [\"arm\"]\n";
+    fs::write(sandbox.home().join("mine.toml"), format!("{MINE}{csv}")).expect("a study");
+    let words = ["replicate", "./mine.toml", "--format", "json", "--seed", "7", "--csv", "csv"];
+    let ended = sandbox.run(&words);
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     let document = valid(REPLICATION_SCHEMA, &ended.stdout);
     let study = &list(&document, "studies")[0];
     check(study);
+    let csv = sandbox.read("csv/f.csv").expect("written");
+    assert_eq!(csv, format!("'=1+2\n{}", "pipe\n".repeat(8)), "a text is no formula");
     let claim = &list(study, "claims")[0];
     assert_eq!(claim["verdict"], "DIRECTION", "{claim}");
     assert!(claim["measured"]["ci95"].is_array());

@@ -4,8 +4,8 @@ use crate::shared_memory::memory;
 use crate::shared_memory::seqlock_port::CellPort;
 use ipcperf_core::options::NoOptions;
 use ipcperf_core::{
-    BackPressure, Direction, Family, Limit, Link, Mechanism, Meet, Memory, Missing, OnClose,
-    PatternKind, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    BackPressure, Direction, Exchange, Family, Limit, Link, Mechanism, Meet, Memory, Missing,
+    OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
 };
 use ipcperf_sys::io::memory::segment::Kind;
 use ipcperf_sys::io::memory::seqlock::{self, Cells};
@@ -62,7 +62,7 @@ impl Mechanism for SeqLock {
     }
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
-        let skips = matches!(shape.pattern, PatternKind::Stream | PatternKind::Burst);
+        let skips = shape.pattern.facts().exchange == Exchange::OneWay;
         if skips && (1..PROOF).contains(&shape.size) {
             let what = "a reader that skips values cannot tell which of them a smaller one is";
             return Err(Missing::new(what, format!("values of {PROOF} bytes or more")).into());

@@ -92,7 +92,7 @@ impl<W: Wait> Mechanism for Fifo<W> {
                 let tx = pipe::open_fifo(&ping, End::Write)?;
                 let rx = pipe::open_fifo(&pong, End::Read)?;
                 // The follow has found both by now, so the names have done their work, unless others share this seat.
-                if !shape.pattern.is_fan() {
+                if shape.pattern.crowd().is_none() {
                     drop([ping, pong].map(Unlink::new));
                 }
                 (rx, tx)

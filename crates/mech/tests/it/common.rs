@@ -175,7 +175,9 @@ pub(crate) fn ping_pong<M: Mechanism>(
         |port| {
             for seq in 0..count {
                 let check = |reply: &[u8]| verify(reply, seq, Seat::Follow);
-                let mut result = port.exchange(size, |out| fill(out, seq, Seat::Lead), check);
+                let mut result = port
+                    .send(size, |out| fill(out, seq, Seat::Lead))
+                    .and_then(|()| port.recv(size, check));
                 if result == Err(Fault::Timeout) {
                     result = patiently(port, size, check);
                 }

@@ -26,18 +26,19 @@ impl Basis {
     pub(super) fn choose(entries: &[&Entry]) -> Option<Self> {
         let order = |cell: &Cell| {
             (
-                place_order(cell.placement),
-                cell.idle != Idle::AsIs,
-                cell.touch != Touch::CacheLine,
-                cell.touch,
+                place_order(cell.key.placement),
+                cell.key.idle != Idle::AsIs,
+                cell.key.touch != Touch::CacheLine,
+                cell.key.touch,
             )
         };
         let first = entries.iter().map(|entry| entry.cell).min_by_key(|cell| order(cell))?;
-        Some(Self { placement: first.placement, idle: first.idle, touch: first.touch })
+        Some(Self { placement: first.key.placement, idle: first.key.idle, touch: first.key.touch })
     }
 
     pub(super) fn has(&self, cell: &Cell) -> bool {
-        (cell.placement, cell.idle, cell.touch) == (self.placement, self.idle, self.touch)
+        (cell.key.placement, cell.key.idle, cell.key.touch)
+            == (self.placement, self.idle, self.touch)
     }
 
     /// `on two CPUs (same-llc)`, with the idle policy where it is not the machine's own.
@@ -57,7 +58,7 @@ impl Basis {
 /// The label, with a word for what spins before it sleeps.
 fn spoken(cell: &Cell) -> String {
     let briefly =
-        if cell.wait == Wait::SpinThenBlock { " (spins briefly, then sleeps)" } else { "" };
+        if cell.key.wait == Wait::SpinThenBlock { " (spins briefly, then sleeps)" } else { "" };
     format!("{}{briefly}", label(cell))
 }
 

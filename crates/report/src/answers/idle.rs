@@ -4,8 +4,8 @@ use super::contest::Entry;
 use super::{Answer, Question, modes_words};
 use crate::chapters::{label, place_order};
 use crate::figures;
-use crate::rank::{Reading, Yardstick};
-use ipcperf_core::result::{Cell, ResultSet, Spread};
+use crate::rank::{ROUND_TRIP, Reading};
+use ipcperf_core::result::{Cell, CellKey, ResultSet, Spread};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Idle, PatternKind};
 
@@ -15,8 +15,8 @@ pub(super) fn answer(set: &ResultSet, entries: &[Entry]) -> Option<Answer> {
     let subjects: Vec<&Cell> = entries
         .iter()
         .map(|entry| entry.cell)
-        .filter(|cell| cell.pattern == PatternKind::PingPong && !cell.wait.burns_cpu())
-        .filter(|cell| cell.placement.is_two_cpus() && cell.idle == Idle::AsIs)
+        .filter(|cell| cell.key.pattern == PatternKind::PingPong && !cell.key.wait.burns_cpu())
+        .filter(|cell| cell.key.placement.is_two_cpus() && cell.key.idle == Idle::AsIs)
         .collect();
     if subjects.is_empty() {
         return None;
@@ -30,20 +30,20 @@ pub(super) fn answer(set: &ResultSet, entries: &[Entry]) -> Option<Answer> {
 /// The pair of the best-known mechanism: `pipe` if it is there, since everybody has a feeling for it.
 fn pair<'a>(subjects: &[&'a Cell], entries: &[Entry<'a>]) -> Option<(&'a Cell, &'a Cell)> {
     let pairs = subjects.iter().filter_map(|as_is| {
-        Yardstick::RoundTrip.reading(as_is)?;
+        ROUND_TRIP.reading(as_is)?;
         let polled = entries.iter().map(|entry| entry.cell).find(|cell| {
-            cell.idle == Idle::Poll
+            cell.key.idle == Idle::Poll
                 && same_but_idle(cell, as_is)
-                && Yardstick::RoundTrip.reading(cell).is_some()
+                && ROUND_TRIP.reading(cell).is_some()
         })?;
         Some((*as_is, polled))
     });
     pairs.min_by_key(|(as_is, _)| {
         (
-            as_is.mechanism != "pipe",
-            as_is.size_bytes == 0,
-            as_is.size_bytes,
-            place_order(as_is.placement),
+            as_is.key.mechanism != "pipe",
+            as_is.key.size_bytes == 0,
+            as_is.key.size_bytes,
+            place_order(as_is.key.placement),
         )
     })
 }
@@ -53,32 +53,29 @@ fn same_but_idle(a: &Cell, b: &Cell) -> bool {
         let knobs = cell.knobs.iter().map(|(name, knob)| (name.clone(), knob.requested.clone()));
         knobs.filter(|(_, value)| value.is_some()).collect::<Vec<_>>()
     };
-    (&a.mechanism, a.pattern, a.size_bytes, a.placement, a.touch)
-        == (&b.mechanism, b.pattern, b.size_bytes, b.placement, b.touch)
-        && requested(a) == requested(b)
+    CellKey { idle: b.key.idle, ..a.key.clone() } == b.key && requested(a) == requested(b)
 }
 
 fn of_pair(as_is: &Cell, polled: &Cell) -> Option<Answer> {
-    let reading = |cell| Yardstick::RoundTrip.reading(cell);
+    let reading = |cell| ROUND_TRIP.reading(cell);
     let figure = |cell: &Cell, reading: &Reading| {
-        let modes = modes_words(cell, Yardstick::RoundTrip, reading);
+        let modes = modes_words(cell, ROUND_TRIP, reading);
         format!("{}{modes}", figures::nanos(reading.value))
     };
     let (before, after) = (reading(as_is)?, reading(polled)?);
-    let size = match as_is.size_bytes {
+    let size = match as_is.key.size_bytes {
         0 => String::new(),
         bytes => format!(" of {}", format_size(bytes)),
     };
     let name = label(as_is);
     let comparison = Comparison {
-        what: format!("a round trip{size} over {name} on two CPUs ({})", as_is.placement),
+        what: format!("a round trip{size} over {name} on two CPUs ({})", as_is.key.placement),
         mechanism: Some(name),
         as_is: figure(as_is, &before),
         polled: figure(polled, &after),
         effect: "idle CPUs then poll instead of sleeping".to_owned(),
     };
-    let is_two_mode =
-        |cell| Yardstick::RoundTrip.metric(cell).is_some_and(|metric| metric.modes.len() > 1);
+    let is_two_mode = |cell| ROUND_TRIP.metric(cell).is_some_and(|metric| metric.modes.len() > 1);
     Some(if is_two_mode(as_is) || is_two_mode(polled) {
         comparison.of_modes()
     } else {

@@ -8,7 +8,7 @@ mod tests;
 use crate::Specs;
 use crate::chapters::{is_floor, is_touched};
 use crate::figures;
-use crate::rank::{Reading, Yardstick};
+use crate::rank::{ROUND_TRIP, Reading, Yardstick};
 use crate::text;
 use contest::{Basis, Contest, Entry};
 use ipcperf_core::result::{Cell, KnobReading, ResultSet, Status};
@@ -64,9 +64,9 @@ pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
     let entries: Vec<Entry> = set
         .cells
         .iter()
-        .filter(|cell| cell.status == Status::Ok && !is_floor(&cell.mechanism, specs))
-        .filter(|cell| is_touched(cell.touch))
-        .map(|cell| Entry { cell, spec: specs(&cell.mechanism) })
+        .filter(|cell| cell.status == Status::Ok && !is_floor(&cell.key.mechanism, specs))
+        .filter(|cell| is_touched(cell.key.touch))
+        .map(|cell| Entry { cell, spec: specs(&cell.key.mechanism) })
         .filter(passes_messages)
         .collect();
     let survey = Survey { entries };
@@ -87,7 +87,7 @@ pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
 /// A sentence before the answers of a set in which no figure has an interval; `None` where one has.
 pub(crate) fn caution(set: &ResultSet) -> Option<String> {
     let has_interval = |cell: &Cell| {
-        let metric = Yardstick::of(cell.pattern).metric(cell);
+        let metric = Yardstick::of(cell.key.pattern).metric(cell);
         metric.is_some_and(|metric| metric.ci95.is_some())
     };
     let mut measured = set.cells.iter().filter(|cell| cell.status == Status::Ok);
@@ -113,23 +113,23 @@ impl<'a> Survey<'a> {
         let eligible: Vec<&Entry<'a>> = self
             .entries
             .iter()
-            .filter(|entry| entry.cell.pattern == pattern && is_eligible(entry))
-            .filter(|entry| (entry.cell.size_bytes == 0) == (size == SizeChoice::Wake))
+            .filter(|entry| entry.cell.key.pattern == pattern && is_eligible(entry))
+            .filter(|entry| (entry.cell.key.size_bytes == 0) == (size == SizeChoice::Wake))
             .collect();
         let basis = Basis::choose(&eligible)?;
         let on_basis = || eligible.iter().filter(|entry| basis.has(entry.cell));
-        let sizes = on_basis().map(|entry| entry.cell.size_bytes);
+        let sizes = on_basis().map(|entry| entry.cell.key.size_bytes);
         let size = match size {
             SizeChoice::Large => sizes.max()?,
             SizeChoice::Small | SizeChoice::Wake => sizes.min()?,
         };
-        let cells = on_basis().map(|entry| entry.cell).filter(|cell| cell.size_bytes == size);
+        let cells = on_basis().map(|entry| entry.cell).filter(|cell| cell.key.size_bytes == size);
         Contest::new(cells.collect(), yardstick, basis, size)
     }
 
     fn small_contest(&self, is_eligible: impl Fn(&Entry) -> bool) -> Option<Contest<'a>> {
-        let is_data = |entry: &Entry| !entry.cell.wait.burns_cpu() && is_eligible(entry);
-        self.contest(PatternKind::PingPong, Yardstick::RoundTrip, SizeChoice::Small, is_data)
+        let is_data = |entry: &Entry| !entry.cell.key.wait.burns_cpu() && is_eligible(entry);
+        self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, is_data)
     }
 
     fn small(&self) -> Option<Answer> {
@@ -152,13 +152,12 @@ impl<'a> Survey<'a> {
         }
         let basis = Basis { placement: ipcperf_core::Placement::SameCpu, ..contest.basis.clone() };
         let cells = self.entries.iter().map(|entry| entry.cell).filter(|cell| {
-            cell.pattern == PatternKind::PingPong
-                && !cell.wait.burns_cpu()
-                && cell.size_bytes == contest.size
+            cell.key.pattern == PatternKind::PingPong
+                && !cell.key.wait.burns_cpu()
+                && cell.key.size_bytes == contest.size
                 && basis.has(cell)
         });
-        let Some(here) = Contest::new(cells.collect(), Yardstick::RoundTrip, basis, contest.size)
-        else {
+        let Some(here) = Contest::new(cells.collect(), ROUND_TRIP, basis, contest.size) else {
             return String::new();
         };
         let there = here.figure_of(&contest.winner().name);
@@ -177,10 +176,12 @@ impl<'a> Survey<'a> {
     }
 
     fn large(&self) -> Option<Answer> {
-        let contest =
-            self.contest(PatternKind::Stream, Yardstick::Throughput, SizeChoice::Large, |entry| {
-                !entry.cell.wait.burns_cpu()
-            })?;
+        let contest = self.contest(
+            PatternKind::Stream,
+            Yardstick::of(PatternKind::Stream),
+            SizeChoice::Large,
+            |entry| !entry.cell.key.wait.burns_cpu(),
+        )?;
         let sentence = format!(
             "Large messages, blocking: {} with messages of {} {}; {}.",
             contest.winner_words(),
@@ -192,12 +193,10 @@ impl<'a> Survey<'a> {
     }
 
     fn spinning(&self) -> Option<Answer> {
-        let contest = self.contest(
-            PatternKind::PingPong,
-            Yardstick::RoundTrip,
-            SizeChoice::Small,
-            |entry| entry.cell.wait.burns_cpu(),
-        )?;
+        let contest =
+            self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, |entry| {
+                entry.cell.key.wait.burns_cpu()
+            })?;
         let sentence = format!(
             "If each end may burn a CPU: {} for a round trip of {} {}; {}.",
             contest.winner_words(),
@@ -211,7 +210,7 @@ impl<'a> Survey<'a> {
     fn cpu(&self) -> Option<Answer> {
         let contest =
             self.contest(PatternKind::PingPong, Yardstick::Cpu, SizeChoice::Small, |entry| {
-                !entry.cell.wait.burns_cpu()
+                !entry.cell.key.wait.burns_cpu()
             })?;
         let sentence = format!(
             "Cheapest in CPU: {} of CPU time for a message of {} (both ends together, blocking) {}; {}.",
@@ -225,8 +224,8 @@ impl<'a> Survey<'a> {
 
     fn wake_up(&self) -> Option<Answer> {
         let contest =
-            self.contest(PatternKind::PingPong, Yardstick::RoundTrip, SizeChoice::Wake, |entry| {
-                !entry.cell.wait.burns_cpu()
+            self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Wake, |entry| {
+                !entry.cell.key.wait.burns_cpu()
             })?;
         let sentence = format!(
             "Only to wake the other side: {} there and back {}; {}.",
@@ -242,15 +241,15 @@ impl<'a> Survey<'a> {
         let all = self.small_contest(|_| true)?;
         let of = |is_eligible: &dyn Fn(&Entry) -> bool| {
             let cells = self.entries.iter().filter(|entry| {
-                entry.cell.pattern == PatternKind::PingPong
-                    && !entry.cell.wait.burns_cpu()
-                    && entry.cell.size_bytes == all.size
+                entry.cell.key.pattern == PatternKind::PingPong
+                    && !entry.cell.key.wait.burns_cpu()
+                    && entry.cell.key.size_bytes == all.size
                     && all.basis.has(entry.cell)
                     && reach(entry).is_some_and(|reach| reach != Reach::Related)
                     && is_eligible(entry)
             });
             let cells = cells.map(|entry| entry.cell).collect();
-            Contest::new(cells, Yardstick::RoundTrip, all.basis.clone(), all.size)
+            Contest::new(cells, ROUND_TRIP, all.basis.clone(), all.size)
         };
         let sockets = of(&is_socket)?;
         let best = all.winner();
@@ -323,7 +322,7 @@ fn modes_words(cell: &Cell, yardstick: Yardstick, reading: &Reading) -> String {
     match other.filter(|_| modes.len() > 1) {
         Some(other) => {
             let rounds: u64 = modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
-            let words = yardstick.words(other.value, cell.size_bytes);
+            let words = yardstick.words(other.value, cell.key.size_bytes);
             let all = text::counted(rounds, "round");
             format!(" (two modes: {words} in {} of {all})", text::grouped(other.rounds))
         }

@@ -90,7 +90,7 @@ fn wake_ups_do_not_compete_with_messages() {
 #[test]
 fn cells_of_other_conditions_do_not_compete() {
     let mut untouched = cell("tcp", 64, TWO).rtt(10.0, 0.1);
-    untouched.touch = Touch::None;
+    untouched.key.touch = Touch::None;
     let cells = vec![
         cell("pipe", 64, TWO).rtt(71_000.0, 9.0),
         cell("fifo", 64, TWO).rtt(4_000.0, 9.0).idle(Idle::Poll),
@@ -155,7 +155,7 @@ fn idle_polling_is_quoted_from_a_pair_or_the_bounds_or_refused() {
     );
 
     let mut other = polled();
-    other.touch = Touch::Full;
+    other.key.touch = Touch::Full;
     let refused = sentence(vec![as_is(), other], Question::IdlePoll);
     assert!(refused.contains("may not hold /dev/cpu_dma_latency"), "{refused}");
 
@@ -181,7 +181,7 @@ fn a_set_without_cells_answers_nothing() {
 fn an_untouched_payload_answers_nothing() {
     for touch in [Touch::None, Touch::Header] {
         let mut cells = sample::survey().cells;
-        cells.iter_mut().for_each(|cell| cell.touch = touch);
+        cells.iter_mut().for_each(|cell| cell.key.touch = touch);
         assert_eq!(answers(&set(cells), &sample::spec), [], "{touch}");
     }
 }

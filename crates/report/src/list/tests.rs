@@ -87,7 +87,7 @@ fn no_line_is_wider_than_asked_and_colour_carries_nothing() {
 #[test]
 fn json_has_the_keys_of_the_contract() {
     let document: Value = serde_json::from_str(&written(Format::Json, &Style::default())).unwrap();
-    assert_eq!(document["schema"], MECHANISMS_SCHEMA_NAME);
+    assert_eq!(document["schema"], MECHANISMS_SCHEMA);
     let entries = document["mechanisms"].as_array().unwrap();
     assert_eq!(entries.len(), sample::list().len());
     for entry in entries {

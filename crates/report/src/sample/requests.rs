@@ -19,9 +19,9 @@ pub(crate) fn connections() -> ResultSet {
 
 /// Requests per second over connections of their own, by so many clients, of which so many of 20,000 failed.
 fn requests(mut cell: Cell, rate: f64, conns: u64, failed: u64) -> Cell {
-    cell.pattern = PatternKind::Connect;
+    cell.key.pattern = PatternKind::Connect;
     cell.id = format!("{} conns={conns}", cell.id.replace("ping-pong", "connect"));
-    cell.load.conns = conns;
+    cell.key.load.conns = conns;
     (cell.messages, cell.lost) = (20_000 - failed, failed);
     let times = |p50: f64| {
         let tail = Metric { value: Some(p50 * 3.0), ..Metric::default() };

@@ -25,22 +25,14 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
          the CPU time of both ends for one message in one direction."
     ));
     lines.extend(costs(chapters));
-    if rows.iter().any(|row| row.cell.pattern.is_fan()) {
-        lines.push(
-            "Peers share one object, each in a process of its own; a message of a fan-out goes to exactly one of them. \
-             Jain's index is 1 where all peers moved the same and 1/n where one moved everything; least is the smallest \
-             share. A send or recv is one call of a peer, waiting included. CPU/msg is of all processes."
-                .to_owned(),
-        );
+    let mut legends: Vec<&str> = Vec::new();
+    for row in &rows {
+        let legend = row.cell.key.pattern.facts().legend;
+        if !legend.is_empty() && !legends.contains(&legend) {
+            legends.push(legend);
+        }
     }
-    if rows.iter().any(|row| row.cell.connect.is_some()) {
-        lines.push(
-            "A request makes a socket, connects, reads an answer of the size to its end, and closes; the server closes \
-             first. CPU/req is the CPU time of both sides. Errors are requests that failed; quantiles count them as \
-             the slowest."
-                .to_owned(),
-        );
-    }
+    lines.extend(legends.into_iter().map(str::to_owned));
     if rows.iter().any(|row| row.rank.is_some_and(|rank| rank.is_shared)) {
         lines.push(
             "1= is a tie with the best of that place: the intervals (below 6 rounds: the ranges) overlap or the figures \
@@ -54,14 +46,14 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
             figures::WIDE
         ));
     }
-    if rows.iter().any(|row| !is_touched(row.cell.touch)) {
+    if rows.iter().any(|row| !is_touched(row.cell.key.touch)) {
         lines.push(
             "Touch none and header are not ranked: a payload that is not touched costs nothing to move by reference."
                 .to_owned(),
         );
     }
     lines.extend(special(&rows));
-    if rows.iter().any(|row| row.cell.wait == Wait::SpinThenBlock) {
+    if rows.iter().any(|row| row.cell.key.wait == Wait::SpinThenBlock) {
         lines.push(
             "~ spins briefly before it sleeps: as fast as spinning where the peer is quick."
                 .to_owned(),
@@ -79,19 +71,6 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
         );
     }
     let is_saturated = |row: &&Row| Column::Figure.cell(row, true) == columns::SATURATED;
-    if rows.iter().any(|row| row.cell.pattern == PatternKind::Rate) {
-        lines.push(
-            "In an open loop p50 to max count from when a message was due, service counts from when it was sent; \
-             saturated: messages came faster than they were answered."
-                .to_owned(),
-        );
-    }
-    if rows.iter().any(|row| row.cell.pattern == PatternKind::Burst) {
-        lines.push(
-            "A burst lasts until the answer to its last message; messages are those of all bursts per second."
-                .to_owned(),
-        );
-    }
     let is_unsupported =
         |row: &&Row| Column::Quantile("p99").cell(row, true) == figures::NONE && !is_saturated(row);
     if rows
@@ -189,21 +168,14 @@ fn bounds(rows: &[&Row]) -> Option<String> {
     let mut named: Vec<String> = Vec::new();
     for row in rows {
         let Some(bound) = &row.cell.bound else { continue };
-        let value = match row.cell.pattern {
-            PatternKind::PingPong | PatternKind::Rate | PatternKind::Burst => {
-                figures::nanos(bound.value)
-            }
-            PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
-                figures::bytes_per_second(bound.value)
-            }
-            PatternKind::Connect => figures::per_second(bound.value),
-        };
+        // A stream is held against bytes whatever its messages are.
+        let value = figures::of(row.cell.key.pattern.facts().figure, bound.value, 1);
         let words = match bound.name.as_str() {
             "cacheline_rtt_ns" => {
-                format!("a cache line there and back on {} {value}", row.cell.placement)
+                format!("a cache line there and back on {} {value}", row.cell.key.placement)
             }
             "futex_wake_rtt_ns" => {
-                format!("a futex wake there and back on {} {value}", row.cell.placement)
+                format!("a futex wake there and back on {} {value}", row.cell.key.placement)
             }
             name => format!("{name} {value}"),
         };

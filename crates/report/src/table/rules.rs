@@ -3,8 +3,8 @@
 use super::tests::{run, wide, written};
 use crate::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, Style, render, text};
-use ipcperf_core::result::{ResultSet, Severity};
-use ipcperf_core::{Idle, Placement, Touch, Wait};
+use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
+use ipcperf_core::{Idle, PatternKind, Placement, Touch, Wait};
 
 #[test]
 fn quantiles_the_sample_does_not_support_are_dashes_and_explained() {
@@ -16,6 +16,20 @@ fn quantiles_the_sample_does_not_support_are_dashes_and_explained() {
     let row = text.lines().find(|line| line.contains("pipe")).unwrap();
     assert!(row.split_whitespace().any(|word| word == "-"), "{text}");
     assert!(text.contains("- in a quantile: the sample is too small"), "{text}");
+}
+
+#[test]
+fn every_table_of_a_fan_tells_how_many_peers() {
+    let fan = |mechanism, peers| {
+        let mut cell = cell(mechanism, 64, TWO).rate(1e9 / peers as f64, 1e6);
+        (cell.key.pattern, cell.key.load.peers) = (PatternKind::FanIn, peers);
+        cell
+    };
+    let cells = vec![fan("pipe", 2), fan("fifo", 2), fan("pipe", 8), fan("fifo", 8)];
+    let text = written(&run(set(cells)), &wide(80));
+    assert!(text.contains("CPU PER MESSAGE OF SEVERAL PRODUCERS"), "{text}");
+    let heads: Vec<&str> = text.lines().filter(|line| line.contains("mechanism  ")).collect();
+    assert!(heads.len() == 2 && heads.iter().all(|head| head.contains("peers")), "{text}");
 }
 
 #[test]
@@ -52,7 +66,7 @@ fn an_open_loop_reads_as_a_curve_of_one_mechanism() {
 fn other_loads_are_named_and_ranked_apart() {
     let think = |mechanism: &str, p50: f64, think_ns: u64| {
         let mut cell = cell(mechanism, 64, TWO).rtt(p50, 50.0);
-        cell.load.think_ns = think_ns;
+        cell.key.load.think_ns = think_ns;
         cell
     };
     let cells = vec![
@@ -116,8 +130,8 @@ fn no_line_is_ever_wider_than_asked() {
 /// A result file by somebody who wants to break the terminal.
 fn hostile() -> ResultSet {
     let mut first = cell("pipe", u64::MAX, Placement::CrossNode).rtt(1e308, 1e308);
-    first.mechanism = "\u{1b}[2J\u{202e}日本語".repeat(9000);
-    first.cpus = vec![usize::MAX; 1000];
+    first.key.mechanism = "\u{1b}[2J\u{202e}日本語".repeat(9000);
+    first.key.cpus = vec![usize::MAX; 1000];
     let mut second = cell("x|y\nz", 0, TWO).rtt(f64::MIN_POSITIVE, 0.0);
     second.id = String::new();
     let mut third = cell("pipe", 64, TWO).rtt(-1.0, f64::MAX);
@@ -131,10 +145,35 @@ fn hostile() -> ResultSet {
 }
 
 #[test]
-fn nothing_a_terminal_obeys_is_passed_on() {
-    let text = written(&hostile(), &Style { unicode: true, ..wide(80) });
-    assert!(text.chars().all(|sign| sign == '\n' || !sign.is_control()), "{text:?}");
-    assert!(!text.contains('\u{202e}'));
+fn nothing_a_terminal_obeys_is_passed_on_in_any_format() {
+    let mut set = hostile();
+    let nasty = "\u{1b}]52;c;QQ==\u{7}\u{9b}2J\u{85}\u{202e}\u{2066}\u{7f}\u{e0041}\r\t";
+    set.invocation.argv = vec![nasty.to_owned()];
+    set.cells.push(cell(nasty, 64, TWO).rtt(1.0, 2.0).knob(nasty, None, 1));
+    for cell in &mut set.cells {
+        (cell.status, cell.reason) = (Status::Failed, Some(nasty.to_owned()));
+    }
+    set.noise.findings.push(Finding {
+        code: nasty.to_owned(),
+        severity: Severity::Error,
+        text: nasty.to_owned(),
+        value: None,
+        limit: None,
+        cells: vec![nasty.to_owned()],
+        remedy: nasty.to_owned(),
+    });
+    for format in [Format::Table, Format::Markdown, Format::Csv, Format::Json, Format::Ndjson] {
+        let mut bytes = Vec::new();
+        let style = Style { unicode: true, verbose: true, ..wide(80) };
+        crate::render(&set, &sample::spec, format, &style, &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let obeyed = |sign: char| sign != '\n' && text::is_unprinted(sign);
+        assert_eq!(text.chars().find(|sign| obeyed(*sign)), None, "{format:?}");
+        if format == Format::Json {
+            let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(read["invocation"]["argv"][0], nasty, "the document says what it said");
+        }
+    }
 }
 
 #[test]
@@ -228,7 +267,7 @@ fn a_payload_that_nobody_touches_has_no_rank() {
             cell("tcp", 64, TWO).rtt(95_000.0, 500.0),
             cell("pipe", 64, TWO).rtt(71_000.0, 500.0),
         ];
-        cells.iter_mut().for_each(|cell| cell.touch = touch);
+        cells.iter_mut().for_each(|cell| cell.key.touch = touch);
         let text = written(&set(cells), &wide(80));
         assert!(text.contains("64 B  -  tcp ") && text.contains("      -  pipe "), "{text}");
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -322,7 +361,7 @@ fn what_a_mechanism_counted_is_named_and_sleeps_only_for_a_verbose_reader() {
     let mut latest = cell("seqlock", 64, TWO).rtt(300.0, 10.0);
     latest.events = [("torn reads".to_owned(), 1234), ("zebras".to_owned(), 0)].into();
     let mut ring = cell("shm-ring/futex", 64, TWO).rtt(900.0, 10.0);
-    (ring.wait, ring.events) = (Wait::SpinThenBlock, [("sleeps".to_owned(), 9)].into());
+    (ring.key.wait, ring.events) = (Wait::SpinThenBlock, [("sleeps".to_owned(), 9)].into());
     let set = run(set(vec![latest, ring]));
     let text = written(&set, &wide(80));
     assert!(text.contains("  seqlock counted 1,234 torn reads\n"), "{text}");

@@ -4,16 +4,19 @@
 //! which goes into the directory, and it goes when the object has gone. A run that was killed leaves the file, and
 //! [`reap_directory`] removes what it names.
 
+use crate::directory;
 use crate::io::file::place;
 use crate::io::memory::sysv_memory;
 use crate::io::queue::{mqueue, sysv};
 use crate::io::wake::sysv_semaphore;
 use ipcperf_core::SetupError;
-use std::ffi::OsString;
+use rustix::fs::{AtFlags, Mode, OFlags};
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 const SYSV_QUEUE: &str = "sysv-msg-";
@@ -114,36 +117,33 @@ fn note(directory: &Path, name: String, text: &[u8]) -> Result<Unlink, SetupErro
 }
 
 /// Removes what a dead run left: the objects its ledger names, the files, sockets and FIFOs in its directory, then the
-/// directory itself. Returns what was removed, in words. Removing what is gone already is no error.
+/// directory itself. Returns what was removed, in words. Removing what is gone already is no error. Only `directory`
+/// counts, which its caller has locked; `path` is for words and for its name.
 ///
 /// # Errors
-/// `directory` is no directory of this user, or something in it could not be removed.
-pub fn reap_directory(directory: &Path) -> io::Result<Vec<String>> {
-    let facts = fs::symlink_metadata(directory)?;
-    if !facts.is_dir() || facts.uid() != rustix::process::geteuid().as_raw() {
-        let text = format!("{} is not a directory of this user", directory.display());
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-    }
+/// Something in it could not be removed.
+pub(crate) fn reap_directory(directory: BorrowedFd<'_>, path: &Path) -> io::Result<Vec<String>> {
     let mut removed = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
+    for (name, kind) in directory::entries(directory)? {
         if kind.is_file() {
-            removed.extend(reap_noted(&entry.path(), &entry.file_name().to_string_lossy())?);
+            removed.extend(reap_noted(directory, &name)?);
         }
         if kind.is_dir() {
             // Not ours; the removal of the directory below will say so.
             continue;
         }
-        fs::remove_file(entry.path())?;
+        directory::remove_name(directory, &name)?;
+        let shown = path.join(&name);
         if kind.is_fifo() {
-            removed.push(format!("fifo {}", entry.path().display()));
+            removed.push(format!("fifo {}", shown.display()));
         } else if kind.is_socket() {
-            removed.push(format!("socket {}", entry.path().display()));
+            removed.push(format!("socket {}", shown.display()));
         }
     }
-    fs::remove_dir(directory)?;
-    removed.push(format!("directory {}", directory.display()));
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let parent = rustix::fs::openat(directory, "..", flags, Mode::empty())?;
+    rustix::fs::unlinkat(parent, path.file_name().unwrap_or_default(), AtFlags::REMOVEDIR)?;
+    removed.push(format!("directory {}", path.display()));
     Ok(removed)
 }
 
@@ -158,9 +158,14 @@ const KEYED: [(&str, &str, RemoveByKey); 3] = [
 ];
 
 /// Removes the object a ledger file names, if it names one and that still exists.
-fn reap_noted(note: &Path, name: &str) -> io::Result<Option<String>> {
+fn reap_noted(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<String>> {
+    let note = name;
+    let name = &*name.to_string_lossy();
     if name.starts_with(DIRECTORY) {
-        let path = PathBuf::from(OsString::from_vec(fs::read(note)?));
+        let mut path = Vec::new();
+        directory::open_at(directory, note, OFlags::RDONLY, Mode::empty())?
+            .read_to_end(&mut path)?;
+        let path = PathBuf::from(OsString::from_vec(path));
         let is_own =
             path.file_name().is_some_and(|last| last.as_bytes().starts_with(OWN.as_bytes()));
         if !path.is_absolute() || !is_own {
@@ -178,11 +183,11 @@ fn reap_noted(note: &Path, name: &str) -> io::Result<Option<String>> {
         }
     }
     if let Some(memory) = name.strip_prefix(POSIX_MEMORY) {
-        return match fs::remove_file(Path::new(DEV_SHM).join(memory)) {
-            Ok(()) => Ok(Some(format!("POSIX shared memory /{memory}"))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        };
+        let gone = directory::remove_name(
+            directory::open_safe(Path::new(DEV_SHM))?.as_fd(),
+            OsStr::new(memory),
+        )?;
+        return Ok(gone.then(|| format!("POSIX shared memory /{memory}")));
     }
     if let Some(queue) = name.strip_prefix(POSIX_QUEUE) {
         let gone = mqueue::unlink(queue).map_err(io::Error::from_raw_os_error)?;
@@ -196,6 +201,10 @@ mod tests {
     use super::*;
     use crate::io::pipe;
     use crate::io::socket::meeting;
+
+    fn reap(path: &Path) -> io::Result<Vec<String>> {
+        reap_directory(fs::File::open(path)?.as_fd(), path)
+    }
 
     #[test]
     fn what_a_killed_run_left_is_removed_with_its_directory() {
@@ -222,7 +231,7 @@ mod tests {
         fs::create_dir_all(outside.join("inner")).expect("a directory");
         fs::write(outside.join("inner/file"), "x").expect("a file");
 
-        let removed = reap_directory(&run).expect("all is ours").join("\n");
+        let removed = reap(&run).expect("all is ours").join("\n");
 
         for part in [
             "fifo",
@@ -257,7 +266,7 @@ mod tests {
         ] {
             fs::write(run.join(name), "").expect("a file");
         }
-        assert_eq!(reap_directory(&run).expect("all is ours").len(), 1);
+        assert_eq!(reap(&run).expect("all is ours").len(), 1);
         assert!(!run.exists());
     }
 
@@ -269,17 +278,7 @@ mod tests {
         fs::create_dir(&other).expect("a directory");
         std::mem::forget(note_directory(&run, &other).expect("a note"));
         fs::write(run.join("directory-ipcperf-half"), "ipcperf-half").expect("a file");
-        assert_eq!(reap_directory(&run).expect("all is ours").len(), 1);
+        assert_eq!(reap(&run).expect("all is ours").len(), 1);
         assert!(other.exists());
-    }
-
-    #[test]
-    fn a_link_or_a_file_is_not_taken_for_a_run_directory() {
-        let home = tempfile::tempdir().expect("a directory");
-        let (target, link) = (home.path().join("target"), home.path().join("link"));
-        fs::create_dir(&target).expect("a directory");
-        std::os::unix::fs::symlink(&target, &link).expect("a link");
-        assert!(reap_directory(&link).is_err());
-        assert!(target.exists());
     }
 }

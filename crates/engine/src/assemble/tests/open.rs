@@ -8,7 +8,7 @@ use ipcperf_stats::Histogram;
 /// A slice in which `unanswered` of `samples` round trips never ended, the others took `ticks`.
 fn lossy(round: u64, ticks: u64, samples: u64, unanswered: u64) -> SliceRun {
     let mut slice = round_trips(round, ticks, samples - unanswered);
-    slice.raw.unanswered = unanswered;
+    trips(&mut slice).unanswered = unanswered;
     slice.raw.operations = samples;
     let [lead, follow] = &mut slice.raw.counts;
     (lead.sent, lead.lost) = (samples, unanswered);
@@ -51,7 +51,7 @@ fn open(round: u64, response: u64, late: u64, saturated: bool) -> SliceRun {
         histogram.record_n(ticks, samples);
         Compact::from(&histogram)
     };
-    slice.raw.paced = Some(Paced {
+    trips(&mut slice).paced = Some(Paced {
         service: of(2000),
         lateness: of(late),
         due: samples * 10_000,

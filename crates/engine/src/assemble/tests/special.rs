@@ -13,14 +13,15 @@ fn timed(round: u64, ticks: u64) -> SliceRun {
     let mut histogram = ipcperf_stats::Histogram::new();
     histogram.record_n(ticks, 1000);
     let histogram = Compact::from(&histogram);
-    slice.raw.ways = Ways { histogram, offset: Some(KNOWN), ..Ways::default() };
+    trips(&mut slice).ways = Ways { histogram, offset: Some(KNOWN), ..Ways::default() };
     slice.raw.sides[0].offset = Some(KNOWN);
     slice
 }
 
 fn one_way(slices: Vec<SliceRun>) -> (Option<f64>, Option<f64>, String) {
     let load = Load { one_way: true, ..Load::default() };
-    let plan = CellPlan { load, ..plan(PatternKind::PingPong) };
+    let mut plan = plan(PatternKind::PingPong);
+    plan.key.load = load;
     let facts = Facts {
         started_utc: String::new(),
         tool: Tool::default(),
@@ -52,7 +53,7 @@ fn a_way_is_told_with_its_bound_or_refused_with_the_reason() {
     assert!((p50.expect("a way") - 2500.0).abs() < 5.0 && (bound.expect("it") - 50.0).abs() < 0.1);
     // A tenth of the way is the most by which it may be off.
     let vague = Offset { bound: 251, ..KNOWN };
-    let refused = with(&|slice| slice.raw.ways.offset = Some(vague));
+    let refused = with(&|slice| trips(slice).ways.offset = Some(vague));
     assert!(refused.2.contains("more than a tenth"), "{refused:?}");
     let warped = Offset { warps: 1, ..KNOWN };
     let refused = with(&|slice| slice.raw.sides[0].offset = Some(warped));
@@ -60,12 +61,12 @@ fn a_way_is_told_with_its_bound_or_refused_with_the_reason() {
     let drifted = Offset { ticks: 141, ..KNOWN };
     let refused = with(&|slice| slice.raw.sides[0].offset = Some(drifted));
     assert!(refused.2.contains("went from 40 to 141"), "{refused:?}");
-    assert!(with(&|slice| slice.raw.ways.negative = 1).2.contains("before they left"));
-    assert!(with(&|slice| slice.raw.ways.unknown = 9).2.contains("were lost"));
-    let blind = with(&|slice| slice.raw.ways.offset = None);
+    assert!(with(&|slice| trips(slice).ways.negative = 1).2.contains("before they left"));
+    assert!(with(&|slice| trips(slice).ways.unknown = 9).2.contains("were lost"));
+    let blind = with(&|slice| trips(slice).ways.offset = None);
     assert!(blind.2.contains("not the CPU's counter") && blind.1.is_none(), "{blind:?}");
     let free = with(&|slice| {
-        slice.raw.ways.offset = None;
+        trips(slice).ways.offset = None;
         slice.cpus.clear();
     });
     assert!(free.2.contains("not pinned"), "{free:?}");
@@ -74,7 +75,8 @@ fn a_way_is_told_with_its_bound_or_refused_with_the_reason() {
 #[test]
 fn the_cost_of_a_transform_is_the_median_over_rounds() {
     let load = Load { transform: Some(Transform::Lz4), ..Load::default() };
-    let plan = CellPlan { load, wire: 2200, ratio: 1.9, ..plan(PatternKind::PingPong) };
+    let mut plan = CellPlan { wire: 2200, ratio: 1.9, ..plan(PatternKind::PingPong) };
+    plan.key.load = load;
     let slices = (0..7)
         .map(|round| {
             let mut slice = round_trips(round, 5000, 100);

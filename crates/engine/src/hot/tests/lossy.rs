@@ -1,6 +1,6 @@
 //! The patterns over a port that loses messages.
 
-use super::super::{Burst, Pace, Paced, Pattern, PingPong, Stamp, Stream};
+use super::super::{Closed, Pace, Paced, Pattern, Stamp, Stream};
 use super::*;
 use std::sync::atomic::AtomicU32;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -74,13 +74,13 @@ fn run<A: Pattern>(
 }
 
 fn plan(len: usize, window: u64) -> Plan<'static> {
-    Plan { len, samples: 50, batch: 2, first: 1000, window, ..Plan::default() }
+    Plan { len, answer: len, samples: 50, batch: 2, first: 1000, window, ..Plan::default() }
 }
 
 #[test]
 fn ping_pong_counts_every_lost_message_and_every_lost_reply() {
     for len in [1, 4, 64] {
-        let (lead, follow, _) = run::<PingPong>(plan(len, 0), &[3, 50, 99], &[10]);
+        let (lead, follow, _) = run::<Closed>(plan(len, 0), &[3, 50, 99], &[10]);
         assert_eq!((lead.sent, lead.received, lead.lost), (100, 96, 4), "{len} bytes");
         assert_eq!((follow.received, follow.lost), (97, 3), "{len} bytes");
     }
@@ -102,16 +102,18 @@ fn without_loss_nothing_is_counted_as_lost() {
     let (lead, follow, samples) = run::<Stream>(plan(8, 4), &[], &[]);
     assert_eq!((lead.sent, follow.received, follow.lost), (101, 101, 0));
     assert_eq!(samples, 50);
-    let (lead, follow, _) = run::<PingPong>(plan(8, 0), &[], &[]);
+    let (lead, follow, _) = run::<Closed>(plan(8, 0), &[], &[]);
     assert_eq!((lead.lost, follow.lost, follow.received), (0, 0, 100));
 }
 
 #[test]
 fn bursts_count_what_never_came_and_miss_no_answer_but_those_that_are_lost() {
     for len in [1, 4, 64] {
-        let burst = Plan { len, samples: 20, batch: 1, first: 1000, burst: 5, ..Plan::default() };
+        let answer = len.min(8);
+        let loads = Plan { len, answer, samples: 20, batch: 1, first: 1000, ..Plan::default() };
+        let burst = Plan { burst: 5, ..loads };
         // Two in the middle of bursts, the last of one, and two answers.
-        let (lead, follow, _) = run::<Burst>(burst, &[2, 11, 49], &[5, 12]);
+        let (lead, follow, _) = run::<Closed>(burst, &[2, 11, 49], &[5, 12]);
         assert_eq!((lead.sent, follow.received, follow.lost), (100, 97, 3), "{len} bytes");
     }
 }
@@ -121,7 +123,8 @@ fn paced_round_trips_count_every_lost_message_and_outlast_long_silence() {
     // 300 ms between two messages is more than the patience of a follow that expects them at once.
     let due: Vec<u64> = (0..20).map(|at| at * 20_000 + u64::from(at > 9) * 300_000_000).collect();
     let pace = Pace { due: &due, longest: 300_000_000, ns_per_tick: 1.0, ..Pace::default() };
-    let plan = Plan { len: 8, samples: 20, batch: 1, first: 1000, pace, ..Plan::default() };
+    let plan =
+        Plan { len: 8, answer: 8, samples: 20, batch: 1, first: 1000, pace, ..Plan::default() };
     let (lead, follow, _) = run::<Paced>(plan, &[3, 12], &[10]);
     assert_eq!((lead.sent, lead.received, lead.lost), (20, 17, 3));
     assert_eq!((follow.received, follow.lost), (18, 2));

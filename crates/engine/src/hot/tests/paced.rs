@@ -53,7 +53,7 @@ fn run(
     let slots: Vec<_> = (0..samples * SLOTS).map(|_| AtomicU32::new(0)).collect();
     let mut recorder = Recorder::new(&slots);
     let pace = Pace { due, pause, ns_per_tick: 1.0, ..Pace::default() };
-    let plan = Plan { len: 8, samples, batch: 1, first: 1, pace, ..Plan::default() };
+    let plan = Plan { len: 8, answer: 8, samples, batch: 1, first: 1, pace, ..Plan::default() };
     let mut port = Echo { sent: 0, last: Vec::new(), drop: drop.to_vec(), slow };
     let tally = Paced::lead(&mut port, Clock::monotonic(), plan, Stamp::new(5), &mut recorder)
         .expect("it ends");

@@ -1,13 +1,14 @@
 //! Work "cell": a cell of the engine, as `ipcperf run` measures it.
 
 use super::{Readings, connect};
-use crate::args::RunArgs;
-use crate::{loads, request};
-use ipcperf_core::{Idle, OptionSet, PatternKind, Touch};
+use crate::loads::{LoadArgs, loads};
+use crate::request;
+use ipcperf_core::{Idle, LoadKey, OptionSet, PatternKind, Touch};
 use ipcperf_engine::plan::{self, Ground, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::round_of;
 use ipcperf_engine::run::{CellRun, Lengths};
+use ipcperf_engine::slice::Data;
 use ipcperf_engine::storm::Model;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -37,15 +38,12 @@ pub(crate) struct Keys {
     /// Round trips of a slice, or requests of each client; 0: as many as fit. All other patterns go by time.
     #[serde(default)]
     samples: u64,
-    /// Clients of the pattern `connect`.
-    conns: Option<u64>,
-    /// Messages before an answer, pattern `burst`.
-    burst: Option<u64>,
-    /// Bytes of a packet.
-    packet: Option<u64>,
-    /// How they call.
+    /// How the clients of the pattern `connect` call.
     #[serde(default)]
     client: Model,
+    /// What is asked of the pattern.
+    #[serde(skip)]
+    load: LoadArgs,
 }
 
 fn one() -> u64 {
@@ -69,7 +67,22 @@ pub(crate) struct CellWork {
 
 impl Keys {
     pub(crate) fn of(keys: &toml::Table) -> Result<Self, String> {
-        keys.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+        let mut load = LoadArgs::default();
+        let mut others = toml::Table::new();
+        for (name, value) in keys.clone() {
+            let words = match (name.parse::<LoadKey>(), &value) {
+                (Ok(key), toml::Value::String(text)) => (key, text.clone()),
+                (Ok(key), toml::Value::Integer(number)) => (key, number.to_string()),
+                _ => {
+                    others.insert(name, value);
+                    continue;
+                }
+            };
+            load.0.extend([words]);
+        }
+        let keys: Self =
+            others.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        Ok(Self { load, ..keys })
     }
 
     /// The cell, which may have an objection.
@@ -94,14 +107,7 @@ impl Keys {
         };
         let patterns =
             request::patterns(&or(&self.pattern, PatternKind::PingPong.name())).map_err(told)?;
-        let text = |number: Option<u64>| number.map(|number| number.to_string());
-        let load = RunArgs {
-            conns: text(self.conns),
-            burst: text(self.burst),
-            packet: text(self.packet),
-            ..RunArgs::default()
-        };
-        let loads = loads::loads(&load, &patterns).map_err(told)?;
+        let loads = loads(&self.load, &patterns).map_err(told)?;
         let request = Request {
             mechanisms: request::mechanisms(registry, &self.mechanism).map_err(told)?,
             patterns,
@@ -128,7 +134,7 @@ impl Keys {
         let lengths = Lengths {
             warmup: time("warmup", &self.warmup)?,
             slice: time("slice", &self.slice)?,
-            operations: match plan.pattern {
+            operations: match plan.key.pattern {
                 PatternKind::PingPong | PatternKind::Connect => self.samples,
                 _ => 0,
             },
@@ -147,17 +153,17 @@ impl CellWork {
             return Err(ended.map_or_else(|| "not measured".into(), |(_, _, why)| why.clone()));
         };
         // Single operations in one round and means of many in another are no figures of one arm.
-        if self.run.plan.pattern == PatternKind::PingPong {
+        if self.run.plan.key.pattern.facts().is_batched {
             self.lengths.batch = slice.raw.batch;
         }
         let knobs = slice.raw.effective.clone();
         let mut readings = Readings::default();
-        if let Some(storm) = &slice.raw.storm {
+        if let Data::Storm(storm) = &slice.raw.data {
             let plan = &self.run.plan;
             let door = plan.entry.door(&plan.options).ok().and_then(Result::ok);
             connect::add(&mut readings, &slice.raw, storm, door.map(|(door, _)| door), ns_per_tick);
         }
-        let (round, histogram) = round_of(slice, self.run.plan.pattern, ns_per_tick);
+        let (round, histogram) = round_of(slice, self.run.plan.key.pattern, ns_per_tick);
         if let Some(reason) = round.rejected {
             return Err(reason);
         }
@@ -173,7 +179,7 @@ impl CellWork {
         readings.set("lost", round.lost as f64);
         if let Some(rate) = round.messages_per_second {
             readings.set("messages_per_second", rate);
-            readings.set("bytes_per_second", rate * self.run.plan.size as f64);
+            readings.set("bytes_per_second", rate * self.run.plan.key.size_bytes as f64);
         }
         if let Some(p50) = round.p50_ns {
             readings.set("p50_ns", p50);
@@ -181,7 +187,7 @@ impl CellWork {
         if histogram.count() > 0 {
             readings.singles(histogram);
         }
-        readings.facts.insert("CPUs".into(), format!("{:?}", self.run.plan.cpus));
+        readings.facts.insert("CPUs".into(), format!("{:?}", self.run.plan.key.cpus));
         for (knob, value) in knobs {
             readings.facts.insert(knob, value.to_string());
         }

@@ -1,12 +1,14 @@
 //! Directories for files that carry messages: where they are, and one that is private to a channel.
 
+use crate::directory;
 use crate::io::failed;
 use crate::io::names::{self, Unlink};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Missing, SetupError};
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `include/uapi/linux/magic.h`.
@@ -63,7 +65,7 @@ pub fn on_disk() -> Result<PathBuf, Missing> {
 fn first(candidates: &[PathBuf], in_memory: bool) -> Option<PathBuf> {
     let fits = |path: &&PathBuf| {
         let is_open = rustix::fs::access(path.as_path(), rustix::fs::Access::WRITE_OK).is_ok();
-        is_open && is_in_memory(path) == Some(in_memory)
+        is_open && is_in_memory(path) == Some(in_memory) && directory::open_safe(path).is_ok()
     };
     candidates.iter().find(fits).cloned()
 }
@@ -147,22 +149,18 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes a directory of this user with the files in it and one level of directories; `false` if there is none.
+/// Removes a directory of this user with all that lies in it; `false` if there is none.
 ///
 /// # Errors
-/// It is no directory of this user, or something in it cannot be removed.
+/// It is no directory of this user, lies where another user can replace it, or something in it cannot be removed.
 pub fn remove(path: &Path) -> io::Result<bool> {
-    let facts = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        other => other?,
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
     };
-    if !facts.is_dir() || facts.uid() != rustix::process::geteuid().as_raw() {
-        let text = format!("{} is not a directory of this user", path.display());
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    match directory::open_safe(parent) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        parent => directory::remove_tree(parent?.as_fd(), name),
     }
-    // Does not follow links.
-    fs::remove_dir_all(path)?;
-    Ok(true)
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
-//! Closed loop: send, wait for the reply, repeat. The lead times full round trips.
+//! Closed loop: one message or a burst of them back to back, then wait for the answer, repeat. The lead times each round
+//! trip.
 
 use super::{Pattern, Plan, Recorder, Tally, Work, lossy};
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;
 
-/// The pattern `ping-pong`.
+/// The patterns `ping-pong` and `burst`.
 #[derive(Clone, Copy, Debug)]
-pub struct PingPong;
+pub struct Closed;
 
-impl Pattern for PingPong {
+impl Pattern for Closed {
     const EXTRA: u64 = 0;
     const LEAD_IN: u64 = 4;
     const SLOTS: u64 = 1;
@@ -30,16 +31,18 @@ impl Pattern for PingPong {
             let lost_before = lost;
             let start = clock.start();
             for _ in 0..plan.batch {
-                let exchanged = port.exchange(
-                    plan.len,
-                    |out| work.fill(out, seq),
-                    |message| back.check(message, seq),
-                );
-                if let Err(fault) = exchanged {
+                let last = seq + plan.burst - 1;
+                while seq < last {
+                    port.send(plan.len, |out| work.fill(out, seq))?;
+                    seq += 1;
+                }
+                port.send(plan.len, |out| work.fill(out, seq))?;
+                let answered = port.recv(plan.answer, |message| back.check(message, seq));
+                if let Err(fault) = answered {
                     if !P::LOSSY {
                         return Err(fault);
                     }
-                    lost += lossy::await_reply(port, plan.len, back, seq, fault)?;
+                    lost += lossy::await_reply(port, plan.answer, back, seq, fault)?;
                 }
                 seq += 1;
             }
@@ -51,8 +54,8 @@ impl Pattern for PingPong {
             }
         }
         let end = clock.stop();
-        let sent = plan.operations();
-        Ok(Tally { sent, received: sent - lost, lost, begin, end })
+        let received = plan.samples * plan.batch - lost;
+        Ok(Tally { sent: plan.operations(), received, lost, begin, end })
     }
 
     #[inline(never)]
@@ -63,20 +66,25 @@ impl Pattern for PingPong {
         work: W,
         _recorder: &mut Recorder<'_>,
     ) -> Result<Tally, Fault> {
+        if P::LOSSY {
+            return lossy::answer(port, clock, plan, work);
+        }
         let back = work.reversed();
         let begin = clock.start();
-        if P::LOSSY {
-            let (received, lost) = lossy::answer(port, clock, plan, work)?;
-            let end = clock.stop();
-            return Ok(Tally { sent: received, received, lost, begin, end });
-        }
-        let total = plan.operations();
-        for seq in plan.first..plan.first + total {
+        let answers = plan.samples * plan.batch;
+        let mut seq = plan.first;
+        for _ in 0..answers {
+            let last = seq + plan.burst - 1;
+            while seq < last {
+                port.recv(plan.len, |message| work.check(message, seq))?;
+                seq += 1;
+            }
             port.recv(plan.len, |message| work.check(message, seq))?;
-            port.send(plan.len, |out| back.fill(out, seq))?;
+            port.send(plan.answer, |out| back.fill(out, seq))?;
+            seq += 1;
         }
         port.flush()?;
         let end = clock.stop();
-        Ok(Tally { sent: total, received: total, lost: 0, begin, end })
+        Ok(Tally { sent: answers, received: plan.operations(), lost: 0, begin, end })
     }
 }

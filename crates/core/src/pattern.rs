@@ -1,0 +1,252 @@
+//! Patterns: what the loop does, and all that follows from it. The word and the row of a pattern stand here; planning,
+//! measuring, adding up, judging and showing read the row.
+
+use crate::load::LoadKey;
+use crate::names::names;
+use crate::shape::Seat;
+use crate::units::{format_bytes_per_second, format_nanos, format_per_second};
+
+names! {
+    /// What the loop does.
+    #[derive(Default)]
+    "pattern" PatternKind {
+        /// Closed loop: send, wait for the reply, repeat. Measures the round trip.
+        #[default]
+        PingPong = "ping-pong",
+        /// One direction, as fast as the mechanism's own back-pressure allows; counted at the receiver.
+        Stream = "stream",
+        /// Open loop: messages are due at times fixed beforehand, whatever the replies do; the response time counts from
+        /// when a message was due.
+        Rate = "rate",
+        /// Closed loop of several messages: so many back to back, then wait for one reply to the last.
+        Burst = "burst",
+        /// Several producers send to one consumer over one object, as fast as they can; counted at the consumer.
+        FanIn = "fan-in",
+        /// One producer sends to several consumers that share one object: each message goes to exactly one of them.
+        FanOut = "fan-out",
+        /// A connection for each request: connect, read the answer to its end, close.
+        Connect = "connect",
+    }
+}
+
+/// Who takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// Two processes, one at each end of a channel.
+    Pair,
+    /// Several processes on this side of one object, one process on the other.
+    Crowd(Seat),
+    /// Clients, and a server to which each connects for every request.
+    Clients,
+}
+
+/// What moves, and so what counts as a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// A message and its reply, both counted; what is lost is what the lead misses.
+    RoundTrip,
+    /// Messages in one direction, counted where they arrive.
+    OneWay,
+    /// Requests: one counts as a message when it has its answer, and as lost when it failed.
+    Request,
+}
+
+impl Exchange {
+    /// Messages of one operation that came to its end.
+    #[must_use]
+    pub const fn messages(self) -> u64 {
+        match self {
+            Self::RoundTrip => 2,
+            Self::OneWay | Self::Request => 1,
+        }
+    }
+
+    /// Whose count of lost messages is that of the cell.
+    #[must_use]
+    pub const fn counted_by(self) -> Seat {
+        match self {
+            Self::RoundTrip | Self::Request => Seat::Lead,
+            Self::OneWay => Seat::Follow,
+        }
+    }
+}
+
+/// Which figure of a cell speaks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// The median time of an operation, ns; less is better.
+    Time,
+    /// Bytes that arrive per second, or messages where they have no bytes; more is better.
+    Throughput,
+    /// Requests answered per second; more is better.
+    Requests,
+}
+
+impl Figure {
+    /// A figure of cells of this size as it is written.
+    #[must_use]
+    pub fn words(self, value: f64, size: u64) -> String {
+        match self {
+            Self::Time => format_nanos(value),
+            Self::Throughput if size > 0 => format_bytes_per_second(value),
+            Self::Throughput | Self::Requests => format_per_second(value),
+        }
+    }
+}
+
+/// Which limit of the machine a cell is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limitation {
+    /// A cache line or a futex wake, there and back.
+    RoundTrip,
+    /// Copying memory.
+    Copy,
+}
+
+/// What is so of a pattern wherever it occurs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PatternFacts {
+    /// Who takes part.
+    pub ends: Ends,
+    /// What counts as a message.
+    pub exchange: Exchange,
+    /// Whose clock makes the samples.
+    pub timed_by: Seat,
+    /// What speaks for a cell.
+    pub figure: Figure,
+    /// What a cell is held against; `None` where the machine has no such limit.
+    pub bound: Option<Limitation>,
+    /// Messages are due at times of their own: cells of one mechanism make a curve over the load, and have no rank.
+    pub is_open: bool,
+    /// Operations too short for the clock are timed in batches, of one length in all rounds.
+    pub is_batched: bool,
+    /// What can be asked of it; a load has nothing else in this pattern.
+    pub load: &'static [LoadKey],
+    /// The heading of its tables.
+    pub title: &'static str,
+    /// What is added to the heading where anything is asked for.
+    pub when_loaded: &'static str,
+    /// What its CPU time is for: "message of a stream".
+    pub cost_of: &'static str,
+    /// What a reader of its tables has to know; may be empty.
+    pub legend: &'static str,
+}
+
+/// Closed loop of two ends. The other rows say what they do not share with it.
+const PING_PONG: PatternFacts = PatternFacts {
+    ends: Ends::Pair,
+    exchange: Exchange::RoundTrip,
+    timed_by: Seat::Lead,
+    figure: Figure::Time,
+    bound: Some(Limitation::RoundTrip),
+    is_open: false,
+    is_batched: true,
+    load: &[LoadKey::Think, LoadKey::Stall, LoadKey::Packet, LoadKey::Transform, LoadKey::OneWay],
+    title: "Round trip",
+    when_loaded: " in a closed loop",
+    cost_of: "message of a round trip",
+    legend: "",
+};
+
+const STREAM: PatternFacts = PatternFacts {
+    exchange: Exchange::OneWay,
+    timed_by: Seat::Follow,
+    figure: Figure::Throughput,
+    bound: Some(Limitation::Copy),
+    is_batched: false,
+    load: &[LoadKey::Window, LoadKey::Packet, LoadKey::Transform],
+    title: "Throughput",
+    when_loaded: "",
+    cost_of: "message of a stream",
+    ..PING_PONG
+};
+
+const RATE: PatternFacts = PatternFacts {
+    is_open: true,
+    is_batched: false,
+    load: &[LoadKey::Rate, LoadKey::Arrivals, LoadKey::Stall],
+    title: "Response time in an open loop",
+    when_loaded: "",
+    cost_of: "message of an open loop",
+    legend: "In an open loop p50 to max count from when a message was due, service counts from when it was sent; \
+             saturated: messages came faster than they were answered.",
+    ..PING_PONG
+};
+
+const BURST: PatternFacts = PatternFacts {
+    exchange: Exchange::OneWay,
+    // A burst is more than the one round trip that a bound is.
+    bound: None,
+    is_batched: false,
+    load: &[LoadKey::Burst, LoadKey::Packet],
+    title: "Bursts in a closed loop",
+    when_loaded: "",
+    cost_of: "message of a burst",
+    legend: "A burst lasts until the answer to its last message; messages are those of all bursts per second.",
+    ..PING_PONG
+};
+
+const FAN_IN: PatternFacts = PatternFacts {
+    ends: Ends::Crowd(Seat::Lead),
+    load: &[LoadKey::Peers],
+    title: "Several producers, one consumer",
+    cost_of: "message of several producers",
+    legend: "Peers share one object, each in a process of its own; a message of a fan-out goes to exactly one of them. \
+             Jain's index is 1 where all peers moved the same and 1/n where one moved everything; least is the smallest \
+             share. A send or recv is one call of a peer, waiting included. CPU/msg is of all processes.",
+    ..STREAM
+};
+
+const FAN_OUT: PatternFacts = PatternFacts {
+    ends: Ends::Crowd(Seat::Follow),
+    title: "One producer, several consumers",
+    cost_of: "message of several consumers",
+    ..FAN_IN
+};
+
+const CONNECT: PatternFacts = PatternFacts {
+    ends: Ends::Clients,
+    exchange: Exchange::Request,
+    figure: Figure::Requests,
+    bound: None,
+    is_batched: false,
+    load: &[LoadKey::Conns],
+    title: "A connection for each request",
+    when_loaded: "",
+    cost_of: "request",
+    legend: "A request makes a socket, connects, reads an answer of the size to its end, and closes; the server closes \
+             first. CPU/req is the CPU time of both sides. Errors are requests that failed; quantiles count them as \
+             the slowest.",
+    ..PING_PONG
+};
+
+impl PatternKind {
+    /// Its row.
+    #[must_use]
+    pub const fn facts(self) -> &'static PatternFacts {
+        match self {
+            Self::PingPong => &PING_PONG,
+            Self::Stream => &STREAM,
+            Self::Rate => &RATE,
+            Self::Burst => &BURST,
+            Self::FanIn => &FAN_IN,
+            Self::FanOut => &FAN_OUT,
+            Self::Connect => &CONNECT,
+        }
+    }
+
+    /// The side on which several processes stand; `None` where there is one on each.
+    #[must_use]
+    pub const fn crowd(self) -> Option<Seat> {
+        match self.facts().ends {
+            Ends::Crowd(seat) => Some(seat),
+            Ends::Pair | Ends::Clients => None,
+        }
+    }
+
+    /// Whether this can be asked of it.
+    #[must_use]
+    pub fn takes(self, key: LoadKey) -> bool {
+        self.facts().load.contains(&key)
+    }
+}

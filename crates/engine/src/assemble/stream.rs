@@ -1,0 +1,23 @@
+//! Messages in one direction, counted where they arrive.
+
+use super::cell::{Reading, Sliced, per_second};
+use super::fan;
+use super::metric::times;
+use crate::slice::{RawSlice, Window};
+use ipcperf_core::result::{Cell, Metric};
+
+pub(super) fn reading(window: Window, raw: &RawSlice, ns: f64) -> Reading {
+    Reading {
+        operations: raw.operations,
+        rate: per_second(window.messages, window.ticks, ns),
+        ..Reading::default()
+    }
+}
+
+pub(super) fn measure(cell: &mut Cell, accepted: &[&Sliced], kept: &[&Sliced], centre: Metric) {
+    cell.fan = cell.key.pattern.crowd().map(|_| fan::cell(accepted, kept, cell.key.load.peers));
+    if cell.key.size_bytes > 0 {
+        cell.bytes_per_second = Some(times(&centre, cell.key.size_bytes as f64));
+    }
+    cell.messages_per_second = Some(centre);
+}

@@ -1,0 +1,68 @@
+//! Operations that the lead timed: round trips, bursts, open loops.
+
+use super::cell::{Own, Reading, Sliced, per_second};
+use super::metric::{among_answered, over_rounds, round_trips};
+use super::paced::{self, PacedSlice};
+use super::special::{self, Ways};
+use crate::run::SliceRun;
+use crate::slice;
+use ipcperf_core::result::{Cell, Metric};
+use ipcperf_core::{Exchange, PatternFacts};
+use ipcperf_stats::Histogram;
+
+/// What one slice has beside its times.
+pub(super) struct Trips {
+    pub(super) ways: Ways,
+    /// Where they began at times of their own.
+    pub(super) paced: Option<PacedSlice>,
+}
+
+pub(super) fn reading(
+    data: &slice::Trips,
+    slice: &SliceRun,
+    facts: &PatternFacts,
+    batch: u64,
+    ns: f64,
+) -> Reading {
+    let raw = &slice.raw;
+    let ticks = Histogram::from(&data.histogram);
+    let answered = ticks.count();
+    let lost = raw.counts[facts.exchange.counted_by().index()].lost;
+    let operations = raw.operations.saturating_sub(lost);
+    let [lead, _] = &raw.sides;
+    // Of a round trip it is one over its time.
+    let has_rate = facts.exchange == Exchange::OneWay;
+    Reading {
+        operations,
+        p50: among_answered(answered, data.unanswered, 0.5)
+            .and_then(|q| ticks.quantile(q))
+            .map(|ticks| ticks as f64 * ns / raw.batch.max(1) as f64),
+        rate: has_rate.then(|| per_second(operations, raw.elapsed, ns)).flatten(),
+        histogram: if batch == 1 { ticks.scaled(ns * 1000.0) } else { Histogram::new() },
+        unanswered: data.unanswered,
+        fan: None,
+        own: Own::Trips(Box::new(Trips {
+            ways: Ways::of(&data.ways, slice, ns),
+            paced: data.paced.as_ref().map(|paced| PacedSlice::of(paced, lead, ns)),
+        })),
+    }
+}
+
+pub(super) fn measure(
+    cell: &mut Cell,
+    accepted: &[&Sliced],
+    kept: &[&Sliced],
+    batch: u64,
+    mut centre: Metric,
+) {
+    if batch > 1 {
+        centre
+            .reason
+            .get_or_insert_with(|| format!("mean of {batch} operations, too short to time singly"));
+    }
+    cell.rtt_ns = Some(round_trips(accepted, kept, batch, centre));
+    cell.one_way_ns = cell.key.load.one_way.then(|| special::one_way(kept));
+    let rates: Vec<f64> = kept.iter().filter_map(|slice| slice.round.messages_per_second).collect();
+    cell.messages_per_second = (!rates.is_empty()).then(|| over_rounds(&rates));
+    paced::measure(cell, kept);
+}

@@ -1,0 +1,277 @@
+//! Directories held by descriptor: what was checked is what is used, whatever somebody puts in its place meanwhile.
+
+use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// To look at something, or to go through it, without opening it.
+const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// To read a directory and nothing else.
+const READ: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+fn own() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Opens a directory in which other users cannot replace what this user makes: it is this user's, or sticky. A link
+/// to it is followed.
+///
+/// # Errors
+/// It is neither, or cannot be opened.
+pub fn open_safe(path: &Path) -> io::Result<OwnedFd> {
+    let directory = fs::open(path, READ, Mode::empty())?;
+    let facts = fs::fstat(&directory)?;
+    if facts.st_uid == own() || Mode::from_raw_mode(facts.st_mode).contains(Mode::SVTX) {
+        return Ok(directory);
+    }
+    let text = format!("'{}' is another user's and not sticky", path.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
+}
+
+/// Opens the directory `name` of this user, but no link to one.
+///
+/// # Errors
+/// It is no directory, or another user's.
+pub(crate) fn open_own(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
+    let directory = fs::openat(parent, name, READ | OFlags::NOFOLLOW, Mode::empty())?;
+    if fs::fstat(&directory)?.st_uid == own() {
+        return Ok(directory);
+    }
+    let text = format!("{} is not a directory of this user", name.display());
+    Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+}
+
+/// What is in a directory: names and kinds.
+pub(crate) fn entries(directory: BorrowedFd<'_>) -> io::Result<Vec<(OsString, FileType)>> {
+    let mut found = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let kind = match entry.file_type() {
+            FileType::Unknown => {
+                let facts = fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                FileType::from_raw_mode(facts.st_mode)
+            }
+            kind => kind,
+        };
+        if name != c"." && name != c".." {
+            found.push((OsStr::from_bytes(name.to_bytes()).to_owned(), kind));
+        }
+    }
+    Ok(found)
+}
+
+/// Removes a name that is no directory; `false` if it is gone already.
+pub(crate) fn remove_name(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<bool> {
+    match fs::unlinkat(directory, name, AtFlags::empty()) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Removes the directory `name` of this user with all that lies in it; `false` if there is none.
+///
+/// # Errors
+/// It is no directory of this user, or something in it cannot be removed.
+pub(crate) fn remove_tree(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<bool> {
+    let directory = match open_own(parent, name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        other => other?,
+    };
+    for (inner, kind) in entries(directory.as_fd())? {
+        if kind.is_dir() {
+            remove_tree(directory.as_fd(), &inner)?;
+        } else {
+            remove_name(directory.as_fd(), &inner)?;
+        }
+    }
+    fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?;
+    Ok(true)
+}
+
+/// The place a path leads to.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// Its directory.
+    pub(crate) directory: OwnedFd,
+    /// What it is called there.
+    pub(crate) name: OsString,
+    /// What is there, if anything.
+    pub(crate) facts: Option<Stat>,
+    /// The name is a link of `/proc` to an open file, which is no path that could be walked.
+    pub(crate) is_open_file: bool,
+}
+
+/// As many links as the kernel follows (`path_resolution(7)`).
+const MOST_LINKS: u32 = 40;
+
+/// Follows a path to its end, step by step. Links are followed too, but in a sticky directory only those of this user
+/// and of the directory's owner: the rule of `fs.protected_symlinks`, whether or not the kernel is told to keep it.
+/// What is found at the end must be theirs as well.
+///
+/// # Errors
+/// A directory on the way is missing, or something belongs to somebody else.
+pub(crate) fn find(path: &Path) -> io::Result<Place> {
+    let steps = |path: &Path| -> Vec<OsString> {
+        path.components().rev().map(|step| step.as_os_str().to_owned()).collect()
+    };
+    let mut ahead = steps(path);
+    let mut directory = fs::open(".", LOOK | OFlags::DIRECTORY, Mode::empty())?;
+    let mut links = 0;
+    while let Some(name) = ahead.pop() {
+        let found = match fs::openat(&directory, &name, LOOK, Mode::empty()) {
+            Err(Errno::NOENT) if ahead.is_empty() => {
+                return Ok(Place { directory, name, facts: None, is_open_file: false });
+            }
+            other => other?,
+        };
+        let facts = fs::fstat(&found)?;
+        let kind = FileType::from_raw_mode(facts.st_mode);
+        if (kind.is_symlink() || ahead.is_empty())
+            && is_foreign(&fs::fstat(&directory)?, &facts, own())
+        {
+            let text = format!(
+                "'{}' was put into a directory for all by another user (uid {})",
+                name.display(),
+                facts.st_uid
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        }
+        if kind.is_symlink() {
+            let is_proc = fs::fstatfs(&directory)?.f_type as u64 == PROC_SUPER_MAGIC;
+            if is_proc && ahead.is_empty() {
+                let facts = Some(fs::statat(&directory, &name, AtFlags::empty())?);
+                return Ok(Place { directory, name, facts, is_open_file: true });
+            }
+            links += 1;
+            if links > MOST_LINKS {
+                return Err(Errno::LOOP.into());
+            }
+            let target = fs::readlinkat(&found, c"", Vec::new())?;
+            ahead.extend(steps(Path::new(&OsString::from_vec(target.into_bytes()))));
+        } else if ahead.is_empty() {
+            return Ok(Place { directory, name, facts: Some(facts), is_open_file: false });
+        } else {
+            directory = found;
+        }
+    }
+    Err(Errno::NOENT.into())
+}
+
+/// `PROC_SUPER_MAGIC` of `include/uapi/linux/magic.h`.
+const PROC_SUPER_MAGIC: u64 = 0x9fa0;
+
+/// Whether what lies in a directory where everybody may put things belongs to neither user nor the directory's owner.
+fn is_foreign(directory: &Stat, facts: &Stat, own: u32) -> bool {
+    let mode = Mode::from_raw_mode(directory.st_mode);
+    mode.contains(Mode::SVTX.union(Mode::WOTH))
+        && facts.st_uid != own
+        && facts.st_uid != directory.st_uid
+}
+
+/// Opens a file in a directory, but nothing that a link leads to.
+pub(crate) fn open_at(
+    directory: impl AsFd,
+    name: &OsStr,
+    flags: OFlags,
+    mode: Mode,
+) -> io::Result<std::fs::File> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(fs::openat(directory, name, flags, mode)?.into())
+}
+
+/// Gives a file of a test to another user, which only root can do; whether it could.
+#[cfg(test)]
+pub(crate) fn give_away(path: &Path) -> bool {
+    let nobody = Some(rustix::fs::Uid::from_raw(65534));
+    let given = fs::chownat(fs::CWD, path, nobody, None, AtFlags::SYMLINK_NOFOLLOW);
+    let is_root = given.is_ok();
+    if !is_root {
+        assert_ne!(own(), 0, "{given:?}");
+    }
+    is_root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs as paths;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    #[test]
+    fn a_path_ends_where_the_kernel_says() {
+        let base = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| base.path().join(name);
+        paths::create_dir_all(at("a/b")).expect("directories");
+        paths::write(at("a/file"), "").expect("a file");
+        symlink("a/b", at("short")).expect("a link");
+        symlink("../file", at("a/b/up")).expect("a link");
+        symlink(at("short/up"), at("far")).expect("a link");
+        symlink("loop", at("loop")).expect("a link");
+        symlink("missing", at("dangling")).expect("a link");
+        for name in ["a/file", "short/../file", "short/up", "far", "./a/./b/../file"] {
+            let place = find(&at(name)).expect(name);
+            let inode = paths::metadata(at(name)).expect(name).ino();
+            assert_eq!((place.name.as_os_str(), place.is_open_file), (OsStr::new("file"), false));
+            assert_eq!(place.facts.map(|facts| facts.st_ino), Some(inode), "{name}");
+        }
+        let place = find(&at("dangling")).expect("a place for a new file");
+        assert!(place.name == "missing" && place.facts.is_none());
+        for name in ["loop", "no/file", "a/file/x"] {
+            assert!(find(&at(name)).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn in_a_directory_for_all_only_what_is_ours_or_its_owners_is_believed() {
+        let base = tempfile::tempdir().expect("a directory");
+        let open = fs::open(base.path(), READ, Mode::empty()).expect("a directory");
+        let facts = |uid: u32, mode: u32| {
+            let mut facts = fs::fstat(&open).expect("facts");
+            (facts.st_uid, facts.st_mode) = (uid, mode);
+            facts
+        };
+        let (sticky, shared, closed) = (0o41777, 0o40777, 0o41755);
+        for (directory, owner, mode, foreign) in [
+            (0, 1000, sticky, true),
+            (0, 0, sticky, false),
+            (0, 7, sticky, false),
+            (1000, 1000, sticky, false),
+            (0, 1000, shared, false),
+            (0, 1000, closed, false),
+        ] {
+            let found = is_foreign(&facts(directory, mode), &facts(owner, 0o120_777), 7);
+            assert_eq!(found, foreign, "{directory} {owner} {mode:o}");
+        }
+    }
+
+    #[test]
+    fn nobody_elses_directory_is_taken_for_safe_and_nobody_elses_link_is_followed() {
+        let base = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| base.path().join(name);
+        paths::create_dir(at("theirs")).expect("a directory");
+        paths::create_dir(at("all")).expect("a directory");
+        paths::write(at("precious"), "").expect("a file");
+        symlink(at("precious"), at("all/link")).expect("a link");
+        symlink(base.path(), at("all/way")).expect("a link");
+        paths::set_permissions(at("all"), paths::Permissions::from_mode(0o1777)).expect("ours");
+        assert!(open_safe(&at("theirs")).is_ok() && find(&at("all/link")).is_ok());
+        let given = ["theirs", "all/link", "all/way"].iter().all(|name| give_away(&at(name)));
+        if !given {
+            return;
+        }
+        let error = open_safe(&at("theirs")).expect_err("another user's").to_string();
+        assert!(error.contains("not sticky"), "{error}");
+        for name in ["all/link", "all/way/precious"] {
+            let error = find(&at(name)).expect_err("another user's").to_string();
+            assert!(error.contains("65534"), "{error}");
+        }
+        paths::set_permissions(at("theirs"), paths::Permissions::from_mode(0o1777)).expect("root");
+        assert!(open_safe(&at("theirs")).is_ok(), "sticky");
+    }
+}
