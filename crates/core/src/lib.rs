@@ -38,7 +38,7 @@ mod spec;
 pub mod units;
 
 pub use link::{Guard, Link, Wiring};
-pub use load::{Arrivals, Load, LoadError, LoadKey, MOST_PEERS, Offered, Transform};
+pub use load::{Arrivals, Load, LoadError, LoadKey, MOST_PEERS, Offered, PACKET_HEAD, Transform};
 pub use mechanism::{Attach, Mechanism, Meet, Missing, SetupError, Visitor};
 pub use names::{Crowd, Door, Idle, Placement, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};

@@ -2,7 +2,7 @@
 
 use crate::names::{UnknownName, names};
 use crate::pattern::PatternKind;
-use crate::units::{duration, format_duration};
+use crate::units::{duration, format_duration, sizes};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -105,6 +105,8 @@ names! {
         Burst = "burst",
         /// Messages under way.
         Window = "window",
+        /// Bytes of the packets that messages go in.
+        Packet = "packet",
         /// Clients at the same time.
         Conns = "conns",
         /// Producers or consumers.
@@ -125,6 +127,7 @@ impl LoadKey {
             Self::Rate => "RATES",
             Self::Arrivals => "ARRIVALS",
             Self::Burst | Self::Window | Self::Conns | Self::Peers => "COUNTS",
+            Self::Packet => "SIZES",
             Self::Transform => "NAMES",
             Self::OneWay => "",
         }
@@ -162,6 +165,10 @@ impl LoadKey {
             Self::Window => {
                 "Stream: messages under way before the sender waits for a credit [default: as the mechanism itself \
                  stops it]"
+            }
+            Self::Packet => {
+                "Ping-pong, stream, burst: messages go in packets of so many bytes, 8 of them a head: 6500,64K \
+                 [default: whole]"
             }
             Self::Conns => {
                 "Connect: clients at the same time, threads of one process: 1,5,10 [default: 1]"
@@ -245,6 +252,17 @@ fn nanos(text: &str) -> Result<u64, String> {
     Ok(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
+/// Bytes of a packet that are no payload.
+pub const PACKET_HEAD: usize = 8;
+
+/// Bytes of a packet.
+fn packet(text: &str) -> Result<u64, String> {
+    match sizes(text).map_err(|error| error.to_string())?.as_slice() {
+        [size] if *size > PACKET_HEAD => Ok(*size as u64),
+        _ => Err(format!("'{text}' is not a size above {PACKET_HEAD}")),
+    }
+}
+
 /// A count from 1 on.
 fn count(text: &str, most: u64) -> Result<u64, String> {
     match text.parse() {
@@ -276,6 +294,9 @@ pub struct Load {
     /// Stream: messages under way before the sender waits for a credit; 0: as the mechanism itself stops it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub window: u64,
+    /// Ping-pong, stream and burst: messages go in packets of so many bytes; 0: as they are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub packet: u64,
     /// Connect: clients at a time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub conns: u64,
@@ -316,6 +337,7 @@ impl Load {
             stall_ns: kept(takes(LoadKey::Stall), self.stall_ns),
             burst: kept(takes(LoadKey::Burst), self.burst),
             window: kept(takes(LoadKey::Window), self.window),
+            packet: kept(takes(LoadKey::Packet), self.packet),
             conns: kept(takes(LoadKey::Conns), self.conns.max(1)),
             peers: kept(takes(LoadKey::Peers), if self.peers == 0 { PEERS } else { self.peers }),
             transform: kept(takes(LoadKey::Transform), self.changes()),
@@ -339,6 +361,7 @@ impl Load {
             LoadKey::Stall => self.stall_ns = nanos(text)?,
             LoadKey::Burst => self.burst = count(text, 1 << 16)?,
             LoadKey::Window => self.window = count(text, 1 << 20)?,
+            LoadKey::Packet => self.packet = packet(text)?,
             LoadKey::Conns => self.conns = count(text, 1000)?,
             LoadKey::Peers => self.peers = count(text, MOST_PEERS)?,
             LoadKey::Transform => {
@@ -363,6 +386,7 @@ impl Load {
             LoadKey::Stall => time(self.stall_ns),
             LoadKey::Burst => count(self.burst),
             LoadKey::Window => count(self.window),
+            LoadKey::Packet => count(self.packet),
             LoadKey::Conns => count(self.conns),
             LoadKey::Peers => count(self.peers),
             LoadKey::Transform => self.changes().map(|transform| transform.to_string()),
@@ -408,15 +432,19 @@ mod tests {
         let all = Load {
             think_ns: 1_000_000,
             window: 8,
+            packet: 6500,
             transform: Some(Transform::Gzip),
             one_way: true,
             ..Load::default()
         };
         assert_eq!(
             all.of(PatternKind::PingPong).words(),
-            ["think=1ms", "transform=gzip", "one-way"]
+            ["think=1ms", "packet=6500", "transform=gzip", "one-way"]
         );
-        assert_eq!(all.of(PatternKind::Stream).words(), ["window=8", "transform=gzip"]);
+        assert_eq!(
+            all.of(PatternKind::Stream).words(),
+            ["window=8", "packet=6500", "transform=gzip"]
+        );
         assert_eq!(all.of(PatternKind::FanIn).words(), ["peers=4"]);
         assert_eq!(Load { peers: 9, ..all }.of(PatternKind::FanOut).words(), ["peers=9"]);
         let open = Load {
@@ -427,7 +455,7 @@ mod tests {
             ..all
         };
         assert_eq!(open.of(PatternKind::Rate).words(), ["rate=10%", "stall=20ms"]);
-        assert_eq!(open.of(PatternKind::Burst).words(), ["burst=8"]);
+        assert_eq!(open.of(PatternKind::Burst).words(), ["burst=8", "packet=6500"]);
         assert!(Load::default().is_plain() && Load::default().words().is_empty());
     }
 
@@ -441,6 +469,7 @@ mod tests {
             (LoadKey::Stall, "2ms"),
             (LoadKey::Burst, "8"),
             (LoadKey::Window, "4"),
+            (LoadKey::Packet, "6500"),
             (LoadKey::Conns, "5"),
             (LoadKey::Peers, "2"),
             (LoadKey::Transform, "lz4"),
@@ -468,6 +497,7 @@ mod tests {
             (LoadKey::Rate, "0.01%", "not between 0.1% and 10000%"),
             (LoadKey::Burst, "0", "'0' is not a number between 1 and 65536"),
             (LoadKey::Peers, "65", "between 1 and 64"),
+            (LoadKey::Packet, "8", "'8' is not a size above 8"),
             (LoadKey::Transform, "zip", "UnknownName"),
         ] {
             let error = Load::default().set(key, text).expect_err(text);

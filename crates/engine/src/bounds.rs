@@ -1,6 +1,14 @@
 //! The machine's own limits, measured by workers in every run: what nothing on this machine can beat.
 
-use crate::job::{Bound, BoundJob};
+mod clocks;
+mod copying;
+mod self_loop;
+
+pub use clocks::Intervals;
+pub use copying::Chunks;
+pub use self_loop::Trips;
+
+use crate::job::{Bound, BoundJob, BoundReport, Failure, FailureKind};
 use crate::page::Page;
 use ipcperf_core::Seat;
 use ipcperf_sys::clock::Clock;
@@ -12,11 +20,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Sizes at which copy bandwidth is measured, bytes: first-level cache, second-level, shared cache, memory.
 pub(crate) const COPY_SIZES: [usize; 4] = [4 << 10, 64 << 10, 1 << 20, 16 << 20];
 
-/// Runs one bound measurement in a worker; values are ticks.
-#[must_use]
-pub(crate) fn measure(job: &BoundJob, page: &Page) -> Vec<(String, f64)> {
+/// Runs one bound measurement in a worker.
+///
+/// # Errors
+/// Why it could not.
+pub(crate) fn measure(job: &BoundJob, page: &Page) -> Result<BoundReport, Failure> {
     let clock = if job.counter { Clock::counter() } else { Clock::monotonic() };
-    match job.what {
+    let values = match &job.what {
         Bound::Clock => clock_cost(clock),
         Bound::Alone => alone(clock),
         Bound::CacheLine => {
@@ -31,7 +41,15 @@ pub(crate) fn measure(job: &BoundJob, page: &Page) -> Vec<(String, f64)> {
             page.gate().meet();
             named("rtt", futex_wake(page.line(), job.seat, clock))
         }
-    }
+        Bound::Clocks(intervals, cpus) => clocks::errors_on(intervals, *cpus).map_err(failed)?,
+        Bound::Copying(chunks) => copying::costs(chunks).map_err(failed)?,
+        Bound::SelfLoop(trips) => return self_loop::talk(*trips, clock, page).map_err(failed),
+    };
+    Ok(BoundReport { values, ..BoundReport::default() })
+}
+
+fn failed(reason: String) -> Failure {
+    Failure { kind: FailureKind::Failed, reason }
 }
 
 /// Sleeps until the idle governor of this CPU has gone back to halting. The haltpoll governor of guests remembers a

@@ -1,5 +1,6 @@
 //! What coordinator and workers say to each other before and after a timed region: JSON, one message each.
 
+use crate::bounds::{Chunks, Intervals, Trips};
 use crate::hot::Spill;
 use crate::offset::Offset;
 use ipcperf_core::{
@@ -100,8 +101,8 @@ pub struct BoundJob {
     pub what: Bound,
 }
 
-/// A limit of the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A limit of the machine, or what else is measured without a channel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bound {
     /// Clock cost and granularity; lead only.
     Clock,
@@ -113,6 +114,25 @@ pub enum Bound {
     FutexWake,
     /// No limit: lets idle CPUs forget that they were polling.
     Settle,
+    /// How far two clocks are off after an interval, on these CPUs one after the other; lead only.
+    Clocks(Intervals, [usize; 2]),
+    /// A pipe and shared memory with both ends in one process; lead only.
+    Copying(Chunks),
+    /// A process that reads its own byte from a socket pair; lead only.
+    SelfLoop(Trips),
+}
+
+/// What a worker found out about a bound.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct BoundReport {
+    /// Named values, ticks unless the name says otherwise.
+    pub values: Vec<(String, f64)>,
+    /// Samples in the slots.
+    #[serde(default)]
+    pub samples: u64,
+    /// Samples that did not fit a slot.
+    #[serde(default)]
+    pub spills: Vec<Spill>,
 }
 
 /// From worker to coordinator.
@@ -127,8 +147,8 @@ pub enum Word {
     Segment(Segment),
     /// All is over.
     Done(Box<SideReport>),
-    /// A bound was measured: named values, ticks unless the name says otherwise.
-    Bound(Vec<(String, f64)>),
+    /// A bound was measured.
+    Bound(BoundReport),
     /// It went wrong.
     Failed(Failure),
 }

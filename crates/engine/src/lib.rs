@@ -3,7 +3,7 @@
 mod accounting;
 pub mod arrivals;
 mod assemble;
-mod bounds;
+pub mod bounds;
 pub mod errand;
 pub mod exec;
 mod fan;
@@ -13,6 +13,7 @@ pub mod hot;
 pub mod job;
 mod noise;
 pub mod offset;
+mod packets;
 pub mod page;
 pub mod plan;
 pub mod registry;

@@ -1,6 +1,7 @@
 //! From what was asked for to the cells that will be measured, each with the reason if it cannot be.
 
 use crate::fan;
+use crate::packets;
 use crate::registry::Entry;
 use crate::slice::CONNECT_KNOBS;
 use crate::storm;
@@ -66,6 +67,14 @@ pub struct Ground {
     pub memory: Option<u64>,
 }
 
+impl CellPlan {
+    /// Bytes of the longest message that the mechanism itself carries: less than the message where it goes in packets.
+    #[must_use]
+    pub fn carried(&self) -> usize {
+        carried(&self.key.load, self.wire)
+    }
+}
+
 impl Ground {
     /// This machine.
     ///
@@ -95,11 +104,13 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
             let size = usize::try_from(key.size_bytes).unwrap_or(usize::MAX);
             let changed = changes.of(key.load.transform, size);
             let (wire, ratio) = changed.clone().unwrap_or((size, 1.0));
-            let own = entry.window(wire, &options)?.map_or(0, u64::from);
+            let carried = carried(&key.load, wire);
+            let own = under_way(entry, &key.load, wire, &options)?;
             let mut objection = probed.clone().or_else(|| changed.err());
             if objection.is_none() {
-                objection = self::objection(entry, &key, wire, &options, ground)?
-                    .or_else(|| fan::objection(entry, &key, wire, ground.topology.cpus.len()));
+                objection = self::objection(entry, &key, carried, &options, ground)?
+                    .or_else(|| fan::objection(entry, &key, wire, ground.topology.cpus.len()))
+                    .or_else(|| uncut(entry, &key.load));
             }
             cells.push(CellPlan {
                 id: key.words(&options),
@@ -108,7 +119,7 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
                 ratio,
                 options: options.clone(),
                 window: if key.load.window > 0 { key.load.window } else { own },
-                objection: objection.or_else(|| under_way(entry, &key.load, own)),
+                objection: objection.or_else(|| too_many(entry, &key.load, own)),
                 key,
             });
         }
@@ -182,8 +193,32 @@ fn own_options(all: &OptionSet, entry: &Entry) -> OptionSet {
     )
 }
 
+/// Bytes of the longest message that the mechanism itself carries.
+fn carried(load: &Load, wire: usize) -> usize {
+    if load.packet > 0 { packets::longest(wire, load.packet) } else { wire }
+}
+
+/// How many messages the mechanism is sure to keep; 0 where it makes the sender wait.
+fn under_way(
+    entry: &Entry,
+    load: &Load,
+    wire: usize,
+    options: &OptionSet,
+) -> Result<u64, OptionError> {
+    let own = entry.window(carried(load, wire), options)?.map_or(0, u64::from);
+    let each = if load.packet > 0 { packets::count(wire, load.packet) } else { 1 };
+    Ok(if own > 0 { (own / each).max(1) } else { 0 })
+}
+
+/// Why messages cannot be cut into packets.
+fn uncut(entry: &Entry, load: &Load) -> Option<Missing> {
+    let moves_nothing = entry.spec.wake_word().is_some() || entry.spec.is_floor();
+    (load.packet > 0 && moves_nothing)
+        .then(|| Missing::new("moves no bytes that could be cut into packets", "no packets"))
+}
+
 /// Why a load cannot have so many messages under way, where the mechanism is sure to keep `own` of them.
-fn under_way(entry: &Entry, load: &Load, own: u64) -> Option<Missing> {
+fn too_many(entry: &Entry, load: &Load, own: u64) -> Option<Missing> {
     if load.window > 0 && entry.spec.is_floor() {
         return Some(Missing::new("the floor moves nothing, and no credits either", "no window"));
     }
@@ -339,7 +374,7 @@ mod tests {
     #[test]
     fn more_under_way_than_a_mechanism_keeps_is_refused() {
         let load = |window, burst| Load { window, burst, ..Load::default() };
-        let under_way = |load: Load, own| under_way(&crate::testing::entries()[0], &load, own);
+        let under_way = |load: Load, own| too_many(&crate::testing::entries()[0], &load, own);
         assert!(under_way(load(16, 0), 16).is_none() && under_way(load(0, 16), 16).is_none());
         assert!(under_way(load(1 << 20, 0), 0).is_none(), "it stops the sender itself");
         assert!(under_way(load(0, 0), 1).is_none());

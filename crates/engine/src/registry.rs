@@ -3,11 +3,12 @@
 use crate::fan::worker::FanLoops;
 use crate::hot::AnyWork;
 use crate::job::{Failure, Job, SideReport};
+use crate::packets::Packets;
 use crate::worker::runner::{self, Measure};
 use crate::worker::{Session, measure};
 use ipcperf_core::{
-    Attach, Door, DynPort, Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet, Options,
-    Payload, Port, Serving, SetupError, Shape, Spec, Visitor, Wait, Wiring,
+    Attach, Door, DynPort, Erased, Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet,
+    Options, Payload, Port, Serving, SetupError, Shape, Spec, Visitor, Wait, Wiring,
 };
 use std::marker::PhantomData;
 
@@ -141,7 +142,29 @@ impl Entry {
         job: &Job,
         session: &mut Session<'_>,
     ) -> Result<SideReport, Failure> {
+        if job.load.packet > 0 {
+            return self.drive_packets(wiring, job, session);
+        }
         (self.drive)(wiring, job, session)
+    }
+
+    /// The same for messages in packets: one loop for all mechanisms, behind which an operation is many calls.
+    fn drive_packets(
+        &self,
+        wiring: Wiring,
+        job: &Job,
+        session: &mut Session<'_>,
+    ) -> Result<SideReport, Failure> {
+        let mut port = self.attach(job.end(wiring, session))?;
+        let window = self.window(job.shape.size, &job.options).map_err(refused)?;
+        let (len, packet) = (job.len, job.load.packet);
+        if self.is_lossy {
+            let mut port = Packets::<true>::new(Erased(&mut *port), len, packet, window);
+            measure(&mut |work, with| runner::over(&mut port, job, work, with), job, session)
+        } else {
+            let mut port = Packets::<false>::new(Erased(&mut *port), len, packet, window);
+            measure(&mut |work, with| runner::over(&mut port, job, work, with), job, session)
+        }
     }
 
     /// Bytes the port moves for a cell of `size`.
@@ -175,8 +198,12 @@ impl Entry {
     }
 }
 
+fn refused(error: OptionError) -> SetupError {
+    SetupError::Protocol(error.to_string())
+}
+
 fn options<M: Mechanism>(set: &OptionSet) -> Result<M::Options, SetupError> {
-    M::Options::parse(M::SPEC.name, set).map_err(|error| SetupError::Protocol(error.to_string()))
+    M::Options::parse(M::SPEC.name, set).map_err(refused)
 }
 
 fn attach<M: Mechanism>(end: Attach<'_, OptionSet>) -> Result<M::Port, SetupError> {

@@ -4,6 +4,7 @@ mod bench;
 mod bounds;
 
 pub use bench::{Bench, Lengths};
+pub use bounds::Bounded;
 
 use crate::exec::PipelineRun;
 use crate::fit::Fit;

@@ -15,6 +15,7 @@ use crate::job::{Failure, FailureKind, Job, Order, Segment, SideReport, Task, Wo
 use crate::page::Page;
 use crate::registry::Entry;
 use crate::stage::{Event, Stage};
+use crate::storm::Model;
 use ipcperf_core::result::Status;
 use ipcperf_core::{Ends, KnobValue, OptionSet, Seat, SetupError};
 use ipcperf_stats::Histogram;
@@ -136,6 +137,8 @@ pub struct Terms {
     pub pads: [usize; 2],
     /// When the slice counts as hung.
     pub deadline: Duration,
+    /// How the clients of the pattern `connect` call.
+    pub client: Model,
 }
 
 /// Runs one slice in two fresh processes.
@@ -166,7 +169,7 @@ fn attempt(
     terms: &Terms,
     around: Surroundings<'_>,
 ) -> Result<Outcome, Failure> {
-    let Terms { job, pads, deadline } = terms;
+    let Terms { job, pads, deadline, .. } = terms;
     let Surroundings { page, interrupts } = around;
     page.reset();
     let link = entry.open(&job.shape, options)?;
@@ -292,7 +295,7 @@ impl RawSlice {
         let is_open = job.shape.pattern.facts().is_open;
         match &mut self.data {
             Data::Trips(trips) => {
-                let samples = samples(page, lead);
+                let samples = of_segment(page, lead);
                 self.batch = lead.batch;
                 if is_open || job.load.think_ns > 0 {
                     self.operations += trips.pace(&samples, lead, is_open);
@@ -304,7 +307,7 @@ impl RawSlice {
                 trips.ways.fold(page, lead, follow);
             }
             Data::Stream(window) => {
-                let steady = steady(&samples(page, follow), follow, lead.end);
+                let steady = steady(&of_segment(page, follow), follow, lead.end);
                 window.messages += steady.messages;
                 window.ticks += steady.ticks;
                 self.batch = follow.batch;
@@ -356,17 +359,23 @@ fn collect(histogram: &mut Histogram, samples: &[u64]) -> u64 {
     unanswered
 }
 
-/// The samples of one segment without its lead-in, long ones put back.
-fn samples(page: &Page, segment: &Segment) -> Vec<u64> {
-    let stored = page.slots().iter().take(usize::try_from(segment.samples).unwrap_or(usize::MAX));
+/// The samples of one segment without its lead-in.
+fn of_segment(page: &Page, segment: &Segment) -> Vec<u64> {
+    let mut samples = samples(page, segment.samples, &segment.spills);
+    samples.drain(..samples.len().min(usize::try_from(segment.lead_in).unwrap_or(0)));
+    samples
+}
+
+/// So many samples, long ones put back.
+pub(crate) fn samples(page: &Page, count: u64, spills: &[Spill]) -> Vec<u64> {
+    let stored = page.slots().iter().take(usize::try_from(count).unwrap_or(usize::MAX));
     let mut samples: Vec<u64> = stored.map(Recorder::read).collect();
-    for Spill { index, ticks } in &segment.spills {
+    for Spill { index, ticks } in spills {
         if let Some(sample) = usize::try_from(*index).ok().and_then(|index| samples.get_mut(index))
         {
             *sample = *ticks;
         }
     }
-    samples.drain(..samples.len().min(usize::try_from(segment.lead_in).unwrap_or(0)));
     samples
 }
 

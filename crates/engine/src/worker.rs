@@ -51,8 +51,7 @@ fn serve(registry: &Registry, errands: &[Errand], control: &Control) -> Result<(
         Task::Bound(job) => {
             let page = page(parcel.fds)?;
             affinity::pin(job.cpu)?;
-            let values = bounds::measure(&job, &page);
-            say(control, &Word::Bound(values))?;
+            say(control, &Word::Bound(bounds::measure(&job, &page)?))?;
         }
         Task::Slice(job) => {
             let second = control.receive(None)?;

@@ -35,7 +35,7 @@ pub(crate) struct Way {
     /// Several processes on one side.
     is_fan: bool,
     /// What the pattern is asked to do beyond that: as numbers, so that 10 comes after 5, and in words.
-    load_order: [u64; 5],
+    load_order: [u64; 6],
     load: Vec<String>,
 }
 
@@ -146,8 +146,8 @@ impl Row<'_> {
     }
 }
 
-fn load_order(load: &Load) -> [u64; 5] {
-    [load.think_ns, load.stall_ns, load.burst, load.window, load.conns]
+fn load_order(load: &Load) -> [u64; 6] {
+    [load.think_ns, load.stall_ns, load.burst, load.window, load.packet, load.conns]
 }
 
 /// Two CPUs first (the nearest pair first), since that is what two processes normally get.

@@ -28,8 +28,9 @@ pub(crate) const QUANTILES: &[(&str, f64)] = &[
 ];
 
 impl Readings {
-    /// Adds the quantiles of picoseconds that this round supports by itself.
-    pub fn quantiles(&mut self, histogram: &Histogram) {
+    /// Adds what single operations say, in picoseconds: least, mean, and the quantiles that this round supports by
+    /// itself.
+    pub fn singles(&mut self, histogram: Histogram) {
         for (name, q) in QUANTILES {
             if support(histogram.count(), *q).is_ok()
                 && let Some(picos) = histogram.quantile(*q)
@@ -37,6 +38,10 @@ impl Readings {
                 self.set(*name, picos as f64 / 1e3);
             }
         }
+        self.set("least_ns", histogram.min().unwrap_or(0) as f64 / 1e3);
+        let mean = histogram.sum() as f64 / histogram.count().max(1) as f64;
+        self.set("mean_ns", mean / 1e3);
+        self.histogram = Some(histogram);
     }
 
     /// Adds a number.

@@ -5,6 +5,7 @@ use crate::fit::Fit;
 use crate::job::Job;
 use crate::page::Page;
 use crate::slice::{self, Outcome, RawSlice, Surroundings, Terms};
+use crate::storm::Model;
 use ipcperf_core::{Idle, Seat, Shape};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
@@ -58,15 +59,24 @@ pub struct Lengths {
     pub warmup: Duration,
     /// Timed region.
     pub slice: Duration,
-    /// Operations in the timed region, each timed by itself; 0: as many as fit into it.
+    /// Operations in the timed region, each timed by itself; of the pattern `connect` requests of each client. 0: as
+    /// many as fit into it.
     pub operations: u64,
     /// Operations per sample; 0: as the first slice of the cell decided.
     pub batch: u64,
+    /// How the clients of the pattern `connect` call.
+    pub client: Model,
 }
 
 impl Settings {
     pub(super) fn lengths(&self) -> Lengths {
-        Lengths { warmup: self.warmup, slice: self.slice, operations: 0, batch: 0 }
+        Lengths {
+            warmup: self.warmup,
+            slice: self.slice,
+            operations: 0,
+            batch: 0,
+            client: Model::Blocking,
+        }
     }
 }
 
@@ -125,6 +135,11 @@ impl<'a> Bench<'a> {
     /// A number that nobody has had before.
     pub fn nonce(&mut self) -> u64 {
         self.names.next_u64()
+    }
+
+    /// Bytes of extra environment for a worker, to vary the layout of its stack.
+    pub(super) fn pad(&mut self) -> usize {
+        usize::try_from(self.setup.below(4096)).unwrap_or(0)
     }
 
     /// Length of a tick so far, ns.
@@ -198,8 +213,7 @@ impl<'a> Bench<'a> {
             cpus.reverse();
         }
         let nonce = self.names.next_u64();
-        let pads = [self.setup.below(4096), self.setup.below(4096)]
-            .map(|pad| usize::try_from(pad).unwrap_or(0));
+        let pads = [self.pad(), self.pad()];
         let offset = usize::try_from(self.setup.below(64)).unwrap_or(0) * 64;
         let ns_per_tick = self.fit.ns_per_tick();
         let ticks = |duration: Duration| (duration.as_nanos() as f64 / ns_per_tick) as u64;
@@ -207,7 +221,7 @@ impl<'a> Bench<'a> {
             mechanism: plan.key.mechanism.clone(),
             seat: Seat::Lead,
             shape: Shape {
-                size: plan.wire,
+                size: plan.carried(),
                 pattern: plan.key.pattern,
                 nonce,
                 buffer_offset: offset,
@@ -231,12 +245,12 @@ impl<'a> Bench<'a> {
             batch: if lengths.batch > 0 { lengths.batch } else { settled_batch(cell) },
             verify: if plan.wire <= 64 << 10 { VERIFIED } else { 2 },
         };
-        let counted = SLOWEST.mul_f64(lengths.operations as f64);
+        let counted = SLOWEST.mul_f64((lengths.operations * plan.key.load.conns.max(1)) as f64);
         // One pause, or one message of a second, may be longer than the whole slice.
         let idle = Duration::from_nanos(plan.key.load.stall_ns + 2 * plan.key.load.think_ns);
         let deadline =
             HANG + 30 * (lengths.slice + lengths.warmup) + moving(plan.wire) + counted + idle;
-        let terms = Terms { job, pads, deadline };
+        let terms = Terms { job, pads, deadline, client: lengths.client };
         let (steal, throttled) = (procfs::steal_ns(), procfs::throttled());
         let outcome = {
             let Some(_held) = self.idle(plan.key.idle)? else { return Ok(true) };

@@ -3,12 +3,14 @@
 use super::bench::HANG;
 use super::{Bench, CellRun};
 use crate::job::{Bound, BoundJob, Task, Word};
+use crate::slice;
 use crate::stage::{Event, Stage};
+use ipcperf_core::result::Status;
 use ipcperf_core::{Idle, Seat};
 use ipcperf_sys::qos::PollIdle;
 use std::collections::BTreeMap;
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl Bench<'_> {
     /// Bounds of every placement used; true if the user interrupted.
@@ -98,46 +100,78 @@ impl Bench<'_> {
     fn bound(&mut self, what: Bound, cpus: &[usize]) -> io::Result<Option<BTreeMap<String, f64>>> {
         const TRIES: usize = 3;
         for _ in 0..TRIES {
-            match self.try_bound(what, cpus)? {
-                Reading::Values(values) => return Ok(Some(values)),
-                Reading::Interrupted => return Ok(None),
-                Reading::Failed => {}
+            match self.measure_bound(&what, cpus, HANG)? {
+                Bounded::Found { values, .. } => return Ok(Some(values)),
+                Bounded::Interrupted => return Ok(None),
+                Bounded::Failed(..) => {}
             }
         }
         Ok(Some(BTreeMap::new()))
     }
 
-    fn try_bound(&mut self, what: Bound, cpus: &[usize]) -> io::Result<Reading> {
+    /// Measures one bound on one CPU or a pair, in fresh workers that must be done by `patience`.
+    ///
+    /// # Errors
+    /// No worker can be had.
+    pub fn measure_bound(
+        &mut self,
+        what: &Bound,
+        cpus: &[usize],
+        patience: Duration,
+    ) -> io::Result<Bounded> {
         self.page.reset();
-        let mut stage = Stage::start(cpus.len(), [0; 2], Instant::now() + HANG, self.interrupts)?;
+        let pads = [self.pad(), self.pad()];
+        let mut stage = Stage::start(cpus.len(), pads, Instant::now() + patience, self.interrupts)?;
         for (seat, cpu) in Seat::BOTH.into_iter().zip(cpus) {
+            let what = what.clone();
             let job = BoundJob { seat, cpu: *cpu, counter: self.clock.is_counter(), what };
-            if stage.assign(seat, &Task::Bound(job), &self.page).is_err() {
-                return Ok(Reading::Failed);
+            if let Err(error) = stage.assign(seat, &Task::Bound(job), &self.page) {
+                return Ok(Bounded::Failed(Status::Failed, error.to_string()));
             }
         }
-        let (mut values, mut told) = (BTreeMap::new(), 0);
+        let (mut values, mut samples, mut told) = (BTreeMap::new(), Vec::new(), 0);
         while told < cpus.len() {
             match stage.event()? {
-                Event::Said(_, Word::Bound(found)) => {
-                    values.extend(found);
+                Event::Said(_, Word::Bound(report)) => {
+                    samples.extend(slice::samples(&self.page, report.samples, &report.spills));
+                    values.extend(report.values);
                     told += 1;
                 }
-                Event::Interrupted => return Ok(Reading::Interrupted),
+                Event::Said(_, Word::Failed(failure)) => {
+                    return Ok(Bounded::Failed(Status::Failed, failure.reason));
+                }
+                Event::Interrupted => return Ok(Bounded::Interrupted),
                 // One that has told its values ends before the other.
                 Event::Died(..) if told > 0 => {}
-                Event::Died(..) | Event::Deadline | Event::Alarm | Event::Said(..) => {
-                    return Ok(Reading::Failed);
+                Event::Died(_, end) => {
+                    return Ok(Bounded::Failed(Status::Failed, format!("the worker ended: {end}")));
+                }
+                Event::Deadline => {
+                    let reason = format!("not done after {} s", patience.as_secs());
+                    return Ok(Bounded::Failed(Status::Deadline, reason));
+                }
+                Event::Alarm | Event::Said(..) => {
+                    let reason = "a worker sent something else".into();
+                    return Ok(Bounded::Failed(Status::Failed, reason));
                 }
             }
         }
-        Ok(Reading::Values(values))
+        Ok(Bounded::Found { values, samples })
     }
 }
 
-/// What a try at a bound came to.
-enum Reading {
-    Values(BTreeMap<String, f64>),
+/// What a bound came to.
+#[derive(Clone, Debug)]
+pub enum Bounded {
+    /// It was measured.
+    Found {
+        /// Named values, ticks unless the name says otherwise.
+        values: BTreeMap<String, f64>,
+        /// Single operations, ticks, where it has some.
+        samples: Vec<u64>,
+    },
+    /// The user interrupted.
     Interrupted,
-    Failed,
+    /// Why there is nothing.
+    Failed(Status, String),
 }

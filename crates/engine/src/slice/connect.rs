@@ -4,7 +4,7 @@ use super::{Compact, Data, Outcome, RawSlice, Surroundings, Terms, ended};
 use crate::errand::Mishap;
 use crate::job::{Failure, FailureKind, Machine, Segment, SideReport};
 use crate::registry::Entry;
-use crate::storm::{self, Aftermath, Around, BACKLOG, Model, PARTS, Spent, Storm};
+use crate::storm::{self, Aftermath, Around, BACKLOG, PARTS, Spent, Storm};
 use ipcperf_core::result::Status;
 use ipcperf_core::{Crowd, Door, KnobValue, OptionSet, SetupError};
 use std::time::Instant;
@@ -18,6 +18,8 @@ pub struct StormSlice {
     pub times: [Compact; PARTS.len()],
     /// How many could wait at the server.
     pub backlog: u64,
+    /// How many clients there were.
+    pub clients: u64,
 }
 
 /// What a connection for one request leaves of a mechanism's knobs.
@@ -40,15 +42,16 @@ pub(super) fn run(
         Ok(Err(missing)) => return ended(SetupError::from(missing).into()),
         Err(error) => return failed(error.to_string()),
     };
-    let Terms { job, pads, deadline } = terms;
+    let Terms { job, pads, deadline, client } = terms;
+    let count = (job.operations > 0).then_some(job.operations);
     let storm = Storm {
         door,
         serving,
-        model: Model::Blocking,
+        model: *client,
         crowd: Crowd::Threads,
         clients: job.load.conns.max(1),
-        requests: u64::MAX,
-        slice: job.slice,
+        requests: count.unwrap_or(u64::MAX),
+        slice: if count.is_some() { u64::MAX } else { job.slice },
         warmup: job.warmup,
         answer_bytes: job.len,
         backlog: backlog(entry, options),
@@ -124,6 +127,11 @@ fn slice(mut after: Aftermath, storm: &Storm, entry: &Entry, cpus: &[usize]) -> 
         ],
         sides: [SideReport { machine, ..side(0) }, side(1)],
         effective: effective.collect(),
-        ..RawSlice::of(Data::Storm(Box::new(StormSlice { after, times, backlog: storm.backlog })))
+        ..RawSlice::of(Data::Storm(Box::new(StormSlice {
+            after,
+            times,
+            backlog: storm.backlog,
+            clients: storm.clients,
+        })))
     }
 }

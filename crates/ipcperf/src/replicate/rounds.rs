@@ -1,12 +1,13 @@
 //! Measures the arms of a study: in every round each of them once, in random order.
 
+use super::work::bounds::BoundWork;
 use super::work::cell::{CellWork, Keys};
 use super::work::{self, Turn, Work};
 use ipcperf_core::result::{Scale, Status};
 use ipcperf_engine::errand::Mishap;
 use ipcperf_engine::plan::Ground;
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Bench, CellRun, Progress};
+use ipcperf_engine::run::{Bench, Bounded, CellRun, Progress};
 use ipcperf_stats::Rng;
 use ipcperf_study::{Arm, Measured, Study};
 use ipcperf_sys::signals::Interrupts;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 /// What does an arm's work.
 enum Doing {
     Cell(Box<CellWork>),
+    Bound(BoundWork),
     Other(Box<dyn Work>),
 }
 
@@ -116,6 +118,11 @@ impl ArmRun {
                 }
                 Doing::Cell(Box::new(cell))
             })
+        } else if work::bounds::KINDS.contains(&arm.work.as_str()) {
+            BoundWork::of(&arm.work, &keys).map(|bound| {
+                ended = bound.on(house.ground).err().map(|why| (Status::Unavailable, why));
+                Doing::Bound(bound)
+            })
         } else {
             work::make(&arm.work, &keys).map(|other| {
                 ended = other.missing().map(|missing| (Status::Unavailable, missing));
@@ -152,10 +159,21 @@ impl ArmRun {
                 cell.readings(house.bench.ns_per_tick())
                     .map_err(|reason| (status.unwrap_or(Status::Rejected), reason))
             }
+            Some(Doing::Bound(work)) => match work.on(house.ground) {
+                Err(reason) => Err((Status::Unavailable, reason)),
+                Ok((bound, cpus)) => {
+                    match house.bench.measure_bound(&bound, &cpus[1..], patience(scale))? {
+                        Bounded::Interrupted => return Ok(true),
+                        Bounded::Failed(status, reason) => Err((status, reason)),
+                        Bounded::Found { values, samples } => {
+                            Ok(work.readings(values, &samples, house.bench.ns_per_tick(), cpus))
+                        }
+                    }
+                }
+            },
             Some(Doing::Other(other)) => {
                 let nonce = house.bench.nonce();
                 let turn = Turn {
-                    round,
                     nonce,
                     directory: house.bench.directory(),
                     deadline: Instant::now() + patience(scale),

@@ -1,12 +1,15 @@
 //! Work "cell": a cell of the engine, as `ipcperf run` measures it.
 
-use super::Readings;
+use super::{Readings, connect};
+use crate::loads::{LoadArgs, loads};
 use crate::request;
-use ipcperf_core::{Idle, Load, OptionSet, PatternKind, Touch};
+use ipcperf_core::{Idle, LoadKey, OptionSet, PatternKind, Touch};
 use ipcperf_engine::plan::{self, Ground, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::round_of;
 use ipcperf_engine::run::{CellRun, Lengths};
+use ipcperf_engine::slice::Data;
+use ipcperf_engine::storm::Model;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,9 +35,15 @@ pub(crate) struct Keys {
     slice: String,
     #[serde(default = "warmup")]
     warmup: String,
-    /// Operations of a slice; 0: as many as fit.
+    /// Round trips of a slice, or requests of each client; 0: as many as fit. All other patterns go by time.
     #[serde(default)]
     samples: u64,
+    /// How the clients of the pattern `connect` call.
+    #[serde(default)]
+    client: Model,
+    /// What is asked of the pattern.
+    #[serde(skip)]
+    load: LoadArgs,
 }
 
 fn one() -> u64 {
@@ -58,7 +67,22 @@ pub(crate) struct CellWork {
 
 impl Keys {
     pub(crate) fn of(keys: &toml::Table) -> Result<Self, String> {
-        keys.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+        let mut load = LoadArgs::default();
+        let mut others = toml::Table::new();
+        for (name, value) in keys.clone() {
+            let words = match (name.parse::<LoadKey>(), &value) {
+                (Ok(key), toml::Value::String(text)) => (key, text.clone()),
+                (Ok(key), toml::Value::Integer(number)) => (key, number.to_string()),
+                _ => {
+                    others.insert(name, value);
+                    continue;
+                }
+            };
+            load.0.extend([words]);
+        }
+        let keys: Self =
+            others.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        Ok(Self { load, ..keys })
     }
 
     /// The cell, which may have an objection.
@@ -81,15 +105,17 @@ impl Keys {
             }
             other => request::placements(other).map_err(told)?,
         };
+        let patterns =
+            request::patterns(&or(&self.pattern, PatternKind::PingPong.name())).map_err(told)?;
+        let loads = loads(&self.load, &patterns).map_err(told)?;
         let request = Request {
             mechanisms: request::mechanisms(registry, &self.mechanism).map_err(told)?,
-            patterns: request::patterns(&or(&self.pattern, PatternKind::PingPong.name()))
-                .map_err(told)?,
+            patterns,
             sizes: vec![usize::try_from(self.size).map_err(|error| error.to_string())?],
             placements,
             idle: request::idle(&or(&self.idle, Idle::AsIs.name())).map_err(told)?,
             touch: request::touch(&or(&self.touch, Touch::CacheLine.name())).map_err(told)?,
-            loads: vec![Load::default()],
+            loads,
             options: if settings.is_empty() {
                 OptionSet::default()
             } else {
@@ -108,8 +134,12 @@ impl Keys {
         let lengths = Lengths {
             warmup: time("warmup", &self.warmup)?,
             slice: time("slice", &self.slice)?,
-            operations: self.samples,
+            operations: match plan.key.pattern {
+                PatternKind::PingPong | PatternKind::Connect => self.samples,
+                _ => 0,
+            },
             batch: 0,
+            client: self.client,
         };
         Ok(CellWork { run: CellRun { plan, slices: Vec::new(), ended: None }, lengths })
     }
@@ -127,6 +157,12 @@ impl CellWork {
             self.lengths.batch = slice.raw.batch;
         }
         let knobs = slice.raw.effective.clone();
+        let mut readings = Readings::default();
+        if let Data::Storm(storm) = &slice.raw.data {
+            let plan = &self.run.plan;
+            let door = plan.entry.door(&plan.options).ok().and_then(Result::ok);
+            connect::add(&mut readings, &slice.raw, storm, door.map(|(door, _)| door), ns_per_tick);
+        }
         let (round, histogram) = round_of(slice, self.run.plan.key.pattern, ns_per_tick);
         if let Some(reason) = round.rejected {
             return Err(reason);
@@ -134,13 +170,13 @@ impl CellWork {
         if !round.proof.holds {
             return Err("no proof that two processes moved every message".into());
         }
-        let mut readings = Readings::default();
         let messages = round.messages.max(1) as f64;
         let cpu = &round.cpu_ns;
         readings.set("cpu_ns", (cpu.lead + cpu.follow) as f64 / messages);
         readings.set("user_ns", cpu.user as f64 / messages);
         readings.set("system_ns", cpu.system as f64 / messages);
         readings.set("messages", messages);
+        readings.set("lost", round.lost as f64);
         if let Some(rate) = round.messages_per_second {
             readings.set("messages_per_second", rate);
             readings.set("bytes_per_second", rate * self.run.plan.key.size_bytes as f64);
@@ -149,11 +185,7 @@ impl CellWork {
             readings.set("p50_ns", p50);
         }
         if histogram.count() > 0 {
-            readings.quantiles(&histogram);
-            readings.set("least_ns", histogram.min().unwrap_or(0) as f64 / 1e3);
-            let mean = histogram.sum() as f64 / histogram.count() as f64;
-            readings.set("mean_ns", mean / 1e3);
-            readings.histogram = Some(histogram);
+            readings.singles(histogram);
         }
         readings.facts.insert("CPUs".into(), format!("{:?}", self.run.plan.key.cpus));
         for (knob, value) in knobs {

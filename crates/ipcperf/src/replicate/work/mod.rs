@@ -3,17 +3,14 @@
 //! An arm is measured once in every round, by processes of its own. What it finds out is a set of named numbers, and
 //! for single operations their distribution.
 
+mod after_kill;
+pub(crate) mod bounds;
 pub(crate) mod cell;
-mod clocks;
-mod copying;
+mod connect;
 mod exchange;
 pub(crate) mod exec;
 mod facts;
-mod ladder;
 mod pipeline;
-mod place;
-mod self_loop;
-mod storm;
 
 use ipcperf_engine::errand::{Errand, Mishap};
 use ipcperf_study::Readings;
@@ -22,23 +19,14 @@ use std::path::Path;
 use std::time::Instant;
 
 /// What workers can be sent to do for a study.
-pub(crate) const ERRANDS: &[Errand] = &[
-    exchange::SEND,
-    exchange::RECEIVE,
-    pipeline::ERRAND,
-    self_loop::LOOP,
-    self_loop::CHILD,
-    clocks::ERRAND,
-    copying::ERRAND,
-    ladder::ERRAND,
-];
+pub(crate) const ERRANDS: &[Errand] = &[exchange::SEND, exchange::RECEIVE, pipeline::ERRAND];
 
 /// Makes the work of an arm from what its study says: the keys of the arm and of the scale in one table.
 pub(crate) type Maker = fn(&toml::Table) -> Result<Box<dyn Work>, String>;
 
 /// Every kind of work by the name that studies use.
 pub(crate) const KINDS: &[(&str, Maker)] = &[
-    ("after-kill", storm::make_after_kill),
+    ("after-kill", after_kill::make),
     exchange::WHOLE,
     exchange::MORE,
     exchange::SLOW,
@@ -48,12 +36,7 @@ pub(crate) const KINDS: &[(&str, Maker)] = &[
     exchange::EMSGSIZE,
     (exec::KIND, exec::make),
     ("pipeline", pipeline::make),
-    ("self-loop", self_loop::make),
-    ("clocks", clocks::make),
-    ("copying", copying::make),
     ("facts", facts::make),
-    ("ladder", ladder::make),
-    ("storm", storm::make),
 ];
 
 /// The engine's own work, which needs more than the others.
@@ -64,15 +47,18 @@ pub(crate) fn check(kind: &str, keys: &toml::Table) -> Result<(), String> {
     if kind == CELL {
         return cell::Keys::of(keys).map(drop);
     }
+    if bounds::KINDS.contains(&kind) {
+        return bounds::BoundWork::of(kind, keys).map(drop);
+    }
     make(kind, keys).map(drop)
 }
 
-/// Makes the work of an arm, for every kind but [`CELL`].
+/// Makes the work of an arm, for every kind but [`CELL`] and the bounds.
 pub(crate) fn make(kind: &str, keys: &toml::Table) -> Result<Box<dyn Work>, String> {
     match KINDS.iter().find(|(name, _)| *name == kind) {
         Some((_, maker)) => maker(keys),
         None => {
-            let known = KINDS.iter().map(|(name, _)| *name).chain([CELL]);
+            let known = KINDS.iter().map(|(name, _)| *name).chain(bounds::KINDS).chain([CELL]);
             let near = ipcperf_core::nearest(kind, known);
             let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
             Err(format!("there is no work '{kind}'{hint}"))
@@ -97,8 +83,6 @@ pub(crate) trait Work {
 /// One turn of one arm.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn<'a> {
-    /// Which round.
-    pub(crate) round: u64,
     /// A number no other turn has: for names, nonces and stamps.
     pub(crate) nonce: u64,
     /// The run's own directory (mode 0700), for everything that needs a path.

@@ -5,47 +5,37 @@
 //! median of the absolute errors; `mono_slope.a` and its like are their growth on one CPU, `mono_slope` and `counter_slope`
 //! on both, in nanoseconds per second.
 
-use super::place;
-use super::{Readings, Turn, Work};
-use ipcperf_engine::errand::{Crew, Errand, Hand, Mishap};
 use ipcperf_stats::median;
 use ipcperf_sys::affinity;
 use ipcperf_sys::clock::{Clock, monotonic_ns, raw_ns};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-/// Reads the clocks.
-pub(crate) const ERRAND: Errand = Errand { name: "clocks", run: read_clocks };
-
-/// Makes the work.
-///
-/// # Errors
-/// What the study says makes no sense.
-pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
-    let keys: Keys = table.clone().try_into().map_err(|error| error.to_string())?;
-    if !(10..=10_000_000).contains(&keys.longest_us) {
-        return Err("'longest_us' must be 10 to 10000000".into());
-    }
-    if !(1..=1000).contains(&keys.repeats) {
-        return Err("'repeats' must be 1 to 1000".into());
-    }
-    Ok(Box::new(Clocks { keys }))
-}
-
-/// What a study says.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// Over which intervals, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Keys {
-    /// Intervals go up to this one by factors of ten.
-    longest_us: u64,
-    /// How often each is measured at most.
-    repeats: u64,
+pub struct Intervals {
+    /// From a microsecond up to this one by factors of ten; 10 to 10,000,000 us.
+    pub longest_us: u64,
+    /// How often each is measured at most, 1 to 1000.
+    pub repeats: u64,
     /// Less often where that would take longer than this on one CPU, but at least once.
-    spend_ms: u64,
+    pub spend_ms: u64,
 }
 
-impl Keys {
-    fn intervals_ns(&self) -> Vec<u64> {
+impl Intervals {
+    /// # Errors
+    /// What makes no sense.
+    pub fn check(&self) -> Result<(), String> {
+        if !(10..=10_000_000).contains(&self.longest_us) {
+            return Err("'longest_us' must be 10 to 10000000".into());
+        }
+        if !(1..=1000).contains(&self.repeats) {
+            return Err("'repeats' must be 1 to 1000".into());
+        }
+        Ok(())
+    }
+
+    fn all_ns(&self) -> Vec<u64> {
         std::iter::successors(Some(1000), |interval| Some(interval * 10))
             .take_while(|interval| *interval <= self.longest_us * 1000)
             .collect()
@@ -56,71 +46,34 @@ impl Keys {
     }
 }
 
-struct Clocks {
-    keys: Keys,
-}
-
-/// What the reader must know.
-#[derive(Debug, Serialize, Deserialize)]
-struct Brief {
-    keys: Keys,
-    cpus: [usize; 2],
-}
-
 /// Median errors on one CPU, by interval.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Errors {
     mono_ns: Vec<f64>,
     counter_ns: Vec<f64>,
 }
 
-impl Work for Clocks {
-    fn missing(&self) -> Option<String> {
-        place::pair(false).err()
-    }
-
-    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, Mishap> {
-        let cpus = place::pair(false).map_err(Mishap::Failed)?;
-        let brief = Brief { keys: self.keys.clone(), cpus };
-        let pad = turn.nonce as usize % 4096;
-        let mut hand = Hand::start(ERRAND.name, &brief, &[], pad, turn.deadline, turn.interrupts)?;
-        let errors: [Errors; 2] = hand.done()?;
-        let mut readings = self.readings(&errors);
-        let (clock, objection) = Clock::choose();
-        let trust = objection.unwrap_or_else(|| format!("{}, trusted by the kernel", clock.name()));
-        readings.facts.insert("counter".into(), trust);
-        readings.facts.insert("CPUs".into(), format!("a is {}, b is {}", cpus[0], cpus[1]));
-        Ok(readings)
-    }
-}
-
-impl Clocks {
-    fn readings(&self, errors: &[Errors; 2]) -> Readings {
-        let mut readings = Readings::default();
-        let intervals = self.keys.intervals_ns();
-        for (name, of) in [
-            ("mono", (|errors| &errors.mono_ns) as fn(&Errors) -> &Vec<f64>),
-            ("counter", |errors| &errors.counter_ns),
-        ] {
-            let mut all = Vec::new();
-            for (cpu, errors) in ["a", "b"].iter().zip(errors) {
-                let points = intervals.iter().zip(of(errors));
-                let points: Vec<_> =
-                    points.map(|(interval, error)| (*interval as f64 / 1e9, *error)).collect();
-                for (interval, (_, error)) in intervals.iter().zip(&points) {
-                    readings.set(format!("{name}_ns.{cpu}.{interval}"), *error);
-                }
-                if let Some(slope) = slope(&points) {
-                    readings.set(format!("{name}_slope.{cpu}"), slope);
-                }
-                all.extend(points);
+fn readings(intervals: &Intervals, errors: &[Errors; 2]) -> Vec<(String, f64)> {
+    let mut readings = Vec::new();
+    let all_ns = intervals.all_ns();
+    for (name, of) in [
+        ("mono", (|errors| &errors.mono_ns) as fn(&Errors) -> &Vec<f64>),
+        ("counter", |errors| &errors.counter_ns),
+    ] {
+        let mut all = Vec::new();
+        for (cpu, errors) in ["a", "b"].iter().zip(errors) {
+            let points = all_ns.iter().zip(of(errors));
+            let points: Vec<_> =
+                points.map(|(interval, error)| (*interval as f64 / 1e9, *error)).collect();
+            for (interval, (_, error)) in all_ns.iter().zip(&points) {
+                readings.push((format!("{name}_ns.{cpu}.{interval}"), *error));
             }
-            if let Some(slope) = slope(&all) {
-                readings.set(format!("{name}_slope"), slope);
-            }
+            readings.extend(slope(&points).map(|slope| (format!("{name}_slope.{cpu}"), slope)));
+            all.extend(points);
         }
-        readings
+        readings.extend(slope(&all).map(|slope| (format!("{name}_slope"), slope)));
     }
+    readings
 }
 
 /// The slope of the straight line with the least squares through points; `None` if they have one place.
@@ -189,22 +142,30 @@ fn span(interval_ns: u64) -> Span {
     (begin, Reading::take(tries))
 }
 
-fn read_clocks(crew: &mut Crew<'_>) -> Result<Value, String> {
-    let Brief { keys, cpus } = crew.params()?;
+/// Nanoseconds per tick, from two readings of ticks and nanoseconds.
+fn rate(before: (u64, u64), after: (u64, u64)) -> f64 {
+    let (ticks, nanos) = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
+    nanos as f64 / ticks.max(1) as f64
+}
+
+/// Reads the clocks on both CPUs.
+pub(super) fn errors_on(
+    intervals: &Intervals,
+    cpus: [usize; 2],
+) -> Result<Vec<(String, f64)>, String> {
     let first = Reading::take(25);
     let mut spans: [Vec<Vec<Span>>; 2] = [Vec::new(), Vec::new()];
     for (cpu, spans) in cpus.iter().zip(&mut spans) {
         affinity::pin(*cpu).map_err(|error| format!("CPU {cpu}: {error}"))?;
-        for interval in keys.intervals_ns() {
-            spans.push((0..keys.repeats(interval)).map(|_| span(interval)).collect());
+        for interval in intervals.all_ns() {
+            spans.push((0..intervals.repeats(interval)).map(|_| span(interval)).collect());
         }
     }
     let last = Reading::take(25);
     // One rate for the whole of it, on both CPUs: a rate from a short beginning would be the larger error.
     let pair = |reading: Reading| (reading.counter, reading.moment() as u64);
-    let ns_per_tick = place::rate(pair(first), pair(last));
-    let judged = spans.map(|spans| of_cpu(&spans, ns_per_tick));
-    serde_json::to_value(judged).map_err(|error| error.to_string())
+    let ns_per_tick = rate(pair(first), pair(last));
+    Ok(readings(intervals, &spans.map(|spans| of_cpu(&spans, ns_per_tick))))
 }
 
 fn of_cpu(intervals: &[Vec<Span>], ns_per_tick: f64) -> Errors {
@@ -221,6 +182,7 @@ fn of_cpu(intervals: &[Vec<Span>], ns_per_tick: f64) -> Errors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     /// A span by a counter of `ghz` and a monotonic clock that gains `ppm`.
     fn synthetic(interval_ns: u64, ghz: f64, ppm: f64) -> Span {
@@ -258,6 +220,11 @@ mod tests {
     }
 
     #[test]
+    fn a_tick_is_as_long_as_both_readings_say() {
+        assert!((rate((1000, 500), (4000, 1500)) - 1.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
     fn a_line_needs_two_places() {
         assert_eq!(slope(&[(0.0, 1.0), (2.0, 5.0)]), Some(2.0));
         assert_eq!(slope(&[(1.0, 1.0), (1.0, 5.0)]), None);
@@ -266,23 +233,21 @@ mod tests {
 
     #[test]
     fn intervals_go_by_tens_and_long_ones_are_repeated_less() {
-        let keys = Keys { longest_us: 100_000, repeats: 50, spend_ms: 20 };
-        assert_eq!(
-            keys.intervals_ns(),
-            [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]
-        );
-        assert_eq!([1000, 1_000_000, 100_000_000].map(|ns| keys.repeats(ns)), [50, 20, 1]);
+        let asked = Intervals { longest_us: 100_000, repeats: 50, spend_ms: 20 };
+        assert_eq!(asked.all_ns(), [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]);
+        assert_eq!([1000, 1_000_000, 100_000_000].map(|ns| asked.repeats(ns)), [50, 20, 1]);
     }
 
     #[test]
     fn readings_are_told_by_cpu_and_interval_and_slopes_also_of_both() {
-        let clocks = Clocks { keys: Keys { longest_us: 1000, repeats: 1, spend_ms: 1 } };
+        let asked = Intervals { longest_us: 1000, repeats: 1, spend_ms: 1 };
         let errors = |factor: f64| Errors {
             mono_ns: vec![5.0; 4],
             counter_ns: [1e3, 1e4, 1e5, 1e6].map(|interval| interval * factor).to_vec(),
         };
-        let readings = clocks.readings(&[errors(1e-3), errors(3e-3)]);
-        let value = |name: &str| readings.values.get(name).map(|value| value.round());
+        let readings: BTreeMap<_, _> =
+            readings(&asked, &[errors(1e-3), errors(3e-3)]).into_iter().collect();
+        let value = |name: &str| readings.get(name).map(|value| value.round());
         assert_eq!(value("counter_ns.b.1000000"), Some(3000.0));
         assert_eq!(value("mono_slope"), Some(0.0));
         let slopes = ["counter_slope.a", "counter_slope.b", "counter_slope"].map(value);
@@ -292,9 +257,9 @@ mod tests {
     #[test]
     fn the_clocks_of_this_machine_agree_within_the_interval() {
         let (begin, end) = span(200_000);
-        let rate =
-            place::rate((begin.counter, begin.moment() as u64), (end.counter, end.moment() as u64));
-        let (mono, counter) = errors((begin, end), rate);
+        let per_tick =
+            rate((begin.counter, begin.moment() as u64), (end.counter, end.moment() as u64));
+        let (mono, counter) = errors((begin, end), per_tick);
         assert!(mono < 200_000.0 && counter < 1000.0, "{mono} {counter}");
     }
 }

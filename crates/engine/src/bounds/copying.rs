@@ -3,98 +3,51 @@
 //!
 //! Readings end in the bytes of a chunk: `pipe_us.524288`, `copy_us.524288`, each the median over chunks.
 
-use super::place;
-use super::{Readings, Turn, Work};
 use ipcperf_core::{Fault, Seat, SetupError};
-use ipcperf_engine::errand::{Crew, Errand, Hand, Mishap};
 use ipcperf_stats::median;
-use ipcperf_sys::affinity;
 use ipcperf_sys::clock::raw_ns;
 use ipcperf_sys::io::memory::segment::{Kind, Segment};
 use ipcperf_sys::io::memory::shm_sem::{self, Ends};
 use ipcperf_sys::io::{errno, pipe, stream};
+use ipcperf_sys::process::own_pid;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::os::fd::AsFd;
-
-/// Does both.
-pub(crate) const ERRAND: Errand = Errand { name: "copying", run: copy };
 
 /// What fits a pipe at once, so that the process that also reads never has to wait for itself.
 const PIECE: usize = 16 * 4096;
 
-/// Makes the work.
-///
-/// # Errors
-/// What the study says makes no sense.
-pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
-    let keys: Keys = table.clone().try_into().map_err(|error| error.to_string())?;
-    if keys.sizes.is_empty() || keys.sizes.iter().any(|size| !(1..=1 << 26).contains(size)) {
-        return Err("'sizes' must be 1 to 67108864".into());
-    }
-    if !(1..=100_000).contains(&keys.repeats) {
-        return Err("'repeats' must be 1 to 100000".into());
-    }
-    Ok(Box::new(Copying { keys }))
-}
-
-/// What a study says.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// Chunks to move.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Keys {
-    /// Bytes of a chunk.
-    sizes: Vec<usize>,
-    /// Chunks of each size, both ways.
-    repeats: usize,
+pub struct Chunks {
+    /// Bytes of a chunk, 1 to 64 MiB.
+    pub sizes: Vec<usize>,
+    /// Chunks of each size, both ways; 1 to 100,000.
+    pub repeats: usize,
 }
 
-struct Copying {
-    keys: Keys,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Brief {
-    keys: Keys,
-    cpu: usize,
-    name: String,
-}
-
-/// Median times of one size.
-#[derive(Debug, Serialize, Deserialize)]
-struct Cost {
-    pipe_ns: f64,
-    copy_ns: f64,
-}
-
-impl Work for Copying {
-    fn missing(&self) -> Option<String> {
-        place::pair(false).err()
-    }
-
-    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, Mishap> {
-        let [_, cpu] = place::pair(false).map_err(Mishap::Failed)?;
-        let name = format!("ipcperf-{:016x}-copying", turn.nonce);
-        let brief = Brief { keys: self.keys.clone(), cpu, name };
-        let pad = turn.nonce as usize % 4096;
-        let mut hand = Hand::start(ERRAND.name, &brief, &[], pad, turn.deadline, turn.interrupts)?;
-        let costs: Vec<Cost> = hand.done()?;
-        let mut readings = Readings::default();
-        for (size, cost) in self.keys.sizes.iter().zip(costs) {
-            readings.set(format!("pipe_us.{size}"), cost.pipe_ns / 1e3);
-            readings.set(format!("copy_us.{size}"), cost.copy_ns / 1e3);
+impl Chunks {
+    /// # Errors
+    /// What makes no sense.
+    pub fn check(&self) -> Result<(), String> {
+        if self.sizes.is_empty() || self.sizes.iter().any(|size| !(1..=1 << 26).contains(size)) {
+            return Err("'sizes' must be 1 to 67108864".into());
         }
-        Ok(readings)
+        if !(1..=100_000).contains(&self.repeats) {
+            return Err("'repeats' must be 1 to 100000".into());
+        }
+        Ok(())
     }
 }
 
-fn copy(crew: &mut Crew<'_>) -> Result<Value, String> {
-    let Brief { keys, cpu, name } = crew.params()?;
-    affinity::pin(cpu).map_err(|error| format!("CPU {cpu}: {error}"))?;
-    let largest = keys.sizes.iter().copied().max().unwrap_or(0);
+/// Median times of every size.
+pub(super) fn costs(chunks: &Chunks) -> Result<Vec<(String, f64)>, String> {
+    let largest = chunks.sizes.iter().copied().max().unwrap_or(0);
+    let name = format!("ipcperf-copying-{}", own_pid());
     let mut both = Both::new(largest, &name).map_err(|error| error.to_string())?;
     let mut costs = Vec::new();
-    for size in keys.sizes {
-        let (mut pipe_ns, mut copy_ns) = (vec![0.0; keys.repeats], vec![0.0; keys.repeats]);
+    for size in chunks.sizes.iter().copied() {
+        let (mut pipe_ns, mut copy_ns) = (vec![0.0; chunks.repeats], vec![0.0; chunks.repeats]);
         for (pipe_ns, copy_ns) in pipe_ns.iter_mut().zip(&mut copy_ns) {
             let told = |fault: Fault| format!("{size} bytes: {fault}");
             let begin = raw_ns();
@@ -104,10 +57,12 @@ fn copy(crew: &mut Crew<'_>) -> Result<Value, String> {
             *copy_ns = (raw_ns() - between) as f64;
             *pipe_ns = (between - begin) as f64;
         }
-        let cost = |times: &[f64]| median(times).ok_or("nothing was timed");
-        costs.push(Cost { pipe_ns: cost(&pipe_ns)?, copy_ns: cost(&copy_ns)? });
+        for (name, times) in [("pipe_us", &pipe_ns), ("copy_us", &copy_ns)] {
+            let ns = median(times).ok_or("nothing was timed")?;
+            costs.push((format!("{name}.{size}"), ns / 1e3));
+        }
     }
-    serde_json::to_value(costs).map_err(|error| error.to_string())
+    Ok(costs)
 }
 
 /// A pipe and a buffer in shared memory, both of whose ends are here.

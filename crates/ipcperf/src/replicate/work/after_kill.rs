@@ -1,0 +1,57 @@
+//! Work "after-kill": what a server leaves that is killed.
+
+use super::{Readings, Turn, Work};
+use ipcperf_core::{Crowd, Door, Serving};
+use ipcperf_engine::errand::Mishap;
+use ipcperf_engine::storm::{self, Around, BACKLOG, Model, SHORTEST, Storm};
+use serde::Deserialize;
+
+/// A server that is killed: what it leaves.
+struct AfterKill(Storm);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KillKeys {
+    door: Door,
+}
+
+pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
+    let KillKeys { door } =
+        table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+    let storm = Storm {
+        door,
+        serving: Serving::Accept,
+        model: Model::Blocking,
+        crowd: Crowd::Threads,
+        clients: 1,
+        requests: 1,
+        slice: 0,
+        warmup: 0,
+        answer_bytes: SHORTEST,
+        backlog: BACKLOG,
+    };
+    Ok(Box::new(AfterKill(storm)))
+}
+
+impl Work for AfterKill {
+    fn missing(&self) -> Option<String> {
+        storm::probe(self.0.door).err().map(|missing| missing.to_string())
+    }
+
+    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, Mishap> {
+        let around = Around {
+            directory: turn.directory,
+            nonce: turn.nonce,
+            cpus: &[],
+            counter: false,
+            pads: [0; 2],
+            deadline: turn.deadline,
+            interrupts: turn.interrupts,
+        };
+        let remains = storm::kill_server(&self.0, &around)?;
+        let mut readings = Readings::default();
+        readings.set("paths_left", remains.paths as f64);
+        readings.set("reopens", f64::from(u8::from(remains.reopens)));
+        Ok(readings)
+    }
+}
