@@ -200,6 +200,14 @@ pub enum Payload {
     },
 }
 
+impl Payload {
+    /// Messages of up to `bytes`, where nothing raises the limit that `set_by` names.
+    #[must_use]
+    pub const fn up_to(bytes: usize, set_by: &'static str) -> Self {
+        Self::Message { max: Some(Limit { bytes, set_by, raise: "" }) }
+    }
+}
+
 /// The largest message and what sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -6,13 +6,6 @@ use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::{self, Kind};
 use std::marker::PhantomData;
 
-/// The payload is one array of bytes.
-const LARGEST: Limit = Limit {
-    bytes: 64 << 20,
-    set_by: "the D-Bus specification: an array has up to 64 MiB",
-    raise: "",
-};
-
 /// Which way messages take, as a type.
 pub trait Route: 'static {
     /// Through a broker.
@@ -71,7 +64,8 @@ impl<R: Route> Mechanism for Dbus<R> {
                 "The library decides: another one than zbus gives other numbers over the same socket.",
             ]
         },
-        payload: Payload::Message { max: Some(LARGEST) },
+        // The payload is one array of bytes.
+        payload: Payload::up_to(64 << 20, "the D-Bus specification: an array has up to 64 MiB"),
         direction: Direction::TwoWay,
         reach: if R::IS_BUS { Reach::Named } else { Reach::Related },
         producers: if R::IS_BUS { Peers::Many } else { Peers::One },

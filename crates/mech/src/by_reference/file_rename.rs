@@ -41,13 +41,10 @@ impl Mechanism for FileRename {
             "Nothing is synchronised to a disk: a rename is atomic for readers, not after a power cut.",
             "Nobody learns that the other end is gone.",
         ],
-        payload: Payload::Message {
-            max: Some(Limit {
-                bytes: fresh::LARGEST,
-                set_by: "room in the file system; this program stops at 1 GiB",
-                raise: "",
-            }),
-        },
+        payload: Payload::up_to(
+            fresh::LARGEST,
+            "room in the file system; this program stops at 1 GiB",
+        ),
         direction: Direction::OneWay,
         reach: Reach::Named,
         producers: Peers::Many,

@@ -19,8 +19,7 @@ ipcperf_core::options! {
     }
 }
 
-const LARGEST: Limit =
-    Limit { bytes: fresh::LARGEST, set_by: "memory; this program stops at 1 GiB", raise: "" };
+const MESSAGES: Payload = Payload::up_to(fresh::LARGEST, "memory; this program stops at 1 GiB");
 
 /// Bytes under way, and messages.
 const UNDER_WAY: (usize, u32) = (64 << 20, 64);
@@ -49,7 +48,7 @@ impl Mechanism for Memfd {
             "A receiver that does not trust its sender also asks for size and seals, two more system calls; here both ends know them.",
             "What is under way takes memory, not room in the socket, so a sender waits for credits here.",
         ],
-        payload: Payload::Message { max: Some(LARGEST) },
+        payload: MESSAGES,
         direction: Direction::TwoWay,
         reach: Reach::Related,
         producers: Peers::One,
@@ -120,7 +119,7 @@ impl Mechanism for MemfdReuse {
             "The receiver reads in place and must be done before it gives the credit.",
             "Files in use cannot be sealed against writing, so a sender that writes wildly changes what is being read.",
         ],
-        payload: Payload::Message { max: Some(LARGEST) },
+        payload: MESSAGES,
         direction: Direction::TwoWay,
         reach: Reach::Related,
         producers: Peers::One,

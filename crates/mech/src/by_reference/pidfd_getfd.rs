@@ -31,13 +31,7 @@ impl Mechanism for PidfdGetfd {
             "The fresh mapping costs a page fault for each page that is looked at.",
             "A message that was not taken yet is gone with its sender, and nobody learns that the peer died while it sleeps.",
         ],
-        payload: Payload::Message {
-            max: Some(Limit {
-                bytes: fresh::LARGEST,
-                set_by: "memory; this program stops at 1 GiB",
-                raise: "",
-            }),
-        },
+        payload: Payload::up_to(fresh::LARGEST, "memory; this program stops at 1 GiB"),
         direction: Direction::TwoWay,
         reach: Reach::Related,
         producers: Peers::One,

@@ -48,13 +48,10 @@ impl Mechanism for TempFile {
             "What is under way takes room in the file system, so a sender waits for credits here.",
             "With create=o_tmpfile the sender makes one system call less than told here.",
         ],
-        payload: Payload::Message {
-            max: Some(Limit {
-                bytes: fresh::LARGEST,
-                set_by: "room in the file system; this program stops at 1 GiB",
-                raise: "",
-            }),
-        },
+        payload: Payload::up_to(
+            fresh::LARGEST,
+            "room in the file system; this program stops at 1 GiB",
+        ),
         direction: Direction::TwoWay,
         reach: Reach::Related,
         producers: Peers::One,

@@ -1,6 +1,5 @@
 //! Anonymous pipes, driven through `io_uring(7)`.
 
-use crate::io_uring::IO_URING;
 use crate::io_uring::uring_port::{self, UringPort};
 use crate::stream::pipe;
 use ipcperf_core::prelude::*;
@@ -24,23 +23,17 @@ pub struct UringPipe<D>(PhantomData<D>);
 impl<D: Drive> Mechanism for UringPipe<D> {
     const SPEC: &'static Spec = &Spec {
         name: "uring-pipe",
-        variant: uring_port::variant::<D>(),
-        wait: uring_port::class::<D>(),
-        default: !D::KERNEL_THREAD,
         summary: if D::KERNEL_THREAD {
             "Two pipes read and written through io_uring; a kernel thread polls each ring, and an end watches for completions, then sleeps."
         } else {
             "Two pipes read and written through io_uring; one io_uring_enter submits an operation and sleeps until it is done."
         },
         manual: &["io_uring(7)", "io_uring_enter(2)", "io_uring_setup(2)", "pipe(7)"],
-        pitfalls: if D::KERNEL_THREAD { uring_port::SQPOLL_PITFALLS } else { uring_port::PITFALLS },
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::Many,
         consumers: Peers::Many,
-        syscalls: uring_port::syscalls::<D>(),
-        needs: uring_port::NEEDS,
-        ..IO_URING
+        ..uring_port::driven::<D>()
     };
     type Options = UringPipeOptions;
     type Port = UringPort<D>;

@@ -1,32 +1,33 @@
 //! Through a ring shared with the kernel: bytes without boundaries.
 
+use crate::io_uring::IO_URING;
 use crate::port::{end_stream, fault};
-use ipcperf_core::{Fault, Port, SetupError, Shape, Syscalls, Wait};
+use ipcperf_core::{Fault, Port, SetupError, Shape, Spec, Syscalls, Wait};
 use ipcperf_sys::io::uring::{Buffers, Drive, Kind, Transfer};
 use ipcperf_sys::io::{duplicate, errno};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// The variant that a way of driving a ring is.
-pub(crate) const fn variant<D: Drive>() -> Option<&'static str> {
-    if D::KERNEL_THREAD { Some("sqpoll") } else { None }
-}
-
-/// The class it is ranked in.
-pub(crate) const fn class<D: Drive>() -> Wait {
-    if D::KERNEL_THREAD { Wait::SpinThenBlock } else { Wait::Block }
-}
-
-/// What it costs when nobody waits. Whether the kernel's thread must be woken depends on timing.
-pub(crate) const fn syscalls<D: Drive>() -> Syscalls {
-    if D::KERNEL_THREAD {
-        Syscalls { send: None, recv: None }
-    } else {
-        Syscalls { send: Some(1.0), recv: Some(1.0) }
+/// Facts of streams that are driven through a ring in the way of `D`. Whether the kernel's thread must be woken depends
+/// on timing.
+pub(crate) const fn driven<D: Drive>() -> Spec {
+    let thread = D::KERNEL_THREAD;
+    Spec {
+        variant: if thread { Some("sqpoll") } else { None },
+        wait: if thread { Wait::SpinThenBlock } else { Wait::Block },
+        default: !thread,
+        pitfalls: if thread { SQPOLL_PITFALLS } else { PITFALLS },
+        syscalls: if thread {
+            Syscalls { send: None, recv: None }
+        } else {
+            Syscalls { send: Some(1.0), recv: Some(1.0) }
+        },
+        needs: NEEDS,
+        ..IO_URING
     }
 }
 
 /// What is easily got wrong about rings, where an end enters the kernel for each operation.
-pub(crate) const PITFALLS: &[&str] = &[
+const PITFALLS: &[&str] = &[
     "One operation at a time shows the price of the ring and not its gain, which is many operations for one call.",
     "A ring is tuned for one thread (DEFER_TASKRUN, SINGLE_ISSUER) as far as the kernel allows: Linux 5.19 to 6.1.",
     "A transfer is submitted, tried, armed to poll and tried again: the plain call has a shorter way.",
@@ -35,7 +36,7 @@ pub(crate) const PITFALLS: &[&str] = &[
 ];
 
 /// The same, where a thread of the kernel polls the ring.
-pub(crate) const SQPOLL_PITFALLS: &[&str] = &[
+const SQPOLL_PITFALLS: &[&str] = &[
     "A kernel thread for each end polls its ring: two ends keep up to four CPUs busy.",
     "Since Linux 6.11 the kernel thread is pinned with its end, and both take turns on one CPU; before, it ran anywhere.",
     "The CPU time of a kernel thread is counted with that of its end.",
@@ -46,7 +47,7 @@ pub(crate) const SQPOLL_PITFALLS: &[&str] = &[
 ];
 
 /// What rings need from the host.
-pub(crate) const NEEDS: &[&str] = &["CONFIG_IO_URING", "Linux 5.11", "kernel.io_uring_disabled=0"];
+const NEEDS: &[&str] = &["CONFIG_IO_URING", "Linux 5.11", "kernel.io_uring_disabled=0"];
 /// And over TCP.
 pub(crate) const TCP_NEEDS: &[&str] = &[
     "CONFIG_IO_URING",

@@ -1,6 +1,5 @@
 //! TCP over the loopback interface, driven through `io_uring(7)`.
 
-use crate::io_uring::IO_URING;
 use crate::io_uring::uring_port::{self, UringPort};
 use crate::stream::tcp::{LOOPBACK, TcpOptions};
 use ipcperf_core::prelude::*;
@@ -46,23 +45,18 @@ pub struct UringTcp<D>(PhantomData<D>);
 impl<D: Drive> Mechanism for UringTcp<D> {
     const SPEC: &'static Spec = &Spec {
         name: "uring-tcp",
-        variant: uring_port::variant::<D>(),
-        wait: uring_port::class::<D>(),
-        default: !D::KERNEL_THREAD,
         summary: if D::KERNEL_THREAD {
             "A TCP connection over 127.0.0.1 used through io_uring; a kernel thread polls each ring, and an end watches for completions, then sleeps."
         } else {
             "A TCP connection over 127.0.0.1 used through io_uring; one io_uring_enter submits an operation and sleeps until it is done."
         },
         manual: &["io_uring(7)", "io_uring_enter(2)", "io_uring_setup(2)", "tcp(7)"],
-        pitfalls: if D::KERNEL_THREAD { uring_port::SQPOLL_PITFALLS } else { uring_port::PITFALLS },
         direction: Direction::TwoWay,
         reach: Reach::Network,
         producers: Peers::One,
         consumers: Peers::One,
-        syscalls: uring_port::syscalls::<D>(),
         needs: uring_port::TCP_NEEDS,
-        ..IO_URING
+        ..uring_port::driven::<D>()
     };
     type Options = UringTcpOptions;
     type Port = UringPort<D>;

@@ -1,6 +1,5 @@
 //! UNIX stream sockets, driven through `io_uring(7)`.
 
-use crate::io_uring::IO_URING;
 use crate::io_uring::uring_port::{self, UringPort};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket;
@@ -24,24 +23,18 @@ pub struct UringUnixStream<D>(PhantomData<D>);
 impl<D: Drive> Mechanism for UringUnixStream<D> {
     const SPEC: &'static Spec = &Spec {
         name: "uring-unix-stream",
-        variant: uring_port::variant::<D>(),
-        wait: uring_port::class::<D>(),
-        default: !D::KERNEL_THREAD,
         summary: if D::KERNEL_THREAD {
             "A pair of UNIX stream sockets used through io_uring; a kernel thread polls each ring, and an end watches for completions, then sleeps."
         } else {
             "A pair of UNIX stream sockets used through io_uring; one io_uring_enter submits an operation and sleeps until it is done."
         },
         manual: &["io_uring(7)", "io_uring_enter(2)", "io_uring_setup(2)", "unix(7)"],
-        pitfalls: if D::KERNEL_THREAD { uring_port::SQPOLL_PITFALLS } else { uring_port::PITFALLS },
         direction: Direction::TwoWay,
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
         descriptors: true,
-        syscalls: uring_port::syscalls::<D>(),
-        needs: uring_port::NEEDS,
-        ..IO_URING
+        ..uring_port::driven::<D>()
     };
     type Options = UringUnixStreamOptions;
     type Port = UringPort<D>;

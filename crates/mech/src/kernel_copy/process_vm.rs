@@ -44,13 +44,7 @@ impl<C: Copier> Mechanism for Copied<C> {
             "Whoever may write into a process may do anything to it: there is no protection between the ends.",
             "A message that was not read yet is gone with its sender, and nobody learns that the peer died while it sleeps.",
         ],
-        payload: Payload::Message {
-            max: Some(Limit {
-                bytes: fresh::LARGEST,
-                set_by: "memory; this program stops at 1 GiB",
-                raise: "",
-            }),
-        },
+        payload: Payload::up_to(fresh::LARGEST, "memory; this program stops at 1 GiB"),
         direction: Direction::TwoWay,
         reach: Reach::Related,
         producers: Peers::One,

@@ -10,9 +10,6 @@ use ipcperf_sys::io::{Buffer, errno, pipe, stream};
 use std::marker::PhantomData;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// The largest packet.
-const LARGEST: Limit = Limit { bytes: PipePackets::LARGEST, set_by: "PIPE_BUF", raise: "" };
-
 /// Pipes in packet mode.
 #[derive(Debug)]
 pub struct PipePackets;
@@ -75,7 +72,7 @@ impl<W: Wait> Mechanism for PipePacket<W> {
             "There are no empty packets: a write of nothing sends nothing.",
             "Each packet takes a page of the capacity, however small: 16 fill a pipe of 64 KiB.",
         ],
-        payload: Payload::Message { max: Some(LARGEST) },
+        payload: Payload::up_to(PipePackets::LARGEST, "PIPE_BUF"),
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::Many,

@@ -123,13 +123,7 @@ impl<G: Guarding> Mechanism for MmapQueue<G> {
             "An amortising sender holds messages back until its batch is full, it receives, or it is told to flush.",
             "The file is on disk only where the run's directory is; dirty pages are written back meanwhile.",
         ],
-        payload: Payload::Message {
-            max: Some(Limit {
-                bytes: file_queue::MAX_MESSAGE,
-                set_by: "the layout of a queue",
-                raise: "",
-            }),
-        },
+        payload: Payload::up_to(file_queue::MAX_MESSAGE, "the layout of a queue"),
         direction: Direction::OneWay,
         reach: Reach::Named,
         producers: Peers::One,

@@ -30,13 +30,7 @@ impl Mechanism for SeqLock {
             "Fewer than 4 bytes cannot say which of many values was seen, so streams of such values are refused.",
             "A writer that dies leaves its last whole value, and nothing tells that no other will come.",
         ],
-        payload: Payload::Message {
-            max: Some(Limit {
-                bytes: seqlock::MAX_VALUE,
-                set_by: "the layout of a cell",
-                raise: "",
-            }),
-        },
+        payload: Payload::up_to(seqlock::MAX_VALUE, "the layout of a cell"),
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::One,

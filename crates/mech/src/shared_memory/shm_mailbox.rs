@@ -78,13 +78,7 @@ impl<W: MailboxWait> Mechanism for ShmMailbox<W> {
             "The slot is free again once the receiver has copied the message, not once it has worked on it.",
             "A peer that dies tells nobody, and one that writes wildly damages both.",
         ],
-        payload: Payload::Message {
-            max: Some(Limit {
-                bytes: ring::MAX_MESSAGE,
-                set_by: "the 32-bit length of a slot",
-                raise: "",
-            }),
-        },
+        payload: Payload::up_to(ring::MAX_MESSAGE, "the 32-bit length of a slot"),
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::One,

@@ -54,13 +54,7 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
             "Messages of more than half the memory asked for make the ring larger: it has at least two slots.",
             "A file in the run's directory is on disk only where that directory is; dirty pages are written back meanwhile.",
         ],
-        payload: Payload::Message {
-            max: Some(Limit {
-                bytes: ring::MAX_MESSAGE,
-                set_by: "the 32-bit length of a slot",
-                raise: "",
-            }),
-        },
+        payload: Payload::up_to(ring::MAX_MESSAGE, "the 32-bit length of a slot"),
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::One,

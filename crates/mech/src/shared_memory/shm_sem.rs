@@ -22,13 +22,7 @@ impl Mechanism for ShmSem {
             "A semaphore makes a system call only where somebody sleeps on it; a System V semaphore makes one each time.",
             "A peer that dies between wait and post leaves the other waiting for ever: semaphores have no owner.",
         ],
-        payload: Payload::Message {
-            max: Some(Limit {
-                bytes: shm_sem::MAX_MESSAGE,
-                set_by: "the layout of a buffer",
-                raise: "",
-            }),
-        },
+        payload: Payload::up_to(shm_sem::MAX_MESSAGE, "the layout of a buffer"),
         direction: Direction::OneWay,
         reach: Reach::Related,
         producers: Peers::One,
