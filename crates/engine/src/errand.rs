@@ -147,7 +147,7 @@ impl<'a> Hand<'a> {
         let params = serde_json::to_value(params).map_err(io::Error::other)?;
         let task = Task::Errand { name: name.to_owned(), params };
         let text = serde_json::to_string(&task).map_err(io::Error::other)?;
-        worker.control().send(&text, fds)?;
+        tell(&worker, &text, fds)?;
         Ok(Self { name: name.to_owned(), worker, deadline, interrupts })
     }
 
@@ -180,13 +180,13 @@ impl<'a> Hand<'a> {
         }
     }
 
-    /// Gives the word to go, with whatever it must know by now.
+    /// Gives the word to go, with whatever it must know by now. Whether it is gone shows in its next answer.
     ///
     /// # Errors
-    /// It is gone.
+    /// The message cannot be sent.
     pub fn go<T: Serialize>(&self, told: &T, fds: &[BorrowedFd<'_>]) -> Result<(), Mishap> {
         let text = serde_json::to_string(told).map_err(io::Error::other)?;
-        Ok(self.worker.control().send(&text, fds)?)
+        Ok(tell(&self.worker, &text, fds)?)
     }
 
     /// Waits for what it found out.
@@ -223,5 +223,30 @@ impl<'a> Hand<'a> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Sends a message. Who is gone hears nothing: how it ended is known to whoever waits for its answer.
+fn tell(worker: &Worker, text: &str, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    match worker.control().send(text, fds) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        sent => sent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn who_is_gone_is_told_nothing_and_its_end_is_heard() {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        // The test program is no worker: it refuses the arguments and ends.
+        let mut hand = Hand::start("anything", &(), &[], 0, deadline, None).expect("started");
+        assert!(wait_any(&[hand.fd()], deadline).expect("a descriptor")[0], "it never ended");
+        hand.go(&1, &[]).expect("no error of its own");
+        let error = hand.done::<u32>().expect_err("no answer");
+        assert!(error.to_string().contains("anything: the worker ended"), "{error}");
     }
 }
