@@ -1,7 +1,7 @@
 //! Patterns: what the loop does, and all that follows from it. The word and the row of a pattern stand here; planning,
 //! measuring, adding up, judging and showing read the row.
 
-use crate::load::LoadKey;
+use crate::load_key::LoadKey;
 use crate::names::names;
 use crate::shape::Seat;
 use crate::units::{format_bytes_per_second, format_nanos, format_per_second};
