@@ -228,8 +228,9 @@ impl<'a> Hand<'a> {
 
 /// Sends a message. Who is gone hears nothing: how it ended is known to whoever waits for its answer.
 fn tell(worker: &Worker, text: &str, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset};
     match worker.control().send(text, fds) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if matches!(error.kind(), BrokenPipe | ConnectionReset) => Ok(()),
         sent => sent,
     }
 }
