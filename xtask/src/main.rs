@@ -55,13 +55,25 @@ fn run_optimised() -> Result<bool> {
 
 /// Builds the product and says where the executable is.
 fn build_product() -> Result<PathBuf> {
+    build("target", &[])
+}
+
+/// The same with the symbols that a release leaves out.
+fn build_with_symbols() -> Result<PathBuf> {
+    build("target/symbols", &["--config", "profile.release.strip=false"])
+}
+
+fn build(target: &str, more: &[&str]) -> Result<PathBuf> {
+    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
+    let target = metadata.workspace_root.as_std_path().join(target);
     let status = cargo()
-        .args(["build", "--release", "-p", "ipcperf", "--bin", "ipcperf"])
+        .args(["build", "--release", "-p", "ipcperf", "--bin", "ipcperf", "--target-dir"])
+        .arg(&target)
+        .args(more)
         .status()
         .context("cannot start cargo")?;
     ensure!(status.success(), "cargo build --release -p ipcperf failed");
-    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
-    Ok(metadata.target_directory.join("release/ipcperf").into())
+    Ok(target.join("release/ipcperf"))
 }
 
 /// The cargo that started this program, or the one on the path.
