@@ -297,9 +297,9 @@ mod tests {
         assert!(job("one-way = false").expect("a good job").load.0.is_empty());
     }
 
-    /// What the run shows of itself, and not what it is.
+    /// What the run shows of itself, and not what it is; and what only whoever types may allow.
     const NOT_IN_A_JOB: &[&str] =
-        &["color", "dry-run", "no-progress", "quiet", "verbose", "versus-bound"];
+        &["allow-exec", "color", "dry-run", "no-progress", "quiet", "verbose", "versus-bound"];
 
     fn typed(words: &[&str]) -> RunArgs {
         let command = RunArgs::augment_args(clap::Command::new("run"));
@@ -330,19 +330,20 @@ mod tests {
             let flag = format!("--{key}");
             let (line, words, others) = match key.as_str() {
                 "set" => ("set.pipe.size = '1M'".to_owned(), "pipe.size=1M", "pipe.size=2M"),
-                "one-way" => ("one-way = true".to_owned(), "", ""),
+                "one-way" | "trace-calls" => (format!("{key} = true"), "", ""),
                 "rounds" | "seed" => (format!("{key} = 7"), "7", "8"),
                 _ => (format!("{key} = 'job'"), "job", "flag"),
             };
             let file = written(&line);
+            let allowed = |words: &[&str]| typed(&[&["--allow-exec"], words].concat());
             let flags =
-                |value: &str| typed(&[&flag, value][..if value.is_empty() { 1 } else { 2 }]);
-            let read = apply(file.path(), &typed(&[])).expect("a good job");
+                |value: &str| allowed(&[&flag, value][..if value.is_empty() { 1 } else { 2 }]);
+            let read = apply(file.path(), &allowed(&[])).expect("a good job");
             assert_eq!(format!("{read:?}"), format!("{:?}", flags(words)), "{key}");
             let won = apply(file.path(), &flags(others)).expect("a good job");
             let wanted = match key.as_str() {
                 // Both hold, and the later one is the flag's.
-                "set" => typed(&["--set", words, "--set", others]),
+                "set" => allowed(&["--set", words, "--set", others]),
                 _ => flags(others),
             };
             assert_eq!(format!("{won:?}"), format!("{wanted:?}"), "{key}");
