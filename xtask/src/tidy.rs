@@ -1,6 +1,7 @@
 //! The house rules that neither rustc nor clippy can check. Every rule is a pure function from the
 //! tracked files, or from `cargo metadata`, to violations.
 
+mod circles;
 mod edges;
 mod generated;
 mod layout;
@@ -69,6 +70,7 @@ pub(crate) fn run() -> Result<bool> {
     let root = metadata.workspace_root.as_std_path();
     let files = tracked(root)?;
     let mut violations = edges::check(&edges::from_metadata(&metadata));
+    violations.extend(circles::check(&files));
     violations.extend(layout::check(&files));
     violations.extend(words::check(&files));
     violations.extend(registry::check(&files));
