@@ -23,6 +23,8 @@ struct Cli {
 enum Task {
     /// Measure ipcperf beside bare loops, interleaved; exit 1 if a case misses its target
     Floor(floor::Options),
+    /// Measure one bare loop and print nanoseconds or bytes per second: what floor starts
+    Bare(floor::Job),
     /// Check the house rules; one line per violation, exit 1 if there is any
     Tidy,
     /// Write the documents that the program itself knows best
@@ -34,8 +36,9 @@ enum Task {
 fn main() -> Result<ExitCode> {
     let passed = match Cli::parse().task {
         // Bare loops without optimisation would flatter the product.
-        Task::Floor(_) if cfg!(debug_assertions) => run_optimised()?,
+        Task::Floor(_) | Task::Bare(_) if cfg!(debug_assertions) => run_optimised()?,
         Task::Floor(options) => floor::run(&options)?,
+        Task::Bare(job) => floor::print(&job)?,
         Task::Tidy => tidy::run()?,
         Task::Docs => tidy::write_documents()?,
         Task::Asm(options) => asm::run(&options)?,

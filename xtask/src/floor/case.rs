@@ -1,182 +1,142 @@
 //! What is compared with what, and how close the two must be.
 
-use super::bare_pair::Cpus;
+use clap::ValueEnum;
 
-/// What a case measures, and hence its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a case measures, and hence its unit; the names are ipcperf's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Pattern {
-    /// One message there and one back; nanoseconds, median over all messages.
-    RoundTrip,
-    /// One way, the receiver counts; bytes per second.
+    /// One message there and one back; nanoseconds, median over all messages
+    PingPong,
+    /// One way, the receiver counts; bytes per second
     Stream,
 }
 
-impl Pattern {
-    /// The name ipcperf gives it on its command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::RoundTrip => "ping-pong",
-            Self::Stream => "stream",
-        }
-    }
+/// What carries the bytes of a bare loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Carrier {
+    /// Two pipes
+    Pipe,
+    /// A pair of connected UNIX sockets
+    UnixStream,
+    /// A connection over loopback, without Nagle's delay
+    Tcp,
+    /// Two event counters
+    Eventfd,
+    /// A word in shared memory for each direction, woken and waited for with futex(2); never spins
+    Futex,
+    /// A ring of slots in shared memory for each direction; both ends spin
+    Ring,
+    /// A flag in shared memory with 8 bytes beside it; both ends spin, round trips only
+    Flag,
 }
 
-/// What carries the bytes of a bare loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Carrier {
-    Pipe,
-    UnixStream,
-    Tcp,
-    Eventfd,
-    /// A word in shared memory, woken and waited for with `futex(2)`; never spins.
-    Futex,
-    /// A flag in shared memory that both ends spin on, the payload beside it; round trips only.
-    Flag,
-    /// A ring of slots in shared memory that both ends spin on, one in each direction.
-    Ring,
-    /// A flag without payload: what the machine charges for moving one cache line there and back.
-    CacheLine,
+/// The name that the command line has for it.
+pub(crate) fn name(value: impl ValueEnum) -> String {
+    value.to_possible_value().expect("no value is hidden").get_name().to_owned()
 }
 
 impl Carrier {
     /// Whether a waiting end burns its CPU. Two such ends on one CPU wait for the scheduler's tick.
     pub(crate) fn spins(self) -> bool {
-        matches!(self, Self::Flag | Self::Ring | Self::CacheLine)
+        matches!(self, Self::Flag | Self::Ring)
     }
-}
 
-/// Where the two ends run. Which CPUs that means is asked of ipcperf.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    SameCpu,
-    TwoCpus,
-}
+    /// Whether it carries nothing but a wake-up, for which ipcperf is asked for 0 bytes.
+    pub(crate) fn only_wakes(self) -> bool {
+        matches!(self, Self::Eventfd | Self::Futex)
+    }
 
-/// How near to the bare loop ipcperf must be; the ratio is always ipcperf / bare.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Target {
-    /// Below the lower end the bare loop is at fault, not ipcperf to be praised.
-    Between(f64, f64),
-    AtMost(f64),
-    AtLeast(f64),
-}
-
-impl Target {
-    /// The range in which the ratio may lie.
-    pub(crate) fn range(self) -> (f64, f64) {
-        match self {
-            Self::Between(low, high) => (low, high),
-            Self::AtMost(high) => (0.0, high),
-            Self::AtLeast(low) => (low, f64::INFINITY),
+    /// The sizes that are measured, bytes.
+    fn sizes(self, pattern: Pattern) -> &'static [usize] {
+        match (pattern, self) {
+            (Pattern::PingPong, Self::Eventfd | Self::Flag) => &[8],
+            (Pattern::PingPong, Self::Futex) => &[4],
+            (Pattern::PingPong, _) => &[1, 4 << 10],
+            (Pattern::Stream, Self::Eventfd | Self::Futex | Self::Flag) => &[],
+            (Pattern::Stream, _) => &[4 << 10, 64 << 10, 1 << 20],
         }
     }
 }
 
-impl std::fmt::Display for Target {
+/// Where the two ends run, by ipcperf's word for it and on the CPUs that it takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) name: &'static str,
+    pub(crate) cpus: [usize; 2],
+}
+
+impl Place {
+    pub(crate) fn is_one_cpu(&self) -> bool {
+        self.cpus[0] == self.cpus[1]
+    }
+}
+
+impl std::fmt::Display for Place {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Between(low, high) => write!(out, "{low:.2} to {high:.2}"),
-            Self::AtMost(high) => write!(out, "<= {high:.2}"),
-            Self::AtLeast(low) => write!(out, ">= {low:.2}"),
-        }
+        write!(out, "{} {},{}", self.name, self.cpus[0], self.cpus[1])
     }
 }
 
 /// One line of the table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// The mechanism of ipcperf.
-    pub(crate) mechanism: &'static str,
-    /// The bare loop beside it.
     pub(crate) carrier: Carrier,
     pub(crate) pattern: Pattern,
     /// Bytes per message that the bare loop moves.
     pub(crate) bytes: usize,
-    /// The size ipcperf is asked for: 0 where the mechanism only wakes.
-    pub(crate) asked: usize,
     pub(crate) place: Place,
-    pub(crate) target: Target,
 }
 
 impl Case {
-    /// For people, and for `--only`.
-    pub(crate) fn name(&self) -> String {
-        format!("{} {} {}", self.mechanism, self.pattern.name(), size(self.bytes))
+    /// The mechanism of ipcperf that it is held against.
+    pub(crate) fn mechanism(&self) -> String {
+        if self.carrier.spins() { "shm-ring/spin".to_owned() } else { name(self.carrier) }
+    }
+
+    /// The range in which the ratio ipcperf / bare may lie.
+    pub(crate) fn target(&self) -> (f64, f64) {
+        match (self.pattern, self.carrier) {
+            // A general ring against 8 bytes in the flag's own line: it also keeps a length and a turn.
+            (_, Carrier::Flag) => (0.0, 1.15),
+            // Below the lower end the bare loop is at fault, not ipcperf to be praised.
+            (Pattern::PingPong, _) => (0.97, 1.05),
+            (Pattern::Stream, _) => (0.95, f64::INFINITY),
+        }
     }
 }
 
-/// `4 KiB` and the like; sizes here are exact multiples.
-fn size(bytes: usize) -> String {
-    match bytes {
-        _ if bytes >= 1 << 20 => format!("{} MiB", bytes >> 20),
-        _ if bytes >= 1 << 10 => format!("{} KiB", bytes >> 10),
-        _ => format!("{bytes} B"),
+/// For people, and for `--only`.
+impl std::fmt::Display for Case {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} {} ", self.mechanism(), name(self.pattern))?;
+        match self.bytes {
+            bytes if bytes >= 1 << 20 => write!(out, "{} MiB", bytes >> 20),
+            bytes if bytes >= 1 << 10 => write!(out, "{} KiB", bytes >> 10),
+            bytes => write!(out, "{bytes} B"),
+        }
     }
 }
 
-/// A round trip through the product should cost what the bare loop costs.
-const ROUND_TRIP: Target = Target::Between(0.97, 1.05);
-/// A general ring against 8 bytes in the flag's own line: it also keeps a length and a turn.
-const SMALL_RING: Target = Target::AtMost(1.15);
-/// Throughput of the product beside the bare loop.
-const STREAM: Target = Target::AtLeast(0.95);
-
-/// Every case, in the order of the table.
-pub(crate) fn all() -> Vec<Case> {
-    let kernel =
-        [("pipe", Carrier::Pipe), ("unix-stream", Carrier::UnixStream), ("tcp", Carrier::Tcp)];
-    let places = [Place::SameCpu, Place::TwoCpus];
+/// Every case that can run at these places, in the order of the table.
+pub(crate) fn all(places: &[Place]) -> Vec<Case> {
     let mut cases = Vec::new();
-    let mut add = |mechanism, carrier, pattern, bytes, asked, place, target| {
-        cases.push(Case { mechanism, carrier, pattern, bytes, asked, place, target });
-    };
-    for place in places {
-        for (mechanism, carrier) in kernel {
-            for bytes in [1, 4 << 10] {
-                add(mechanism, carrier, Pattern::RoundTrip, bytes, bytes, place, ROUND_TRIP);
+    for &pattern in Pattern::value_variants() {
+        for place in places {
+            for &carrier in Carrier::value_variants() {
+                if carrier.spins() && place.is_one_cpu() {
+                    continue;
+                }
+                let sizes = carrier.sizes(pattern).iter();
+                cases.extend(sizes.map(|&bytes| Case {
+                    carrier,
+                    pattern,
+                    bytes,
+                    place: place.clone(),
+                }));
             }
         }
-        add("eventfd", Carrier::Eventfd, Pattern::RoundTrip, 8, 0, place, ROUND_TRIP);
-        add("futex", Carrier::Futex, Pattern::RoundTrip, 4, 0, place, ROUND_TRIP);
-    }
-    for (carrier, bytes, target) in [
-        (Carrier::Ring, 1, ROUND_TRIP),
-        (Carrier::Flag, 8, SMALL_RING),
-        (Carrier::Ring, 4 << 10, ROUND_TRIP),
-    ] {
-        let place = Place::TwoCpus;
-        add("shm-ring/spin", carrier, Pattern::RoundTrip, bytes, bytes, place, target);
-    }
-    for place in places {
-        for (mechanism, carrier) in kernel {
-            for bytes in [4 << 10, 64 << 10, 1 << 20] {
-                add(mechanism, carrier, Pattern::Stream, bytes, bytes, place, STREAM);
-            }
-        }
-    }
-    for bytes in [4 << 10, 64 << 10, 1 << 20] {
-        let place = Place::TwoCpus;
-        add("shm-ring/spin", Carrier::Ring, Pattern::Stream, bytes, bytes, place, STREAM);
     }
     cases
-}
-
-/// The two placements as ipcperf names them, and the CPUs it chose for them.
-#[derive(Clone, Debug)]
-pub(crate) struct Placements {
-    pub(crate) same: (String, Cpus),
-    /// Absent on a machine that lends one CPU.
-    pub(crate) two: Option<(String, Cpus)>,
-}
-
-impl Placements {
-    /// Name and CPUs of a place, if this machine has it.
-    pub(crate) fn of(&self, place: Place) -> Option<&(String, Cpus)> {
-        match place {
-            Place::SameCpu => Some(&self.same),
-            Place::TwoCpus => self.two.as_ref(),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -184,18 +144,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_spinning_case_is_put_on_one_cpu() {
-        assert!(all().iter().all(|case| !case.carrier.spins() || case.place == Place::TwoCpus));
+    fn every_case_can_be_named_alone() {
+        let places = [("same-cpu", [0, 0]), ("same-llc", [0, 1])];
+        let cases = all(&places.map(|(name, cpus)| Place { name, cpus }));
+        let mut names: Vec<_> = cases.iter().map(|case| format!("{case} {}", case.place)).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!((names.len(), cases.len()), (40, 40));
+        assert!(names.contains(&"shm-ring/spin ping-pong 4 KiB same-llc 0,1".to_owned()));
+        assert!(names.contains(&"unix-stream stream 1 MiB same-cpu 0,0".to_owned()));
     }
 
     #[test]
-    fn every_case_can_be_named_alone() {
-        let cases = all();
-        let mut names: Vec<_> =
-            cases.iter().map(|case| format!("{} {:?}", case.name(), case.place)).collect();
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), cases.len());
-        assert_eq!(cases.len(), 40);
+    fn no_spinning_case_is_put_on_one_cpu() {
+        let cases = all(&[Place { name: "same-cpu", cpus: [1, 1] }]);
+        assert!(cases.iter().all(|case| !case.carrier.spins()));
     }
 }

@@ -1,110 +1,117 @@
-//! ipcperf's own cells, read from the document it prints. One round per call, so that its rounds
-//! interleave with the bare ones.
+//! ipcperf's own cells, read from the document it prints. One round per call, so that its rounds interleave with the
+//! bare ones.
 
 use std::path::PathBuf;
-use std::process::Command;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::bare_pair::Cpus;
-use super::bounded::{self, Finished};
-use super::case::{Case, Pattern, Placements};
+use super::case::{self, Case, Pattern, Place};
 
-/// A call of one slice takes well under a second.
-const LIMIT: Duration = Duration::from_secs(30);
 /// Two different CPUs, from the nearest to the farthest.
 const TWO_CPU_PLACES: [&str; 4] = ["same-llc", "cross-llc", "smt", "cross-node"];
 
 /// The product under test.
 pub(crate) struct Product {
     pub(crate) binary: PathBuf,
-    pub(crate) slice: Duration,
+    pub(crate) slice_ms: u64,
     pub(crate) idle_poll: bool,
 }
 
 impl Product {
-    /// Which placement names this machine has, and which CPUs ipcperf takes for them.
-    pub(crate) fn placements(&self) -> Result<Placements> {
-        let probe = |place: &str| -> Result<Option<(String, Cpus)>> {
-            let document = self.document("pipe", Pattern::RoundTrip, 64, place)?;
-            let cell = first_cell(&document)?;
-            match status(cell)? {
-                Ok(()) => Ok(Some((place.to_owned(), cpus(cell)?))),
-                Err(_) if cell["status"] == "unavailable" => Ok(None),
-                Err(reason) => bail!("pipe on {place}: {reason}"),
+    /// One CPU, and two of them where this machine lends as many, as ipcperf names and chooses them; and what it says
+    /// about the machine, as a Markdown list.
+    pub(crate) fn places(&self) -> Result<(Vec<Place>, String)> {
+        let mut places = Vec::new();
+        let mut machine = String::new();
+        for name in ["same-cpu"].into_iter().chain(TWO_CPU_PLACES) {
+            let document = self.document("pipe", Pattern::PingPong, 64, name)?;
+            match &document["cells"][0]["status"] {
+                Value::String(status) if status == "unavailable" => continue,
+                _ => places.push(Place { name, cpus: cpus(cell(&document)?)? }),
             }
-        };
-        let same = probe("same-cpu")?.context("ipcperf has no same-cpu placement here")?;
-        for place in TWO_CPU_PLACES {
-            if let Some(two) = probe(place)? {
-                return Ok(Placements { same, two: Some(two) });
+            machine = describe(&document);
+            if name != "same-cpu" {
+                break;
             }
         }
-        Ok(Placements { same, two: None })
+        Ok((places, machine))
     }
 
-    /// One round of the case: nanoseconds or bytes per second.
-    pub(crate) fn measure(&self, case: &Case, place: &str, cpus: Cpus) -> Result<f64> {
-        let document = self.document(case.mechanism, case.pattern, case.asked, place)?;
-        value(&document, case.pattern, cpus)
+    /// One round of the case: nanoseconds or bytes per second, and the cache-line round trip between its two CPUs in
+    /// nanoseconds.
+    pub(crate) fn measure(&self, case: &Case) -> Result<(f64, Option<f64>)> {
+        let asked = if case.carrier.only_wakes() { 0 } else { case.bytes };
+        let document = self.document(&case.mechanism(), case.pattern, asked, case.place.name)?;
+        let line = document["bounds"]["pairs"][0]["cacheline_rtt_ns"]["median"].as_f64();
+        Ok((figure(&document, case.pattern, case.place.cpus)?, line))
     }
 
     /// Start to end of `ipcperf list`.
     pub(crate) fn list(&self) -> Result<Duration> {
-        let finished = bounded::run(Command::new(&self.binary).arg("list"), LIMIT)?;
-        if !finished.success {
-            bail!("ipcperf list failed: {}", finished.stderr.trim());
-        }
-        Ok(finished.elapsed)
+        let start = Instant::now();
+        let output = Command::new(&self.binary).arg("list").output()?;
+        ensure!(output.status.success(), "ipcperf list: {}", super::complaint(&output));
+        Ok(start.elapsed())
     }
 
-    /// Peak resident set of a run of several rounds.
+    /// Peak resident set of a run of several rounds, the larger of coordinator and workers.
     pub(crate) fn peak_rss_bytes(&self) -> Result<u64> {
-        let finished = self.run("pipe", Pattern::RoundTrip, 64, "same-cpu", 4)?;
-        Ok(finished.peak_rss_bytes)
+        let mut command = self.command("pipe", Pattern::PingPong, 64, "same-cpu");
+        // Never reaped by `Child`, which does not say what it used.
+        let child = command.args(["--rounds", "4"]).stdout(Stdio::null()).spawn()?;
+        // SAFETY: all zeroes is a valid rusage, and both places are writable.
+        let (status, usage) = unsafe {
+            let (mut status, mut usage) = (0, std::mem::zeroed::<libc::rusage>());
+            ensure!(libc::wait4(child.id() as i32, &mut status, 0, &mut usage) > 0, "wait4");
+            (status, usage)
+        };
+        ensure!(status == 0, "ipcperf run ended with wait status {status:#x}");
+        Ok(usage.ru_maxrss as u64 * 1024)
     }
 
     fn document(&self, name: &str, pattern: Pattern, size: usize, place: &str) -> Result<Value> {
-        let finished = self.run(name, pattern, size, place, 1)?;
-        serde_json::from_str(&finished.stdout).with_context(|| {
-            let said = finished.stderr.lines().last().unwrap_or("nothing on stderr");
-            format!("ipcperf run -m {name} printed no result document; it said: {said}")
-        })
+        let output = self.command(name, pattern, size, place).args(["--rounds", "1"]).output()?;
+        // A cell that cannot run is in the document, too.
+        serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("ipcperf run -m {name}: {}", super::complaint(&output)))
     }
 
-    fn run(
-        &self,
-        name: &str,
-        pattern: Pattern,
-        size: usize,
-        place: &str,
-        rounds: u32,
-    ) -> Result<Finished> {
+    fn command(&self, name: &str, pattern: Pattern, size: usize, place: &str) -> Command {
         let mut command = Command::new(&self.binary);
         command
-            .args(["run", "-m", name, "-p", pattern.name(), "-s", &size.to_string()])
-            .args(["--place", place, "--rounds", &rounds.to_string()])
-            .args(["--slice", &format!("{}ms", self.slice.as_millis())])
+            .args(["run", "-m", name, "-p", &case::name(pattern), "-s", &size.to_string()])
+            .args(["--place", place, "--slice", &format!("{}ms", self.slice_ms)])
             .args(["--idle", if self.idle_poll { "poll" } else { "as-is" }])
             .args(["-o", "-", "-q", "--no-progress", "--format", "json"]);
-        bounded::run(&mut command, LIMIT)
+        command
     }
 }
 
+/// What the figures were measured on.
+fn describe(document: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or("none").to_owned();
+    let host = &document["host"];
+    let cpus = host["cpus_allowed"].as_array().map_or(0, Vec::len);
+    format!(
+        "- CPU: {}\n- CPUs usable: {cpus}\n- kernel: {}\n- hypervisor: {}\n- clock: {}\n- date: {:.10}\n",
+        text(&host["cpu_model"]),
+        text(&document["kernel"]["release"]),
+        text(&host["hypervisor"]),
+        text(&document["clock"]["source"]),
+        text(&document["started_utc"]),
+    )
+}
+
 /// The figure of the first cell, refused if it was measured elsewhere than on `wanted`.
-fn value(document: &Value, pattern: Pattern, wanted: Cpus) -> Result<f64> {
-    let cell = first_cell(document)?;
-    if let Err(reason) = status(cell)? {
-        bail!("{reason}");
-    }
+fn figure(document: &Value, pattern: Pattern, wanted: [usize; 2]) -> Result<f64> {
+    let cell = cell(document)?;
     let measured = cpus(cell)?;
-    if measured != wanted {
-        bail!("ran on CPUs {measured:?}, the bare loop on {wanted:?}");
-    }
+    ensure!(measured == wanted, "ran on CPUs {measured:?}, the bare loop on {wanted:?}");
     let figure = match pattern {
-        Pattern::RoundTrip => &cell["rtt_ns"]["p50"],
+        Pattern::PingPong => &cell["rtt_ns"]["p50"],
         Pattern::Stream => &cell["bytes_per_second"],
     };
     match figure["value"].as_f64() {
@@ -113,24 +120,15 @@ fn value(document: &Value, pattern: Pattern, wanted: Cpus) -> Result<f64> {
     }
 }
 
-fn first_cell(document: &Value) -> Result<&Value> {
-    document["cells"].get(0).context("the result document has no cell")
+/// The first cell, if it has a figure, or why it has none.
+fn cell(document: &Value) -> Result<&Value> {
+    let cell = &document["cells"][0];
+    ensure!(cell["status"] == "ok", "{}: {}", cell["status"], cell["reason"]);
+    Ok(cell)
 }
 
-/// `Err` holds status and reason of a cell without a figure.
-fn status(cell: &Value) -> Result<std::result::Result<(), String>> {
-    match cell["status"].as_str() {
-        Some("ok") => Ok(Ok(())),
-        Some(other) => {
-            Ok(Err(format!("{other}: {}", cell["reason"].as_str().unwrap_or("no reason given"))))
-        }
-        None => bail!("the cell has no status"),
-    }
-}
-
-fn cpus(cell: &Value) -> Result<Cpus> {
-    let at = |index: usize| cell["cpus"][index].as_u64().map(|cpu| cpu as usize);
-    at(0).zip(at(1)).map(|(lead, follow)| [lead, follow]).context("the cell names no two CPUs")
+fn cpus(cell: &Value) -> Result<[usize; 2]> {
+    serde_json::from_value(cell["cpus"].clone()).context("the cell names no two CPUs")
 }
 
 #[cfg(test)]
@@ -145,19 +143,19 @@ mod tests {
 
     #[test]
     fn the_figure_of_a_good_cell_is_read() {
-        assert_eq!(value(&document("ok"), Pattern::RoundTrip, [0, 1]).unwrap(), 2100.5);
-        assert_eq!(value(&document("ok"), Pattern::Stream, [0, 1]).unwrap(), 5e9);
+        assert_eq!(figure(&document("ok"), Pattern::PingPong, [0, 1]).unwrap(), 2100.5);
+        assert_eq!(figure(&document("ok"), Pattern::Stream, [0, 1]).unwrap(), 5e9);
     }
 
     #[test]
     fn a_cell_that_is_not_ok_gives_its_reason() {
-        let error = value(&document("deadline"), Pattern::RoundTrip, [0, 1]).unwrap_err();
-        assert_eq!(error.to_string(), "deadline: why");
+        let error = figure(&document("deadline"), Pattern::PingPong, [0, 1]).unwrap_err();
+        assert_eq!(error.to_string(), "\"deadline\": \"why\"");
     }
 
     #[test]
     fn a_figure_from_other_cpus_is_refused() {
-        let error = value(&document("ok"), Pattern::RoundTrip, [1, 0]).unwrap_err();
+        let error = figure(&document("ok"), Pattern::PingPong, [1, 0]).unwrap_err();
         assert!(error.to_string().contains("CPUs"), "{error}");
     }
 
@@ -165,7 +163,16 @@ mod tests {
     fn a_withheld_figure_is_not_zero() {
         let withheld = json!({"cells": [{"status": "ok", "cpus": [0, 0],
             "rtt_ns": {"p50": {"value": null, "reason": "needs 2 samples"}}}]});
-        let error = value(&withheld, Pattern::RoundTrip, [0, 0]).unwrap_err();
+        let error = figure(&withheld, Pattern::PingPong, [0, 0]).unwrap_err();
         assert!(error.to_string().contains("needs 2 samples"), "{error}");
+    }
+
+    #[test]
+    fn the_machine_is_described_by_the_document() {
+        let text = describe(&json!({"started_utc": "2026-11-22T00:08:25Z",
+            "host": {"cpu_model": "X1", "cpus_allowed": [0, 1], "hypervisor": null}}));
+        for line in ["- CPU: X1\n", "usable: 2\n", "hypervisor: none\n", "date: 2026-11-22\n"] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
     }
 }
