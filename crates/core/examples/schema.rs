@@ -13,7 +13,12 @@ use std::io::{Error, Write, stdout};
 fn main() -> Result<(), Error> {
     let document = std::env::args().nth(1).unwrap_or_default();
     let schema = match document.as_str() {
-        "result" => schema::<ResultSet>(SCHEMA),
+        // Of all minor versions.
+        "result" => schema::<ResultSet>(
+            SCHEMA
+                .rsplit_once('.')
+                .map_or(SCHEMA, |(major, _)| if major.contains('/') { major } else { SCHEMA }),
+        ),
         "mechanisms" => schema::<MechanismList>(MECHANISMS_SCHEMA),
         "replication" => schema::<Replication>(REPLICATION_SCHEMA),
         _ => return Err(Error::other("result, mechanisms or replication?")),

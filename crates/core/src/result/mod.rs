@@ -1,8 +1,8 @@
 //! The result document: everything one run found out, as one immutable JSON file.
 //!
 //! Schema `ipcperf.result/1`. History: 1 is the first, 1.1 has pipelines of programs. A reader ignores keys it
-//! does not know (newer minor versions add keys) and refuses another major. A metric that a pattern does not have is absent; a value that cannot be
-//! supported is `null` with a `reason`. All times are nanoseconds, all rates are per second, all sizes are bytes.
+//! does not know (newer minor versions add keys) and refuses another major. A metric that a pattern does not have is
+//! absent; a value that cannot be supported is `null` with a `reason`. All times are nanoseconds, all rates are per second, all sizes are bytes.
 
 mod cell;
 mod environment;

@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 /// Programs, each reading what the one before it writes. It is no cell and is never ranked with cells.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend(
+    "if" = {"properties": {"status": {"not": {"const": "ok"}}}},
+    "then" = {"required": ["reason"]}
+)))]
 pub struct Pipeline {
     /// The programs as they were typed, with bars between them: `head -c 1G /dev/zero | wc -c`.
     pub id: String,
