@@ -287,3 +287,23 @@ fn a_device_is_no_place_for_a_result_unless_it_is_standard_output() {
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     assert!(ended.stdout.contains("\"schema\": \"ipcperf.result/1"), "{}", ended.stdout);
 }
+
+/// Written by the program as it was before there was a minor version: six patterns, two rounds.
+const FIRST: &str = include_str!("fixtures/result-1.0.json");
+
+#[test]
+fn a_document_of_the_first_version_is_shown_with_the_figures_it_had() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.home().join("old.json"), FIRST).expect("written");
+    let document = valid(RESULT_SCHEMA, FIRST);
+    for format in FORMATS {
+        let ended = sandbox.run(&["report", "old.json", "--format", format]);
+        assert_eq!(ended.status.code(), Some(0), "{format}: {}", ended.stderr);
+        check(format, &ended.stdout, &document);
+    }
+    let table = sandbox.run(&["report", "old.json"]).stdout;
+    // Round trip, stream, open loop, burst and fan of the pipe.
+    for figure in ["4.31 us", "175 MB/s", "8.22 us", "12.3 us", "71.8 MB/s"] {
+        assert!(table.contains(figure), "{figure} is missing:\n{table}");
+    }
+}
