@@ -81,7 +81,6 @@ const KNOWN: &[Known] = &[
         "(root) answers answers::contest answers::idle chapters columns markdown table table::legend",
     ),
     ("crates/ring", "geometry layout"),
-    ("crates/stats", "histogram quantile"),
     ("crates/sys", "io::file::fresh io::socket::rights"),
     (
         "crates/sys",
