@@ -46,8 +46,6 @@ const KNOWN: &[Known] = &[
          cases::pressure cases::refusal cases::smoke cases::stops pair roles scene",
     ),
     ("crates/conformance", "entry player worker"),
-    ("crates/core", "load pattern shape"),
-    ("crates/core", "result::cell result::pattern"),
     (
         "crates/engine",
         "assemble::cell assemble::connect assemble::cost assemble::fan assemble::metric assemble::paced \

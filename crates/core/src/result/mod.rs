@@ -7,18 +7,20 @@
 mod cell;
 mod environment;
 mod mechanisms;
+mod metric;
 mod pattern;
 mod replication;
 
 pub use cell::{
-    BoundRatio, Cell, CellKey, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode,
-    Proof, Round, SideCovariates, SideCpu, Status, Timing,
+    BoundRatio, Cell, CellKey, Covariates, CpuCost, HistogramData, KnobReading, Proof, Round,
+    SideCovariates, SideCpu, Status, Timing,
 };
 pub use environment::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,
     PairBounds, Plan, Severity, Spread, Tool,
 };
 pub use mechanisms::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
+pub use metric::{Metric, Mode};
 pub use pattern::{BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, TransformCost};
 pub use replication::{
     ArmResult, ArmRound, ClaimResult, Erratum, Published, REPLICATION_SCHEMA, Replication,
