@@ -79,12 +79,6 @@ const KNOWN: &[Known] = &[
         "(root) answers answers::contest answers::idle chapters columns markdown table table::legend",
     ),
     ("crates/ring", "geometry layout"),
-    ("crates/sys", "io::file::fresh io::socket::rights"),
-    (
-        "crates/sys",
-        "io::file::place io::memory::sysv_memory io::names io::queue::mqueue io::queue::sysv io::system_v \
-         io::wake::sysv_semaphore",
-    ),
     (
         "xtask",
         "(root) asm floor tidy tidy::circles tidy::edges tidy::generated tidy::layout tidy::registry \
