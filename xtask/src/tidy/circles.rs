@@ -71,10 +71,6 @@ const KNOWN: &[Known] = &[
     ),
     ("crates/ipcperf", "replicate::work::ladder::load replicate::work::ladder::ways"),
     (
-        "crates/mech",
-        "(root) bus::dbus shared_memory shared_memory::mmap_queue wake_up wake_up::signal",
-    ),
-    (
         "crates/report",
         "(root) answers answers::contest answers::idle chapters columns markdown table table::legend",
     ),
