@@ -57,9 +57,6 @@ const KNOWN: &[Known] = &[
          slice::connect slice::paced slice::stall stage storm storm::aftermath storm::client storm::server \
          worker",
     ),
-    ("crates/engine", "hot hot::closed hot::lossy hot::paced hot::stream"),
-    ("crates/engine", "hot::special hot::stamp hot::touch hot::work"),
-    ("crates/engine", "noise noise::cells noise::open"),
     (
         "crates/ipcperf",
         "(root) replicate replicate::rounds replicate::work replicate::work::clocks replicate::work::copying \
