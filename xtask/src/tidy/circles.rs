@@ -67,10 +67,6 @@ const KNOWN: &[Known] = &[
          replicate::work::pipeline::way replicate::work::self_loop replicate::work::storm",
     ),
     ("crates/ipcperf", "replicate::work::ladder::load replicate::work::ladder::ways"),
-    (
-        "crates/report",
-        "(root) answers answers::contest answers::idle chapters columns markdown table table::legend",
-    ),
     ("crates/ring", "geometry layout"),
     (
         "xtask",
