@@ -38,6 +38,7 @@ mod roles;
 mod run;
 mod scene;
 mod script;
+mod session;
 mod suite;
 mod worker;
 

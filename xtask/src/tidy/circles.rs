@@ -45,7 +45,6 @@ const KNOWN: &[Known] = &[
          cases::faults cases::hygiene cases::knobs cases::leaks cases::limits cases::links cases::names \
          cases::pressure cases::refusal cases::smoke cases::stops pair roles scene",
     ),
-    ("crates/conformance", "entry player worker"),
     (
         "crates/engine",
         "assemble::cell assemble::connect assemble::cost assemble::fan assemble::metric assemble::paced \
