@@ -2,13 +2,13 @@
 //! the house rules, reads the emitted code of the hot loops. `cargo xtask --help` lists it.
 
 mod asm;
+mod cargo;
 mod floor;
 mod tidy;
 
-use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
 /// Automation of the ipcperf workspace.
@@ -45,26 +45,10 @@ fn main() -> Result<ExitCode> {
 
 /// Runs this command line again in an optimised build of this program.
 fn run_optimised() -> Result<bool> {
-    let status = cargo()
+    let status = cargo::cargo()
         .args(["run", "--quiet", "--release", "--package", "xtask", "--"])
         .args(std::env::args_os().skip(1))
         .status()
         .context("cannot start cargo")?;
     Ok(status.success())
-}
-
-/// Builds the product and says where the executable is.
-fn build_product() -> Result<PathBuf> {
-    let status = cargo()
-        .args(["build", "--release", "-p", "ipcperf", "--bin", "ipcperf"])
-        .status()
-        .context("cannot start cargo")?;
-    ensure!(status.success(), "cargo build --release -p ipcperf failed");
-    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
-    Ok(metadata.target_directory.join("release/ipcperf").into())
-}
-
-/// The cargo that started this program, or the one on the path.
-fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

@@ -91,9 +91,11 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         (Some(binary), _) => {
             Some(Product { binary: binary.clone(), slice, idle_poll: options.idle_poll })
         }
-        (None, _) => {
-            Some(Product { binary: crate::build_product()?, slice, idle_poll: options.idle_poll })
-        }
+        (None, _) => Some(Product {
+            binary: crate::cargo::build_product()?,
+            slice,
+            idle_poll: options.idle_poll,
+        }),
     };
     let placements = match &product {
         Some(product) => product.placements()?,

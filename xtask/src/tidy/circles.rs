@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{File, Violation};
+use super::file::{File, Violation};
 
 /// Where a module is in its crate: `["fan", "page"]`.
 type Path = Vec<String>;
@@ -67,11 +67,6 @@ const KNOWN: &[Known] = &[
     ),
     ("crates/ipcperf", "replicate::work::ladder::load replicate::work::ladder::ways"),
     ("crates/ring", "geometry layout"),
-    (
-        "xtask",
-        "(root) asm floor tidy tidy::circles tidy::edges tidy::generated tidy::layout tidy::registry \
-         tidy::words",
-    ),
     (
         "xtask",
         "floor::bare_loops floor::bare_pair floor::bare_plumbing floor::bare_ring floor::bare_shm floor::case",
