@@ -40,6 +40,7 @@ mod scene;
 mod script;
 mod session;
 mod suite;
+mod task;
 mod worker;
 
 pub use case::Outcome;

@@ -40,12 +40,6 @@ type Crate = BTreeMap<Path, Module>;
 type Known = (&'static str, &'static str);
 const KNOWN: &[Known] = &[
     (
-        "crates/conformance",
-        "case cases::boundaries cases::calls cases::data cases::death cases::ending cases::facts \
-         cases::faults cases::hygiene cases::knobs cases::leaks cases::limits cases::links cases::names \
-         cases::pressure cases::refusal cases::smoke cases::stops pair roles scene",
-    ),
-    (
         "crates/engine",
         "assemble::cell assemble::connect assemble::cost assemble::fan assemble::metric assemble::paced \
          assemble::special assemble::stream assemble::trips",
