@@ -60,7 +60,6 @@ const KNOWN: &[Known] = &[
          replicate::work::pipeline::way replicate::work::self_loop replicate::work::storm",
     ),
     ("crates/ipcperf", "replicate::work::ladder::load replicate::work::ladder::ways"),
-    ("crates/ring", "geometry layout"),
     (
         "xtask",
         "floor::bare_loops floor::bare_pair floor::bare_plumbing floor::bare_ring floor::bare_shm floor::case",
