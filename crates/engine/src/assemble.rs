@@ -7,6 +7,7 @@ mod cost;
 mod fan;
 mod metric;
 mod paced;
+mod sliced;
 mod special;
 mod stream;
 mod trips;

@@ -41,11 +41,6 @@ type Known = (&'static str, &'static str);
 const KNOWN: &[Known] = &[
     (
         "crates/engine",
-        "assemble::cell assemble::connect assemble::cost assemble::fan assemble::metric assemble::paced \
-         assemble::special assemble::stream assemble::trips",
-    ),
-    (
-        "crates/engine",
         "errand fan fan::objection fan::slice fan::track fan::worker plan registry run run::bench slice \
          slice::connect slice::paced slice::stall stage storm storm::aftermath storm::client storm::server \
          worker",
