@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 
 use super::bare_plumbing::Ends;
 use super::bare_sys::{
-    Errno, futex_wait, futex_wake, read_exact, read_lines, start_ticks, stop_ticks, write_all,
-    write_lines,
+    Errno, elapsed, futex_wait, futex_wake, read_exact, read_lines, start_ticks, stop_ticks,
+    write_all, write_lines,
 };
 use super::case::{Carrier, Pattern};
 use super::{bare_ring, bare_shm};
@@ -50,12 +50,6 @@ impl Loops {
             }
         }
     }
-}
-
-/// The time between two reads; a sample of more than a second or so is all the same too long.
-#[inline(always)]
-pub(crate) fn elapsed(from: u64, to: u64) -> u32 {
-    (to - from).min(u64::from(u32::MAX)) as u32
 }
 
 /// Descriptors: pipe, socket, eventfd (whose 8 bytes must be neither 0 nor all ones).

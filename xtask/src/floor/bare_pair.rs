@@ -11,9 +11,7 @@ use super::bare_loops::Loops;
 use super::bare_plumbing::{Ends, Mapping, Plumbing, Seat};
 use super::bare_sys::{Errno, nanoseconds, start_ticks, stop_ticks};
 use super::bounded;
-
-/// The CPUs of the lead and the follow.
-pub(crate) type Cpus = [usize; 2];
+use super::case::Cpus;
 
 /// One bare measurement.
 #[derive(Clone, Copy)]
@@ -158,7 +156,7 @@ fn clock_cost() -> u64 {
     let mut pairs = [0_u32; 1001];
     for pair in &mut pairs {
         let start = start_ticks();
-        *pair = super::bare_loops::elapsed(start, stop_ticks());
+        *pair = super::bare_sys::elapsed(start, stop_ticks());
     }
     median(&mut pairs, 1001)
 }

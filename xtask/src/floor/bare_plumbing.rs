@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 
 use anyhow::{Context, Result};
 
-use super::bare_ring::ring_bytes;
+use super::bare_memory::{lane_bytes, ring_bytes};
 use super::bare_sys::Errno;
 use super::case::Carrier;
 
@@ -121,7 +121,7 @@ impl Plumbing {
             }
             Carrier::Futex | Carrier::CacheLine => (vec![], vec![]),
             Carrier::Flag => {
-                memory = 2 * super::bare_shm::lane_bytes(bytes);
+                memory = 2 * lane_bytes(bytes);
                 (vec![], vec![])
             }
             Carrier::Ring => {

@@ -4,32 +4,9 @@
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
-use super::bare_loops::elapsed;
+use super::bare_memory::{ring_bytes, slots, stride};
 use super::bare_plumbing::Ends;
-use super::bare_sys::{Errno, read_lines, start_ticks, stop_ticks, write_lines};
-
-/// A cache line.
-const LINE: usize = 64;
-
-/// What the slots of a ring take in all, about: a cache-sized ring beats a larger one by half.
-const RING_BUDGET: usize = 1 << 20;
-
-/// A slot: its turn, then the payload in the same line, then more lines. Small ones share a line, as in the product.
-fn stride(bytes: usize) -> usize {
-    let needed = 8 + bytes;
-    if needed <= LINE { needed.next_power_of_two() } else { needed.next_multiple_of(LINE) }
-}
-
-/// A power of two, so that the turn of a slot is a shift away.
-fn slots(bytes: usize) -> usize {
-    let fitting = (RING_BUDGET / stride(bytes)).clamp(2, 1024);
-    1 << fitting.ilog2()
-}
-
-/// Bytes of the ring for messages of `bytes`.
-pub(crate) fn ring_bytes(bytes: usize) -> usize {
-    slots(bytes) * stride(bytes)
-}
+use super::bare_sys::{Errno, elapsed, read_lines, start_ticks, stop_ticks, write_lines};
 
 /// One direction. The word of a slot counts up: 2t while free for turn t, 2t + 1 while full, so each end learns from
 /// the slot alone whether it may go on.
@@ -133,18 +110,4 @@ pub(crate) fn trip_follow(ends: &mut Ends, count: u64) -> Result<(), Errno> {
     black_box(sum);
     ends.seq += count;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_ring_is_about_a_mebibyte_unless_messages_are_tiny_or_huge() {
-        for bytes in [64, 4 << 10, 64 << 10] {
-            assert!((RING_BUDGET / 16..=RING_BUDGET).contains(&ring_bytes(bytes)), "{bytes}");
-        }
-        assert_eq!((stride(1), stride(8), stride(57)), (16, 16, 128));
-        assert_eq!(slots(1 << 20), 2);
-    }
 }

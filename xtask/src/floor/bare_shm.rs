@@ -4,21 +4,9 @@
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
-use super::bare_loops::elapsed;
+use super::bare_memory::{lane_bytes, payload_offset};
 use super::bare_plumbing::Ends;
-use super::bare_sys::{Errno, read_lines, start_ticks, stop_ticks, write_lines};
-
-/// A cache line; the adjacent-line prefetcher pulls lines in pairs, so unrelated words keep two.
-const LINE: usize = 64;
-
-/// Bytes of one direction of the flag loop: the flag, then the payload, in one line if it fits.
-pub(crate) fn lane_bytes(bytes: usize) -> usize {
-    (payload_offset(bytes) + bytes).next_multiple_of(2 * LINE)
-}
-
-fn payload_offset(bytes: usize) -> usize {
-    if bytes <= LINE - 8 { 8 } else { LINE }
-}
+use super::bare_sys::{Errno, elapsed, read_lines, start_ticks, stop_ticks, write_lines};
 
 /// One direction of the flag loop.
 struct Lane {
@@ -158,15 +146,4 @@ pub(crate) fn line_follow(ends: &mut Ends, count: u64) -> Result<(), Errno> {
     }
     ends.seq += count;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_small_payload_shares_the_line_of_its_flag() {
-        assert_eq!((lane_bytes(8), payload_offset(8)), (2 * LINE, 8));
-        assert_eq!(payload_offset(57), LINE);
-    }
 }

@@ -218,6 +218,12 @@ pub(crate) fn read_lines(buffer: &[u8]) -> u64 {
     }
 }
 
+/// The time between two reads; a sample of more than a second or so is all the same too long.
+#[inline(always)]
+pub(crate) fn elapsed(from: u64, to: u64) -> u32 {
+    (to - from).min(u64::from(u32::MAX)) as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! What is compared with what, and how close the two must be.
 
-use super::bare_pair::Cpus;
+/// The CPUs of the lead and the follow.
+pub(crate) type Cpus = [usize; 2];
 
 /// What a case measures, and hence its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

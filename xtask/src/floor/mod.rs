@@ -2,6 +2,7 @@
 //! its abstractions, the two interleaved round by round in random order.
 
 mod bare_loops;
+mod bare_memory;
 mod bare_pair;
 mod bare_plumbing;
 mod bare_ring;
@@ -19,8 +20,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use bare_pair::{Cpus, Job, Slice};
-use case::{Carrier, Case, Pattern, Place, Placements};
+use bare_pair::{Job, Slice};
+use case::{Carrier, Case, Cpus, Pattern, Place, Placements};
 use ipcperf_stats::Rng;
 use product::Product;
 use verdict::{Rounds, Verdict, judge};

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::bare_pair::Cpus;
 use super::bounded::{self, Finished};
+use super::case::Cpus;
 use super::case::{Case, Pattern, Placements};
 
 /// A call of one slice takes well under a second.

@@ -55,10 +55,6 @@ const KNOWN: &[Known] = &[
          replicate::work::pipeline::way replicate::work::self_loop replicate::work::storm",
     ),
     ("crates/ipcperf", "replicate::work::ladder::load replicate::work::ladder::ways"),
-    (
-        "xtask",
-        "floor::bare_loops floor::bare_pair floor::bare_plumbing floor::bare_ring floor::bare_shm floor::case",
-    ),
 ];
 
 /// Every circle that is not known, with the imports that close it, and what is listed as known and is no circle.
