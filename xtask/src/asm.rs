@@ -26,7 +26,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     ensure!(cfg!(target_arch = "x86_64"), "this reads x86-64 code only");
     let binary = match &options.binary {
         Some(binary) => binary.clone(),
-        None => crate::build_with_symbols()?,
+        None => crate::cargo::build_with_symbols()?,
     };
     let code = objdump(&binary, &["-d", "--no-show-raw-insn", "--demangle=rust"])?;
     let got = Got::parse(&objdump(&binary, &["-R"])?, &code);

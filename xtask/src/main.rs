@@ -2,13 +2,13 @@
 //! the house rules, reads the emitted code of the hot loops. `cargo xtask --help` lists it.
 
 mod asm;
+mod cargo;
 mod floor;
 mod tidy;
 
-use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
 /// Automation of the ipcperf workspace.
@@ -48,38 +48,10 @@ fn main() -> Result<ExitCode> {
 
 /// Runs this command line again in an optimised build of this program.
 fn run_optimised() -> Result<bool> {
-    let status = cargo()
+    let status = cargo::cargo()
         .args(["run", "--quiet", "--release", "--package", "xtask", "--"])
         .args(std::env::args_os().skip(1))
         .status()
         .context("cannot start cargo")?;
     Ok(status.success())
-}
-
-/// Builds the product and says where the executable is.
-fn build_product() -> Result<PathBuf> {
-    build("target", &[])
-}
-
-/// The same with the symbols that a release leaves out.
-fn build_with_symbols() -> Result<PathBuf> {
-    build("target/symbols", &["--config", "profile.release.strip=false"])
-}
-
-fn build(target: &str, more: &[&str]) -> Result<PathBuf> {
-    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
-    let target = metadata.workspace_root.as_std_path().join(target);
-    let status = cargo()
-        .args(["build", "--release", "-p", "ipcperf", "--bin", "ipcperf", "--target-dir"])
-        .arg(&target)
-        .args(more)
-        .status()
-        .context("cannot start cargo")?;
-    ensure!(status.success(), "cargo build --release -p ipcperf failed");
-    Ok(target.join("release/ipcperf"))
-}
-
-/// The cargo that started this program, or the one on the path.
-fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

@@ -3,66 +3,18 @@
 
 mod circles;
 mod edges;
+mod file;
 mod generated;
 mod layout;
 mod registry;
 mod source;
 mod words;
 
-use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-
-/// One breach of one rule; `line` is 0 where the file as a whole is meant.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Violation {
-    file: String,
-    line: usize,
-    what: String,
-}
-
-impl Violation {
-    fn new(file: &str, line: usize, what: impl Into<String>) -> Self {
-        Self { file: file.to_owned(), line, what: what.into() }
-    }
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(out, "{}: {}", self.file, self.what),
-            line => write!(out, "{}:{line}: {}", self.file, self.what),
-        }
-    }
-}
-
-/// A text file of the repository.
-pub(crate) struct File {
-    /// From the root, with slashes.
-    path: String,
-    text: String,
-    /// For Rust: the text with comments and literals blanked, line by line as before.
-    code: String,
-}
-
-impl File {
-    fn new(path: &str, text: &str) -> Self {
-        let code = if path.ends_with(".rs") { source::blanked(text) } else { String::new() };
-        Self { path: path.to_owned(), text: text.to_owned(), code }
-    }
-
-    fn is_rust(&self) -> bool {
-        self.path.ends_with(".rs")
-    }
-
-    fn is_below(&self, folders: &[&str]) -> bool {
-        folders
-            .iter()
-            .any(|folder| self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
-    }
-}
+use file::File;
 
 /// Prints one line per violation; false if there is any.
 pub(crate) fn run() -> Result<bool> {
@@ -108,9 +60,4 @@ fn tracked(root: &Path) -> Result<Vec<File>> {
         }
     }
     Ok(files)
-}
-
-/// Joins the parts of a word that must not stand in this repository, not even here.
-fn needle(parts: &[&str]) -> String {
-    parts.concat()
 }

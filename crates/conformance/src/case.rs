@@ -7,11 +7,11 @@ use crate::cases::{
 use crate::entry::{Entries, Entry};
 use crate::scene::{Scene, Trouble};
 use crate::script::{Script, Step};
+use crate::task::Task;
 use ipcperf_core::{BackPressure, Family, Memory, OnClose, OptionSet, Payload, Seat};
 use ipcperf_sys::process;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// One thing that must hold for every mechanism whose facts say so.
 #[derive(Clone, Copy, Debug)]
@@ -144,17 +144,6 @@ fn limit(entry: &Entry) -> Option<String> {
     payload(entry)
         .or_else(|| (!is_message).then(|| "payload: stream, messages have no limit".into()))
         .or_else(|| unlimited.then(|| "limit: none".into()))
-}
-
-/// What a case's process is asked to do.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Task {
-    pub(crate) mechanism: String,
-    pub(crate) case: String,
-    pub(crate) options: OptionSet,
-    pub(crate) base: PathBuf,
-    pub(crate) seed: u64,
-    pub(crate) deadline: Duration,
 }
 
 /// What came of a case.

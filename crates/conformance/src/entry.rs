@@ -2,7 +2,7 @@
 
 use crate::player;
 use crate::script::{Part, Scenario, Seen};
-use crate::worker::Session;
+use crate::session::Session;
 use ipcperf_core::{
     Attach, BackPressure, Erased, KnobKind, Mechanism, Missing, OptionSet, SetupError, Spec,
     Visitor, Wiring,

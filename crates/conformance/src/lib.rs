@@ -38,7 +38,9 @@ mod roles;
 mod run;
 mod scene;
 mod script;
+mod session;
 mod suite;
+mod task;
 mod worker;
 
 pub use case::Outcome;

@@ -17,6 +17,34 @@ use std::time::{Duration, Instant};
 /// How long the other end is waited for once one has stopped.
 const GRACE: Duration = Duration::from_millis(500);
 
+impl<'a> Scene<'a> {
+    /// Two fresh workers.
+    pub(crate) fn pair(&'a self, options: &OptionSet) -> Result<Pair<'a>, Trouble> {
+        Pair::start(self, options, self.cpus()?, &[])
+    }
+
+    /// Two fresh workers whom the kernel refuses some system calls.
+    pub(crate) fn pair_without(
+        &'a self,
+        options: &OptionSet,
+        refused: &[i64],
+    ) -> Result<Pair<'a>, Trouble> {
+        Pair::start(self, options, self.cpus()?, refused)
+    }
+
+    /// Two fresh workers, one channel, and what both saw.
+    pub(crate) fn play(
+        &'a self,
+        options: &OptionSet,
+        size: usize,
+        script: Script,
+    ) -> Result<[Vec<Seen>; 2], Trouble> {
+        let mut pair = self.pair(options)?;
+        pair.open(size, script)?;
+        pair.done()
+    }
+}
+
 /// Both workers. Dropping it kills them.
 #[derive(Debug)]
 pub(crate) struct Pair<'a> {

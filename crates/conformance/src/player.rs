@@ -4,7 +4,7 @@ use crate::census::{self, Descriptors};
 use crate::payload::{Pattern, Stuff, explain};
 use crate::run::{Run, Stop};
 use crate::script::{Batch, End, Scenario, Seen, Step, Until};
-use crate::worker::Session;
+use crate::session::Session;
 use ipcperf_core::{Fault, Port, Seat};
 use ipcperf_sys::trace::{Mark, mark};
 use ipcperf_sys::{procfs, signals};

@@ -2,9 +2,8 @@
 
 use crate::census::Descriptors;
 use crate::entry::Entry;
-use crate::pair::Pair;
 use crate::payload::Random;
-use crate::script::{Batch, Script, Seen, Sizes};
+use crate::script::{Batch, Seen, Sizes};
 use ipcperf_core::OptionSet;
 use ipcperf_sys::affinity;
 use ipcperf_sys::rundir::RunDirectory;
@@ -132,32 +131,6 @@ impl<'a> Scene<'a> {
             return self.cpus();
         }
         Ok([affinity::allowed_cpus()?.first().copied(); 2])
-    }
-
-    /// Two fresh workers.
-    pub(crate) fn pair(&'a self, options: &OptionSet) -> Result<Pair<'a>, Trouble> {
-        Pair::start(self, options, self.cpus()?, &[])
-    }
-
-    /// Two fresh workers whom the kernel refuses some system calls.
-    pub(crate) fn pair_without(
-        &'a self,
-        options: &OptionSet,
-        refused: &[i64],
-    ) -> Result<Pair<'a>, Trouble> {
-        Pair::start(self, options, self.cpus()?, refused)
-    }
-
-    /// Two fresh workers, one channel, and what both saw.
-    pub(crate) fn play(
-        &'a self,
-        options: &OptionSet,
-        size: usize,
-        script: Script,
-    ) -> Result<[Vec<Seen>; 2], Trouble> {
-        let mut pair = self.pair(options)?;
-        pair.open(size, script)?;
-        pair.done()
     }
 }
 

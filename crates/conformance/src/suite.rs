@@ -1,12 +1,13 @@
 //! Every mechanism meets every case.
 
 use crate::book;
-use crate::case::{CASES, Case, Outcome, Task};
+use crate::case::{self, CASES, Case, Outcome};
 use crate::entry::{Entries, Entry};
 use crate::filter::Filter;
 use crate::matrix::Matrix;
 use crate::payload::{Random, mix};
-use crate::roles;
+use crate::task::Task;
+use crate::{roles, worker};
 use ipcperf_core::OptionSet;
 use ipcperf_sys::process::{self, describe_end};
 use libtest_mimic::{Completion, Trial};
@@ -47,7 +48,7 @@ impl Suite {
     pub fn of(visit: impl FnOnce(&mut Entries)) -> Self {
         let mut entries = Entries::default();
         visit(&mut entries);
-        if let Some(is_well) = roles::enter(&entries) {
+        if let Some(is_well) = enter(&entries) {
             std::process::exit(i32::from(!is_well));
         }
         let seed = std::env::var(SEED)
@@ -265,4 +266,21 @@ fn lock(matrix: &Mutex<Matrix>) -> std::sync::MutexGuard<'_, Matrix> {
 fn tell(text: &str) {
     // Nobody is left to tell where standard output is closed.
     let _ = writeln!(io::stdout().lock(), "{text}");
+}
+
+/// Plays the role this process was started for and says whether it went well; `None` if this is the test program
+/// itself.
+fn enter(entries: &Entries) -> Option<bool> {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next()? != roles::HIDDEN {
+        return None;
+    }
+    let role = arguments.next()?;
+    let parent = arguments.next()?.parse().ok()?;
+    match role.as_str() {
+        roles::WORKER => Some(worker::main(entries, parent)),
+        roles::CASE => Some(case::main(entries, parent)),
+        roles::VICTIM => Some(case::victim(entries, parent)),
+        _ => Some(false),
+    }
 }

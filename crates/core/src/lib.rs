@@ -34,6 +34,7 @@ mod pattern;
 mod port;
 pub mod prelude;
 pub mod result;
+mod seat;
 mod shape;
 mod spec;
 pub mod units;
@@ -46,7 +47,8 @@ pub use names::{Crowd, Door, Idle, Placement, Serving, Touch, UnknownName, neare
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind};
 pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take};
-pub use shape::{Seat, Shape};
+pub use seat::Seat;
+pub use shape::Shape;
 pub use spec::{
     BackPressure, Capability, Direction, Family, Limit, Memory, OnClose, Payload, Peers, Reach,
     Spec, Syscalls, Wait,

@@ -2,7 +2,6 @@
 
 use crate::load_key::LoadKey;
 use crate::names::{UnknownName, names};
-use crate::pattern::PatternKind;
 use crate::units::{duration, format_duration, sizes};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -113,7 +112,7 @@ impl From<String> for LoadError {
 }
 
 /// Producers of a fan-in and consumers of a fan-out unless asked otherwise.
-const PEERS: u64 = 4;
+pub(crate) const PEERS: u64 = 4;
 
 /// Most of them.
 pub const MOST_PEERS: u64 = 64;
@@ -223,29 +222,7 @@ impl Load {
         *self == Self::default()
     }
 
-    /// The part that concerns `pattern`.
-    #[must_use]
-    pub fn of(&self, pattern: PatternKind) -> Self {
-        fn kept<T: Default>(takes: bool, value: T) -> T {
-            if takes { value } else { T::default() }
-        }
-        let takes = |key| pattern.takes(key);
-        Self {
-            think_ns: kept(takes(LoadKey::Think), self.think_ns),
-            rate: kept(takes(LoadKey::Rate), self.rate),
-            arrivals: kept(takes(LoadKey::Arrivals), self.arrivals),
-            stall_ns: kept(takes(LoadKey::Stall), self.stall_ns),
-            burst: kept(takes(LoadKey::Burst), self.burst),
-            window: kept(takes(LoadKey::Window), self.window),
-            packet: kept(takes(LoadKey::Packet), self.packet),
-            conns: kept(takes(LoadKey::Conns), self.conns.max(1)),
-            peers: kept(takes(LoadKey::Peers), if self.peers == 0 { PEERS } else { self.peers }),
-            transform: kept(takes(LoadKey::Transform), self.changes()),
-            one_way: kept(takes(LoadKey::OneWay), self.one_way),
-        }
-    }
-
-    fn changes(&self) -> Option<Transform> {
+    pub(crate) fn changes(&self) -> Option<Transform> {
         self.transform.filter(|transform| *transform != Transform::None)
     }
 
@@ -309,6 +286,7 @@ impl Load {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pattern::PatternKind;
 
     #[test]
     fn rates_are_read_as_they_are_written() {

@@ -7,6 +7,7 @@ mod cost;
 mod fan;
 pub(crate) mod metric;
 mod paced;
+mod sliced;
 mod special;
 mod stream;
 mod trips;

@@ -1,6 +1,7 @@
 //! How disturbed a run was: findings with value, limit, consequence and remedy, and a grade that limits claims.
 
 mod cells;
+mod finding;
 mod open;
 
 use crate::exec::PipelineRun;
@@ -9,8 +10,9 @@ use crate::run::Findings;
 use cells::{
     connections, drifting, faults, load, loaded, lost, rejections, spread, two_modes, unstable,
 };
+use finding::finding;
 use ipcperf_core::Placement;
-use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Kernel, Noise, Severity, Status};
+use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Kernel, Noise, Status};
 use ipcperf_core::units::format_nanos;
 use ipcperf_stats::median;
 
@@ -169,29 +171,6 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
         grade: rows.into_iter().flatten().max().unwrap_or('F').to_string(),
         findings,
         ..Noise::default()
-    }
-}
-
-fn finding(
-    code: &str,
-    text: String,
-    value: Option<f64>,
-    limit: Option<f64>,
-    remedy: &str,
-) -> Finding {
-    let severity = match code.split('-').next() {
-        Some("E") => Severity::Error,
-        Some("W") => Severity::Warning,
-        _ => Severity::Info,
-    };
-    Finding {
-        code: code.into(),
-        severity,
-        text,
-        value,
-        limit,
-        cells: Vec::new(),
-        remedy: remedy.into(),
     }
 }
 

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod base;
 pub(crate) mod budget;
 pub mod bus;
 pub mod by_reference;
@@ -17,9 +18,9 @@ pub mod stream;
 pub mod wait;
 pub mod wake_up;
 
+pub(crate) use base::{NOTHING, missing};
 use bus::dbus::{Broker, Direct};
 use ipcperf_core::Visitor;
-use ipcperf_core::prelude::*;
 use ipcperf_sys::io::uring::{Enter, SqPoll};
 use shared_memory::mmap_queue::{Fcntl, FcntlAmortised, Flock, Mutex};
 use wait::{Adaptive, Bell, Block, CopyFree, Epoll, Futex, Spin};
@@ -106,45 +107,11 @@ mechanisms! {
     }
 }
 
-/// The least that can be said: nothing is promised, and one plain variant blocks. Bases of families say more, and a
-/// mechanism says the rest; what the conformance suite cannot try, each mechanism says itself.
-pub(crate) const NOTHING: Spec = Spec {
-    name: "",
-    variant: None,
-    family: Family::Floor,
-    wait: Wait::Block,
-    default: true,
-    summary: "",
-    manual: &[],
-    pitfalls: &[],
-    payload: Payload::Message { max: None },
-    direction: Direction::OneWay,
-    reach: Reach::Related,
-    producers: Peers::One,
-    consumers: Peers::One,
-    back_pressure: BackPressure::None,
-    on_close: OnClose::Undetected,
-    on_death: OnClose::Undetected,
-    descriptors: false,
-    memory: Memory::Reused,
-    copies: 0,
-    syscalls: Syscalls { send: None, recv: None },
-    window: None,
-    needs: &[],
-};
-
-/// What a failed trial means for availability.
-fn missing(error: SetupError) -> Missing {
-    match error {
-        SetupError::Unavailable(missing) => missing,
-        other => Missing::new(format!("refused here: {other}"), ""),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use ipcperf_core::Options;
+    use ipcperf_core::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
     struct Facts {

@@ -27,6 +27,7 @@ mod replication;
 mod sample;
 #[cfg(test)]
 mod schema;
+mod specs;
 mod table;
 mod text;
 
@@ -38,9 +39,9 @@ pub use list::{ListRow, list};
 pub use load::{LoadError, is_document, is_replication, load, load_replication};
 pub use reference::reference;
 pub use replication::replication;
+pub use specs::Specs;
 pub use text::clean;
 
-use ipcperf_core::Spec;
 use ipcperf_core::result::ResultSet;
 use std::io;
 
@@ -54,10 +55,6 @@ pub const MECHANISMS_SCHEMA: &str =
 /// JSON Schema (2020-12) of a replication, `ipcperf.replication/1`.
 pub const REPLICATION_SCHEMA: &str =
     include_str!("../../../schema/ipcperf.replication-1.schema.json");
-
-/// Where a renderer asks for the facts of a mechanism by its full name. `None` for one this build does not know:
-/// its cells are still shown, with what the document itself says.
-pub type Specs<'a> = dyn Fn(&str) -> Option<&'static Spec> + 'a;
 
 /// Writes a result set in one of the formats.
 ///

@@ -5,7 +5,7 @@
 //! No unsafe code. `layout` relies on [`Geometry::stride`] being at least the head and the payload
 //! (up to [`MAX_PAYLOAD`]), and on [`Geometry::bytes`] covering every slot.
 
-use crate::layout::{HEAD, HEADER_BYTES};
+use crate::header::{HEAD, HEADER_BYTES};
 
 /// Largest payload of one slot in bytes: 1 GiB, so that a stride always fits the header's `u32`.
 pub const MAX_PAYLOAD: u32 = 1 << 30;

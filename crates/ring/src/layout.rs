@@ -22,49 +22,18 @@
 use core::fmt;
 
 use crate::geometry::{Geometry, LINE, MAX_PAYLOAD};
+use crate::header::{Facts, HEAD, HEADER_BYTES, Header, SlotHead};
 use crate::sync::{AtomicU32, Ordering, UnsafeCell};
-
-/// Bytes before the first slot.
-pub const HEADER_BYTES: usize = size_of::<Header>();
 
 /// "ipcring" and the version of this layout, in the byte order of the machine: memory shared with
 /// something else, or with another version, is refused.
 const MAGIC: u64 = u64::from_ne_bytes(*b"ipcring\x01");
-
-/// Bytes of a slot before its payload.
-pub(crate) const HEAD: usize = size_of::<SlotHead>();
-
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Facts {
-    magic: u64,
-    slots: u32,
-    payload: u32,
-    stride: u32,
-}
 
 impl Facts {
     fn of(geometry: Geometry) -> Facts {
         let stride = u32::try_from(geometry.stride()).expect("MAX_PAYLOAD and a line fit a u32");
         Facts { magic: MAGIC, slots: geometry.slots, payload: geometry.payload, stride }
     }
-}
-
-/// 128: two lines, because the adjacent-line prefetcher of x86 moves lines in pairs. Nothing in it
-/// is written while messages flow, so that the reads of `closed` while waiting hit the own cache.
-#[repr(C, align(128))]
-struct Header {
-    facts: Facts,
-    claims: [AtomicU32; 2],
-    closed: AtomicU32,
-}
-
-/// The start of a slot. `len` is guarded by `word`, and so is the payload behind it: every access
-/// to the payload happens inside an access to `len`, which is how loom sees it.
-#[repr(C)]
-pub(crate) struct SlotHead {
-    pub(crate) word: AtomicU32,
-    pub(crate) len: UnsafeCell<u32>,
 }
 
 /// Why an end could not attach.

@@ -42,12 +42,14 @@
 #![no_std]
 
 mod geometry;
+mod header;
 mod layout;
 mod spsc;
 mod sync;
 mod wait;
 
 pub use geometry::{Geometry, MAX_PAYLOAD};
-pub use layout::{AttachError, HEADER_BYTES, init};
+pub use header::HEADER_BYTES;
+pub use layout::{AttachError, init};
 pub use spsc::{Consumer, Producer, Stop, consumer, producer};
 pub use wait::{Sleep, Sleeper, Spin, Wait};

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use crate::quantile::nearest_rank;
+use crate::rank::nearest_rank;
 
 const SUB_BITS: u32 = 10;
 /// Buckets per octave: 2^10 is the smallest power of two whose width stays below 0.1 %.

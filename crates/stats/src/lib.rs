@@ -22,6 +22,7 @@ mod fairness;
 mod histogram;
 pub mod modes;
 mod quantile;
+mod rank;
 mod rng;
 
 pub use compare::{Ratio, paired_interval, paired_ratio};

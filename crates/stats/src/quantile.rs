@@ -3,6 +3,7 @@
 use crate::distribution::student_t_quantile;
 use crate::estimate::{Estimate, Interval};
 use crate::histogram::Histogram;
+use crate::rank::without_rounding_error;
 
 /// Values that must lie beyond a quantile before it is shown. With 20 the relative standard error
 /// of the count beyond it is 1/√20 = 22 %; with fewer the figure is mostly luck.
@@ -10,22 +11,6 @@ const BEYOND: f64 = 20.0;
 
 /// Rounds below which the spread of the exceedance between rounds is not trusted.
 const ROUNDS: usize = 8;
-
-/// `x`, moved to the nearest integer when it differs from it only by rounding error: `0.07 * 100`
-/// is 7.000000000000001, and its ceiling must still be 7.
-fn without_rounding_error(x: f64) -> f64 {
-    let near = x.round();
-    if (x - near).abs() <= near * 1e-10 { near } else { x }
-}
-
-/// The rank ⌈q·n⌉ of the nearest-rank quantile, in 1..=n; `None` for an empty sample or `q`
-/// outside 0..=1.
-pub(crate) fn nearest_rank(n: u64, q: f64) -> Option<u64> {
-    if n == 0 || !(0.0..=1.0).contains(&q) {
-        return None;
-    }
-    Some((without_rounding_error(q * n as f64).ceil() as u64).clamp(1, n))
-}
 
 /// The sample is too small for the quantile that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,20 +118,6 @@ mod tests {
         for q in [0.0, 1.0, -0.1, 1.1, f64::NAN, f64::INFINITY] {
             assert_eq!(support(u64::MAX, q), Err(Needed { samples: u64::MAX }), "{q}");
         }
-    }
-
-    #[test]
-    fn nearest_rank_is_immune_to_binary_fractions() {
-        for percent in 1..=100_u64 {
-            for n in [100, 1_000, 100_000] {
-                let q = percent as f64 / 100.0;
-                assert_eq!(nearest_rank(n, q), Some(percent * n / 100), "{percent} % of {n}");
-            }
-        }
-        assert_eq!(nearest_rank(3, 0.5), Some(2));
-        assert_eq!(nearest_rank(10, 0.0), Some(1));
-        assert_eq!(nearest_rank(0, 0.5), None);
-        assert_eq!(nearest_rank(10, f64::NAN), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! only in bases where no other user can put something else in a directory's place.
 
 use crate::directory;
-use crate::io::names::reap_directory;
+use crate::io::reap::reap_directory;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use std::ffi::OsStr;
 use std::io;

@@ -76,7 +76,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     let _held = options.idle_poll.then(poll_idle).transpose()?;
     let binary = match &options.binary {
         Some(binary) => binary.clone(),
-        None => crate::build_product()?,
+        None => crate::cargo::build_product()?,
     };
     let product = Product { binary, slice_ms: options.slice_ms, idle_poll: options.idle_poll };
     let (places, mut text) = product.places()?;

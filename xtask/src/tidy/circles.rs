@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{File, Violation};
+use super::file::{File, Violation};
 
 /// Where a module is in its crate: `["fan", "page"]`.
 type Path = Vec<String>;
@@ -40,28 +40,11 @@ type Crate = BTreeMap<Path, Module>;
 type Known = (&'static str, &'static str);
 const KNOWN: &[Known] = &[
     (
-        "crates/conformance",
-        "case cases::boundaries cases::calls cases::data cases::death cases::ending cases::facts \
-         cases::faults cases::hygiene cases::knobs cases::leaks cases::limits cases::links cases::names \
-         cases::pressure cases::refusal cases::smoke cases::stops pair roles scene",
-    ),
-    ("crates/conformance", "entry player worker"),
-    ("crates/core", "load pattern shape"),
-    ("crates/core", "result::cell result::pattern"),
-    (
-        "crates/engine",
-        "assemble::cell assemble::connect assemble::cost assemble::fan assemble::metric assemble::paced \
-         assemble::special assemble::stream assemble::trips",
-    ),
-    (
         "crates/engine",
         "errand fan fan::objection fan::slice fan::track fan::worker plan registry run run::bench slice \
          slice::connect slice::paced slice::stall stage storm storm::aftermath storm::client storm::server \
          worker",
     ),
-    ("crates/engine", "hot hot::closed hot::lossy hot::paced hot::stream"),
-    ("crates/engine", "hot::special hot::stamp hot::touch hot::work"),
-    ("crates/engine", "noise noise::cells noise::open"),
     (
         "crates/ipcperf",
         "(root) replicate replicate::rounds replicate::work replicate::work::clocks replicate::work::copying \
@@ -72,31 +55,6 @@ const KNOWN: &[Known] = &[
          replicate::work::pipeline::way replicate::work::self_loop replicate::work::storm",
     ),
     ("crates/ipcperf", "replicate::work::ladder::load replicate::work::ladder::ways"),
-    (
-        "crates/mech",
-        "(root) bus::dbus shared_memory shared_memory::mmap_queue wake_up wake_up::signal",
-    ),
-    (
-        "crates/report",
-        "(root) answers answers::contest answers::idle chapters columns markdown table table::legend",
-    ),
-    ("crates/ring", "geometry layout"),
-    ("crates/stats", "histogram quantile"),
-    ("crates/sys", "io::file::fresh io::socket::rights"),
-    (
-        "crates/sys",
-        "io::file::place io::memory::sysv_memory io::names io::queue::mqueue io::queue::sysv io::system_v \
-         io::wake::sysv_semaphore",
-    ),
-    (
-        "xtask",
-        "(root) asm floor tidy tidy::circles tidy::edges tidy::generated tidy::layout tidy::registry \
-         tidy::words",
-    ),
-    (
-        "xtask",
-        "floor::bare_loops floor::bare_pair floor::bare_plumbing floor::bare_ring floor::bare_shm floor::case",
-    ),
 ];
 
 /// Every circle that is not known, with the imports that close it, and what is listed as known and is no circle.

@@ -2,7 +2,7 @@
 
 use cargo_metadata::{DependencyKind, Metadata};
 
-use super::Violation;
+use super::file::Violation;
 
 /// A dependency of a workspace package that its users build, too.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{File, Violation};
+use super::file::{File, Violation};
 
 /// A tracked file and what makes its text from the repository's root.
 pub(crate) struct Generated {
@@ -41,7 +41,7 @@ fn schema(root: &Path, document: &str) -> Result<String> {
 
 /// What a program of the workspace prints.
 fn printed(root: &Path, words: &[&str]) -> Result<String> {
-    let output = crate::cargo()
+    let output = crate::cargo::cargo()
         .args(["run", "--quiet"])
         .args(words)
         .current_dir(root)

@@ -1,6 +1,6 @@
 //! Files: what each is for, and how long it may be.
 
-use super::{File, Violation};
+use super::file::{File, Violation};
 
 /// Lines of a Rust file: a hint that it is two.
 const MOST: usize = 700;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{File, Violation};
+use super::file::{File, Violation};
 
 /// Where the list is.
 const LIST: &str = "crates/mech/src/lib.rs";

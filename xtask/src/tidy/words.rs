@@ -1,8 +1,8 @@
 //! Words that must not stand where they stand: unsafe code, prints, unfinished business, places on
 //! somebody's machine.
 
+use super::file::{File, Violation, needle};
 use super::source::lines_with;
-use super::{File, Violation, needle};
 
 /// Where `unsafe` may be written.
 const UNSAFE: &[&str] = &["crates/ring", "crates/sys", "xtask"];

@@ -1,10 +1,10 @@
 //! C14: whatever happens to the processes, nothing with a name of its own stays on the host.
 
-use crate::case::Task;
 use crate::census;
 use crate::roles;
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Batch, Script, Sizes, Step};
+use crate::task::Task;
 use ipcperf_core::{OptionSet, Seat};
 use ipcperf_sys::{process, rundir};
 use std::collections::BTreeSet;

@@ -1,5 +1,6 @@
 //! One cell: its identity, its rounds, and what they add up to.
 
+use super::metric::Metric;
 use super::pattern::{Connections, Fan, FanRound, OneWay, TransformCost};
 use crate::load::Load;
 use crate::names::{Idle, Placement, Touch};
@@ -249,47 +250,6 @@ pub struct Timing {
     pub mode: String,
     /// Operations per clock reading; of streams in the first round, later rounds choose anew.
     pub batch: u64,
-}
-
-/// A number with its uncertainty.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Metric {
-    /// The figure; `null` when the data do not support one.
-    pub value: Option<f64>,
-    /// 95 % confidence interval over rounds, low and high.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ci95: Option<[f64; 2]>,
-    /// Why a value or interval is missing, or what a value is the mean of. `saturated`: messages came faster than they
-    /// were answered. `lost`: the quantile falls among messages that never arrived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// How it was formed: `rounds` (median over rounds of the slice's statistic), `merged` (quantile of all accepted
-    /// rounds together), `exact` (extreme of all).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub method: Option<String>,
-    /// Present when the rounds fall into two modes; `value` is then that of the mode with more rounds (the slower one
-    /// in a draw), never a mixture.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub modes: Vec<Mode>,
-}
-
-impl Metric {
-    /// No value, for `reason`.
-    #[must_use]
-    pub fn missing(reason: impl Into<String>) -> Self {
-        Self { reason: Some(reason.into()), ..Self::default() }
-    }
-}
-
-/// One of two modes of a metric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Mode {
-    /// Median of its rounds.
-    pub value: f64,
-    /// How many rounds fell into it.
-    pub rounds: u64,
 }
 
 /// CPU time per message, from the CPU clocks of both processes.

@@ -7,19 +7,21 @@
 mod cell;
 mod environment;
 mod mechanisms;
+mod metric;
 mod pattern;
 mod pipeline;
 mod replication;
 
 pub use cell::{
-    BoundRatio, Cell, CellKey, Covariates, CpuCost, HistogramData, KnobReading, Metric, Mode,
-    Proof, Round, SideCovariates, SideCpu, Status, Timing,
+    BoundRatio, Cell, CellKey, Covariates, CpuCost, HistogramData, KnobReading, Proof, Round,
+    SideCovariates, SideCpu, Status, Timing,
 };
 pub use environment::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,
     PairBounds, Plan, Severity, Spread, Tool,
 };
 pub use mechanisms::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
+pub use metric::{Metric, Mode};
 pub use pattern::{BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, TransformCost};
 pub use pipeline::{
     ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,

@@ -1,6 +1,6 @@
 //! What only cells of some patterns and loads have.
 
-use super::cell::Metric;
+use super::metric::Metric;
 use crate::load::Transform;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

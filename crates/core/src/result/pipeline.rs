@@ -1,6 +1,7 @@
 //! Programs that nobody here wrote, connected by pipes: what `ipcperf run --exec` measures.
 
-use super::cell::{Metric, Status};
+use super::cell::Status;
+use super::metric::Metric;
 use super::environment::Spread;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

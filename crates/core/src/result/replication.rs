@@ -2,8 +2,9 @@
 //!
 //! Schema `ipcperf.replication/1`. The same conventions as the result document.
 
-use super::cell::{Metric, Status};
+use super::cell::Status;
 use super::environment::{Host, Invocation, Kernel, Tool};
+use super::metric::Metric;
 use crate::names::names;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -3,68 +3,19 @@
 use super::bound::Floors;
 use super::cost::{Circumstances, costs};
 use super::metric::centre;
-use super::trips::Trips;
+use super::sliced::{Own, Reading, Sliced};
 use super::{connect, fan, special, stream, trips};
 use crate::job::{FailureKind, SideReport};
 use crate::plan::CellPlan;
 use crate::run::{CellRun, SliceRun};
-use crate::slice::{Data, RawSlice, StormSlice};
+use crate::slice::{Data, RawSlice};
 use ipcperf_core::result::{
-    Cell, Covariates, FanRound, HistogramData, KnobReading, Proof, Round, SideCovariates, SideCpu,
-    Status, Timing,
+    Cell, Covariates, HistogramData, KnobReading, Proof, Round, SideCovariates, SideCpu, Status,
+    Timing,
 };
 use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, units};
 use ipcperf_stats::Histogram;
 use std::collections::BTreeMap;
-
-/// One slice in nanoseconds.
-pub(super) struct Sliced {
-    pub(super) round: Round,
-    /// Per-operation samples, picoseconds; empty in batch timing.
-    pub(super) histogram: Histogram,
-    /// Operations whose answer never came.
-    pub(super) unanswered: u64,
-    /// What a transform and its undoing cost alone.
-    pub(super) transform_ns: Option<[f64; 2]>,
-    /// The number this slice contributes to the centre: p50 in ns, or messages per second.
-    pub(super) centre: f64,
-    pub(super) own: Own,
-}
-
-/// What only slices of one kind of pattern have.
-#[derive(Default)]
-pub(super) enum Own {
-    #[default]
-    Nothing,
-    Trips(Box<Trips>),
-    Storm(Box<StormSlice>),
-}
-
-impl Sliced {
-    pub(super) fn trips(&self) -> Option<&Trips> {
-        if let Own::Trips(trips) = &self.own { Some(trips) } else { None }
-    }
-
-    pub(super) fn storm(&self) -> Option<&StormSlice> {
-        if let Own::Storm(storm) = &self.own { Some(storm) } else { None }
-    }
-}
-
-/// What the data of one slice come to, whatever they are.
-#[derive(Default)]
-pub(super) struct Reading {
-    /// Operations that came to their end.
-    pub(super) operations: u64,
-    /// Median time of an operation, ns.
-    pub(super) p50: Option<f64>,
-    /// Messages per second.
-    pub(super) rate: Option<f64>,
-    /// Per-operation samples, picoseconds.
-    pub(super) histogram: Histogram,
-    pub(super) unanswered: u64,
-    pub(super) fan: Option<FanRound>,
-    pub(super) own: Own,
-}
 
 pub(super) fn assemble(
     run: CellRun,
@@ -145,11 +96,6 @@ fn verdict(
         None if interrupted => (Status::Skipped, Some("interrupted before its turn".into())),
         None => (Status::Skipped, Some("the budget ended before its turn".into())),
     }
-}
-
-/// Messages per second.
-pub(super) fn per_second(messages: u64, ticks: u64, ns: f64) -> Option<f64> {
-    (ticks > 0).then(|| messages as f64 / (ticks as f64 * ns) * 1e9)
 }
 
 pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced {
@@ -324,7 +270,11 @@ fn measure(
     cell.bound = centre.value.and_then(|value| floors.ratio(plan, value * size));
     match figure {
         Figure::Time => trips::measure(cell, accepted, &kept, batch, centre),
-        Figure::Throughput => stream::measure(cell, accepted, &kept, centre),
+        Figure::Throughput => {
+            let peers = cell.key.load.peers;
+            cell.fan = cell.key.pattern.crowd().map(|_| fan::cell(accepted, &kept, peers));
+            stream::measure(cell, centre);
+        }
         Figure::Requests => {
             cell.connect = connect::connections(accepted, &kept, plan, centre, ns);
         }

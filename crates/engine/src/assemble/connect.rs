@@ -1,7 +1,7 @@
 //! Connections for single requests: what became of the requests, over all rounds.
 
-use super::cell::{Own, Reading, Sliced, per_second};
 use super::metric::{Timed, distribution};
+use super::sliced::{Own, Reading, Sliced, per_second};
 use crate::plan::CellPlan;
 use crate::slice::{RawSlice, StormSlice};
 use crate::storm::{PARTS, Ports};

@@ -1,7 +1,7 @@
 //! What a message costs beside its time: CPU of both processes and of the machine, energy, switches, faults.
 
-use super::cell::Sliced;
 use super::metric::interval;
+use super::sliced::Sliced;
 use crate::plan::CellPlan;
 use ipcperf_core::result::{Cell, CpuCost, Metric, Round, SideCovariates};
 use ipcperf_stats::median_estimate;

@@ -1,7 +1,7 @@
 //! How the peers of a fan fared, from rounds to metrics.
 
-use super::cell::{Reading, Sliced};
 use super::metric::{Timed, distribution, over_rounds};
+use super::sliced::{Reading, Sliced};
 use super::stream;
 use crate::fan::RawFan;
 use crate::slice::RawSlice;

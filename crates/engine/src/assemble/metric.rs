@@ -1,6 +1,6 @@
 //! What rounds add up to: medians with intervals, modes, tails.
 
-use super::cell::Sliced;
+use super::sliced::Sliced;
 use ipcperf_core::result::{Metric, Mode};
 use ipcperf_stats::{Estimate, Histogram, across_rounds, median_estimate, modes, support};
 use std::collections::BTreeMap;

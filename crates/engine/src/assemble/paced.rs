@@ -1,7 +1,7 @@
 //! Round trips that began at times of their own: what was asked for, what was reached, and how late they began.
 
-use super::cell::Sliced;
 use super::metric::{self, Timed, over_rounds};
+use super::sliced::{PacedSlice, Sliced};
 use crate::job::SideReport;
 use crate::slice::Paced;
 use ipcperf_core::result::{Cell, Metric};
@@ -10,17 +10,6 @@ use std::collections::BTreeMap;
 
 /// Why a response time of an open loop is missing: it would depend on how long the slice was.
 pub(super) const SATURATED: &str = "saturated";
-
-/// One slice, in picoseconds and messages per second.
-pub(super) struct PacedSlice {
-    service: Histogram,
-    lateness: Histogram,
-    /// Messages due and answered per second; `None` in a closed loop.
-    pub(super) rates: Option<[f64; 2]>,
-    /// The closed loop before it.
-    peak: Option<f64>,
-    pub(super) saturated: bool,
-}
 
 impl PacedSlice {
     pub(super) fn of(paced: &Paced, lead: &SideReport, ns: f64) -> Self {

@@ -1,8 +1,8 @@
 //! What stands beside the figures of a cell that was asked for more: the way of a message by itself, and what a
 //! transform costs.
 
-use super::cell::Sliced;
 use super::metric::{Timed, distribution};
+use super::sliced::{Sliced, Ways};
 use crate::job::SideReport;
 use crate::plan::CellPlan;
 use crate::run::SliceRun;
@@ -13,14 +13,6 @@ use ipcperf_stats::{Histogram, median};
 
 /// The largest uncertainty of the counters' difference, as a share of the median way.
 const WORST_BOUND: f64 = 0.1;
-
-/// The ways of one slice in nanoseconds, or why there are none.
-pub(super) struct Ways {
-    /// Picoseconds.
-    pub(super) histogram: Histogram,
-    bound_ns: f64,
-    objection: Option<String>,
-}
 
 impl Ways {
     /// Of a finished slice.

@@ -1,8 +1,7 @@
 //! Messages in one direction, counted where they arrive.
 
-use super::cell::{Reading, Sliced, per_second};
-use super::fan;
 use super::metric::times;
+use super::sliced::{Reading, per_second};
 use crate::slice::{RawSlice, Window};
 use ipcperf_core::result::{Cell, Metric};
 
@@ -14,8 +13,7 @@ pub(super) fn reading(window: Window, raw: &RawSlice, ns: f64) -> Reading {
     }
 }
 
-pub(super) fn measure(cell: &mut Cell, accepted: &[&Sliced], kept: &[&Sliced], centre: Metric) {
-    cell.fan = cell.key.pattern.crowd().map(|_| fan::cell(accepted, kept, cell.key.load.peers));
+pub(super) fn measure(cell: &mut Cell, centre: Metric) {
     if cell.key.size_bytes > 0 {
         cell.bytes_per_second = Some(times(&centre, cell.key.size_bytes as f64));
     }

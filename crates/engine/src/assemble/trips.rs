@@ -1,21 +1,13 @@
 //! Operations that the lead timed: round trips, bursts, open loops.
 
-use super::cell::{Own, Reading, Sliced, per_second};
 use super::metric::{among_answered, over_rounds, round_trips};
-use super::paced::{self, PacedSlice};
-use super::special::{self, Ways};
+use super::sliced::{Own, PacedSlice, Reading, Sliced, Trips, Ways, per_second};
+use super::{paced, special};
 use crate::run::SliceRun;
 use crate::slice;
 use ipcperf_core::result::{Cell, Metric};
 use ipcperf_core::{Exchange, PatternFacts};
 use ipcperf_stats::Histogram;
-
-/// What one slice has beside its times.
-pub(super) struct Trips {
-    pub(super) ways: Ways,
-    /// Where they began at times of their own.
-    pub(super) paced: Option<PacedSlice>,
-}
 
 pub(super) fn reading(
     data: &slice::Trips,

@@ -2,8 +2,8 @@
 //! and in order, and notes from time to time how many of each have come.
 
 use super::account::Account;
+use super::credit::grant_every;
 use super::fan::{BELOW, MOST, Plan, SHIFT, Seen, Tally, miss};
-use super::stream::grant_every;
 use super::{Recorder, Work};
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;

@@ -1,7 +1,7 @@
 //! What the patterns do over mechanisms that may lose messages: count what is lost, go on, and never wait for ever.
 //! On loopback almost nothing is lost, so this is the cold half of each pattern.
 
-use super::stream::{credit_len, grant_every};
+use super::credit::{credit_len, grant_every};
 use super::{Plan, Recorder, Tally, Work};
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;

@@ -13,11 +13,14 @@
 //! 6. A port may block for ever. Nobody times it out in here; the coordinator does, from outside.
 
 pub mod account;
+mod any_work;
 mod closed;
+mod credit;
 pub mod fan;
 pub mod fan_in;
 pub mod fan_out;
 mod lossy;
+mod pace;
 mod paced;
 mod recorder;
 mod special;
@@ -28,8 +31,10 @@ mod touch;
 mod trip;
 mod work;
 
+pub use any_work::AnyWork;
 pub use closed::Closed;
-pub use paced::{Pace, Paced};
+pub use pace::Pace;
+pub use paced::Paced;
 pub use recorder::{Recorder, Spill};
 pub use special::{Content, Shelf, Special};
 pub use stamp::Stamp;
@@ -38,7 +43,7 @@ pub use times::Times;
 pub(crate) use times::place;
 pub use touch::{Full, Lines};
 pub use trip::Trip;
-pub use work::{AnyWork, Work};
+pub use work::Work;
 
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;

@@ -4,6 +4,7 @@
 //! Mechanisms that merge or drop get a window: the follow returns a credit (the number of messages it has seen) each
 //! time half the window has arrived, and the lead waits while a whole window is under way.
 
+use super::credit::{credit_len, grant_every};
 use super::{Pattern, Plan, Recorder, Tally, Work, lossy};
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;
@@ -11,18 +12,6 @@ use ipcperf_sys::clock::Clock;
 /// The pattern `stream`.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream;
-
-/// Bytes of a credit: room for a whole stamp, but never more than the messages are long.
-#[inline(always)]
-pub(super) fn credit_len(plan: &Plan<'_>) -> usize {
-    plan.len.min(8)
-}
-
-/// The follow grants after this many messages: half the window, so that the lead need not stop in the usual case.
-#[inline(always)]
-pub(super) const fn grant_every(window: u64) -> u64 {
-    window.div_ceil(2)
-}
 
 impl Pattern for Stream {
     const EXTRA: u64 = 1;

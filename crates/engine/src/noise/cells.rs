@@ -1,6 +1,6 @@
 //! What the rounds of the cells tell about the machine.
 
-use super::finding;
+use super::finding::finding;
 use ipcperf_core::Wait;
 use ipcperf_core::result::{Cell, Finding, Metric, Status};
 use ipcperf_stats::{median, relative_drift, robust_cv, trend_z};

@@ -1,6 +1,6 @@
 //! What an open loop tells about itself: whether it could be served, and whether the sender kept its times.
 
-use super::finding;
+use super::finding::finding;
 use ipcperf_core::result::{Cell, Finding, Metric, Status};
 use ipcperf_core::units::{format_nanos, format_per_second};
 

@@ -1,6 +1,6 @@
 //! One comparison of mechanisms under equal conditions.
 
-use super::{Answer, Question, modes_words};
+use super::answer::{Answer, Question, modes_words};
 use crate::chapters::{label, place_order};
 use crate::rank::{Reading, Yardstick};
 use crate::text;

@@ -1,7 +1,7 @@
 //! What idle polling makes of blocking mechanisms on two CPUs.
 
+use super::answer::{Answer, Question, modes_words};
 use super::contest::Entry;
-use super::{Answer, Question, modes_words};
 use crate::chapters::{label, place_order};
 use crate::figures;
 use crate::rank::{ROUND_TRIP, Reading};

@@ -1,59 +1,21 @@
 //! The survey's answer in plain sentences: what to use, with the number and the runner-up.
 
+mod answer;
 mod contest;
 mod idle;
 #[cfg(test)]
 mod tests;
 
+pub use answer::{Answer, Question};
+
 use crate::Specs;
 use crate::chapters::{is_floor, is_touched};
 use crate::figures;
-use crate::rank::{ROUND_TRIP, Reading, Yardstick};
-use crate::text;
+use crate::rank::{ROUND_TRIP, Yardstick};
 use contest::{Basis, Contest, Entry};
 use ipcperf_core::result::{Cell, KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach};
-use serde::Serialize;
-
-/// What a reader of a survey wants to know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Question {
-    /// Shortest round trip of a small message without burning a CPU.
-    SmallBlocking,
-    /// Highest throughput of large messages without burning a CPU.
-    LargeBlocking,
-    /// Shortest round trip of a small message if each end may burn a CPU.
-    Spinning,
-    /// Least CPU time for a small message.
-    CheapestCpu,
-    /// Price of a socket that unrelated processes can connect to.
-    Unrelated,
-    /// Shortest wake-up without payload.
-    WakeUp,
-    /// What idle polling makes of blocking mechanisms on two CPUs.
-    IdlePoll,
-}
-
-/// One answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Answer {
-    /// To which question.
-    pub question: Question,
-    /// In words, with the numbers, complete.
-    pub sentence: String,
-    /// The best, by full name and knobs; `None` where the sentence only says why there is no figure.
-    pub mechanism: Option<String>,
-    /// Its figure: ns (round trips, CPU per message), bytes per second (throughput), a ratio (price of a socket).
-    pub value: Option<f64>,
-    /// Others that the data cannot tell from the best.
-    pub ties: Vec<String>,
-    /// The first that is certainly behind.
-    pub runner_up: Option<String>,
-    /// Its figure, in the same unit.
-    pub runner_up_value: Option<f64>,
-}
 
 /// Answers whatever the cells of a set can answer, in the order of [`Question`].
 ///
@@ -312,20 +274,4 @@ fn is_socket(entry: &Entry) -> bool {
 /// A cell that shows the latest value only is no way to pass messages.
 fn passes_messages(entry: &Entry) -> bool {
     entry.spec.is_none_or(|spec| spec.back_pressure != BackPressure::Overwrites)
-}
-
-/// The reading a two-mode cell is quoted with needs its other mode beside it.
-fn modes_words(cell: &Cell, yardstick: Yardstick, reading: &Reading) -> String {
-    let modes = yardstick.metric(cell).map(|metric| metric.modes.as_slice()).unwrap_or_default();
-    let distance = |value: f64| (value - reading.value).abs();
-    let other = modes.iter().max_by(|a, b| distance(a.value).total_cmp(&distance(b.value)));
-    match other.filter(|_| modes.len() > 1) {
-        Some(other) => {
-            let rounds: u64 = modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
-            let words = yardstick.words(other.value, cell.key.size_bytes);
-            let all = text::counted(rounds, "round");
-            format!(" (two modes: {words} in {} of {all})", text::grouped(other.rounds))
-        }
-        None => String::new(),
-    }
 }

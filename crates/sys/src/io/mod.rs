@@ -19,6 +19,7 @@ pub mod pty;
 pub mod queue;
 pub(crate) mod raw;
 pub mod ready;
+pub(crate) mod reap;
 pub mod select;
 pub mod socket;
 pub mod stream;

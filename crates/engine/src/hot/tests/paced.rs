@@ -1,7 +1,8 @@
 //! Paced round trips over ports of tests: an echo that never loses, one that loses, one that takes its time.
 
-use super::super::{Recorder, Stamp, Trip};
+use super::super::{Pace, Recorder, Stamp, Trip};
 use super::*;
+use ipcperf_sys::pause;
 use std::sync::atomic::AtomicU32;
 
 /// A port whose replies are its own messages, turned round: single-threaded, so that times are its own.

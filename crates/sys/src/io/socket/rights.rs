@@ -212,13 +212,6 @@ impl Incoming {
     }
 }
 
-/// Closes a descriptor that came with a message.
-#[inline(always)]
-pub(crate) fn close(fd: RawFd) {
-    // SAFETY: takes a number. Linux frees the descriptor whatever it returns.
-    let _ = unsafe { raw::call3(libc::SYS_close, fd as usize, 0, 0) };
-}
-
 #[inline(always)]
 fn header(part: *mut libc::iovec, control: &mut [usize], len: usize) -> libc::msghdr {
     // SAFETY: a struct of integers and pointers, for which zero is a value.

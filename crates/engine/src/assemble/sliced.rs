@@ -1,0 +1,85 @@
+//! One slice in nanoseconds: what becomes of its data before its round, and before its cell.
+
+use crate::slice::StormSlice;
+use ipcperf_core::result::{FanRound, Round};
+use ipcperf_stats::Histogram;
+
+/// One slice in nanoseconds.
+pub(super) struct Sliced {
+    pub(super) round: Round,
+    /// Per-operation samples, picoseconds; empty in batch timing.
+    pub(super) histogram: Histogram,
+    /// Operations whose answer never came.
+    pub(super) unanswered: u64,
+    /// What a transform and its undoing cost alone.
+    pub(super) transform_ns: Option<[f64; 2]>,
+    /// The number this slice contributes to the centre: p50 in ns, or messages per second.
+    pub(super) centre: f64,
+    pub(super) own: Own,
+}
+
+/// What only slices of one kind of pattern have.
+#[derive(Default)]
+pub(super) enum Own {
+    #[default]
+    Nothing,
+    Trips(Box<Trips>),
+    Storm(Box<StormSlice>),
+}
+
+impl Sliced {
+    pub(super) fn trips(&self) -> Option<&Trips> {
+        if let Own::Trips(trips) = &self.own { Some(trips) } else { None }
+    }
+
+    pub(super) fn storm(&self) -> Option<&StormSlice> {
+        if let Own::Storm(storm) = &self.own { Some(storm) } else { None }
+    }
+}
+
+/// What the data of one slice come to, whatever they are.
+#[derive(Default)]
+pub(super) struct Reading {
+    /// Operations that came to their end.
+    pub(super) operations: u64,
+    /// Median time of an operation, ns.
+    pub(super) p50: Option<f64>,
+    /// Messages per second.
+    pub(super) rate: Option<f64>,
+    /// Per-operation samples, picoseconds.
+    pub(super) histogram: Histogram,
+    pub(super) unanswered: u64,
+    pub(super) fan: Option<FanRound>,
+    pub(super) own: Own,
+}
+
+/// What one slice has beside its times.
+pub(super) struct Trips {
+    pub(super) ways: Ways,
+    /// Where they began at times of their own.
+    pub(super) paced: Option<PacedSlice>,
+}
+
+/// The ways of one slice in nanoseconds, or why there are none.
+pub(super) struct Ways {
+    /// Picoseconds.
+    pub(super) histogram: Histogram,
+    pub(super) bound_ns: f64,
+    pub(super) objection: Option<String>,
+}
+
+/// One slice, in picoseconds and messages per second.
+pub(super) struct PacedSlice {
+    pub(super) service: Histogram,
+    pub(super) lateness: Histogram,
+    /// Messages due and answered per second; `None` in a closed loop.
+    pub(super) rates: Option<[f64; 2]>,
+    /// The closed loop before it.
+    pub(super) peak: Option<f64>,
+    pub(super) saturated: bool,
+}
+
+/// Messages per second.
+pub(super) fn per_second(messages: u64, ticks: u64, ns: f64) -> Option<f64> {
+    (ticks > 0).then(|| messages as f64 / (ticks as f64 * ns) * 1e9)
+}

@@ -1,0 +1,34 @@
+//! Cargo, and what it builds for the other tasks.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+/// Builds the product and says where the executable is.
+pub(crate) fn build_product() -> Result<PathBuf> {
+    build("target", &[])
+}
+
+/// The same with the symbols that a release leaves out.
+pub(crate) fn build_with_symbols() -> Result<PathBuf> {
+    build("target/symbols", &["--config", "profile.release.strip=false"])
+}
+
+fn build(target: &str, more: &[&str]) -> Result<PathBuf> {
+    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
+    let target = metadata.workspace_root.as_std_path().join(target);
+    let status = cargo()
+        .args(["build", "--release", "-p", "ipcperf", "--bin", "ipcperf", "--target-dir"])
+        .arg(&target)
+        .args(more)
+        .status()
+        .context("cannot start cargo")?;
+    ensure!(status.success(), "cargo build --release -p ipcperf failed");
+    Ok(target.join("release/ipcperf"))
+}
+
+/// The cargo that started this program, or the one on the path.
+pub(crate) fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}

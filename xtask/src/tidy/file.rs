@@ -1,0 +1,59 @@
+//! What the rules are given, and what they find.
+
+use std::fmt;
+
+use super::source;
+
+/// One breach of one rule; `line` is 0 where the file as a whole is meant.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Violation {
+    pub(crate) file: String,
+    pub(crate) line: usize,
+    pub(crate) what: String,
+}
+
+impl Violation {
+    pub(crate) fn new(file: &str, line: usize, what: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line, what: what.into() }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(out, "{}: {}", self.file, self.what),
+            line => write!(out, "{}:{line}: {}", self.file, self.what),
+        }
+    }
+}
+
+/// A text file of the repository.
+pub(crate) struct File {
+    /// From the root, with slashes.
+    pub(crate) path: String,
+    pub(crate) text: String,
+    /// For Rust: the text with comments and literals blanked, line by line as before.
+    pub(crate) code: String,
+}
+
+impl File {
+    pub(crate) fn new(path: &str, text: &str) -> Self {
+        let code = if path.ends_with(".rs") { source::blanked(text) } else { String::new() };
+        Self { path: path.to_owned(), text: text.to_owned(), code }
+    }
+
+    pub(crate) fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    pub(crate) fn is_below(&self, folders: &[&str]) -> bool {
+        folders
+            .iter()
+            .any(|folder| self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
+    }
+}
+
+/// Joins the parts of a word that must not stand in this repository, not even here.
+pub(crate) fn needle(parts: &[&str]) -> String {
+    parts.concat()
+}
