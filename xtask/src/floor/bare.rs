@@ -89,8 +89,11 @@ fn measure(job: &Job) -> Result<f64> {
     }
     drop((theirs, far));
     let figure = pin(job.lead).and_then(|()| run(job, Seat::Lead, ours, memory, control));
-    // SAFETY: an unreaped child. The lead has hung up, which ends it.
-    unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+    // SAFETY: an unreaped child, so the number is nobody else's. The lead has what it wants of it.
+    unsafe {
+        libc::kill(child, libc::SIGKILL);
+        libc::waitpid(child, std::ptr::null_mut(), 0);
+    }
     figure.context("the lead")
 }
 
@@ -204,7 +207,7 @@ fn drive(job: &Job, seat: Seat, mut end: impl End, mut control: UnixStream) -> i
     if seat == Seat::Lead {
         return drive_lead(job, end, control);
     }
-    // The lead hangs up when it has what it wants.
+    // Until the lead hangs up or kills.
     while let Ok(count) = hear(&mut control) {
         tell(&mut control, 0)?;
         let start = Instant::now();

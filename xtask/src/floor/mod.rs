@@ -184,6 +184,8 @@ fn bare(case: &Case, slice_ms: u64) -> Result<f64> {
     let [lead, follow] = case.place.cpus;
     let output = Command::new(std::env::current_exe()?)
         .args(["bare", &case::name(case.carrier), &case::name(case.pattern)])
+        // The last line of an error is then its cause.
+        .env("RUST_BACKTRACE", "0")
         .args([case.bytes, lead, follow, slice_ms as usize].map(|number| number.to_string()))
         .output()?;
     ensure!(output.status.success(), "bare loop: {}", complaint(&output));
