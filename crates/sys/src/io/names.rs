@@ -2,7 +2,7 @@
 //!
 //! The run directory doubles as a ledger: before a kernel object with a name of its own is made, a file that says
 //! which goes into the directory, and it goes when the object has gone. A run that was killed leaves the file, and
-//! [`super::reap`] removes what it names.
+//! `reap` removes what it names.
 
 use ipcperf_core::SetupError;
 use std::fs;
