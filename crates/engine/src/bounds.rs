@@ -4,9 +4,9 @@ mod clocks;
 mod copying;
 mod self_loop;
 
+pub use crate::job::Trips;
 pub use clocks::Intervals;
 pub use copying::Chunks;
-pub use self_loop::Trips;
 
 use crate::job::{Bound, BoundJob, BoundReport, Failure, FailureKind};
 use crate::page::Page;

@@ -1,8 +1,9 @@
 //! What coordinator and workers say to each other before and after a timed region: JSON, one message each.
 
-use crate::bounds::{Chunks, Intervals, Trips};
+use crate::bounds::{Chunks, Intervals};
 use crate::hot::Spill;
 use crate::offset::Offset;
+use crate::page::CAPACITY;
 use ipcperf_core::{
     Attach, Fault, KnobValue, Load, Meet, OptionSet, Seat, SetupError, Shape, Touch, Wiring,
 };
@@ -85,6 +86,28 @@ impl Job {
         meet: &'a mut dyn Meet,
     ) -> Attach<'a, OptionSet> {
         Attach { wiring, seat: self.seat, shape: &self.shape, options: &self.options, meet }
+    }
+}
+
+/// How often a process talks to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trips {
+    /// Single round trips, 1 to [`CAPACITY`].
+    pub samples: u64,
+    /// Round trips before them.
+    #[serde(default)]
+    pub warmup: u64,
+}
+
+impl Trips {
+    /// # Errors
+    /// What makes no sense.
+    pub fn check(self) -> Result<(), String> {
+        if (1..=CAPACITY as u64).contains(&self.samples) {
+            return Ok(());
+        }
+        Err(format!("samples: {} is not between 1 and {CAPACITY}", self.samples))
     }
 }
 

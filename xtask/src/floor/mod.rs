@@ -10,7 +10,7 @@ mod table;
 mod verdict;
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -18,7 +18,7 @@ use anyhow::{Context, Result, ensure};
 pub(crate) use bare::{Job, print};
 use case::Case;
 use ipcperf_stats::Rng;
-use product::Product;
+use product::{Product, complaint};
 use verdict::{Rounds, judge};
 
 /// The arguments of `cargo xtask floor`.
@@ -190,10 +190,4 @@ fn bare(case: &Case, slice_ms: u64) -> Result<f64> {
         .output()?;
     ensure!(output.status.success(), "bare loop: {}", complaint(&output));
     Ok(String::from_utf8_lossy(&output.stdout).trim().parse()?)
-}
-
-/// How a program ended, and the last it said.
-fn complaint(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    format!("{}: {}", output.status, said.lines().last().unwrap_or("it said nothing"))
 }

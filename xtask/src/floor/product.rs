@@ -53,7 +53,7 @@ impl Product {
     pub(crate) fn list(&self) -> Result<Duration> {
         let start = Instant::now();
         let output = Command::new(&self.binary).arg("list").output()?;
-        ensure!(output.status.success(), "ipcperf list: {}", super::complaint(&output));
+        ensure!(output.status.success(), "ipcperf list: {}", complaint(&output));
         Ok(start.elapsed())
     }
 
@@ -76,7 +76,7 @@ impl Product {
         let output = self.command(name, pattern, size, place).args(["--rounds", "1"]).output()?;
         // A cell that cannot run is in the document, too.
         serde_json::from_slice(&output.stdout)
-            .with_context(|| format!("ipcperf run -m {name}: {}", super::complaint(&output)))
+            .with_context(|| format!("ipcperf run -m {name}: {}", complaint(&output)))
     }
 
     fn command(&self, name: &str, pattern: Pattern, size: usize, place: &str) -> Command {
@@ -129,6 +129,12 @@ fn cell(document: &Value) -> Result<&Value> {
 
 fn cpus(cell: &Value) -> Result<[usize; 2]> {
     serde_json::from_value(cell["cpus"].clone()).context("the cell names no two CPUs")
+}
+
+/// How a program ended, and the last it said.
+pub(super) fn complaint(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    format!("{}: {}", output.status, said.lines().last().unwrap_or("it said nothing"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Programs that nobody here wrote, connected by pipes: what `ipcperf run --exec` measures.
 
 use super::cell::Status;
-use super::metric::Metric;
 use super::environment::Spread;
+use super::metric::Metric;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -3,36 +3,13 @@
 //! it.
 
 use crate::hot::{Closed, Pattern, Plan, Recorder, Stamp};
-use crate::job::BoundReport;
-use crate::page::{CAPACITY, Page};
+use crate::job::{BoundReport, Trips};
+use crate::page::Page;
 use ipcperf_core::{Erased, Fault, Port};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::socket::{self, Kind};
 use ipcperf_sys::io::stream;
-use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, OwnedFd};
-
-/// How often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Trips {
-    /// Single round trips, 1 to [`CAPACITY`].
-    pub samples: u64,
-    /// Round trips before them.
-    #[serde(default)]
-    pub warmup: u64,
-}
-
-impl Trips {
-    /// # Errors
-    /// What makes no sense.
-    pub fn check(self) -> Result<(), String> {
-        if (1..=CAPACITY as u64).contains(&self.samples) {
-            return Ok(());
-        }
-        Err(format!("samples: {} is not between 1 and {CAPACITY}", self.samples))
-    }
-}
 
 /// Both ends of a socket pair in one process.
 struct Both {
