@@ -1,5 +1,5 @@
 //! Automation that needs more than a shell line: measures what ipcperf adds to bare loops, checks
-//! the house rules, reads the emitted code of the hot loops. `cargo xtask --help` lists it.
+//! the rules of the project, reads the emitted code of the hot loops. `cargo xtask --help` lists it.
 
 mod asm;
 mod cargo;
@@ -25,7 +25,7 @@ enum Task {
     Floor(floor::Options),
     /// Measure one bare loop and print nanoseconds or bytes per second: what floor starts
     Bare(floor::Job),
-    /// Check the house rules; one line per violation, exit 1 if there is any
+    /// Check the rules of the project; one line per violation, exit 1 if there is any
     Tidy,
     /// Write the documents that the program itself knows best
     Docs,

@@ -1,4 +1,4 @@
-//! The house rules that neither rustc nor clippy can check. Every rule is a pure function from the
+//! The rules of the project that neither rustc nor clippy can check. Every rule is a pure function from the
 //! tracked files, or from `cargo metadata`, to violations.
 
 mod circles;

@@ -1,4 +1,4 @@
-//! What a mechanism is to the rest of the house.
+//! What a mechanism is to the rest of the program.
 
 use crate::link::{Link, Wiring};
 use crate::names::Door;

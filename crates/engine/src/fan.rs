@@ -22,7 +22,7 @@ use ipcperf_core::{KnobValue, Seat};
 use serde::{Deserialize, Serialize};
 
 /// The name under which a worker is sent here.
-pub(crate) const ERRAND: &str = "fan";
+pub(crate) const TASK: &str = "fan";
 
 /// What one slice of a fan timed.
 #[derive(Clone, Debug, Default)]

@@ -20,7 +20,7 @@ pub enum Task {
     /// One end of a bound measurement.
     Bound(BoundJob),
     /// Something else.
-    Errand {
+    Named {
         /// What.
         name: String,
         /// What it must know.

@@ -4,7 +4,6 @@ mod accounting;
 pub mod arrivals;
 mod assemble;
 pub mod bounds;
-pub mod errand;
 pub mod exec;
 mod fan;
 mod fit;
@@ -21,6 +20,7 @@ pub mod run;
 pub mod slice;
 pub mod stage;
 pub mod storm;
+pub mod task;
 #[cfg(test)]
 mod testing;
 mod transform;

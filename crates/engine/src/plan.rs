@@ -5,7 +5,7 @@ use crate::packets;
 use crate::registry::Entry;
 use crate::slice::CONNECT_KNOBS;
 use crate::storm;
-use crate::transform::{self, Kit};
+use crate::transform::{self, Transcoder};
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::format_size;
 use ipcperf_core::{
@@ -178,8 +178,8 @@ impl Changes {
         if let Some((_, known)) = self.0.iter().find(|(known, _)| *known == key) {
             return Ok(*known);
         }
-        let kit = Kit::new(transform, size, Touch::None);
-        let found = (kit.slot(), kit.ratio());
+        let transcoder = Transcoder::new(transform, size, Touch::None);
+        let found = (transcoder.slot(), transcoder.ratio());
         self.0.push((key, found));
         Ok(found)
     }

@@ -34,7 +34,7 @@ const MEASURING: Duration = Duration::from_millis(20);
 
 /// Everything one end needs to change messages and to change them back.
 #[derive(Debug)]
-pub(crate) struct Kit {
+pub(crate) struct Transcoder {
     codec: Codec,
     records: Vec<Rc<[u8]>>,
     /// Where a record arrives.
@@ -47,8 +47,8 @@ pub(crate) struct Kit {
     extent: usize,
 }
 
-impl Kit {
-    /// A kit for records of `size` bytes.
+impl Transcoder {
+    /// A transcoder for records of `size` bytes.
     pub(crate) fn new(transform: Transform, size: usize, touch: Touch) -> Self {
         let count = (ALL / size.max(1)).clamp(1, RECORDS);
         let (step, extent) = match touch {
@@ -57,7 +57,7 @@ impl Kit {
             Touch::CacheLine => (8, usize::MAX),
             Touch::Full => (1, usize::MAX),
         };
-        let mut kit = Self {
+        let mut transcoder = Self {
             codec: Codec::new(transform, size),
             records: records(size, count),
             arrived: vec![0; size],
@@ -66,12 +66,13 @@ impl Kit {
             step,
             extent,
         };
-        let mut changed = vec![0; kit.codec.longest(size)];
-        let lengths: Vec<usize> =
-            (0..count as u64).map(|seq| kit.change(seq, &mut changed).unwrap_or(0)).collect();
-        kit.slot = HEADER + lengths.iter().max().copied().unwrap_or(0);
-        kit.ratio = (size * count) as f64 / lengths.iter().sum::<usize>().max(1) as f64;
-        kit
+        let mut changed = vec![0; transcoder.codec.longest(size)];
+        let lengths: Vec<usize> = (0..count as u64)
+            .map(|seq| transcoder.change(seq, &mut changed).unwrap_or(0))
+            .collect();
+        transcoder.slot = HEADER + lengths.iter().max().copied().unwrap_or(0);
+        transcoder.ratio = (size * count) as f64 / lengths.iter().sum::<usize>().max(1) as f64;
+        transcoder
     }
 
     /// Bytes of a message on the wire.
@@ -191,8 +192,8 @@ mod tests {
     fn what_is_changed_comes_back_and_nothing_else_does() {
         for transform in ALL_OF_THEM {
             for size in [1, 3, 64, 1000, 4096, 140_000] {
-                let mut lead = Kit::new(transform, size, Touch::Full);
-                let mut follow = Kit::new(transform, size, Touch::Full);
+                let mut lead = Transcoder::new(transform, size, Touch::Full);
+                let mut follow = Transcoder::new(transform, size, Touch::Full);
                 assert_eq!(lead.slot(), follow.slot(), "{transform} {size}");
                 let mut slot = vec![0xAA; lead.slot()];
                 let mut refused = 0_u64;
@@ -227,29 +228,29 @@ mod tests {
             (Transform::Zstd, 1.4, 2.1),
             (Transform::Crc32, 0.99, 1.0),
         ] {
-            let ratio = Kit::new(transform, 16 << 10, Touch::CacheLine).ratio();
+            let ratio = Transcoder::new(transform, 16 << 10, Touch::CacheLine).ratio();
             assert!((least..=most).contains(&ratio), "{transform}: {ratio}");
         }
     }
 
     #[test]
     fn the_touch_policy_says_how_much_is_compared() {
-        let mut lead = Kit::new(Transform::Crc32, 4096, Touch::Full);
+        let mut lead = Transcoder::new(Transform::Crc32, 4096, Touch::Full);
         let mut slot = vec![0; lead.slot()];
         lead.fill(&mut slot, 5);
         for (touch, first) in [(Touch::None, 0), (Touch::Header, 64)] {
-            let mut kit = Kit::new(Transform::Crc32, 4096, touch);
+            let mut transcoder = Transcoder::new(Transform::Crc32, 4096, touch);
             let other: Vec<u8> = lead.records[4].iter().copied().take(first).collect();
-            assert_eq!(kit.is_right(&slot, 4), other.is_empty(), "{touch}");
+            assert_eq!(transcoder.is_right(&slot, 4), other.is_empty(), "{touch}");
         }
-        let mut lines = Kit::new(Transform::Crc32, 4096, Touch::CacheLine);
+        let mut lines = Transcoder::new(Transform::Crc32, 4096, Touch::CacheLine);
         assert!(lines.is_right(&slot, 5) && !lines.is_right(&slot, 4));
     }
 
     #[test]
     fn the_cost_alone_is_measured() {
         for transform in ALL_OF_THEM {
-            let cost = Kit::new(transform, 4096, Touch::CacheLine).cost(Clock::monotonic());
+            let cost = Transcoder::new(transform, 4096, Touch::CacheLine).cost(Clock::monotonic());
             assert!(cost.iter().all(|ticks| *ticks > 0.0), "{transform}: {cost:?}");
         }
     }

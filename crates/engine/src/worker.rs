@@ -4,13 +4,13 @@ mod end;
 pub(crate) mod runner;
 
 use crate::bounds;
-use crate::errand::{self, Crew, Errand};
-use crate::hot::{AnyWork, Content, Full, Lines, Shelf, Special, Stamp, Times};
+use crate::hot::{AnyWork, Content, Full, Lines, SharedTranscoder, Special, Stamp, Times};
 use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Task, Word};
 use crate::offset::{self, Offset};
 use crate::page::Page;
 use crate::registry::Registry;
-use crate::transform::Kit;
+use crate::task::{self, NamedTask, WorkerContext};
+use crate::transform::Transcoder;
 use end::End;
 use ipcperf_core::{KnobValue, Meet, Missing, Part, Seat, SetupError, Touch, Wiring};
 use ipcperf_stats::Rng;
@@ -28,11 +28,11 @@ pub const SUBCOMMAND: &str = "__worker";
 
 /// Runs one task and ends. Standard input is the control channel.
 #[must_use]
-pub fn main(registry: &Registry, errands: &[Errand], parent: u32) -> ExitCode {
+pub fn main(registry: &Registry, tasks: &[NamedTask], parent: u32) -> ExitCode {
     let Ok(control) = process::enlist(parent) else {
         return ExitCode::FAILURE;
     };
-    match serve(registry, errands, &control) {
+    match serve(registry, tasks, &control) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             // The coordinator may be gone; then nobody is left to tell.
@@ -42,11 +42,11 @@ pub fn main(registry: &Registry, errands: &[Errand], parent: u32) -> ExitCode {
     }
 }
 
-fn serve(registry: &Registry, errands: &[Errand], control: &Control) -> Result<(), Failure> {
+fn serve(registry: &Registry, tasks: &[NamedTask], control: &Control) -> Result<(), Failure> {
     let parcel = control.receive(None)?;
     match decode::<Task>(&parcel.text)? {
-        Task::Errand { name, params } => {
-            errand::serve(registry, errands, &name, Crew::new(control, params, parcel.fds));
+        Task::Named { name, params } => {
+            task::serve(registry, tasks, &name, WorkerContext::new(control, params, parcel.fds));
         }
         Task::Bound(job) => {
             let page = page(parcel.fds)?;
@@ -144,18 +144,19 @@ pub(crate) fn measure(
     session: &mut Session<'_>,
 ) -> Result<SideReport, Failure> {
     let nonce = job.shape.nonce;
-    let kit = job.load.transform.map(|name| Box::new(Kit::new(name, job.payload, job.touch)));
-    let shelf = Cell::new(kit);
+    let transcoder =
+        job.load.transform.map(|name| Box::new(Transcoder::new(name, job.payload, job.touch)));
+    let shared = Cell::new(transcoder);
     let mut cost = None;
-    if let Some(mut kit) = shelf.take() {
+    if let Some(mut transcoder) = shared.take() {
         // The follow waits at the first gate meanwhile.
-        cost = (job.seat == Seat::Lead).then(|| kit.cost(job.clock()));
-        shelf.set(Some(kit));
+        cost = (job.seat == Seat::Lead).then(|| transcoder.cost(job.clock()));
+        shared.set(Some(transcoder));
     }
     let [_, left, arrived] = session.page.ways();
     let times = job.load.one_way.then(|| Times::new(job.clock(), left, arrived));
     let content = match (job.load.transform, job.touch) {
-        (Some(_), _) => Content::Changed(Stamp::new(nonce), Shelf::new(&shelf)),
+        (Some(_), _) => Content::Changed(Stamp::new(nonce), SharedTranscoder::new(&shared)),
         (None, Touch::None) => Content::Full(Full::new(nonce, Stamp::LEN)),
         (None, Touch::CacheLine) => Content::Lines(Lines::new(nonce)),
         (None, Touch::Header) => Content::Full(Full::new(nonce, Part::STAMP)),

@@ -66,7 +66,7 @@ impl Cli {
         let mut words = std::env::args_os().skip(1);
         if words.next().is_some_and(|word| word == ipcperf_engine::worker::SUBCOMMAND) {
             let parent = words.next().and_then(|pid| pid.to_str()?.parse().ok()).unwrap_or(0);
-            return ipcperf_engine::worker::main(&self.registry, replicate::ERRANDS, parent);
+            return ipcperf_engine::worker::main(&self.registry, replicate::TASKS, parent);
         }
         let args = match Args::try_parse() {
             Ok(args) => args,

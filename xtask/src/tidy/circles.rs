@@ -41,20 +41,19 @@ type Known = (&'static str, &'static str);
 const KNOWN: &[Known] = &[
     (
         "crates/engine",
-        "errand fan fan::objection fan::slice fan::track fan::worker plan registry run run::bench slice \
-         slice::connect slice::paced slice::stall stage storm storm::aftermath storm::client storm::server \
-         worker",
+        "exec exec::run exec::traced fan fan::objection fan::slice fan::track fan::worker plan registry run \
+         run::bench slice slice::connect slice::paced slice::stall stage storm storm::aftermath storm::client \
+         storm::server task worker",
     ),
     (
         "crates/ipcperf",
-        "(root) replicate replicate::rounds replicate::work replicate::work::clocks replicate::work::copying \
+        "(root) replicate replicate::rounds replicate::work replicate::work::after_kill \
          replicate::work::exchange replicate::work::exchange::ends replicate::work::exchange::pair \
          replicate::work::exchange::probe replicate::work::exchange::strace replicate::work::exchange::traced \
-         replicate::work::facts replicate::work::ladder replicate::work::pipeline \
+         replicate::work::exec replicate::work::facts replicate::work::pipeline \
          replicate::work::pipeline::relay replicate::work::pipeline::socat replicate::work::pipeline::steady \
-         replicate::work::pipeline::way replicate::work::self_loop replicate::work::storm",
+         replicate::work::pipeline::way",
     ),
-    ("crates/ipcperf", "replicate::work::ladder::load replicate::work::ladder::ways"),
 ];
 
 /// Every circle that is not known, with the imports that close it, and what is listed as known and is no circle.

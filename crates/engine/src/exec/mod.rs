@@ -8,7 +8,7 @@ mod traced;
 pub(crate) use assemble::assemble;
 pub use run::{PipelinePlan, PipelineRun, Ran, RoundRun, Settings, once, run};
 
-use crate::errand::Mishap;
+use crate::task::TaskError;
 use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::pipe::{self, splice};
@@ -68,7 +68,7 @@ impl From<io::Error> for Error {
     }
 }
 
-impl From<Error> for Mishap {
+impl From<Error> for TaskError {
     fn from(error: Error) -> Self {
         match error {
             Error::Interrupted => Self::Interrupted,

@@ -2,11 +2,11 @@
 
 use super::page::{CALLS, Page, ROWS};
 use super::track::{Steady, Track, numbers, steady};
-use super::{ERRAND, Ended, Order, Part, Phase, Ran, RawFan, Said};
-use crate::errand::{Answer, Hand, Mishap};
+use super::{Ended, Order, Part, Phase, Ran, RawFan, Said, TASK};
 use crate::job::{Failure, FailureKind, Job, Names, Segment, SideReport};
 use crate::registry::Entry;
 use crate::slice::{Compact, Data, GRACE, Outcome, RawSlice, Terms, Window, ended, rank};
+use crate::task::{Answer, TaskError, WorkerHandle};
 use ipcperf_core::result::Status;
 use ipcperf_core::{KnobValue, Link, OptionSet, Seat, SetupError, Wiring};
 use ipcperf_stats::Histogram;
@@ -31,12 +31,14 @@ impl<E: Into<Failure>> From<E> for Stop {
     }
 }
 
-impl From<Mishap> for Stop {
-    fn from(mishap: Mishap) -> Self {
-        match mishap {
-            Mishap::Interrupted => Self::Interrupted,
-            Mishap::Deadline(_) => Self::Deadline,
-            Mishap::Failed(reason) => Self::Failed(Failure { kind: FailureKind::Failed, reason }),
+impl From<TaskError> for Stop {
+    fn from(error: TaskError) -> Self {
+        match error {
+            TaskError::Interrupted => Self::Interrupted,
+            TaskError::Deadline(_) => Self::Deadline,
+            TaskError::Failed(reason) => {
+                Self::Failed(Failure { kind: FailureKind::Failed, reason })
+            }
         }
     }
 }
@@ -61,7 +63,7 @@ pub(crate) fn run(
 
 /// All workers: the peers in their order, then the single end. Dropping it kills them.
 struct Crowd<'a> {
-    hands: Vec<(String, Hand<'a>)>,
+    handles: Vec<(String, WorkerHandle<'a>)>,
     job: &'a Job,
     page: Page,
     deadline: Instant,
@@ -131,7 +133,7 @@ impl<'a> Crowd<'a> {
         let Link { lead, follow, .. } = link;
         let (of_peers, of_one) =
             if many == Seat::Lead { (&lead, &follow) } else { (&follow, &lead) };
-        let hand = |seat: Seat, wiring: &Wiring, number: u64| -> Result<Hand<'a>, Stop> {
+        let handle = |seat: Seat, wiring: &Wiring, number: u64| -> Result<WorkerHandle<'a>, Stop> {
             let cpu = job.cpus.get(seat.index()).copied();
             let names = Names { names: wiring.names.clone(), words: wiring.words.clone() };
             let job = Job { seat, cpu, ..job.clone() };
@@ -140,21 +142,21 @@ impl<'a> Crowd<'a> {
             fds.extend(wiring.fds.iter().map(AsFd::as_fd));
             // Peers differ in the layout of their stacks as rounds do.
             let pad = (terms.pads[seat.index()] + 528 * number as usize) % 4096;
-            Ok(Hand::start(ERRAND, &part, &fds, pad, deadline, interrupts)?)
+            Ok(WorkerHandle::start(TASK, &part, &fds, pad, deadline, interrupts)?)
         };
         let [of_many, of_single] = match many {
             Seat::Lead => ["producer", "the consumer"],
             Seat::Follow => ["consumer", "the producer"],
         };
-        let mut hands = Vec::new();
+        let mut handles = Vec::new();
         for number in 0..peers {
             let name = format!("{of_many} {} of {peers}", number + 1);
-            hands.push((name, hand(many, of_peers, number)?));
+            handles.push((name, handle(many, of_peers, number)?));
         }
-        hands.push((of_single.to_owned(), hand(many.other(), of_one, 0)?));
+        handles.push((of_single.to_owned(), handle(many.other(), of_one, 0)?));
         // The coordinator's descriptors go here, so that end-of-file works.
         drop((lead, follow));
-        Ok(Self { hands, job, page, deadline, interrupts, next: 0 })
+        Ok(Self { handles, job, page, deadline, interrupts, next: 0 })
     }
 
     fn peers(&self) -> u64 {
@@ -172,8 +174,8 @@ impl<'a> Crowd<'a> {
 
     /// One phase from the first order to the last report.
     fn passage(&mut self, phase: Phase) -> Result<Passage, Stop> {
-        for (_, hand) in &self.hands {
-            hand.go(&Order::Run(phase), &[])?;
+        for (_, handle) in &self.handles {
+            handle.go(&Order::Run(phase), &[])?;
         }
         let mut ran = Vec::new();
         for said in self.gather()? {
@@ -187,11 +189,11 @@ impl<'a> Crowd<'a> {
     }
 
     fn dismiss(&mut self) -> Result<(), Stop> {
-        for (_, hand) in &self.hands {
-            hand.go(&Order::End, &[])?;
+        for (_, handle) in &self.handles {
+            handle.go(&Order::End, &[])?;
         }
-        for (_, hand) in &mut self.hands {
-            let ended: Ended = hand.done()?;
+        for (_, handle) in &mut self.handles {
+            let ended: Ended = handle.done()?;
             if let Some(failure) = ended {
                 return Err(failure.into());
             }
@@ -201,7 +203,7 @@ impl<'a> Crowd<'a> {
 
     /// What every worker says next, in their order.
     fn gather(&mut self) -> Result<Vec<Said>, Stop> {
-        let mut said: Vec<Option<Said>> = self.hands.iter().map(|_| None).collect();
+        let mut said: Vec<Option<Said>> = self.handles.iter().map(|_| None).collect();
         let mut failures: Vec<Failure> = Vec::new();
         let mut gone = vec![false; said.len()];
         let mut deadline = self.deadline;
@@ -211,7 +213,7 @@ impl<'a> Crowd<'a> {
             if awaited.is_empty() {
                 break;
             }
-            let mut fds: Vec<_> = awaited.iter().map(|at| self.hands[*at].1.fd()).collect();
+            let mut fds: Vec<_> = awaited.iter().map(|at| self.handles[*at].1.fd()).collect();
             fds.extend(self.interrupts.map(Interrupts::fd));
             let ready = control::wait_any(&fds, deadline)?;
             if self.interrupts.is_some_and(Interrupts::arrived) {
@@ -224,8 +226,8 @@ impl<'a> Crowd<'a> {
                 break;
             }
             for at in heard {
-                let (name, hand) = &mut self.hands[at];
-                match answer(hand) {
+                let (name, handle) = &mut self.handles[at];
+                match answer(handle) {
                     Ok(word) => said[at] = Some(word),
                     Err(Stop::Failed(failure)) => {
                         let reason = match failure.kind {
@@ -299,7 +301,7 @@ impl<'a> Crowd<'a> {
 
     /// The timed phase as every slice tells it.
     fn raw(&self, passage: &Passage) -> Result<RawSlice, Stop> {
-        let peers = self.hands.len() - 1;
+        let peers = self.handles.len() - 1;
         let (of_peers, of_one) = passage.ran.split_at(peers);
         let many = many(self.job);
         let (leads, follows) = match many {
@@ -354,14 +356,14 @@ fn many(job: &Job) -> Seat {
     job.shape.pattern.crowd().unwrap_or(Seat::Lead)
 }
 
-fn answer(hand: &mut Hand<'_>) -> Result<Said, Stop> {
-    match hand.answer()? {
+fn answer(handle: &mut WorkerHandle<'_>) -> Result<Said, Stop> {
+    match handle.answer()? {
         Answer::Ready(value) => Ok(serde_json::from_value(value).map_err(std::io::Error::other)?),
         Answer::Done(value) => {
             let ended: Ended = serde_json::from_value(value).map_err(std::io::Error::other)?;
             Err(ended.map_or_else(nonsense, Stop::Failed))
         }
-        Answer::Failed(reason) => Err(Mishap::Failed(reason).into()),
+        Answer::Failed(reason) => Err(TaskError::Failed(reason).into()),
     }
 }
 

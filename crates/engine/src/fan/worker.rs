@@ -2,12 +2,12 @@
 
 use super::page::Page;
 use super::{Ended, Left, Order, Part, Phase, Ran, Said};
-use crate::errand::Crew;
 use crate::hot::account::Account;
 use crate::hot::fan::{Plan, Tally};
 use crate::hot::{AnyWork, Recorder, fan_in, fan_out};
 use crate::job::{Failure, FailureKind, SideReport};
 use crate::registry::Registry;
+use crate::task::WorkerContext;
 use crate::worker::not_pinned;
 use ipcperf_core::{Fault, KnobValue, Meet, Part as Looked, Port, SetupError, Touch, Wiring};
 use ipcperf_sys::clock::Clock;
@@ -18,18 +18,18 @@ use serde_json::Value;
 pub(crate) struct Fan<'a, 'b> {
     part: &'a Part,
     page: &'a Page,
-    crew: &'a mut Crew<'b>,
+    context: &'a mut WorkerContext<'b>,
 }
 
 /// Runs all phases.
-pub(crate) fn serve(registry: &Registry, crew: &mut Crew<'_>) -> Result<Value, String> {
-    let ended: Ended = attend(registry, crew).err();
+pub(crate) fn serve(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<Value, String> {
+    let ended: Ended = attend(registry, context).err();
     serde_json::to_value(ended).map_err(|error| error.to_string())
 }
 
-fn attend(registry: &Registry, crew: &mut Crew<'_>) -> Result<(), Failure> {
-    let part: Part = crew.params().map_err(SetupError::Protocol)?;
-    let mut fds = std::mem::take(&mut crew.fds).into_iter();
+fn attend(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<(), Failure> {
+    let part: Part = context.params().map_err(SetupError::Protocol)?;
+    let mut fds = std::mem::take(&mut context.fds).into_iter();
     let fd = fds.next().ok_or_else(|| SetupError::Protocol("no page arrived".into()))?;
     let page = Page::from_fd(fd, part.peers())?;
     if let Some(cpu) = part.job.cpu {
@@ -46,7 +46,7 @@ fn attend(registry: &Registry, crew: &mut Crew<'_>) -> Result<(), Failure> {
     };
     let mut apart = Apart::default();
     let mut loops = attach(part.job.end(wiring, &mut apart))?;
-    phases(&mut *loops, Fan { part: &part, page: &page, crew }, apart.effective)
+    phases(&mut *loops, Fan { part: &part, page: &page, context }, apart.effective)
 }
 
 /// Which loop of a fan a worker runs.
@@ -123,14 +123,14 @@ fn phases(
     fan: Fan<'_, '_>,
     effective: Vec<(String, KnobValue)>,
 ) -> Result<(), Failure> {
-    let Fan { part, page, crew } = fan;
+    let Fan { part, page, context } = fan;
     let nonce = part.job.shape.nonce;
     let proof = AnyWork::touching(Touch::Full, nonce);
     let work = AnyWork::touching(part.job.touch, nonce);
     let accounts = page.accounts(part.spins);
     let mut said = Said::Attached(effective);
     loop {
-        let order = crew.ready(&said).map_err(SetupError::Protocol)?;
+        let order = context.ready(&said).map_err(SetupError::Protocol)?;
         let order: Order = serde_json::from_value(order)
             .map_err(|error| SetupError::Protocol(format!("order: {error}")))?;
         let Order::Run(phase) = order else { return Ok(()) };

@@ -36,7 +36,7 @@ pub use closed::Closed;
 pub use pace::Pace;
 pub use paced::Paced;
 pub use recorder::{Recorder, Spill};
-pub use special::{Content, Shelf, Special};
+pub use special::{Content, SharedTranscoder, Special};
 pub use stamp::Stamp;
 pub use stream::Stream;
 pub use times::Times;

@@ -3,7 +3,7 @@
 //! loops of plain cells are the same with or without it.
 
 use super::{Full, Lines, Stamp, Times, Work};
-use crate::transform::{HEADER, Kit};
+use crate::transform::{HEADER, Transcoder};
 use ipcperf_core::Fault;
 use std::cell::Cell;
 
@@ -15,32 +15,32 @@ pub enum Content<'a> {
     /// As touch `header` and `full`; as touch `none` with nothing but the stamp.
     Full(Full),
     /// The stamp and a changed record.
-    Changed(Stamp, Shelf<'a>),
+    Changed(Stamp, SharedTranscoder<'a>),
 }
 
 /// Where the transform's contexts lie while no message is changed: a cell and no lock, since there is one thread.
 #[derive(Clone, Copy)]
-pub struct Shelf<'a>(&'a Cell<Option<Box<Kit>>>);
+pub struct SharedTranscoder<'a>(&'a Cell<Option<Box<Transcoder>>>);
 
-impl<'a> Shelf<'a> {
+impl<'a> SharedTranscoder<'a> {
     /// A view of the cell that holds the contexts.
-    pub(crate) const fn new(place: &'a Cell<Option<Box<Kit>>>) -> Self {
+    pub(crate) const fn new(place: &'a Cell<Option<Box<Transcoder>>>) -> Self {
         Self(place)
     }
 
     /// Does something with the contexts, out of line: whatever a compressor does is none of the loop's code.
     #[inline(never)]
-    fn lend<T>(self, what: impl FnOnce(&mut Kit) -> T) -> Option<T> {
-        let mut kit = self.0.take()?;
-        let result = what(&mut kit);
-        self.0.set(Some(kit));
+    fn lend<T>(self, what: impl FnOnce(&mut Transcoder) -> T) -> Option<T> {
+        let mut transcoder = self.0.take()?;
+        let result = what(&mut transcoder);
+        self.0.set(Some(transcoder));
         Some(result)
     }
 }
 
-impl std::fmt::Debug for Shelf<'_> {
+impl std::fmt::Debug for SharedTranscoder<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Shelf")
+        out.write_str("SharedTranscoder")
     }
 }
 
@@ -76,11 +76,11 @@ impl Work for Special<'_> {
         match self.content {
             Content::Lines(lines) => lines.fill(out, seq),
             Content::Full(full) => full.fill(out, seq),
-            Content::Changed(stamp, shelf) => {
+            Content::Changed(stamp, shared) => {
                 stamp.fill(out, seq);
                 // A credit is a stamp and nothing else.
                 if out.len() >= HEADER {
-                    shelf.lend(|kit| kit.fill(out, seq));
+                    shared.lend(|transcoder| transcoder.fill(out, seq));
                 }
             }
         }
@@ -91,10 +91,10 @@ impl Work for Special<'_> {
         match self.content {
             Content::Lines(lines) => lines.check(message, seq),
             Content::Full(full) => full.check(message, seq),
-            Content::Changed(stamp, shelf) => {
+            Content::Changed(stamp, shared) => {
                 stamp.check(message, seq)?;
                 let is_right = message.len() < HEADER
-                    || shelf.lend(|kit| kit.is_right(message, seq)).unwrap_or(false);
+                    || shared.lend(|transcoder| transcoder.is_right(message, seq)).unwrap_or(false);
                 if is_right { Ok(()) } else { Err(Fault::Corrupt) }
             }
         }?;
@@ -107,7 +107,7 @@ impl Work for Special<'_> {
         let content = match self.content {
             Content::Lines(lines) => Content::Lines(lines.reversed()),
             Content::Full(full) => Content::Full(full.reversed()),
-            Content::Changed(stamp, shelf) => Content::Changed(stamp.reversed(), shelf),
+            Content::Changed(stamp, shared) => Content::Changed(stamp.reversed(), shared),
         };
         // Only the way from lead to follow is timed: the ends change places every other round.
         Self { content, times: None }
@@ -118,10 +118,10 @@ impl Work for Special<'_> {
         let seq = match self.content {
             Content::Lines(lines) => lines.sequence(message, near),
             Content::Full(full) => full.sequence(message, near),
-            Content::Changed(stamp, shelf) => {
+            Content::Changed(stamp, shared) => {
                 let seq = stamp.sequence(message, near)?;
                 let is_right = message.len() < HEADER
-                    || shelf.lend(|kit| kit.is_right(message, seq)).unwrap_or(false);
+                    || shared.lend(|transcoder| transcoder.is_right(message, seq)).unwrap_or(false);
                 is_right.then_some(seq)
             }
         }?;

@@ -1,10 +1,10 @@
 //! A slice of the pattern that connects for every request: a storm in the place of two ends and a channel.
 
 use super::{Compact, Data, Outcome, RawSlice, Surroundings, Terms, ended};
-use crate::errand::Mishap;
 use crate::job::{Failure, FailureKind, Machine, Segment, SideReport};
 use crate::registry::Entry;
 use crate::storm::{self, Aftermath, Around, BACKLOG, PARTS, Spent, Storm};
+use crate::task::TaskError;
 use ipcperf_core::result::Status;
 use ipcperf_core::{Crowd, Door, KnobValue, OptionSet, SetupError};
 use std::time::Instant;
@@ -67,12 +67,12 @@ pub(super) fn run(
     };
     match storm::run(&storm, &around) {
         Ok(after) => Outcome::Measured(Box::new(slice(after, &storm, entry, &job.cpus))),
-        Err(Mishap::Interrupted) => Outcome::Interrupted,
-        Err(Mishap::Deadline(_)) => {
+        Err(TaskError::Interrupted) => Outcome::Interrupted,
+        Err(TaskError::Deadline(_)) => {
             let reason = format!("not done after {} s", deadline.as_secs());
             Outcome::Ended(Status::Deadline, FailureKind::Failed, reason)
         }
-        Err(Mishap::Failed(reason)) => failed(reason),
+        Err(TaskError::Failed(reason)) => failed(reason),
     }
 }
 

@@ -3,8 +3,8 @@
 use super::answer::Answers;
 use super::times::{Sample, Taker, Times};
 use super::{Model, Spent, add};
-use crate::errand::Crew;
 use crate::job::Machine;
+use crate::task::WorkerContext;
 use ipcperf_core::Door;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
@@ -104,10 +104,10 @@ impl Books {
     }
 }
 
-/// The errand.
-pub(super) fn call(crew: &mut Crew<'_>) -> Result<Value, String> {
-    let ask: Ask = crew.params()?;
-    let file = crew.fds.pop().map(File::from).ok_or("storm: no file was handed over")?;
+/// The task.
+pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, String> {
+    let ask: Ask = context.params()?;
+    let file = context.fds.pop().map(File::from).ok_or("storm: no file was handed over")?;
     if let Some(cpu) = ask.cpu {
         affinity::pin(cpu).map_err(|error| format!("cannot be pinned to CPU {cpu}: {error}"))?;
     }
@@ -115,7 +115,7 @@ pub(super) fn call(crew: &mut Crew<'_>) -> Result<Value, String> {
     let callers: Vec<Caller> = (ask.first..ask.first + ask.clients)
         .map(|number| Caller::new(&site, number).map_err(|error| error.to_string()))
         .collect::<Result<_, _>>()?;
-    crew.ready(&())?;
+    context.ready(&())?;
     let books = Mutex::new(Books::default());
     let lock = (ask.model == Model::OneLock).then(|| Mutex::new(()));
     let gate = Barrier::new(callers.len());

@@ -15,7 +15,7 @@ pub use aftermath::{Aftermath, Ports, Spent};
 pub use answer::SHORTEST;
 pub use times::{PARTS, Times};
 
-use crate::errand::{Errand, Hand, Mishap};
+use crate::task::{NamedTask, TaskError, WorkerHandle};
 use ipcperf_core::{Crowd, Door, Missing, Serving};
 use ipcperf_sys::file;
 use ipcperf_sys::io::errno;
@@ -35,8 +35,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// What workers are sent to do.
-pub(crate) const ERRANDS: &[Errand] =
-    &[Errand { name: SERVER, run: server::serve }, Errand { name: CLIENTS, run: client::call }];
+pub(crate) const TASKS: &[NamedTask] = &[
+    NamedTask { name: SERVER, run: server::serve },
+    NamedTask { name: CLIENTS, run: client::call },
+];
 const SERVER: &str = "storm-server";
 const CLIENTS: &str = "storm-clients";
 
@@ -152,7 +154,7 @@ pub fn port_warning(door: Door, requests: u64) -> Option<String> {
 ///
 /// # Errors
 /// Why it was none.
-pub fn run(storm: &Storm, around: &Around<'_>) -> Result<Aftermath, Mishap> {
+pub fn run(storm: &Storm, around: &Around<'_>) -> Result<Aftermath, TaskError> {
     let base = around.directory.join(format!("{:016x}", around.nonce));
     let place = site(storm.door, &base, around.nonce, 0);
     let _swept = place.sweep(storm.clients);
@@ -180,12 +182,12 @@ pub fn run(storm: &Storm, around: &Around<'_>) -> Result<Aftermath, Mishap> {
     }
     memory.word(server::STOP).store(1, Ordering::Release);
     let caller = Caller::new(&site(storm.door, &base, around.nonce, port), 0)
-        .map_err(|error| Mishap::Failed(error.to_string()))?;
+        .map_err(|error| TaskError::Failed(error.to_string()))?;
     if let Err(code) = caller.wake() {
         // Then it is gone, and says so itself; or it is alive, and the deadline ends it.
         let gone = [errno::ECONNREFUSED, errno::ECONNRESET, errno::EPIPE];
         if !gone.contains(&code) {
-            return Err(Mishap::Failed(format!("{}: {}", storm.door.name(), errno::name(code))));
+            return Err(TaskError::Failed(format!("{}: {}", storm.door.name(), errno::name(code))));
         }
     }
     after.add(server.done::<server::Told>()?, &told);
@@ -202,7 +204,7 @@ fn start_server<'a>(
     around: &Around<'a>,
     base: &Path,
     memory: &SharedMemory,
-) -> Result<Hand<'a>, Mishap> {
+) -> Result<WorkerHandle<'a>, TaskError> {
     let ask = server::Ask {
         door: storm.door,
         base: base.to_owned(),
@@ -215,17 +217,17 @@ fn start_server<'a>(
         counter: around.counter,
     };
     let Around { pads, deadline, interrupts, .. } = *around;
-    Hand::start(SERVER, &ask, &[memory.fd()], pads[1], deadline, interrupts)
+    WorkerHandle::start(SERVER, &ask, &[memory.fd()], pads[1], deadline, interrupts)
 }
 
-type Client<'a> = (Hand<'a>, File);
+type Client<'a> = (WorkerHandle<'a>, File);
 
 fn start_clients<'a>(
     storm: &Storm,
     around: &Around<'a>,
     base: &Path,
     port: u32,
-) -> Result<Vec<Client<'a>>, Mishap> {
+) -> Result<Vec<Client<'a>>, TaskError> {
     let (processes, each) = match storm.crowd {
         Crowd::Threads => (1, storm.clients),
         Crowd::Processes => (storm.clients, 1),
@@ -248,8 +250,9 @@ fn start_clients<'a>(
         };
         let file = file::unnamed("ipcperf-times")?;
         let Around { pads, deadline, interrupts, .. } = *around;
-        let hand = Hand::start(CLIENTS, &ask, &[file.as_fd()], pads[0], deadline, interrupts)?;
-        Ok((hand, file))
+        let handle =
+            WorkerHandle::start(CLIENTS, &ask, &[file.as_fd()], pads[0], deadline, interrupts)?;
+        Ok((handle, file))
     };
     (0..processes).map(start).collect()
 }
@@ -272,7 +275,7 @@ pub struct Remains {
 ///
 /// # Errors
 /// It could not be started.
-pub fn kill_server(storm: &Storm, around: &Around<'_>) -> Result<Remains, Mishap> {
+pub fn kill_server(storm: &Storm, around: &Around<'_>) -> Result<Remains, TaskError> {
     let base: PathBuf = around.directory.join(format!("{:016x}", around.nonce));
     let swept = site(storm.door, &base, around.nonce, 0).sweep(storm.clients);
     let memory = SharedMemory::create("ipcperf-storm", 1)?;
@@ -280,9 +283,9 @@ pub fn kill_server(storm: &Storm, around: &Around<'_>) -> Result<Remains, Mishap
     server.ready::<u32>()?;
     server.worker().kill();
     match server.done::<server::Told>() {
-        Err(Mishap::Failed(_)) => {}
+        Err(TaskError::Failed(_)) => {}
         Err(other) => return Err(other),
-        Ok(_) => return Err(Mishap::Failed("a killed server has nothing to say".into())),
+        Ok(_) => return Err(TaskError::Failed("a killed server has nothing to say".into())),
     }
     let paths = swept.iter().filter(|guard| guard.path().exists()).count() as u64;
     let place = site(storm.door, &base, around.nonce, 0);

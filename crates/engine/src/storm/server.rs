@@ -2,7 +2,7 @@
 
 use super::answer::Answers;
 use super::{Spent, add};
-use crate::errand::Crew;
+use crate::task::WorkerContext;
 use ipcperf_core::{Door, Serving};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
@@ -45,10 +45,10 @@ pub(super) struct Told {
     pub(super) spent: Spent,
 }
 
-/// The errand.
-pub(super) fn serve(crew: &mut Crew<'_>) -> Result<Value, String> {
-    let ask: Ask = crew.params()?;
-    let memory = crew.fds.pop().ok_or("storm: no memory was handed over")?;
+/// The task.
+pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, String> {
+    let ask: Ask = context.params()?;
+    let memory = context.fds.pop().ok_or("storm: no memory was handed over")?;
     let memory = SharedMemory::from_fd(memory).map_err(|error| error.to_string())?;
     if let Some(cpu) = ask.cpu {
         affinity::pin(cpu).map_err(|error| format!("cannot be pinned to CPU {cpu}: {error}"))?;
@@ -64,7 +64,7 @@ pub(super) fn serve(crew: &mut Crew<'_>) -> Result<Value, String> {
         Site::Vsock(port) => *port,
         Site::Unix(..) | Site::Fifo(_) => 0,
     };
-    crew.ready(&port)?;
+    context.ready(&port)?;
     let clock = if ask.counter { Clock::counter() } else { Clock::monotonic() };
     let mut answers = Answers::new(ask.nonce, ask.answer_bytes);
     let before = Spent::now();

@@ -4,7 +4,7 @@ mod files;
 mod rounds;
 pub(crate) mod work;
 
-pub(crate) use work::ERRANDS;
+pub(crate) use work::TASKS;
 
 use crate::args::ReplicateArgs;
 use crate::error::{Code, Stop, note, unknown};

@@ -4,10 +4,10 @@ use super::work::bounds::BoundWork;
 use super::work::cell::{CellWork, Keys};
 use super::work::{self, Turn, Work};
 use ipcperf_core::result::{Scale, Status};
-use ipcperf_engine::errand::Mishap;
 use ipcperf_engine::plan::Ground;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Bench, Bounded, CellRun, Progress};
+use ipcperf_engine::task::TaskError;
 use ipcperf_stats::Rng;
 use ipcperf_study::{Arm, Measured, Study};
 use ipcperf_sys::signals::Interrupts;
@@ -181,9 +181,9 @@ impl ArmRun {
                 };
                 match other.measure(&turn) {
                     Ok(readings) => Ok(readings),
-                    Err(Mishap::Interrupted) => return Ok(true),
-                    Err(Mishap::Deadline(reason)) => Err((Status::Deadline, reason)),
-                    Err(Mishap::Failed(reason)) => Err((Status::Failed, reason)),
+                    Err(TaskError::Interrupted) => return Ok(true),
+                    Err(TaskError::Deadline(reason)) => Err((Status::Deadline, reason)),
+                    Err(TaskError::Failed(reason)) => Err((Status::Failed, reason)),
                 }
             }
         };

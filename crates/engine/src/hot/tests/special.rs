@@ -38,10 +38,10 @@ fn each_content_is_what_the_plain_policy_makes_of_it() {
 
 #[test]
 fn a_changed_message_is_proved_by_its_stamp_and_its_record() {
-    let kit = Box::new(Kit::new(Transform::Gzip, 4096, Touch::Full));
-    let slot = kit.slot();
-    let place = Cell::new(Some(kit));
-    let work = Special::new(Content::Changed(Stamp::new(77), Shelf::new(&place)), None);
+    let transcoder = Box::new(Transcoder::new(Transform::Gzip, 4096, Touch::Full));
+    let slot = transcoder.slot();
+    let place = Cell::new(Some(transcoder));
+    let work = Special::new(Content::Changed(Stamp::new(77), SharedTranscoder::new(&place)), None);
     round_trip(work, slot);
     // The stamp of one message before the record of another: a slot that was reused too early.
     let (mut here, mut other) = (vec![0; slot], vec![0; slot]);

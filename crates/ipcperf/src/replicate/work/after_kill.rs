@@ -2,8 +2,8 @@
 
 use super::{Readings, Turn, Work};
 use ipcperf_core::{Crowd, Door, Serving};
-use ipcperf_engine::errand::Mishap;
 use ipcperf_engine::storm::{self, Around, BACKLOG, Model, SHORTEST, Storm};
+use ipcperf_engine::task::TaskError;
 use serde::Deserialize;
 
 /// A server that is killed: what it leaves.
@@ -38,7 +38,7 @@ impl Work for AfterKill {
         storm::probe(self.0.door).err().map(|missing| missing.to_string())
     }
 
-    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, Mishap> {
+    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
         let around = Around {
             directory: turn.directory,
             nonce: turn.nonce,

@@ -14,7 +14,7 @@ mod watch;
 use super::{Maker, Readings, Turn, Work};
 use ends::{Params, Side, View};
 use ipcperf_core::Missing;
-use ipcperf_engine::errand::{Errand, Mishap};
+use ipcperf_engine::task::{NamedTask, TaskError};
 use ipcperf_sys::io::file::{fresh, place};
 use mode::Mode;
 use object::Content;
@@ -23,8 +23,8 @@ use serde::Deserialize;
 use std::path::PathBuf;
 
 /// The two ends.
-pub(super) const SEND: Errand = Errand { name: "exchange-send", run: ends::send };
-pub(super) const RECEIVE: Errand = Errand { name: "exchange-receive", run: ends::receive };
+pub(super) const SEND: NamedTask = NamedTask { name: "exchange-send", run: ends::send };
+pub(super) const RECEIVE: NamedTask = NamedTask { name: "exchange-receive", run: ends::receive };
 
 /// CPU and wall-clock time of exchanges as a whole.
 pub(super) const WHOLE: (&str, Maker) = ("exchange", whole);
@@ -164,7 +164,7 @@ impl Work for Whole {
         self.0.missing()
     }
 
-    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, Mishap> {
+    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
         let pair = Pair::open(turn, &self.0, View::Whole)?;
         pair.go()?;
         let (sides, mut readings) = pair.done()?;
@@ -195,7 +195,7 @@ impl Work for Calls {
         self.0.missing()
     }
 
-    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, Mishap> {
+    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
         let pair = Pair::open(turn, &self.0, View::Clock)?;
         pair.go()?;
         let (sides, mut readings) = pair.done()?;

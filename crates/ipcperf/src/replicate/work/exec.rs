@@ -3,8 +3,8 @@
 use super::{Readings, Turn, Work};
 use crate::exec;
 use ipcperf_core::result::ProofKind;
-use ipcperf_engine::errand::Mishap;
 use ipcperf_engine::exec::{PipelinePlan, once};
+use ipcperf_engine::task::TaskError;
 use serde::Deserialize;
 
 /// Its name in a study.
@@ -41,7 +41,7 @@ impl Work for Exec {
         exec::missing(&self.0)
     }
 
-    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, Mishap> {
+    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
         let ran = once(&self.0, turn.deadline, turn.interrupts)?;
         let mut readings = Readings::default();
         let seconds = |nanos: u64| nanos as f64 / 1e9;

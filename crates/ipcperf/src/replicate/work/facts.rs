@@ -7,8 +7,8 @@
 
 use super::{Readings, Turn, Work};
 use ipcperf_core::Capability;
-use ipcperf_engine::errand::Mishap;
 use ipcperf_engine::host;
+use ipcperf_engine::task::TaskError;
 use ipcperf_sys::procfs::text;
 use ipcperf_sys::topology::cpu_list;
 use serde::Deserialize;
@@ -30,7 +30,7 @@ struct Keys {}
 struct Facts;
 
 impl Work for Facts {
-    fn measure(&mut self, _: &Turn<'_>) -> Result<Readings, Mishap> {
+    fn measure(&mut self, _: &Turn<'_>) -> Result<Readings, TaskError> {
         let mut readings = Readings::default();
         capabilities(&mut readings);
         machine(&mut readings);

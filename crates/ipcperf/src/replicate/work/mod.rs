@@ -12,14 +12,14 @@ pub(crate) mod exec;
 mod facts;
 mod pipeline;
 
-use ipcperf_engine::errand::{Errand, Mishap};
+use ipcperf_engine::task::{NamedTask, TaskError};
 use ipcperf_study::Readings;
 use ipcperf_sys::signals::Interrupts;
 use std::path::Path;
 use std::time::Instant;
 
 /// What workers can be sent to do for a study.
-pub(crate) const ERRANDS: &[Errand] = &[exchange::SEND, exchange::RECEIVE, pipeline::ERRAND];
+pub(crate) const TASKS: &[NamedTask] = &[exchange::SEND, exchange::RECEIVE, pipeline::TASK];
 
 /// Makes the work of an arm from what its study says: the keys of the arm and of the scale in one table.
 pub(crate) type Maker = fn(&toml::Table) -> Result<Box<dyn Work>, String>;
@@ -77,7 +77,7 @@ pub(crate) trait Work {
     ///
     /// # Errors
     /// Why there is nothing.
-    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, Mishap>;
+    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError>;
 }
 
 /// One turn of one arm.

@@ -8,10 +8,10 @@ mod socat;
 mod steady;
 mod way;
 
-pub(super) use relay::ERRAND;
+pub(super) use relay::TASK;
 
 use super::{Readings, Turn, Work};
-use ipcperf_engine::errand::Mishap;
+use ipcperf_engine::task::TaskError;
 use ipcperf_sys::io::pipe;
 use serde::Deserialize;
 use std::time::Duration;
@@ -135,7 +135,7 @@ impl Work for Pipeline {
         tried.err().map(|error| error.to_string())
     }
 
-    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, Mishap> {
+    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
         let plan = &self.plan;
         let mut readings = Readings::default();
         let mut fact = |name: &str, text: String| readings.facts.insert(name.to_owned(), text);
@@ -185,12 +185,12 @@ fn closing_words(plan: &Plan) -> String {
 }
 
 /// As the published scripts calculate it: whole milliseconds, whole bits per second.
-fn published_rate(bytes: u64, wall_ns: u64) -> Result<f64, Mishap> {
+fn published_rate(bytes: u64, wall_ns: u64) -> Result<f64, TaskError> {
     let bits = u128::from(bytes) * 8;
     (bits * 1000)
         .checked_div((wall_ns / 1_000_000).into())
         .map(|rate| rate as f64)
-        .ok_or_else(|| Mishap::Failed(format!("{bytes} bytes took less than a millisecond")))
+        .ok_or_else(|| TaskError::Failed(format!("{bytes} bytes took less than a millisecond")))
 }
 
 fn rates(readings: &mut Readings, plan: &Plan, bits_per_second: f64, run: &Run) {

@@ -3,7 +3,7 @@
 use super::mode::{CLIENTS, Call, Mode};
 use super::object::{self, Content, Packer, Unpacker};
 use super::watch::{Clocked, Timing, Unseen, Watch};
-use ipcperf_engine::errand::Crew;
+use ipcperf_engine::task::WorkerContext;
 use ipcperf_sys::clock::raw_ns;
 use ipcperf_sys::io::epoll::Interest;
 use ipcperf_sys::io::file::file_lock::RecordLock;
@@ -418,7 +418,11 @@ impl End for Receiver<'_> {
     }
 }
 
-fn serve<E: End>(crew: &mut Crew<'_>, params: &Params, mut end: E) -> Result<Value, String> {
+fn serve<E: End>(
+    context: &mut WorkerContext<'_>,
+    params: &Params,
+    mut end: E,
+) -> Result<Value, String> {
     if params.view == View::Marks {
         trace::allow_tracers();
     }
@@ -427,7 +431,7 @@ fn serve<E: End>(crew: &mut Crew<'_>, params: &Params, mut end: E) -> Result<Val
         _ => None,
     }
     .map(Clocked::new);
-    crew.ready(&())?;
+    context.ready(&())?;
     for number in 0..params.warmup {
         end.exchange(number, &mut Unseen)?;
     }
@@ -463,20 +467,20 @@ fn serve<E: End>(crew: &mut Crew<'_>, params: &Params, mut end: E) -> Result<Val
     serde_json::to_value(side).map_err(|error| error.to_string())
 }
 
-fn socket(crew: &mut Crew<'_>) -> Result<OwnedFd, String> {
-    crew.fds.pop().ok_or_else(|| "no socket was given".into())
+fn socket(context: &mut WorkerContext<'_>) -> Result<OwnedFd, String> {
+    context.fds.pop().ok_or_else(|| "no socket was given".into())
 }
 
 /// The sending end.
-pub(super) fn send(crew: &mut Crew<'_>) -> Result<Value, String> {
-    let (params, socket) = (crew.params::<Params>()?, socket(crew)?);
+pub(super) fn send(context: &mut WorkerContext<'_>) -> Result<Value, String> {
+    let (params, socket) = (context.params::<Params>()?, socket(context)?);
     let end = Sender::new(&params, socket.as_fd())?;
-    serve(crew, &params, end)
+    serve(context, &params, end)
 }
 
 /// The receiving end.
-pub(super) fn receive(crew: &mut Crew<'_>) -> Result<Value, String> {
-    let (params, socket) = (crew.params::<Params>()?, socket(crew)?);
+pub(super) fn receive(context: &mut WorkerContext<'_>) -> Result<Value, String> {
+    let (params, socket) = (context.params::<Params>()?, socket(context)?);
     let end = Receiver::new(&params, socket.as_fd())?;
-    serve(crew, &params, end)
+    serve(context, &params, end)
 }

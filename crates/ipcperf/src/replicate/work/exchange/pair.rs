@@ -2,7 +2,7 @@
 
 use super::ends::{Params, Side, View};
 use super::{GONE, Keys, Mode, RECEIVE, Readings, SEND, Turn};
-use ipcperf_engine::errand::{Hand, Mishap};
+use ipcperf_engine::task::{TaskError, WorkerHandle};
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::epoll::Interest;
 use ipcperf_sys::io::file::file_lock::RecordLock;
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 /// Two workers, ready to exchange.
 pub(super) struct Pair<'a> {
-    sender: Hand<'a>,
-    receiver: Hand<'a>,
+    sender: WorkerHandle<'a>,
+    receiver: WorkerHandle<'a>,
     exchanges: u64,
     readings: Readings,
     // In this order: the queue lies in the directory.
@@ -28,13 +28,13 @@ pub(super) struct Pair<'a> {
     _place: Option<Scratch>,
 }
 
-fn failed(error: impl std::fmt::Display) -> Mishap {
-    Mishap::Failed(error.to_string())
+fn failed(error: impl std::fmt::Display) -> TaskError {
+    TaskError::Failed(error.to_string())
 }
 
 impl<'a> Pair<'a> {
     /// Starts both ends and waits until they are set up.
-    pub(super) fn open(turn: &Turn<'a>, keys: &Keys, view: View) -> Result<Self, Mishap> {
+    pub(super) fn open(turn: &Turn<'a>, keys: &Keys, view: View) -> Result<Self, TaskError> {
         let mut params = keys.params(view, turn.nonce);
         params.slots = slots(keys.mode)?;
         let mut facts = BTreeMap::new();
@@ -74,29 +74,29 @@ impl<'a> Pair<'a> {
     }
 
     /// Gives both the word.
-    pub(super) fn go(&self) -> Result<(), Mishap> {
+    pub(super) fn go(&self) -> Result<(), TaskError> {
         self.receiver.go(&(), &[])?;
         self.sender.go(&(), &[])
     }
 
     /// What an end that has failed says of it. Neither is waited for: a process that is traced may be stopped.
-    pub(super) fn reason(&mut self) -> Option<Mishap> {
-        [&mut self.receiver, &mut self.sender].into_iter().find_map(|hand| {
-            let has_said = wait_any(&[hand.worker().control().fd()], Instant::now()).ok()?;
-            if has_said.contains(&true) { hand.done::<Side>().err() } else { None }
+    pub(super) fn reason(&mut self) -> Option<TaskError> {
+        [&mut self.receiver, &mut self.sender].into_iter().find_map(|handle| {
+            let has_said = wait_any(&[handle.worker().control().fd()], Instant::now()).ok()?;
+            if has_said.contains(&true) { handle.done::<Side>().err() } else { None }
         })
     }
 
     /// Waits for both, and compares what they counted.
-    pub(super) fn done(mut self) -> Result<([Side; 2], Readings), Mishap> {
+    pub(super) fn done(mut self) -> Result<([Side; 2], Readings), TaskError> {
         let sender: Side = match self.sender.done() {
             Ok(side) => side,
             // Then only the receiver knows why.
-            Err(Mishap::Failed(reason)) if reason == GONE => {
+            Err(TaskError::Failed(reason)) if reason == GONE => {
                 self.receiver.done::<Side>()?;
-                return Err(Mishap::Failed(reason));
+                return Err(TaskError::Failed(reason));
             }
-            Err(mishap) => return Err(mishap),
+            Err(error) => return Err(error),
         };
         let receiver: Side = self.receiver.done()?;
         let counts = [sender.exchanges, receiver.exchanges];
@@ -105,7 +105,7 @@ impl<'a> Pair<'a> {
                 "{} exchanges wanted, {} sent, {} received",
                 self.exchanges, counts[0], counts[1]
             );
-            return Err(Mishap::Failed(text));
+            return Err(TaskError::Failed(text));
         }
         self.readings.facts.insert("control data".into(), format!("{} B", sender.control));
         Ok(([sender, receiver], self.readings))
@@ -120,7 +120,7 @@ fn send_buffer(mode: Mode) -> Option<u64> {
 }
 
 /// Objects for which room must be made, so that the sender never meets one that the receiver has not done with.
-fn slots(mode: Mode) -> Result<usize, Mishap> {
+fn slots(mode: Mode) -> Result<usize, TaskError> {
     let Some(buffer) = send_buffer(mode) else { return Ok(0) };
     // One that the receiver has, and one that the sender prepares.
     let under_way = under_way(buffer)? + 2;
@@ -131,7 +131,7 @@ fn slots(mode: Mode) -> Result<usize, Mishap> {
 /// Empty datagrams that a sender has sent before it must wait to send one more. Tried, because it is the kernel that
 /// knows what it charges for one; the limit of waiting datagrams (`max_dgram_qlen`) is none for two sockets that are
 /// connected to each other.
-fn under_way(buffer: u64) -> Result<usize, Mishap> {
+fn under_way(buffer: u64) -> Result<usize, TaskError> {
     const MOST: usize = 256;
     let (one, _two) = socket::pair(socket::Kind::Datagram).map_err(failed)?;
     socket::set_buffers(&one, Some(buffer), None).map_err(failed)?;
@@ -140,19 +140,19 @@ fn under_way(buffer: u64) -> Result<usize, Mishap> {
         let watched = [(one.as_fd(), Interest::Writable)];
         let look = ready::wait(&watched, Some(Duration::ZERO), |_| is_ready = true);
         look.and_then(|()| if is_ready { datagram::send(one.as_fd(), &[]) } else { Ok(0) })
-            .map_err(|code| Mishap::Failed(ipcperf_core::errno::text(code)))?;
+            .map_err(|code| TaskError::Failed(ipcperf_core::errno::text(code)))?;
         if !is_ready {
             return Ok(count);
         }
     }
-    Err(Mishap::Failed(format!("more than {MOST} datagrams fit into {buffer} B")))
+    Err(TaskError::Failed(format!("more than {MOST} datagrams fit into {buffer} B")))
 }
 
 fn ends<'a>(
     turn: &Turn<'a>,
     params: &Params,
     facts: &mut BTreeMap<String, String>,
-) -> Result<[Hand<'a>; 2], Mishap> {
+) -> Result<[WorkerHandle<'a>; 2], TaskError> {
     let (one, two) = socket::pair(socket::Kind::Datagram).map_err(failed)?;
     let buffers = socket::set_buffers(&one, send_buffer(params.mode), None).map_err(failed)?;
     facts.insert("SO_SNDBUF".into(), format!("{} B", buffers.send));
@@ -168,15 +168,15 @@ fn ends<'a>(
     // No two rounds have the same stack, as nobody promises one that is good.
     let pad = (turn.nonce % 4096) as usize;
     let start = |name: &str, socket: &OwnedFd| {
-        Hand::start(name, params, &[socket.as_fd()], pad, turn.deadline, turn.interrupts)
+        WorkerHandle::start(name, params, &[socket.as_fd()], pad, turn.deadline, turn.interrupts)
     };
-    let mut hands = [start(SEND.name, &one)?, start(RECEIVE.name, &two)?];
+    let mut handles = [start(SEND.name, &one)?, start(RECEIVE.name, &two)?];
     // Each end is in one process only, so that each notices when the other has gone.
     drop((one, two));
-    for hand in &mut hands {
-        hand.ready::<()>()?;
+    for handle in &mut handles {
+        handle.ready::<()>()?;
     }
-    Ok(hands)
+    Ok(handles)
 }
 
 /// Whether files without a name can be made in a directory.

@@ -1,7 +1,7 @@
 //! Whether a datagram that is larger than the buffer of its socket is refused.
 
 use super::{Readings, Turn, Work};
-use ipcperf_engine::errand::Mishap;
+use ipcperf_engine::task::TaskError;
 use ipcperf_sys::io::{datagram, errno, socket};
 use serde::Deserialize;
 use std::os::fd::AsFd;
@@ -19,8 +19,8 @@ pub(super) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
 struct TooLong;
 
 impl Work for TooLong {
-    fn measure(&mut self, _: &Turn<'_>) -> Result<Readings, Mishap> {
-        look().map_err(Mishap::Failed)
+    fn measure(&mut self, _: &Turn<'_>) -> Result<Readings, TaskError> {
+        look().map_err(TaskError::Failed)
     }
 }
 

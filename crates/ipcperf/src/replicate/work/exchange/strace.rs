@@ -1,8 +1,8 @@
 //! strace beside two running processes, and what it wrote about them.
 
 use super::Turn;
-use ipcperf_engine::errand::Mishap;
 use ipcperf_engine::exec::Programs;
+use ipcperf_engine::task::TaskError;
 use ipcperf_sys::io::names::Unlink;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,11 @@ pub(super) struct Strace<'a> {
 
 impl<'a> Strace<'a> {
     /// Attaches to processes and returns when it watches all of them.
-    pub(super) fn attach(program: &Path, pids: &[u32; 2], turn: &Turn<'a>) -> Result<Self, Mishap> {
+    pub(super) fn attach(
+        program: &Path,
+        pids: &[u32; 2],
+        turn: &Turn<'a>,
+    ) -> Result<Self, TaskError> {
         let output = Unlink::new(turn.directory.join(format!("strace-{:016x}", turn.nonce)));
         let mut command = Command::new(program);
         // One for both, as with -f, with the time of each call (-T) and without the bytes that are moved.
@@ -39,14 +43,14 @@ impl<'a> Strace<'a> {
         while !pids.iter().all(|pid| is_traced(*pid)) {
             if programs.ends_within(LOOK)? {
                 programs.finish(None)?;
-                return Err(Mishap::Failed("strace ended before it had attached".into()));
+                return Err(TaskError::Failed("strace ended before it had attached".into()));
             }
         }
         Ok(Self { programs, output })
     }
 
     /// Waits until it has gone, as it does when all that it traces has, and returns what it wrote.
-    pub(super) fn finish(self) -> Result<String, Mishap> {
+    pub(super) fn finish(self) -> Result<String, TaskError> {
         self.programs.finish(None)?;
         Ok(std::fs::read_to_string(self.output.path())?)
     }

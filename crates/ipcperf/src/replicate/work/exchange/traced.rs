@@ -5,7 +5,7 @@ use super::pair::Pair;
 use super::strace::{self, Strace};
 use super::watch::Timing;
 use super::{Keys, Readings, Turn, Work};
-use ipcperf_engine::errand::Mishap;
+use ipcperf_engine::task::TaskError;
 use ipcperf_sys::trace::{self, Tally, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -45,10 +45,10 @@ impl Work for Count {
         self.keys.missing()
     }
 
-    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, Mishap> {
+    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
         let mut pair = Pair::open(turn, &self.keys, View::Marks)?;
         let trace = Trace::of(&pair.pids()).map_err(|error| {
-            Mishap::Failed(format!("ptrace is refused here ({error}); allow it to this user"))
+            TaskError::Failed(format!("ptrace is refused here ({error}); allow it to this user"))
         })?;
         pair.go()?;
         let tallies = match trace.count(turn.deadline) {
@@ -112,8 +112,8 @@ impl Work for Under {
         }
     }
 
-    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, Mishap> {
-        let program = self.program.as_ref().ok_or_else(|| Mishap::Failed("no strace".into()))?;
+    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
+        let program = self.program.as_ref().ok_or_else(|| TaskError::Failed("no strace".into()))?;
         let pair = Pair::open(turn, &self.keys, View::Marks)?;
         let pids = pair.pids();
         let strace = Strace::attach(program, &pids, turn)?;
@@ -125,7 +125,7 @@ impl Work for Under {
         for ((pid, side), files) in pids.into_iter().zip(["send", "recv"]).zip(files) {
             let times = strace::times(&text, pid, files);
             if times.is_empty() {
-                return Err(Mishap::Failed("strace wrote no times of the exchanges".into()));
+                return Err(TaskError::Failed("strace wrote no times of the exchanges".into()));
             }
             for (call, mut nanos) in times {
                 let Some(timing) = Timing::of(&mut nanos, 1e-3) else { continue };

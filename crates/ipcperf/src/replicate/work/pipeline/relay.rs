@@ -4,7 +4,7 @@ use super::super::Turn;
 use super::way::{self, Arranged, Way};
 use super::{Plan, Run, steady};
 use ipcperf_core::errno;
-use ipcperf_engine::errand::{Crew, Errand, Hand, Mishap};
+use ipcperf_engine::task::{NamedTask, TaskError, WorkerContext, WorkerHandle};
 use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::pipe::End;
@@ -19,7 +19,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// One end of a pipeline.
-pub(in super::super) const ERRAND: Errand = Errand { name: "pipeline", run: serve };
+pub(in super::super) const TASK: NamedTask = NamedTask { name: "pipeline", run: serve };
 
 /// What an end has to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ pub(super) fn start<'a>(
     relays: bool,
     arranged: &Arranged,
     mut between: impl FnMut(),
-) -> Result<(Hand<'a>, Hand<'a>), Mishap> {
+) -> Result<(WorkerHandle<'a>, WorkerHandle<'a>), TaskError> {
     let start = |end: End| {
         let duty = Duty {
             way: arranged.way.clone(),
@@ -78,7 +78,7 @@ pub(super) fn start<'a>(
         // Up to a page more or less on the stack.
         let pad = usize::from((turn.nonce % 4096) as u16);
         let fds = arranged.given(end);
-        Hand::start(ERRAND.name, &duty, &fds, pad, turn.deadline, turn.interrupts)
+        WorkerHandle::start(TASK.name, &duty, &fds, pad, turn.deadline, turn.interrupts)
     };
     let sink = start(End::Read)?;
     between();
@@ -86,7 +86,7 @@ pub(super) fn start<'a>(
 }
 
 /// Measures one run, from the start of the processes to their ends.
-pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Run, Mishap> {
+pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Run, TaskError> {
     let mut arranged = Arranged::make(plan, turn)?;
     let mut start_ns = monotonic_ns();
     let (mut source, mut sink) = start(plan, turn, true, &arranged, || {
@@ -98,8 +98,8 @@ pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Run, Mishap> {
     arranged.let_go();
     let sent: Seen = source.done()?;
     let received: Seen = sink.done()?;
-    for hand in [&source, &sink] {
-        await_end(hand, turn)?;
+    for handle in [&source, &sink] {
+        await_end(handle, turn)?;
     }
     let end_ns = monotonic_ns();
     complete(plan, "the source passed on", sent.bytes)?;
@@ -113,33 +113,34 @@ pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Run, Mishap> {
     })
 }
 
-fn await_end(hand: &Hand<'_>, turn: &Turn<'_>) -> Result<(), Mishap> {
-    let mut fds = vec![hand.worker().pidfd()];
+fn await_end(handle: &WorkerHandle<'_>, turn: &Turn<'_>) -> Result<(), TaskError> {
+    let mut fds = vec![handle.worker().pidfd()];
     fds.extend(turn.interrupts.map(Interrupts::fd));
     let ended = wait_any(&fds, turn.deadline)?.first() == Some(&true);
     match turn.interrupts {
-        Some(interrupts) if interrupts.arrived() => Err(Mishap::Interrupted),
+        Some(interrupts) if interrupts.arrived() => Err(TaskError::Interrupted),
         _ if ended => Ok(()),
-        _ => Err(Mishap::Deadline("an end of the pipeline did not end in time".into())),
+        _ => Err(TaskError::Deadline("an end of the pipeline did not end in time".into())),
     }
 }
 
 /// A run that lost bytes would look fast.
-pub(super) fn complete(plan: &Plan, who: &str, bytes: u64) -> Result<(), Mishap> {
+pub(super) fn complete(plan: &Plan, who: &str, bytes: u64) -> Result<(), TaskError> {
     if bytes == plan.bytes {
         return Ok(());
     }
-    Err(Mishap::Failed(format!("{who} {bytes} of {} bytes", plan.bytes)))
+    Err(TaskError::Failed(format!("{who} {bytes} of {} bytes", plan.bytes)))
 }
 
-fn serve(crew: &mut Crew<'_>) -> Result<Value, String> {
-    let duty: Duty = crew.params()?;
+fn serve(context: &mut WorkerContext<'_>) -> Result<Value, String> {
+    let duty: Duty = context.params()?;
     let end = if duty.is_source { End::Write } else { End::Read };
-    let seen = if duty.relays { pass(&duty, end, crew)? } else { steady::serve(&duty, end, crew)? };
+    let seen =
+        if duty.relays { pass(&duty, end, context)? } else { steady::serve(&duty, end, context)? };
     serde_json::to_value(seen).map_err(|error| error.to_string())
 }
 
-fn pass(duty: &Duty, end: End, crew: &mut Crew<'_>) -> Result<Seen, String> {
+fn pass(duty: &Duty, end: End, context: &mut WorkerContext<'_>) -> Result<Seen, String> {
     let open = |path: &str, write: bool| {
         let opened = File::options().read(!write).write(write).open(path);
         opened.map_err(|error| format!("{path}: {error}"))
@@ -147,12 +148,12 @@ fn pass(duty: &Duty, end: End, crew: &mut Crew<'_>) -> Result<Seen, String> {
     let mut buffer = vec![0; duty.block];
     let seen = if end == End::Write {
         let zeros = open("/dev/zero", false)?;
-        let way = way::open(&duty.way, end, crew)?;
+        let way = way::open(&duty.way, end, context)?;
         let seen = relay(zeros.as_fd(), way.as_fd(), &mut buffer, duty.bytes)?;
         sleep(duty.closing);
         seen
     } else {
-        let way = way::open(&duty.way, end, crew)?;
+        let way = way::open(&duty.way, end, context)?;
         let null = open("/dev/null", true)?;
         let seen = relay(way.as_fd(), null.as_fd(), &mut buffer, u64::MAX)?;
         sleep(duty.closing);

@@ -4,8 +4,8 @@ use super::super::Turn;
 use super::relay::complete;
 use super::way::Method;
 use super::{Plan, Run};
-use ipcperf_engine::errand::Mishap;
 use ipcperf_engine::exec::{Error, Outlet, Programs};
+use ipcperf_engine::task::TaskError;
 use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::pipe;
@@ -68,7 +68,7 @@ impl Socat {
         &self.version
     }
 
-    pub(super) fn measure(&self, plan: &Plan, turn: &Turn<'_>) -> Result<Run, Mishap> {
+    pub(super) fn measure(&self, plan: &Plan, turn: &Turn<'_>) -> Result<Run, TaskError> {
         let mut words = String::new();
         for missed in 0..ATTEMPTS {
             match self.attempt(plan, turn, missed)? {
@@ -76,17 +76,17 @@ impl Socat {
                 Attempt::Missed(what) => words = what,
             }
         }
-        Err(Mishap::Failed(format!("socat: no connection in {ATTEMPTS} attempts: {words}")))
+        Err(TaskError::Failed(format!("socat: no connection in {ATTEMPTS} attempts: {words}")))
     }
 
-    fn attempt(&self, plan: &Plan, turn: &Turn<'_>, missed: u64) -> Result<Attempt, Mishap> {
+    fn attempt(&self, plan: &Plan, turn: &Turn<'_>, missed: u64) -> Result<Attempt, TaskError> {
         let name = format!("{}-{:x}", plan.method.name(), turn.nonce);
         // Whatever the two make there; a process that is killed leaves it.
         let _guard = Unlink::new(turn.directory.join(&name));
         let port = if plan.method == Method::Tcp { free_port()? } else { 0 };
         let (mut from, mut to) = (Stdio::null(), Stdio::null());
         if plan.method == Method::AnonymousPipe {
-            let failed = |error: ipcperf_core::SetupError| Mishap::Failed(error.to_string());
+            let failed = |error: ipcperf_core::SetupError| TaskError::Failed(error.to_string());
             let pair = pipe::pair().map_err(failed)?;
             pipe::set_capacity(&pair.write, plan.pipe_bytes).map_err(failed)?;
             (from, to) = (pair.read.into(), pair.write.into());
@@ -114,7 +114,7 @@ impl Socat {
         };
         let received = finished.programs.first().and_then(|sink| sink.written_bytes());
         let received = received
-            .ok_or_else(|| Mishap::Failed("socat: what the sink took was not counted".into()))?;
+            .ok_or_else(|| TaskError::Failed("socat: what the sink took was not counted".into()))?;
         complete(plan, "socat: the sink took", received)?;
         Ok(Attempt::Ran(Run {
             wall_ns: finished.end_ns.saturating_sub(start_ns),
@@ -145,7 +145,7 @@ fn head_start(more: Duration, turn: &Turn<'_>) {
 }
 
 /// A port that was free a moment ago: the published one may be taken.
-fn free_port() -> Result<u16, Mishap> {
+fn free_port() -> Result<u16, TaskError> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 

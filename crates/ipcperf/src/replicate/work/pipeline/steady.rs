@@ -4,7 +4,7 @@ use super::super::Turn;
 use super::relay::{self, Duty, Seen, again, complete, failed, share};
 use super::way::{self, Arranged};
 use super::{Plan, Run};
-use ipcperf_engine::errand::{Crew, Mishap};
+use ipcperf_engine::task::{TaskError, WorkerContext};
 use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::io::pipe::End;
 use ipcperf_sys::io::stream;
@@ -27,7 +27,7 @@ impl Steady {
 }
 
 /// Measures one run.
-pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Steady, Mishap> {
+pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Steady, TaskError> {
     let mut arranged = Arranged::make(plan, turn)?;
     let (mut source, mut sink) = relay::start(plan, turn, false, &arranged, || {})?;
     arranged.let_go();
@@ -40,7 +40,7 @@ pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Steady, Mishap> {
     complete(plan, "the writer sent", sent.bytes)?;
     complete(plan, "the reader got", received.bytes)?;
     if received.steady_bytes == 0 || received.steady_ns == 0 {
-        return Err(Mishap::Failed(format!("{} bytes have no steady part", plan.bytes)));
+        return Err(TaskError::Failed(format!("{} bytes have no steady part", plan.bytes)));
     }
     let run = Run {
         wall_ns: received.steady_ns,
@@ -52,12 +52,16 @@ pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Steady, Mishap> {
     Ok(Steady { bytes: received.steady_bytes, run })
 }
 
-pub(super) fn serve(duty: &Duty, end: End, crew: &mut Crew<'_>) -> Result<Seen, String> {
-    let way = way::open(&duty.way, end, crew)?;
+pub(super) fn serve(
+    duty: &Duty,
+    end: End,
+    context: &mut WorkerContext<'_>,
+) -> Result<Seen, String> {
+    let way = way::open(&duty.way, end, context)?;
     let mut buffer = vec![0; duty.block];
     // Zeros that were never written are one page of the kernel, over and over.
     black_box(&mut buffer).fill(0);
-    crew.ready(&())?;
+    context.ready(&())?;
     let before = consumption();
     let seen = match end {
         End::Write => send(way.as_fd(), &mut buffer, duty.bytes)?,

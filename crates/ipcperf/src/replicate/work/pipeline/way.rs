@@ -2,7 +2,7 @@
 
 use super::super::Turn;
 use super::Plan;
-use ipcperf_engine::errand::{Crew, Mishap};
+use ipcperf_engine::task::{TaskError, WorkerContext};
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::pipe::{self, End};
 use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
@@ -63,7 +63,7 @@ pub(super) struct Arranged {
 
 impl Arranged {
     /// Makes what must be there before the two ends start. Sockets listen already: there is no race to lose.
-    pub(super) fn make(plan: &Plan, turn: &Turn<'_>) -> Result<Self, Mishap> {
+    pub(super) fn make(plan: &Plan, turn: &Turn<'_>) -> Result<Self, TaskError> {
         let path = turn.directory.join(format!("{}-{:x}", plan.method.name(), turn.nonce));
         let made =
             match plan.method {
@@ -96,7 +96,7 @@ impl Arranged {
                     Ok(Self { way, source: None, sink: Some(listener), _guard: None })
                 }),
             };
-        made.map_err(|error| Mishap::Failed(error.to_string()))
+        made.map_err(|error| TaskError::Failed(error.to_string()))
     }
 
     /// What the worker at that end must be given.
@@ -116,8 +116,12 @@ impl Arranged {
 }
 
 /// Opens one end, in a worker. Either end may have to sleep until the other is there.
-pub(super) fn open(way: &Way, end: End, crew: &mut Crew<'_>) -> Result<OwnedFd, String> {
-    let given = crew.fds.pop();
+pub(super) fn open(
+    way: &Way,
+    end: End,
+    context: &mut WorkerContext<'_>,
+) -> Result<OwnedFd, String> {
+    let given = context.fds.pop();
     let opened = match (way, end, given) {
         (Way::Given, _, Some(fd)) => Ok(fd),
         (Way::Fifo(path), end, _) => pipe::open_fifo(path, end),

@@ -17,16 +17,16 @@ use std::time::Instant;
 
 /// Something a worker can be sent to do.
 #[derive(Clone, Copy, Debug)]
-pub struct Errand {
+pub struct NamedTask {
     /// By which it is found.
     pub name: &'static str,
     /// Does it, and returns what it found out, or why it could not.
-    pub run: fn(&mut Crew<'_>) -> Result<Value, String>,
+    pub run: fn(&mut WorkerContext<'_>) -> Result<Value, String>,
 }
 
-/// What a worker on an errand has.
+/// What a worker on a task has.
 #[derive(Debug)]
-pub struct Crew<'a> {
+pub struct WorkerContext<'a> {
     control: &'a Control,
     params: Value,
     /// The descriptors it was given, in order.
@@ -44,7 +44,7 @@ pub(crate) enum Answer {
     Failed(String),
 }
 
-impl<'a> Crew<'a> {
+impl<'a> WorkerContext<'a> {
     pub(crate) fn new(control: &'a Control, params: Value, fds: Vec<OwnedFd>) -> Self {
         Self { control, params, fds }
     }
@@ -54,7 +54,7 @@ impl<'a> Crew<'a> {
     /// # Errors
     /// It was told something else.
     pub fn params<T: DeserializeOwned>(&self) -> Result<T, String> {
-        serde_json::from_value(self.params.clone()).map_err(|error| format!("errand: {error}"))
+        serde_json::from_value(self.params.clone()).map_err(|error| format!("task: {error}"))
     }
 
     /// Says that everything is set up, with whatever the coordinator must know, and waits for the word to go; returns
@@ -76,35 +76,40 @@ impl<'a> Crew<'a> {
     }
 }
 
-pub(crate) fn serve(registry: &Registry, errands: &[Errand], name: &str, mut crew: Crew<'_>) {
-    let found = errands.iter().chain(crate::storm::ERRANDS).find(|errand| errand.name == name);
+pub(crate) fn serve(
+    registry: &Registry,
+    tasks: &[NamedTask],
+    name: &str,
+    mut context: WorkerContext<'_>,
+) {
+    let found = tasks.iter().chain(crate::storm::TASKS).find(|task| task.name == name);
     let done = match found {
-        Some(errand) => Some((errand.run)(&mut crew)),
-        // The one errand that needs the mechanisms.
-        None if name == fan::ERRAND => Some(fan::worker::serve(registry, &mut crew)),
+        Some(task) => Some((task.run)(&mut context)),
+        // The one task that needs the mechanisms.
+        None if name == fan::TASK => Some(fan::worker::serve(registry, &mut context)),
         None => None,
     };
     let answer = match done {
         Some(Ok(value)) => Answer::Done(value),
         Some(Err(reason)) => Answer::Failed(reason),
-        None => Answer::Failed(format!("unknown errand '{name}'")),
+        None => Answer::Failed(format!("unknown task '{name}'")),
     };
     // The coordinator may be gone; then nobody is left to tell.
-    let _ = crew.say(&answer);
+    let _ = context.say(&answer);
 }
 
-/// A worker on an errand, as the coordinator sees it. Dropping it kills the worker.
+/// A worker on a task, as the coordinator sees it. Dropping it kills the worker.
 #[derive(Debug)]
-pub struct Hand<'a> {
+pub struct WorkerHandle<'a> {
     name: String,
     worker: Worker,
     deadline: Instant,
     interrupts: Option<&'a Interrupts>,
 }
 
-/// Why an errand came to nothing.
+/// Why a task came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mishap {
+pub enum TaskError {
     /// The user interrupted.
     Interrupted,
     /// It took too long.
@@ -113,7 +118,7 @@ pub enum Mishap {
     Failed(String),
 }
 
-impl std::fmt::Display for Mishap {
+impl std::fmt::Display for TaskError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Interrupted => out.write_str("interrupted"),
@@ -122,14 +127,14 @@ impl std::fmt::Display for Mishap {
     }
 }
 
-impl From<io::Error> for Mishap {
+impl From<io::Error> for TaskError {
     fn from(error: io::Error) -> Self {
         Self::Failed(error.to_string())
     }
 }
 
-impl<'a> Hand<'a> {
-    /// Starts a worker on an errand; all of it must be over by `deadline`. `pad` bytes of extra environment vary the
+impl<'a> WorkerHandle<'a> {
+    /// Starts a worker on a task; all of it must be over by `deadline`. `pad` bytes of extra environment vary the
     /// layout of its stack.
     ///
     /// # Errors
@@ -141,11 +146,11 @@ impl<'a> Hand<'a> {
         pad: usize,
         deadline: Instant,
         interrupts: Option<&'a Interrupts>,
-    ) -> Result<Self, Mishap> {
+    ) -> Result<Self, TaskError> {
         let worker = Worker::start(&[SUBCOMMAND, &own_pid().to_string()], pad)
             .map_err(|error| crate::run::named("a worker process (/proc/self/exe)", &error))?;
         let params = serde_json::to_value(params).map_err(io::Error::other)?;
-        let task = Task::Errand { name: name.to_owned(), params };
+        let task = Task::Named { name: name.to_owned(), params };
         let text = serde_json::to_string(&task).map_err(io::Error::other)?;
         tell(&worker, &text, fds)?;
         Ok(Self { name: name.to_owned(), worker, deadline, interrupts })
@@ -172,11 +177,13 @@ impl<'a> Hand<'a> {
     ///
     /// # Errors
     /// Why it is not.
-    pub fn ready<T: DeserializeOwned>(&mut self) -> Result<T, Mishap> {
+    pub fn ready<T: DeserializeOwned>(&mut self) -> Result<T, TaskError> {
         match self.answer()? {
             Answer::Ready(told) => Ok(serde_json::from_value(told).map_err(io::Error::other)?),
-            Answer::Done(_) => Err(Mishap::Failed(format!("{}: done before it began", self.name))),
-            Answer::Failed(reason) => Err(Mishap::Failed(reason)),
+            Answer::Done(_) => {
+                Err(TaskError::Failed(format!("{}: done before it began", self.name)))
+            }
+            Answer::Failed(reason) => Err(TaskError::Failed(reason)),
         }
     }
 
@@ -184,7 +191,7 @@ impl<'a> Hand<'a> {
     ///
     /// # Errors
     /// The message cannot be sent.
-    pub fn go<T: Serialize>(&self, told: &T, fds: &[BorrowedFd<'_>]) -> Result<(), Mishap> {
+    pub fn go<T: Serialize>(&self, told: &T, fds: &[BorrowedFd<'_>]) -> Result<(), TaskError> {
         let text = serde_json::to_string(told).map_err(io::Error::other)?;
         Ok(tell(&self.worker, &text, fds)?)
     }
@@ -193,11 +200,13 @@ impl<'a> Hand<'a> {
     ///
     /// # Errors
     /// Why there is nothing.
-    pub fn done<T: DeserializeOwned>(&mut self) -> Result<T, Mishap> {
+    pub fn done<T: DeserializeOwned>(&mut self) -> Result<T, TaskError> {
         match self.answer()? {
             Answer::Done(value) => Ok(serde_json::from_value(value).map_err(io::Error::other)?),
-            Answer::Ready(_) => Err(Mishap::Failed(format!("{}: not expected to wait", self.name))),
-            Answer::Failed(reason) => Err(Mishap::Failed(reason)),
+            Answer::Ready(_) => {
+                Err(TaskError::Failed(format!("{}: not expected to wait", self.name)))
+            }
+            Answer::Failed(reason) => Err(TaskError::Failed(reason)),
         }
     }
 
@@ -205,21 +214,21 @@ impl<'a> Hand<'a> {
     ///
     /// # Errors
     /// It says nothing more.
-    pub(crate) fn answer(&mut self) -> Result<Answer, Mishap> {
+    pub(crate) fn answer(&mut self) -> Result<Answer, TaskError> {
         let mut fds = vec![self.worker.control().fd()];
         fds.extend(self.interrupts.map(Interrupts::fd));
         let ready = wait_any(&fds, self.deadline)?;
         if self.interrupts.is_some_and(Interrupts::arrived) {
-            return Err(Mishap::Interrupted);
+            return Err(TaskError::Interrupted);
         }
         if !ready[0] {
-            return Err(Mishap::Deadline(format!("{}: not done in time", self.name)));
+            return Err(TaskError::Deadline(format!("{}: not done in time", self.name)));
         }
         match self.worker.control().receive(Some(self.deadline)) {
             Ok(parcel) => Ok(serde_json::from_str(&parcel.text).map_err(io::Error::other)?),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 let end = describe_end(self.worker.wait()?);
-                Err(Mishap::Failed(format!("{}: the worker ended: {end}", self.name)))
+                Err(TaskError::Failed(format!("{}: the worker ended: {end}", self.name)))
             }
             Err(error) => Err(error.into()),
         }
@@ -244,10 +253,11 @@ mod tests {
     fn who_is_gone_is_told_nothing_and_its_end_is_heard() {
         let deadline = Instant::now() + Duration::from_secs(60);
         // The test program is no worker: it refuses the arguments and ends.
-        let mut hand = Hand::start("anything", &(), &[], 0, deadline, None).expect("started");
-        assert!(wait_any(&[hand.fd()], deadline).expect("a descriptor")[0], "it never ended");
-        hand.go(&1, &[]).expect("no error of its own");
-        let error = hand.done::<u32>().expect_err("no answer");
+        let mut handle =
+            WorkerHandle::start("anything", &(), &[], 0, deadline, None).expect("started");
+        assert!(wait_any(&[handle.fd()], deadline).expect("a descriptor")[0], "it never ended");
+        handle.go(&1, &[]).expect("no error of its own");
+        let error = handle.done::<u32>().expect_err("no answer");
         assert!(error.to_string().contains("anything: the worker ended"), "{error}");
     }
 }
