@@ -1,9 +1,9 @@
 //! Text that fits: cleaned of what a terminal would obey, measured, clipped and wrapped.
 
 /// The one gate for text from outside (names and sentences of result, job and study files, paths, words that were
-/// typed): everything that prints or writes text for people passes it through here. Replaces what is
-/// not printed ([`is_unprinted`]) and (without `unicode`) everything outside ASCII, so that no text can command the
-/// terminal, move the cursor, reverse the line or break the layout. What comes out is one line.
+/// typed): everything that prints or writes text for people passes it through here. Replaces controls, what turns the
+/// direction of text, and (without `unicode`) everything outside ASCII, so that no text can command the terminal, move
+/// the cursor, reverse the line or break the layout. What comes out is one line.
 #[must_use]
 pub fn clean(text: &str, unicode: bool) -> String {
     text.chars()
