@@ -160,9 +160,11 @@ impl Entry {
         let (len, packet) = (job.len, job.load.packet);
         if self.is_lossy {
             let mut port = Packets::<true>::new(Erased(&mut *port), len, packet, window);
+            let mut port = Erased::<true>(&mut port);
             measure(&mut |work, with| runner::over(&mut port, job, work, with), job, session)
         } else {
             let mut port = Packets::<false>::new(Erased(&mut *port), len, packet, window);
+            let mut port = Erased::<false>(&mut port);
             measure(&mut |work, with| runner::over(&mut port, job, work, with), job, session)
         }
     }
