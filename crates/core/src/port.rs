@@ -62,7 +62,8 @@ pub trait Port {
     fn finish(&mut self) -> Result<(), Fault>;
 }
 
-/// What a [`Port`] does, one call through a table for each operation: for whatever is not timed. Every port is one.
+/// What a [`Port`] does, one call through a table for each operation: for what is not timed, and for what does many
+/// operations as one. Every port is one.
 pub trait DynPort {
     /// See [`Port::send`].
     ///

@@ -124,7 +124,7 @@ impl Entry {
         (self.open)(shape, options)
     }
 
-    /// In a worker: becomes one end, for whatever is not timed.
+    /// In a worker: becomes one end behind a table, for tests and for messages in packets.
     ///
     /// # Errors
     /// What could not be attached.

@@ -1,9 +1,9 @@
 //! The loops of one cell behind one table: whatever is done between timed segments is compiled once, and not once for
 //! each port and pattern.
 //!
-//! The operations of a port are not behind a table, though a system call takes a hundred times as long as such a call:
-//! where the kernel protects itself by clearing what the CPU has learned of branches, each indirect call after a system
-//! call is mispredicted. Measured on an AMD EPYC (safe RET), same CPU, in place of loops of their own: pipe 1.12 [0.99,
+//! The operations of a port are not behind a table, though a system call takes a hundred times as long as such a call.
+//! The likely cause: where the kernel clears what the CPU has learned of branches, each indirect call after a system call
+//! is mispredicted. Measured on an AMD EPYC (safe RET), same CPU, in place of loops of their own: pipe 1.12 [0.99,
 //! 1.19] and posix-mq as a stream 1.60 [1.44, 1.80] times as long.
 
 use crate::hot::{AnyWork, Closed, Lines, Paced, Pattern, Plan, Recorder, Stream, Tally, Work};
