@@ -219,7 +219,22 @@ impl<P: Port> Player<'_, P> {
         Ok(())
     }
 
+    /// A mechanism that fills batches may hold the message back.
     fn send(&mut self, len: usize, run: &mut Run<'_>) -> Result<(), Stop> {
+        self.hand_over(len, run)?;
+        self.session.page.moved(self.seat, run.seen.count);
+        Ok(())
+    }
+
+    /// Nothing is held back for a batch: a message counts as moved when its flush is over, not before.
+    fn send_now(&mut self, len: usize, run: &mut Run<'_>) -> Result<(), Stop> {
+        self.hand_over(len, run)?;
+        self.port.flush()?;
+        self.session.page.moved(self.seat, run.seen.count);
+        Ok(())
+    }
+
+    fn hand_over(&mut self, len: usize, run: &mut Run<'_>) -> Result<(), Stop> {
         let (seq, at) = (self.moved[self.seat.index()], run.seen.bytes);
         let (nonce, seat, hash) = (self.nonce, self.seat, &mut run.hash);
         let is_stream = matches!(run.batch.until, Until::Bytes(_));
@@ -239,14 +254,7 @@ impl<P: Port> Player<'_, P> {
         self.moved[self.seat.index()] += 1;
         run.seen.bytes += len as u64;
         run.seen.count += 1;
-        self.session.page.moved(self.seat, run.seen.count);
         Ok(())
-    }
-
-    /// Nothing is held back for a batch.
-    fn send_now(&mut self, len: usize, run: &mut Run<'_>) -> Result<(), Stop> {
-        self.send(len, run)?;
-        Ok(self.port.flush()?)
     }
 
     fn receive(&mut self, len: usize, run: &mut Run<'_>) -> Result<(), Stop> {
