@@ -222,6 +222,8 @@ pub struct Segment {
     pub first: u64,
     /// How the counters of the two CPUs differ, where each way is timed; lead only.
     pub offset: Option<Offset>,
+    /// Another one follows, once the coordinator has what is in the slots.
+    pub more: bool,
 }
 
 /// What one end consumed and where it ran.

@@ -34,12 +34,12 @@ impl Page {
         SharedMemory::create("ipcperf-page", SLOTS + CAPACITY * 4).map(Self)
     }
 
-    /// A worker's mapping of the coordinator's page.
+    /// A worker's mapping of the coordinator's page. Of the slots only those are resident that [`touch`] has seen.
     ///
     /// # Errors
     /// The descriptor is not that of a page.
     pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
-        let memory = SharedMemory::from_fd(fd)?;
+        let memory = SharedMemory::from_fd_lazily(fd)?;
         if memory.len() < SLOTS + CAPACITY * 4 {
             return Err(io::ErrorKind::InvalidData.into());
         }
@@ -105,6 +105,14 @@ impl Page {
     #[must_use]
     pub fn slots(&self) -> &[AtomicU32] {
         &self.0.words_from(SLOTS)[..CAPACITY]
+    }
+}
+
+/// Makes the pages of these slots resident: reading one word of each page is enough, since the coordinator has all of
+/// them in memory.
+pub(crate) fn touch(slots: &[AtomicU32]) {
+    for page in slots.chunks(1024) {
+        let _ = page.first().map(|word| std::hint::black_box(word.load(Ordering::Relaxed)));
     }
 }
 

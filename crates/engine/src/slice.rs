@@ -225,10 +225,12 @@ fn attempt(
         }
         if let [Some(lead), Some(follow)] = &segments {
             slice.fold(job, page, lead, follow);
-            segments = [None, None];
-            for seat in Seat::BOTH {
-                stage.order(seat, &Order::Folded)?;
+            if lead.more {
+                for seat in Seat::BOTH {
+                    stage.order(seat, &Order::Folded)?;
+                }
             }
+            segments = [None, None];
         }
     }
     if let Some(failure) = worst(failures) {

@@ -217,29 +217,27 @@ fn slice(
     let mut rng = Rng::stream(job.seed, "arrivals");
     let (asked, expected) = end.intervals(per_operation);
     let (all, batch) = end.decide(expected, median);
+    let (all, batch) = end.agree(all, batch);
     let mut left = all;
-    loop {
-        let (samples, batch) = end.agree(left.min(end.room(Pass::Timed, batch)), batch);
-        if samples == 0 {
-            break;
-        }
+    while left > 0 {
+        let samples = left.min(end.room(Pass::Timed, batch));
+        left -= samples;
         let whole = samples + end.runner.form(Pass::Timed).lead_in;
         end.pace(whole, asked, &mut rng);
         // Messages that have a time keep it. Without one, the warm-up may have been many times slower than what
         // follows: then the stop comes early rather than after the end.
         let share = if job.load.rate.is_some() { 2 } else { 20 };
-        let middle = (all / share).checked_sub(all - left).filter(|middle| *middle < samples);
+        let middle =
+            (all / share).checked_sub(all - left - samples).filter(|middle| *middle < samples);
         if let Some(middle) = middle.filter(|_| end.leads() && job.load.stall_ns > 0) {
             let ns = (middle * batch) as f64 * expected * job.ns_per_tick;
             say(session.control, &Word::Middle(ns as u64))?;
         }
         let segment = timed(&mut end, whole, batch, &mut report)?;
-        say(session.control, &Word::Segment(Segment { offset, ..segment }))?;
-        match session.order()? {
-            (Order::Folded, _) => left = left.saturating_sub(samples),
-            (Order::Swapped(_), _) => {
-                return Err(SetupError::Protocol("unexpected wiring".into()).into());
-            }
+        say(session.control, &Word::Segment(Segment { offset, more: left > 0, ..segment }))?;
+        // Nobody writes to the slots again after the last one.
+        if left > 0 && !matches!(session.order()?, (Order::Folded, _)) {
+            return Err(SetupError::Protocol("unexpected wiring".into()).into());
         }
     }
     report.events = events(end.runner);
@@ -250,7 +248,7 @@ fn slice(
     report.machine = end.machine.into();
     report.offset = known();
     report.cpu = affinity::current_cpu();
-    report.allowed = procfs::cpus_allowed();
+    report.allowed = affinity::allowed_cpus().ok();
     report.effective = std::mem::take(&mut session.effective);
     Ok(report)
 }
@@ -270,6 +268,7 @@ fn timed(
     batch: u64,
     report: &mut SideReport,
 ) -> Result<Segment, Failure> {
+    end.touch(samples);
     let (leads, cpus) = (end.leads(), &end.job.cpus);
     let counts = leads && !cpus.is_empty();
     let ipis = || counts.then(|| procfs::inter_processor_interrupts(cpus)).flatten();
@@ -314,6 +313,7 @@ fn timed(
         spills: end.recorder.spills().to_vec(),
         first,
         offset: None,
+        more: false,
     })
 }
 

@@ -112,8 +112,21 @@ impl Control {
         }
     }
 
+    /// Bytes of the next message; 0 at the end.
+    fn waiting(&self) -> io::Result<usize> {
+        loop {
+            let flags = RecvFlags::PEEK | RecvFlags::TRUNC;
+            match rustix::net::recv(&self.0, &mut [0_u8; 1], flags) {
+                Ok((_, bytes)) => return Ok(bytes),
+                // See `receive_ready`.
+                Err(Errno::INTR | Errno::CONNRESET) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
     fn receive_ready(&self) -> io::Result<Parcel> {
-        let mut bytes = vec![0_u8; MAX_BYTES];
+        let mut bytes = vec![0_u8; self.waiting()?];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let received = loop {

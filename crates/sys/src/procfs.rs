@@ -73,12 +73,6 @@ fn status_field(name: &str) -> Option<String> {
     text.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
 }
 
-/// CPUs the kernel says this process may use.
-#[must_use]
-pub fn cpus_allowed() -> Option<Vec<usize>> {
-    Some(crate::topology::cpu_list(&status_field("Cpus_allowed_list:")?))
-}
-
 /// Interrupts one CPU sends another to wake it or make it run something, so far, on the given CPUs.
 #[must_use]
 pub fn inter_processor_interrupts(cpus: &[usize]) -> Option<u64> {
@@ -269,7 +263,6 @@ mod tests {
         }
         let after = consumption();
         assert!(after.cpu_ns > before.cpu_ns && after.minor_faults >= before.minor_faults);
-        assert!(!cpus_allowed().expect("status is readable").is_empty());
         assert!(memory_bytes("MemTotal").expect("meminfo is readable") > 1 << 20);
     }
 }

@@ -45,6 +45,19 @@ impl SharedMemory {
     /// # Errors
     /// The descriptor is no file that can be mapped, or could shrink under the mapping (`EINVAL`).
     pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
+        Self::map(fd, MapFlags::POPULATE)
+    }
+
+    /// The same, but a page is mapped when it is first used: mapping 4 MB at once and taking it down again costs half
+    /// a millisecond. Whoever times its uses touches them before.
+    ///
+    /// # Errors
+    /// As [`SharedMemory::from_fd`].
+    pub fn from_fd_lazily(fd: OwnedFd) -> io::Result<Self> {
+        Self::map(fd, MapFlags::empty())
+    }
+
+    fn map(fd: OwnedFd, how: MapFlags) -> io::Result<Self> {
         if !rustix::fs::fcntl_get_seals(&fd)?.contains(SealFlags::SHRINK) {
             return Err(rustix::io::Errno::INVAL.into());
         }
@@ -55,7 +68,7 @@ impl SharedMemory {
                 std::ptr::null_mut(),
                 len,
                 ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED | MapFlags::POPULATE,
+                MapFlags::SHARED | how,
                 &fd,
                 0,
             )?

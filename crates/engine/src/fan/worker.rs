@@ -214,7 +214,7 @@ fn passage(
             run_delay_ns: grown(delay_before, procfs::run_delay_ns()),
             ipis: grown(ipis_before, ipis()),
             cpu: affinity::current_cpu(),
-            allowed: procfs::cpus_allowed(),
+            allowed: affinity::allowed_cpus().ok(),
             ..SideReport::default()
         },
     })

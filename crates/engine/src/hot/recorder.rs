@@ -35,10 +35,16 @@ impl<'a> Recorder<'a> {
     /// What stands for a sample whose answer never came: longer than any.
     pub const LOST: u64 = u64::MAX;
 
-    /// A recorder over `slots`, whose pages must be resident.
+    /// A recorder over `slots`. Their pages must be resident where a segment is timed: see [`Self::touch`].
     #[must_use]
     pub fn new(slots: &'a [AtomicU32]) -> Self {
         Self { slots, next: 0, spills: Vec::with_capacity(SPILLS) }
+    }
+
+    /// Makes the pages of the first `samples` slots resident.
+    pub fn touch(&self, samples: u64) {
+        let count = usize::try_from(samples).unwrap_or(usize::MAX).min(self.slots.len());
+        crate::page::touch(self.slots.get(..count).unwrap_or_default());
     }
 
     /// How many samples fit.

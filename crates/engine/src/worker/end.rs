@@ -4,7 +4,7 @@ use super::runner::{Pass, Runner};
 use crate::arrivals;
 use crate::hot::{Pace, Plan, Recorder, Stamp, Tally};
 use crate::job::{Failure, Job};
-use crate::page::{Page, WAYS};
+use crate::page::{self, Page, WAYS};
 use ipcperf_core::{Offered, PatternKind, Seat};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
@@ -53,7 +53,7 @@ impl<'a> End<'a> {
             recorder: Recorder::new(if job.load.one_way { short } else { page.slots() }),
             next: 1,
             agreements: 0,
-            meter: Meter::find(),
+            meter: if job.seat == Seat::Lead { Meter::find() } else { Meter::default() },
             machine: Span::default(),
             pace: Pace::default(),
             schedule: Vec::new(),
@@ -66,6 +66,16 @@ impl<'a> End<'a> {
         let all = self.recorder.capacity() / form.slots;
         let ways = if self.job.load.one_way { WAYS as u64 / batch.max(1) } else { all };
         all.min(ways).saturating_sub(form.lead_in).max(1)
+    }
+
+    /// Makes what a timed segment writes resident.
+    pub(super) fn touch(&self, samples: u64) {
+        self.recorder.touch(samples * self.runner.form(Pass::Timed).slots);
+        if self.job.load.one_way {
+            let [_, left, arrived] = self.page.ways();
+            page::touch(left);
+            page::touch(arrived);
+        }
     }
 
     pub(super) fn leads(&self) -> bool {
