@@ -87,6 +87,11 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
+    Stop::usage(format!("{} (ipcperf --help)", one_line(error))).tell()
+}
+
+/// What clap says is wrong, in one line.
+pub(crate) fn one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let mut parts: Vec<&str> = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -100,5 +105,5 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     }
     // A tip is a sentence of its own.
     let told = parts.join(" ").replace(" tip: ", "; ");
-    Stop::usage(format!("{} (ipcperf --help)", told.trim_start_matches("error: "))).tell()
+    told.trim_start_matches("error: ").to_owned()
 }

@@ -1,208 +1,155 @@
-//! Job files: the flags of `ipcperf run` as TOML, with the same names.
+//! Job files: the flags of `ipcperf run` as TOML, with the same names. What there is to say, and what its values are,
+//! says the command line: a key becomes the words that its flag is typed with.
 
 use crate::args::RunArgs;
-use crate::error::Stop;
+use crate::error::{Stop, one_line};
 use crate::{exec, output};
-use ipcperf_core::{LoadKey, nearest};
-use serde::Deserialize;
-use std::collections::BTreeMap;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use ipcperf_core::nearest;
+use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::path::{Component, Path};
+use toml::Value;
 
-/// Keys of a job file, which are the long flags of `run`; beside them those of loads.
-const KEYS: &[&str] = &[
-    "mechanism",
-    "pattern",
-    "size",
-    "place",
-    "set",
-    "idle",
-    "touch",
-    "exec",
-    "deadline",
-    "trace-calls",
-    "rounds",
-    "slice",
-    "warmup",
-    "seed",
-    "output",
-    "format",
-];
+/// Flags that are no keys: what a run shows of itself, and not what it is; and what only whoever types may allow.
+const NOT_IN_A_JOB: &[&str] =
+    &["allow-exec", "color", "dry-run", "no-progress", "quiet", "verbose", "versus-bound"];
 
-/// What a job file can say.
-#[derive(Debug, Default, Deserialize)]
-struct Job {
-    mechanism: Option<Words>,
-    pattern: Option<Words>,
-    size: Option<Words>,
-    place: Option<Words>,
-    #[serde(default)]
-    set: BTreeMap<String, Setting>,
-    idle: Option<Words>,
-    touch: Option<String>,
-    exec: Option<Programs>,
-    deadline: Option<String>,
-    #[serde(rename = "trace-calls", default)]
-    trace_calls: bool,
-    rounds: Option<u64>,
-    slice: Option<String>,
-    warmup: Option<String>,
-    seed: Option<u64>,
-    output: Option<std::path::PathBuf>,
-    format: Option<String>,
-    /// Loads, and what nobody knows.
-    #[serde(flatten)]
-    others: BTreeMap<String, toml::Value>,
-}
-
-/// A program, a pipeline of them, or several pipelines.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "a command, a list of commands or a list of such lists")]
-enum Programs {
-    One(String),
-    Pipeline(Vec<String>),
-    Several(Vec<Vec<String>>),
-}
-
-impl Programs {
-    /// As the flag takes them.
-    fn commands(self) -> Vec<String> {
-        match self {
-            Self::One(command) => vec![command],
-            Self::Pipeline(commands) => commands,
-            Self::Several(pipelines) => pipelines.join(&exec::NEXT.to_owned()),
+/// Reads a job file below the flags that were typed: what a flag says wins, and knobs add up.
+pub(crate) fn apply(path: &Path, args: &RunArgs, typed: &ArgMatches) -> Result<RunArgs, Stop> {
+    let file = format!("job file '{}'", path.display());
+    let text =
+        read(path).map_err(|error| Stop::usage(format!("{file}: {}", output::words(&error))))?;
+    let job: toml::Table = text.parse().map_err(|error| explain(&file, &text, &error))?;
+    let command = RunArgs::augment_args(Command::new("run").no_binary_name(true));
+    let is_typed =
+        |flag: &Arg| typed.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let mut words: Vec<OsString> = Vec::new();
+    for (key, value) in &job {
+        let refused = |why: &str| Stop::usage(format!("{}: {why}", place(&file, &text, key)));
+        let flag = flags(&command)
+            .find(|(name, _)| name == key)
+            .map(|(_, flag)| flag)
+            .ok_or_else(|| refused(&unknown(&command, key)))?;
+        let said = said(key, flag, value).map_err(|why| refused(&why))?;
+        command.clone().try_get_matches_from(&said).map_err(|error| refused(&one_line(&error)))?;
+        if is_typed(flag) && key != "set" {
+            continue;
         }
-    }
-}
-
-/// A word, a number, or a list of them.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "a text, a number or a list of them")]
-enum Words {
-    One(Word),
-    Many(Vec<Word>),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "a text or a number")]
-enum Word {
-    Text(String),
-    Number(u64),
-}
-
-/// What is asked of a load.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "a text, a number, a list of them, true or false")]
-enum Asked {
-    Flag(bool),
-    Words(Words),
-}
-
-/// `"pipe.size" = "1M"`, or `pipe.size = "1M"` below `[set]`.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "a text, a number, true or false")]
-enum Setting {
-    Word(Word),
-    Flag(bool),
-    Mechanism(BTreeMap<String, Setting>),
-}
-
-impl Word {
-    fn text(&self) -> String {
-        match self {
-            Self::Text(text) => text.clone(),
-            Self::Number(number) => number.to_string(),
-        }
-    }
-}
-
-impl Words {
-    fn text(&self) -> String {
-        match self {
-            Self::One(word) => word.text(),
-            Self::Many(words) => words.iter().map(Word::text).collect::<Vec<_>>().join(","),
-        }
-    }
-}
-
-fn settings(prefix: &str, table: &BTreeMap<String, Setting>, list: &mut Vec<String>) {
-    for (key, setting) in table {
-        let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        match setting {
-            Setting::Word(word) => list.push(format!("{name}={}", word.text())),
-            Setting::Flag(on) => list.push(format!("{name}={}", if *on { "on" } else { "off" })),
-            Setting::Mechanism(table) => settings(&name, table, list),
-        }
-    }
-}
-
-/// Reads a job file below the flags: what a flag says wins.
-pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
-    let shown = path.display();
-    let text = read(path)
-        .map_err(|error| Stop::usage(format!("job file '{shown}': {}", output::words(&error))))?;
-    let job: Job = toml::from_str(&text)
-        .map_err(|error| explain(&format!("job file '{shown}'"), &text, &error))?;
-    let mut merged = args.clone();
-    let list = |words: &Option<Words>| words.as_ref().map(Words::text);
-    merged.mechanism = merged.mechanism.or_else(|| list(&job.mechanism));
-    merged.pattern = merged.pattern.or_else(|| list(&job.pattern));
-    merged.size = merged.size.or_else(|| list(&job.size));
-    merged.place = merged.place.or_else(|| list(&job.place));
-    merged.idle = merged.idle.or_else(|| list(&job.idle));
-    merged.touch = merged.touch.or(job.touch);
-    if merged.exec.is_empty()
-        && let Some(programs) = job.exec
-    {
-        merged.exec = programs.commands();
-        exec::permit(
-            &format!("job file '{shown}'"),
-            &merged.exec,
-            args.allow_exec || args.dry_run,
-        )?;
-    }
-    merged.deadline = merged.deadline.or(job.deadline);
-    merged.trace_calls |= job.trace_calls;
-    for (name, value) in job.others {
-        let line = text
-            .lines()
-            .position(|line| line.trim_start_matches(['[', '"', '\'', ' ']).starts_with(&name));
-        let place = line.map_or_else(
-            || format!("job file '{shown}'"),
-            |line| format!("job file '{shown}' line {}", line + 1),
-        );
-        let Ok(key) = name.parse::<LoadKey>() else { return Err(unknown(&place, &name)) };
-        let asked: Asked = value.try_into().map_err(|error: toml::de::Error| {
-            Stop::usage(format!("{place}: {}", error.message()))
-        })?;
-        match (asked, key.values()) {
-            (Asked::Flag(true), "") => merged.load.switch_on(key),
-            (Asked::Flag(false), "") => {}
-            (Asked::Words(words), values) if !values.is_empty() => {
-                merged.load.0.entry(key).or_insert_with(|| words.text());
+        match key.as_str() {
+            "exec" => exec::permit(&file, &commands(value)?, args.allow_exec || args.dry_run)?,
+            "output" => {
+                let named = value.as_str().unwrap_or_default();
+                check_output(Path::new(named)).map_err(|why| {
+                    Stop::usage(format!("{file}: output '{named}' {why}; name it with -o"))
+                })?;
             }
-            (_, "") => return Err(Stop::usage(format!("{place}: '{key}' is true or false"))),
-            _ => return Err(Stop::usage(format!("{place}: '{key}' takes {}", key.values()))),
+            _ => {}
+        }
+        words.extend(said.into_iter().map(OsString::from));
+    }
+    for flag in command.get_arguments().filter(|flag| is_typed(flag)) {
+        let Some(name) = flag.get_long() else { continue };
+        if flag.get_action().takes_values() {
+            for value in typed.get_raw(flag.get_id().as_str()).into_iter().flatten() {
+                let mut word = OsString::from(format!("--{name}="));
+                word.push(value);
+                words.push(word);
+            }
+        } else {
+            words.push(format!("--{name}").into());
         }
     }
-    merged.rounds = merged.rounds.or(job.rounds);
-    merged.slice = merged.slice.or(job.slice);
-    merged.warmup = merged.warmup.or(job.warmup);
-    merged.seed = merged.seed.or(job.seed);
-    if let (None, Some(output)) = (&merged.output.output, job.output) {
-        check_output(&output).map_err(|why| {
-            let named = output.display();
-            Stop::usage(format!("job file '{shown}': output '{named}' {why}; name it with -o"))
-        })?;
-        merged.output.output = Some(output);
+    command
+        .try_get_matches_from(words)
+        .and_then(|matches| RunArgs::from_arg_matches(&matches))
+        .map_err(|error| Stop::usage(format!("{file}: {}", one_line(&error))))
+}
+
+/// The flags that are keys, by name.
+fn flags(command: &Command) -> impl Iterator<Item = (&str, &Arg)> {
+    command
+        .get_arguments()
+        .filter_map(|flag| Some((flag.get_long()?, flag)))
+        .filter(|(name, _)| !NOT_IN_A_JOB.contains(name))
+}
+
+/// The words of a flag.
+fn said(key: &str, flag: &Arg, value: &Value) -> Result<Vec<String>, String> {
+    let flagged = |text: String| format!("--{key}={text}");
+    match (key, flag.get_action(), value) {
+        (_, ArgAction::SetTrue, Value::Boolean(on)) => {
+            Ok(on.then(|| format!("--{key}")).into_iter().collect())
+        }
+        (_, ArgAction::SetTrue, _) => Err(format!("'{key}' is true or false")),
+        ("set", ..) => settings(value).map(|all| all.into_iter().map(flagged).collect()),
+        ("exec", ..) => commands(value)
+            .map(|all| all.into_iter().map(flagged).collect())
+            .map_err(|stop| stop.to_string()),
+        _ => list(value).map(|text| vec![flagged(text)]).ok_or_else(|| {
+            let names = flag.get_value_names().unwrap_or_default();
+            format!("'{key}' takes {}", names.first().map_or("a value", |name| name.as_str()))
+        }),
     }
-    merged.output.look.format = merged.output.look.format.or(job.format);
+}
+
+/// A text or a number.
+fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// A word, or a list of them.
+fn list(value: &Value) -> Option<String> {
+    match value {
+        Value::Array(values) => {
+            Some(values.iter().map(word).collect::<Option<Vec<_>>>()?.join(","))
+        }
+        one => word(one),
+    }
+}
+
+/// A program, a pipeline of them, or several pipelines, as the flag takes them.
+fn commands(value: &Value) -> Result<Vec<String>, Stop> {
+    let refused =
+        || Stop::usage("'exec' takes a command, a list of commands or a list of such lists");
+    let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(refused);
+    let pipeline = |values: &Vec<Value>| values.iter().map(text).collect::<Result<Vec<_>, _>>();
+    match value {
+        Value::Array(values) if values.iter().any(Value::is_array) => {
+            let lists = values.iter().map(|one| one.as_array().ok_or_else(refused));
+            let pipelines: Vec<_> =
+                lists.map(|one| one.and_then(pipeline)).collect::<Result<_, _>>()?;
+            Ok(pipelines.join(&exec::NEXT.to_owned()))
+        }
+        Value::Array(values) => pipeline(values),
+        one => Ok(vec![text(one)?]),
+    }
+}
+
+/// Knobs: `"pipe.size" = "1M"`, or `pipe.size = "1M"`.
+fn settings(value: &Value) -> Result<Vec<String>, String> {
+    let Value::Table(table) = value else { return Err("'set' is a table of knobs".into()) };
     let mut all = Vec::new();
-    settings("", &job.set, &mut all);
-    all.append(&mut merged.set);
-    merged.set = all;
-    Ok(merged)
+    for (key, value) in table {
+        match value {
+            Value::Table(_) => {
+                all.extend(settings(value)?.into_iter().map(|rest| format!("{key}.{rest}")));
+            }
+            Value::Boolean(on) => all.push(format!("{key}={}", if *on { "on" } else { "off" })),
+            value => {
+                let text = word(value)
+                    .ok_or_else(|| format!("'{key}' takes a text, a number, true or false"))?;
+                all.push(format!("{key}={text}"));
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// What a job file may name as output, since it may be somebody else's: a file below the current directory, and in
@@ -248,21 +195,27 @@ fn explain(what: &str, text: &str, error: &toml::de::Error) -> Stop {
     Stop::usage(format!("{place}: {message}"))
 }
 
+/// The file, and the line where a key stands.
+fn place(file: &str, text: &str, key: &str) -> String {
+    let line = text
+        .lines()
+        .position(|line| line.trim_start_matches(['[', '"', '\'', ' ']).starts_with(key));
+    line.map_or_else(|| file.to_owned(), |line| format!("{file} line {}", line + 1))
+}
+
 /// A key that nobody knows, with the nearest right one.
-fn unknown(place: &str, key: &str) -> Stop {
-    let known: Vec<&str> =
-        KEYS.iter().copied().chain(LoadKey::ALL.iter().map(|key| key.name())).collect();
-    Stop::usage(match nearest(key, known.iter().copied()) {
-        Some(right) => format!("{place}: unknown key '{key}'; did you mean '{right}'?"),
-        None => format!("{place}: unknown key '{key}'; known: {}", known.join(", ")),
-    })
+fn unknown(command: &Command, key: &str) -> String {
+    let known: Vec<&str> = flags(command).map(|(name, _)| name).collect();
+    match nearest(key, known.iter().copied()) {
+        Some(right) => format!("unknown key '{key}'; did you mean '{right}'?"),
+        None => format!("unknown key '{key}'; known: {}", known.join(", ")),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::{Args, FromArgMatches};
-    use std::collections::BTreeSet;
+    use ipcperf_core::LoadKey;
     use std::io::Write;
 
     fn written(text: &str) -> tempfile::NamedTempFile {
@@ -271,8 +224,21 @@ mod tests {
         file
     }
 
+    fn matches(words: &[&str]) -> ArgMatches {
+        let command = RunArgs::augment_args(Command::new("run"));
+        command.try_get_matches_from([&["run"], words].concat()).expect("flags")
+    }
+
+    fn typed(words: &[&str]) -> RunArgs {
+        RunArgs::from_arg_matches(&matches(words)).expect("flags")
+    }
+
+    fn read_job(text: &str, words: &[&str]) -> Result<RunArgs, Stop> {
+        apply(written(text).path(), &typed(words), &matches(words))
+    }
+
     fn job(text: &str) -> Result<RunArgs, Stop> {
-        apply(written(text).path(), &RunArgs { size: Some("8".into()), ..RunArgs::default() })
+        read_job(text, &["-s", "8"])
     }
 
     #[test]
@@ -297,31 +263,11 @@ mod tests {
         assert!(job("one-way = false").expect("a good job").load.0.is_empty());
     }
 
-    /// What the run shows of itself, and not what it is; and what only whoever types may allow.
-    const NOT_IN_A_JOB: &[&str] =
-        &["allow-exec", "color", "dry-run", "no-progress", "quiet", "verbose", "versus-bound"];
-
-    fn typed(words: &[&str]) -> RunArgs {
-        let command = RunArgs::augment_args(clap::Command::new("run"));
-        let matches = command.try_get_matches_from([&["run"], words].concat()).expect("flags");
-        RunArgs::from_arg_matches(&matches).expect("flags")
-    }
-
     /// As an unknown key is told them.
     fn known_keys() -> Vec<String> {
         let told = job("zzz = 1").expect_err("no such key").to_string();
         let (_, keys) = told.split_once("known: ").expect("a list");
         keys.trim().split(", ").map(str::to_owned).collect()
-    }
-
-    #[test]
-    fn the_keys_are_the_long_flags() {
-        let command = RunArgs::augment_args(clap::Command::new("run"));
-        let long: BTreeSet<String> =
-            command.get_arguments().filter_map(|flag| flag.get_long().map(str::to_owned)).collect();
-        let mut known = BTreeSet::from_iter(known_keys());
-        known.extend(NOT_IN_A_JOB.iter().map(ToString::to_string));
-        assert_eq!(known, long);
     }
 
     #[test]
@@ -334,19 +280,22 @@ mod tests {
                 "rounds" | "seed" => (format!("{key} = 7"), "7", "8"),
                 _ => (format!("{key} = 'job'"), "job", "flag"),
             };
-            let file = written(&line);
-            let allowed = |words: &[&str]| typed(&[&["--allow-exec"], words].concat());
-            let flags =
-                |value: &str| allowed(&[&flag, value][..if value.is_empty() { 1 } else { 2 }]);
-            let read = apply(file.path(), &allowed(&[])).expect("a good job");
-            assert_eq!(format!("{read:?}"), format!("{:?}", flags(words)), "{key}");
-            let won = apply(file.path(), &flags(others)).expect("a good job");
-            let wanted = match key.as_str() {
-                // Both hold, and the later one is the flag's.
-                "set" => allowed(&["--set", words, "--set", others]),
-                _ => flags(others),
+            let read = |words: &[&str]| {
+                read_job(&line, &[&["--allow-exec"], words].concat()).expect("a good job")
             };
-            assert_eq!(format!("{won:?}"), format!("{wanted:?}"), "{key}");
+            let flags = |value: &'static str| match value {
+                "" => vec![flag.as_str()],
+                value => vec![flag.as_str(), value],
+            };
+            let wanted =
+                |words: &[&str]| format!("{:?}", typed(&[&["--allow-exec"], words].concat()));
+            assert_eq!(format!("{:?}", read(&[])), wanted(&flags(words)), "{key}");
+            let won = match key.as_str() {
+                // Both hold, and the later one is the flag's.
+                "set" => wanted(&["--set", words, "--set", others]),
+                _ => wanted(&flags(others)),
+            };
+            assert_eq!(format!("{:?}", read(&flags(others))), won, "{key}");
         }
     }
 

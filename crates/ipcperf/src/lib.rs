@@ -29,7 +29,7 @@ mod survey;
 pub use ipcperf_engine::registry::Registry;
 
 use args::{Args, Command};
-use clap::{CommandFactory, Parser};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use error::Stop;
 use std::process::ExitCode;
 
@@ -68,21 +68,25 @@ impl Cli {
             let parent = words.next().and_then(|pid| pid.to_str()?.parse().ok()).unwrap_or(0);
             return ipcperf_engine::worker::main(&self.registry, replicate::TASKS, parent);
         }
-        let args = match Args::try_parse() {
-            Ok(args) => args,
+        let typed = Args::command().try_get_matches();
+        let parsed = typed.and_then(|typed| Ok((Args::from_arg_matches(&typed)?, typed)));
+        let (args, typed) = match parsed {
+            Ok(parsed) => parsed,
             Err(error) => return error::usage(&error),
         };
-        match self.dispatch(args) {
+        match self.dispatch(args, &typed) {
             Ok(code) => code,
             Err(stop) => stop.tell(),
         }
     }
 
-    fn dispatch(&self, args: Args) -> Result<ExitCode, Stop> {
+    fn dispatch(&self, args: Args, typed: &ArgMatches) -> Result<ExitCode, Stop> {
         let registry = &self.registry;
         match args.command.unwrap_or(Command::Survey(args.survey)) {
             Command::Survey(args) => survey::run(registry, &args),
-            Command::Run(args) => run::run(registry, &args),
+            Command::Run(args) => {
+                run::run(registry, &args, typed.subcommand_matches("run").unwrap_or(typed))
+            }
             Command::List(args) => list::list(registry, &args),
             Command::Describe(args) => list::describe(registry, &args),
             Command::Replicate(args) => replicate::run(registry, &args),

@@ -5,6 +5,7 @@ use crate::error::Stop;
 use crate::measure::Undertaking;
 use crate::request;
 use crate::{exec, job_file, loads};
+use clap::ArgMatches;
 use ipcperf_core::{Idle, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Ground, Request};
 use ipcperf_engine::registry::Registry;
@@ -15,9 +16,13 @@ use std::time::Duration;
 /// Rounds unless asked otherwise: enough for an interval of the median with half of the rounds in another mode.
 const ROUNDS: u64 = 12;
 
-pub(crate) fn run(registry: &Registry, args: &RunArgs) -> Result<ExitCode, Stop> {
+pub(crate) fn run(
+    registry: &Registry,
+    args: &RunArgs,
+    typed: &ArgMatches,
+) -> Result<ExitCode, Stop> {
     let args = match &args.job {
-        Some(path) => job_file::apply(path, args)?,
+        Some(path) => job_file::apply(path, args, typed)?,
         None => args.clone(),
     };
     let rounds = args.rounds.unwrap_or(ROUNDS);
