@@ -26,7 +26,7 @@
 pub mod errno;
 mod link;
 mod load;
-mod load_key;
+mod load_value;
 mod mechanism;
 mod names;
 pub mod options;
@@ -40,8 +40,8 @@ mod spec;
 pub mod units;
 
 pub use link::{Guard, Link, Wiring};
-pub use load::{Arrivals, Load, LoadError, MOST_PEERS, Offered, PACKET_HEAD, Transform};
-pub use load_key::LoadKey;
+pub use load::{Load, LoadKey};
+pub use load_value::{Arrivals, LoadError, MOST_PEERS, Offered, PACKET_HEAD, Transform};
 pub use mechanism::{Attach, Mechanism, Meet, Missing, SetupError, Visitor};
 pub use names::{Crowd, Door, Idle, Placement, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};

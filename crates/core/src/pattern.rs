@@ -1,8 +1,7 @@
 //! Patterns: what the loop does, and all that follows from it. The word and the row of a pattern stand here; planning,
 //! measuring, adding up, judging and showing read the row.
 
-use crate::load::{Load, PEERS};
-use crate::load_key::LoadKey;
+use crate::load::{Load, LoadKey};
 use crate::names::names;
 use crate::seat::Seat;
 use crate::units::{format_bytes_per_second, format_nanos, format_per_second};
@@ -256,22 +255,6 @@ impl Load {
     /// The part that concerns `pattern`.
     #[must_use]
     pub fn of(&self, pattern: PatternKind) -> Self {
-        fn kept<T: Default>(takes: bool, value: T) -> T {
-            if takes { value } else { T::default() }
-        }
-        let takes = |key| pattern.takes(key);
-        Self {
-            think_ns: kept(takes(LoadKey::Think), self.think_ns),
-            rate: kept(takes(LoadKey::Rate), self.rate),
-            arrivals: kept(takes(LoadKey::Arrivals), self.arrivals),
-            stall_ns: kept(takes(LoadKey::Stall), self.stall_ns),
-            burst: kept(takes(LoadKey::Burst), self.burst),
-            window: kept(takes(LoadKey::Window), self.window),
-            packet: kept(takes(LoadKey::Packet), self.packet),
-            conns: kept(takes(LoadKey::Conns), self.conns.max(1)),
-            peers: kept(takes(LoadKey::Peers), if self.peers == 0 { PEERS } else { self.peers }),
-            transform: kept(takes(LoadKey::Transform), self.changes()),
-            one_way: kept(takes(LoadKey::OneWay), self.one_way),
-        }
+        self.kept(pattern.facts().load)
     }
 }
