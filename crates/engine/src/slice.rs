@@ -144,7 +144,7 @@ pub struct Terms {
 /// Runs one slice in two fresh processes.
 #[must_use]
 pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundings<'_>) -> Outcome {
-    match terms.job.shape.pattern.facts().ends {
+    match terms.job.key.pattern.facts().ends {
         Ends::Pair => {}
         Ends::Crowd(_) => return fan::run(entry, options, terms, around.interrupts),
         Ends::Clients => return connect::run(entry, options, terms, around),
@@ -175,7 +175,7 @@ fn attempt(
     let link = entry.open(&job.shape, options)?;
     // Kept until both workers are gone: whatever has a name is removed even if they were killed.
     let _guards = link.guards;
-    let data = match job.shape.pattern.facts().timed_by {
+    let data = match job.key.pattern.facts().timed_by {
         Seat::Lead => Data::Trips(Box::default()),
         Seat::Follow => Data::Stream(Window::default()),
     };
@@ -190,7 +190,7 @@ fn attempt(
     let mut segments: [Option<Segment>; 2] = [None, None];
     let mut reports: [Option<SideReport>; 2] = [None, None];
     let mut failures: Vec<(Seat, Failure)> = Vec::new();
-    let mut stall = Stall::of(Duration::from_nanos(job.load.stall_ns));
+    let mut stall = Stall::of(Duration::from_nanos(job.key.load.stall_ns));
     while reports.iter().any(Option::is_none) {
         match stage.event()? {
             Event::Said(seat, Word::Segment(segment)) => segments[seat.index()] = Some(segment),
@@ -292,16 +292,17 @@ impl RawSlice {
 
     /// Adds one segment, whose samples lie in the page.
     fn fold(&mut self, job: &Job, page: &Page, lead: &Segment, follow: &Segment) {
-        let is_open = job.shape.pattern.facts().is_open;
+        let is_open = job.key.pattern.facts().is_open;
         match &mut self.data {
             Data::Trips(trips) => {
                 let samples = of_segment(page, lead);
                 self.batch = lead.batch;
-                if is_open || job.load.think_ns > 0 {
+                if is_open || job.key.load.think_ns > 0 {
                     self.operations += trips.pace(&samples, lead, is_open);
                     self.elapsed += lead.end - lead.begin;
                 } else {
-                    self.operations += samples.len() as u64 * lead.batch * job.load.burst.max(1);
+                    self.operations +=
+                        samples.len() as u64 * lead.batch * job.key.load.burst.max(1);
                     self.elapsed += trips.record(&samples);
                 }
                 trips.ways.fold(page, lead, follow);

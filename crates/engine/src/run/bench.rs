@@ -219,7 +219,7 @@ impl<'a> Bench<'a> {
         let ns_per_tick = self.fit.ns_per_tick();
         let ticks = |duration: Duration| (duration.as_nanos() as f64 / ns_per_tick) as u64;
         let job = Job {
-            mechanism: plan.key.mechanism.clone(),
+            key: plan.key.clone(),
             seat: Seat::Lead,
             shape: Shape {
                 size: plan.carried(),
@@ -229,10 +229,7 @@ impl<'a> Bench<'a> {
                 directory: self.directory.path().to_owned(),
             },
             options: plan.options.clone(),
-            touch: plan.key.touch,
-            load: plan.key.load.clone(),
             len: plan.entry.port_len(plan.wire),
-            payload: usize::try_from(plan.key.size_bytes).unwrap_or(usize::MAX),
             window: plan.window,
             cpu: None,
             cpus: cpus.clone(),

@@ -50,7 +50,7 @@ impl<'a> End<'a> {
             job,
             page,
             clock,
-            recorder: Recorder::new(if job.load.one_way { short } else { page.slots() }),
+            recorder: Recorder::new(if job.key.load.one_way { short } else { page.slots() }),
             next: 1,
             agreements: 0,
             meter: Meter::find(),
@@ -64,7 +64,7 @@ impl<'a> End<'a> {
     pub(super) fn room(&self, pass: Pass, batch: u64) -> u64 {
         let form = self.runner.form(pass);
         let all = self.recorder.capacity() / form.slots;
-        let ways = if self.job.load.one_way { WAYS as u64 / batch.max(1) } else { all };
+        let ways = if self.job.key.load.one_way { WAYS as u64 / batch.max(1) } else { all };
         all.min(ways).saturating_sub(form.lead_in).max(1)
     }
 
@@ -79,7 +79,7 @@ impl<'a> End<'a> {
         samples: u64,
         batch: u64,
     ) -> Result<Tally, Failure> {
-        let is_burst = self.job.shape.pattern == PatternKind::Burst;
+        let is_burst = self.job.key.pattern == PatternKind::Burst;
         let plan = Plan {
             len: self.job.len,
             answer: if is_burst { self.job.len.min(Stamp::LEN) } else { self.job.len },
@@ -87,7 +87,7 @@ impl<'a> End<'a> {
             batch,
             first: self.next,
             window: self.job.window,
-            burst: self.job.load.burst.max(1),
+            burst: self.job.key.load.burst.max(1),
             pace: Pace { due: &self.schedule, ..self.pace },
         };
         self.recorder.rewind();
@@ -163,7 +163,7 @@ impl<'a> End<'a> {
     /// Ticks from one operation of the timed region to the next, as asked for, and as it will be: an open loop that asks
     /// for more than the peak gets the peak.
     pub(super) fn intervals(&self, per_operation: f64) -> (f64, f64) {
-        match self.job.load.rate {
+        match self.job.key.load.rate {
             Some(Offered::PerSecond(rate)) => {
                 let asked = self.ticks(1e9 / rate);
                 (asked, asked.max(per_operation))
@@ -173,7 +173,7 @@ impl<'a> End<'a> {
                 (asked, asked.max(per_operation))
             }
             None => {
-                let asked = per_operation + self.ticks(self.job.load.think_ns as f64);
+                let asked = per_operation + self.ticks(self.job.key.load.think_ns as f64);
                 (asked, asked)
             }
         }
@@ -187,8 +187,8 @@ impl<'a> End<'a> {
         }
         let operations = (self.job.slice as f64 / interval).ceil().max(1.0) as u64;
         let overhead = self.job.overhead.max(1);
-        let load = &self.job.load;
-        match self.job.shape.pattern {
+        let load = &self.job.key.load;
+        match self.job.key.pattern {
             // A pause or a stop is seen in single operations only. So many as fit: pauses may be long.
             PatternKind::Rate => (operations, 1),
             PatternKind::PingPong if load.think_ns > 0 => (operations, 1),
@@ -219,7 +219,7 @@ impl<'a> End<'a> {
     /// Fixes when the round trips of the next segment begin; both ends know the longest silence.
     pub(super) fn pace(&mut self, samples: u64, asked: f64, rng: &mut Rng) {
         let job = self.job;
-        if let Some(arrivals) = job.load.arrivals {
+        if let Some(arrivals) = job.key.load.arrivals {
             let mine = self.leads().then(|| {
                 self.schedule = arrivals::schedule(arrivals, samples, asked, rng);
                 arrivals::longest_gap(&self.schedule)
@@ -227,7 +227,7 @@ impl<'a> End<'a> {
             self.pace.longest = self.agree(mine.unwrap_or(0), 0).0;
             self.pace.near = self.ticks(NEAR_NS) as u64;
         } else {
-            self.pace.pause = self.ticks(job.load.think_ns as f64) as u64;
+            self.pace.pause = self.ticks(job.key.load.think_ns as f64) as u64;
             self.pace.longest = self.pace.pause;
         }
         // On one CPU, or wherever the scheduler likes, the follow may need the CPU to get back to waiting.

@@ -112,8 +112,8 @@ pub(crate) fn over<P: Port>(
     measure: Measure<'_>,
 ) -> Result<SideReport, Failure> {
     let proof = proof(job);
-    match job.shape.pattern {
-        PatternKind::PingPong if job.load.think_ns > 0 => {
+    match job.key.pattern {
+        PatternKind::PingPong if job.key.load.think_ns > 0 => {
             measure(&mut Loops { port, proof, work, pattern: PhantomData::<Paced> })
         }
         PatternKind::PingPong | PatternKind::Burst => {
@@ -126,7 +126,7 @@ pub(crate) fn over<P: Port>(
             measure(&mut Loops { port, proof, work, pattern: PhantomData::<Stream> })
         }
         PatternKind::FanIn | PatternKind::FanOut | PatternKind::Connect => {
-            let reason = format!("the pattern {} has workers of its own", job.shape.pattern);
+            let reason = format!("the pattern {} has workers of its own", job.key.pattern);
             Err(SetupError::Protocol(reason).into())
         }
     }
@@ -140,10 +140,10 @@ pub(crate) fn over_cheap<P: Port>(
     work: AnyWork<'_>,
     measure: Measure<'_>,
 ) -> Result<SideReport, Failure> {
-    let load = &job.load;
-    let is_usual = job.touch == Touch::CacheLine && load.transform.is_none() && !load.one_way;
+    let load = &job.key.load;
+    let is_usual = job.key.touch == Touch::CacheLine && load.transform.is_none() && !load.one_way;
     let (proof, lines) = (proof(job), Lines::new(job.shape.nonce));
-    match job.shape.pattern {
+    match job.key.pattern {
         PatternKind::PingPong if is_usual && load.think_ns == 0 => {
             measure(&mut Loops { port, proof, work: lines, pattern: PhantomData::<Closed> })
         }
