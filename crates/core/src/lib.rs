@@ -45,7 +45,7 @@ pub use load_value::{Arrivals, LoadError, MOST_PEERS, Offered, PACKET_HEAD, Tran
 pub use mechanism::{Attach, Mechanism, Meet, Missing, SetupError, Visitor};
 pub use names::{Crowd, Door, Idle, Placement, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
-pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind};
+pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind, Rated};
 pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take};
 pub use seat::Seat;
 pub use shape::Shape;

@@ -94,6 +94,15 @@ impl Figure {
     }
 }
 
+/// Which rate stands beside the time of an operation, or speaks itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rated {
+    /// Messages that arrived, over the time of the operations.
+    Arrived,
+    /// Messages that were answered, over all the time.
+    Answered,
+}
+
 /// Which limit of the machine a cell is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limitation {
@@ -114,6 +123,8 @@ pub struct PatternFacts {
     pub timed_by: Seat,
     /// What speaks for a cell.
     pub figure: Figure,
+    /// Which rate is told; `None` where it is one over the time.
+    pub rate: Option<Rated>,
     /// What a cell is held against; `None` where the machine has no such limit.
     pub bound: Option<Limitation>,
     /// Messages are due at times of their own: cells of one mechanism make a curve over the load, and have no rank.
@@ -138,6 +149,7 @@ const PING_PONG: PatternFacts = PatternFacts {
     exchange: Exchange::RoundTrip,
     timed_by: Seat::Lead,
     figure: Figure::Time,
+    rate: None,
     bound: Some(Limitation::RoundTrip),
     is_open: false,
     is_batched: true,
@@ -152,6 +164,7 @@ const STREAM: PatternFacts = PatternFacts {
     exchange: Exchange::OneWay,
     timed_by: Seat::Follow,
     figure: Figure::Throughput,
+    rate: Some(Rated::Arrived),
     bound: Some(Limitation::Copy),
     is_batched: false,
     load: &[LoadKey::Window, LoadKey::Packet, LoadKey::Transform],
@@ -162,6 +175,7 @@ const STREAM: PatternFacts = PatternFacts {
 };
 
 const RATE: PatternFacts = PatternFacts {
+    rate: Some(Rated::Answered),
     is_open: true,
     is_batched: false,
     load: &[LoadKey::Rate, LoadKey::Arrivals, LoadKey::Stall],
@@ -175,6 +189,7 @@ const RATE: PatternFacts = PatternFacts {
 
 const BURST: PatternFacts = PatternFacts {
     exchange: Exchange::OneWay,
+    rate: Some(Rated::Arrived),
     // A burst is more than the one round trip that a bound is.
     bound: None,
     is_batched: false,
@@ -251,10 +266,22 @@ impl PatternKind {
     }
 }
 
+/// Bytes of what acknowledges messages, if they are not shorter: room for a whole stamp.
+const CREDIT: usize = 8;
+
 impl Load {
     /// The part that concerns `pattern`.
     #[must_use]
     pub fn of(&self, pattern: PatternKind) -> Self {
         self.kept(pattern.facts().load)
+    }
+
+    /// Bytes of what comes back for messages of `size` bytes.
+    #[must_use]
+    pub fn answer(&self, pattern: PatternKind, size: usize) -> usize {
+        match pattern.facts().exchange {
+            Exchange::RoundTrip | Exchange::Request => size,
+            Exchange::OneWay => size.min(CREDIT),
+        }
     }
 }

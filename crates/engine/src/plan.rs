@@ -101,7 +101,7 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
         let options = own_options(&request.options, entry);
         let probed = entry.probe(&options)?.err();
         for key in keys(request, entry, ground) {
-            let size = usize::try_from(key.size_bytes).unwrap_or(usize::MAX);
+            let size = key.size();
             let changed = changes.of(key.load.transform, size);
             let (wire, ratio) = changed.clone().unwrap_or((size, 1.0));
             let carried = carried(&key.load, wire);

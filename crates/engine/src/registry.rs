@@ -45,7 +45,7 @@ impl<M: Mechanism> Own<M> {
     const OVER: Over<M::Port> = if M::SPEC.syscalls.are_rare() {
         runner::over_cheap::<M::Port>
     } else {
-        runner::over::<M::Port>
+        |port, job, work, with| runner::over(port, job, work, with)
     };
 
     const FAN: Option<AttachFan> =

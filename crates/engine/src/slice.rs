@@ -17,7 +17,7 @@ use crate::registry::Entry;
 use crate::stage::{Event, Stage};
 use crate::storm::Model;
 use ipcperf_core::result::Status;
-use ipcperf_core::{Ends, KnobValue, OptionSet, Seat, SetupError};
+use ipcperf_core::{Ends, KnobValue, OptionSet, Rated, Seat, SetupError};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::signals::Interrupts;
 use stall::Stall;
@@ -292,18 +292,24 @@ impl RawSlice {
 
     /// Adds one segment, whose samples lie in the page.
     fn fold(&mut self, job: &Job, page: &Page, lead: &Segment, follow: &Segment) {
-        let is_open = job.key.pattern.facts().is_open;
+        let facts = job.key.pattern.facts();
         match &mut self.data {
             Data::Trips(trips) => {
                 let samples = of_segment(page, lead);
                 self.batch = lead.batch;
-                if is_open || job.key.load.think_ns > 0 {
-                    self.operations += trips.pace(&samples, lead, is_open);
-                    self.elapsed += lead.end - lead.begin;
+                let all = lead.end - lead.begin;
+                if facts.is_open || job.key.load.think_ns > 0 {
+                    self.operations += trips.pace(&samples, lead, facts.is_open);
+                    self.elapsed += all;
                 } else {
-                    self.operations +=
-                        samples.len() as u64 * lead.batch * job.key.load.burst.max(1);
-                    self.elapsed += trips.record(&samples);
+                    let count = samples.len() as u64;
+                    let took = trips.record(&samples);
+                    self.operations += count * lead.batch * job.key.load.burst.max(1);
+                    self.elapsed += match facts.rate {
+                        // Operations may have been under way together. Those that lead in are left out of both.
+                        Some(Rated::Answered) => all * count / lead.samples.max(1),
+                        _ => took,
+                    };
                 }
                 trips.ways.fold(page, lead, follow);
             }

@@ -145,9 +145,8 @@ pub(crate) fn measure(
 ) -> Result<SideReport, Failure> {
     let nonce = job.shape.nonce;
     let load = &job.key.load;
-    let payload = usize::try_from(job.key.size_bytes).unwrap_or(usize::MAX);
     let transcoder =
-        load.transform.map(|name| Box::new(Transcoder::new(name, payload, job.key.touch)));
+        load.transform.map(|name| Box::new(Transcoder::new(name, job.key.size(), job.key.touch)));
     let shared = Cell::new(transcoder);
     let mut cost = None;
     if let Some(mut transcoder) = shared.take() {

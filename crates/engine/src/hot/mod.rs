@@ -46,7 +46,8 @@ pub use touch::{Full, Lines};
 pub use trip::Trip;
 pub use work::Work;
 
-use ipcperf_core::{Fault, Port};
+use ipcperf_core::result::CellKey;
+use ipcperf_core::{Fault, PatternKind, Port};
 use ipcperf_sys::clock::Clock;
 
 /// What a loop is to do; only validated integers.
@@ -54,7 +55,7 @@ use ipcperf_sys::clock::Clock;
 pub struct Plan<'a> {
     /// Bytes the port is asked to move per message.
     pub len: usize,
-    /// Bytes of an answer, where the pattern has one.
+    /// Bytes of an answer or a credit.
     pub answer: usize,
     /// How many times the recorder is fed.
     pub samples: u64,
@@ -138,4 +139,24 @@ pub trait Pattern {
         work: W,
         recorder: &mut Recorder<'_>,
     ) -> Result<Tally, Fault>;
+}
+
+/// What is to be done with the loops of a cell, whichever they are.
+pub(crate) trait Choice {
+    /// What comes of it.
+    type Outcome;
+
+    /// The loops are those of `A`.
+    fn take<A: Pattern>(self) -> Self::Outcome;
+}
+
+/// Gives the loops of a cell to `choice`; `None` where the pattern has workers of its own.
+pub(crate) fn loops<C: Choice>(key: &CellKey, choice: C) -> Option<C::Outcome> {
+    match key.pattern {
+        PatternKind::PingPong if key.load.think_ns > 0 => Some(choice.take::<Paced>()),
+        PatternKind::PingPong | PatternKind::Burst => Some(choice.take::<Closed>()),
+        PatternKind::Stream => Some(choice.take::<Stream>()),
+        PatternKind::Rate => Some(choice.take::<Paced>()),
+        PatternKind::FanIn | PatternKind::FanOut | PatternKind::Connect => None,
+    }
 }

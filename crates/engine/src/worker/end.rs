@@ -2,10 +2,10 @@
 
 use super::runner::{Pass, Runner};
 use crate::arrivals;
-use crate::hot::{Pace, Plan, Recorder, Stamp, Tally};
+use crate::hot::{Pace, Plan, Recorder, Tally};
 use crate::job::{Failure, Job};
 use crate::page::{Page, WAYS};
-use ipcperf_core::{Offered, PatternKind, Seat};
+use ipcperf_core::{Exchange, Offered, Seat};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
@@ -79,10 +79,10 @@ impl<'a> End<'a> {
         samples: u64,
         batch: u64,
     ) -> Result<Tally, Failure> {
-        let is_burst = self.job.key.pattern == PatternKind::Burst;
+        let (len, pattern) = (self.job.len, self.job.key.pattern);
         let plan = Plan {
-            len: self.job.len,
-            answer: if is_burst { self.job.len.min(Stamp::LEN) } else { self.job.len },
+            len,
+            answer: self.job.key.load.answer(pattern, len),
             samples,
             batch,
             first: self.next,
@@ -93,8 +93,8 @@ impl<'a> End<'a> {
         self.recorder.rewind();
         let mut tally =
             self.runner.run(pass, self.job.seat, self.clock, plan, &mut self.recorder)?;
-        if is_burst {
-            // Its answers are as short as credits and, like those, not counted.
+        if pattern.facts().exchange == Exchange::OneWay {
+            // The answers to bursts are credits, too, and not counted.
             match self.job.seat {
                 Seat::Lead => tally = Tally { received: 0, lost: 0, ..tally },
                 Seat::Follow => tally.sent = 0,
@@ -188,32 +188,27 @@ impl<'a> End<'a> {
         let operations = (self.job.slice as f64 / interval).ceil().max(1.0) as u64;
         let overhead = self.job.overhead.max(1);
         let load = &self.job.key.load;
-        match self.job.key.pattern {
-            // A pause or a stop is seen in single operations only. So many as fit: pauses may be long.
-            PatternKind::Rate => (operations, 1),
-            PatternKind::PingPong if load.think_ns > 0 => (operations, 1),
-            PatternKind::PingPong if load.stall_ns > 0 => (operations.max(8), 1),
-            PatternKind::Burst => (operations.max(8), 1),
-            PatternKind::PingPong => {
-                // Per-operation timing needs operations of at least 20 times the cost of reading the clock. Below, no
-                // single operation can be told anyway, so a batch is long enough for the clock to cost 1 %.
-                let batch = match self.job.batch {
-                    0 if median >= 20 * overhead => 1,
-                    0 => (100 * overhead).div_ceil(median.max(1)),
-                    given => given,
-                };
-                (operations.div_ceil(batch).max(8), batch)
-            }
-            PatternKind::Stream
-            | PatternKind::FanIn
-            | PatternKind::FanOut
-            | PatternKind::Connect => {
-                // The clock may cost 1 %, and some thousand samples are enough to cut the window at both ends.
-                let cheap = (100.0 * overhead as f64 / interval).ceil() as u64;
-                let batch = cheap.max(operations / 4096).max(1);
-                (operations.div_ceil(batch).max(8), batch)
-            }
+        let facts = self.job.key.pattern.facts();
+        if facts.is_open || load.think_ns > 0 {
+            // A pause is seen in single operations only. So many as fit: pauses may be long.
+            return (operations, 1);
         }
+        let batch = if facts.timed_by == Seat::Follow {
+            // The clock may cost 1 %, and some thousand samples are enough to cut the window at both ends.
+            let cheap = (100.0 * overhead as f64 / interval).ceil() as u64;
+            cheap.max(operations / 4096).max(1)
+        } else if !facts.is_batched || load.stall_ns > 0 {
+            1
+        } else {
+            // Per-operation timing needs operations of at least 20 times the cost of reading the clock. Below, no
+            // single operation can be told anyway, so a batch is long enough for the clock to cost 1 %.
+            match self.job.batch {
+                0 if median >= 20 * overhead => 1,
+                0 => (100 * overhead).div_ceil(median.max(1)),
+                given => given,
+            }
+        };
+        (operations.div_ceil(batch).max(8), batch)
     }
 
     /// Fixes when the round trips of the next segment begin; both ends know the longest silence.
