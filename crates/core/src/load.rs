@@ -4,7 +4,9 @@
 use crate::load_value::{
     Arrivals, LoadError, MOST_PEERS, Offered, PEERS, Transform, count, nanos, packet, rate,
 };
+use crate::missing::Missing;
 use crate::names::names;
+use crate::spec::Spec;
 use crate::units::format_duration;
 use serde::{Deserialize, Serialize};
 
@@ -257,6 +259,37 @@ impl Load {
             LoadKey::Transform => self.changes().map(|transform| transform.to_string()),
             LoadKey::OneWay => self.one_way.then(String::new),
         }
+    }
+
+    /// How many messages are to be under way together, and what asks for it.
+    #[must_use]
+    pub fn under_way(&self) -> Option<(LoadKey, u64)> {
+        [(LoadKey::Window, self.window), (LoadKey::Burst, self.burst)]
+            .into_iter()
+            .find(|(_, count)| *count > 0)
+    }
+
+    /// Why a mechanism with these facts cannot do it, where it is sure to keep `own` messages at a time, or makes the
+    /// sender wait (0).
+    #[must_use]
+    pub fn objection(&self, spec: &Spec, own: u64) -> Option<Missing> {
+        let is_wake = spec.wake_word().is_some();
+        if self.packet > 0 && (is_wake || spec.is_floor()) {
+            let what = "moves no bytes that could be cut into packets";
+            return Some(Missing::new(what, "no packets"));
+        }
+        if self.window > 0 && spec.is_floor() {
+            let what = "the floor moves nothing, and no credits either";
+            return Some(Missing::new(what, "no window"));
+        }
+        let (key, asked) = self.under_way()?;
+        (own > 0 && asked > own).then(|| {
+            let kept = if own == 1 { "one message".to_owned() } else { format!("{own} messages") };
+            Missing::new(
+                format!("of --{key} {asked} only {kept} at a time would be sure to arrive"),
+                format!("--{key} {own}, or a mechanism that makes the sender wait"),
+            )
+        })
     }
 
     /// Its numbers, as cells are sorted by them.
