@@ -40,8 +40,10 @@ pub struct Job {
     pub options: OptionSet,
     /// Bytes the port is asked to move: the size, or the word of a wake-up mechanism.
     pub len: usize,
-    /// Credits; 0 for none.
+    /// Messages under way before the sender waits for a credit or an answer; 0: as the mechanism itself stops it.
     pub window: u64,
+    /// Messages under way for which it is tried whether the channel keeps them; 0 where nobody need ask.
+    pub trial: u64,
     /// CPU to pin to; `None`: not pinned.
     pub cpu: Option<usize>,
     /// Both CPUs of the slice, lead first, which the key has in even rounds; empty when not pinned.

@@ -76,6 +76,13 @@ impl CellPlan {
     pub fn carried(&self) -> usize {
         carried(&self.key, self.wire)
     }
+
+    /// How many messages under way it has to be tried for whether the channel keeps them, because each has an answer and
+    /// the mechanism makes the sender wait; 0 for none.
+    pub(crate) fn trial(&self) -> u64 {
+        let answers = self.key.pattern.facts().exchange == Exchange::RoundTrip;
+        if answers && self.window > 1 && self.own == 0 { self.window } else { 0 }
+    }
 }
 
 impl Ground {

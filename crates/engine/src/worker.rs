@@ -1,6 +1,7 @@
 //! One end of a slice, in a process of its own: attach, verify, warm up, measure, report.
 
 mod end;
+mod room;
 pub(crate) mod runner;
 
 use crate::bounds;
@@ -183,12 +184,13 @@ fn slice(
     let mut report = SideReport { pid: process::own_pid(), ..SideReport::default() };
 
     page.gate().meet();
+    room::prove(&mut end)?;
     end.segment(Pass::Verify, job.verify, 1)?;
     let extra = end.runner.form(Pass::Verify).extra;
     report.verified = if job.len == 0 { 0 } else { job.verify * job.key.load.burst.max(1) + extra };
 
     if job.key.touch == Touch::None && job.key.load.transform.is_none() {
-        end.runner.expect(Part::Stamp);
+        end.runner.port().expect(Part::Stamp);
     }
     let (mut per_operation, median) = end.warm_up()?;
     if job.key.pattern.facts().is_open {
@@ -257,9 +259,9 @@ fn slice(
 }
 
 /// What the port has counted so far.
-fn events(runner: &dyn Runner) -> BTreeMap<String, u64> {
+fn events(runner: &mut dyn Runner) -> BTreeMap<String, u64> {
     let mut events = BTreeMap::new();
-    runner.events(&mut |name, count| *events.entry(name.to_owned()).or_default() += count);
+    runner.port().events(&mut |name, count| *events.entry(name.to_owned()).or_default() += count);
     events
 }
 

@@ -8,7 +8,7 @@
 
 use crate::hot::{self, AnyWork, Choice, Pattern, Plan, Recorder, Tally, Work};
 use crate::job::{Failure, Job, SideReport};
-use ipcperf_core::{Fault, Part, Port, Seat, SetupError, Touch};
+use ipcperf_core::{DynPort, Fault, Port, Seat, SetupError, Touch};
 use ipcperf_sys::clock::Clock;
 use std::marker::PhantomData;
 
@@ -49,11 +49,8 @@ pub(crate) trait Runner {
     /// What a segment of this pass moves and records.
     fn form(&self, pass: Pass) -> Form;
 
-    /// See [`Port::expect`].
-    fn expect(&mut self, part: Part);
-
-    /// See [`Port::events`].
-    fn events(&self, report: &mut dyn FnMut(&'static str, u64));
+    /// The port, for what is not timed.
+    fn port(&mut self) -> &mut dyn DynPort;
 }
 
 /// The loops of pattern `A` over a port.
@@ -92,12 +89,8 @@ impl<A: Pattern, P: Port, W: Work> Runner for Loops<'_, A, P, W> {
         if pass == Pass::Timed { of::<A>() } else { of::<A::Eager>() }
     }
 
-    fn expect(&mut self, part: Part) {
-        self.port.expect(part);
-    }
-
-    fn events(&self, report: &mut dyn FnMut(&'static str, u64)) {
-        self.port.events(report);
+    fn port(&mut self) -> &mut dyn DynPort {
+        self.port
     }
 }
 
