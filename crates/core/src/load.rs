@@ -6,8 +6,8 @@ use crate::load_value::{
 };
 use crate::missing::Missing;
 use crate::names::names;
-use crate::spec::Spec;
-use crate::units::format_duration;
+use crate::spec::{BackPressure, Spec};
+use crate::units::{format_duration, sizes};
 use serde::{Deserialize, Serialize};
 
 names! {
@@ -35,6 +35,10 @@ names! {
         Transform = "transform",
         /// Whether each way is timed.
         OneWay = "one-way",
+        /// Bytes of an answer.
+        Reply = "reply",
+        /// Requests under way.
+        Inflight = "inflight",
     }
 }
 
@@ -110,6 +114,16 @@ impl LoadKey {
                 "Ping-pong: time the way from lead to follow by itself, too, where the clocks of both CPUs can be \
                  compared",
             ),
+            Self::Reply => (
+                "SIZES",
+                None,
+                "Request: bytes of an answer: 4,64K [default: as many as the question has]",
+            ),
+            Self::Inflight => (
+                "COUNTS",
+                Some("1"),
+                "Request: how many are under way, each timed by itself: 1,8,64 [default: 1]",
+            ),
         };
         Row { values, default, help }
     }
@@ -177,6 +191,20 @@ pub struct Load {
     /// Ping-pong: the way from lead to follow is timed by itself, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_way: bool,
+    /// Request: bytes of an answer; 0: as many as the question has.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reply: u64,
+    /// Request: how many are under way.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub inflight: u64,
+}
+
+/// Bytes of an answer.
+fn reply(text: &str) -> Result<u64, String> {
+    match sizes(text).map_err(|error| error.to_string())?.as_slice() {
+        [size] if *size > 0 => Ok(*size as u64),
+        _ => Err(format!("'{text}' is not a size of at least 1")),
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
@@ -185,6 +213,9 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Load {
+    /// Most requests under way: the loop has a place for the departure of each.
+    pub const MOST_INFLIGHT: u64 = 1024;
+
     /// Whether nothing is asked for beyond the pattern itself.
     #[must_use]
     pub fn is_plain(&self) -> bool {
@@ -213,6 +244,8 @@ impl Load {
             peers: kept(takes(LoadKey::Peers), if self.peers == 0 { PEERS } else { self.peers }),
             transform: kept(takes(LoadKey::Transform), self.changes()),
             one_way: kept(takes(LoadKey::OneWay), self.one_way),
+            reply: kept(takes(LoadKey::Reply), self.reply),
+            inflight: kept(takes(LoadKey::Inflight), self.inflight.max(1)),
         }
     }
 
@@ -235,6 +268,8 @@ impl Load {
                 self.transform = Some(text.parse()?).filter(|name| *name != Transform::None);
             }
             LoadKey::OneWay => self.one_way = true,
+            LoadKey::Reply => self.reply = reply(text)?,
+            LoadKey::Inflight => self.inflight = count(text, Self::MOST_INFLIGHT)?,
         }
         Ok(())
     }
@@ -258,13 +293,16 @@ impl Load {
             LoadKey::Peers => count(self.peers),
             LoadKey::Transform => self.changes().map(|transform| transform.to_string()),
             LoadKey::OneWay => self.one_way.then(String::new),
+            LoadKey::Reply => count(self.reply),
+            LoadKey::Inflight => count(self.inflight),
         }
     }
 
     /// How many messages are to be under way together, and what asks for it.
     #[must_use]
     pub fn under_way(&self) -> Option<(LoadKey, u64)> {
-        [(LoadKey::Window, self.window), (LoadKey::Burst, self.burst)]
+        let Self { window, burst, inflight, .. } = *self;
+        [(LoadKey::Window, window), (LoadKey::Burst, burst), (LoadKey::Inflight, inflight)]
             .into_iter()
             .find(|(_, count)| *count > 0)
     }
@@ -282,6 +320,21 @@ impl Load {
             let what = "the floor moves nothing, and no credits either";
             return Some(Missing::new(what, "no window"));
         }
+        if self.reply > 0 && is_wake {
+            return Some(Missing::new(
+                "a wake-up has one size, there and back",
+                "no reply of its own",
+            ));
+        }
+        if self.inflight > 1
+            && matches!(spec.back_pressure, BackPressure::Drops | BackPressure::Overwrites)
+        {
+            let what = "what may be lost has one request under way: a lost answer would look like one that is late";
+            return Some(Missing::new(
+                what,
+                "--inflight 1, or a mechanism that makes the sender wait",
+            ));
+        }
         let (key, asked) = self.under_way()?;
         (own > 0 && asked > own).then(|| {
             let kept = if own == 1 { "one message".to_owned() } else { format!("{own} messages") };
@@ -295,7 +348,16 @@ impl Load {
     /// Its numbers, as cells are sorted by them.
     #[must_use]
     pub fn order(&self) -> Vec<u64> {
-        vec![self.think_ns, self.stall_ns, self.burst, self.window, self.packet, self.conns]
+        vec![
+            self.think_ns,
+            self.stall_ns,
+            self.burst,
+            self.window,
+            self.packet,
+            self.conns,
+            self.inflight,
+            self.reply,
+        ]
     }
 
     /// How it reads in a cell's identity: `think=1ms`, `rate=50000/s`. Empty for a plain load.
@@ -375,6 +437,20 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_is_as_long_as_its_question_unless_asked_otherwise() {
+        let load = Load { reply: 4, ..Load::default() };
+        assert_eq!(load.of(PatternKind::Request).words(), ["reply=4", "inflight=1"]);
+        for (load, pattern, answer) in [
+            (&load, PatternKind::Request, 4),
+            (&load.of(PatternKind::PingPong), PatternKind::PingPong, 64),
+            (&Load::default(), PatternKind::Request, 64),
+            (&Load::default(), PatternKind::Stream, 8),
+        ] {
+            assert_eq!(load.answer(pattern, 64), answer, "{pattern}");
+        }
+    }
+
+    #[test]
     fn a_value_out_of_range_or_unknown_is_refused() {
         for (key, text, part) in [
             (LoadKey::Think, "11s", "11s is not between 0ns and 10s"),
@@ -384,6 +460,8 @@ mod tests {
             (LoadKey::Peers, "65", "between 1 and 64"),
             (LoadKey::Packet, "8", "'8' is not a size above 8"),
             (LoadKey::Transform, "zip", "UnknownName"),
+            (LoadKey::Reply, "0", "'0' is not a size of at least 1"),
+            (LoadKey::Inflight, "1025", "between 1 and 1024"),
         ] {
             let error = Load::default().set(key, text).expect_err(text);
             assert!(format!("{error:?}").contains(part), "{key} {text}: {error:?}");

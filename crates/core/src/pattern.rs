@@ -20,6 +20,8 @@ names! {
         Rate = "rate",
         /// Closed loop of several messages: so many back to back, then wait for one reply to the last.
         Burst = "burst",
+        /// Closed loop of questions with answers of another size: so many are under way, each timed from its own departure.
+        Request = "request",
         /// Several producers send to one consumer over one object, as fast as they can; counted at the consumer.
         FanIn = "fan-in",
         /// One producer sends to several consumers that share one object: each message goes to exactly one of them.
@@ -201,6 +203,20 @@ const BURST: PatternFacts = PatternFacts {
     ..PING_PONG
 };
 
+const REQUEST: PatternFacts = PatternFacts {
+    rate: Some(Rated::Answered),
+    // It waits for those before it, and its answer may be any size.
+    bound: None,
+    is_batched: false,
+    load: &[LoadKey::Reply, LoadKey::Inflight],
+    title: "Requests and answers",
+    when_loaded: "",
+    cost_of: "message of a request",
+    legend: "A request lasts from its own departure until its answer has arrived; achieved is requests answered per \
+             second, of all that are under way together.",
+    ..PING_PONG
+};
+
 const FAN_IN: PatternFacts = PatternFacts {
     ends: Ends::Crowd(Seat::Lead),
     load: &[LoadKey::Peers],
@@ -244,6 +260,7 @@ impl PatternKind {
             Self::Stream => &STREAM,
             Self::Rate => &RATE,
             Self::Burst => &BURST,
+            Self::Request => &REQUEST,
             Self::FanIn => &FAN_IN,
             Self::FanOut => &FAN_OUT,
             Self::Connect => &CONNECT,
@@ -280,6 +297,9 @@ impl Load {
     #[must_use]
     pub fn answer(&self, pattern: PatternKind, size: usize) -> usize {
         match pattern.facts().exchange {
+            Exchange::RoundTrip if self.reply > 0 => {
+                usize::try_from(self.reply).unwrap_or(usize::MAX)
+            }
             Exchange::RoundTrip | Exchange::Request => size,
             Exchange::OneWay => size.min(CREDIT),
         }

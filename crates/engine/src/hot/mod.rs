@@ -35,7 +35,7 @@ mod work;
 pub use any_work::AnyWork;
 pub use closed::Closed;
 pub use pace::Pace;
-pub use paced::Paced;
+pub use paced::{Paced, Request};
 pub use recorder::{Recorder, Spill};
 pub use special::{Content, SharedTranscoder, Special};
 pub use stamp::Stamp;
@@ -63,7 +63,7 @@ pub struct Plan<'a> {
     pub batch: u64,
     /// Sequence number of the first message.
     pub first: u64,
-    /// Messages under way before the sender waits for a credit; 0: no credits.
+    /// Messages under way before the sender waits for a credit, or for an answer; 0: no credits, one answer at a time.
     pub window: u64,
     /// Messages before each answer, at least 1; 1 where the pattern has none.
     pub burst: u64,
@@ -157,6 +157,7 @@ pub(crate) fn loops<C: Choice>(key: &CellKey, choice: C) -> Option<C::Outcome> {
         PatternKind::PingPong | PatternKind::Burst => Some(choice.take::<Closed>()),
         PatternKind::Stream => Some(choice.take::<Stream>()),
         PatternKind::Rate => Some(choice.take::<Paced>()),
+        PatternKind::Request => Some(choice.take::<Request>()),
         PatternKind::FanIn | PatternKind::FanOut | PatternKind::Connect => None,
     }
 }
