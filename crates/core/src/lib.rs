@@ -26,8 +26,9 @@
 pub mod errno;
 mod link;
 mod load;
-mod load_key;
+mod load_value;
 mod mechanism;
+mod missing;
 mod names;
 pub mod options;
 mod pattern;
@@ -40,12 +41,13 @@ mod spec;
 pub mod units;
 
 pub use link::{Guard, Link, Wiring};
-pub use load::{Arrivals, Load, LoadError, MOST_PEERS, Offered, PACKET_HEAD, Transform};
-pub use load_key::LoadKey;
-pub use mechanism::{Attach, Mechanism, Meet, Missing, SetupError, Visitor};
+pub use load::{Load, LoadKey};
+pub use load_value::{Arrivals, LoadError, MOST_PEERS, Offered, PACKET_HEAD, Transform};
+pub use mechanism::{Attach, Mechanism, Meet, SetupError, Visitor};
+pub use missing::Missing;
 pub use names::{Crowd, Door, Idle, Placement, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
-pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind};
+pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind, Rated};
 pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take};
 pub use seat::Seat;
 pub use shape::Shape;

@@ -1,172 +1,155 @@
-//! What a pattern is asked to do beyond moving messages of one size: part of a cell's identity.
+//! What a pattern is asked to do beyond moving messages of one size: part of a cell's identity. What there is to ask
+//! for is a key, with its row for flags, help and job files, and a field.
 
-use crate::load_key::LoadKey;
-use crate::names::{UnknownName, names};
-use crate::units::{duration, format_duration, sizes};
+use crate::load_value::{
+    Arrivals, LoadError, MOST_PEERS, Offered, PEERS, Transform, count, nanos, packet, rate,
+};
+use crate::missing::Missing;
+use crate::names::names;
+use crate::spec::{BackPressure, Spec};
+use crate::units::{format_duration, sizes};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
-use std::time::Duration;
 
 names! {
-    /// When the messages of an open loop are due.
-    "arrivals" Arrivals {
-        /// At random, independent of each other: exponential gaps. Never in step with a timer.
-        Poisson = "poisson",
-        /// At equal distances.
-        Constant = "constant",
+    /// One thing that can be asked of a pattern: a flag of `run` and a key of job files.
+    "load" LoadKey {
+        /// How long the lead sleeps before each round trip.
+        Think = "think",
+        /// How much is asked of an open loop.
+        Rate = "rate",
+        /// When its messages are due.
+        Arrivals = "arrivals",
+        /// The follow is stopped once in each slice.
+        Stall = "stall",
+        /// Messages sent back to back.
+        Burst = "burst",
+        /// Messages under way.
+        Window = "window",
+        /// Bytes of the packets that messages go in.
+        Packet = "packet",
+        /// Clients at the same time.
+        Conns = "conns",
+        /// Producers or consumers.
+        Peers = "peers",
+        /// What is done to each message.
+        Transform = "transform",
+        /// Whether each way is timed.
+        OneWay = "one-way",
+        /// Bytes of an answer.
+        Reply = "reply",
+        /// Requests under way.
+        Inflight = "inflight",
     }
 }
 
-names! {
-    /// What is done to every message before it is sent, and undone when it has arrived.
-    "transform" Transform {
-        /// Nothing.
-        None = "none",
-        /// Compressed by DEFLATE in a gzip frame, level 6.
-        Gzip = "gzip",
-        /// Compressed by LZ4, block format.
-        Lz4 = "lz4",
-        /// Compressed by Zstandard.
-        Zstd = "zstd",
-        /// Sent as it is, with a CRC-32 that the receiver computes again.
-        Crc32 = "crc32",
-    }
+/// What flags, help and job files know of it.
+struct Row {
+    /// What stands for its values in help; empty where it has none.
+    values: &'static str,
+    /// What a pattern that takes it is given if nothing else was asked for.
+    default: Option<&'static str>,
+    /// One line for users.
+    help: &'static str,
 }
 
-/// How much is asked of an open loop.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(into = "String", try_from = "String")]
-pub enum Offered {
-    /// Messages per second.
-    PerSecond(f64),
-    /// A share of what the mechanism does in a closed loop on the same CPUs in the same run, 0.1 for a tenth.
-    OfPeak(f64),
-}
-
-impl fmt::Display for Offered {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PerSecond(rate) => write!(out, "{rate}/s"),
-            Self::OfPeak(share) => write!(out, "{}%", (share * 1e6).round() / 1e4),
-        }
-    }
-}
-
-impl From<Offered> for String {
-    fn from(offered: Offered) -> Self {
-        offered.to_string()
-    }
-}
-
-impl TryFrom<String> for Offered {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl FromStr for Offered {
-    type Err = String;
-
-    /// `50k`, `2M`, `1000`, `1000/s`, `25%`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' is not a rate (like 50k, 1000/s, or 25% of the peak)");
-        let positive = |number: &str| -> Result<f64, String> {
-            let number: f64 = number.trim().parse().map_err(|_| wrong())?;
-            if number.is_finite() && number > 0.0 { Ok(number) } else { Err(wrong()) }
+impl LoadKey {
+    const fn row(self) -> Row {
+        let (values, default, help) = match self {
+            Self::Think => (
+                "TIMES",
+                None,
+                "Ping-pong: how long the lead sleeps before each round trip: 0,10us,1ms [default: 0]",
+            ),
+            Self::Rate => (
+                "RATES",
+                Some("10%..95%"),
+                "Rate: messages due per second: 50k; or shares of the closed loop's rate: 25%,50%, 10%..95% \
+                 [default: 10%..95%]",
+            ),
+            Self::Arrivals => (
+                "ARRIVALS",
+                Some("poisson"),
+                "Rate: when messages are due: poisson, constant [default: poisson]",
+            ),
+            Self::Stall => (
+                "TIMES",
+                None,
+                "Rate and ping-pong: stop the follow for so long once in each slice, to see what a load hides: 100ms",
+            ),
+            Self::Burst => (
+                "COUNTS",
+                Some("16"),
+                "Burst: messages sent back to back before the lead waits: 1,8,64 [default: 16]",
+            ),
+            Self::Window => (
+                "COUNTS",
+                None,
+                "Stream: messages under way before the sender waits for a credit [default: as the mechanism itself \
+                 stops it]",
+            ),
+            Self::Packet => (
+                "SIZES",
+                None,
+                "Ping-pong, stream, burst: messages go in packets of so many bytes, 8 of them a head: 6500,64K \
+                 [default: whole]",
+            ),
+            Self::Conns => (
+                "COUNTS",
+                None,
+                "Connect: clients at the same time, threads of one process: 1,5,10 [default: 1]",
+            ),
+            Self::Peers => (
+                "COUNTS",
+                None,
+                "Fan-in: producers; fan-out: consumers; 1 to 64: 1,2,4,8 [default: 4]",
+            ),
+            Self::Transform => (
+                "NAMES",
+                None,
+                "What is done to every message and undone: none, gzip, lz4, zstd, crc32 [default: none]",
+            ),
+            Self::OneWay => (
+                "",
+                None,
+                "Ping-pong: time the way from lead to follow by itself, too, where the clocks of both CPUs can be \
+                 compared",
+            ),
+            Self::Reply => (
+                "SIZES",
+                None,
+                "Request: bytes of an answer: 4,64K [default: as many as the question has]",
+            ),
+            Self::Inflight => (
+                "COUNTS",
+                Some("1"),
+                "Request: how many are under way, each timed by itself: 1,8,64 [default: 1]",
+            ),
         };
-        if let Some(share) = text.strip_suffix('%') {
-            return Ok(Self::OfPeak(positive(share)? / 100.0));
-        }
-        let plain = text.strip_suffix("/s").unwrap_or(text);
-        let (number, factor) = match plain.strip_suffix(['k', 'K']) {
-            Some(number) => (number, 1e3),
-            None => plain.strip_suffix('M').map_or((plain, 1.0), |number| (number, 1e6)),
-        };
-        Ok(Self::PerSecond(positive(number)? * factor))
+        Row { values, default, help }
     }
-}
 
-/// Why a value cannot be had.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LoadError {
-    /// A word that is not in its list.
-    Unknown(UnknownName),
-    /// Not a number, or one without reason.
-    Value(String),
-}
-
-impl From<UnknownName> for LoadError {
-    fn from(unknown: UnknownName) -> Self {
-        Self::Unknown(unknown)
+    /// What stands for its values in help: "TIMES"; empty where it has none and is only switched on.
+    #[must_use]
+    pub const fn values(self) -> &'static str {
+        self.row().values
     }
-}
 
-impl From<String> for LoadError {
-    fn from(value: String) -> Self {
-        Self::Value(value)
+    /// What a pattern that takes it is given if nothing else was asked for.
+    #[must_use]
+    pub const fn default(self) -> Option<&'static str> {
+        self.row().default
     }
-}
 
-/// Producers of a fan-in and consumers of a fan-out unless asked otherwise.
-pub(crate) const PEERS: u64 = 4;
-
-/// Most of them.
-pub const MOST_PEERS: u64 = 64;
-
-/// The longest pause and stall: a slice must hold some of them.
-const LONGEST: Duration = Duration::from_secs(10);
-
-/// Below one message per second most slices would have none.
-const LEAST_PER_SECOND: f64 = 1.0;
-
-/// Shares of the peak that make sense: a thousandth, and far beyond what can be had.
-const SHARES: std::ops::RangeInclusive<f64> = 0.001..=100.0;
-
-/// A rate within reason.
-fn rate(text: &str) -> Result<Offered, String> {
-    match text.parse()? {
-        Offered::PerSecond(rate) if rate < LEAST_PER_SECOND => {
-            Err(format!("{text} is less than one message per second"))
-        }
-        Offered::OfPeak(share) if !SHARES.contains(&share) => {
-            Err(format!("{text} is not between 0.1% and 10000%"))
-        }
-        rate => Ok(rate),
+    /// One line for users.
+    #[must_use]
+    pub const fn help(self) -> &'static str {
+        self.row().help
     }
-}
 
-/// A time in nanoseconds, 0 included.
-fn nanos(text: &str) -> Result<u64, String> {
-    let time = match text {
-        "0" => Duration::ZERO,
-        text => duration(text).map_err(|error| error.to_string())?,
-    };
-    if time > LONGEST {
-        return Err(format!("{text} is not between {:?} and {LONGEST:?}", Duration::ZERO));
-    }
-    Ok(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
-}
-
-/// Bytes of a packet that are no payload.
-pub const PACKET_HEAD: usize = 8;
-
-/// Bytes of a packet.
-fn packet(text: &str) -> Result<u64, String> {
-    match sizes(text).map_err(|error| error.to_string())?.as_slice() {
-        [size] if *size > PACKET_HEAD => Ok(*size as u64),
-        _ => Err(format!("'{text}' is not a size above {PACKET_HEAD}")),
-    }
-}
-
-/// A count from 1 on.
-fn count(text: &str, most: u64) -> Result<u64, String> {
-    match text.parse() {
-        Ok(number) if (1..=most).contains(&number) => Ok(number),
-        _ => Err(format!("'{text}' is not a number between 1 and {most}")),
+    /// Whether it changes what the figures of a cell contain, so that it must be had in every pattern or in none.
+    #[must_use]
+    pub const fn changes_figures(self) -> bool {
+        matches!(self, Self::Transform | Self::OneWay)
     }
 }
 
@@ -208,6 +191,20 @@ pub struct Load {
     /// Ping-pong: the way from lead to follow is timed by itself, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_way: bool,
+    /// Request: bytes of an answer; 0: as many as the question has.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reply: u64,
+    /// Request: how many are under way.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub inflight: u64,
+}
+
+/// Bytes of an answer.
+fn reply(text: &str) -> Result<u64, String> {
+    match sizes(text).map_err(|error| error.to_string())?.as_slice() {
+        [size] if *size > 0 => Ok(*size as u64),
+        _ => Err(format!("'{text}' is not a size of at least 1")),
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
@@ -216,6 +213,9 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Load {
+    /// Most requests under way: the loop has a place for the departure of each.
+    pub const MOST_INFLIGHT: u64 = 1024;
+
     /// Whether nothing is asked for beyond the pattern itself.
     #[must_use]
     pub fn is_plain(&self) -> bool {
@@ -224,6 +224,29 @@ impl Load {
 
     pub(crate) fn changes(&self) -> Option<Transform> {
         self.transform.filter(|transform| *transform != Transform::None)
+    }
+
+    /// The part that these keys ask for.
+    pub(crate) fn kept(&self, keys: &[LoadKey]) -> Self {
+        fn kept<T: Default>(takes: bool, value: T) -> T {
+            if takes { value } else { T::default() }
+        }
+        let takes = |key| keys.contains(&key);
+        Self {
+            think_ns: kept(takes(LoadKey::Think), self.think_ns),
+            rate: kept(takes(LoadKey::Rate), self.rate),
+            arrivals: kept(takes(LoadKey::Arrivals), self.arrivals),
+            stall_ns: kept(takes(LoadKey::Stall), self.stall_ns),
+            burst: kept(takes(LoadKey::Burst), self.burst),
+            window: kept(takes(LoadKey::Window), self.window),
+            packet: kept(takes(LoadKey::Packet), self.packet),
+            conns: kept(takes(LoadKey::Conns), self.conns.max(1)),
+            peers: kept(takes(LoadKey::Peers), if self.peers == 0 { PEERS } else { self.peers }),
+            transform: kept(takes(LoadKey::Transform), self.changes()),
+            one_way: kept(takes(LoadKey::OneWay), self.one_way),
+            reply: kept(takes(LoadKey::Reply), self.reply),
+            inflight: kept(takes(LoadKey::Inflight), self.inflight.max(1)),
+        }
     }
 
     /// Asks for this value of `key`.
@@ -245,6 +268,8 @@ impl Load {
                 self.transform = Some(text.parse()?).filter(|name| *name != Transform::None);
             }
             LoadKey::OneWay => self.one_way = true,
+            LoadKey::Reply => self.reply = reply(text)?,
+            LoadKey::Inflight => self.inflight = count(text, Self::MOST_INFLIGHT)?,
         }
         Ok(())
     }
@@ -268,7 +293,71 @@ impl Load {
             LoadKey::Peers => count(self.peers),
             LoadKey::Transform => self.changes().map(|transform| transform.to_string()),
             LoadKey::OneWay => self.one_way.then(String::new),
+            LoadKey::Reply => count(self.reply),
+            LoadKey::Inflight => count(self.inflight),
         }
+    }
+
+    /// How many messages are to be under way together, and what asks for it.
+    #[must_use]
+    pub fn under_way(&self) -> Option<(LoadKey, u64)> {
+        let Self { window, burst, inflight, .. } = *self;
+        [(LoadKey::Window, window), (LoadKey::Burst, burst), (LoadKey::Inflight, inflight)]
+            .into_iter()
+            .find(|(_, count)| *count > 0)
+    }
+
+    /// Why a mechanism with these facts cannot do it, where it is sure to keep `own` messages at a time, or makes the
+    /// sender wait (0).
+    #[must_use]
+    pub fn objection(&self, spec: &Spec, own: u64) -> Option<Missing> {
+        let is_wake = spec.wake_word().is_some();
+        if self.packet > 0 && (is_wake || spec.is_floor()) {
+            let what = "moves no bytes that could be cut into packets";
+            return Some(Missing::new(what, "no packets"));
+        }
+        if self.window > 0 && spec.is_floor() {
+            let what = "the floor moves nothing, and no credits either";
+            return Some(Missing::new(what, "no window"));
+        }
+        if self.reply > 0 && is_wake {
+            return Some(Missing::new(
+                "a wake-up has one size, there and back",
+                "no reply of its own",
+            ));
+        }
+        if self.inflight > 1
+            && matches!(spec.back_pressure, BackPressure::Drops | BackPressure::Overwrites)
+        {
+            let what = "what may be lost has one request under way: a lost answer would look like one that is late";
+            return Some(Missing::new(
+                what,
+                "--inflight 1, or a mechanism that makes the sender wait",
+            ));
+        }
+        let (key, asked) = self.under_way()?;
+        (own > 0 && asked > own).then(|| {
+            let kept = if own == 1 { "one message".to_owned() } else { format!("{own} messages") };
+            Missing::new(
+                format!("of --{key} {asked} only {kept} at a time would be sure to arrive"),
+                format!("--{key} {own}, or a mechanism that makes the sender wait"),
+            )
+        })
+    }
+
+    /// Its numbers, as cells are sorted by them.
+    #[must_use]
+    pub fn order(&self) -> Vec<u64> {
+        vec![
+            self.think_ns,
+            self.stall_ns,
+            self.burst,
+            self.window,
+            self.packet,
+            self.conns,
+            self.inflight,
+            self.reply,
+        ]
     }
 
     /// How it reads in a cell's identity: `think=1ms`, `rate=50000/s`. Empty for a plain load.
@@ -287,23 +376,6 @@ impl Load {
 mod tests {
     use super::*;
     use crate::pattern::PatternKind;
-
-    #[test]
-    fn rates_are_read_as_they_are_written() {
-        for (text, rate) in [
-            ("50k", Offered::PerSecond(50_000.0)),
-            ("1000", Offered::PerSecond(1000.0)),
-            ("2.5M", Offered::PerSecond(2.5e6)),
-            ("100/s", Offered::PerSecond(100.0)),
-            ("12.5%", Offered::OfPeak(0.125)),
-        ] {
-            assert_eq!(text.parse(), Ok(rate), "{text}");
-            assert_eq!(rate.to_string().parse(), Ok(rate), "{text}");
-        }
-        for text in ["", "0", "-1", "nan", "inf", "5x", "%"] {
-            assert!(text.parse::<Offered>().is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn a_load_keeps_what_concerns_its_pattern_and_reads_as_words() {
@@ -340,21 +412,18 @@ mod tests {
     #[test]
     fn a_load_of_a_pattern_has_what_its_row_says_and_nothing_else() {
         let mut all = Load::default();
-        for (key, text) in [
-            (LoadKey::Think, "1ms"),
-            (LoadKey::Rate, "10%"),
-            (LoadKey::Arrivals, "constant"),
-            (LoadKey::Stall, "2ms"),
-            (LoadKey::Burst, "8"),
-            (LoadKey::Window, "4"),
-            (LoadKey::Packet, "6500"),
-            (LoadKey::Conns, "5"),
-            (LoadKey::Peers, "2"),
-            (LoadKey::Transform, "lz4"),
-            (LoadKey::OneWay, "on"),
-        ] {
-            all.set(key, text).expect("a value");
-            assert!(all.value(key).is_some(), "{key}");
+        for key in LoadKey::ALL {
+            let text = match key.values() {
+                "TIMES" => "1ms",
+                "RATES" => "10%",
+                "ARRIVALS" => "constant",
+                "COUNTS" => "2",
+                "SIZES" => "6500",
+                "NAMES" => "lz4",
+                _ => "on",
+            };
+            all.set(*key, text).expect("a value");
+            assert!(all.value(*key).is_some(), "{key}");
         }
         for key in LoadKey::ALL {
             let takers: Vec<_> =
@@ -368,6 +437,20 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_is_as_long_as_its_question_unless_asked_otherwise() {
+        let load = Load { reply: 4, ..Load::default() };
+        assert_eq!(load.of(PatternKind::Request).words(), ["reply=4", "inflight=1"]);
+        for (load, pattern, answer) in [
+            (&load, PatternKind::Request, 4),
+            (&load.of(PatternKind::PingPong), PatternKind::PingPong, 64),
+            (&Load::default(), PatternKind::Request, 64),
+            (&Load::default(), PatternKind::Stream, 8),
+        ] {
+            assert_eq!(load.answer(pattern, 64), answer, "{pattern}");
+        }
+    }
+
+    #[test]
     fn a_value_out_of_range_or_unknown_is_refused() {
         for (key, text, part) in [
             (LoadKey::Think, "11s", "11s is not between 0ns and 10s"),
@@ -377,6 +460,8 @@ mod tests {
             (LoadKey::Peers, "65", "between 1 and 64"),
             (LoadKey::Packet, "8", "'8' is not a size above 8"),
             (LoadKey::Transform, "zip", "UnknownName"),
+            (LoadKey::Reply, "0", "'0' is not a size of at least 1"),
+            (LoadKey::Inflight, "1025", "between 1 and 1024"),
         ] {
             let error = Load::default().set(key, text).expect_err(text);
             assert!(format!("{error:?}").contains(part), "{key} {text}: {error:?}");

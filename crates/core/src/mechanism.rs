@@ -1,6 +1,7 @@
 //! What a mechanism is to the rest of the program.
 
 use crate::link::{Link, Wiring};
+use crate::missing::Missing;
 use crate::names::Door;
 use crate::options::{KnobValue, Options};
 use crate::port::{Fault, Port};
@@ -112,30 +113,6 @@ pub trait Meet {
 pub trait Visitor {
     /// Called once for each mechanism, in the order of the list.
     fn visit<M: Mechanism>(&mut self);
-}
-
-/// Why something cannot run here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    /// What is missing or refused: "no POSIX message queues in this kernel".
-    pub what: String,
-    /// How to get it; empty if there is no way.
-    pub how: String,
-}
-
-impl Missing {
-    /// Both parts at once.
-    #[must_use]
-    pub fn new(what: impl Into<String>, how: impl Into<String>) -> Self {
-        Self { what: what.into(), how: how.into() }
-    }
-}
-
-impl fmt::Display for Missing {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.what)?;
-        if self.how.is_empty() { Ok(()) } else { write!(out, "; {}", self.how) }
-    }
 }
 
 /// Why a channel could not be opened or attached.

@@ -1,8 +1,7 @@
 //! Patterns: what the loop does, and all that follows from it. The word and the row of a pattern stand here; planning,
 //! measuring, adding up, judging and showing read the row.
 
-use crate::load::{Load, PEERS};
-use crate::load_key::LoadKey;
+use crate::load::{Load, LoadKey};
 use crate::names::names;
 use crate::seat::Seat;
 use crate::units::{format_bytes_per_second, format_nanos, format_per_second};
@@ -21,6 +20,8 @@ names! {
         Rate = "rate",
         /// Closed loop of several messages: so many back to back, then wait for one reply to the last.
         Burst = "burst",
+        /// Closed loop of questions with answers of another size: so many are under way, each timed from its own departure.
+        Request = "request",
         /// Several producers send to one consumer over one object, as fast as they can; counted at the consumer.
         FanIn = "fan-in",
         /// One producer sends to several consumers that share one object: each message goes to exactly one of them.
@@ -95,6 +96,15 @@ impl Figure {
     }
 }
 
+/// Which rate stands beside the time of an operation, or speaks itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rated {
+    /// Messages that arrived, over the time of the operations.
+    Arrived,
+    /// Messages that were answered, over all the time.
+    Answered,
+}
+
 /// Which limit of the machine a cell is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limitation {
@@ -115,6 +125,8 @@ pub struct PatternFacts {
     pub timed_by: Seat,
     /// What speaks for a cell.
     pub figure: Figure,
+    /// Which rate is told; `None` where it is one over the time.
+    pub rate: Option<Rated>,
     /// What a cell is held against; `None` where the machine has no such limit.
     pub bound: Option<Limitation>,
     /// Messages are due at times of their own: cells of one mechanism make a curve over the load, and have no rank.
@@ -139,6 +151,7 @@ const PING_PONG: PatternFacts = PatternFacts {
     exchange: Exchange::RoundTrip,
     timed_by: Seat::Lead,
     figure: Figure::Time,
+    rate: None,
     bound: Some(Limitation::RoundTrip),
     is_open: false,
     is_batched: true,
@@ -153,6 +166,7 @@ const STREAM: PatternFacts = PatternFacts {
     exchange: Exchange::OneWay,
     timed_by: Seat::Follow,
     figure: Figure::Throughput,
+    rate: Some(Rated::Arrived),
     bound: Some(Limitation::Copy),
     is_batched: false,
     load: &[LoadKey::Window, LoadKey::Packet, LoadKey::Transform],
@@ -163,6 +177,7 @@ const STREAM: PatternFacts = PatternFacts {
 };
 
 const RATE: PatternFacts = PatternFacts {
+    rate: Some(Rated::Answered),
     is_open: true,
     is_batched: false,
     load: &[LoadKey::Rate, LoadKey::Arrivals, LoadKey::Stall],
@@ -176,6 +191,7 @@ const RATE: PatternFacts = PatternFacts {
 
 const BURST: PatternFacts = PatternFacts {
     exchange: Exchange::OneWay,
+    rate: Some(Rated::Arrived),
     // A burst is more than the one round trip that a bound is.
     bound: None,
     is_batched: false,
@@ -184,6 +200,20 @@ const BURST: PatternFacts = PatternFacts {
     when_loaded: "",
     cost_of: "message of a burst",
     legend: "A burst lasts until the answer to its last message; messages are those of all bursts per second.",
+    ..PING_PONG
+};
+
+const REQUEST: PatternFacts = PatternFacts {
+    rate: Some(Rated::Answered),
+    // It waits for those before it, and its answer may be any size.
+    bound: None,
+    is_batched: false,
+    load: &[LoadKey::Reply, LoadKey::Inflight],
+    title: "Requests and answers",
+    when_loaded: "",
+    cost_of: "message of a request",
+    legend: "A request lasts from its own departure until its answer has arrived; achieved is requests answered per \
+             second, of all that are under way together.",
     ..PING_PONG
 };
 
@@ -230,6 +260,7 @@ impl PatternKind {
             Self::Stream => &STREAM,
             Self::Rate => &RATE,
             Self::Burst => &BURST,
+            Self::Request => &REQUEST,
             Self::FanIn => &FAN_IN,
             Self::FanOut => &FAN_OUT,
             Self::Connect => &CONNECT,
@@ -252,26 +283,25 @@ impl PatternKind {
     }
 }
 
+/// Bytes of what acknowledges messages, if they are not shorter: room for a whole stamp.
+const CREDIT: usize = 8;
+
 impl Load {
     /// The part that concerns `pattern`.
     #[must_use]
     pub fn of(&self, pattern: PatternKind) -> Self {
-        fn kept<T: Default>(takes: bool, value: T) -> T {
-            if takes { value } else { T::default() }
-        }
-        let takes = |key| pattern.takes(key);
-        Self {
-            think_ns: kept(takes(LoadKey::Think), self.think_ns),
-            rate: kept(takes(LoadKey::Rate), self.rate),
-            arrivals: kept(takes(LoadKey::Arrivals), self.arrivals),
-            stall_ns: kept(takes(LoadKey::Stall), self.stall_ns),
-            burst: kept(takes(LoadKey::Burst), self.burst),
-            window: kept(takes(LoadKey::Window), self.window),
-            packet: kept(takes(LoadKey::Packet), self.packet),
-            conns: kept(takes(LoadKey::Conns), self.conns.max(1)),
-            peers: kept(takes(LoadKey::Peers), if self.peers == 0 { PEERS } else { self.peers }),
-            transform: kept(takes(LoadKey::Transform), self.changes()),
-            one_way: kept(takes(LoadKey::OneWay), self.one_way),
+        self.kept(pattern.facts().load)
+    }
+
+    /// Bytes of what comes back for messages of `size` bytes.
+    #[must_use]
+    pub fn answer(&self, pattern: PatternKind, size: usize) -> usize {
+        match pattern.facts().exchange {
+            Exchange::RoundTrip if self.reply > 0 => {
+                usize::try_from(self.reply).unwrap_or(usize::MAX)
+            }
+            Exchange::RoundTrip | Exchange::Request => size,
+            Exchange::OneWay => size.min(CREDIT),
         }
     }
 }

@@ -50,17 +50,17 @@ struct Part {
 
 impl Part {
     fn peers(&self) -> u64 {
-        self.job.load.peers
+        self.job.key.load.peers
     }
 
     /// Whether the many send.
     fn fans_in(&self) -> bool {
-        self.job.shape.pattern.crowd() == Some(Seat::Lead)
+        self.job.key.pattern.crowd() == Some(Seat::Lead)
     }
 
     /// Whether it is one of the many.
     fn is_peer(&self) -> bool {
-        self.job.shape.pattern.crowd() == Some(self.job.seat)
+        self.job.key.pattern.crowd() == Some(self.job.seat)
     }
 }
 

@@ -4,9 +4,8 @@ use crate::bounds::{Chunks, Intervals};
 use crate::hot::Spill;
 use crate::offset::Offset;
 use crate::page::CAPACITY;
-use ipcperf_core::{
-    Attach, Fault, KnobValue, Load, Meet, OptionSet, Seat, SetupError, Shape, Touch, Wiring,
-};
+use ipcperf_core::result::CellKey;
+use ipcperf_core::{Attach, Fault, KnobValue, Meet, OptionSet, Seat, SetupError, Shape, Wiring};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
 use serde::{Deserialize, Serialize};
@@ -31,27 +30,23 @@ pub enum Task {
 /// One end of a slice.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// Full name of the mechanism.
-    pub mechanism: String,
+    /// What is measured.
+    pub key: CellKey,
     /// Which end.
     pub seat: Seat,
     /// What the channel carries.
     pub shape: Shape,
     /// Knobs as set.
     pub options: OptionSet,
-    /// Touch policy.
-    pub touch: Touch,
-    /// Load.
-    pub load: Load,
     /// Bytes the port is asked to move: the size, or the word of a wake-up mechanism.
     pub len: usize,
-    /// Bytes of a message before it is changed.
-    pub payload: usize,
-    /// Credits; 0 for none.
+    /// Messages under way before the sender waits for a credit or an answer; 0: as the mechanism itself stops it.
     pub window: u64,
+    /// Messages under way for which it is tried whether the channel keeps them; 0 where nobody need ask.
+    pub trial: u64,
     /// CPU to pin to; `None`: not pinned.
     pub cpu: Option<usize>,
-    /// Both CPUs of the slice, lead first; empty when not pinned.
+    /// Both CPUs of the slice, lead first, which the key has in even rounds; empty when not pinned.
     pub cpus: Vec<usize>,
     /// Whether the CPU counter is the clock.
     pub counter: bool,

@@ -9,7 +9,8 @@ use crate::transform::{self, Transcoder};
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::format_size;
 use ipcperf_core::{
-    Ends, Idle, Load, Missing, OptionError, OptionSet, PatternKind, Placement, Touch, Transform,
+    Ends, Exchange, Idle, Load, Missing, OptionError, OptionSet, PatternKind, Placement, Touch,
+    Transform,
 };
 use ipcperf_sys::topology::Topology;
 use ipcperf_sys::{procfs, qos};
@@ -50,8 +51,10 @@ pub struct CellPlan {
     pub ratio: f64,
     /// Its knobs.
     pub options: OptionSet,
-    /// Credits; 0 for none.
+    /// Messages under way before the sender waits for a credit or an answer; 0: as the mechanism itself stops it.
     pub window: u64,
+    /// Messages that the mechanism is sure to keep; 0 where it makes the sender wait.
+    pub own: u64,
     /// Why it cannot be measured here.
     pub objection: Option<Missing>,
 }
@@ -71,7 +74,14 @@ impl CellPlan {
     /// Bytes of the longest message that the mechanism itself carries: less than the message where it goes in packets.
     #[must_use]
     pub fn carried(&self) -> usize {
-        carried(&self.key.load, self.wire)
+        carried(&self.key, self.wire)
+    }
+
+    /// How many messages under way it has to be tried for whether the channel keeps them, because each has an answer and
+    /// the mechanism makes the sender wait; 0 for none.
+    pub(crate) fn trial(&self) -> u64 {
+        let answers = self.key.pattern.facts().exchange == Exchange::RoundTrip;
+        if answers && self.window > 1 && self.own == 0 { self.window } else { 0 }
     }
 }
 
@@ -101,16 +111,14 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
         let options = own_options(&request.options, entry);
         let probed = entry.probe(&options)?.err();
         for key in keys(request, entry, ground) {
-            let size = usize::try_from(key.size_bytes).unwrap_or(usize::MAX);
+            let size = key.size();
             let changed = changes.of(key.load.transform, size);
             let (wire, ratio) = changed.clone().unwrap_or((size, 1.0));
-            let carried = carried(&key.load, wire);
-            let own = under_way(entry, &key.load, wire, &options)?;
+            let own = under_way(entry, &key, wire, &options)?;
             let mut objection = probed.clone().or_else(|| changed.err());
             if objection.is_none() {
-                objection = self::objection(entry, &key, carried, &options, ground)?
-                    .or_else(|| fan::objection(entry, &key, wire, ground.topology.cpus.len()))
-                    .or_else(|| uncut(entry, &key.load));
+                objection = self::objection(entry, &key, wire, &options, ground)?
+                    .or_else(|| fan::objection(entry, &key, wire, ground.topology.cpus.len()));
             }
             cells.push(CellPlan {
                 id: key.words(&options),
@@ -118,8 +126,13 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
                 wire,
                 ratio,
                 options: options.clone(),
-                window: if key.load.window > 0 { key.load.window } else { own },
-                objection: objection.or_else(|| too_many(entry, &key.load, own)),
+                window: match (key.load.under_way(), key.pattern.facts().exchange) {
+                    (Some((_, asked)), _) => asked,
+                    (None, Exchange::OneWay) => own,
+                    (None, _) => 1,
+                },
+                own,
+                objection: objection.or_else(|| key.load.objection(entry.spec, own)),
                 key,
             });
         }
@@ -194,54 +207,33 @@ fn own_options(all: &OptionSet, entry: &Entry) -> OptionSet {
 }
 
 /// Bytes of the longest message that the mechanism itself carries.
-fn carried(load: &Load, wire: usize) -> usize {
-    if load.packet > 0 { packets::longest(wire, load.packet) } else { wire }
+fn carried(key: &CellKey, wire: usize) -> usize {
+    match key.load.packet {
+        0 => wire.max(key.load.answer(key.pattern, wire)),
+        packet => packets::longest(wire, packet),
+    }
 }
 
 /// How many messages the mechanism is sure to keep; 0 where it makes the sender wait.
 fn under_way(
     entry: &Entry,
-    load: &Load,
+    key: &CellKey,
     wire: usize,
     options: &OptionSet,
 ) -> Result<u64, OptionError> {
-    let own = entry.window(carried(load, wire), options)?.map_or(0, u64::from);
-    let each = if load.packet > 0 { packets::count(wire, load.packet) } else { 1 };
+    let own = entry.window(carried(key, wire), options)?.map_or(0, u64::from);
+    let each = if key.load.packet > 0 { packets::count(wire, key.load.packet) } else { 1 };
     Ok(if own > 0 { (own / each).max(1) } else { 0 })
-}
-
-/// Why messages cannot be cut into packets.
-fn uncut(entry: &Entry, load: &Load) -> Option<Missing> {
-    let moves_nothing = entry.spec.wake_word().is_some() || entry.spec.is_floor();
-    (load.packet > 0 && moves_nothing)
-        .then(|| Missing::new("moves no bytes that could be cut into packets", "no packets"))
-}
-
-/// Why a load cannot have so many messages under way, where the mechanism is sure to keep `own` of them.
-fn too_many(entry: &Entry, load: &Load, own: u64) -> Option<Missing> {
-    if load.window > 0 && entry.spec.is_floor() {
-        return Some(Missing::new("the floor moves nothing, and no credits either", "no window"));
-    }
-    let (what, asked) = match (load.window, load.burst) {
-        (0, burst) => ("burst", burst),
-        (window, _) => ("window", window),
-    };
-    (own > 0 && asked > own).then(|| {
-        let kept = if own == 1 { "one message".to_owned() } else { format!("{own} messages") };
-        Missing::new(
-            format!("of a {what} of {asked} only {kept} at a time would be sure to arrive"),
-            format!("a {what} of at most {own}, or a mechanism that makes the sender wait"),
-        )
-    })
 }
 
 fn objection(
     entry: &Entry,
     key: &CellKey,
-    size: usize,
+    wire: usize,
     options: &OptionSet,
     ground: &Ground,
 ) -> Result<Option<Missing>, OptionError> {
+    let size = carried(key, wire);
     let placement = key.placement;
     if ground.topology.pair(placement).is_none() {
         return Ok(Some(Missing::new(ground.topology.objection(placement), "")));
@@ -269,8 +261,10 @@ fn objection(
     if key.pattern.facts().ends == Ends::Clients {
         return storm_objection(entry, size, options);
     }
-    if let Some(missing) = entry.size_objection(size, options)? {
-        return Ok(Some(missing));
+    for size in [size, wire.min(key.load.answer(key.pattern, wire))] {
+        if let Some(missing) = entry.size_objection(size, options)? {
+            return Ok(Some(missing));
+        }
     }
     // Both ends keep a buffer each way, and a queue or ring holds at least two messages each way.
     let needed = 8 * size as u64;
@@ -374,14 +368,14 @@ mod tests {
     #[test]
     fn more_under_way_than_a_mechanism_keeps_is_refused() {
         let load = |window, burst| Load { window, burst, ..Load::default() };
-        let under_way = |load: Load, own| too_many(&crate::testing::entries()[0], &load, own);
+        let under_way = |load: Load, own| load.objection(crate::testing::entries()[0].spec, own);
         assert!(under_way(load(16, 0), 16).is_none() && under_way(load(0, 16), 16).is_none());
         assert!(under_way(load(1 << 20, 0), 0).is_none(), "it stops the sender itself");
         assert!(under_way(load(0, 0), 1).is_none());
         let told = under_way(load(17, 0), 16).expect("refused").to_string();
-        assert!(told.contains("a window of 17 only 16 messages"), "{told}");
+        assert!(told.contains("--window 17 only 16 messages"), "{told}");
         let told = under_way(load(0, 2), 1).expect("refused").to_string();
-        assert!(told.contains("a burst of 2 only one message"), "{told}");
+        assert!(told.contains("--burst 2 only one message"), "{told}");
     }
 
     #[test]

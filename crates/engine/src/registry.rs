@@ -45,7 +45,7 @@ impl<M: Mechanism> Own<M> {
     const OVER: Over<M::Port> = if M::SPEC.syscalls.are_rare() {
         runner::over_cheap::<M::Port>
     } else {
-        runner::over::<M::Port>
+        |port, job, work, with| runner::over(port, job, work, with)
     };
 
     const FAN: Option<AttachFan> =
@@ -142,7 +142,7 @@ impl Entry {
         job: &Job,
         session: &mut Session<'_>,
     ) -> Result<SideReport, Failure> {
-        if job.load.packet > 0 {
+        if job.key.load.packet > 0 {
             return self.drive_packets(wiring, job, session);
         }
         (self.drive)(wiring, job, session)
@@ -157,7 +157,7 @@ impl Entry {
     ) -> Result<SideReport, Failure> {
         let mut port = self.attach(job.end(wiring, session))?;
         let window = self.window(job.shape.size, &job.options).map_err(refused)?;
-        let (len, packet) = (job.len, job.load.packet);
+        let (len, packet) = (job.len, job.key.load.packet);
         if self.is_lossy {
             let mut port = Packets::<true>::new(Erased(&mut *port), len, packet, window);
             let mut port = Erased::<true>(&mut port);

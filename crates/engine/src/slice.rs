@@ -17,7 +17,7 @@ use crate::registry::Entry;
 use crate::stage::{Event, Stage};
 use crate::storm::Model;
 use ipcperf_core::result::Status;
-use ipcperf_core::{Ends, KnobValue, OptionSet, Seat, SetupError};
+use ipcperf_core::{Ends, KnobValue, OptionSet, Rated, Seat, SetupError};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::signals::Interrupts;
 use stall::Stall;
@@ -144,7 +144,7 @@ pub struct Terms {
 /// Runs one slice in two fresh processes.
 #[must_use]
 pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundings<'_>) -> Outcome {
-    match terms.job.shape.pattern.facts().ends {
+    match terms.job.key.pattern.facts().ends {
         Ends::Pair => {}
         Ends::Crowd(_) => return fan::run(entry, options, terms, around.interrupts),
         Ends::Clients => return connect::run(entry, options, terms, around),
@@ -175,7 +175,7 @@ fn attempt(
     let link = entry.open(&job.shape, options)?;
     // Kept until both workers are gone: whatever has a name is removed even if they were killed.
     let _guards = link.guards;
-    let data = match job.shape.pattern.facts().timed_by {
+    let data = match job.key.pattern.facts().timed_by {
         Seat::Lead => Data::Trips(Box::default()),
         Seat::Follow => Data::Stream(Window::default()),
     };
@@ -190,7 +190,7 @@ fn attempt(
     let mut segments: [Option<Segment>; 2] = [None, None];
     let mut reports: [Option<SideReport>; 2] = [None, None];
     let mut failures: Vec<(Seat, Failure)> = Vec::new();
-    let mut stall = Stall::of(Duration::from_nanos(job.load.stall_ns));
+    let mut stall = Stall::of(Duration::from_nanos(job.key.load.stall_ns));
     while reports.iter().any(Option::is_none) {
         match stage.event()? {
             Event::Said(seat, Word::Segment(segment)) => segments[seat.index()] = Some(segment),
@@ -294,17 +294,24 @@ impl RawSlice {
 
     /// Adds one segment, whose samples lie in the page.
     fn fold(&mut self, job: &Job, page: &Page, lead: &Segment, follow: &Segment) {
-        let is_open = job.shape.pattern.facts().is_open;
+        let facts = job.key.pattern.facts();
         match &mut self.data {
             Data::Trips(trips) => {
                 let samples = of_segment(page, lead);
                 self.batch = lead.batch;
-                if is_open || job.load.think_ns > 0 {
-                    self.operations += trips.pace(&samples, lead, is_open);
-                    self.elapsed += lead.end - lead.begin;
+                let all = lead.end - lead.begin;
+                if facts.is_open || job.key.load.think_ns > 0 {
+                    self.operations += trips.pace(&samples, lead, facts.is_open);
+                    self.elapsed += all;
                 } else {
-                    self.operations += samples.len() as u64 * lead.batch * job.load.burst.max(1);
-                    self.elapsed += trips.record(&samples);
+                    let count = samples.len() as u64;
+                    let took = trips.record(&samples);
+                    self.operations += count * lead.batch * job.key.load.burst.max(1);
+                    self.elapsed += match facts.rate {
+                        // Operations may have been under way together. Those that lead in are left out of both.
+                        Some(Rated::Answered) => all * count / lead.samples.max(1),
+                        _ => took,
+                    };
                 }
                 trips.ways.fold(page, lead, follow);
             }

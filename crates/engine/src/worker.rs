@@ -1,6 +1,7 @@
 //! One end of a slice, in a process of its own: attach, verify, warm up, measure, report.
 
 mod end;
+mod room;
 pub(crate) mod runner;
 
 use crate::bounds;
@@ -61,8 +62,8 @@ fn serve(registry: &Registry, tasks: &[NamedTask], control: &Control) -> Result<
             if let Some(cpu) = job.cpu {
                 affinity::pin(cpu).map_err(|error| not_pinned(cpu, &error))?;
             }
-            let entry = registry.find(&job.mechanism).ok_or_else(|| {
-                SetupError::Protocol(format!("unknown mechanism '{}'", job.mechanism))
+            let entry = registry.find(&job.key.mechanism).ok_or_else(|| {
+                SetupError::Protocol(format!("unknown mechanism '{}'", job.key.mechanism))
             })?;
             let mut session = Session { control, page: &page, effective: Vec::new() };
             let report = entry.drive(wiring, &job, &mut session)?;
@@ -144,8 +145,9 @@ pub(crate) fn measure(
     session: &mut Session<'_>,
 ) -> Result<SideReport, Failure> {
     let nonce = job.shape.nonce;
+    let load = &job.key.load;
     let transcoder =
-        job.load.transform.map(|name| Box::new(Transcoder::new(name, job.payload, job.touch)));
+        load.transform.map(|name| Box::new(Transcoder::new(name, job.key.size(), job.key.touch)));
     let shared = Cell::new(transcoder);
     let mut cost = None;
     if let Some(mut transcoder) = shared.take() {
@@ -154,18 +156,18 @@ pub(crate) fn measure(
         shared.set(Some(transcoder));
     }
     let [_, left, arrived] = session.page.ways();
-    let times = job.load.one_way.then(|| Times::new(job.clock(), left, arrived));
-    let content = match (job.load.transform, job.touch) {
+    let times = load.one_way.then(|| Times::new(job.clock(), left, arrived));
+    let content = match (load.transform, job.key.touch) {
         (Some(_), _) => Content::Changed(Stamp::new(nonce), SharedTranscoder::new(&shared)),
         (None, Touch::None) => Content::Full(Full::new(nonce, Stamp::LEN)),
         (None, Touch::CacheLine) => Content::Lines(Lines::new(nonce)),
         (None, Touch::Header) => Content::Full(Full::new(nonce, Part::STAMP)),
         (None, Touch::Full) => Content::Full(Full::new(nonce, usize::MAX)),
     };
-    let work = if job.load.transform.is_some() || times.is_some() {
+    let work = if load.transform.is_some() || times.is_some() {
         AnyWork::Special(Special::new(content, times))
     } else {
-        AnyWork::touching(job.touch, nonce)
+        AnyWork::touching(job.key.touch, nonce)
     };
     let report = loops(work, &mut |runner| slice(runner, job, session))?;
     Ok(SideReport { transform: cost, ..report })
@@ -182,19 +184,20 @@ fn slice(
     let mut report = SideReport { pid: process::own_pid(), ..SideReport::default() };
 
     page.gate().meet();
+    room::prove(&mut end)?;
     end.segment(Pass::Verify, job.verify, 1)?;
     let extra = end.runner.form(Pass::Verify).extra;
-    report.verified = if job.len == 0 { 0 } else { job.verify * job.load.burst.max(1) + extra };
+    report.verified = if job.len == 0 { 0 } else { job.verify * job.key.load.burst.max(1) + extra };
 
-    if job.touch == Touch::None && job.load.transform.is_none() {
-        end.runner.expect(Part::Stamp);
+    if job.key.touch == Touch::None && job.key.load.transform.is_none() {
+        end.runner.port().expect(Part::Stamp);
     }
     let (mut per_operation, median) = end.warm_up()?;
-    if job.shape.pattern.facts().is_open {
+    if job.key.pattern.facts().is_open {
         per_operation = end.peak(per_operation)?;
         report.peak = Some(per_operation);
     }
-    if job.load.rate.is_some() || job.load.think_ns > 0 {
+    if job.key.load.rate.is_some() || job.key.load.think_ns > 0 {
         pause::sharpen()?;
     }
     let before = events(end.runner);
@@ -203,7 +206,7 @@ fn slice(
     report.cacheline[0] = line();
     let known = || {
         let measure = || offset::measure(page, job.seat, job.ns_per_tick, || clock.stop());
-        if !job.load.one_way || !job.counter || job.cpus.is_empty() {
+        if !job.key.load.one_way || !job.counter || job.cpus.is_empty() {
             None
         } else if two_cpus {
             measure()
@@ -226,10 +229,10 @@ fn slice(
         end.pace(whole, asked, &mut rng);
         // Messages that have a time keep it. Without one, the warm-up may have been many times slower than what
         // follows: then the stop comes early rather than after the end.
-        let share = if job.load.rate.is_some() { 2 } else { 20 };
+        let share = if job.key.load.rate.is_some() { 2 } else { 20 };
         let middle =
             (all / share).checked_sub(all - left - samples).filter(|middle| *middle < samples);
-        if let Some(middle) = middle.filter(|_| end.leads() && job.load.stall_ns > 0) {
+        if let Some(middle) = middle.filter(|_| end.leads() && job.key.load.stall_ns > 0) {
             let ns = (middle * batch) as f64 * expected * job.ns_per_tick;
             say(session.control, &Word::Middle(ns as u64))?;
         }
@@ -254,9 +257,9 @@ fn slice(
 }
 
 /// What the port has counted so far.
-fn events(runner: &dyn Runner) -> BTreeMap<String, u64> {
+fn events(runner: &mut dyn Runner) -> BTreeMap<String, u64> {
     let mut events = BTreeMap::new();
-    runner.events(&mut |name, count| *events.entry(name.to_owned()).or_default() += count);
+    runner.port().events(&mut |name, count| *events.entry(name.to_owned()).or_default() += count);
     events
 }
 

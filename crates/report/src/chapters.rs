@@ -35,7 +35,7 @@ pub(crate) struct Way {
     /// Several processes on one side.
     is_fan: bool,
     /// What the pattern is asked to do beyond that: as numbers, so that 10 comes after 5, and in words.
-    load_order: [u64; 6],
+    load_order: Vec<u64>,
     load: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ impl Way {
             idle: cell.key.idle,
             touch: cell.key.touch,
             is_fan: cell.key.pattern.crowd().is_some(),
-            load_order: load_order(&load),
+            load_order: load.order(),
             load: load.words(),
         }
     }
@@ -144,10 +144,6 @@ impl Row<'_> {
     pub(crate) fn is_two_mode(&self) -> bool {
         self.metric().is_some_and(|metric| metric.modes.len() > 1)
     }
-}
-
-fn load_order(load: &Load) -> [u64; 6] {
-    [load.think_ns, load.stall_ns, load.burst, load.window, load.packet, load.conns]
 }
 
 /// Two CPUs first (the nearest pair first), since that is what two processes normally get.

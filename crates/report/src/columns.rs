@@ -6,7 +6,7 @@ use crate::format::Style;
 use crate::rank::Yardstick;
 use crate::text;
 use ipcperf_core::result::{self, Cell, CpuCost, Metric};
-use ipcperf_core::{self as core, Ends, Exchange, PatternFacts, PatternKind, Seat};
+use ipcperf_core::{self as core, Ends, Exchange, PatternFacts, PatternKind, Rated, Seat};
 use std::collections::BTreeMap;
 
 /// A column of a results table.
@@ -134,13 +134,14 @@ impl Column {
     fn belongs(self, facts: &PatternFacts) -> bool {
         let is_crowd = matches!(facts.ends, Ends::Crowd(_));
         match self {
-            Load | Offered | Achieved | Service(_) => facts.is_open,
+            Load | Offered | Service(_) => facts.is_open,
             // The sender of an open loop watches the clock with what is left of the CPU time.
             Rank | Cpu | Switches => !facts.is_open,
             Ipis | Syscalls => !facts.is_open && facts.ends != Ends::Clients,
             Peers | Fairness | Least => is_crowd,
             Bound => facts.bound.is_some(),
-            Messages => facts.exchange == Exchange::OneWay,
+            Achieved => facts.rate == Some(Rated::Answered),
+            Messages => facts.rate == Some(Rated::Arrived),
             Errors => facts.exchange == Exchange::Request,
             Quantile("p50") => facts.figure == core::Figure::Requests,
             Quantile("p90") => !facts.is_open && facts.figure != core::Figure::Throughput,

@@ -37,6 +37,12 @@ pub struct CellKey {
 }
 
 impl CellKey {
+    /// Bytes of one message, as lengths in memory are counted.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        usize::try_from(self.size_bytes).unwrap_or(usize::MAX)
+    }
+
     /// It in words, with these knobs: `pipe ping-pong 64B same-llc pipe.size=1M`.
     #[must_use]
     pub fn words(&self, options: &OptionSet) -> String {

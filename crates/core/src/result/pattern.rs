@@ -1,7 +1,7 @@
 //! What only cells of some patterns and loads have.
 
 use super::metric::Metric;
-use crate::load::Transform;
+use crate::load_value::Transform;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

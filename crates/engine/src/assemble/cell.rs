@@ -13,7 +13,7 @@ use ipcperf_core::result::{
     Cell, Covariates, HistogramData, KnobReading, Proof, Round, SideCovariates, SideCpu, Status,
     Timing,
 };
-use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, units};
+use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, Rated, units};
 use ipcperf_stats::Histogram;
 use std::collections::BTreeMap;
 
@@ -112,7 +112,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
     let ([lead, follow], [forth, back]) = (&raw.sides, &raw.counts);
     let Reading { operations, p50, rate, histogram, unanswered, fan, own } = reading;
     let paced = if let Own::Trips(trips) = &own { trips.paced.as_ref() } else { None };
-    let rates = paced.and_then(|paced| paced.rates);
+    let is_answers = facts.rate == Some(Rated::Answered);
     let saturated = paced.is_some_and(|paced| paced.saturated);
     let proof = Proof {
         nonce: format!("{nonce:016x}"),
@@ -138,9 +138,9 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         events: summed(raw.sides.iter().map(|side| &side.events)),
         elapsed_ns: raw.elapsed as f64 * ns,
         p50_ns: p50.filter(|_| !saturated),
-        messages_per_second: rate,
-        offered_per_second: rates.map(|[offered, _]| offered),
-        achieved_per_second: rates.map(|[_, achieved]| achieved),
+        messages_per_second: rate.filter(|_| !is_answers),
+        offered_per_second: paced.and_then(|paced| paced.offered),
+        achieved_per_second: rate.filter(|_| is_answers),
         saturated,
         histogram: (histogram.count() > 0).then(|| exported(&histogram)),
         fan,
@@ -232,7 +232,12 @@ fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
     if slice.round.rejected.is_none() {
         slice.round.rejected = impossible;
     }
-    slice.round.bytes = slice.round.messages * plan.key.size_bytes;
+    let Round { messages, bytes, .. } = &mut slice.round;
+    let answer = plan.key.load.answer(plan.key.pattern, plan.key.size()) as u64;
+    *bytes = match plan.key.pattern.facts().exchange {
+        Exchange::RoundTrip => *messages / 2 * (plan.key.size_bytes + answer),
+        Exchange::OneWay | Exchange::Request => *messages * plan.key.size_bytes,
+    };
 }
 
 fn knobs(plan: &CellPlan, granted: &[(String, KnobValue)]) -> BTreeMap<String, KnobReading> {

@@ -1,7 +1,7 @@
 //! Round trips that began at times of their own: what was asked for, what was reached, and how late they began.
 
 use super::metric::{self, Timed, over_rounds};
-use super::sliced::{PacedSlice, Sliced};
+use super::sliced::{PacedSlice, Sliced, per_second};
 use crate::job::SideReport;
 use crate::slice::Paced;
 use ipcperf_core::result::{Cell, Metric};
@@ -14,12 +14,10 @@ pub(super) const SATURATED: &str = "saturated";
 impl PacedSlice {
     pub(super) fn of(paced: &Paced, lead: &SideReport, ns: f64) -> Self {
         let picos = |ticks| Histogram::from(ticks).scaled(ns * 1000.0);
-        let per_second = |ticks: u64| paced.messages as f64 / (ticks as f64 * ns) * 1e9;
         Self {
             service: picos(&paced.service),
             lateness: picos(&paced.lateness),
-            rates: (paced.due > 0 && paced.elapsed > 0)
-                .then(|| [per_second(paced.due), per_second(paced.elapsed)]),
+            offered: per_second(paced.messages, paced.due, ns),
             peak: lead.peak.map(|ticks| 1e9 / (ticks * ns)),
             saturated: paced.saturated,
         }
@@ -48,12 +46,8 @@ pub(super) fn measure(cell: &mut Cell, kept: &[&Sliced]) {
     if !cell.key.pattern.facts().is_open {
         return;
     }
-    let rate = |at: usize| {
-        let rates = slices.iter().filter_map(|(slice, _)| slice.rates.as_ref()?.get(at).copied());
-        over_rounds(&rates.collect::<Vec<f64>>())
-    };
-    cell.offered_per_second = Some(rate(0));
-    cell.achieved_per_second = Some(rate(1));
+    let offered: Vec<f64> = slices.iter().filter_map(|(slice, _)| slice.offered).collect();
+    cell.offered_per_second = Some(over_rounds(&offered));
     let peaks: Vec<f64> = slices.iter().filter_map(|(slice, _)| slice.peak).collect();
     cell.peak_per_second = Some(over_rounds(&peaks));
     let service: Vec<Timed<'_>> = slices

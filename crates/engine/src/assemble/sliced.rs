@@ -72,8 +72,8 @@ pub(super) struct Ways {
 pub(super) struct PacedSlice {
     pub(super) service: Histogram,
     pub(super) lateness: Histogram,
-    /// Messages due and answered per second; `None` in a closed loop.
-    pub(super) rates: Option<[f64; 2]>,
+    /// Messages due per second; `None` in a closed loop.
+    pub(super) offered: Option<f64>,
     /// The closed loop before it.
     pub(super) peak: Option<f64>,
     pub(super) saturated: bool,

@@ -5,8 +5,8 @@ use super::sliced::{Own, PacedSlice, Reading, Sliced, Trips, Ways, per_second};
 use super::{paced, special};
 use crate::run::SliceRun;
 use crate::slice;
-use ipcperf_core::result::{Cell, Metric};
-use ipcperf_core::{Exchange, PatternFacts};
+use ipcperf_core::PatternFacts;
+use ipcperf_core::result::{Cell, Metric, Round};
 use ipcperf_stats::Histogram;
 
 pub(super) fn reading(
@@ -22,14 +22,12 @@ pub(super) fn reading(
     let lost = raw.counts[facts.exchange.counted_by().index()].lost;
     let operations = raw.operations.saturating_sub(lost);
     let [lead, _] = &raw.sides;
-    // Of a round trip it is one over its time.
-    let has_rate = facts.exchange == Exchange::OneWay;
     Reading {
         operations,
         p50: among_answered(answered, data.unanswered, 0.5)
             .and_then(|q| ticks.quantile(q))
             .map(|ticks| ticks as f64 * ns / raw.batch.max(1) as f64),
-        rate: has_rate.then(|| per_second(operations, raw.elapsed, ns)).flatten(),
+        rate: facts.rate.and_then(|_| per_second(operations, raw.elapsed, ns)),
         histogram: if batch == 1 { ticks.scaled(ns * 1000.0) } else { Histogram::new() },
         unanswered: data.unanswered,
         fan: None,
@@ -54,7 +52,11 @@ pub(super) fn measure(
     }
     cell.rtt_ns = Some(round_trips(accepted, kept, batch, centre));
     cell.one_way_ns = cell.key.load.one_way.then(|| special::one_way(kept));
-    let rates: Vec<f64> = kept.iter().filter_map(|slice| slice.round.messages_per_second).collect();
-    cell.messages_per_second = (!rates.is_empty()).then(|| over_rounds(&rates));
+    let rate = |of: fn(&Round) -> Option<f64>| {
+        let rates: Vec<f64> = kept.iter().filter_map(|slice| of(&slice.round)).collect();
+        (!rates.is_empty()).then(|| over_rounds(&rates))
+    };
+    cell.messages_per_second = rate(|round| round.messages_per_second);
+    cell.achieved_per_second = rate(|round| round.achieved_per_second);
     paced::measure(cell, kept);
 }

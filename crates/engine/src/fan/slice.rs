@@ -126,7 +126,7 @@ impl<'a> Crowd<'a> {
         terms: &Terms,
         interrupts: Option<&'a Interrupts>,
     ) -> Result<Self, Stop> {
-        let peers = job.load.peers;
+        let peers = job.key.load.peers;
         let page = Page::create(peers)?;
         let deadline = Instant::now() + terms.deadline;
         let many = many(job);
@@ -160,7 +160,7 @@ impl<'a> Crowd<'a> {
     }
 
     fn peers(&self) -> u64 {
-        self.job.load.peers
+        self.job.key.load.peers
     }
 
     fn fans_in(&self) -> bool {
@@ -353,7 +353,7 @@ impl<'a> Crowd<'a> {
 
 /// The side of the many.
 fn many(job: &Job) -> Seat {
-    job.shape.pattern.crowd().unwrap_or(Seat::Lead)
+    job.key.pattern.crowd().unwrap_or(Seat::Lead)
 }
 
 fn answer(handle: &mut WorkerHandle<'_>) -> Result<Said, Stop> {

@@ -35,7 +35,7 @@ fn attend(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<(), Fa
     if let Some(cpu) = part.job.cpu {
         affinity::pin(cpu).map_err(|error| not_pinned(cpu, &error))?;
     }
-    let name = &part.job.mechanism;
+    let name = &part.job.key.mechanism;
     let attach = registry.find(name).and_then(|entry| entry.fan).ok_or_else(|| {
         SetupError::Protocol(format!("'{name}' is no mechanism whose ends can be shared"))
     })?;
@@ -126,7 +126,7 @@ fn phases(
     let Fan { part, page, context } = fan;
     let nonce = part.job.shape.nonce;
     let proof = AnyWork::touching(Touch::Full, nonce);
-    let work = AnyWork::touching(part.job.touch, nonce);
+    let work = AnyWork::touching(part.job.key.touch, nonce);
     let accounts = page.accounts(part.spins);
     let mut said = Said::Attached(effective);
     loop {
@@ -137,7 +137,7 @@ fn phases(
         let ran = if phase.is_verification {
             passage(loops, part, page, &accounts, phase, proof)?
         } else {
-            if part.job.touch == Touch::None {
+            if part.job.key.touch == Touch::None {
                 loops.expect(Looked::Stamp);
             }
             passage(loops, part, page, &accounts, phase, work)?

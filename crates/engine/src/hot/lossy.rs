@@ -1,7 +1,7 @@
 //! What the patterns do over mechanisms that may lose messages: count what is lost, go on, and never wait for ever.
 //! On loopback almost nothing is lost, so this is the cold half of each pattern.
 
-use super::credit::{credit_len, grant_every};
+use super::credit::grant_every;
 use super::{Plan, Recorder, Tally, Work};
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;
@@ -140,7 +140,7 @@ pub(super) fn drain<P: Port, W: Work>(
         }
         if plan.window != 0 && next < last && next - granted >= grant_every(plan.window) {
             granted = next;
-            port.send(credit_len(&plan), |out| back.fill(out, next))?;
+            port.send(plan.answer, |out| back.fill(out, next))?;
         }
     }
     let total = plan.operations() + 1;

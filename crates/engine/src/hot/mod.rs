@@ -35,7 +35,7 @@ mod work;
 pub use any_work::AnyWork;
 pub use closed::Closed;
 pub use pace::Pace;
-pub use paced::Paced;
+pub use paced::{Paced, Request};
 pub use recorder::{Recorder, Spill};
 pub use special::{Content, SharedTranscoder, Special};
 pub use stamp::Stamp;
@@ -46,7 +46,8 @@ pub use touch::{Full, Lines};
 pub use trip::Trip;
 pub use work::Work;
 
-use ipcperf_core::{Fault, Port};
+use ipcperf_core::result::CellKey;
+use ipcperf_core::{Fault, PatternKind, Port};
 use ipcperf_sys::clock::Clock;
 
 /// What a loop is to do; only validated integers.
@@ -54,7 +55,7 @@ use ipcperf_sys::clock::Clock;
 pub struct Plan<'a> {
     /// Bytes the port is asked to move per message.
     pub len: usize,
-    /// Bytes of an answer, where the pattern has one.
+    /// Bytes of an answer or a credit.
     pub answer: usize,
     /// How many times the recorder is fed.
     pub samples: u64,
@@ -62,7 +63,7 @@ pub struct Plan<'a> {
     pub batch: u64,
     /// Sequence number of the first message.
     pub first: u64,
-    /// Messages under way before the sender waits for a credit; 0: no credits.
+    /// Messages under way before the sender waits for a credit, or for an answer; 0: no credits, one answer at a time.
     pub window: u64,
     /// Messages before each answer, at least 1; 1 where the pattern has none.
     pub burst: u64,
@@ -138,4 +139,25 @@ pub trait Pattern {
         work: W,
         recorder: &mut Recorder<'_>,
     ) -> Result<Tally, Fault>;
+}
+
+/// What is to be done with the loops of a cell, whichever they are.
+pub(crate) trait Choice {
+    /// What comes of it.
+    type Outcome;
+
+    /// The loops are those of `A`.
+    fn take<A: Pattern>(self) -> Self::Outcome;
+}
+
+/// Gives the loops of a cell to `choice`; `None` where the pattern has workers of its own.
+pub(crate) fn loops<C: Choice>(key: &CellKey, choice: C) -> Option<C::Outcome> {
+    match key.pattern {
+        PatternKind::PingPong if key.load.think_ns > 0 => Some(choice.take::<Paced>()),
+        PatternKind::PingPong | PatternKind::Burst => Some(choice.take::<Closed>()),
+        PatternKind::Stream => Some(choice.take::<Stream>()),
+        PatternKind::Rate => Some(choice.take::<Paced>()),
+        PatternKind::Request => Some(choice.take::<Request>()),
+        PatternKind::FanIn | PatternKind::FanOut | PatternKind::Connect => None,
+    }
 }

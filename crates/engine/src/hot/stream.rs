@@ -4,7 +4,7 @@
 //! Mechanisms that merge or drop get a window: the follow returns a credit (the number of messages it has seen) each
 //! time half the window has arrived, and the lead waits while a whole window is under way.
 
-use super::credit::{credit_len, grant_every};
+use super::credit::grant_every;
 use super::{Pattern, Plan, Recorder, Tally, Work, lossy};
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;
@@ -33,7 +33,7 @@ impl Pattern for Stream {
         let begin = clock.start();
         for seq in plan.first..plan.first + total {
             while plan.window != 0 && seq - credited >= plan.window {
-                credited = lossy::await_credit(port, credit_len(&plan), back, credited)?;
+                credited = lossy::await_credit(port, plan.answer, back, credited)?;
             }
             port.send(plan.len, |out| work.fill(out, seq))?;
         }
@@ -44,7 +44,7 @@ impl Pattern for Stream {
             let every = grant_every(plan.window);
             let last = plan.first + plan.operations() / every * every;
             while credited < last {
-                credited = lossy::await_credit(port, credit_len(&plan), back, credited)?;
+                credited = lossy::await_credit(port, plan.answer, back, credited)?;
             }
         }
         Ok(Tally { sent: total, received: 0, lost: 0, begin, end })
@@ -72,7 +72,7 @@ impl Pattern for Stream {
             for _ in 0..plan.batch {
                 if plan.window != 0 && seq - granted >= grant_every(plan.window) {
                     granted = seq;
-                    port.send(credit_len(&plan), |out| back.fill(out, seq))?;
+                    port.send(plan.answer, |out| back.fill(out, seq))?;
                 }
                 port.recv(plan.len, |message| work.check(message, seq))?;
                 seq += 1;

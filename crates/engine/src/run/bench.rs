@@ -218,8 +218,9 @@ impl<'a> Bench<'a> {
         let offset = usize::try_from(self.setup.below(64)).unwrap_or(0) * 64;
         let ns_per_tick = self.fit.ns_per_tick();
         let ticks = |duration: Duration| (duration.as_nanos() as f64 / ns_per_tick) as u64;
+        let largest = plan.wire.max(plan.carried());
         let job = Job {
-            mechanism: plan.key.mechanism.clone(),
+            key: plan.key.clone(),
             seat: Seat::Lead,
             shape: Shape {
                 size: plan.carried(),
@@ -229,11 +230,9 @@ impl<'a> Bench<'a> {
                 directory: self.directory.path().to_owned(),
             },
             options: plan.options.clone(),
-            touch: plan.key.touch,
-            load: plan.key.load.clone(),
             len: plan.entry.port_len(plan.wire),
-            payload: usize::try_from(plan.key.size_bytes).unwrap_or(usize::MAX),
             window: plan.window,
+            trial: plan.trial(),
             cpu: None,
             cpus: cpus.clone(),
             counter: self.clock.is_counter(),
@@ -244,13 +243,13 @@ impl<'a> Bench<'a> {
             slice: ticks(lengths.slice),
             operations: lengths.operations,
             batch: if lengths.batch > 0 { lengths.batch } else { settled_batch(cell) },
-            verify: if plan.wire <= 64 << 10 { VERIFIED } else { 2 },
+            verify: if largest <= 64 << 10 { VERIFIED } else { 2 },
         };
         let counted = SLOWEST.mul_f64((lengths.operations * plan.key.load.conns.max(1)) as f64);
         // One pause, or one message of a second, may be longer than the whole slice.
         let idle = Duration::from_nanos(plan.key.load.stall_ns + 2 * plan.key.load.think_ns);
         let deadline =
-            HANG + 30 * (lengths.slice + lengths.warmup) + moving(plan.wire) + counted + idle;
+            HANG + 30 * (lengths.slice + lengths.warmup) + moving(largest) + counted + idle;
         let terms = Terms { job, pads, deadline, client: lengths.client };
         let (steal, throttled) = (procfs::steal_ns(), procfs::throttled());
         let outcome = {

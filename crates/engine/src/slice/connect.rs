@@ -49,7 +49,7 @@ pub(super) fn run(
         serving,
         model: *client,
         crowd: Crowd::Threads,
-        clients: job.load.conns.max(1),
+        clients: job.key.load.conns.max(1),
         requests: count.unwrap_or(u64::MAX),
         slice: if count.is_some() { u64::MAX } else { job.slice },
         warmup: job.warmup,

@@ -17,8 +17,6 @@ pub struct Paced {
     pub due: u64,
     /// Messages that were due.
     pub messages: u64,
-    /// From the begin to the last reply.
-    pub elapsed: u64,
     /// Messages came faster than they were answered.
     pub saturated: bool,
 }
@@ -37,7 +35,6 @@ impl Paced {
         self.lateness = Compact::from(&lateness);
         self.messages += trips.len() as u64;
         self.due += segment.due;
-        self.elapsed += segment.end - segment.begin;
         self.saturated |= segment.due > 0 && saturated(trips, segment);
     }
 }

@@ -2,10 +2,10 @@
 
 use super::runner::{Pass, Runner};
 use crate::arrivals;
-use crate::hot::{Pace, Plan, Recorder, Stamp, Tally};
+use crate::hot::{Pace, Plan, Recorder, Tally};
 use crate::job::{Failure, Job};
 use crate::page::{self, Page, WAYS};
-use ipcperf_core::{Offered, PatternKind, Seat};
+use ipcperf_core::{Exchange, Offered, Seat};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
@@ -50,7 +50,7 @@ impl<'a> End<'a> {
             job,
             page,
             clock,
-            recorder: Recorder::new(if job.load.one_way { short } else { page.slots() }),
+            recorder: Recorder::new(if job.key.load.one_way { short } else { page.slots() }),
             next: 1,
             agreements: 0,
             meter: if job.seat == Seat::Lead { Meter::find() } else { Meter::default() },
@@ -64,14 +64,14 @@ impl<'a> End<'a> {
     pub(super) fn room(&self, pass: Pass, batch: u64) -> u64 {
         let form = self.runner.form(pass);
         let all = self.recorder.capacity() / form.slots;
-        let ways = if self.job.load.one_way { WAYS as u64 / batch.max(1) } else { all };
+        let ways = if self.job.key.load.one_way { WAYS as u64 / batch.max(1) } else { all };
         all.min(ways).saturating_sub(form.lead_in).max(1)
     }
 
     /// Makes what a timed segment writes resident.
     pub(super) fn touch(&self, samples: u64) {
         self.recorder.touch(samples * self.runner.form(Pass::Timed).slots);
-        if self.job.load.one_way {
+        if self.job.key.load.one_way {
             let [_, left, arrived] = self.page.ways();
             page::touch(left);
             page::touch(arrived);
@@ -89,22 +89,22 @@ impl<'a> End<'a> {
         samples: u64,
         batch: u64,
     ) -> Result<Tally, Failure> {
-        let is_burst = self.job.shape.pattern == PatternKind::Burst;
+        let (len, pattern) = (self.job.len, self.job.key.pattern);
         let plan = Plan {
-            len: self.job.len,
-            answer: if is_burst { self.job.len.min(Stamp::LEN) } else { self.job.len },
+            len,
+            answer: self.job.key.load.answer(pattern, len),
             samples,
             batch,
             first: self.next,
             window: self.job.window,
-            burst: self.job.load.burst.max(1),
+            burst: self.job.key.load.burst.max(1),
             pace: Pace { due: &self.schedule, ..self.pace },
         };
         self.recorder.rewind();
         let mut tally =
             self.runner.run(pass, self.job.seat, self.clock, plan, &mut self.recorder)?;
-        if is_burst {
-            // Its answers are as short as credits and, like those, not counted.
+        if pattern.facts().exchange == Exchange::OneWay {
+            // The answers to bursts are credits, too, and not counted.
             match self.job.seat {
                 Seat::Lead => tally = Tally { received: 0, lost: 0, ..tally },
                 Seat::Follow => tally.sent = 0,
@@ -173,7 +173,7 @@ impl<'a> End<'a> {
     /// Ticks from one operation of the timed region to the next, as asked for, and as it will be: an open loop that asks
     /// for more than the peak gets the peak.
     pub(super) fn intervals(&self, per_operation: f64) -> (f64, f64) {
-        match self.job.load.rate {
+        match self.job.key.load.rate {
             Some(Offered::PerSecond(rate)) => {
                 let asked = self.ticks(1e9 / rate);
                 (asked, asked.max(per_operation))
@@ -183,7 +183,7 @@ impl<'a> End<'a> {
                 (asked, asked.max(per_operation))
             }
             None => {
-                let asked = per_operation + self.ticks(self.job.load.think_ns as f64);
+                let asked = per_operation + self.ticks(self.job.key.load.think_ns as f64);
                 (asked, asked)
             }
         }
@@ -197,39 +197,34 @@ impl<'a> End<'a> {
         }
         let operations = (self.job.slice as f64 / interval).ceil().max(1.0) as u64;
         let overhead = self.job.overhead.max(1);
-        let load = &self.job.load;
-        match self.job.shape.pattern {
-            // A pause or a stop is seen in single operations only. So many as fit: pauses may be long.
-            PatternKind::Rate => (operations, 1),
-            PatternKind::PingPong if load.think_ns > 0 => (operations, 1),
-            PatternKind::PingPong if load.stall_ns > 0 => (operations.max(8), 1),
-            PatternKind::Burst => (operations.max(8), 1),
-            PatternKind::PingPong => {
-                // Per-operation timing needs operations of at least 20 times the cost of reading the clock. Below, no
-                // single operation can be told anyway, so a batch is long enough for the clock to cost 1 %.
-                let batch = match self.job.batch {
-                    0 if median >= 20 * overhead => 1,
-                    0 => (100 * overhead).div_ceil(median.max(1)),
-                    given => given,
-                };
-                (operations.div_ceil(batch).max(8), batch)
-            }
-            PatternKind::Stream
-            | PatternKind::FanIn
-            | PatternKind::FanOut
-            | PatternKind::Connect => {
-                // The clock may cost 1 %, and some thousand samples are enough to cut the window at both ends.
-                let cheap = (100.0 * overhead as f64 / interval).ceil() as u64;
-                let batch = cheap.max(operations / 4096).max(1);
-                (operations.div_ceil(batch).max(8), batch)
-            }
+        let load = &self.job.key.load;
+        let facts = self.job.key.pattern.facts();
+        if facts.is_open || load.think_ns > 0 {
+            // A pause is seen in single operations only. So many as fit: pauses may be long.
+            return (operations, 1);
         }
+        let batch = if facts.timed_by == Seat::Follow {
+            // The clock may cost 1 %, and some thousand samples are enough to cut the window at both ends.
+            let cheap = (100.0 * overhead as f64 / interval).ceil() as u64;
+            cheap.max(operations / 4096).max(1)
+        } else if !facts.is_batched || load.stall_ns > 0 {
+            1
+        } else {
+            // Per-operation timing needs operations of at least 20 times the cost of reading the clock. Below, no
+            // single operation can be told anyway, so a batch is long enough for the clock to cost 1 %.
+            match self.job.batch {
+                0 if median >= 20 * overhead => 1,
+                0 => (100 * overhead).div_ceil(median.max(1)),
+                given => given,
+            }
+        };
+        (operations.div_ceil(batch).max(8), batch)
     }
 
     /// Fixes when the round trips of the next segment begin; both ends know the longest silence.
     pub(super) fn pace(&mut self, samples: u64, asked: f64, rng: &mut Rng) {
         let job = self.job;
-        if let Some(arrivals) = job.load.arrivals {
+        if let Some(arrivals) = job.key.load.arrivals {
             let mine = self.leads().then(|| {
                 self.schedule = arrivals::schedule(arrivals, samples, asked, rng);
                 arrivals::longest_gap(&self.schedule)
@@ -237,7 +232,7 @@ impl<'a> End<'a> {
             self.pace.longest = self.agree(mine.unwrap_or(0), 0).0;
             self.pace.near = self.ticks(NEAR_NS) as u64;
         } else {
-            self.pace.pause = self.ticks(job.load.think_ns as f64) as u64;
+            self.pace.pause = self.ticks(job.key.load.think_ns as f64) as u64;
             self.pace.longest = self.pace.pause;
         }
         // On one CPU, or wherever the scheduler likes, the follow may need the CPU to get back to waiting.

@@ -6,9 +6,9 @@
 //! is mispredicted. Measured on an AMD EPYC (safe RET), same CPU, in place of loops of their own: pipe 1.12 [0.99,
 //! 1.19] and posix-mq as a stream 1.60 [1.44, 1.80] times as long.
 
-use crate::hot::{AnyWork, Closed, Lines, Paced, Pattern, Plan, Recorder, Stream, Tally, Work};
+use crate::hot::{self, AnyWork, Choice, Pattern, Plan, Recorder, Tally, Work};
 use crate::job::{Failure, Job, SideReport};
-use ipcperf_core::{Fault, Part, PatternKind, Port, Seat, SetupError, Touch};
+use ipcperf_core::{DynPort, Fault, Port, Seat, SetupError, Touch};
 use ipcperf_sys::clock::Clock;
 use std::marker::PhantomData;
 
@@ -49,11 +49,8 @@ pub(crate) trait Runner {
     /// What a segment of this pass moves and records.
     fn form(&self, pass: Pass) -> Form;
 
-    /// See [`Port::expect`].
-    fn expect(&mut self, part: Part);
-
-    /// See [`Port::events`].
-    fn events(&self, report: &mut dyn FnMut(&'static str, u64));
+    /// The port, for what is not timed.
+    fn port(&mut self) -> &mut dyn DynPort;
 }
 
 /// The loops of pattern `A` over a port.
@@ -92,44 +89,43 @@ impl<A: Pattern, P: Port, W: Work> Runner for Loops<'_, A, P, W> {
         if pass == Pass::Timed { of::<A>() } else { of::<A::Eager>() }
     }
 
-    fn expect(&mut self, part: Part) {
-        self.port.expect(part);
-    }
-
-    fn events(&self, report: &mut dyn FnMut(&'static str, u64)) {
-        self.port.events(report);
+    fn port(&mut self) -> &mut dyn DynPort {
+        self.port
     }
 }
 
 /// Measures with the loops of a cell.
 pub(crate) type Measure<'a> = &'a mut dyn FnMut(&mut dyn Runner) -> Result<SideReport, Failure>;
 
-/// The loops of a job over a port, with payload work as data.
-pub(crate) fn over<P: Port>(
+/// A port, payload work, and what measures with the loops over them.
+struct Site<'a, 'm, P, W> {
+    port: &'a mut P,
+    proof: AnyWork<'a>,
+    work: W,
+    measure: Measure<'m>,
+}
+
+impl<P: Port, W: Work> Choice for Site<'_, '_, P, W> {
+    type Outcome = Result<SideReport, Failure>;
+
+    fn take<A: Pattern>(self) -> Self::Outcome {
+        let Self { port, proof, work, measure } = self;
+        measure(&mut Loops { port, proof, work, pattern: PhantomData::<A> })
+    }
+}
+
+/// Measures with the loops of a job over a port.
+pub(crate) fn over<P: Port, W: Work>(
     port: &mut P,
     job: &Job,
-    work: AnyWork<'_>,
+    work: W,
     measure: Measure<'_>,
 ) -> Result<SideReport, Failure> {
-    let proof = proof(job);
-    match job.shape.pattern {
-        PatternKind::PingPong if job.load.think_ns > 0 => {
-            measure(&mut Loops { port, proof, work, pattern: PhantomData::<Paced> })
-        }
-        PatternKind::PingPong | PatternKind::Burst => {
-            measure(&mut Loops { port, proof, work, pattern: PhantomData::<Closed> })
-        }
-        PatternKind::Rate => {
-            measure(&mut Loops { port, proof, work, pattern: PhantomData::<Paced> })
-        }
-        PatternKind::Stream => {
-            measure(&mut Loops { port, proof, work, pattern: PhantomData::<Stream> })
-        }
-        PatternKind::FanIn | PatternKind::FanOut | PatternKind::Connect => {
-            let reason = format!("the pattern {} has workers of its own", job.shape.pattern);
-            Err(SetupError::Protocol(reason).into())
-        }
-    }
+    let proof = AnyWork::touching(Touch::Full, job.shape.nonce);
+    hot::loops(&job.key, Site { port, proof, work, measure }).unwrap_or_else(|| {
+        let reason = format!("the pattern {} has workers of its own", job.key.pattern);
+        Err(SetupError::Protocol(reason).into())
+    })
 }
 
 /// The same over a port that moves most messages without a system call: there even a branch shows, so the usual
@@ -140,20 +136,8 @@ pub(crate) fn over_cheap<P: Port>(
     work: AnyWork<'_>,
     measure: Measure<'_>,
 ) -> Result<SideReport, Failure> {
-    let load = &job.load;
-    let is_usual = job.touch == Touch::CacheLine && load.transform.is_none() && !load.one_way;
-    let (proof, lines) = (proof(job), Lines::new(job.shape.nonce));
-    match job.shape.pattern {
-        PatternKind::PingPong if is_usual && load.think_ns == 0 => {
-            measure(&mut Loops { port, proof, work: lines, pattern: PhantomData::<Closed> })
-        }
-        PatternKind::Stream if is_usual => {
-            measure(&mut Loops { port, proof, work: lines, pattern: PhantomData::<Stream> })
-        }
-        _ => over(port, job, work, measure),
+    match work {
+        AnyWork::Lines(lines) => over(port, job, lines, measure),
+        work => over(port, job, work, measure),
     }
-}
-
-fn proof(job: &Job) -> AnyWork<'_> {
-    AnyWork::touching(Touch::Full, job.shape.nonce)
 }

@@ -119,3 +119,96 @@ fn a_pause_leaves_room_for_transforms_and_the_way_by_itself() {
         assert_eq!(cell["transform"]["compress_ns"].is_number(), is_changed, "{cell}");
     }
 }
+
+/// A request that has its answer is two messages, of these sizes; the first four of a slice are left out.
+fn proved(cell: &Value, size: u64, reply: u64) {
+    for round in cell["rounds"].as_array().expect("rounds") {
+        let (proof, messages) = (&round["proof"], round["messages"].as_u64().expect("messages"));
+        assert_eq!(
+            (&proof["holds"], &proof["fully_checked"]),
+            (&true.into(), &16.into()),
+            "{cell}"
+        );
+        let [sent, received] = [0, 1].map(|at| proof["lead"][at].as_u64().expect("a count"));
+        assert_eq!(
+            [&proof["follow"][1], &proof["follow"][0]],
+            [&proof["lead"][0], &proof["lead"][1]]
+        );
+        assert_eq!((sent, 2 * (received - 4)), (received, messages), "{cell}");
+        assert_eq!(round["bytes"], messages / 2 * (size + reply), "{cell}");
+    }
+}
+
+#[test]
+fn one_request_at_a_time_with_an_answer_of_its_size_is_a_round_trip() {
+    let words = ["-m", "pipe,unix-stream,udp", "-s", "64", "-p", "ping-pong,request"];
+    let (document, shown) = document(&[&words[..], &["--rounds", "2", "--slice", "20ms"]].concat());
+    assert!(shown.contains("REQUESTS AND ANSWERS"), "{shown}");
+    let all = measured(&document);
+    assert_eq!(all.iter().filter(|cell| cell["pattern"] == "request").count() * 2, all.len());
+    for cell in all {
+        proved(cell, 64, 64);
+        assert_eq!(cell["timing"]["mode"], "per-op", "{cell}");
+        assert_eq!(cell["achieved_per_second"].is_object(), cell["pattern"] == "request", "{cell}");
+        assert!(figure(cell, "rtt_ns", "p50") > 0.0);
+    }
+}
+
+#[test]
+fn requests_are_under_way_together_and_their_answers_have_a_size_of_their_own() {
+    let words =
+        ["-m", "pipe,unix-stream,posix-mq,shm-ring/futex,udp,eventfd", "-s", "64", "-p", "request"];
+    let more = ["--reply", "4", "--inflight", "1,4", "--rounds", "2", "--slice", "20ms"];
+    let (document, _) = document(&[&words[..], &more].concat());
+    for cell in measured(&document) {
+        proved(cell, 64, 4);
+        // No answer can be there before its request has left.
+        let (time, rate) =
+            (figure(cell, "rtt_ns", "p50"), cell["achieved_per_second"]["value"].as_f64());
+        assert!(time > 0.0 && rate.expect("a rate") > 0.0, "{cell}");
+    }
+    let refused = |mechanism: &str, inflight: u64| {
+        let is_it =
+            |cell: &&Value| cell["mechanism"] == mechanism && cell["load"]["inflight"] == inflight;
+        let cell =
+            cells(&document).iter().filter(|cell| cell["status"] == "unavailable").find(is_it);
+        cell.and_then(|cell| cell["reason"].as_str()).unwrap_or_default()
+    };
+    assert!(refused("udp", 4).contains("one request under way"), "{}", refused("udp", 4));
+    assert_eq!(refused("udp", 1), "");
+    assert!(refused("eventfd", 1).contains("one size"), "{}", refused("eventfd", 1));
+}
+
+/// 64 KiB fit an empty pipe, and no more: neither 8 questions nor 8 answers of that size do.
+#[test]
+fn what_a_channel_does_not_keep_is_refused_and_never_hangs() {
+    let small = ["-p", "request", "--rounds", "1", "--slice", "5ms", "--place", "same-cpu"];
+    let run = |words: &[&str]| {
+        let sandbox = Sandbox::new();
+        let ended = sandbox.run(&[&["run", "-o", "x.json"], words, &small[..]].concat());
+        let document = valid(RESULT_SCHEMA, &sandbox.read("x.json").expect("written"));
+        let cell = cells(&document)[0].clone();
+        (
+            ended.status.code(),
+            cell["status"].clone(),
+            cell["reason"].as_str().unwrap_or_default().to_owned(),
+        )
+    };
+    let (_, status, reason) = run(&["-m", "pipe", "-s", "64K", "--inflight", "8"]);
+    assert_eq!(status, "unavailable", "{reason}");
+    assert!(reason.contains("with --inflight 8") && reason.contains("--inflight 1,"), "{reason}");
+    // Of 4 KiB it keeps 16, and so 8 can be under way.
+    let (_, status, reason) = run(&["-m", "pipe", "-s", "4K", "--inflight", "9"]);
+    assert!(status == "unavailable" && reason.contains("--inflight 8,"), "{reason}");
+    assert_eq!(run(&["-m", "pipe", "-s", "4K", "--inflight", "8"]).1, "ok");
+    // One of the two ways is enough.
+    for words in [["-s", "64K", "--reply", "4"], ["-s", "4", "--reply", "64K"]] {
+        assert_eq!(run(&[&["-m", "pipe", "--inflight", "8"][..], &words].concat()).1, "ok");
+    }
+    let (_, status, reason) = run(&["-m", "eventfd", "--inflight", "2"]);
+    assert!(status == "unavailable" && reason.contains("--inflight 1,"), "{reason}");
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run(&["run", "-m", "pipe", "-p", "ping-pong", "--reply", "4"]);
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(ended.stderr.contains("--reply is for the pattern request"), "{}", ended.stderr);
+}

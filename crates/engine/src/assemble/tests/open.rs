@@ -56,9 +56,9 @@ fn open(round: u64, response: u64, late: u64, saturated: bool) -> SliceRun {
         lateness: of(late),
         due: samples * 10_000,
         messages: samples,
-        elapsed: samples * if saturated { 20_000 } else { 10_000 },
         saturated,
     });
+    slice.raw.elapsed = samples * if saturated { 20_000 } else { 10_000 };
     slice.raw.sides[0].peak = Some(4000.0);
     slice
 }

@@ -1,0 +1,192 @@
+//! Values that can be asked for in a load: as types, and from what was typed.
+
+use crate::names::{UnknownName, names};
+use crate::units::{duration, sizes};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+names! {
+    /// When the messages of an open loop are due.
+    "arrivals" Arrivals {
+        /// At random, independent of each other: exponential gaps. Never in step with a timer.
+        Poisson = "poisson",
+        /// At equal distances.
+        Constant = "constant",
+    }
+}
+
+names! {
+    /// What is done to every message before it is sent, and undone when it has arrived.
+    "transform" Transform {
+        /// Nothing.
+        None = "none",
+        /// Compressed by DEFLATE in a gzip frame, level 6.
+        Gzip = "gzip",
+        /// Compressed by LZ4, block format.
+        Lz4 = "lz4",
+        /// Compressed by Zstandard.
+        Zstd = "zstd",
+        /// Sent as it is, with a CRC-32 that the receiver computes again.
+        Crc32 = "crc32",
+    }
+}
+
+/// How much is asked of an open loop.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(into = "String", try_from = "String")]
+pub enum Offered {
+    /// Messages per second.
+    PerSecond(f64),
+    /// A share of what the mechanism does in a closed loop on the same CPUs in the same run, 0.1 for a tenth.
+    OfPeak(f64),
+}
+
+impl fmt::Display for Offered {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PerSecond(rate) => write!(out, "{rate}/s"),
+            Self::OfPeak(share) => write!(out, "{}%", (share * 1e6).round() / 1e4),
+        }
+    }
+}
+
+impl From<Offered> for String {
+    fn from(offered: Offered) -> Self {
+        offered.to_string()
+    }
+}
+
+impl TryFrom<String> for Offered {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for Offered {
+    type Err = String;
+
+    /// `50k`, `2M`, `1000`, `1000/s`, `25%`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("'{text}' is not a rate (like 50k, 1000/s, or 25% of the peak)");
+        let positive = |number: &str| -> Result<f64, String> {
+            let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+            if number.is_finite() && number > 0.0 { Ok(number) } else { Err(wrong()) }
+        };
+        if let Some(share) = text.strip_suffix('%') {
+            return Ok(Self::OfPeak(positive(share)? / 100.0));
+        }
+        let plain = text.strip_suffix("/s").unwrap_or(text);
+        let (number, factor) = match plain.strip_suffix(['k', 'K']) {
+            Some(number) => (number, 1e3),
+            None => plain.strip_suffix('M').map_or((plain, 1.0), |number| (number, 1e6)),
+        };
+        Ok(Self::PerSecond(positive(number)? * factor))
+    }
+}
+
+/// Why a value cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// A word that is not in its list.
+    Unknown(UnknownName),
+    /// Not a number, or one without reason.
+    Value(String),
+}
+
+impl From<UnknownName> for LoadError {
+    fn from(unknown: UnknownName) -> Self {
+        Self::Unknown(unknown)
+    }
+}
+
+impl From<String> for LoadError {
+    fn from(value: String) -> Self {
+        Self::Value(value)
+    }
+}
+
+/// Producers of a fan-in and consumers of a fan-out unless asked otherwise.
+pub(crate) const PEERS: u64 = 4;
+
+/// Most of them.
+pub const MOST_PEERS: u64 = 64;
+
+/// The longest pause and stall: a slice must hold some of them.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// Below one message per second most slices would have none.
+const LEAST_PER_SECOND: f64 = 1.0;
+
+/// Shares of the peak that make sense: a thousandth, and far beyond what can be had.
+const SHARES: std::ops::RangeInclusive<f64> = 0.001..=100.0;
+
+/// A rate within reason.
+pub(crate) fn rate(text: &str) -> Result<Offered, String> {
+    match text.parse()? {
+        Offered::PerSecond(rate) if rate < LEAST_PER_SECOND => {
+            Err(format!("{text} is less than one message per second"))
+        }
+        Offered::OfPeak(share) if !SHARES.contains(&share) => {
+            Err(format!("{text} is not between 0.1% and 10000%"))
+        }
+        rate => Ok(rate),
+    }
+}
+
+/// A time in nanoseconds, 0 included.
+pub(crate) fn nanos(text: &str) -> Result<u64, String> {
+    let time = match text {
+        "0" => Duration::ZERO,
+        text => duration(text).map_err(|error| error.to_string())?,
+    };
+    if time > LONGEST {
+        return Err(format!("{text} is not between {:?} and {LONGEST:?}", Duration::ZERO));
+    }
+    Ok(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Bytes of a packet that are no payload.
+pub const PACKET_HEAD: usize = 8;
+
+/// Bytes of a packet.
+pub(crate) fn packet(text: &str) -> Result<u64, String> {
+    match sizes(text).map_err(|error| error.to_string())?.as_slice() {
+        [size] if *size > PACKET_HEAD => Ok(*size as u64),
+        _ => Err(format!("'{text}' is not a size above {PACKET_HEAD}")),
+    }
+}
+
+/// A count from 1 on.
+pub(crate) fn count(text: &str, most: u64) -> Result<u64, String> {
+    match text.parse() {
+        Ok(number) if (1..=most).contains(&number) => Ok(number),
+        _ => Err(format!("'{text}' is not a number between 1 and {most}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read_as_they_are_written() {
+        for (text, rate) in [
+            ("50k", Offered::PerSecond(50_000.0)),
+            ("1000", Offered::PerSecond(1000.0)),
+            ("2.5M", Offered::PerSecond(2.5e6)),
+            ("100/s", Offered::PerSecond(100.0)),
+            ("12.5%", Offered::OfPeak(0.125)),
+        ] {
+            assert_eq!(text.parse(), Ok(rate), "{text}");
+            assert_eq!(rate.to_string().parse(), Ok(rate), "{text}");
+        }
+        for text in ["", "0", "-1", "nan", "inf", "5x", "%"] {
+            assert!(text.parse::<Offered>().is_err(), "{text}");
+        }
+    }
+}
