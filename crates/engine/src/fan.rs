@@ -5,6 +5,7 @@
 //! what it did in the last one and waits for what to do next. So nobody is ahead by more than a phase, and whoever
 //! dies is missed at once.
 
+pub(crate) mod loops;
 mod objection;
 mod page;
 mod slice;
@@ -17,25 +18,11 @@ pub(crate) use slice::run;
 use crate::hot::Spill;
 use crate::hot::fan::Tally;
 use crate::job::{Failure, Job, Names, SideReport};
-use crate::slice::{Compact, Window};
 use ipcperf_core::{KnobValue, Seat};
 use serde::{Deserialize, Serialize};
 
 /// The name under which a worker is sent here.
 pub(crate) const TASK: &str = "fan";
-
-/// What one slice of a fan timed.
-#[derive(Clone, Debug, Default)]
-pub struct RawFan {
-    /// The time in which all were at work.
-    pub window: Window,
-    /// Single calls of its peers, ticks.
-    pub calls: Compact,
-    /// Messages each peer moved while all were at work; empty where the first was done too soon to tell.
-    pub served: Vec<f64>,
-    /// Their processes.
-    pub pids: Vec<u32>,
-}
 
 /// One worker's part.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -4,6 +4,7 @@ mod accounting;
 pub mod arrivals;
 mod assemble;
 pub mod bounds;
+mod error;
 pub mod exec;
 mod fan;
 mod fit;
@@ -21,9 +22,11 @@ pub mod slice;
 pub mod stage;
 pub mod storm;
 pub mod task;
+pub mod tasks;
 #[cfg(test)]
 mod testing;
 mod transform;
+mod usage;
 pub mod worker;
 
 pub use assemble::{Facts, result_set, round_of};

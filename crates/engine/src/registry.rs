@@ -1,6 +1,6 @@
 //! The list of mechanisms, erased to function pointers: one indirect call per slice, none per message.
 
-use crate::fan::worker::FanLoops;
+use crate::fan::loops::FanLoops;
 use crate::hot::AnyWork;
 use crate::job::{Failure, Job, SideReport};
 use crate::packets::Packets;

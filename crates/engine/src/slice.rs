@@ -1,145 +1,31 @@
 //! One measurement of one cell, as the coordinator sees it.
 
+mod compact;
 mod connect;
 mod paced;
+mod raw;
 mod stall;
 mod ways;
 
+pub use compact::Compact;
 pub(crate) use connect::KNOBS as CONNECT_KNOBS;
-pub use connect::StormSlice;
 pub use paced::Paced;
+pub use raw::{Data, Outcome, RawFan, RawSlice, StormSlice, Surroundings, Terms, Trips, Window};
+pub(crate) use raw::{GRACE, ended, rank};
+pub use ways::Ways;
 
-use crate::fan::{self, RawFan};
+use crate::fan;
 use crate::hot::{Recorder, Spill, Trip};
 use crate::job::{Failure, FailureKind, Job, Order, Segment, SideReport, Task, Word};
 use crate::page::Page;
 use crate::registry::Entry;
 use crate::stage::{Event, Stage};
-use crate::storm::Model;
+use compact::collect;
 use ipcperf_core::result::Status;
-use ipcperf_core::{Ends, KnobValue, OptionSet, Seat, SetupError};
+use ipcperf_core::{Ends, OptionSet, Seat, SetupError};
 use ipcperf_stats::Histogram;
-use ipcperf_sys::signals::Interrupts;
 use stall::Stall;
 use std::time::{Duration, Instant};
-pub use ways::Ways;
-
-/// How long what the surviving worker has to say is waited for after its peer failed.
-pub(crate) const GRACE: Duration = Duration::from_millis(300);
-
-/// What a slice came to.
-#[derive(Debug)]
-pub enum Outcome {
-    /// It ran to its end.
-    Measured(Box<RawSlice>),
-    /// It did not.
-    Ended(Status, FailureKind, String),
-    /// The user interrupted it.
-    Interrupted,
-}
-
-/// A finished slice, in ticks.
-#[derive(Clone, Debug)]
-pub struct RawSlice {
-    /// What was timed.
-    pub data: Data,
-    /// Operations per sample.
-    pub batch: u64,
-    /// Operations in the timed region.
-    pub operations: u64,
-    /// Length of the timed region at the timing end, ticks.
-    pub elapsed: u64,
-    /// Counts of lead and follow.
-    pub counts: [Segment; 2],
-    /// What both ends consumed.
-    pub sides: [SideReport; 2],
-    /// Knobs as granted.
-    pub effective: Vec<(String, KnobValue)>,
-}
-
-/// What was timed, by kind of pattern.
-#[derive(Clone, Debug)]
-pub enum Data {
-    /// The lead timed its operations.
-    Trips(Box<Trips>),
-    /// The follow counted what arrived.
-    Stream(Window),
-    /// The same with several processes on one side, who timed their calls.
-    Fan(RawFan),
-    /// Clients timed their requests.
-    Storm(Box<StormSlice>),
-}
-
-/// Operations that the lead timed.
-#[derive(Clone, Debug, Default)]
-pub struct Trips {
-    /// Ticks per batch: those whose answer came.
-    pub histogram: Compact,
-    /// Samples whose answer never came.
-    pub unanswered: u64,
-    /// Where they began at times of their own: what else is known of them.
-    pub paced: Option<Paced>,
-    /// The way from lead to follow, where it was timed.
-    pub ways: Ways,
-}
-
-/// The time in which all ends were at work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Window {
-    /// Messages that arrived in it.
-    pub messages: u64,
-    /// Its length, ticks.
-    pub ticks: u64,
-}
-
-/// A histogram at rest: a run keeps thousands of them, and most of their buckets are empty.
-#[derive(Clone, Debug, Default)]
-pub struct Compact {
-    min: u64,
-    max: u64,
-    sum: u128,
-    buckets: Box<[(u64, u64)]>,
-}
-
-impl From<&Histogram> for Compact {
-    fn from(histogram: &Histogram) -> Self {
-        Self {
-            min: histogram.min().unwrap_or(0),
-            max: histogram.max().unwrap_or(0),
-            sum: histogram.sum(),
-            buckets: histogram.buckets().map(|(low, _, count)| (low, count)).collect(),
-        }
-    }
-}
-
-impl From<&Compact> for Histogram {
-    fn from(compact: &Compact) -> Self {
-        Self::from_parts(compact.min, compact.max, compact.sum, &compact.buckets)
-            .expect("parts of a histogram make one")
-    }
-}
-
-/// Everything a slice needs from its run.
-#[derive(Clone, Copy, Debug)]
-pub struct Surroundings<'a> {
-    /// The shared page.
-    pub page: &'a Page,
-    /// Interrupts, if caught.
-    pub interrupts: Option<&'a Interrupts>,
-}
-
-/// What differs from slice to slice beside the shape.
-#[derive(Clone, Debug)]
-pub struct Terms {
-    /// The lead's job; the follow's differs in seat and CPU only.
-    pub job: Job,
-    /// Extra environment bytes of both workers.
-    pub pads: [usize; 2],
-    /// When the slice counts as hung.
-    pub deadline: Duration,
-    /// How the clients of the pattern `connect` call.
-    pub client: Model,
-}
 
 /// Runs one slice in two fresh processes.
 #[must_use]
@@ -153,14 +39,6 @@ pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundin
         Ok(outcome) => outcome,
         Err(failure) => ended(failure),
     }
-}
-
-pub(crate) fn ended(failure: Failure) -> Outcome {
-    let status = match failure.kind {
-        FailureKind::Unavailable => Status::Unavailable,
-        FailureKind::Invalid | FailureKind::PeerGone | FailureKind::Failed => Status::Failed,
-    };
-    Outcome::Ended(status, failure.kind, failure.reason)
 }
 
 fn attempt(
@@ -258,16 +136,6 @@ fn name(seat: Seat) -> &'static str {
     }
 }
 
-/// The lower, the more it explains.
-pub(crate) const fn rank(kind: FailureKind) -> u8 {
-    match kind {
-        FailureKind::Invalid => 0,
-        FailureKind::Unavailable => 1,
-        FailureKind::Failed => 2,
-        FailureKind::PeerGone => 3,
-    }
-}
-
 /// The failure that explains the others: an end that merely lost its peer is the symptom.
 fn worst(failures: Vec<(Seat, Failure)>) -> Option<Failure> {
     let (seat, failure) = failures.into_iter().min_by_key(|(_, failure)| rank(failure.kind))?;
@@ -284,12 +152,6 @@ fn worst(failures: Vec<(Seat, Failure)>) -> Option<Failure> {
 }
 
 impl RawSlice {
-    /// With these data and nothing else yet.
-    pub(crate) fn of(data: Data) -> Self {
-        let (counts, sides) = Default::default();
-        Self { data, batch: 1, operations: 0, elapsed: 0, counts, sides, effective: Vec::new() }
-    }
-
     /// Adds one segment, whose samples lie in the page.
     fn fold(&mut self, job: &Job, page: &Page, lead: &Segment, follow: &Segment) {
         let is_open = job.shape.pattern.facts().is_open;
@@ -345,18 +207,6 @@ impl Trips {
         self.histogram = Compact::from(&histogram);
         samples.iter().filter(|ticks| **ticks != Recorder::LOST).sum()
     }
-}
-
-/// Adds the samples whose answer came; returns how many others there are.
-fn collect(histogram: &mut Histogram, samples: &[u64]) -> u64 {
-    let mut unanswered = 0;
-    for ticks in samples {
-        match *ticks {
-            Recorder::LOST => unanswered += 1,
-            ticks => histogram.record(ticks),
-        }
-    }
-    unanswered
 }
 
 /// The samples of one segment without its lead-in.

@@ -1,9 +1,10 @@
 //! Two fresh worker processes around one open channel, watched from outside: the only place that starts, waits for
 //! and kills workers.
 
+use crate::error::named;
 use crate::job::{Names, Order, Word};
 use crate::page::Page;
-use crate::worker;
+use crate::task::SUBCOMMAND;
 use ipcperf_core::{Seat, Wiring};
 use ipcperf_sys::control;
 use ipcperf_sys::process::{Worker, describe_end, own_pid};
@@ -54,11 +55,9 @@ impl<'a> Stage<'a> {
         let workers = pads
             .iter()
             .take(count)
-            .map(|pad| Worker::start(&[worker::SUBCOMMAND, &parent], *pad))
+            .map(|pad| Worker::start(&[SUBCOMMAND, &parent], *pad))
             .collect::<io::Result<_>>()
-            .map_err(|error| {
-                crate::run::named("a worker process (/proc/self/exe, pidfd_open)", &error)
-            })?;
+            .map_err(|error| named("a worker process (/proc/self/exe, pidfd_open)", &error))?;
         Ok(Self { workers, gone: [false; 2], interrupts, deadline, alarm: None })
     }
 

@@ -1,10 +1,8 @@
 //! Worker processes that do something else than one end of a slice: the servers, clients and relays that a published
 //! experiment consists of. They are started, watched and killed like every worker.
 
-use crate::fan;
+use crate::error::named;
 use crate::job::Task;
-use crate::registry::Registry;
-use crate::worker::SUBCOMMAND;
 use ipcperf_sys::control::{Control, wait_any};
 use ipcperf_sys::process::{Worker, describe_end, own_pid};
 use ipcperf_sys::signals::Interrupts;
@@ -15,13 +13,16 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Instant;
 
+/// Hidden subcommand that turns the program into a worker; the coordinator's process number follows it.
+pub const SUBCOMMAND: &str = "__worker";
+
 /// Something a worker can be sent to do.
-#[derive(Clone, Copy, Debug)]
-pub struct NamedTask {
+#[derive(Clone, Copy)]
+pub struct NamedTask<'a> {
     /// By which it is found.
     pub name: &'static str,
     /// Does it, and returns what it found out, or why it could not.
-    pub run: fn(&mut WorkerContext<'_>) -> Result<Value, String>,
+    pub run: &'a dyn Fn(&mut WorkerContext<'_>) -> Result<Value, String>,
 }
 
 /// What a worker on a task has.
@@ -70,32 +71,10 @@ impl<'a> WorkerContext<'a> {
         serde_json::from_str(&parcel.text).map_err(|error| error.to_string())
     }
 
-    fn say(&self, answer: &Answer) -> Result<(), String> {
+    pub(crate) fn say(&self, answer: &Answer) -> Result<(), String> {
         let text = serde_json::to_string(answer).map_err(|error| error.to_string())?;
         self.control.send(&text, &[]).map_err(|error| error.to_string())
     }
-}
-
-pub(crate) fn serve(
-    registry: &Registry,
-    tasks: &[NamedTask],
-    name: &str,
-    mut context: WorkerContext<'_>,
-) {
-    let found = tasks.iter().chain(crate::storm::TASKS).find(|task| task.name == name);
-    let done = match found {
-        Some(task) => Some((task.run)(&mut context)),
-        // The one task that needs the mechanisms.
-        None if name == fan::TASK => Some(fan::worker::serve(registry, &mut context)),
-        None => None,
-    };
-    let answer = match done {
-        Some(Ok(value)) => Answer::Done(value),
-        Some(Err(reason)) => Answer::Failed(reason),
-        None => Answer::Failed(format!("unknown task '{name}'")),
-    };
-    // The coordinator may be gone; then nobody is left to tell.
-    let _ = context.say(&answer);
 }
 
 /// A worker on a task, as the coordinator sees it. Dropping it kills the worker.
@@ -148,7 +127,7 @@ impl<'a> WorkerHandle<'a> {
         interrupts: Option<&'a Interrupts>,
     ) -> Result<Self, TaskError> {
         let worker = Worker::start(&[SUBCOMMAND, &own_pid().to_string()], pad)
-            .map_err(|error| crate::run::named("a worker process (/proc/self/exe)", &error))?;
+            .map_err(|error| named("a worker process (/proc/self/exe)", &error))?;
         let params = serde_json::to_value(params).map_err(io::Error::other)?;
         let task = Task::Named { name: name.to_owned(), params };
         let text = serde_json::to_string(&task).map_err(io::Error::other)?;

@@ -5,11 +5,9 @@ pub(crate) mod runner;
 
 use crate::bounds;
 use crate::hot::{AnyWork, Content, Full, Lines, SharedTranscoder, Special, Stamp, Times};
-use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Task, Word};
+use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Word};
 use crate::offset::{self, Offset};
 use crate::page::Page;
-use crate::registry::Registry;
-use crate::task::{self, NamedTask, WorkerContext};
 use crate::transform::Transcoder;
 use end::End;
 use ipcperf_core::{KnobValue, Meet, Missing, Part, Seat, SetupError, Touch, Wiring};
@@ -21,61 +19,6 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::ExitCode;
-
-/// Hidden subcommand that turns the program into a worker; the coordinator's process number follows it.
-pub const SUBCOMMAND: &str = "__worker";
-
-/// Runs one task and ends. Standard input is the control channel.
-#[must_use]
-pub fn main(registry: &Registry, tasks: &[NamedTask], parent: u32) -> ExitCode {
-    let Ok(control) = process::enlist(parent) else {
-        return ExitCode::FAILURE;
-    };
-    match serve(registry, tasks, &control) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            // The coordinator may be gone; then nobody is left to tell.
-            let _ = say(&control, &Word::Failed(failure));
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn serve(registry: &Registry, tasks: &[NamedTask], control: &Control) -> Result<(), Failure> {
-    let parcel = control.receive(None)?;
-    match decode::<Task>(&parcel.text)? {
-        Task::Named { name, params } => {
-            task::serve(registry, tasks, &name, WorkerContext::new(control, params, parcel.fds));
-        }
-        Task::Bound(job) => {
-            let page = page(parcel.fds)?;
-            affinity::pin(job.cpu)?;
-            say(control, &Word::Bound(bounds::measure(&job, &page)?))?;
-        }
-        Task::Slice(job) => {
-            let second = control.receive(None)?;
-            let Names { names, words } = decode(&second.text)?;
-            let wiring = Wiring { fds: second.fds, names, words };
-            let page = page(parcel.fds)?;
-            if let Some(cpu) = job.cpu {
-                affinity::pin(cpu).map_err(|error| not_pinned(cpu, &error))?;
-            }
-            let entry = registry.find(&job.mechanism).ok_or_else(|| {
-                SetupError::Protocol(format!("unknown mechanism '{}'", job.mechanism))
-            })?;
-            let mut session = Session { control, page: &page, effective: Vec::new() };
-            let report = entry.drive(wiring, &job, &mut session)?;
-            say(control, &Word::Done(Box::new(report)))?;
-        }
-    }
-    Ok(())
-}
-
-fn page(fds: Vec<OwnedFd>) -> io::Result<Page> {
-    let fd = fds.into_iter().next().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
-    Page::from_fd(fd)
-}
 
 /// A sandbox may refuse to let a process choose its CPUs: then this placement cannot be had here.
 pub(crate) fn not_pinned(cpu: usize, error: &io::Error) -> Failure {
@@ -84,23 +27,23 @@ pub(crate) fn not_pinned(cpu: usize, error: &io::Error) -> Failure {
     SetupError::from(Missing::new(what, "--place free does without pinning")).into()
 }
 
-fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Failure> {
+pub(crate) fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Failure> {
     serde_json::from_str(text).map_err(|error| Failure {
         kind: FailureKind::Failed,
         reason: format!("control message: {error}"),
     })
 }
 
-fn say(control: &Control, word: &Word) -> io::Result<()> {
+pub(crate) fn say(control: &Control, word: &Word) -> io::Result<()> {
     control.send(&serde_json::to_string(word)?, &[])
 }
 
 /// What a worker holds beside its port.
 #[derive(Debug)]
 pub struct Session<'a> {
-    control: &'a Control,
-    page: &'a Page,
-    effective: Vec<(String, KnobValue)>,
+    pub(crate) control: &'a Control,
+    pub(crate) page: &'a Page,
+    pub(crate) effective: Vec<(String, KnobValue)>,
 }
 
 impl Session<'_> {

@@ -2,10 +2,10 @@
 
 use super::page::{CALLS, Page, ROWS};
 use super::track::{Steady, Track, numbers, steady};
-use super::{Ended, Order, Part, Phase, Ran, RawFan, Said, TASK};
+use super::{Ended, Order, Part, Phase, Ran, Said, TASK};
 use crate::job::{Failure, FailureKind, Job, Names, Segment, SideReport};
 use crate::registry::Entry;
-use crate::slice::{Compact, Data, GRACE, Outcome, RawSlice, Terms, Window, ended, rank};
+use crate::slice::{Compact, Data, GRACE, Outcome, RawFan, RawSlice, Terms, Window, ended, rank};
 use crate::task::{Answer, TaskError, WorkerHandle};
 use ipcperf_core::result::Status;
 use ipcperf_core::{KnobValue, Link, OptionSet, Seat, SetupError, Wiring};

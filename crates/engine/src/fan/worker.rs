@@ -1,15 +1,16 @@
 //! One of the workers of a fan, in a process of its own.
 
+use super::loops::{FanLoops, Role};
 use super::page::Page;
 use super::{Ended, Left, Order, Part, Phase, Ran, Said};
 use crate::hot::account::Account;
-use crate::hot::fan::{Plan, Tally};
-use crate::hot::{AnyWork, Recorder, fan_in, fan_out};
+use crate::hot::fan::Plan;
+use crate::hot::{AnyWork, Recorder};
 use crate::job::{Failure, FailureKind, SideReport};
 use crate::registry::Registry;
 use crate::task::WorkerContext;
 use crate::worker::not_pinned;
-use ipcperf_core::{Fault, KnobValue, Meet, Part as Looked, Port, SetupError, Touch, Wiring};
+use ipcperf_core::{KnobValue, Meet, Part as Looked, SetupError, Touch, Wiring};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::{affinity, process, procfs};
 use serde_json::Value;
@@ -47,58 +48,6 @@ fn attend(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<(), Fa
     let mut apart = Apart::default();
     let mut loops = attach(part.job.end(wiring, &mut apart))?;
     phases(&mut *loops, Fan { part: &part, page: &page, context }, apart.effective)
-}
-
-/// Which loop of a fan a worker runs.
-#[derive(Clone, Copy)]
-pub(crate) struct Role<'a> {
-    fans_in: bool,
-    is_peer: bool,
-    /// Of the producers of a fan-in.
-    accounts: &'a [Account<'a>],
-}
-
-/// The loops of a fan over a port; one virtual call for a whole phase.
-pub(crate) trait FanLoops {
-    fn run(
-        &mut self,
-        role: Role<'_>,
-        clock: Clock,
-        plan: Plan,
-        work: AnyWork<'_>,
-        rows: &mut Recorder<'_>,
-        calls: &mut Recorder<'_>,
-    ) -> Result<Tally, Fault>;
-
-    /// See [`Port::expect`].
-    fn expect(&mut self, part: Looked);
-}
-
-impl<P: Port> FanLoops for P {
-    fn run(
-        &mut self,
-        role: Role<'_>,
-        clock: Clock,
-        plan: Plan,
-        work: AnyWork<'_>,
-        rows: &mut Recorder<'_>,
-        calls: &mut Recorder<'_>,
-    ) -> Result<Tally, Fault> {
-        match (role.fans_in, role.is_peer) {
-            (true, true) => {
-                let own = usize::try_from(plan.producer).ok();
-                let own = own.and_then(|own| role.accounts.get(own)).ok_or(Fault::TooLong)?;
-                fan_in::lead(self, clock, plan, work, *own, calls)
-            }
-            (true, false) => fan_in::follow(self, clock, plan, work, role.accounts, rows),
-            (false, true) => fan_out::follow(self, clock, plan, work, rows, calls),
-            (false, false) => fan_out::lead(self, clock, plan, work),
-        }
-    }
-
-    fn expect(&mut self, part: Looked) {
-        Port::expect(self, part);
-    }
 }
 
 /// Attaches one of several processes to one side, so that there is nobody to swap anything with.

@@ -1,7 +1,7 @@
 //! The machine's own limits, measured before the first round; the clock once more after the last.
 
-use super::bench::HANG;
-use super::{Bench, CellRun};
+use super::bench::{Bench, HANG};
+use super::findings::CellRun;
 use crate::job::{Bound, BoundJob, Task, Word};
 use crate::slice;
 use crate::stage::{Event, Stage};

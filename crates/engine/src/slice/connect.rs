@@ -1,26 +1,15 @@
 //! A slice of the pattern that connects for every request: a storm in the place of two ends and a channel.
 
-use super::{Compact, Data, Outcome, RawSlice, Surroundings, Terms, ended};
+use super::compact::Compact;
+use super::raw::{Data, Outcome, RawSlice, StormSlice, Surroundings, Terms, ended};
 use crate::job::{Failure, FailureKind, Machine, Segment, SideReport};
 use crate::registry::Entry;
-use crate::storm::{self, Aftermath, Around, BACKLOG, PARTS, Spent, Storm};
+use crate::storm::{self, Aftermath, Around, BACKLOG, Storm};
 use crate::task::TaskError;
+use crate::usage::Spent;
 use ipcperf_core::result::Status;
 use ipcperf_core::{Crowd, Door, KnobValue, OptionSet, SetupError};
 use std::time::Instant;
-
-/// A storm at rest.
-#[derive(Clone, Debug)]
-pub struct StormSlice {
-    /// Everything but the distributions.
-    pub after: Aftermath,
-    /// These, ticks, in the order of [`PARTS`].
-    pub times: [Compact; PARTS.len()],
-    /// How many could wait at the server.
-    pub backlog: u64,
-    /// How many clients there were.
-    pub clients: u64,
-}
 
 /// What a connection for one request leaves of a mechanism's knobs.
 pub(crate) const KNOBS: [&str; 2] = ["bind", "backlog"];

@@ -1,7 +1,7 @@
 //! The way from lead to follow by itself: when each message left and arrived, corrected for the difference of the two
 //! counters.
 
-use super::Compact;
+use super::compact::Compact;
 use crate::hot::place;
 use crate::job::Segment;
 use crate::offset::Offset;

@@ -1,10 +1,11 @@
 //! The clients of a storm: each asks, reads the answer to its end, hangs up, and asks again.
 
 use super::answer::Answers;
+use super::plan::{Model, add, is_tcp, site};
 use super::times::{Sample, Taker, Times};
-use super::{Model, Spent, add};
 use crate::job::Machine;
 use crate::task::WorkerContext;
+use crate::usage::Spent;
 use ipcperf_core::Door;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
@@ -17,6 +18,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
+
+/// Its name as a task.
+pub(super) const NAME: &str = "storm-clients";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Ask {
@@ -111,7 +115,7 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, String> {
     if let Some(cpu) = ask.cpu {
         affinity::pin(cpu).map_err(|error| format!("cannot be pinned to CPU {cpu}: {error}"))?;
     }
-    let site = super::site(ask.door, &ask.base, ask.nonce, ask.port);
+    let site = site(ask.door, &ask.base, ask.nonce, ask.port);
     let callers: Vec<Caller> = (ask.first..ask.first + ask.clients)
         .map(|number| Caller::new(&site, number).map_err(|error| error.to_string()))
         .collect::<Result<_, _>>()?;
@@ -185,7 +189,7 @@ impl<'a> Lane<'a> {
         Self {
             caller,
             lock,
-            polls: ask.model == Model::AsPublished && super::is_tcp(ask.door),
+            polls: ask.model == Model::AsPublished && is_tcp(ask.door),
             clock: if ask.counter { Clock::counter() } else { Clock::monotonic() },
             // One byte more than any answer: a longer one is wrong.
             buffer: vec![0; answers.len() + 1],

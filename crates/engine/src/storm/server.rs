@@ -1,8 +1,9 @@
 //! The server of a storm: lets callers in, one after the other, tells each a number, and hangs up.
 
 use super::answer::Answers;
-use super::{Spent, add};
+use super::plan::{add, site};
 use crate::task::WorkerContext;
+use crate::usage::Spent;
 use ipcperf_core::{Door, Serving};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
@@ -14,6 +15,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Its name as a task.
+pub(super) const NAME: &str = "storm-server";
 
 /// Where the word to stop lies in the memory that is handed over.
 pub(super) const STOP: usize = 0;
@@ -53,7 +57,7 @@ pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, String> {
     if let Some(cpu) = ask.cpu {
         affinity::pin(cpu).map_err(|error| format!("cannot be pinned to CPU {cpu}: {error}"))?;
     }
-    let site = super::site(ask.door, &ask.base, ask.nonce, 0);
+    let site = site(ask.door, &ask.base, ask.nonce, 0);
     let (mut door, site) = doors::Door::open(&site, ask.backlog, ask.callers)
         .map_err(|error| format!("{}: {error}", ask.door.name()))?;
     if ask.serving == Serving::Epoll {

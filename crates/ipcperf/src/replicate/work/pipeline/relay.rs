@@ -19,7 +19,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// One end of a pipeline.
-pub(in super::super) const TASK: NamedTask = NamedTask { name: "pipeline", run: serve };
+pub(in super::super) const TASK: NamedTask<'_> = NamedTask { name: "pipeline", run: &serve };
 
 /// What an end has to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
