@@ -7,7 +7,7 @@ use crate::script::{Order, Part, Scenario, Script, Seen, Word};
 use ipcperf_core::{
     Guard, KnobValue, Link, OptionSet, PatternKind, Seat, SetupError, Shape, Wiring,
 };
-use ipcperf_engine::job::Names;
+use ipcperf_engine::protocol::Names;
 use ipcperf_sys::control;
 use ipcperf_sys::process::{Worker, describe_end};
 use std::io;

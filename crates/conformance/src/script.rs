@@ -2,7 +2,7 @@
 
 use crate::census::Descriptors;
 use ipcperf_core::{Fault, KnobValue, OptionSet, Seat, Shape};
-use ipcperf_engine::job::Names;
+use ipcperf_engine::protocol::Names;
 use serde::{Deserialize, Serialize};
 
 /// What a worker is for.

@@ -3,7 +3,7 @@
 use crate::page::Page;
 use crate::script::{Order, Word};
 use ipcperf_core::{KnobValue, Meet, SetupError, Wiring};
-use ipcperf_engine::job::Names;
+use ipcperf_engine::protocol::Names;
 use ipcperf_sys::control::Control;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -5,7 +5,7 @@ use crate::page::Page;
 use crate::script::{Order, Part, Word};
 use crate::session::Session;
 use ipcperf_core::{SetupError, Wiring};
-use ipcperf_engine::job::Names;
+use ipcperf_engine::protocol::Names;
 use ipcperf_sys::control::Control;
 use ipcperf_sys::seccomp::{self, Refusal};
 use ipcperf_sys::{affinity, process};

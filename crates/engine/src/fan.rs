@@ -7,8 +7,8 @@
 
 pub(crate) mod loops;
 mod objection;
-mod page;
 mod slice;
+mod tapes;
 mod track;
 pub(crate) mod worker;
 
@@ -17,7 +17,7 @@ pub(crate) use slice::run;
 
 use crate::hot::Spill;
 use crate::hot::fan::Tally;
-use crate::job::{Failure, Job, Names, SideReport};
+use crate::job::{Job, SideReport};
 use ipcperf_core::{KnobValue, Seat};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,6 @@ pub(crate) const TASK: &str = "fan";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Part {
     job: Job,
-    names: Names,
     /// Which of its side it is.
     number: u64,
     /// Whether ends of this mechanism never sleep.
@@ -101,6 +100,3 @@ struct Left {
     len: u64,
     spills: Vec<Spill>,
 }
-
-/// How a worker ends: `None` in order.
-type Ended = Option<Failure>;

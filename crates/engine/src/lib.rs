@@ -16,17 +16,18 @@ pub mod offset;
 mod packets;
 pub mod page;
 pub mod plan;
+pub mod protocol;
 pub mod registry;
 pub mod run;
 pub mod slice;
-pub mod stage;
 pub mod storm;
+pub mod supervisor;
 pub mod task;
 pub mod tasks;
 #[cfg(test)]
 mod testing;
 mod transform;
 mod usage;
-pub mod worker;
+mod worker;
 
 pub use assemble::{Facts, result_set, round_of};

@@ -10,35 +10,38 @@ mod ways;
 pub use compact::Compact;
 pub(crate) use connect::KNOBS as CONNECT_KNOBS;
 pub use paced::Paced;
+pub(crate) use raw::note;
 pub use raw::{Data, Outcome, RawFan, RawSlice, StormSlice, Surroundings, Terms, Trips, Window};
-pub(crate) use raw::{GRACE, ended, rank};
 pub use ways::Ways;
 
 use crate::fan;
 use crate::hot::{Recorder, Spill, Trip};
-use crate::job::{Failure, FailureKind, Job, Order, Segment, SideReport, Task, Word};
+use crate::job::{Job, Segment};
 use crate::page::Page;
+use crate::protocol::Word;
 use crate::registry::Entry;
-use crate::stage::{Event, Stage};
+use crate::supervisor::{Stop, Supervisor};
 use compact::collect;
-use ipcperf_core::result::Status;
-use ipcperf_core::{Ends, OptionSet, Seat, SetupError};
+use ipcperf_core::{Ends, OptionSet, Seat};
 use ipcperf_stats::Histogram;
+use raw::outcome;
 use stall::Stall;
 use std::time::{Duration, Instant};
 
-/// Runs one slice in two fresh processes.
+/// The name of one end as a task.
+pub(crate) const TASK: &str = "slice";
+
+/// Runs one slice in fresh processes.
 #[must_use]
 pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundings<'_>) -> Outcome {
     match terms.job.shape.pattern.facts().ends {
         Ends::Pair => {}
-        Ends::Crowd(_) => return fan::run(entry, options, terms, around.interrupts),
-        Ends::Clients => return connect::run(entry, options, terms, around),
+        Ends::Crowd(_) => {
+            return outcome(fan::run(entry, options, terms, around.interrupts), terms);
+        }
+        Ends::Clients => return outcome(connect::run(entry, options, terms, around), terms),
     }
-    match attempt(entry, options, terms, around) {
-        Ok(outcome) => outcome,
-        Err(failure) => ended(failure),
-    }
+    outcome(attempt(entry, options, terms, around), terms)
 }
 
 fn attempt(
@@ -46,10 +49,10 @@ fn attempt(
     options: &OptionSet,
     terms: &Terms,
     around: Surroundings<'_>,
-) -> Result<Outcome, Failure> {
+) -> Result<RawSlice, Stop> {
     let Terms { job, pads, deadline, .. } = terms;
     let Surroundings { page, interrupts } = around;
-    page.reset();
+    page.reset(2);
     let link = entry.open(&job.shape, options)?;
     // Kept until both workers are gone: whatever has a name is removed even if they were killed.
     let _guards = link.guards;
@@ -58,97 +61,39 @@ fn attempt(
         Seat::Follow => Data::Stream(Window::default()),
     };
     let mut slice = RawSlice { effective: link.effective, ..RawSlice::of(data) };
-    let mut stage = Stage::start(2, *pads, Instant::now() + *deadline, interrupts)?;
-    for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
-        let cpu = job.cpus.get(seat.index()).copied();
-        let task = Task::Slice(Box::new(Job { seat, cpu, ..job.clone() }));
-        stage.assign(seat, &task, page)?;
-        stage.wire(seat, wiring)?;
+    let mut workers = Supervisor::new(Instant::now() + *deadline, interrupts);
+    for (name, pad) in ["lead", "follow"].into_iter().zip(pads) {
+        workers.start(name, *pad)?;
     }
-    let mut segments: [Option<Segment>; 2] = [None, None];
-    let mut reports: [Option<SideReport>; 2] = [None, None];
-    let mut failures: Vec<(Seat, Failure)> = Vec::new();
+    for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
+        let (who, cpu) = (seat.index(), job.cpus.get(seat.index()).copied());
+        workers.assign(who, TASK, &Job { seat, cpu, ..job.clone() }, &[page.fd()])?;
+        workers.wire(who..who + 1, wiring)?;
+    }
     let mut stall = Stall::of(Duration::from_nanos(job.load.stall_ns));
-    while reports.iter().any(Option::is_none) {
-        match stage.event()? {
-            Event::Said(seat, Word::Segment(segment)) => segments[seat.index()] = Some(segment),
-            Event::Said(seat, Word::Done(report)) => reports[seat.index()] = Some(*report),
-            Event::Said(seat, Word::Failed(failure)) => failures.push((seat, failure)),
-            Event::Died(seat, end) if reports[seat.index()].is_none() => {
-                if !failures.iter().any(|(failed, _)| *failed == seat) {
-                    let reason = format!("the {} worker ended: {end}", name(seat));
-                    failures.push((seat, Failure { kind: FailureKind::Failed, reason }));
-                }
+    loop {
+        let words = workers.gather(&mut |workers| stall.step(workers))?;
+        if words.iter().all(|word| matches!(word, Word::Done(_))) {
+            for (side, word) in slice.sides.iter_mut().zip(words) {
+                *side = word.done()?;
+                note(&mut slice.effective, std::mem::take(&mut side.effective));
             }
-            Event::Died(..) => {}
-            Event::Said(_, Word::Middle(ns)) => {
-                stage.call_at(Instant::now() + Duration::from_nanos(ns));
-            }
-            Event::Alarm => stall.step(&mut stage),
-            Event::Deadline if failures.is_empty() => {
-                let reason = format!("not done after {} s", deadline.as_secs());
-                return Ok(Outcome::Ended(Status::Deadline, FailureKind::Failed, reason));
-            }
-            Event::Deadline => break,
-            Event::Interrupted => return Ok(Outcome::Interrupted),
-            Event::Said(_, Word::Bound(_) | Word::Swap(_)) => {
-                return Err(SetupError::Protocol("a worker sent something else".into()).into());
-            }
-        }
-        if failures.len() == 2 {
             break;
         }
-        if !failures.is_empty() {
-            stage.hurry(GRACE);
+        let segments: Vec<Segment> =
+            words.into_iter().map(Word::ready).collect::<Result<_, _>>()?;
+        let [lead, follow] = segments.as_slice() else { break };
+        slice.fold(job, page, lead, follow);
+        for seat in Seat::BOTH {
+            workers.go(seat.index(), &())?;
         }
-        if let [Some(lead), Some(follow)] = &segments {
-            slice.fold(job, page, lead, follow);
-            segments = [None, None];
-            for seat in Seat::BOTH {
-                stage.order(seat, &Order::Folded)?;
-            }
-        }
-    }
-    if let Some(failure) = worst(failures) {
-        return Err(failure);
     }
     if stall.was_missed() {
         let reason =
             "the slice ended before its stop came; longer slices (--slice) have room for it";
-        return Err(Failure { kind: FailureKind::Failed, reason: reason.into() });
+        return Err(reason.to_owned().into());
     }
-    let [Some(lead), Some(follow)] = reports else {
-        return Err(SetupError::Protocol("a worker sent no report".into()).into());
-    };
-    for (knob, value) in lead.effective.iter().chain(&follow.effective) {
-        if !slice.effective.iter().any(|(known, _)| known == knob) {
-            slice.effective.push((knob.clone(), value.clone()));
-        }
-    }
-    slice.sides = [lead, follow];
-    Ok(Outcome::Measured(Box::new(slice)))
-}
-
-fn name(seat: Seat) -> &'static str {
-    match seat {
-        Seat::Lead => "lead",
-        Seat::Follow => "follow",
-    }
-}
-
-/// The failure that explains the others: an end that merely lost its peer is the symptom.
-fn worst(failures: Vec<(Seat, Failure)>) -> Option<Failure> {
-    let (seat, failure) = failures.into_iter().min_by_key(|(_, failure)| rank(failure.kind))?;
-    let prefix = if failure.reason.contains(name(seat)) {
-        String::new()
-    } else {
-        format!("{}: ", name(seat))
-    };
-    let reason = match failure.kind {
-        FailureKind::Unavailable => failure.reason,
-        _ => format!("{prefix}{}", failure.reason),
-    };
-    Some(Failure { reason, ..failure })
+    Ok(slice)
 }
 
 impl RawSlice {
@@ -263,16 +208,5 @@ mod tests {
         assert_eq!(steady(&samples, &segment, 1600), window(48, 600));
         // A stream that fits the buffers: no steady window, everything counts.
         assert_eq!(steady(&samples, &segment, 1150), window(80, 640));
-    }
-
-    #[test]
-    fn the_failure_that_explains_the_other_is_told() {
-        let failure = |kind, reason: &str| Failure { kind, reason: reason.into() };
-        let told = worst(vec![
-            (Seat::Follow, failure(FailureKind::PeerGone, "the peer closed the channel")),
-            (Seat::Lead, failure(FailureKind::Invalid, "wrong stamp")),
-        ]);
-        assert_eq!(told.expect("a failure").reason, "lead: wrong stamp");
-        assert!(worst(Vec::new()).is_none());
     }
 }

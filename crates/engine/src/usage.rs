@@ -1,5 +1,6 @@
 //! What processes consume.
 
+use crate::job::SideReport;
 use ipcperf_sys::procfs;
 use serde::{Deserialize, Serialize};
 
@@ -58,4 +59,54 @@ impl Spent {
     pub(crate) fn plus(&self, other: &Self) -> Self {
         self.each(other, |one, two| one + two)
     }
+}
+
+/// What a worker consumes in a timed region. Counters that cost file reads are read well before it begins and after it
+/// is over.
+#[derive(Debug)]
+pub(crate) struct Usage<'a> {
+    /// Whose inter-processor interrupts are counted.
+    cpus: &'a [usize],
+    outside: [Option<u64>; 3],
+    spent: Spent,
+}
+
+impl<'a> Usage<'a> {
+    /// Before the region.
+    pub(crate) fn open(cpus: &'a [usize]) -> Self {
+        Self { cpus, outside: outside(cpus), spent: Spent::default() }
+    }
+
+    /// The region begins.
+    pub(crate) fn begin(&mut self) {
+        self.spent = Spent::now();
+    }
+
+    /// The region ends.
+    pub(crate) fn end(&mut self) {
+        self.spent = Spent::now().since(&self.spent);
+    }
+
+    /// After the region: adds what was consumed.
+    pub(crate) fn close(self, report: &mut SideReport) {
+        let Self { cpus, outside: before, spent } = self;
+        report.cpu_ns += spent.cpu_ns;
+        report.user_ns += spent.user_ns;
+        report.system_ns += spent.system_ns;
+        report.voluntary_switches += spent.voluntary_switches;
+        report.involuntary_switches += spent.involuntary_switches;
+        report.minor_faults += spent.minor_faults;
+        report.major_faults += spent.major_faults;
+        let sums = [&mut report.ipis, &mut report.run_delay_ns, &mut report.migrations];
+        for ((sum, before), after) in sums.into_iter().zip(before).zip(outside(cpus)) {
+            let grown = before.zip(after).map(|(before, after)| after.saturating_sub(before));
+            *sum = grown.map(|grown| sum.unwrap_or(0) + grown);
+        }
+    }
+}
+
+/// Inter-processor interrupts, run delay and migrations so far.
+fn outside(cpus: &[usize]) -> [Option<u64>; 3] {
+    let ipis = if cpus.is_empty() { None } else { procfs::inter_processor_interrupts(cpus) };
+    [ipis, procfs::run_delay_ns(), procfs::migrations()]
 }

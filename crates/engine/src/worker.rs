@@ -5,74 +5,19 @@ pub(crate) mod runner;
 
 use crate::bounds;
 use crate::hot::{AnyWork, Content, Full, Lines, SharedTranscoder, Special, Stamp, Times};
-use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Word};
+use crate::job::{Failure, Job, Segment, SideReport};
 use crate::offset::{self, Offset};
 use crate::page::Page;
+use crate::task::WorkerContext;
 use crate::transform::Transcoder;
+use crate::usage::Usage;
 use end::End;
-use ipcperf_core::{KnobValue, Meet, Missing, Part, Seat, SetupError, Touch, Wiring};
+use ipcperf_core::{Part, Seat, Touch};
 use ipcperf_stats::Rng;
-use ipcperf_sys::control::Control;
 use ipcperf_sys::{affinity, pause, process, procfs};
 use runner::{Measure, Pass, Runner};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-
-/// A sandbox may refuse to let a process choose its CPUs: then this placement cannot be had here.
-pub(crate) fn not_pinned(cpu: usize, error: &io::Error) -> Failure {
-    let words = ipcperf_core::errno::text(error.raw_os_error().unwrap_or(0));
-    let what = format!("cannot be pinned to CPU {cpu} (sched_setaffinity: {words})");
-    SetupError::from(Missing::new(what, "--place free does without pinning")).into()
-}
-
-pub(crate) fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Failure> {
-    serde_json::from_str(text).map_err(|error| Failure {
-        kind: FailureKind::Failed,
-        reason: format!("control message: {error}"),
-    })
-}
-
-pub(crate) fn say(control: &Control, word: &Word) -> io::Result<()> {
-    control.send(&serde_json::to_string(word)?, &[])
-}
-
-/// What a worker holds beside its port.
-#[derive(Debug)]
-pub struct Session<'a> {
-    pub(crate) control: &'a Control,
-    pub(crate) page: &'a Page,
-    pub(crate) effective: Vec<(String, KnobValue)>,
-}
-
-impl Session<'_> {
-    fn order(&self) -> Result<(Order, Vec<OwnedFd>), Failure> {
-        let parcel = self.control.receive(None)?;
-        Ok((decode(&parcel.text)?, parcel.fds))
-    }
-}
-
-impl Meet for Session<'_> {
-    fn swap(&mut self, mine: Wiring) -> Result<Wiring, SetupError> {
-        let failed = |error: &dyn std::fmt::Display| SetupError::Protocol(format!("swap: {error}"));
-        let names = Names { names: mine.names, words: mine.words };
-        let text = serde_json::to_string(&Word::Swap(names)).map_err(|error| failed(&error))?;
-        let fds: Vec<_> = mine.fds.iter().map(AsFd::as_fd).collect();
-        self.control.send(&text, &fds).map_err(|error| failed(&error))?;
-        match self.order() {
-            Ok((Order::Swapped(names), fds)) => {
-                Ok(Wiring { fds, names: names.names, words: names.words })
-            }
-            Ok((Order::Folded, _)) => Err(SetupError::Protocol("swap: wrong answer".into())),
-            Err(failure) => Err(SetupError::Protocol(failure.reason)),
-        }
-    }
-
-    fn effective(&mut self, knob: &str, value: KnobValue) {
-        self.effective.push((knob.to_owned(), value));
-    }
-}
 
 /// The loops over a port, as [`runner`] makes them for one kind of payload work.
 type Loops<'a> = &'a mut dyn FnMut(AnyWork<'_>, Measure<'_>) -> Result<SideReport, Failure>;
@@ -84,7 +29,8 @@ type Loops<'a> = &'a mut dyn FnMut(AnyWork<'_>, Measure<'_>) -> Result<SideRepor
 pub(crate) fn measure(
     loops: Loops<'_>,
     job: &Job,
-    session: &mut Session<'_>,
+    page: &Page,
+    context: &mut WorkerContext<'_>,
 ) -> Result<SideReport, Failure> {
     let nonce = job.shape.nonce;
     let transcoder =
@@ -96,7 +42,7 @@ pub(crate) fn measure(
         cost = (job.seat == Seat::Lead).then(|| transcoder.cost(job.clock()));
         shared.set(Some(transcoder));
     }
-    let [_, left, arrived] = session.page.ways();
+    let [_, left, arrived] = page.ways();
     let times = job.load.one_way.then(|| Times::new(job.clock(), left, arrived));
     let content = match (job.load.transform, job.touch) {
         (Some(_), _) => Content::Changed(Stamp::new(nonce), SharedTranscoder::new(&shared)),
@@ -110,17 +56,17 @@ pub(crate) fn measure(
     } else {
         AnyWork::touching(job.touch, nonce)
     };
-    let report = loops(work, &mut |runner| slice(runner, job, session))?;
+    let report = loops(work, &mut |runner| slice(runner, job, page, context))?;
     Ok(SideReport { transform: cost, ..report })
 }
 
 fn slice(
     runner: &mut dyn Runner,
     job: &Job,
-    session: &mut Session<'_>,
+    page: &Page,
+    context: &mut WorkerContext<'_>,
 ) -> Result<SideReport, Failure> {
     let clock = job.clock();
-    let page = session.page;
     let mut end = End::new(runner, job, page, clock);
     let mut report = SideReport { pid: process::own_pid(), ..SideReport::default() };
 
@@ -174,16 +120,11 @@ fn slice(
         let middle = (all / share).checked_sub(all - left).filter(|middle| *middle < samples);
         if let Some(middle) = middle.filter(|_| end.leads() && job.load.stall_ns > 0) {
             let ns = (middle * batch) as f64 * expected * job.ns_per_tick;
-            say(session.control, &Word::Middle(ns as u64))?;
+            context.alarm(ns as u64)?;
         }
         let segment = timed(&mut end, whole, batch, &mut report)?;
-        say(session.control, &Word::Segment(Segment { offset, ..segment }))?;
-        match session.order()? {
-            (Order::Folded, _) => left = left.saturating_sub(samples),
-            (Order::Swapped(_), _) => {
-                return Err(SetupError::Protocol("unexpected wiring".into()).into());
-            }
-        }
+        context.ready(&Segment { offset, ..segment })?;
+        left = left.saturating_sub(samples);
     }
     report.events = events(end.runner);
     for (name, count) in before {
@@ -194,7 +135,7 @@ fn slice(
     report.offset = known();
     report.cpu = affinity::current_cpu();
     report.allowed = procfs::cpus_allowed();
-    report.effective = std::mem::take(&mut session.effective);
+    report.effective = std::mem::take(&mut context.effective);
     Ok(report)
 }
 
@@ -205,45 +146,27 @@ fn events(runner: &dyn Runner) -> BTreeMap<String, u64> {
     events
 }
 
-/// One timed segment with what it consumed. Counters that cost file reads are read before the gate and after the
-/// peer is done as well.
+/// One timed segment with what it consumed.
 fn timed(
     end: &mut End<'_>,
     samples: u64,
     batch: u64,
     report: &mut SideReport,
 ) -> Result<Segment, Failure> {
-    let (leads, cpus) = (end.leads(), &end.job.cpus);
-    let counts = leads && !cpus.is_empty();
-    let ipis = || counts.then(|| procfs::inter_processor_interrupts(cpus)).flatten();
-    let (ipis_before, delay_before, moved_before) =
-        (ipis(), procfs::run_delay_ns(), procfs::migrations());
+    let leads = end.leads();
+    let mut usage = Usage::open(if leads { &end.job.cpus } else { &[] });
     let watch = leads.then(|| end.meter.read());
-    let before = procfs::consumption();
+    usage.begin();
     end.page.gate().meet();
     let first = end.next;
     let tally = end.segment(Pass::Timed, samples, batch)?;
-    let after = procfs::consumption();
+    usage.end();
+    // The peer is done as well.
     end.page.gate().meet();
     if let Some(begin) = watch {
         end.machine.add(end.meter.since(&begin));
     }
-    let (ipis_after, delay_after, moved_after) =
-        (ipis(), procfs::run_delay_ns(), procfs::migrations());
-
-    report.cpu_ns += after.cpu_ns - before.cpu_ns;
-    report.user_ns += after.user_ns - before.user_ns;
-    report.system_ns += after.system_ns - before.system_ns;
-    report.voluntary_switches += after.voluntary_switches - before.voluntary_switches;
-    report.involuntary_switches += after.involuntary_switches - before.involuntary_switches;
-    report.minor_faults += after.minor_faults - before.minor_faults;
-    report.major_faults += after.major_faults - before.major_faults;
-    let grown = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
-    let add = |sum: Option<u64>, more: Option<u64>| Some(sum.unwrap_or(0) + more?);
-    report.ipis = add(report.ipis, grown(ipis_before, ipis_after));
-    report.migrations = add(report.migrations, grown(moved_before, moved_after));
-    report.run_delay_ns = add(report.run_delay_ns, grown(delay_before, delay_after));
-
+    usage.close(report);
     Ok(Segment {
         sent: tally.sent,
         received: tally.received,
@@ -258,17 +181,4 @@ fn timed(
         first,
         offset: None,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refused_pinning_is_unavailable_and_names_the_way_out() {
-        let refused = affinity::pin(100_000).expect_err("no such CPU");
-        let failure = not_pinned(100_000, &refused);
-        assert_eq!(failure.kind, FailureKind::Unavailable);
-        assert!(failure.reason.contains("CPU 100000") && failure.reason.contains("--place free"));
-    }
 }

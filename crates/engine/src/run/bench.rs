@@ -4,7 +4,7 @@ use super::findings::{BoundReadings, CellRun, Findings, Settings, SliceRun, paus
 use crate::error::named;
 use crate::fit::Fit;
 use crate::job::Job;
-use crate::page::Page;
+use crate::page::{CAPACITY, Page};
 use crate::slice::{self, Outcome, RawSlice, Surroundings, Terms};
 use crate::storm::Model;
 use ipcperf_core::{Idle, Seat, Shape};
@@ -102,7 +102,8 @@ impl<'a> Bench<'a> {
         let reaped = bases.iter().flat_map(|base| rundir::reap(base).unwrap_or_default()).collect();
         let (clock, fallback) = Clock::choose();
         Ok(Self {
-            page: Page::create().map_err(|error| named("shared memory (memfd_create)", &error))?,
+            page: Page::create(CAPACITY)
+                .map_err(|error| named("shared memory (memfd_create)", &error))?,
             directory: run_directory()?,
             clock,
             fallback,

@@ -6,13 +6,11 @@ use super::ways::Ways;
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
 use crate::page::Page;
 use crate::storm::{Aftermath, Model, PARTS};
+use crate::supervisor::Stop;
 use ipcperf_core::KnobValue;
 use ipcperf_core::result::Status;
 use ipcperf_sys::signals::Interrupts;
 use std::time::Duration;
-
-/// How long what the surviving worker has to say is waited for after its peer failed.
-pub(crate) const GRACE: Duration = Duration::from_millis(300);
 
 /// What a slice came to.
 #[derive(Debug)]
@@ -135,20 +133,32 @@ impl RawSlice {
     }
 }
 
-pub(crate) fn ended(failure: Failure) -> Outcome {
-    let status = match failure.kind {
-        FailureKind::Unavailable => Status::Unavailable,
-        FailureKind::Invalid | FailureKind::PeerGone | FailureKind::Failed => Status::Failed,
-    };
-    Outcome::Ended(status, failure.kind, failure.reason)
+/// What an attempt came to.
+pub(super) fn outcome(attempt: Result<RawSlice, Stop>, terms: &Terms) -> Outcome {
+    match attempt {
+        Ok(slice) => Outcome::Measured(Box::new(slice)),
+        Err(Stop::Interrupted) => Outcome::Interrupted,
+        Err(Stop::Deadline(_)) => {
+            let reason = format!("not done after {} s", terms.deadline.as_secs());
+            Outcome::Ended(Status::Deadline, FailureKind::Failed, reason)
+        }
+        Err(Stop::Failed(Failure { kind, reason })) => {
+            let status = match kind {
+                FailureKind::Unavailable => Status::Unavailable,
+                FailureKind::Invalid | FailureKind::PeerGone | FailureKind::Failed => {
+                    Status::Failed
+                }
+            };
+            Outcome::Ended(status, kind, reason)
+        }
+    }
 }
 
-/// The lower, the more it explains.
-pub(crate) const fn rank(kind: FailureKind) -> u8 {
-    match kind {
-        FailureKind::Invalid => 0,
-        FailureKind::Unavailable => 1,
-        FailureKind::Failed => 2,
-        FailureKind::PeerGone => 3,
+/// Adds values of knobs that are not known yet.
+pub(crate) fn note(known: &mut Vec<(String, KnobValue)>, granted: Vec<(String, KnobValue)>) {
+    for (knob, value) in granted {
+        if !known.iter().any(|(name, _)| *name == knob) {
+            known.push((knob, value));
+        }
     }
 }

@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_segment_gives_its_messages_without_those_that_led_in() {
-        let page = Page::create().expect("memory");
+        let page = Page::create(crate::page::CAPACITY).expect("memory");
         let [_, left, arrived] = page.ways();
         let first = left.len() as u64 - 3;
         for seq in first..first + 8 {

@@ -3,15 +3,15 @@
 use super::answer::Answers;
 use super::plan::{Model, add, is_tcp, site};
 use super::times::{Sample, Taker, Times};
-use crate::job::Machine;
-use crate::task::WorkerContext;
+use crate::job::{Failure, Machine};
+use crate::task::{WorkerContext, pin};
 use crate::usage::Spent;
 use ipcperf_core::Door;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::doors::{Call, Caller};
 use ipcperf_sys::meter::{Meter, Reading, Span};
-use ipcperf_sys::{affinity, process};
+use ipcperf_sys::process;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -109,15 +109,17 @@ impl Books {
 }
 
 /// The task.
-pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, String> {
+pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let ask: Ask = context.params()?;
-    let file = context.fds.pop().map(File::from).ok_or("storm: no file was handed over")?;
-    if let Some(cpu) = ask.cpu {
-        affinity::pin(cpu).map_err(|error| format!("cannot be pinned to CPU {cpu}: {error}"))?;
-    }
+    let file = context
+        .fds
+        .pop()
+        .map(File::from)
+        .ok_or_else(|| "storm: no file was handed over".to_owned())?;
+    pin(ask.cpu)?;
     let site = site(ask.door, &ask.base, ask.nonce, ask.port);
     let callers: Vec<Caller> = (ask.first..ask.first + ask.clients)
-        .map(|number| Caller::new(&site, number).map_err(|error| error.to_string()))
+        .map(|number| Caller::new(&site, number))
         .collect::<Result<_, _>>()?;
     context.ready(&())?;
     let books = Mutex::new(Books::default());
@@ -130,7 +132,9 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, String> {
                 scope.spawn(|| Lane::new(&ask, caller, lock.as_ref()).run(&ask, &gate, &books))
             })
             .collect();
-        let ends = threads.into_iter().map(|thread| thread.join().map_err(|_| "a client panicked"));
+        let ends = threads
+            .into_iter()
+            .map(|thread| thread.join().map_err(|_| "a client panicked".to_owned()));
         // All of them are waited for, also behind one that failed.
         ends.collect::<Vec<Result<Done, _>>>()
     });
@@ -147,7 +151,7 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, String> {
     let books = books.into_inner().unwrap_or_else(PoisonError::into_inner);
     (told.spent, told.machine) = (books.spent, books.machine.into());
     times.write(&file).map_err(|error| format!("storm: {error}"))?;
-    serde_json::to_value(told).map_err(|error| error.to_string())
+    Ok(serde_json::to_value(told)?)
 }
 
 /// What one client did.

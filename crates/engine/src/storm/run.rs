@@ -4,13 +4,13 @@ use super::aftermath::{Aftermath, Ports};
 use super::plan::{Around, Storm, is_tcp, site};
 use super::times::Times;
 use super::{client, server};
-use crate::task::{TaskError, WorkerHandle};
+use crate::page::Page;
+use crate::supervisor::{Stop, Supervisor};
 use ipcperf_core::{Crowd, Door};
 use ipcperf_sys::file;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::doors::Caller;
 use ipcperf_sys::io::socket::ports;
-use ipcperf_sys::shm::SharedMemory;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -30,47 +30,49 @@ pub fn port_warning(door: Door, requests: u64) -> Option<String> {
     })
 }
 
+/// The server is the first worker of a storm.
+const SERVER: usize = 0;
+
 /// Runs a storm in fresh processes. Nothing is left of it, whoever is killed.
 ///
 /// # Errors
 /// Why it was none.
-pub fn run(storm: &Storm, around: &Around<'_>) -> Result<Aftermath, TaskError> {
+pub fn run(storm: &Storm, around: &Around<'_>) -> Result<Aftermath, Stop> {
     let base = around.directory.join(format!("{:016x}", around.nonce));
     let place = site(storm.door, &base, around.nonce, 0);
     let _swept = place.sweep(storm.clients);
-    let memory = SharedMemory::create("ipcperf-storm", 1)?;
-    let mut server = start_server(storm, around, &base, &memory)?;
-    let port = server.ready::<u32>()?;
-    let mut clients = start_clients(storm, around, &base, port)?;
-    for (client, _) in &mut clients {
-        client.ready::<()>()?;
+    let page = Page::create(0)?;
+    let mut workers = Supervisor::new(around.deadline, around.interrupts);
+    let port = start_server(&mut workers, storm, around, &base, &page)?;
+    let clients = start_clients(&mut workers, storm, around, &base, port)?;
+    for (client, _) in &clients {
+        workers.ready::<()>(*client)?;
     }
     let mut after = Aftermath { ports: used_ports(storm.door), ..Aftermath::default() };
     after.time_wait[0] = ports::time_wait().filter(|_| is_tcp(storm.door));
-    server.go(&(), &[])?;
+    workers.go(SERVER, &())?;
     for (client, _) in &clients {
-        client.go(&(), &[])?;
+        workers.go(*client, &())?;
     }
     let mut told = Vec::new();
-    for (client, file) in &mut clients {
-        told.push(client.done::<client::Told>()?);
-        after.times.merge(&Times::read(file)?);
+    for (client, mut file) in clients {
+        told.push(workers.done::<client::Told>(client)?);
+        after.times.merge(&Times::read(&mut file)?);
     }
     after.time_wait[1] = ports::time_wait().filter(|_| is_tcp(storm.door));
     if let (Some(ports), Some(now)) = (&mut after.ports, used_ports(storm.door)) {
         ports.in_use[1] = now.in_use[0];
     }
-    memory.word(server::STOP).store(1, Ordering::Release);
-    let caller = Caller::new(&site(storm.door, &base, around.nonce, port), 0)
-        .map_err(|error| TaskError::Failed(error.to_string()))?;
+    page.line().store(1, Ordering::Release);
+    let caller = Caller::new(&site(storm.door, &base, around.nonce, port), 0)?;
     if let Err(code) = caller.wake() {
         // Then it is gone, and says so itself; or it is alive, and the deadline ends it.
         let gone = [errno::ECONNREFUSED, errno::ECONNRESET, errno::EPIPE];
         if !gone.contains(&code) {
-            return Err(TaskError::Failed(format!("{}: {}", storm.door.name(), errno::name(code))));
+            return Err(format!("{}: {}", storm.door.name(), errno::name(code)).into());
         }
     }
-    after.add(server.done::<server::Told>()?, &told);
+    after.add(workers.done::<server::Told>(SERVER)?, &told);
     Ok(after)
 }
 
@@ -79,12 +81,14 @@ fn used_ports(door: Door) -> Option<Ports> {
     Some(Ports { range, in_use: [ports::in_use(range), None] })
 }
 
-fn start_server<'a>(
+/// Returns the port on which it waits.
+fn start_server(
+    workers: &mut Supervisor<'_>,
     storm: &Storm,
-    around: &Around<'a>,
+    around: &Around<'_>,
     base: &Path,
-    memory: &SharedMemory,
-) -> Result<WorkerHandle<'a>, TaskError> {
+    page: &Page,
+) -> Result<u32, Stop> {
     let ask = server::Ask {
         door: storm.door,
         base: base.to_owned(),
@@ -96,18 +100,19 @@ fn start_server<'a>(
         cpu: around.cpus.get(1).copied(),
         counter: around.counter,
     };
-    let Around { pads, deadline, interrupts, .. } = *around;
-    WorkerHandle::start(server::NAME, &ask, &[memory.fd()], pads[1], deadline, interrupts)
+    let server = workers.start(server::NAME, around.pads[1])?;
+    workers.assign(server, server::NAME, &ask, &[page.fd()])?;
+    workers.ready(server)
 }
 
-type Client<'a> = (WorkerHandle<'a>, File);
-
-fn start_clients<'a>(
+/// Returns the number of each process with the file in which it will leave its times.
+fn start_clients(
+    workers: &mut Supervisor<'_>,
     storm: &Storm,
-    around: &Around<'a>,
+    around: &Around<'_>,
     base: &Path,
     port: u32,
-) -> Result<Vec<Client<'a>>, TaskError> {
+) -> Result<Vec<(usize, File)>, Stop> {
     let (processes, each) = match storm.crowd {
         Crowd::Threads => (1, storm.clients),
         Crowd::Processes => (storm.clients, 1),
@@ -129,16 +134,9 @@ fn start_clients<'a>(
             counter: around.counter,
         };
         let file = file::unnamed("ipcperf-times")?;
-        let Around { pads, deadline, interrupts, .. } = *around;
-        let handle = WorkerHandle::start(
-            client::NAME,
-            &ask,
-            &[file.as_fd()],
-            pads[0],
-            deadline,
-            interrupts,
-        )?;
-        Ok((handle, file))
+        let client = workers.start(client::NAME, around.pads[0])?;
+        workers.assign(client, client::NAME, &ask, &[file.as_fd()])?;
+        Ok((client, file))
     };
     (0..processes).map(start).collect()
 }
@@ -156,17 +154,17 @@ pub struct Remains {
 ///
 /// # Errors
 /// It could not be started.
-pub fn kill_server(storm: &Storm, around: &Around<'_>) -> Result<Remains, TaskError> {
+pub fn kill_server(storm: &Storm, around: &Around<'_>) -> Result<Remains, Stop> {
     let base: PathBuf = around.directory.join(format!("{:016x}", around.nonce));
     let swept = site(storm.door, &base, around.nonce, 0).sweep(storm.clients);
-    let memory = SharedMemory::create("ipcperf-storm", 1)?;
-    let mut server = start_server(storm, around, &base, &memory)?;
-    server.ready::<u32>()?;
-    server.worker().kill();
-    match server.done::<server::Told>() {
-        Err(TaskError::Failed(_)) => {}
+    let page = Page::create(0)?;
+    let mut workers = Supervisor::new(around.deadline, around.interrupts);
+    start_server(&mut workers, storm, around, &base, &page)?;
+    workers.worker(SERVER).kill();
+    match workers.done::<server::Told>(SERVER) {
+        Err(Stop::Failed(_)) => {}
         Err(other) => return Err(other),
-        Ok(_) => return Err(TaskError::Failed("a killed server has nothing to say".into())),
+        Ok(_) => return Err("a killed server has nothing to say".to_owned().into()),
     }
     let paths = swept.iter().filter(|guard| guard.path().exists()).count() as u64;
     let place = site(storm.door, &base, around.nonce, 0);
