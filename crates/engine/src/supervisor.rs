@@ -154,6 +154,12 @@ impl<'a> Supervisor<'a> {
         self.alarm = Some(time);
     }
 
+    /// When all must be over.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
     /// From now on only so much longer is waited.
     pub fn hurry(&mut self, grace: Duration) {
         self.deadline = self.deadline.min(Instant::now() + grace);

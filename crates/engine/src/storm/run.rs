@@ -55,9 +55,9 @@ pub fn run(storm: &Storm, around: &Around<'_>) -> Result<Aftermath, Stop> {
         workers.go(*client, &())?;
     }
     let mut told = Vec::new();
-    for (client, mut file) in clients {
+    for (client, file) in clients {
         told.push(workers.done::<client::Told>(client)?);
-        after.times.merge(&Times::read(&mut file)?);
+        after.times.merge(&Times::read(&file)?);
     }
     after.time_wait[1] = ports::time_wait().filter(|_| is_tcp(storm.door));
     if let (Some(ports), Some(now)) = (&mut after.ports, used_ports(storm.door)) {
