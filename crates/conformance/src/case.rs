@@ -9,8 +9,10 @@ use crate::scene::{Scene, Trouble};
 use crate::script::{Script, Step};
 use crate::task::Task;
 use ipcperf_core::{BackPressure, Family, Memory, OnClose, OptionSet, Payload, Seat};
-use ipcperf_sys::process;
+use ipcperf_engine::job::Failure;
+use ipcperf_engine::task::WorkerContext;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::time::Instant;
 
 /// One thing that must hold for every mechanism whose facts say so.
@@ -159,13 +161,13 @@ pub enum Outcome {
     NotApplicable(String),
 }
 
-/// Conducts one case and ends. Standard input is the control channel.
-pub(crate) fn main(entries: &Entries, parent: u32) -> bool {
-    let conducted = process::enlist(parent).and_then(|control| {
-        let task: Task = serde_json::from_str(&control.receive(None)?.text)?;
-        control.send(&serde_json::to_string(&conduct(entries, &task))?, &[])
-    });
-    conducted.is_ok()
+/// The names of both tasks of a case's own process.
+pub(crate) const CASE: &str = "conformance-case";
+pub(crate) const VICTIM: &str = "conformance-victim";
+
+/// Conducts one case.
+pub(crate) fn serve(entries: &Entries, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    Ok(serde_json::to_value(conduct(entries, &context.params()?))?)
 }
 
 fn conduct(entries: &Entries, task: &Task) -> Outcome {
@@ -184,20 +186,16 @@ fn conduct(entries: &Entries, task: &Task) -> Outcome {
 }
 
 /// Opens a channel, lets both workers attach, says so, and waits to be killed.
-pub(crate) fn victim(entries: &Entries, parent: u32) -> bool {
-    let Ok(control) = process::enlist(parent) else { return false };
-    let held = || -> Result<(), Trouble> {
-        let task: Task = serde_json::from_str(&control.receive(None)?.text)?;
+pub(crate) fn victim(entries: &Entries, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    let task: Task = context.params()?;
+    let mut held = || -> Result<Value, Trouble> {
         let entry = entries.find(&task.mechanism).ok_or_else(|| Trouble::failed("unknown"))?;
         let deadline = Instant::now() + task.deadline;
         let scene = Scene::new(entry, &task.base, task.seed, deadline)?;
         let mut pair = scene.pair(&task.options)?;
         pair.open(scene.size(64, &task.options), Script::default().both(Step::Hold))?;
         pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
-        control.send(&serde_json::to_string(&Seat::BOTH.map(|seat| pair.pid(seat)))?, &[])?;
-        control.receive(None)?;
-        Ok(())
+        context.ready(&Seat::BOTH.map(|seat| pair.pid(seat))).map_err(Trouble::Failed)
     };
-    // Whoever started this process sees it end without a word.
-    held().is_ok()
+    Ok(held().map_err(|trouble| trouble.to_string())?)
 }

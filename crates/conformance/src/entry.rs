@@ -1,13 +1,14 @@
 //! The list under test, erased to function pointers as the engine does it, beside what only the suite needs.
 
+use crate::page::Page;
 use crate::player;
 use crate::script::{Part, Scenario, Seen};
-use crate::session::Session;
 use ipcperf_core::{
     Attach, BackPressure, Erased, KnobKind, Mechanism, Missing, OptionSet, SetupError, Spec,
     Visitor, Wiring,
 };
 use ipcperf_engine::registry;
+use ipcperf_engine::task::WorkerContext;
 
 /// One mechanism without its types.
 #[derive(Clone, Copy, Debug)]
@@ -26,16 +27,29 @@ impl Entry {
         wiring: Wiring,
         part: &Part,
         scenario: &Scenario,
-        session: &mut Session<'_>,
+        context: &mut WorkerContext<'_>,
+        page: &Page,
     ) -> Result<Vec<Seen>, SetupError> {
         let (shape, word) = (&scenario.shape, self.spec().wake_word());
         let Part { seat, options, .. } = part;
-        let end = Attach { wiring, seat: *seat, shape, options, meet: &mut *session };
+        let end = Attach { wiring, seat: *seat, shape, options, meet: &mut *context };
         let mut port = self.base.attach(end)?;
         Ok(if self.base.is_lossy {
-            player::play(&mut Erased::<true>(&mut *port), part.seat, word, scenario, session)
+            player::play(
+                &mut Erased::<true>(&mut *port),
+                part.seat,
+                word,
+                scenario,
+                (context, page),
+            )
         } else {
-            player::play(&mut Erased::<false>(&mut *port), part.seat, word, scenario, session)
+            player::play(
+                &mut Erased::<false>(&mut *port),
+                part.seat,
+                word,
+                scenario,
+                (context, page),
+            )
         })
     }
 

@@ -1,17 +1,15 @@
 //! Two workers around one channel after another, as their coordinator sees them.
 
 use crate::page::Page;
-use crate::roles;
 use crate::scene::{Scene, Trouble};
-use crate::script::{Order, Part, Scenario, Script, Seen, Word};
-use ipcperf_core::{
-    Guard, KnobValue, Link, OptionSet, PatternKind, Seat, SetupError, Shape, Wiring,
-};
-use ipcperf_engine::job::Names;
-use ipcperf_sys::control;
-use ipcperf_sys::process::{Worker, describe_end};
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use crate::script::{Part, Scenario, Script, Seen, Told};
+use crate::worker;
+use ipcperf_core::{Guard, KnobValue, Link, OptionSet, PatternKind, Seat, SetupError, Shape};
+use ipcperf_engine::job::{Failure, FailureKind};
+use ipcperf_engine::page;
+use ipcperf_engine::protocol::Word;
+use ipcperf_engine::supervisor::{Event, Supervisor};
+use ipcperf_sys::process::Worker;
 use std::time::{Duration, Instant};
 
 /// How long the other end is waited for once one has stopped.
@@ -49,13 +47,12 @@ impl<'a> Scene<'a> {
 #[derive(Debug)]
 pub(crate) struct Pair<'a> {
     scene: &'a Scene<'a>,
-    workers: Vec<Worker>,
+    workers: Supervisor<'a>,
     options: OptionSet,
     page: Page,
     guards: Vec<Guard>,
     /// Values of knobs that opening has reported.
     pub(crate) effective: Vec<(String, KnobValue)>,
-    deadline: Instant,
     /// What is known of each seat.
     pub(crate) ends: [State; 2],
 }
@@ -95,10 +92,10 @@ impl<'a> Pair<'a> {
         cpus: [Option<usize>; 2],
         refused: &[i64],
     ) -> Result<Self, Trouble> {
-        let page = Page::create()?;
-        let mut workers = Vec::new();
+        let page = Page(page::Page::create(0)?);
+        let mut workers = Supervisor::new(scene.deadline, None);
         for seat in Seat::BOTH {
-            let worker = roles::start(roles::WORKER)?;
+            let who = workers.start(format!("{seat:?}"), 0)?;
             let part = Part {
                 mechanism: scene.entry.spec().full_name(),
                 seat,
@@ -106,8 +103,7 @@ impl<'a> Pair<'a> {
                 cpu: cpus[seat.index()],
                 refused: refused.to_vec(),
             };
-            worker.control().send(&serde_json::to_string(&part)?, &[page.fd()])?;
-            workers.push(worker);
+            workers.assign(who, worker::NAME, &part, &[page.0.fd()])?;
         }
         Ok(Self {
             scene,
@@ -116,7 +112,6 @@ impl<'a> Pair<'a> {
             page,
             guards: Vec::new(),
             effective: Vec::new(),
-            deadline: scene.deadline,
             ends: Default::default(),
         })
     }
@@ -129,11 +124,9 @@ impl<'a> Pair<'a> {
             self.scene.entry.base.open(&shape, &self.options)?;
         (self.guards, self.effective) = (guards, effective);
         for ((seat, wiring), steps) in Seat::BOTH.into_iter().zip([lead, follow]).zip(script.0) {
-            // The coordinator's copies are closed here, or nobody would ever see an end of file.
-            let Wiring { fds, names, words } = wiring;
-            let names = Names { names, words };
-            let play = Order::Play(Scenario { shape: shape.clone(), names, steps });
-            self.tell(seat, &play, &fds)?;
+            let who = seat.index();
+            self.workers.go(who, &Scenario { shape: shape.clone(), steps })?;
+            self.workers.wire(who..who + 1, wiring)?;
         }
         Ok(())
     }
@@ -141,25 +134,20 @@ impl<'a> Pair<'a> {
     /// Lets go of the channel; the workers must be done with it.
     pub(crate) fn close(&mut self) {
         self.guards.clear();
-        self.page.reset();
+        self.page.0.reset(2);
         self.ends = Default::default();
-    }
-
-    fn tell(&self, seat: Seat, order: &Order, fds: &[OwnedFd]) -> io::Result<()> {
-        let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
-        self.workers[seat.index()].control().send(&serde_json::to_string(order)?, &fds)
     }
 
     /// Lets a holding worker go on.
     pub(crate) fn go(&mut self, seat: Seat) -> Result<(), Trouble> {
         self.ends[seat.index()].is_holding = false;
-        Ok(self.tell(seat, &Order::Go, &[])?)
+        Ok(self.workers.go(seat.index(), &())?)
     }
 
     /// Kills a worker, as the kernel's out-of-memory killer would.
     pub(crate) fn kill(&mut self, seat: Seat) {
         self.ends[seat.index()].was_killed = true;
-        self.workers[seat.index()].kill();
+        self.worker(seat).kill();
     }
 
     /// The step a seat is at, from 1, and messages moved in it.
@@ -169,7 +157,7 @@ impl<'a> Pair<'a> {
 
     /// From now on the workers have only so much longer.
     pub(crate) fn hurry(&mut self, grace: Duration) {
-        self.deadline = self.deadline.min(Instant::now() + grace);
+        self.workers.hurry(grace);
     }
 
     /// Waits until `until` holds.
@@ -183,7 +171,7 @@ impl<'a> Pair<'a> {
                 self.hurry(GRACE);
             }
             let is_over = self.ends.iter().all(|end| end.done.is_some() || end.trouble().is_some());
-            if is_over || !self.turn(self.deadline)? {
+            if is_over || !self.turn(self.workers.deadline())? {
                 return Err(self.trouble(what));
             }
         }
@@ -214,7 +202,7 @@ impl<'a> Pair<'a> {
                 return Ok(());
             }
             let failed = self.ends.iter().any(|end| end.trouble().is_some());
-            if failed || Instant::now() >= self.deadline {
+            if failed || Instant::now() >= self.workers.deadline() {
                 return Err(self.trouble("the sender to come to rest"));
             }
         }
@@ -223,36 +211,27 @@ impl<'a> Pair<'a> {
 
     /// Takes in one thing that happens; `false` if nothing did before `until`.
     pub(crate) fn turn(&mut self, until: Instant) -> Result<bool, Trouble> {
-        let here: Vec<_> =
-            Seat::BOTH.into_iter().filter(|seat| self.ends[seat.index()].died.is_none()).collect();
-        let fds: Vec<BorrowedFd<'_>> =
-            here.iter().map(|seat| self.workers[seat.index()].control().fd()).collect();
-        let ready = control::wait_any(&fds, until.min(self.deadline))?;
-        let Some(seat) =
-            here.into_iter().zip(ready).find_map(|(seat, ready)| ready.then_some(seat))
-        else {
-            return Ok(false);
-        };
-        match self.workers[seat.index()].control().receive(Some(self.deadline)) {
-            Ok(parcel) => self.take(seat, serde_json::from_str(&parcel.text)?, &parcel.fds)?,
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                let end = self.workers[seat.index()].wait()?;
-                self.ends[seat.index()].died = Some(describe_end(end));
+        self.workers.call_at(until);
+        match self.workers.event()? {
+            Event::Said(who, Word::Ready(told)) => {
+                let end = &mut self.ends[who];
+                match serde_json::from_value(told)? {
+                    Told::Idle => {}
+                    Told::Holding => end.is_holding = true,
+                    Told::Done(seen) => end.done = Some(seen),
+                    Told::Refused { unavailable, reason } => {
+                        end.refused = Some((unavailable, reason));
+                    }
+                }
             }
-            Err(error) => return Err(error.into()),
+            Event::Said(who, Word::Failed(Failure { kind, reason })) => {
+                self.ends[who].refused = Some((kind == FailureKind::Unavailable, reason));
+            }
+            Event::Said(..) => return Err(Trouble::failed("the suite itself: an unknown word")),
+            Event::Died(who, end) => self.ends[who].died = Some(end),
+            Event::Alarm | Event::Deadline | Event::Interrupted => return Ok(false),
         }
         Ok(true)
-    }
-
-    fn take(&mut self, seat: Seat, word: Word, fds: &[OwnedFd]) -> Result<(), Trouble> {
-        let end = &mut self.ends[seat.index()];
-        match word {
-            Word::Swap(names) => self.tell(seat.other(), &Order::Swapped(names), fds)?,
-            Word::Holding => end.is_holding = true,
-            Word::Done(seen) => end.done = Some(seen),
-            Word::Refused { unavailable, reason } => end.refused = Some((unavailable, reason)),
-        }
-        Ok(())
     }
 
     /// What is wrong, told from both ends.
@@ -281,12 +260,12 @@ impl<'a> Pair<'a> {
 
     /// The worker of a seat.
     pub(crate) fn worker(&self, seat: Seat) -> &Worker {
-        &self.workers[seat.index()]
+        self.workers.worker(seat.index())
     }
 
     /// Process number of a seat.
     pub(crate) fn pid(&self, seat: Seat) -> u32 {
-        self.workers[seat.index()].pid()
+        self.worker(seat).pid()
     }
 }
 

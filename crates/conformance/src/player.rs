@@ -1,11 +1,12 @@
 //! One end at play: the steps of a scenario over an attached port.
 
 use crate::census::{self, Descriptors};
+use crate::page::Page;
 use crate::payload::{Pattern, Stuff, explain};
 use crate::run::{Run, Stop};
-use crate::script::{Batch, End, Scenario, Seen, Step, Until};
-use crate::session::Session;
+use crate::script::{Batch, End, Scenario, Seen, Step, Told, Until};
 use ipcperf_core::{Fault, Port, Seat};
+use ipcperf_engine::task::WorkerContext;
 use ipcperf_sys::trace::{Mark, mark};
 use ipcperf_sys::{procfs, signals};
 
@@ -22,7 +23,7 @@ pub(crate) fn play<P: Port>(
     seat: Seat,
     word: Option<usize>,
     scenario: &Scenario,
-    session: &Session<'_>,
+    (context, page): (&mut WorkerContext<'_>, &Page),
 ) -> Vec<Seen> {
     let nonce = scenario.shape.nonce;
     let credit = word.unwrap_or(scenario.shape.size.min(8));
@@ -32,14 +33,15 @@ pub(crate) fn play<P: Port>(
         word,
         nonce,
         credit,
-        session,
+        context,
+        page,
         moved: [0; 2],
         credits: [0; 2],
         shared: None,
     };
     let mut all = Vec::new();
     for (index, step) in scenario.steps.iter().enumerate() {
-        session.page.begin(seat, index);
+        page.begin(seat, index);
         let seen = player.step(step);
         let stopped = seen.stopped;
         all.push(seen);
@@ -50,14 +52,15 @@ pub(crate) fn play<P: Port>(
     all
 }
 
-struct Player<'a, P> {
+struct Player<'a, 'b, P> {
     port: &'a mut P,
     seat: Seat,
     word: Option<usize>,
     nonce: u64,
     /// Bytes of a credit.
     credit: usize,
-    session: &'a Session<'a>,
+    context: &'a mut WorkerContext<'b>,
+    page: &'a Page,
     /// Messages from each seat so far.
     moved: [u64; 2],
     /// Credits from each seat so far.
@@ -72,7 +75,7 @@ const fn grant_every(window: u64) -> u64 {
     window.div_ceil(2)
 }
 
-impl<P: Port> Player<'_, P> {
+impl<P: Port> Player<'_, '_, P> {
     fn step(&mut self, step: &Step) -> Seen {
         match step {
             Step::Send(batch) => self.run(batch, Self::send_all),
@@ -87,15 +90,15 @@ impl<P: Port> Player<'_, P> {
                     ..Seen::default()
                 },
             },
-            Step::Hold => match self.session.hold() {
-                Ok(()) => Seen::default(),
+            Step::Hold => match self.context.ready(&Told::Holding) {
+                Ok(_) => Seen::default(),
                 Err(detail) => Seen { detail, stopped: true, ..Seen::default() },
             },
             Step::Census => Seen { census: Some(Descriptors::take()), ..Seen::default() },
             Step::Counted { from, batch, warm_up } => {
                 let mut run = Run::new(batch);
                 let result = self.counted(*from, *warm_up, &mut run);
-                self.session.page.end_turns();
+                self.page.end_turns();
                 mark(Mark::Done);
                 run.over(result)
             }
@@ -118,7 +121,7 @@ impl<P: Port> Player<'_, P> {
                 let seen = self.run(batch, Self::exchange_all);
                 Seen { shared: self.shared.take().unwrap_or_default(), ..seen }
             }
-            Step::Knobs => Seen { knobs: self.session.effective.clone(), ..Seen::default() },
+            Step::Knobs => Seen { knobs: self.context.effective.clone(), ..Seen::default() },
         }
     }
 
@@ -196,7 +199,7 @@ impl<P: Port> Player<'_, P> {
         let is_sender = self.seat == from;
         let mut turn = u32::from(!is_sender);
         while let Some(len) = run.next() {
-            if !self.session.page.await_turn(turn) {
+            if !self.page.await_turn(turn) {
                 let detail = "the other end has stopped".to_owned();
                 return Err(Stop { end: End::Other, detail });
             }
@@ -209,12 +212,12 @@ impl<P: Port> Player<'_, P> {
                 mark(Mark::End);
             }
             moved?;
-            self.session.page.pass_turn(turn + 1);
+            self.page.pass_turn(turn + 1);
             turn += 2;
         }
         if is_sender {
             // The receiver may still be on its way to its last turn, which must not be called off.
-            self.session.page.await_turn(turn);
+            self.page.await_turn(turn);
         }
         Ok(())
     }
@@ -222,7 +225,7 @@ impl<P: Port> Player<'_, P> {
     /// A mechanism that fills batches may hold the message back.
     fn send(&mut self, len: usize, run: &mut Run<'_>) -> Result<(), Stop> {
         self.hand_over(len, run)?;
-        self.session.page.moved(self.seat, run.seen.count);
+        self.page.moved(self.seat, run.seen.count);
         Ok(())
     }
 
@@ -230,7 +233,7 @@ impl<P: Port> Player<'_, P> {
     fn send_now(&mut self, len: usize, run: &mut Run<'_>) -> Result<(), Stop> {
         self.hand_over(len, run)?;
         self.port.flush()?;
-        self.session.page.moved(self.seat, run.seen.count);
+        self.page.moved(self.seat, run.seen.count);
         Ok(())
     }
 
@@ -301,7 +304,7 @@ impl<P: Port> Player<'_, P> {
         self.moved[peer.index()] = found + 1;
         run.seen.bytes += len as u64;
         run.seen.count += 1;
-        self.session.page.moved(self.seat, run.seen.count);
+        self.page.moved(self.seat, run.seen.count);
         Ok(())
     }
 

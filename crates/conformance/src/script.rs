@@ -1,8 +1,7 @@
-//! What coordinator and workers of the suite say to each other: steps to play, and what came of each.
+//! What coordinator and workers of the suite tell each other: steps to play, and what came of each.
 
 use crate::census::Descriptors;
 use ipcperf_core::{Fault, KnobValue, OptionSet, Seat, Shape};
-use ipcperf_engine::job::Names;
 use serde::{Deserialize, Serialize};
 
 /// What a worker is for.
@@ -22,26 +21,14 @@ pub(crate) struct Part {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Scenario {
     pub(crate) shape: Shape,
-    pub(crate) names: Names,
     pub(crate) steps: Vec<Step>,
 }
 
-/// From coordinator to worker.
+/// What a worker tells before it waits.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Order {
-    /// Play this; descriptors of the wiring come with the message.
-    Play(Scenario),
-    /// The peer's wiring; its descriptors come with the message.
-    Swapped(Names),
-    /// Go on after a [`Step::Hold`].
-    Go,
-}
-
-/// From worker to coordinator.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Word {
-    /// A wiring for the peer; its descriptors come with the message.
-    Swap(Names),
+pub(crate) enum Told {
+    /// It has its part.
+    Idle,
     /// Attached, and waiting at a [`Step::Hold`].
     Holding,
     /// What came of the steps; shorter than the scenario if one of them stopped it.

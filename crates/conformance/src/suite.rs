@@ -7,9 +7,11 @@ use crate::filter::Filter;
 use crate::matrix::Matrix;
 use crate::payload::{Random, mix};
 use crate::task::Task;
-use crate::{roles, worker};
+use crate::worker;
 use ipcperf_core::OptionSet;
-use ipcperf_sys::process::{self, describe_end};
+use ipcperf_engine::supervisor::Supervisor;
+use ipcperf_engine::task::{self, NamedTask, SUBCOMMAND, TaskError};
+use ipcperf_sys::process;
 use libtest_mimic::{Completion, Trial};
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
@@ -48,8 +50,8 @@ impl Suite {
     pub fn of(visit: impl FnOnce(&mut Entries)) -> Self {
         let mut entries = Entries::default();
         visit(&mut entries);
-        if let Some(is_well) = enter(&entries) {
-            std::process::exit(i32::from(!is_well));
+        if let Some(code) = enter(&entries) {
+            std::process::exit(i32::from(code != ExitCode::SUCCESS));
         }
         let seed = std::env::var(SEED)
             .ok()
@@ -179,7 +181,7 @@ impl Suite {
         let mechanism = entry.spec().full_name();
         let name = format!("{mechanism} {}", case.name());
         let seed = name.bytes().fold(self.seed, |seed, byte| mix(seed ^ u64::from(byte)));
-        let outcome = Scratch::create(seed).and_then(|base| {
+        let outcome = Scratch::create(seed).map_err(TaskError::from).and_then(|base| {
             let task = Task {
                 mechanism,
                 case: case.name(),
@@ -202,19 +204,13 @@ impl Suite {
 
 /// Starts the process of a case and waits for its answer. It kills its own workers in time; this is for when it
 /// cannot.
-fn ask(task: &Task) -> io::Result<Outcome> {
+fn ask(task: &Task) -> Result<Outcome, TaskError> {
     const RESERVE: Duration = Duration::from_secs(5);
-    let mut coordinator = roles::start(roles::CASE)?;
-    coordinator.control().send(&serde_json::to_string(task)?, &[])?;
     let deadline = Instant::now() + task.deadline + RESERVE;
-    match coordinator.control().receive(Some(deadline)) {
-        Ok(parcel) => Ok(serde_json::from_str(&parcel.text)?),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            let how = describe_end(coordinator.wait()?);
-            Ok(Outcome::Failed(format!("the coordinator of the case ended: {how}")))
-        }
-        Err(error) => Err(error),
-    }
+    let mut supervisor = Supervisor::new(deadline, None);
+    let coordinator = supervisor.start("the coordinator of the case", 0)?;
+    supervisor.assign(coordinator, case::CASE, task, &[])?;
+    Ok(supervisor.done(coordinator)?)
 }
 
 /// Where the run directories of one case are made; removed with all that is in it.
@@ -268,19 +264,17 @@ fn tell(text: &str) {
     let _ = writeln!(io::stdout().lock(), "{text}");
 }
 
-/// Plays the role this process was started for and says whether it went well; `None` if this is the test program
-/// itself.
-fn enter(entries: &Entries) -> Option<bool> {
+/// Does the task this process was started for and says how that went; `None` if this is the test program itself.
+fn enter(entries: &Entries) -> Option<ExitCode> {
     let mut arguments = std::env::args().skip(1);
-    if arguments.next()? != roles::HIDDEN {
+    if arguments.next()? != SUBCOMMAND {
         return None;
     }
-    let role = arguments.next()?;
     let parent = arguments.next()?.parse().ok()?;
-    match role.as_str() {
-        roles::WORKER => Some(worker::main(entries, parent)),
-        roles::CASE => Some(case::main(entries, parent)),
-        roles::VICTIM => Some(case::victim(entries, parent)),
-        _ => Some(false),
-    }
+    let tasks = [
+        NamedTask { name: worker::NAME, run: &|context| worker::serve(entries, context) },
+        NamedTask { name: case::CASE, run: &|context| case::serve(entries, context) },
+        NamedTask { name: case::VICTIM, run: &|context| case::victim(entries, context) },
+    ];
+    Some(task::main(&tasks, parent))
 }

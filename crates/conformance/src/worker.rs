@@ -2,51 +2,37 @@
 
 use crate::entry::Entries;
 use crate::page::Page;
-use crate::script::{Order, Part, Word};
-use crate::session::Session;
-use ipcperf_core::{SetupError, Wiring};
-use ipcperf_engine::job::Names;
-use ipcperf_sys::control::Control;
+use crate::script::{Part, Scenario, Told};
+use ipcperf_core::SetupError;
+use ipcperf_engine::job::Failure;
+use ipcperf_engine::task::{WorkerContext, pin};
 use ipcperf_sys::seccomp::{self, Refusal};
-use ipcperf_sys::{affinity, process};
-use std::io;
+use serde_json::Value;
 
-/// Plays scenarios until the coordinator closes the channel. Standard input is the control channel.
-pub(crate) fn main(entries: &Entries, parent: u32) -> bool {
-    // Any failure here is seen from outside: the channel closes without an answer.
-    process::enlist(parent).and_then(|control| serve(entries, &control)).is_ok()
-}
+/// Its name as a task.
+pub(crate) const NAME: &str = "conformance-end";
 
-fn serve(entries: &Entries, control: &Control) -> io::Result<()> {
-    let parcel = control.receive(None)?;
-    let part: Part = serde_json::from_str(&parcel.text)?;
-    let page = parcel.fds.into_iter().next().ok_or(io::ErrorKind::InvalidData)?;
-    let page = Page::from_fd(page)?;
-    let entry = entries.find(&part.mechanism).ok_or(io::ErrorKind::NotFound)?;
-    if let Some(cpu) = part.cpu {
-        affinity::pin(cpu)?;
-    }
+/// Plays scenarios until the coordinator closes the channel.
+pub(crate) fn serve(entries: &Entries, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    let part: Part = context.params()?;
+    let page = Page(context.page(0)?);
+    let name = &part.mechanism;
+    let entry = entries.find(name).ok_or_else(|| format!("there is no {name}"))?;
+    pin(part.cpu)?;
     if !part.refused.is_empty() {
         seccomp::refuse(&part.refused, Refusal::NotPermitted)?;
     }
+    let mut told = Told::Idle;
     loop {
-        let parcel = match control.receive(None) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-            other => other?,
-        };
-        let Order::Play(scenario) = serde_json::from_str(&parcel.text)? else {
-            return Err(io::ErrorKind::InvalidData.into());
-        };
-        let Names { names, words } = scenario.names.clone();
-        let wiring = Wiring { fds: parcel.fds, names, words };
-        let mut session = Session { control, page: &page, effective: Vec::new() };
-        let word = match entry.play(wiring, &part, &scenario, &mut session) {
-            Ok(seen) => Word::Done(seen),
-            Err(error) => Word::Refused {
+        let scenario: Scenario = serde_json::from_value(context.ready(&told)?)?;
+        let wiring = context.wiring()?;
+        context.effective.clear();
+        told = match entry.play(wiring, &part, &scenario, context, &page) {
+            Ok(seen) => Told::Done(seen),
+            Err(error) => Told::Refused {
                 unavailable: matches!(error, SetupError::Unavailable(_)),
                 reason: error.to_string(),
             },
         };
-        control.send(&serde_json::to_string(&word)?, &[])?;
     }
 }

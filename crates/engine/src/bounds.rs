@@ -17,6 +17,9 @@ use ipcperf_sys::process::null_syscall;
 use ipcperf_sys::procfs;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Its name as a task.
+pub(crate) const TASK: &str = "bound";
+
 /// Sizes at which copy bandwidth is measured, bytes: first-level cache, second-level, shared cache, memory.
 pub(crate) const COPY_SIZES: [usize; 4] = [4 << 10, 64 << 10, 1 << 20, 16 << 20];
 

@@ -5,9 +5,10 @@
 //! what it did in the last one and waits for what to do next. So nobody is ahead by more than a phase, and whoever
 //! dies is missed at once.
 
+pub(crate) mod loops;
 mod objection;
-mod page;
 mod slice;
+mod tapes;
 mod track;
 pub(crate) mod worker;
 
@@ -16,32 +17,17 @@ pub(crate) use slice::run;
 
 use crate::hot::Spill;
 use crate::hot::fan::Tally;
-use crate::job::{Failure, Job, Names, SideReport};
-use crate::slice::{Compact, Window};
+use crate::job::{Job, SideReport};
 use ipcperf_core::{KnobValue, Seat};
 use serde::{Deserialize, Serialize};
 
 /// The name under which a worker is sent here.
 pub(crate) const TASK: &str = "fan";
 
-/// What one slice of a fan timed.
-#[derive(Clone, Debug, Default)]
-pub struct RawFan {
-    /// The time in which all were at work.
-    pub window: Window,
-    /// Single calls of its peers, ticks.
-    pub calls: Compact,
-    /// Messages each peer moved while all were at work; empty where the first was done too soon to tell.
-    pub served: Vec<f64>,
-    /// Their processes.
-    pub pids: Vec<u32>,
-}
-
 /// One worker's part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Part {
     job: Job,
-    names: Names,
     /// Which of its side it is.
     number: u64,
     /// Whether ends of this mechanism never sleep.
@@ -114,6 +100,3 @@ struct Left {
     len: u64,
     spills: Vec<Spill>,
 }
-
-/// How a worker ends: `None` in order.
-type Ended = Option<Failure>;

@@ -1,4 +1,4 @@
-//! What coordinator and workers say to each other before and after a timed region: JSON, one message each.
+//! What workers are told to measure, and what they report.
 
 use crate::bounds::{Chunks, Intervals};
 use crate::hot::Spill;
@@ -10,22 +10,6 @@ use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// What a worker is started for.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Task {
-    /// One end of a slice.
-    Slice(Box<Job>),
-    /// One end of a bound measurement.
-    Bound(BoundJob),
-    /// Something else.
-    Named {
-        /// What.
-        name: String,
-        /// What it must know.
-        params: serde_json::Value,
-    },
-}
 
 /// One end of a slice.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -153,42 +137,6 @@ pub struct BoundReport {
     pub spills: Vec<Spill>,
 }
 
-/// From worker to coordinator.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum Word {
-    /// A wiring for the peer; its descriptors come with the message.
-    Swap(Names),
-    /// A timed segment is about to begin; the middle of the slice comes after so many ns. Only where the follow is to be
-    /// stopped then.
-    Middle(u64),
-    /// A timed segment is over; its samples may be folded.
-    Segment(Segment),
-    /// All is over.
-    Done(Box<SideReport>),
-    /// A bound was measured.
-    Bound(BoundReport),
-    /// It went wrong.
-    Failed(Failure),
-}
-
-/// From coordinator to worker, after the task.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum Order {
-    /// The peer's wiring; its descriptors come with the message.
-    Swapped(Names),
-    /// The samples are folded; the slots are free.
-    Folded,
-}
-
-/// The part of a wiring that is text.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Names {
-    /// Names and paths.
-    pub names: Vec<String>,
-    /// Numbers.
-    pub words: Vec<u64>,
-}
-
 /// One timed segment as one end saw it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Segment {
@@ -217,13 +165,13 @@ pub struct Segment {
     pub first: u64,
     /// How the counters of the two CPUs differ, where each way is timed; lead only.
     pub offset: Option<Offset>,
-    /// Another one follows, once the coordinator has what is in the slots.
-    pub more: bool,
 }
 
 /// What one end consumed and where it ran.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SideReport {
+    /// The last timed segment.
+    pub segment: Segment,
     /// Process.
     pub pid: u32,
     /// CPU time in the timed segments, ns.
@@ -333,5 +281,17 @@ impl From<Fault> for Failure {
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self { kind: FailureKind::Failed, reason: error.to_string() }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self { kind: FailureKind::Failed, reason }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        format!("control message: {error}").into()
     }
 }

@@ -4,6 +4,7 @@ mod accounting;
 pub mod arrivals;
 mod assemble;
 pub mod bounds;
+mod error;
 pub mod exec;
 mod fan;
 mod fit;
@@ -15,15 +16,18 @@ pub mod offset;
 mod packets;
 pub mod page;
 pub mod plan;
+pub mod protocol;
 pub mod registry;
 pub mod run;
 pub mod slice;
-pub mod stage;
 pub mod storm;
+pub mod supervisor;
 pub mod task;
+pub mod tasks;
 #[cfg(test)]
 mod testing;
 mod transform;
-pub mod worker;
+mod usage;
+mod worker;
 
 pub use assemble::{Facts, result_set, round_of};

@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn an_injected_offset_is_found_again() {
         for skew in [0, 500, 1_000_000] {
-            let page = Page::create().expect("memory");
+            let page = Page::create(crate::page::CAPACITY).expect("memory");
             let offset = std::thread::scope(|scope| {
                 let follow = || measure(&page, Seat::Follow, 1.0, || monotonic_ns() + skew);
                 scope.spawn(follow);

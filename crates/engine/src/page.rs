@@ -1,6 +1,8 @@
-//! The memory that coordinator and both workers of a slice share: gate, decisions of the lead, the line for the
-//! cache-line round trip, and the recorder's slots.
+//! The memory that workers and their coordinator share: the gate, decisions of the lead, the line for the cache-line
+//! round trip, how far each has come, and slots for what they leave.
 
+use ipcperf_core::Seat;
+use ipcperf_sys::clock::Clock;
 use ipcperf_sys::gate::Gate;
 use ipcperf_sys::shm::SharedMemory;
 use std::io;
@@ -11,7 +13,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 const ARRIVED: usize = 0;
 const PASSED: usize = 128;
 const DECISIONS: usize = 256;
+/// How many pass the gate together, and when it opened last, ticks.
+const COUNT: usize = 384;
+const OPENED: usize = 392;
 const LINE: usize = 512;
+/// For each of a pair.
+const PROGRESS: [usize; 2] = [640, 768];
 const SLOTS: usize = 4096;
 
 /// Slots for samples: 1 M of them (4 MiB) hold a 100 ms slice of operations of 100 ns. Longer slices are folded in
@@ -26,21 +33,23 @@ pub const WAYS: usize = CAPACITY / 4;
 pub struct Page(SharedMemory);
 
 impl Page {
-    /// Made once per run by the coordinator, used by every slice.
+    /// With so many slots, for two workers.
     ///
     /// # Errors
     /// No memory.
-    pub fn create() -> io::Result<Self> {
-        SharedMemory::create("ipcperf-page", SLOTS + CAPACITY * 4).map(Self)
+    pub fn create(slots: usize) -> io::Result<Self> {
+        let page = Self(SharedMemory::create("ipcperf-page", SLOTS + 4 * slots)?);
+        page.reset(2);
+        Ok(page)
     }
 
     /// A worker's mapping of the coordinator's page. Of the slots only those are resident that [`touch`] has seen.
     ///
     /// # Errors
-    /// The descriptor is not that of a page.
-    pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
+    /// The descriptor is not that of a page with so many slots.
+    pub fn from_fd(fd: OwnedFd, slots: usize) -> io::Result<Self> {
         let memory = SharedMemory::from_fd_lazily(fd)?;
-        if memory.len() < SLOTS + CAPACITY * 4 {
+        if memory.len() < SLOTS + 4 * slots {
             return Err(io::ErrorKind::InvalidData.into());
         }
         Ok(Self(memory))
@@ -52,17 +61,39 @@ impl Page {
         self.0.fd()
     }
 
-    /// The barrier between the two workers.
+    /// The barrier between all workers.
     #[must_use]
     pub fn gate(&self) -> Gate<'_> {
-        Gate::new(self.0.word(ARRIVED), self.0.word(PASSED))
+        let count = self.0.word(COUNT).load(Ordering::Relaxed);
+        Gate::new(self.0.word(ARRIVED), self.0.word(PASSED), count)
     }
 
-    /// Forgets what a killed pair left in the barrier.
-    pub fn reset(&self) {
+    /// Passes the gate; returns when the last had come, ticks.
+    pub(crate) fn meet(&self, clock: Clock) -> u64 {
+        let opened = self.0.word64(OPENED);
+        self.gate().meet_then(|| opened.store(clock.start(), Ordering::Relaxed));
+        opened.load(Ordering::Relaxed)
+    }
+
+    /// For so many workers; forgets what others left who were killed.
+    pub fn reset(&self, workers: u32) {
+        self.0.word(COUNT).store(workers, Ordering::Relaxed);
         for at in [ARRIVED, PASSED, LINE] {
             self.0.word(at).store(0, Ordering::Release);
         }
+        for word in PROGRESS.iter().flat_map(|at| self.progress_at(*at)) {
+            word.store(0, Ordering::Release);
+        }
+    }
+
+    /// How far the worker of a seat has come, in two numbers of its own choice.
+    #[must_use]
+    pub fn progress(&self, seat: Seat) -> [&AtomicU64; 2] {
+        self.progress_at(PROGRESS[seat.index()])
+    }
+
+    fn progress_at(&self, at: usize) -> [&AtomicU64; 2] {
+        [self.0.word64(at), self.0.word64(at + 8)]
     }
 
     /// The `turn`-th agreement of a slice: the lead gives `mine`, both pass the gate and get it. Decisions go to two
@@ -81,7 +112,7 @@ impl Page {
         places.map(|place| place.load(Ordering::Relaxed))
     }
 
-    /// The word that travels in the cache-line and futex round trips.
+    /// The word that travels: in the cache-line and futex round trips, and where workers take turns.
     #[must_use]
     pub fn line(&self) -> &AtomicU32 {
         self.0.word(LINE)
@@ -101,10 +132,10 @@ impl Page {
         [recorder, left, arrived]
     }
 
-    /// The recorder's slots.
+    /// The recorder's slots, or whatever else the workers leave.
     #[must_use]
     pub fn slots(&self) -> &[AtomicU32] {
-        &self.0.words_from(SLOTS)[..CAPACITY]
+        self.0.words_from(SLOTS)
     }
 }
 
@@ -122,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_follow_gets_every_decision_however_late_it_reads() {
-        let page = Page::create().expect("memory");
+        let page = Page::create(0).expect("memory");
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for turn in 0..2000 {
@@ -132,6 +163,30 @@ mod tests {
             for turn in 0..2000 {
                 assert_eq!(page.agree(turn, None), [turn, turn + 7]);
             }
+        });
+    }
+    #[test]
+    fn nobody_begins_before_all_have_come_and_all_are_told_the_same_moment() {
+        const WORKERS: u32 = 5;
+        let page = Page::create(0).expect("memory");
+        page.reset(WORKERS);
+        let come = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            let enter = || {
+                let mut moments = Vec::new();
+                for turn in 1..=200 {
+                    come.fetch_add(1, Ordering::SeqCst);
+                    moments.push(page.meet(Clock::monotonic()));
+                    assert!(come.load(Ordering::SeqCst) >= turn * WORKERS);
+                    // So that the moment of the next turn does not overwrite this one.
+                    page.meet(Clock::monotonic());
+                }
+                moments
+            };
+            let all: Vec<_> = (0..WORKERS).map(|_| scope.spawn(enter)).collect();
+            let mut moments = all.into_iter().map(|one| one.join().expect("no panic"));
+            let first = moments.next().expect("somebody");
+            assert!(first.is_sorted() && moments.all(|others| others == first));
         });
     }
 }

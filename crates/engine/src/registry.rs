@@ -1,11 +1,13 @@
 //! The list of mechanisms, erased to function pointers: one indirect call per slice, none per message.
 
-use crate::fan::worker::FanLoops;
+use crate::fan::loops::FanLoops;
 use crate::hot::AnyWork;
 use crate::job::{Failure, Job, SideReport};
 use crate::packets::Packets;
+use crate::page::Page;
+use crate::task::WorkerContext;
+use crate::worker::measure;
 use crate::worker::runner::{self, Measure};
-use crate::worker::{Session, measure};
 use ipcperf_core::{
     Attach, Door, DynPort, Erased, Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet,
     Options, Payload, Port, Serving, SetupError, Shape, Spec, Visitor, Wait, Wiring,
@@ -25,7 +27,7 @@ pub struct Entry {
     door: fn(&OptionSet) -> Result<Option<Door>, OptionError>,
     open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
     attach: Attached,
-    drive: fn(Wiring, &Job, &mut Session<'_>) -> Result<SideReport, Failure>,
+    drive: fn(Wiring, &Job, &Page, &mut WorkerContext<'_>) -> Result<SideReport, Failure>,
     /// The loops of a fan, where several processes can stand on one side of one object: nobody else pays for their code.
     pub(crate) fan: Option<AttachFan>,
     /// Messages may be lost without an error on either side ([`Port::LOSSY`]).
@@ -140,12 +142,13 @@ impl Entry {
         &self,
         wiring: Wiring,
         job: &Job,
-        session: &mut Session<'_>,
+        page: &Page,
+        context: &mut WorkerContext<'_>,
     ) -> Result<SideReport, Failure> {
         if job.key.load.packet > 0 {
-            return self.drive_packets(wiring, job, session);
+            return self.drive_packets(wiring, job, page, context);
         }
-        (self.drive)(wiring, job, session)
+        (self.drive)(wiring, job, page, context)
     }
 
     /// The same for messages in packets: one loop for all mechanisms, behind which an operation is many calls.
@@ -153,19 +156,20 @@ impl Entry {
         &self,
         wiring: Wiring,
         job: &Job,
-        session: &mut Session<'_>,
+        page: &Page,
+        context: &mut WorkerContext<'_>,
     ) -> Result<SideReport, Failure> {
-        let mut port = self.attach(job.end(wiring, session))?;
+        let mut port = self.attach(job.end(wiring, context))?;
         let window = self.window(job.shape.size, &job.options).map_err(refused)?;
         let (len, packet) = (job.len, job.key.load.packet);
         if self.is_lossy {
             let mut port = Packets::<true>::new(Erased(&mut *port), len, packet, window);
             let mut port = Erased::<true>(&mut port);
-            measure(&mut |work, with| runner::over(&mut port, job, work, with), job, session)
+            measure(&mut |work, with| runner::over(&mut port, job, work, with), job, page, context)
         } else {
             let mut port = Packets::<false>::new(Erased(&mut *port), len, packet, window);
             let mut port = Erased::<false>(&mut port);
-            measure(&mut |work, with| runner::over(&mut port, job, work, with), job, session)
+            measure(&mut |work, with| runner::over(&mut port, job, work, with), job, page, context)
         }
     }
 
@@ -216,12 +220,13 @@ fn attach<M: Mechanism>(end: Attach<'_, OptionSet>) -> Result<M::Port, SetupErro
 fn drive<M: Mechanism>(
     wiring: Wiring,
     job: &Job,
-    session: &mut Session<'_>,
+    page: &Page,
+    context: &mut WorkerContext<'_>,
 ) -> Result<SideReport, Failure> {
-    let mut port = attach::<M>(job.end(wiring, session))?;
+    let mut port = attach::<M>(job.end(wiring, context))?;
     let over = Own::<M>::OVER;
     let mut loops = |work: AnyWork<'_>, with: Measure<'_>| over(&mut port, job, work, with);
-    measure(&mut loops, job, session)
+    measure(&mut loops, job, page, context)
 }
 
 /// All mechanisms a program knows, in the order of their list.

@@ -2,50 +2,19 @@
 
 mod bench;
 mod bounds;
+mod findings;
 
-pub use bench::{Bench, Lengths};
+pub use bench::{Bench, Lengths, random};
 pub use bounds::Bounded;
+pub use findings::{BoundReadings, CellRun, Findings, Settings, SliceRun, pause};
 
-use crate::exec::PipelineRun;
-use crate::fit::Fit;
-use crate::job::FailureKind;
 use crate::plan::CellPlan;
-use crate::slice::RawSlice;
-use ipcperf_core::result::Status;
-use ipcperf_core::{Idle, Placement};
+use ipcperf_core::Idle;
 use ipcperf_stats::Rng;
-use ipcperf_sys::clock::Clock;
-use ipcperf_sys::meter::Span;
 use ipcperf_sys::procfs;
 use ipcperf_sys::signals::Interrupts;
-use std::collections::BTreeMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
-use std::time::{Duration, Instant};
-
-/// Least and longest pause of a round. A second is what an energy counter needs.
-const PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
-
-/// How a run is to go.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Rounds.
-    pub rounds: u64,
-    /// Timed region of a slice.
-    pub slice: Duration,
-    /// Warm-up before it.
-    pub warmup: Duration,
-    /// Seed of every random choice.
-    pub seed: u64,
-    /// When no further round may begin.
-    pub budget: Option<Duration>,
-}
-
-/// How long a round does nothing, so that the machine can be seen without a load: as long as a slice.
-#[must_use]
-pub fn pause(settings: &Settings) -> Duration {
-    settings.slice.clamp(PAUSE[0], PAUSE[1])
-}
+use std::time::Instant;
 
 /// What a run tells while it goes; never during a slice.
 #[derive(Clone, Copy, Debug)]
@@ -63,84 +32,6 @@ pub enum Progress<'a> {
     },
     /// All is measured.
     Done,
-}
-
-/// What a run found, in ticks.
-#[derive(Debug)]
-pub struct Findings {
-    /// One for each cell of the plan, in its order.
-    pub cells: Vec<CellRun>,
-    /// Programs that nobody here wrote.
-    pub pipelines: Vec<PipelineRun>,
-    /// The clock.
-    pub clock: Clock,
-    /// Why not the counter.
-    pub fallback: Option<String>,
-    /// Ticks to nanoseconds.
-    pub fit: Fit,
-    /// Bounds, named values in ticks.
-    pub bounds: BoundReadings,
-    /// Interrupted by the user.
-    pub interrupted: bool,
-    /// Wall-clock time.
-    pub duration: Duration,
-    /// Time stolen from all CPUs, ns.
-    pub steal_ns: Option<u64>,
-    /// The whole machine while this run did nothing, between the slices.
-    pub idle: Span,
-    /// What earlier, killed runs had left and was removed.
-    pub reaped: Vec<String>,
-}
-
-/// All slices of one cell.
-#[derive(Debug)]
-pub struct CellRun {
-    /// What was to be measured.
-    pub plan: CellPlan,
-    /// Slices that ran to their end.
-    pub slices: Vec<SliceRun>,
-    /// Why no more slices were tried.
-    pub ended: Option<(Status, FailureKind, String)>,
-}
-
-/// One slice and its circumstances.
-#[derive(Debug)]
-pub struct SliceRun {
-    /// Round.
-    pub round: u64,
-    /// Position in it.
-    pub order: u64,
-    /// CPUs of lead and follow.
-    pub cpus: Vec<usize>,
-    /// Its number.
-    pub nonce: u64,
-    /// What was measured.
-    pub raw: RawSlice,
-    /// Why it does not count.
-    pub rejected: Option<String>,
-    /// Time stolen from all CPUs meanwhile, ns.
-    pub steal_ns: Option<u64>,
-}
-
-/// Bound readings, ticks.
-#[derive(Debug, Default)]
-pub struct BoundReadings {
-    /// Clock cost by CPU, before and after.
-    pub clock: [BTreeMap<usize, BTreeMap<String, f64>>; 2],
-    /// System call and copies.
-    pub alone: BTreeMap<String, f64>,
-    /// Futex wake round trips by placement and idle policy.
-    pub futex: BTreeMap<(Placement, Idle), Vec<f64>>,
-    /// Cache-line round trips by placement.
-    pub cacheline: BTreeMap<Placement, Vec<f64>>,
-    /// CPUs by placement.
-    pub cpus: BTreeMap<Placement, Vec<usize>>,
-}
-
-/// A random number that has nothing to do with the seed: names and nonces must differ between runs.
-#[must_use]
-pub fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
 }
 
 /// A seed for a run that was given none: below 2^53, so that every JSON reader gives it back unchanged.
@@ -203,15 +94,6 @@ pub fn run(
     Ok(run.close(cells, interrupted, began, steal_before))
 }
 
-/// The same error with what was tried.
-pub(crate) fn named(what: &str, error: &io::Error) -> io::Error {
-    let words = match error.raw_os_error() {
-        Some(code) => ipcperf_core::errno::text(code),
-        None => error.to_string(),
-    };
-    io::Error::new(error.kind(), format!("{what}: {words}"))
-}
-
 /// The cells of one round in random order. Those with idle polling come in one block, first or last, so that the
 /// machine has to settle only once.
 fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
@@ -228,7 +110,7 @@ fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::plan::{self, Ground, Request};
-    use ipcperf_core::{OptionSet, PatternKind, Touch};
+    use ipcperf_core::{OptionSet, PatternKind, Placement, Touch};
     use ipcperf_sys::topology::{Cpu, Topology};
 
     #[test]

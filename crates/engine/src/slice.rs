@@ -1,166 +1,47 @@
 //! One measurement of one cell, as the coordinator sees it.
 
+mod compact;
 mod connect;
 mod paced;
+mod raw;
 mod stall;
 mod ways;
 
+pub use compact::Compact;
 pub(crate) use connect::KNOBS as CONNECT_KNOBS;
-pub use connect::StormSlice;
 pub use paced::Paced;
-
-use crate::fan::{self, RawFan};
-use crate::hot::{Recorder, Spill, Trip};
-use crate::job::{Failure, FailureKind, Job, Order, Segment, SideReport, Task, Word};
-use crate::page::Page;
-use crate::registry::Entry;
-use crate::stage::{Event, Stage};
-use crate::storm::Model;
-use ipcperf_core::result::Status;
-use ipcperf_core::{Ends, KnobValue, OptionSet, Rated, Seat, SetupError};
-use ipcperf_stats::Histogram;
-use ipcperf_sys::signals::Interrupts;
-use stall::Stall;
-use std::time::{Duration, Instant};
+pub(crate) use raw::note;
+pub use raw::{Data, Outcome, RawFan, RawSlice, StormSlice, Surroundings, Terms, Trips, Window};
 pub use ways::Ways;
 
-/// How long what the surviving worker has to say is waited for after its peer failed.
-pub(crate) const GRACE: Duration = Duration::from_millis(300);
+use crate::fan;
+use crate::hot::{Recorder, Spill, Trip};
+use crate::job::{Job, Segment};
+use crate::page::Page;
+use crate::protocol::Word;
+use crate::registry::Entry;
+use crate::supervisor::{Stop, Supervisor};
+use compact::collect;
+use ipcperf_core::{Ends, OptionSet, Rated, Seat};
+use ipcperf_stats::Histogram;
+use raw::outcome;
+use stall::Stall;
+use std::time::{Duration, Instant};
 
-/// What a slice came to.
-#[derive(Debug)]
-pub enum Outcome {
-    /// It ran to its end.
-    Measured(Box<RawSlice>),
-    /// It did not.
-    Ended(Status, FailureKind, String),
-    /// The user interrupted it.
-    Interrupted,
-}
+/// The name of one end as a task.
+pub(crate) const TASK: &str = "slice";
 
-/// A finished slice, in ticks.
-#[derive(Clone, Debug)]
-pub struct RawSlice {
-    /// What was timed.
-    pub data: Data,
-    /// Operations per sample.
-    pub batch: u64,
-    /// Operations in the timed region.
-    pub operations: u64,
-    /// Length of the timed region at the timing end, ticks.
-    pub elapsed: u64,
-    /// Counts of lead and follow.
-    pub counts: [Segment; 2],
-    /// What both ends consumed.
-    pub sides: [SideReport; 2],
-    /// Knobs as granted.
-    pub effective: Vec<(String, KnobValue)>,
-}
-
-/// What was timed, by kind of pattern.
-#[derive(Clone, Debug)]
-pub enum Data {
-    /// The lead timed its operations.
-    Trips(Box<Trips>),
-    /// The follow counted what arrived.
-    Stream(Window),
-    /// The same with several processes on one side, who timed their calls.
-    Fan(RawFan),
-    /// Clients timed their requests.
-    Storm(Box<StormSlice>),
-}
-
-/// Operations that the lead timed.
-#[derive(Clone, Debug, Default)]
-pub struct Trips {
-    /// Ticks per batch: those whose answer came.
-    pub histogram: Compact,
-    /// Samples whose answer never came.
-    pub unanswered: u64,
-    /// Where they began at times of their own: what else is known of them.
-    pub paced: Option<Paced>,
-    /// The way from lead to follow, where it was timed.
-    pub ways: Ways,
-}
-
-/// The time in which all ends were at work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Window {
-    /// Messages that arrived in it.
-    pub messages: u64,
-    /// Its length, ticks.
-    pub ticks: u64,
-}
-
-/// A histogram at rest: a run keeps thousands of them, and most of their buckets are empty.
-#[derive(Clone, Debug, Default)]
-pub struct Compact {
-    min: u64,
-    max: u64,
-    sum: u128,
-    buckets: Box<[(u64, u64)]>,
-}
-
-impl From<&Histogram> for Compact {
-    fn from(histogram: &Histogram) -> Self {
-        Self {
-            min: histogram.min().unwrap_or(0),
-            max: histogram.max().unwrap_or(0),
-            sum: histogram.sum(),
-            buckets: histogram.buckets().map(|(low, _, count)| (low, count)).collect(),
-        }
-    }
-}
-
-impl From<&Compact> for Histogram {
-    fn from(compact: &Compact) -> Self {
-        Self::from_parts(compact.min, compact.max, compact.sum, &compact.buckets)
-            .expect("parts of a histogram make one")
-    }
-}
-
-/// Everything a slice needs from its run.
-#[derive(Clone, Copy, Debug)]
-pub struct Surroundings<'a> {
-    /// The shared page.
-    pub page: &'a Page,
-    /// Interrupts, if caught.
-    pub interrupts: Option<&'a Interrupts>,
-}
-
-/// What differs from slice to slice beside the shape.
-#[derive(Clone, Debug)]
-pub struct Terms {
-    /// The lead's job; the follow's differs in seat and CPU only.
-    pub job: Job,
-    /// Extra environment bytes of both workers.
-    pub pads: [usize; 2],
-    /// When the slice counts as hung.
-    pub deadline: Duration,
-    /// How the clients of the pattern `connect` call.
-    pub client: Model,
-}
-
-/// Runs one slice in two fresh processes.
+/// Runs one slice in fresh processes.
 #[must_use]
 pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundings<'_>) -> Outcome {
     match terms.job.key.pattern.facts().ends {
         Ends::Pair => {}
-        Ends::Crowd(_) => return fan::run(entry, options, terms, around.interrupts),
-        Ends::Clients => return connect::run(entry, options, terms, around),
+        Ends::Crowd(_) => {
+            return outcome(fan::run(entry, options, terms, around.interrupts), terms);
+        }
+        Ends::Clients => return outcome(connect::run(entry, options, terms, around), terms),
     }
-    match attempt(entry, options, terms, around) {
-        Ok(outcome) => outcome,
-        Err(failure) => ended(failure),
-    }
-}
-
-pub(crate) fn ended(failure: Failure) -> Outcome {
-    let status = match failure.kind {
-        FailureKind::Unavailable => Status::Unavailable,
-        FailureKind::Invalid | FailureKind::PeerGone | FailureKind::Failed => Status::Failed,
-    };
-    Outcome::Ended(status, failure.kind, failure.reason)
+    outcome(attempt(entry, options, terms, around), terms)
 }
 
 fn attempt(
@@ -168,10 +49,10 @@ fn attempt(
     options: &OptionSet,
     terms: &Terms,
     around: Surroundings<'_>,
-) -> Result<Outcome, Failure> {
+) -> Result<RawSlice, Stop> {
     let Terms { job, pads, deadline, .. } = terms;
     let Surroundings { page, interrupts } = around;
-    page.reset();
+    page.reset(2);
     let link = entry.open(&job.shape, options)?;
     // Kept until both workers are gone: whatever has a name is removed even if they were killed.
     let _guards = link.guards;
@@ -180,120 +61,46 @@ fn attempt(
         Seat::Follow => Data::Stream(Window::default()),
     };
     let mut slice = RawSlice { effective: link.effective, ..RawSlice::of(data) };
-    let mut stage = Stage::start(2, *pads, Instant::now() + *deadline, interrupts)?;
-    for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
-        let cpu = job.cpus.get(seat.index()).copied();
-        let task = Task::Slice(Box::new(Job { seat, cpu, ..job.clone() }));
-        stage.assign(seat, &task, page)?;
-        stage.wire(seat, wiring)?;
+    let mut workers = Supervisor::new(Instant::now() + *deadline, interrupts);
+    for (name, pad) in ["lead", "follow"].into_iter().zip(pads) {
+        workers.start(name, *pad)?;
     }
-    let mut segments: [Option<Segment>; 2] = [None, None];
-    let mut reports: [Option<SideReport>; 2] = [None, None];
-    let mut failures: Vec<(Seat, Failure)> = Vec::new();
+    for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
+        let (who, cpu) = (seat.index(), job.cpus.get(seat.index()).copied());
+        workers.assign(who, TASK, &Job { seat, cpu, ..job.clone() }, &[page.fd()])?;
+        workers.wire(who..who + 1, wiring)?;
+    }
     let mut stall = Stall::of(Duration::from_nanos(job.key.load.stall_ns));
-    while reports.iter().any(Option::is_none) {
-        match stage.event()? {
-            Event::Said(seat, Word::Segment(segment)) => segments[seat.index()] = Some(segment),
-            Event::Said(seat, Word::Done(report)) => reports[seat.index()] = Some(*report),
-            Event::Said(seat, Word::Failed(failure)) => failures.push((seat, failure)),
-            Event::Died(seat, end) if reports[seat.index()].is_none() => {
-                if !failures.iter().any(|(failed, _)| *failed == seat) {
-                    let reason = format!("the {} worker ended: {end}", name(seat));
-                    failures.push((seat, Failure { kind: FailureKind::Failed, reason }));
-                }
+    loop {
+        let words = workers.gather(&mut |workers| stall.step(workers))?;
+        if words.iter().all(|word| matches!(word, Word::Done(_))) {
+            for (side, word) in slice.sides.iter_mut().zip(words) {
+                *side = word.done()?;
+                note(&mut slice.effective, std::mem::take(&mut side.effective));
             }
-            Event::Died(..) => {}
-            Event::Said(_, Word::Middle(ns)) => {
-                stage.call_at(Instant::now() + Duration::from_nanos(ns));
-            }
-            Event::Alarm => stall.step(&mut stage),
-            Event::Deadline if failures.is_empty() => {
-                let reason = format!("not done after {} s", deadline.as_secs());
-                return Ok(Outcome::Ended(Status::Deadline, FailureKind::Failed, reason));
-            }
-            Event::Deadline => break,
-            Event::Interrupted => return Ok(Outcome::Interrupted),
-            Event::Said(_, Word::Bound(_) | Word::Swap(_)) => {
-                return Err(SetupError::Protocol("a worker sent something else".into()).into());
-            }
-        }
-        if failures.len() == 2 {
+            let [lead, follow] = &mut slice.sides;
+            let last = [lead, follow].map(|side| std::mem::take(&mut side.segment));
+            slice.fold(job, page, &last);
             break;
         }
-        if !failures.is_empty() {
-            stage.hurry(GRACE);
+        let [lead, follow]: [Word; 2] =
+            words.try_into().map_err(|_| "a pair says two words".to_owned())?;
+        slice.fold(job, page, &[lead.ready()?, follow.ready()?]);
+        for seat in Seat::BOTH {
+            workers.go(seat.index(), &())?;
         }
-        if let [Some(lead), Some(follow)] = &segments {
-            slice.fold(job, page, lead, follow);
-            if lead.more {
-                for seat in Seat::BOTH {
-                    stage.order(seat, &Order::Folded)?;
-                }
-            }
-            segments = [None, None];
-        }
-    }
-    if let Some(failure) = worst(failures) {
-        return Err(failure);
     }
     if stall.was_missed() {
         let reason =
             "the slice ended before its stop came; longer slices (--slice) have room for it";
-        return Err(Failure { kind: FailureKind::Failed, reason: reason.into() });
+        return Err(reason.to_owned().into());
     }
-    let [Some(lead), Some(follow)] = reports else {
-        return Err(SetupError::Protocol("a worker sent no report".into()).into());
-    };
-    for (knob, value) in lead.effective.iter().chain(&follow.effective) {
-        if !slice.effective.iter().any(|(known, _)| known == knob) {
-            slice.effective.push((knob.clone(), value.clone()));
-        }
-    }
-    slice.sides = [lead, follow];
-    Ok(Outcome::Measured(Box::new(slice)))
-}
-
-fn name(seat: Seat) -> &'static str {
-    match seat {
-        Seat::Lead => "lead",
-        Seat::Follow => "follow",
-    }
-}
-
-/// The lower, the more it explains.
-pub(crate) const fn rank(kind: FailureKind) -> u8 {
-    match kind {
-        FailureKind::Invalid => 0,
-        FailureKind::Unavailable => 1,
-        FailureKind::Failed => 2,
-        FailureKind::PeerGone => 3,
-    }
-}
-
-/// The failure that explains the others: an end that merely lost its peer is the symptom.
-fn worst(failures: Vec<(Seat, Failure)>) -> Option<Failure> {
-    let (seat, failure) = failures.into_iter().min_by_key(|(_, failure)| rank(failure.kind))?;
-    let prefix = if failure.reason.contains(name(seat)) {
-        String::new()
-    } else {
-        format!("{}: ", name(seat))
-    };
-    let reason = match failure.kind {
-        FailureKind::Unavailable => failure.reason,
-        _ => format!("{prefix}{}", failure.reason),
-    };
-    Some(Failure { reason, ..failure })
+    Ok(slice)
 }
 
 impl RawSlice {
-    /// With these data and nothing else yet.
-    pub(crate) fn of(data: Data) -> Self {
-        let (counts, sides) = Default::default();
-        Self { data, batch: 1, operations: 0, elapsed: 0, counts, sides, effective: Vec::new() }
-    }
-
     /// Adds one segment, whose samples lie in the page.
-    fn fold(&mut self, job: &Job, page: &Page, lead: &Segment, follow: &Segment) {
+    fn fold(&mut self, job: &Job, page: &Page, [lead, follow]: &[Segment; 2]) {
         let facts = job.key.pattern.facts();
         match &mut self.data {
             Data::Trips(trips) => {
@@ -356,18 +163,6 @@ impl Trips {
     }
 }
 
-/// Adds the samples whose answer came; returns how many others there are.
-fn collect(histogram: &mut Histogram, samples: &[u64]) -> u64 {
-    let mut unanswered = 0;
-    for ticks in samples {
-        match *ticks {
-            Recorder::LOST => unanswered += 1,
-            ticks => histogram.record(ticks),
-        }
-    }
-    unanswered
-}
-
 /// The samples of one segment without its lead-in.
 fn of_segment(page: &Page, segment: &Segment) -> Vec<u64> {
     let mut samples = samples(page, segment.samples, &segment.spills);
@@ -422,16 +217,5 @@ mod tests {
         assert_eq!(steady(&samples, &segment, 1600), window(48, 600));
         // A stream that fits the buffers: no steady window, everything counts.
         assert_eq!(steady(&samples, &segment, 1150), window(80, 640));
-    }
-
-    #[test]
-    fn the_failure_that_explains_the_other_is_told() {
-        let failure = |kind, reason: &str| Failure { kind, reason: reason.into() };
-        let told = worst(vec![
-            (Seat::Follow, failure(FailureKind::PeerGone, "the peer closed the channel")),
-            (Seat::Lead, failure(FailureKind::Invalid, "wrong stamp")),
-        ]);
-        assert_eq!(told.expect("a failure").reason, "lead: wrong stamp");
-        assert!(worst(Vec::new()).is_none());
     }
 }

@@ -1,27 +1,64 @@
-//! Worker processes that do something else than one end of a slice: the servers, clients and relays that a published
-//! experiment consists of. They are started, watched and killed like every worker.
+//! A worker process from the inside: it gets one task, says what comes of it, and ends.
 
-use crate::fan;
-use crate::job::Task;
-use crate::registry::Registry;
-use crate::worker::SUBCOMMAND;
-use ipcperf_sys::control::{Control, wait_any};
-use ipcperf_sys::process::{Worker, describe_end, own_pid};
-use ipcperf_sys::signals::Interrupts;
+use crate::job::Failure;
+use crate::page::Page;
+use crate::protocol::{Names, Order, Word};
+use ipcperf_core::{KnobValue, Meet, Missing, SetupError, Wiring};
+use ipcperf_sys::control::Control;
+use ipcperf_sys::{affinity, process};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::time::Instant;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitCode;
+
+/// Hidden subcommand that turns the program into a worker; the coordinator's process number follows it.
+pub const SUBCOMMAND: &str = "__worker";
 
 /// Something a worker can be sent to do.
-#[derive(Clone, Copy, Debug)]
-pub struct NamedTask {
+#[derive(Clone, Copy)]
+pub struct NamedTask<'a> {
     /// By which it is found.
     pub name: &'static str,
     /// Does it, and returns what it found out, or why it could not.
-    pub run: fn(&mut WorkerContext<'_>) -> Result<Value, String>,
+    pub run: &'a dyn Fn(&mut WorkerContext<'_>) -> Result<Value, Failure>,
+}
+
+/// Does one of these tasks and ends. Standard input is the control channel.
+#[must_use]
+pub fn main(tasks: &[NamedTask<'_>], parent: u32) -> ExitCode {
+    let Ok(control) = process::enlist(parent) else {
+        return ExitCode::FAILURE;
+    };
+    let done = serve(tasks, &control);
+    let code = if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    // The coordinator may be gone; then nobody is left to tell.
+    let _ = say(&control, &done.map_or_else(Word::Failed, Word::Done), &[]);
+    code
+}
+
+fn serve(tasks: &[NamedTask<'_>], control: &Control) -> Result<Value, Failure> {
+    let (Order::Task { name, params }, fds) = hear(control)? else {
+        return Err(unexpected().into());
+    };
+    let task = tasks.iter().find(|task| task.name == name);
+    let task = task.ok_or_else(|| format!("unknown task '{name}'"))?;
+    (task.run)(&mut WorkerContext { control, params, fds, effective: Vec::new() })
+}
+
+fn say(control: &Control, word: &Word, fds: &[OwnedFd]) -> io::Result<()> {
+    let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
+    control.send(&serde_json::to_string(word)?, &fds)
+}
+
+fn hear(control: &Control) -> io::Result<(Order, Vec<OwnedFd>)> {
+    let parcel = control.receive(None)?;
+    Ok((serde_json::from_str(&parcel.text)?, parcel.fds))
+}
+
+fn unexpected() -> io::Error {
+    io::Error::other("the coordinator sent something else")
 }
 
 /// What a worker on a task has.
@@ -31,24 +68,11 @@ pub struct WorkerContext<'a> {
     params: Value,
     /// The descriptors it was given, in order.
     pub fds: Vec<OwnedFd>,
+    /// Values of knobs that attaching has reported.
+    pub effective: Vec<(String, KnobValue)>,
 }
 
-/// From the worker.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Answer {
-    /// Set up; waits for the word to go. It may tell something: the number of a port.
-    Ready(Value),
-    /// What it found out.
-    Done(Value),
-    /// Why it could not.
-    Failed(String),
-}
-
-impl<'a> WorkerContext<'a> {
-    pub(crate) fn new(control: &'a Control, params: Value, fds: Vec<OwnedFd>) -> Self {
-        Self { control, params, fds }
-    }
-
+impl WorkerContext<'_> {
     /// What it was told.
     ///
     /// # Errors
@@ -57,57 +81,76 @@ impl<'a> WorkerContext<'a> {
         serde_json::from_value(self.params.clone()).map_err(|error| format!("task: {error}"))
     }
 
-    /// Says that everything is set up, with whatever the coordinator must know, and waits for the word to go; returns
+    /// The page that it shares with the other workers: the first descriptor it was given.
+    ///
+    /// # Errors
+    /// None was given, or what is no page with so many slots.
+    pub fn page(&mut self, slots: usize) -> io::Result<Page> {
+        if self.fds.is_empty() {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Page::from_fd(self.fds.remove(0), slots)
+    }
+
+    /// Waits for the wiring of its end.
+    ///
+    /// # Errors
+    /// The coordinator is gone.
+    pub fn wiring(&mut self) -> io::Result<Wiring> {
+        match hear(self.control)? {
+            (Order::Wiring(Names { names, words }), fds) => Ok(Wiring { fds, names, words }),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// Says that it has come so far, with whatever the coordinator must know, and waits for the word to go on; returns
     /// what came with that.
     ///
     /// # Errors
     /// The coordinator is gone.
     pub fn ready<T: Serialize>(&mut self, told: &T) -> Result<Value, String> {
         let told = serde_json::to_value(told).map_err(|error| error.to_string())?;
-        self.say(&Answer::Ready(told))?;
-        let parcel = self.control.receive(None).map_err(|error| error.to_string())?;
-        self.fds.extend(parcel.fds);
-        serde_json::from_str(&parcel.text).map_err(|error| error.to_string())
+        say(self.control, &Word::Ready(told), &[]).map_err(|error| error.to_string())?;
+        match hear(self.control) {
+            Ok((Order::Go(told), _)) => Ok(told),
+            Ok(_) => Err(unexpected().to_string()),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
-    fn say(&self, answer: &Answer) -> Result<(), String> {
-        let text = serde_json::to_string(answer).map_err(|error| error.to_string())?;
-        self.control.send(&text, &[]).map_err(|error| error.to_string())
+    /// Asks the coordinator to be called after so many ns.
+    pub(crate) fn alarm(&self, ns: u64) -> io::Result<()> {
+        say(self.control, &Word::Alarm(ns), &[])
     }
 }
 
-pub(crate) fn serve(
-    registry: &Registry,
-    tasks: &[NamedTask],
-    name: &str,
-    mut context: WorkerContext<'_>,
-) {
-    let found = tasks.iter().chain(crate::storm::TASKS).find(|task| task.name == name);
-    let done = match found {
-        Some(task) => Some((task.run)(&mut context)),
-        // The one task that needs the mechanisms.
-        None if name == fan::TASK => Some(fan::worker::serve(registry, &mut context)),
-        None => None,
-    };
-    let answer = match done {
-        Some(Ok(value)) => Answer::Done(value),
-        Some(Err(reason)) => Answer::Failed(reason),
-        None => Answer::Failed(format!("unknown task '{name}'")),
-    };
-    // The coordinator may be gone; then nobody is left to tell.
-    let _ = context.say(&answer);
+impl Meet for WorkerContext<'_> {
+    fn swap(&mut self, mine: Wiring) -> Result<Wiring, SetupError> {
+        let word = Word::Swap(Names { names: mine.names, words: mine.words });
+        let swapped = say(self.control, &word, &mine.fds).and_then(|()| self.wiring());
+        swapped.map_err(|error| SetupError::Protocol(format!("swap: {error}")))
+    }
+
+    fn effective(&mut self, knob: &str, value: KnobValue) {
+        self.effective.push((knob.to_owned(), value));
+    }
 }
 
-/// A worker on a task, as the coordinator sees it. Dropping it kills the worker.
-#[derive(Debug)]
-pub struct WorkerHandle<'a> {
-    name: String,
-    worker: Worker,
-    deadline: Instant,
-    interrupts: Option<&'a Interrupts>,
+/// Pins a worker, where it has a CPU. A sandbox may refuse to let a process choose its CPUs: then this placement cannot
+/// be had here.
+///
+/// # Errors
+/// It cannot be pinned.
+pub fn pin(cpu: Option<usize>) -> Result<(), Failure> {
+    let Some(cpu) = cpu else { return Ok(()) };
+    affinity::pin(cpu).map_err(|error| {
+        let words = ipcperf_core::errno::text(error.raw_os_error().unwrap_or(0));
+        let what = format!("cannot be pinned to CPU {cpu} (sched_setaffinity: {words})");
+        SetupError::from(Missing::new(what, "--place free does without pinning")).into()
+    })
 }
 
-/// Why a task came to nothing.
+/// Why work that a study wants came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskError {
     /// The user interrupted.
@@ -133,131 +176,15 @@ impl From<io::Error> for TaskError {
     }
 }
 
-impl<'a> WorkerHandle<'a> {
-    /// Starts a worker on a task; all of it must be over by `deadline`. `pad` bytes of extra environment vary the
-    /// layout of its stack.
-    ///
-    /// # Errors
-    /// It cannot be started.
-    pub fn start<P: Serialize>(
-        name: &str,
-        params: &P,
-        fds: &[BorrowedFd<'_>],
-        pad: usize,
-        deadline: Instant,
-        interrupts: Option<&'a Interrupts>,
-    ) -> Result<Self, TaskError> {
-        let worker = Worker::start(&[SUBCOMMAND, &own_pid().to_string()], pad)
-            .map_err(|error| crate::run::named("a worker process (/proc/self/exe)", &error))?;
-        let params = serde_json::to_value(params).map_err(io::Error::other)?;
-        let task = Task::Named { name: name.to_owned(), params };
-        let text = serde_json::to_string(&task).map_err(io::Error::other)?;
-        tell(&worker, &text, fds)?;
-        Ok(Self { name: name.to_owned(), worker, deadline, interrupts })
-    }
-
-    /// Its process.
-    #[must_use]
-    pub fn pid(&self) -> u32 {
-        self.worker.pid()
-    }
-
-    /// The process itself: to stop it, kill it or watch it.
-    #[must_use]
-    pub fn worker(&self) -> &Worker {
-        &self.worker
-    }
-
-    /// Readable when it has said something or is gone.
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.worker.control().fd()
-    }
-
-    /// Waits until it is set up; returns what it told.
-    ///
-    /// # Errors
-    /// Why it is not.
-    pub fn ready<T: DeserializeOwned>(&mut self) -> Result<T, TaskError> {
-        match self.answer()? {
-            Answer::Ready(told) => Ok(serde_json::from_value(told).map_err(io::Error::other)?),
-            Answer::Done(_) => {
-                Err(TaskError::Failed(format!("{}: done before it began", self.name)))
-            }
-            Answer::Failed(reason) => Err(TaskError::Failed(reason)),
-        }
-    }
-
-    /// Gives the word to go, with whatever it must know by now. Whether it is gone shows in its next answer.
-    ///
-    /// # Errors
-    /// The message cannot be sent.
-    pub fn go<T: Serialize>(&self, told: &T, fds: &[BorrowedFd<'_>]) -> Result<(), TaskError> {
-        let text = serde_json::to_string(told).map_err(io::Error::other)?;
-        Ok(tell(&self.worker, &text, fds)?)
-    }
-
-    /// Waits for what it found out.
-    ///
-    /// # Errors
-    /// Why there is nothing.
-    pub fn done<T: DeserializeOwned>(&mut self) -> Result<T, TaskError> {
-        match self.answer()? {
-            Answer::Done(value) => Ok(serde_json::from_value(value).map_err(io::Error::other)?),
-            Answer::Ready(_) => {
-                Err(TaskError::Failed(format!("{}: not expected to wait", self.name)))
-            }
-            Answer::Failed(reason) => Err(TaskError::Failed(reason)),
-        }
-    }
-
-    /// Waits for whatever it says next.
-    ///
-    /// # Errors
-    /// It says nothing more.
-    pub(crate) fn answer(&mut self) -> Result<Answer, TaskError> {
-        let mut fds = vec![self.worker.control().fd()];
-        fds.extend(self.interrupts.map(Interrupts::fd));
-        let ready = wait_any(&fds, self.deadline)?;
-        if self.interrupts.is_some_and(Interrupts::arrived) {
-            return Err(TaskError::Interrupted);
-        }
-        if !ready[0] {
-            return Err(TaskError::Deadline(format!("{}: not done in time", self.name)));
-        }
-        match self.worker.control().receive(Some(self.deadline)) {
-            Ok(parcel) => Ok(serde_json::from_str(&parcel.text).map_err(io::Error::other)?),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                let end = describe_end(self.worker.wait()?);
-                Err(TaskError::Failed(format!("{}: the worker ended: {end}", self.name)))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-/// Sends a message. Who is gone hears nothing: how it ended is known to whoever waits for its answer.
-fn tell(worker: &Worker, text: &str, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
-    use io::ErrorKind::{BrokenPipe, ConnectionReset};
-    match worker.control().send(text, fds) {
-        Err(error) if matches!(error.kind(), BrokenPipe | ConnectionReset) => Ok(()),
-        sent => sent,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use crate::job::FailureKind;
 
     #[test]
-    fn who_is_gone_is_told_nothing_and_its_end_is_heard() {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        // The test program is no worker: it refuses the arguments and ends.
-        let mut handle =
-            WorkerHandle::start("anything", &(), &[], 0, deadline, None).expect("started");
-        assert!(wait_any(&[handle.fd()], deadline).expect("a descriptor")[0], "it never ended");
-        handle.go(&1, &[]).expect("no error of its own");
-        let error = handle.done::<u32>().expect_err("no answer");
-        assert!(error.to_string().contains("anything: the worker ended"), "{error}");
+    fn a_refused_pinning_is_unavailable_and_names_the_way_out() {
+        let failure = pin(Some(100_000)).expect_err("no such CPU");
+        assert_eq!(failure.kind, FailureKind::Unavailable);
+        assert!(failure.reason.contains("CPU 100000") && failure.reason.contains("--place free"));
     }
 }

@@ -6,131 +6,19 @@ pub(crate) mod runner;
 
 use crate::bounds;
 use crate::hot::{AnyWork, Content, Full, Lines, SharedTranscoder, Special, Stamp, Times};
-use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Task, Word};
+use crate::job::{Failure, Job, Segment, SideReport};
 use crate::offset::{self, Offset};
 use crate::page::Page;
-use crate::registry::Registry;
-use crate::task::{self, NamedTask, WorkerContext};
+use crate::task::WorkerContext;
 use crate::transform::Transcoder;
+use crate::usage::Usage;
 use end::End;
-use ipcperf_core::{KnobValue, Meet, Missing, Part, Seat, SetupError, Touch, Wiring};
+use ipcperf_core::{Part, Seat, Touch};
 use ipcperf_stats::Rng;
-use ipcperf_sys::control::Control;
-use ipcperf_sys::{affinity, pause, process, procfs};
+use ipcperf_sys::{affinity, pause, process};
 use runner::{Measure, Pass, Runner};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::process::ExitCode;
-
-/// Hidden subcommand that turns the program into a worker; the coordinator's process number follows it.
-pub const SUBCOMMAND: &str = "__worker";
-
-/// Runs one task and ends. Standard input is the control channel.
-#[must_use]
-pub fn main(registry: &Registry, tasks: &[NamedTask], parent: u32) -> ExitCode {
-    let Ok(control) = process::enlist(parent) else {
-        return ExitCode::FAILURE;
-    };
-    match serve(registry, tasks, &control) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            // The coordinator may be gone; then nobody is left to tell.
-            let _ = say(&control, &Word::Failed(failure));
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn serve(registry: &Registry, tasks: &[NamedTask], control: &Control) -> Result<(), Failure> {
-    let parcel = control.receive(None)?;
-    match decode::<Task>(&parcel.text)? {
-        Task::Named { name, params } => {
-            task::serve(registry, tasks, &name, WorkerContext::new(control, params, parcel.fds));
-        }
-        Task::Bound(job) => {
-            let page = page(parcel.fds)?;
-            affinity::pin(job.cpu)?;
-            say(control, &Word::Bound(bounds::measure(&job, &page)?))?;
-        }
-        Task::Slice(job) => {
-            let second = control.receive(None)?;
-            let Names { names, words } = decode(&second.text)?;
-            let wiring = Wiring { fds: second.fds, names, words };
-            let page = page(parcel.fds)?;
-            if let Some(cpu) = job.cpu {
-                affinity::pin(cpu).map_err(|error| not_pinned(cpu, &error))?;
-            }
-            let entry = registry.find(&job.key.mechanism).ok_or_else(|| {
-                SetupError::Protocol(format!("unknown mechanism '{}'", job.key.mechanism))
-            })?;
-            let mut session = Session { control, page: &page, effective: Vec::new() };
-            let report = entry.drive(wiring, &job, &mut session)?;
-            say(control, &Word::Done(Box::new(report)))?;
-        }
-    }
-    Ok(())
-}
-
-fn page(fds: Vec<OwnedFd>) -> io::Result<Page> {
-    let fd = fds.into_iter().next().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
-    Page::from_fd(fd)
-}
-
-/// A sandbox may refuse to let a process choose its CPUs: then this placement cannot be had here.
-pub(crate) fn not_pinned(cpu: usize, error: &io::Error) -> Failure {
-    let words = ipcperf_core::errno::text(error.raw_os_error().unwrap_or(0));
-    let what = format!("cannot be pinned to CPU {cpu} (sched_setaffinity: {words})");
-    SetupError::from(Missing::new(what, "--place free does without pinning")).into()
-}
-
-fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Failure> {
-    serde_json::from_str(text).map_err(|error| Failure {
-        kind: FailureKind::Failed,
-        reason: format!("control message: {error}"),
-    })
-}
-
-fn say(control: &Control, word: &Word) -> io::Result<()> {
-    control.send(&serde_json::to_string(word)?, &[])
-}
-
-/// What a worker holds beside its port.
-#[derive(Debug)]
-pub struct Session<'a> {
-    control: &'a Control,
-    page: &'a Page,
-    effective: Vec<(String, KnobValue)>,
-}
-
-impl Session<'_> {
-    fn order(&self) -> Result<(Order, Vec<OwnedFd>), Failure> {
-        let parcel = self.control.receive(None)?;
-        Ok((decode(&parcel.text)?, parcel.fds))
-    }
-}
-
-impl Meet for Session<'_> {
-    fn swap(&mut self, mine: Wiring) -> Result<Wiring, SetupError> {
-        let failed = |error: &dyn std::fmt::Display| SetupError::Protocol(format!("swap: {error}"));
-        let names = Names { names: mine.names, words: mine.words };
-        let text = serde_json::to_string(&Word::Swap(names)).map_err(|error| failed(&error))?;
-        let fds: Vec<_> = mine.fds.iter().map(AsFd::as_fd).collect();
-        self.control.send(&text, &fds).map_err(|error| failed(&error))?;
-        match self.order() {
-            Ok((Order::Swapped(names), fds)) => {
-                Ok(Wiring { fds, names: names.names, words: names.words })
-            }
-            Ok((Order::Folded, _)) => Err(SetupError::Protocol("swap: wrong answer".into())),
-            Err(failure) => Err(SetupError::Protocol(failure.reason)),
-        }
-    }
-
-    fn effective(&mut self, knob: &str, value: KnobValue) {
-        self.effective.push((knob.to_owned(), value));
-    }
-}
 
 /// The loops over a port, as [`runner`] makes them for one kind of payload work.
 type Loops<'a> = &'a mut dyn FnMut(AnyWork<'_>, Measure<'_>) -> Result<SideReport, Failure>;
@@ -142,7 +30,8 @@ type Loops<'a> = &'a mut dyn FnMut(AnyWork<'_>, Measure<'_>) -> Result<SideRepor
 pub(crate) fn measure(
     loops: Loops<'_>,
     job: &Job,
-    session: &mut Session<'_>,
+    page: &Page,
+    context: &mut WorkerContext<'_>,
 ) -> Result<SideReport, Failure> {
     let nonce = job.shape.nonce;
     let load = &job.key.load;
@@ -155,9 +44,9 @@ pub(crate) fn measure(
         cost = (job.seat == Seat::Lead).then(|| transcoder.cost(job.clock()));
         shared.set(Some(transcoder));
     }
-    let [_, left, arrived] = session.page.ways();
-    let times = load.one_way.then(|| Times::new(job.clock(), left, arrived));
-    let content = match (load.transform, job.key.touch) {
+    let [_, left, arrived] = page.ways();
+    let times = job.key.load.one_way.then(|| Times::new(job.clock(), left, arrived));
+    let content = match (job.key.load.transform, job.key.touch) {
         (Some(_), _) => Content::Changed(Stamp::new(nonce), SharedTranscoder::new(&shared)),
         (None, Touch::None) => Content::Full(Full::new(nonce, Stamp::LEN)),
         (None, Touch::CacheLine) => Content::Lines(Lines::new(nonce)),
@@ -169,17 +58,17 @@ pub(crate) fn measure(
     } else {
         AnyWork::touching(job.key.touch, nonce)
     };
-    let report = loops(work, &mut |runner| slice(runner, job, session))?;
+    let report = loops(work, &mut |runner| slice(runner, job, page, context))?;
     Ok(SideReport { transform: cost, ..report })
 }
 
 fn slice(
     runner: &mut dyn Runner,
     job: &Job,
-    session: &mut Session<'_>,
+    page: &Page,
+    context: &mut WorkerContext<'_>,
 ) -> Result<SideReport, Failure> {
     let clock = job.clock();
-    let page = session.page;
     let mut end = End::new(runner, job, page, clock);
     let mut report = SideReport { pid: process::own_pid(), ..SideReport::default() };
 
@@ -234,13 +123,15 @@ fn slice(
             (all / share).checked_sub(all - left - samples).filter(|middle| *middle < samples);
         if let Some(middle) = middle.filter(|_| end.leads() && job.key.load.stall_ns > 0) {
             let ns = (middle * batch) as f64 * expected * job.ns_per_tick;
-            say(session.control, &Word::Middle(ns as u64))?;
+            context.alarm(ns as u64)?;
         }
         let segment = timed(&mut end, whole, batch, &mut report)?;
-        say(session.control, &Word::Segment(Segment { offset, more: left > 0, ..segment }))?;
-        // Nobody writes to the slots again after the last one.
-        if left > 0 && !matches!(session.order()?, (Order::Folded, _)) {
-            return Err(SetupError::Protocol("unexpected wiring".into()).into());
+        let segment = Segment { offset, ..segment };
+        if left == 0 {
+            // Nobody writes to the slots again, so that it can go with the report.
+            report.segment = segment;
+        } else {
+            context.ready(&segment)?;
         }
     }
     report.events = events(end.runner);
@@ -252,7 +143,7 @@ fn slice(
     report.offset = known();
     report.cpu = affinity::current_cpu();
     report.allowed = affinity::allowed_cpus().ok();
-    report.effective = std::mem::take(&mut session.effective);
+    report.effective = std::mem::take(&mut context.effective);
     Ok(report)
 }
 
@@ -263,8 +154,7 @@ fn events(runner: &mut dyn Runner) -> BTreeMap<String, u64> {
     events
 }
 
-/// One timed segment with what it consumed. Counters that cost file reads are read before the gate and after the
-/// peer is done as well.
+/// One timed segment with what it consumed.
 fn timed(
     end: &mut End<'_>,
     samples: u64,
@@ -272,37 +162,20 @@ fn timed(
     report: &mut SideReport,
 ) -> Result<Segment, Failure> {
     end.touch(samples);
-    let (leads, cpus) = (end.leads(), &end.job.cpus);
-    let counts = leads && !cpus.is_empty();
-    let ipis = || counts.then(|| procfs::inter_processor_interrupts(cpus)).flatten();
-    let (ipis_before, delay_before, moved_before) =
-        (ipis(), procfs::run_delay_ns(), procfs::migrations());
+    let leads = end.leads();
+    let mut usage = Usage::open(if leads { &end.job.cpus } else { &[] });
     let watch = leads.then(|| end.meter.read());
-    let before = procfs::consumption();
+    usage.begin();
     end.page.gate().meet();
     let first = end.next;
     let tally = end.segment(Pass::Timed, samples, batch)?;
-    let after = procfs::consumption();
+    usage.end();
+    // The peer is done as well.
     end.page.gate().meet();
     if let Some(begin) = watch {
         end.machine.add(end.meter.since(&begin));
     }
-    let (ipis_after, delay_after, moved_after) =
-        (ipis(), procfs::run_delay_ns(), procfs::migrations());
-
-    report.cpu_ns += after.cpu_ns - before.cpu_ns;
-    report.user_ns += after.user_ns - before.user_ns;
-    report.system_ns += after.system_ns - before.system_ns;
-    report.voluntary_switches += after.voluntary_switches - before.voluntary_switches;
-    report.involuntary_switches += after.involuntary_switches - before.involuntary_switches;
-    report.minor_faults += after.minor_faults - before.minor_faults;
-    report.major_faults += after.major_faults - before.major_faults;
-    let grown = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
-    let add = |sum: Option<u64>, more: Option<u64>| Some(sum.unwrap_or(0) + more?);
-    report.ipis = add(report.ipis, grown(ipis_before, ipis_after));
-    report.migrations = add(report.migrations, grown(moved_before, moved_after));
-    report.run_delay_ns = add(report.run_delay_ns, grown(delay_before, delay_after));
-
+    usage.close(report);
     Ok(Segment {
         sent: tally.sent,
         received: tally.received,
@@ -316,19 +189,5 @@ fn timed(
         spills: end.recorder.spills().to_vec(),
         first,
         offset: None,
-        more: false,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refused_pinning_is_unavailable_and_names_the_way_out() {
-        let refused = affinity::pin(100_000).expect_err("no such CPU");
-        let failure = not_pinned(100_000, &refused);
-        assert_eq!(failure.kind, FailureKind::Unavailable);
-        assert!(failure.reason.contains("CPU 100000") && failure.reason.contains("--place free"));
-    }
 }

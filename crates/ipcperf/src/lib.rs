@@ -64,9 +64,9 @@ impl Cli {
     #[must_use]
     pub fn run(self) -> ExitCode {
         let mut words = std::env::args_os().skip(1);
-        if words.next().is_some_and(|word| word == ipcperf_engine::worker::SUBCOMMAND) {
+        if words.next().is_some_and(|word| word == ipcperf_engine::task::SUBCOMMAND) {
             let parent = words.next().and_then(|pid| pid.to_str()?.parse().ok()).unwrap_or(0);
-            return ipcperf_engine::worker::main(&self.registry, replicate::TASKS, parent);
+            return ipcperf_engine::tasks::main(&self.registry, replicate::TASKS, parent);
         }
         let typed = Args::command().try_get_matches();
         let parsed = typed.and_then(|typed| Ok((Args::from_arg_matches(&typed)?, typed)));

@@ -1,11 +1,11 @@
 //! C02, C03, C04, C06: what is sent arrives, whole, once, in order, whatever its size.
 
 use super::LARGEST;
-use crate::page::Page;
 use crate::pair::Pair;
 use crate::scene::{Scene, Trouble, mirror};
 use crate::script::{Batch, Script, Sizes};
 use ipcperf_core::{OptionSet, Payload, Seat};
+use ipcperf_sys::io::pipe::splice;
 
 /// Bytes a pipe takes as one piece (`pipe(7)`).
 const PIPE_BUF: usize = 4096;
@@ -15,7 +15,7 @@ const PIPE_BUF: usize = 4096;
 pub(crate) fn sizes(scene: &Scene<'_>) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let largest = scene.size(LARGEST, &options);
-    let page = Page::create()?.bytes();
+    let page = splice::page();
     let mut all = vec![1, 7, 8, 63, 64, 65, 64 << 10, largest];
     for boundary in [PIPE_BUF, page] {
         all.extend([boundary - 1, boundary, boundary + 1]);

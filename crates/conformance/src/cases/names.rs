@@ -1,11 +1,13 @@
 //! C14: whatever happens to the processes, nothing with a name of its own stays on the host.
 
+use crate::case;
 use crate::census;
-use crate::roles;
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Batch, Script, Sizes, Step};
 use crate::task::Task;
 use ipcperf_core::{OptionSet, Seat};
+use ipcperf_engine::supervisor::Supervisor;
+use ipcperf_engine::task::TaskError;
 use ipcperf_sys::{process, rundir};
 use std::collections::BTreeSet;
 use std::fs;
@@ -58,7 +60,8 @@ fn worker_killed(scene: &Scene<'_>, options: &OptionSet, seat: Seat) -> Result<(
 }
 
 fn coordinator_killed(scene: &Scene<'_>, options: &OptionSet) -> Result<(), Trouble> {
-    let mut victim = roles::start(roles::VICTIM)?;
+    let mut victims = Supervisor::new(scene.deadline, None);
+    let victim = victims.start("a second run", 0)?;
     let task = Task {
         mechanism: scene.entry.spec().full_name(),
         case: String::new(),
@@ -67,13 +70,11 @@ fn coordinator_killed(scene: &Scene<'_>, options: &OptionSet) -> Result<(), Trou
         seed: scene.draw(),
         deadline: scene.deadline.saturating_duration_since(Instant::now()),
     };
-    victim.control().send(&serde_json::to_string(&task)?, &[])?;
-    let ready = victim.control().receive(Some(scene.deadline));
-    let ready =
-        ready.map_err(|error| Trouble::failed(format!("a second run did not start: {error}")))?;
-    let workers: [u32; 2] = serde_json::from_str(&ready.text)?;
-    victim.kill();
-    victim.wait()?;
+    victims.assign(victim, case::VICTIM, &task, &[])?;
+    let workers: [u32; 2] = victims.ready(victim).map_err(|stop| {
+        Trouble::Failed(format!("a second run did not start: {}", TaskError::from(stop)))
+    })?;
+    drop(victims);
     while workers.into_iter().any(is_running) {
         ensure(Instant::now() < scene.deadline, || "workers outlive their coordinator".into())?;
         std::thread::sleep(Duration::from_millis(2));

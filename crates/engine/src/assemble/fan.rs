@@ -3,8 +3,7 @@
 use super::metric::{Timed, distribution, over_rounds};
 use super::sliced::{Reading, Sliced};
 use super::stream;
-use crate::fan::RawFan;
-use crate::slice::RawSlice;
+use crate::slice::{RawFan, RawSlice};
 use ipcperf_core::result::{Fan, FanRound, Metric};
 use ipcperf_stats::{Histogram, jain};
 

@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_proof_refuses_a_process_that_reads_its_own_byte() {
-        let page = Page::create().expect("memory");
+        let page = Page::create(crate::page::CAPACITY).expect("memory");
         let trips = Trips { samples: 50, warmup: 3 };
         let report = talk(trips, Clock::monotonic(), &page).expect("a socket pair");
         assert_eq!((report.values, report.samples), (vec![("refused".to_owned(), 1.0)], 50));

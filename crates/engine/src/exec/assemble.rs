@@ -1,7 +1,6 @@
 //! From the runs of a pipeline to the result document.
 
-use super::Seen;
-use super::run::{PipelineRun, Ran, RoundRun};
+use super::ran::{PipelineRun, Ran, RoundRun, Seen};
 use crate::assemble::metric::{modal, over_rounds};
 use ipcperf_core::result::{
     ByteProof, Counted, Metric, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,

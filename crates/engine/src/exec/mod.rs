@@ -2,11 +2,13 @@
 //! and what they consumed.
 
 mod assemble;
+mod ran;
 mod run;
 mod traced;
 
 pub(crate) use assemble::assemble;
-pub use run::{PipelinePlan, PipelineRun, Ran, RoundRun, Settings, once, run};
+pub use ran::{PipelinePlan, PipelineRun, Ran, RoundRun, Seen};
+pub use run::{Settings, once, run};
 
 use crate::task::TaskError;
 use ipcperf_sys::clock::monotonic_ns;
@@ -14,13 +16,13 @@ use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::pipe::{self, splice};
 use ipcperf_sys::io::{errno, stream};
 use ipcperf_sys::process::describe_end;
-use ipcperf_sys::program::{Ended, Program, waiting_bytes};
+use ipcperf_sys::program::{Program, waiting_bytes};
 use ipcperf_sys::signals::Interrupts;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Bytes of what a program writes that are kept: for a reason, a version.
@@ -96,27 +98,6 @@ struct Running {
     input: Option<OwnedFd>,
     is_joined: bool,
     seen: Option<Seen>,
-}
-
-/// What was seen of one program.
-#[derive(Clone, Debug)]
-pub struct Seen {
-    /// Its process.
-    pub pid: u32,
-    /// Its end and what it consumed.
-    pub ended: Ended,
-    /// Bytes it wrote to its standard error.
-    pub error_bytes: u64,
-    /// Bytes it left in the pipe that it read; `None` where none was held.
-    pub unread_bytes: Option<u64>,
-}
-
-impl Seen {
-    /// Bytes it has written but to its standard error; `None` where the kernel does not count.
-    #[must_use]
-    pub fn written_bytes(&self) -> Option<u64> {
-        Some(self.ended.moved?.written.saturating_sub(self.error_bytes))
-    }
 }
 
 /// All of them, when they have ended.
@@ -309,6 +290,35 @@ impl Outlet {
     fn text(&self) -> String {
         String::from_utf8_lossy(&self.kept).into_owned()
     }
+}
+
+/// Starts the programs of a pipeline one after the other, with pipes between them; returns where the last one writes
+/// to. `start` is told the pipe that a program reads.
+fn connect(
+    plan: &PipelinePlan,
+    mut start: impl FnMut(&str, &mut Command, Option<&OwnedFd>) -> Result<(), Error>,
+) -> Result<Outlet, Error> {
+    let (output, theirs) = Outlet::open()?;
+    let (mut theirs, mut input) = (Some(theirs), None::<OwnedFd>);
+    for (at, words) in plan.programs.iter().enumerate() {
+        let Some((program, arguments)) = words.split_first() else { continue };
+        let mut command = Command::new(program);
+        command.args(arguments);
+        let stdin = input.as_ref().map(OwnedFd::try_clone).transpose()?;
+        command.stdin(stdin.map_or_else(Stdio::null, Stdio::from));
+        let mut next = None;
+        if at + 1 == plan.programs.len() {
+            command.stdout(theirs.take().map_or_else(Stdio::null, Stdio::from));
+        } else {
+            let pair = pipe::pair().map_err(|error| Error::Failed(error.to_string()))?;
+            command.stdout(pair.write);
+            next = Some(pair.read);
+        }
+        let name = plan.commands.get(at).unwrap_or(program);
+        start(name, &mut command, input.as_ref())?;
+        input = next;
+    }
+    Ok(output)
 }
 
 fn cannot_start(name: &str, error: &io::Error) -> Error {

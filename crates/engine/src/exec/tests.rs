@@ -16,7 +16,7 @@ fn ran(programs: &[&str], wait: Duration) -> Result<Ran, Error> {
     let plan = plan(programs);
     let mut running = Programs::new(Instant::now() + wait, None);
     let start_ns = monotonic_ns();
-    let output = run::connect(&plan, |name, command, input| {
+    let output = connect(&plan, |name, command, input| {
         let held = input.map(OwnedFd::try_clone).transpose()?;
         running.start(name, command, held)
     })?;

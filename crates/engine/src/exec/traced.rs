@@ -1,7 +1,7 @@
 //! One run of a pipeline under a tracer: which system calls it makes. It yields no times.
 
-use super::run::{PipelinePlan, connect};
-use super::{Error, Outlet, cannot_start};
+use super::ran::PipelinePlan;
+use super::{Error, Outlet, cannot_start, connect};
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::pipe::splice;
 use ipcperf_sys::program::Orphans;

@@ -1,73 +1,27 @@
 //! One slice of a fan, as the coordinator sees it.
 
-use super::page::{CALLS, Page, ROWS};
+use super::tapes::{self, CALLS, ROWS, Tapes};
 use super::track::{Steady, Track, numbers, steady};
-use super::{Ended, Order, Part, Phase, Ran, RawFan, Said, TASK};
-use crate::job::{Failure, FailureKind, Job, Names, Segment, SideReport};
+use super::{Order, Part, Phase, Ran, Said, TASK};
+use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
+use crate::page::Page;
+use crate::protocol::Word;
 use crate::registry::Entry;
-use crate::slice::{Compact, Data, GRACE, Outcome, RawSlice, Terms, Window, ended, rank};
-use crate::task::{Answer, TaskError, WorkerHandle};
-use ipcperf_core::result::Status;
-use ipcperf_core::{KnobValue, Link, OptionSet, Seat, SetupError, Wiring};
+use crate::slice::{Compact, Data, RawFan, RawSlice, Terms, Window, note};
+use crate::supervisor::{Stop, Supervisor};
+use ipcperf_core::{OptionSet, Seat, Wiring};
 use ipcperf_stats::Histogram;
-use ipcperf_sys::control;
 use ipcperf_sys::signals::Interrupts;
-use std::os::fd::AsFd;
 use std::time::Instant;
 
 /// Passages of a warm-up, at most: each is up to eight times the one before.
 const WARM_UPS: usize = 32;
 
-/// Why a slice came to nothing.
-enum Stop {
-    Interrupted,
-    Deadline,
-    Failed(Failure),
-}
-
-impl<E: Into<Failure>> From<E> for Stop {
-    fn from(error: E) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<TaskError> for Stop {
-    fn from(error: TaskError) -> Self {
-        match error {
-            TaskError::Interrupted => Self::Interrupted,
-            TaskError::Deadline(_) => Self::Deadline,
-            TaskError::Failed(reason) => {
-                Self::Failed(Failure { kind: FailureKind::Failed, reason })
-            }
-        }
-    }
-}
-
-/// Runs one slice in fresh processes, one for each peer and one for the single end.
-pub(crate) fn run(
-    entry: &Entry,
-    options: &OptionSet,
-    terms: &Terms,
-    interrupts: Option<&Interrupts>,
-) -> Outcome {
-    match attempt(entry, options, terms, interrupts) {
-        Ok(slice) => Outcome::Measured(Box::new(slice)),
-        Err(Stop::Interrupted) => Outcome::Interrupted,
-        Err(Stop::Deadline) => {
-            let reason = format!("not done after {} s", terms.deadline.as_secs());
-            Outcome::Ended(Status::Deadline, FailureKind::Failed, reason)
-        }
-        Err(Stop::Failed(failure)) => ended(failure),
-    }
-}
-
-/// All workers: the peers in their order, then the single end. Dropping it kills them.
+/// All workers: the peers in their order, then the single end.
 struct Crowd<'a> {
-    handles: Vec<(String, WorkerHandle<'a>)>,
+    workers: Supervisor<'a>,
     job: &'a Job,
     page: Page,
-    deadline: Instant,
-    interrupts: Option<&'a Interrupts>,
     /// Number of the next message of each producer.
     next: u64,
 }
@@ -78,7 +32,8 @@ struct Passage {
     ran: Vec<Ran>,
 }
 
-fn attempt(
+/// Runs one slice in fresh processes, one for each peer and one for the single end.
+pub(crate) fn run(
     entry: &Entry,
     options: &OptionSet,
     terms: &Terms,
@@ -89,9 +44,8 @@ fn attempt(
     // Kept until all workers are gone: whatever has a name is removed even if they were killed.
     let _guards = link.guards;
     let mut effective = link.effective;
-    let link = Link { guards: Vec::new(), effective: Vec::new(), ..link };
     let spins = entry.spec.wait.burns_cpu();
-    let mut crowd = Crowd::start(job, link, spins, terms, interrupts)?;
+    let mut crowd = Crowd::start(job, [link.lead, link.follow], spins, terms, interrupts)?;
     for said in crowd.gather()? {
         let Said::Attached(granted) = said else { return Err(nonsense()) };
         note(&mut effective, granted);
@@ -99,64 +53,54 @@ fn attempt(
     let verified = crowd.passage(crowd.verification())?;
     let phase = crowd.warm_up()?;
     let passage = crowd.passage(phase)?;
-    crowd.dismiss()?;
+    crowd.order(Order::End)?;
+    for word in crowd.workers.gather(&mut |_| ())? {
+        word.done::<()>()?;
+    }
     let mut slice = crowd.raw(&passage)?;
     slice.effective = effective;
     slice.sides[0].verified = verified.phase.count * crowd.senders();
     Ok(slice)
 }
 
-fn note(effective: &mut Vec<(String, KnobValue)>, granted: Vec<(String, KnobValue)>) {
-    for (knob, value) in granted {
-        if !effective.iter().any(|(known, _)| *known == knob) {
-            effective.push((knob, value));
-        }
-    }
-}
-
 fn nonsense() -> Stop {
-    SetupError::Protocol("a worker of the fan said something else than was asked".into()).into()
+    "a worker of the fan said something else than was asked".to_owned().into()
 }
 
 impl<'a> Crowd<'a> {
     fn start(
         job: &'a Job,
-        link: Link,
+        [lead, follow]: [Wiring; 2],
         spins: bool,
         terms: &Terms,
         interrupts: Option<&'a Interrupts>,
     ) -> Result<Self, Stop> {
         let peers = job.key.load.peers;
-        let page = Page::create(peers)?;
-        let deadline = Instant::now() + terms.deadline;
+        let (page, single) = (Page::create(tapes::slots(peers))?, peers as usize);
+        page.reset(1 + peers as u32);
         let many = many(job);
-        let Link { lead, follow, .. } = link;
-        let (of_peers, of_one) =
-            if many == Seat::Lead { (&lead, &follow) } else { (&follow, &lead) };
-        let handle = |seat: Seat, wiring: &Wiring, number: u64| -> Result<WorkerHandle<'a>, Stop> {
-            let cpu = job.cpus.get(seat.index()).copied();
-            let names = Names { names: wiring.names.clone(), words: wiring.words.clone() };
-            let job = Job { seat, cpu, ..job.clone() };
-            let part = Part { job, names, number, spins };
-            let mut fds = vec![page.fd()];
-            fds.extend(wiring.fds.iter().map(AsFd::as_fd));
+        let ([of_many, of_one], [of_peers, of_single]) = match many {
+            Seat::Lead => (["producer", "the consumer"], [lead, follow]),
+            Seat::Follow => (["consumer", "the producer"], [follow, lead]),
+        };
+        let mut workers = Supervisor::new(Instant::now() + terms.deadline, interrupts);
+        for number in 0..=peers {
+            let is_peer = number < peers;
+            let (seat, number, name) = if is_peer {
+                (many, number, format!("{of_many} {} of {peers}", number + 1))
+            } else {
+                (many.other(), 0, of_one.to_owned())
+            };
             // Peers differ in the layout of their stacks as rounds do.
             let pad = (terms.pads[seat.index()] + 528 * number as usize) % 4096;
-            Ok(WorkerHandle::start(TASK, &part, &fds, pad, deadline, interrupts)?)
-        };
-        let [of_many, of_single] = match many {
-            Seat::Lead => ["producer", "the consumer"],
-            Seat::Follow => ["consumer", "the producer"],
-        };
-        let mut handles = Vec::new();
-        for number in 0..peers {
-            let name = format!("{of_many} {} of {peers}", number + 1);
-            handles.push((name, handle(many, of_peers, number)?));
+            let who = workers.start(name, pad)?;
+            let cpu = job.cpus.get(seat.index()).copied();
+            let part = Part { job: Job { seat, cpu, ..job.clone() }, number, spins };
+            workers.assign(who, TASK, &part, &[page.fd()])?;
         }
-        handles.push((of_single.to_owned(), handle(many.other(), of_one, 0)?));
-        // The coordinator's descriptors go here, so that end-of-file works.
-        drop((lead, follow));
-        Ok(Self { handles, job, page, deadline, interrupts, next: 0 })
+        workers.wire(0..single, of_peers)?;
+        workers.wire(single..single + 1, of_single)?;
+        Ok(Self { workers, job, page, next: 0 })
     }
 
     fn peers(&self) -> u64 {
@@ -172,11 +116,13 @@ impl<'a> Crowd<'a> {
         if self.fans_in() { self.peers() } else { 1 }
     }
 
+    fn order(&self, order: Order) -> Result<(), Stop> {
+        (0..=self.peers() as usize).try_for_each(|who| Ok(self.workers.go(who, &order)?))
+    }
+
     /// One phase from the first order to the last report.
     fn passage(&mut self, phase: Phase) -> Result<Passage, Stop> {
-        for (_, handle) in &self.handles {
-            handle.go(&Order::Run(phase), &[])?;
-        }
+        self.order(Order::Run(phase))?;
         let mut ran = Vec::new();
         for said in self.gather()? {
             let Said::Ran(report) = said else { return Err(nonsense()) };
@@ -188,64 +134,10 @@ impl<'a> Crowd<'a> {
         Ok(passage)
     }
 
-    fn dismiss(&mut self) -> Result<(), Stop> {
-        for (_, handle) in &self.handles {
-            handle.go(&Order::End, &[])?;
-        }
-        for (_, handle) in &mut self.handles {
-            let ended: Ended = handle.done()?;
-            if let Some(failure) = ended {
-                return Err(failure.into());
-            }
-        }
-        Ok(())
-    }
-
     /// What every worker says next, in their order.
     fn gather(&mut self) -> Result<Vec<Said>, Stop> {
-        let mut said: Vec<Option<Said>> = self.handles.iter().map(|_| None).collect();
-        let mut failures: Vec<Failure> = Vec::new();
-        let mut gone = vec![false; said.len()];
-        let mut deadline = self.deadline;
-        loop {
-            let awaited: Vec<usize> =
-                (0..said.len()).filter(|at| said[*at].is_none() && !gone[*at]).collect();
-            if awaited.is_empty() {
-                break;
-            }
-            let mut fds: Vec<_> = awaited.iter().map(|at| self.handles[*at].1.fd()).collect();
-            fds.extend(self.interrupts.map(Interrupts::fd));
-            let ready = control::wait_any(&fds, deadline)?;
-            if self.interrupts.is_some_and(Interrupts::arrived) {
-                return Err(Stop::Interrupted);
-            }
-            let heard: Vec<usize> =
-                awaited.iter().zip(ready).filter_map(|(at, ready)| ready.then_some(*at)).collect();
-            if heard.is_empty() {
-                // Whoever lost its peer may wait for ever; who explains it has spoken.
-                break;
-            }
-            for at in heard {
-                let (name, handle) = &mut self.handles[at];
-                match answer(handle) {
-                    Ok(word) => said[at] = Some(word),
-                    Err(Stop::Failed(failure)) => {
-                        let reason = match failure.kind {
-                            FailureKind::Unavailable => failure.reason,
-                            _ => format!("{name}: {}", failure.reason),
-                        };
-                        failures.push(Failure { reason, ..failure });
-                        gone[at] = true;
-                        deadline = deadline.min(Instant::now() + GRACE);
-                    }
-                    Err(stop) => return Err(stop),
-                }
-            }
-        }
-        if let Some(worst) = failures.into_iter().min_by_key(|failure| rank(failure.kind)) {
-            return Err(Stop::Failed(worst));
-        }
-        said.into_iter().collect::<Option<_>>().ok_or(Stop::Deadline)
+        let words = self.workers.gather(&mut |_| ())?;
+        Ok(words.into_iter().map(Word::ready).collect::<Result<_, _>>()?)
     }
 
     fn verification(&self) -> Phase {
@@ -301,7 +193,8 @@ impl<'a> Crowd<'a> {
 
     /// The timed phase as every slice tells it.
     fn raw(&self, passage: &Passage) -> Result<RawSlice, Stop> {
-        let peers = self.handles.len() - 1;
+        let tapes = Tapes::new(&self.page, self.peers());
+        let peers = self.peers() as usize;
         let (of_peers, of_one) = passage.ran.split_at(peers);
         let many = many(self.job);
         let (leads, follows) = match many {
@@ -310,11 +203,11 @@ impl<'a> Crowd<'a> {
         };
         let tracks: Vec<Track> = match (self.fans_in(), of_one) {
             (true, [one]) => {
-                vec![Track::read(one.tally.begin, peers, self.page.rows_of_all(), &one.rows)]
+                vec![Track::read(one.tally.begin, peers, tapes.rows_of_all(), &one.rows)]
             }
             _ => (0..)
                 .zip(of_peers)
-                .map(|(peer, ran)| Track::read(ran.tally.begin, 1, self.page.rows(peer), &ran.rows))
+                .map(|(peer, ran)| Track::read(ran.tally.begin, 1, tapes.rows(peer), &ran.rows))
                 .collect(),
         };
         let begin = passage.ran.iter().map(|ran| ran.met).max().unwrap_or(0);
@@ -322,7 +215,7 @@ impl<'a> Crowd<'a> {
         let Steady { ticks, messages, served } = steady(&tracks, begin, end);
         let mut calls = Histogram::new();
         for (peer, ran) in (0..).zip(of_peers) {
-            for ticks in numbers(self.page.calls(peer), &ran.calls) {
+            for ticks in numbers(tapes.calls(peer), &ran.calls) {
                 calls.record(ticks);
             }
         }
@@ -354,17 +247,6 @@ impl<'a> Crowd<'a> {
 /// The side of the many.
 fn many(job: &Job) -> Seat {
     job.key.pattern.crowd().unwrap_or(Seat::Lead)
-}
-
-fn answer(handle: &mut WorkerHandle<'_>) -> Result<Said, Stop> {
-    match handle.answer()? {
-        Answer::Ready(value) => Ok(serde_json::from_value(value).map_err(std::io::Error::other)?),
-        Answer::Done(value) => {
-            let ended: Ended = serde_json::from_value(value).map_err(std::io::Error::other)?;
-            Err(ended.map_or_else(nonsense, Stop::Failed))
-        }
-        Answer::Failed(reason) => Err(TaskError::Failed(reason).into()),
-    }
 }
 
 impl Passage {

@@ -1,148 +1,45 @@
 //! One of the workers of a fan, in a process of its own.
 
-use super::page::Page;
-use super::{Ended, Left, Order, Part, Phase, Ran, Said};
-use crate::hot::account::Account;
-use crate::hot::fan::{Plan, Tally};
-use crate::hot::{AnyWork, Recorder, fan_in, fan_out};
-use crate::job::{Failure, FailureKind, SideReport};
+use super::loops::{FanLoops, Role};
+use super::tapes::{self, Tapes};
+use super::{Left, Order, Part, Phase, Ran, Said};
+use crate::hot::fan::Plan;
+use crate::hot::{AnyWork, Recorder};
+use crate::job::{Failure, SideReport};
+use crate::page::Page;
 use crate::registry::Registry;
-use crate::task::WorkerContext;
-use crate::worker::not_pinned;
-use ipcperf_core::{Fault, KnobValue, Meet, Part as Looked, Port, SetupError, Touch, Wiring};
-use ipcperf_sys::clock::Clock;
-use ipcperf_sys::{affinity, process, procfs};
+use crate::task::{WorkerContext, pin};
+use crate::usage::Usage;
+use ipcperf_core::{Part as Looked, Touch};
+use ipcperf_sys::{affinity, process};
 use serde_json::Value;
 
-/// What a worker of a fan has beside its end.
-pub(crate) struct Fan<'a, 'b> {
-    part: &'a Part,
-    page: &'a Page,
-    context: &'a mut WorkerContext<'b>,
-}
-
-/// Runs all phases.
-pub(crate) fn serve(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<Value, String> {
-    let ended: Ended = attend(registry, context).err();
-    serde_json::to_value(ended).map_err(|error| error.to_string())
-}
-
-fn attend(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<(), Failure> {
-    let part: Part = context.params().map_err(SetupError::Protocol)?;
-    let mut fds = std::mem::take(&mut context.fds).into_iter();
-    let fd = fds.next().ok_or_else(|| SetupError::Protocol("no page arrived".into()))?;
-    let page = Page::from_fd(fd, part.peers())?;
-    if let Some(cpu) = part.job.cpu {
-        affinity::pin(cpu).map_err(|error| not_pinned(cpu, &error))?;
-    }
+/// Attaches, and runs all phases.
+pub(crate) fn serve(
+    registry: &Registry,
+    context: &mut WorkerContext<'_>,
+) -> Result<Value, Failure> {
+    let part: Part = context.params()?;
+    let page = context.page(tapes::slots(part.peers()))?;
+    let wiring = context.wiring()?;
+    pin(part.job.cpu)?;
     let name = &part.job.key.mechanism;
-    let attach = registry.find(name).and_then(|entry| entry.fan).ok_or_else(|| {
-        SetupError::Protocol(format!("'{name}' is no mechanism whose ends can be shared"))
-    })?;
-    let wiring = Wiring {
-        fds: fds.collect(),
-        names: part.names.names.clone(),
-        words: part.names.words.clone(),
-    };
-    let mut apart = Apart::default();
-    let mut loops = attach(part.job.end(wiring, &mut apart))?;
-    phases(&mut *loops, Fan { part: &part, page: &page, context }, apart.effective)
-}
-
-/// Which loop of a fan a worker runs.
-#[derive(Clone, Copy)]
-pub(crate) struct Role<'a> {
-    fans_in: bool,
-    is_peer: bool,
-    /// Of the producers of a fan-in.
-    accounts: &'a [Account<'a>],
-}
-
-/// The loops of a fan over a port; one virtual call for a whole phase.
-pub(crate) trait FanLoops {
-    fn run(
-        &mut self,
-        role: Role<'_>,
-        clock: Clock,
-        plan: Plan,
-        work: AnyWork<'_>,
-        rows: &mut Recorder<'_>,
-        calls: &mut Recorder<'_>,
-    ) -> Result<Tally, Fault>;
-
-    /// See [`Port::expect`].
-    fn expect(&mut self, part: Looked);
-}
-
-impl<P: Port> FanLoops for P {
-    fn run(
-        &mut self,
-        role: Role<'_>,
-        clock: Clock,
-        plan: Plan,
-        work: AnyWork<'_>,
-        rows: &mut Recorder<'_>,
-        calls: &mut Recorder<'_>,
-    ) -> Result<Tally, Fault> {
-        match (role.fans_in, role.is_peer) {
-            (true, true) => {
-                let own = usize::try_from(plan.producer).ok();
-                let own = own.and_then(|own| role.accounts.get(own)).ok_or(Fault::TooLong)?;
-                fan_in::lead(self, clock, plan, work, *own, calls)
-            }
-            (true, false) => fan_in::follow(self, clock, plan, work, role.accounts, rows),
-            (false, true) => fan_out::follow(self, clock, plan, work, rows, calls),
-            (false, false) => fan_out::lead(self, clock, plan, work),
-        }
-    }
-
-    fn expect(&mut self, part: Looked) {
-        Port::expect(self, part);
-    }
-}
-
-/// Attaches one of several processes to one side, so that there is nobody to swap anything with.
-#[derive(Default)]
-struct Apart {
-    effective: Vec<(String, KnobValue)>,
-}
-
-impl Meet for Apart {
-    fn swap(&mut self, _: Wiring) -> Result<Wiring, SetupError> {
-        Err(SetupError::Protocol("the ends of a fan have no single peer to swap with".into()))
-    }
-
-    fn effective(&mut self, knob: &str, value: KnobValue) {
-        self.effective.push((knob.to_owned(), value));
-    }
-}
-
-/// Runs all phases.
-fn phases(
-    loops: &mut dyn FanLoops,
-    fan: Fan<'_, '_>,
-    effective: Vec<(String, KnobValue)>,
-) -> Result<(), Failure> {
-    let Fan { part, page, context } = fan;
+    let attach = registry.find(name).and_then(|entry| entry.fan);
+    let attach = attach.ok_or_else(|| format!("'{name}' has no ends that can be shared"))?;
+    let mut loops = attach(part.job.end(wiring, context))?;
     let nonce = part.job.shape.nonce;
     let proof = AnyWork::touching(Touch::Full, nonce);
     let work = AnyWork::touching(part.job.key.touch, nonce);
-    let accounts = page.accounts(part.spins);
-    let mut said = Said::Attached(effective);
+    let mut said = Said::Attached(std::mem::take(&mut context.effective));
     loop {
-        let order = context.ready(&said).map_err(SetupError::Protocol)?;
-        let order: Order = serde_json::from_value(order)
-            .map_err(|error| SetupError::Protocol(format!("order: {error}")))?;
-        let Order::Run(phase) = order else { return Ok(()) };
-        let ran = if phase.is_verification {
-            passage(loops, part, page, &accounts, phase, proof)?
-        } else {
-            if part.job.key.touch == Touch::None {
-                loops.expect(Looked::Stamp);
-            }
-            passage(loops, part, page, &accounts, phase, work)?
+        let Order::Run(phase) = serde_json::from_value(context.ready(&said)?)? else {
+            return Ok(Value::Null);
         };
-        said = Said::Ran(Box::new(ran));
+        let work = if phase.is_verification { proof } else { work };
+        if !phase.is_verification && part.job.key.touch == Touch::None {
+            loops.expect(Looked::Stamp);
+        }
+        said = Said::Ran(Box::new(passage(&mut *loops, &part, &page, phase, work)?));
     }
 }
 
@@ -151,17 +48,17 @@ fn passage(
     loops: &mut dyn FanLoops,
     part: &Part,
     page: &Page,
-    accounts: &[Account<'_>],
     phase: Phase,
     work: AnyWork<'_>,
 ) -> Result<Ran, Failure> {
     let job = &part.job;
-    let fans_in = part.fans_in();
-    let tape = if part.is_peer() { page.calls(part.number) } else { &[] };
-    let mut calls = Recorder::new(tape);
-    let mut rows = match (fans_in, part.is_peer()) {
-        (true, false) => Recorder::new(page.rows_of_all()),
-        (false, true) => Recorder::new(page.rows(part.number)),
+    let (fans_in, is_peer) = (part.fans_in(), part.is_peer());
+    let tapes = Tapes::new(page, part.peers());
+    let accounts = tapes.accounts(part.spins);
+    let mut calls = Recorder::new(if is_peer { tapes.calls(part.number) } else { &[] });
+    let mut rows = match (fans_in, is_peer) {
+        (true, false) => Recorder::new(tapes.rows_of_all()),
+        (false, true) => Recorder::new(tapes.rows(part.number)),
         _ => Recorder::new(&[]),
     };
     // What may be under way is shared out among the producers.
@@ -176,46 +73,23 @@ fn passage(
         every: phase.every,
         batch: phase.batch,
     };
-    let clock = if job.counter { Clock::counter() } else { Clock::monotonic() };
-    let (rows, calls) = (&mut rows, &mut calls);
-    let watched = !part.is_peer() && !job.cpus.is_empty();
-    let ipis = || watched.then(|| procfs::inter_processor_interrupts(&job.cpus)).flatten();
-    let (ipis_before, delay_before, moved_before) =
-        (ipis(), procfs::run_delay_ns(), procfs::migrations());
-    let before = procfs::consumption();
+    let clock = job.clock();
+    let role = Role { fans_in, is_peer, accounts: &accounts };
+    let mut usage = Usage::open(if is_peer { &[] } else { &job.cpus });
+    usage.begin();
     let met = page.meet(clock);
-    let role = Role { fans_in, is_peer: part.is_peer(), accounts };
-    let tally = loops.run(role, clock, plan, work, rows, calls)?;
-    let after = procfs::consumption();
-    let grown = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
+    let tally = loops.run(role, clock, plan, work, &mut rows, &mut calls)?;
+    usage.end();
+    if rows.len() > rows.capacity() {
+        return Err(format!("{} readings do not fit the tape", rows.len()).into());
+    }
+    let mut side = SideReport { pid: process::own_pid(), ..SideReport::default() };
+    usage.close(&mut side);
+    side.cpu = affinity::current_cpu();
+    side.allowed = affinity::allowed_cpus().ok();
     let left = |recorder: &Recorder<'_>| Left {
         len: recorder.len().min(recorder.capacity()),
         spills: recorder.spills().to_vec(),
     };
-    if rows.len() > rows.capacity() {
-        let reason = format!("{} readings do not fit the tape", rows.len());
-        return Err(Failure { kind: FailureKind::Failed, reason });
-    }
-    Ok(Ran {
-        met,
-        tally,
-        rows: left(rows),
-        calls: left(calls),
-        side: SideReport {
-            pid: process::own_pid(),
-            cpu_ns: after.cpu_ns - before.cpu_ns,
-            user_ns: after.user_ns - before.user_ns,
-            system_ns: after.system_ns - before.system_ns,
-            voluntary_switches: after.voluntary_switches - before.voluntary_switches,
-            involuntary_switches: after.involuntary_switches - before.involuntary_switches,
-            minor_faults: after.minor_faults - before.minor_faults,
-            major_faults: after.major_faults - before.major_faults,
-            migrations: grown(moved_before, procfs::migrations()),
-            run_delay_ns: grown(delay_before, procfs::run_delay_ns()),
-            ipis: grown(ipis_before, ipis()),
-            cpu: affinity::current_cpu(),
-            allowed: affinity::allowed_cpus().ok(),
-            ..SideReport::default()
-        },
-    })
+    Ok(Ran { met, tally, rows: left(&rows), calls: left(&calls), side })
 }

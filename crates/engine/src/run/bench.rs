@@ -1,9 +1,10 @@
 //! What measures slices, and how one is measured.
 
-use super::{BoundReadings, CellRun, Findings, Settings, SliceRun, named, pause, random};
+use super::findings::{BoundReadings, CellRun, Findings, Settings, SliceRun, pause};
+use crate::error::named;
 use crate::fit::Fit;
 use crate::job::Job;
-use crate::page::Page;
+use crate::page::{CAPACITY, Page};
 use crate::slice::{self, Outcome, RawSlice, Surroundings, Terms};
 use crate::storm::Model;
 use ipcperf_core::{Idle, Seat, Shape};
@@ -14,6 +15,7 @@ use ipcperf_sys::qos::PollIdle;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
 use ipcperf_sys::{procfs, rundir};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -100,7 +102,8 @@ impl<'a> Bench<'a> {
         let reaped = bases.iter().flat_map(|base| rundir::reap(base).unwrap_or_default()).collect();
         let (clock, fallback) = Clock::choose();
         Ok(Self {
-            page: Page::create().map_err(|error| named("shared memory (memfd_create)", &error))?,
+            page: Page::create(CAPACITY)
+                .map_err(|error| named("shared memory (memfd_create)", &error))?,
             directory: run_directory()?,
             clock,
             fallback,
@@ -283,6 +286,12 @@ impl<'a> Bench<'a> {
         }
         Ok(false)
     }
+}
+
+/// A random number that has nothing to do with the seed: names and nonces must differ between runs.
+#[must_use]
+pub fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 fn run_directory() -> io::Result<RunDirectory> {

@@ -1,10 +1,10 @@
 //! The machine's own limits, measured before the first round; the clock once more after the last.
 
-use super::bench::HANG;
-use super::{Bench, CellRun};
-use crate::job::{Bound, BoundJob, Task, Word};
-use crate::slice;
-use crate::stage::{Event, Stage};
+use super::bench::{Bench, HANG};
+use super::findings::CellRun;
+use crate::job::{Bound, BoundJob, BoundReport};
+use crate::supervisor::{Stop, Supervisor};
+use crate::{bounds, slice};
 use ipcperf_core::result::Status;
 use ipcperf_core::{Idle, Seat};
 use ipcperf_sys::qos::PollIdle;
@@ -119,44 +119,36 @@ impl Bench<'_> {
         cpus: &[usize],
         patience: Duration,
     ) -> io::Result<Bounded> {
-        self.page.reset();
+        self.page.reset(cpus.len() as u32);
         let pads = [self.pad(), self.pad()];
-        let mut stage = Stage::start(cpus.len(), pads, Instant::now() + patience, self.interrupts)?;
-        for (seat, cpu) in Seat::BOTH.into_iter().zip(cpus) {
-            let what = what.clone();
-            let job = BoundJob { seat, cpu: *cpu, counter: self.clock.is_counter(), what };
-            if let Err(error) = stage.assign(seat, &Task::Bound(job), &self.page) {
-                return Ok(Bounded::Failed(Status::Failed, error.to_string()));
-            }
+        let mut workers = Supervisor::new(Instant::now() + patience, self.interrupts);
+        for (name, pad) in ["lead", "follow"].into_iter().zip(pads).take(cpus.len()) {
+            workers.start(name, pad)?;
         }
-        let (mut values, mut samples, mut told) = (BTreeMap::new(), Vec::new(), 0);
-        while told < cpus.len() {
-            match stage.event()? {
-                Event::Said(_, Word::Bound(report)) => {
-                    samples.extend(slice::samples(&self.page, report.samples, &report.spills));
-                    values.extend(report.values);
-                    told += 1;
-                }
-                Event::Said(_, Word::Failed(failure)) => {
-                    return Ok(Bounded::Failed(Status::Failed, failure.reason));
-                }
-                Event::Interrupted => return Ok(Bounded::Interrupted),
-                // One that has told its values ends before the other.
-                Event::Died(..) if told > 0 => {}
-                Event::Died(_, end) => {
-                    return Ok(Bounded::Failed(Status::Failed, format!("the worker ended: {end}")));
-                }
-                Event::Deadline => {
-                    let reason = format!("not done after {} s", patience.as_secs());
-                    return Ok(Bounded::Failed(Status::Deadline, reason));
-                }
-                Event::Alarm | Event::Said(..) => {
-                    let reason = "a worker sent something else".into();
-                    return Ok(Bounded::Failed(Status::Failed, reason));
-                }
+        let counter = self.clock.is_counter();
+        let page = &self.page;
+        let mut attempt = || -> Result<_, Stop> {
+            for (seat, cpu) in Seat::BOTH.into_iter().zip(cpus) {
+                let job = BoundJob { seat, cpu: *cpu, counter, what: what.clone() };
+                workers.assign(seat.index(), bounds::TASK, &job, &[page.fd()])?;
             }
-        }
-        Ok(Bounded::Found { values, samples })
+            let (mut values, mut samples) = (BTreeMap::new(), Vec::new());
+            for word in workers.gather(&mut |_| ())? {
+                let report: BoundReport = word.done()?;
+                samples.extend(slice::samples(page, report.samples, &report.spills));
+                values.extend(report.values);
+            }
+            Ok(Bounded::Found { values, samples })
+        };
+        Ok(match attempt() {
+            Ok(found) => found,
+            Err(Stop::Interrupted) => Bounded::Interrupted,
+            Err(Stop::Failed(failure)) => Bounded::Failed(Status::Failed, failure.reason),
+            Err(Stop::Deadline(_)) => {
+                let reason = format!("not done after {} s", patience.as_secs());
+                Bounded::Failed(Status::Deadline, reason)
+            }
+        })
     }
 }
 

@@ -1,26 +1,14 @@
 //! A slice of the pattern that connects for every request: a storm in the place of two ends and a channel.
 
-use super::{Compact, Data, Outcome, RawSlice, Surroundings, Terms, ended};
-use crate::job::{Failure, FailureKind, Machine, Segment, SideReport};
+use super::compact::Compact;
+use super::raw::{Data, RawSlice, StormSlice, Surroundings, Terms};
+use crate::job::{Machine, Segment, SideReport};
 use crate::registry::Entry;
-use crate::storm::{self, Aftermath, Around, BACKLOG, PARTS, Spent, Storm};
-use crate::task::TaskError;
-use ipcperf_core::result::Status;
+use crate::storm::{self, Aftermath, Around, BACKLOG, Storm};
+use crate::supervisor::Stop;
+use crate::usage::Spent;
 use ipcperf_core::{Crowd, Door, KnobValue, OptionSet, SetupError};
 use std::time::Instant;
-
-/// A storm at rest.
-#[derive(Clone, Debug)]
-pub struct StormSlice {
-    /// Everything but the distributions.
-    pub after: Aftermath,
-    /// These, ticks, in the order of [`PARTS`].
-    pub times: [Compact; PARTS.len()],
-    /// How many could wait at the server.
-    pub backlog: u64,
-    /// How many clients there were.
-    pub clients: u64,
-}
 
 /// What a connection for one request leaves of a mechanism's knobs.
 pub(crate) const KNOBS: [&str; 2] = ["bind", "backlog"];
@@ -36,12 +24,9 @@ pub(super) fn run(
     options: &OptionSet,
     terms: &Terms,
     around: Surroundings<'_>,
-) -> Outcome {
-    let (door, serving) = match entry.door(options) {
-        Ok(Ok(found)) => found,
-        Ok(Err(missing)) => return ended(SetupError::from(missing).into()),
-        Err(error) => return failed(error.to_string()),
-    };
+) -> Result<RawSlice, Stop> {
+    let found = entry.door(options).map_err(|error| error.to_string())?;
+    let (door, serving) = found.map_err(SetupError::from)?;
     let Terms { job, pads, deadline, client } = terms;
     let count = (job.operations > 0).then_some(job.operations);
     let storm = Storm {
@@ -65,19 +50,7 @@ pub(super) fn run(
         deadline: Instant::now() + *deadline,
         interrupts: around.interrupts,
     };
-    match storm::run(&storm, &around) {
-        Ok(after) => Outcome::Measured(Box::new(slice(after, &storm, entry, &job.cpus))),
-        Err(TaskError::Interrupted) => Outcome::Interrupted,
-        Err(TaskError::Deadline(_)) => {
-            let reason = format!("not done after {} s", deadline.as_secs());
-            Outcome::Ended(Status::Deadline, FailureKind::Failed, reason)
-        }
-        Err(TaskError::Failed(reason)) => failed(reason),
-    }
-}
-
-fn failed(reason: String) -> Outcome {
-    ended(Failure { kind: FailureKind::Failed, reason })
+    Ok(slice(storm::run(&storm, &around)?, &storm, entry, &job.cpus))
 }
 
 /// The lead is the clients, the follow the server.

@@ -1,7 +1,7 @@
 //! Round trips that began at times of their own: what they took once they began, how late they began, and whether they
 //! came faster than they were answered.
 
-use super::{Compact, collect};
+use super::compact::{Compact, collect};
 use crate::hot::{Recorder, Trip};
 use crate::job::Segment;
 use ipcperf_stats::Histogram;

@@ -1,7 +1,7 @@
 //! The follow is stopped for a while in the middle of a slice, on request: what a load model makes of it shows whether
 //! it can see such a thing at all.
 
-use crate::stage::Stage;
+use crate::supervisor::Supervisor;
 use ipcperf_core::Seat;
 use std::time::{Duration, Instant};
 
@@ -20,14 +20,14 @@ impl Stall {
     }
 
     /// The alarm rang: stops the follow, and lets it go on at the next alarm.
-    pub(super) fn step(&mut self, stage: &mut Stage<'_>) {
+    pub(super) fn step(&mut self, workers: &mut Supervisor<'_>) {
         if self.stopped {
-            stage.resume(Seat::Follow);
+            workers.worker(Seat::Follow.index()).resume();
             self.is_over = true;
         } else {
             // From here on, so that what the stop itself takes makes it longer and not shorter.
-            stage.pause(Seat::Follow);
-            stage.call_at(Instant::now() + self.length);
+            workers.worker(Seat::Follow.index()).pause();
+            workers.call_at(Instant::now() + self.length);
         }
         self.stopped = !self.stopped;
     }

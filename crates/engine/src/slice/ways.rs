@@ -1,7 +1,7 @@
 //! The way from lead to follow by itself: when each message left and arrived, corrected for the difference of the two
 //! counters.
 
-use super::Compact;
+use super::compact::Compact;
 use crate::hot::place;
 use crate::job::Segment;
 use crate::offset::Offset;
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_segment_gives_its_messages_without_those_that_led_in() {
-        let page = Page::create().expect("memory");
+        let page = Page::create(crate::page::CAPACITY).expect("memory");
         let [_, left, arrived] = page.ways();
         let first = left.len() as u64 - 3;
         for seq in first..first + 8 {

@@ -1,22 +1,26 @@
 //! The clients of a storm: each asks, reads the answer to its end, hangs up, and asks again.
 
 use super::answer::Answers;
+use super::plan::{Model, add, is_tcp, site};
 use super::times::{Sample, Taker, Times};
-use super::{Model, Spent, add};
-use crate::job::Machine;
-use crate::task::WorkerContext;
+use crate::job::{Failure, Machine};
+use crate::task::{WorkerContext, pin};
+use crate::usage::Spent;
 use ipcperf_core::Door;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::doors::{Call, Caller};
 use ipcperf_sys::meter::{Meter, Reading, Span};
-use ipcperf_sys::{affinity, process};
+use ipcperf_sys::process;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
+
+/// Its name as a task.
+pub(super) const NAME: &str = "storm-clients";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Ask {
@@ -105,15 +109,17 @@ impl Books {
 }
 
 /// The task.
-pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, String> {
+pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let ask: Ask = context.params()?;
-    let file = context.fds.pop().map(File::from).ok_or("storm: no file was handed over")?;
-    if let Some(cpu) = ask.cpu {
-        affinity::pin(cpu).map_err(|error| format!("cannot be pinned to CPU {cpu}: {error}"))?;
-    }
-    let site = super::site(ask.door, &ask.base, ask.nonce, ask.port);
+    let file = context
+        .fds
+        .pop()
+        .map(File::from)
+        .ok_or_else(|| "storm: no file was handed over".to_owned())?;
+    pin(ask.cpu)?;
+    let site = site(ask.door, &ask.base, ask.nonce, ask.port);
     let callers: Vec<Caller> = (ask.first..ask.first + ask.clients)
-        .map(|number| Caller::new(&site, number).map_err(|error| error.to_string()))
+        .map(|number| Caller::new(&site, number))
         .collect::<Result<_, _>>()?;
     context.ready(&())?;
     let books = Mutex::new(Books::default());
@@ -126,7 +132,9 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, String> {
                 scope.spawn(|| Lane::new(&ask, caller, lock.as_ref()).run(&ask, &gate, &books))
             })
             .collect();
-        let ends = threads.into_iter().map(|thread| thread.join().map_err(|_| "a client panicked"));
+        let ends = threads
+            .into_iter()
+            .map(|thread| thread.join().map_err(|_| "a client panicked".to_owned()));
         // All of them are waited for, also behind one that failed.
         ends.collect::<Vec<Result<Done, _>>>()
     });
@@ -143,7 +151,7 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, String> {
     let books = books.into_inner().unwrap_or_else(PoisonError::into_inner);
     (told.spent, told.machine) = (books.spent, books.machine.into());
     times.write(&file).map_err(|error| format!("storm: {error}"))?;
-    serde_json::to_value(told).map_err(|error| error.to_string())
+    Ok(serde_json::to_value(told)?)
 }
 
 /// What one client did.
@@ -185,7 +193,7 @@ impl<'a> Lane<'a> {
         Self {
             caller,
             lock,
-            polls: ask.model == Model::AsPublished && super::is_tcp(ask.door),
+            polls: ask.model == Model::AsPublished && is_tcp(ask.door),
             clock: if ask.counter { Clock::counter() } else { Clock::monotonic() },
             // One byte more than any answer: a longer one is wrong.
             buffer: vec![0; answers.len() + 1],

@@ -1,22 +1,23 @@
 //! The server of a storm: lets callers in, one after the other, tells each a number, and hangs up.
 
 use super::answer::Answers;
-use super::{Spent, add};
-use crate::task::WorkerContext;
+use super::plan::{add, site};
+use crate::job::Failure;
+use crate::task::{WorkerContext, pin};
+use crate::usage::Spent;
 use ipcperf_core::{Door, Serving};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::doors::{self, Site};
-use ipcperf_sys::shm::SharedMemory;
-use ipcperf_sys::{affinity, process};
+use ipcperf_sys::process;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Where the word to stop lies in the memory that is handed over.
-pub(super) const STOP: usize = 0;
+/// Its name as a task.
+pub(super) const NAME: &str = "storm-server";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Ask {
@@ -45,15 +46,12 @@ pub(super) struct Told {
     pub(super) spent: Spent,
 }
 
-/// The task.
-pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, String> {
+/// The task. It is over when the word that travels is no longer 0.
+pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let ask: Ask = context.params()?;
-    let memory = context.fds.pop().ok_or("storm: no memory was handed over")?;
-    let memory = SharedMemory::from_fd(memory).map_err(|error| error.to_string())?;
-    if let Some(cpu) = ask.cpu {
-        affinity::pin(cpu).map_err(|error| format!("cannot be pinned to CPU {cpu}: {error}"))?;
-    }
-    let site = super::site(ask.door, &ask.base, ask.nonce, 0);
+    let page = context.page(0)?;
+    pin(ask.cpu)?;
+    let site = site(ask.door, &ask.base, ask.nonce, 0);
     let (mut door, site) = doors::Door::open(&site, ask.backlog, ask.callers)
         .map_err(|error| format!("{}: {error}", ask.door.name()))?;
     if ask.serving == Serving::Epoll {
@@ -69,11 +67,11 @@ pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, String> {
     let mut answers = Answers::new(ask.nonce, ask.answer_bytes);
     let before = Spent::now();
     let told = match ask.serving {
-        Serving::Accept => one_by_one(&door, &site, &mut answers, memory.word(STOP)),
-        Serving::Epoll => in_turns(&door, &site, &mut answers, memory.word(STOP), clock),
+        Serving::Accept => one_by_one(&door, &site, &mut answers, page.line()),
+        Serving::Epoll => in_turns(&door, &site, &mut answers, page.line(), clock),
     };
     let told = Told { pid: process::own_pid(), spent: Spent::now().since(&before), ..told };
-    serde_json::to_value(told).map_err(|error| error.to_string())
+    Ok(serde_json::to_value(told)?)
 }
 
 /// Sleeps in `accept`.

@@ -23,8 +23,10 @@ use serde::Deserialize;
 use std::path::PathBuf;
 
 /// The two ends.
-pub(super) const SEND: NamedTask = NamedTask { name: "exchange-send", run: ends::send };
-pub(super) const RECEIVE: NamedTask = NamedTask { name: "exchange-receive", run: ends::receive };
+pub(super) const SEND: NamedTask<'_> =
+    NamedTask { name: "exchange-send", run: &|context| Ok(ends::send(context)?) };
+pub(super) const RECEIVE: NamedTask<'_> =
+    NamedTask { name: "exchange-receive", run: &|context| Ok(ends::receive(context)?) };
 
 /// CPU and wall-clock time of exchanges as a whole.
 pub(super) const WHOLE: (&str, Maker) = ("exchange", whole);

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::time::Instant;
 
 /// What workers can be sent to do for a study.
-pub(crate) const TASKS: &[NamedTask] = &[exchange::SEND, exchange::RECEIVE, pipeline::TASK];
+pub(crate) const TASKS: &[NamedTask<'_>] = &[exchange::SEND, exchange::RECEIVE, pipeline::TASK];
 
 /// Makes the work of an arm from what its study says: the keys of the arm and of the scale in one table.
 pub(crate) type Maker = fn(&toml::Table) -> Result<Box<dyn Work>, String>;

@@ -2,7 +2,8 @@
 
 use super::ends::{Params, Side, View};
 use super::{GONE, Keys, Mode, RECEIVE, Readings, SEND, Turn};
-use ipcperf_engine::task::{TaskError, WorkerHandle};
+use ipcperf_engine::supervisor::Supervisor;
+use ipcperf_engine::task::TaskError;
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::epoll::Interest;
 use ipcperf_sys::io::file::file_lock::RecordLock;
@@ -12,15 +13,18 @@ use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::{datagram, ready, socket, sysctl};
 use std::collections::BTreeMap;
 use std::ffi::CString;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// The numbers of both ends.
+const SENDER: usize = 0;
+const RECEIVER: usize = 1;
+
 /// Two workers, ready to exchange.
 pub(super) struct Pair<'a> {
-    sender: WorkerHandle<'a>,
-    receiver: WorkerHandle<'a>,
+    ends: Supervisor<'a>,
     exchanges: u64,
     readings: Readings,
     // In this order: the queue lies in the directory.
@@ -62,43 +66,48 @@ impl<'a> Pair<'a> {
         if params.slots > 0 {
             facts.insert("room for objects".into(), params.slots.to_string());
         }
-        let [sender, receiver] = ends(turn, &params, &mut facts)?;
+        let ends = ends(turn, &params, &mut facts)?;
         let exchanges = params.warmup + params.iterations;
         let readings = Readings { facts, ..Readings::default() };
-        Ok(Self { sender, receiver, exchanges, readings, _queue: queue, _place: place })
+        Ok(Self { ends, exchanges, readings, _queue: queue, _place: place })
     }
 
     /// Sender, then receiver.
     pub(super) fn pids(&self) -> [u32; 2] {
-        [self.sender.pid(), self.receiver.pid()]
+        [SENDER, RECEIVER].map(|who| self.ends.worker(who).pid())
     }
 
     /// Gives both the word.
     pub(super) fn go(&self) -> Result<(), TaskError> {
-        self.receiver.go(&(), &[])?;
-        self.sender.go(&(), &[])
+        self.ends.go(RECEIVER, &())?;
+        Ok(self.ends.go(SENDER, &())?)
     }
 
     /// What an end that has failed says of it. Neither is waited for: a process that is traced may be stopped.
     pub(super) fn reason(&mut self) -> Option<TaskError> {
-        [&mut self.receiver, &mut self.sender].into_iter().find_map(|handle| {
-            let has_said = wait_any(&[handle.worker().control().fd()], Instant::now()).ok()?;
-            if has_said.contains(&true) { handle.done::<Side>().err() } else { None }
+        [RECEIVER, SENDER].into_iter().find_map(|who| {
+            let channel = self.ends.worker(who).control().fd();
+            let has_said = wait_any(&[channel], Instant::now()).ok()?;
+            if has_said.contains(&true) {
+                Some(self.ends.done::<Side>(who).err()?.into())
+            } else {
+                None
+            }
         })
     }
 
     /// Waits for both, and compares what they counted.
     pub(super) fn done(mut self) -> Result<([Side; 2], Readings), TaskError> {
-        let sender: Side = match self.sender.done() {
+        let sender: Side = match self.ends.done(SENDER).map_err(TaskError::from) {
             Ok(side) => side,
             // Then only the receiver knows why.
             Err(TaskError::Failed(reason)) if reason == GONE => {
-                self.receiver.done::<Side>()?;
+                self.ends.done::<Side>(RECEIVER)?;
                 return Err(TaskError::Failed(reason));
             }
             Err(error) => return Err(error),
         };
-        let receiver: Side = self.receiver.done()?;
+        let receiver: Side = self.ends.done(RECEIVER)?;
         let counts = [sender.exchanges, receiver.exchanges];
         if counts != [self.exchanges; 2] {
             let text = format!(
@@ -152,7 +161,7 @@ fn ends<'a>(
     turn: &Turn<'a>,
     params: &Params,
     facts: &mut BTreeMap<String, String>,
-) -> Result<[WorkerHandle<'a>; 2], TaskError> {
+) -> Result<Supervisor<'a>, TaskError> {
     let (one, two) = socket::pair(socket::Kind::Datagram).map_err(failed)?;
     let buffers = socket::set_buffers(&one, send_buffer(params.mode), None).map_err(failed)?;
     facts.insert("SO_SNDBUF".into(), format!("{} B", buffers.send));
@@ -167,16 +176,17 @@ fn ends<'a>(
     });
     // No two rounds have the same stack, as nobody promises one that is good.
     let pad = (turn.nonce % 4096) as usize;
-    let start = |name: &str, socket: &OwnedFd| {
-        WorkerHandle::start(name, params, &[socket.as_fd()], pad, turn.deadline, turn.interrupts)
-    };
-    let mut handles = [start(SEND.name, &one)?, start(RECEIVE.name, &two)?];
+    let mut ends = Supervisor::new(turn.deadline, turn.interrupts);
+    for (name, socket) in [(SEND.name, &one), (RECEIVE.name, &two)] {
+        let who = ends.start(name, pad)?;
+        ends.assign(who, name, params, &[socket.as_fd()])?;
+    }
     // Each end is in one process only, so that each notices when the other has gone.
     drop((one, two));
-    for handle in &mut handles {
-        handle.ready::<()>()?;
+    for who in [SENDER, RECEIVER] {
+        ends.ready::<()>(who)?;
     }
-    Ok(handles)
+    Ok(ends)
 }
 
 /// Whether files without a name can be made in a directory.

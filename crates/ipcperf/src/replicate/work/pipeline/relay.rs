@@ -4,11 +4,13 @@ use super::super::Turn;
 use super::way::{self, Arranged, Way};
 use super::{Plan, Run, steady};
 use ipcperf_core::errno;
-use ipcperf_engine::task::{NamedTask, TaskError, WorkerContext, WorkerHandle};
+use ipcperf_engine::supervisor::Supervisor;
+use ipcperf_engine::task::{NamedTask, TaskError, WorkerContext};
 use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::pipe::End;
 use ipcperf_sys::io::{ready, stream};
+use ipcperf_sys::process::Worker;
 use ipcperf_sys::procfs::{Consumption, consumption};
 use ipcperf_sys::signals::Interrupts;
 use serde::{Deserialize, Serialize};
@@ -19,7 +21,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// One end of a pipeline.
-pub(in super::super) const TASK: NamedTask = NamedTask { name: "pipeline", run: serve };
+pub(in super::super) const TASK: NamedTask<'_> =
+    NamedTask { name: "pipeline", run: &|context| Ok(serve(context)?) };
 
 /// What an end has to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -58,15 +61,20 @@ impl Seen {
     }
 }
 
-/// Starts the two ends for `plan`. Returned as (source, sink).
+/// The numbers of both ends, in the order of their start.
+pub(super) const SINK: usize = 0;
+pub(super) const SOURCE: usize = 1;
+
+/// Starts the two ends for `plan`.
 pub(super) fn start<'a>(
     plan: &Plan,
     turn: &Turn<'a>,
     relays: bool,
     arranged: &Arranged,
     mut between: impl FnMut(),
-) -> Result<(WorkerHandle<'a>, WorkerHandle<'a>), TaskError> {
-    let start = |end: End| {
+) -> Result<Supervisor<'a>, TaskError> {
+    let mut ends = Supervisor::new(turn.deadline, turn.interrupts);
+    for (end, name) in [(End::Read, "the sink"), (End::Write, "the source")] {
         let duty = Duty {
             way: arranged.way.clone(),
             is_source: end == End::Write,
@@ -75,31 +83,32 @@ pub(super) fn start<'a>(
             bytes: plan.bytes,
             closing: plan.wait(),
         };
+        if end == End::Write {
+            between();
+        }
         // Up to a page more or less on the stack.
         let pad = usize::from((turn.nonce % 4096) as u16);
-        let fds = arranged.given(end);
-        WorkerHandle::start(TASK.name, &duty, &fds, pad, turn.deadline, turn.interrupts)
-    };
-    let sink = start(End::Read)?;
-    between();
-    Ok((start(End::Write)?, sink))
+        let who = ends.start(name, pad)?;
+        ends.assign(who, TASK.name, &duty, &arranged.given(end))?;
+    }
+    Ok(ends)
 }
 
 /// Measures one run, from the start of the processes to their ends.
 pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Run, TaskError> {
     let mut arranged = Arranged::make(plan, turn)?;
     let mut start_ns = monotonic_ns();
-    let (mut source, mut sink) = start(plan, turn, true, &arranged, || {
+    let mut ends = start(plan, turn, true, &arranged, || {
         // Where the two are no pipeline of a shell the sink was started before the watch.
         if plan.method != way::Method::AnonymousPipe {
             start_ns = monotonic_ns();
         }
     })?;
     arranged.let_go();
-    let sent: Seen = source.done()?;
-    let received: Seen = sink.done()?;
-    for handle in [&source, &sink] {
-        await_end(handle, turn)?;
+    let sent: Seen = ends.done(SOURCE)?;
+    let received: Seen = ends.done(SINK)?;
+    for who in [SOURCE, SINK] {
+        await_end(ends.worker(who), turn)?;
     }
     let end_ns = monotonic_ns();
     complete(plan, "the source passed on", sent.bytes)?;
@@ -113,8 +122,8 @@ pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Run, TaskError> {
     })
 }
 
-fn await_end(handle: &WorkerHandle<'_>, turn: &Turn<'_>) -> Result<(), TaskError> {
-    let mut fds = vec![handle.worker().pidfd()];
+fn await_end(worker: &Worker, turn: &Turn<'_>) -> Result<(), TaskError> {
+    let mut fds = vec![worker.pidfd()];
     fds.extend(turn.interrupts.map(Interrupts::fd));
     let ended = wait_any(&fds, turn.deadline)?.first() == Some(&true);
     match turn.interrupts {

@@ -1,7 +1,7 @@
 //! The way alone: a writer, a reader, and nobody between. Timed by the reader, from a tenth of the bytes on.
 
 use super::super::Turn;
-use super::relay::{self, Duty, Seen, again, complete, failed, share};
+use super::relay::{self, Duty, SINK, SOURCE, Seen, again, complete, failed, share};
 use super::way::{self, Arranged};
 use super::{Plan, Run};
 use ipcperf_engine::task::{TaskError, WorkerContext};
@@ -9,7 +9,6 @@ use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::io::pipe::End;
 use ipcperf_sys::io::stream;
 use ipcperf_sys::procfs::consumption;
-use serde_json::Value;
 use std::hint::black_box;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -29,14 +28,14 @@ impl Steady {
 /// Measures one run.
 pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Steady, TaskError> {
     let mut arranged = Arranged::make(plan, turn)?;
-    let (mut source, mut sink) = relay::start(plan, turn, false, &arranged, || {})?;
+    let mut ends = relay::start(plan, turn, false, &arranged, || {})?;
     arranged.let_go();
-    let () = source.ready()?;
-    let () = sink.ready()?;
-    sink.go(&Value::Null, &[])?;
-    source.go(&Value::Null, &[])?;
-    let sent: Seen = source.done()?;
-    let received: Seen = sink.done()?;
+    let () = ends.ready(SOURCE)?;
+    let () = ends.ready(SINK)?;
+    ends.go(SINK, &())?;
+    ends.go(SOURCE, &())?;
+    let sent: Seen = ends.done(SOURCE)?;
+    let received: Seen = ends.done(SINK)?;
     complete(plan, "the writer sent", sent.bytes)?;
     complete(plan, "the reader got", received.bytes)?;
     if received.steady_bytes == 0 || received.steady_ns == 0 {

@@ -1,0 +1,59 @@
+//! The loops of a fan over a port, behind one table for all ports.
+
+use crate::hot::account::Account;
+use crate::hot::fan::{Plan, Tally};
+use crate::hot::{AnyWork, Recorder, fan_in, fan_out};
+use ipcperf_core::{Fault, Part, Port};
+use ipcperf_sys::clock::Clock;
+
+/// Which loop of a fan a worker runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Role<'a> {
+    pub(super) fans_in: bool,
+    pub(super) is_peer: bool,
+    /// Of the producers of a fan-in.
+    pub(super) accounts: &'a [Account<'a>],
+}
+
+/// The loops of a fan over a port; one virtual call for a whole phase.
+pub(crate) trait FanLoops {
+    fn run(
+        &mut self,
+        role: Role<'_>,
+        clock: Clock,
+        plan: Plan,
+        work: AnyWork<'_>,
+        rows: &mut Recorder<'_>,
+        calls: &mut Recorder<'_>,
+    ) -> Result<Tally, Fault>;
+
+    /// See [`Port::expect`].
+    fn expect(&mut self, part: Part);
+}
+
+impl<P: Port> FanLoops for P {
+    fn run(
+        &mut self,
+        role: Role<'_>,
+        clock: Clock,
+        plan: Plan,
+        work: AnyWork<'_>,
+        rows: &mut Recorder<'_>,
+        calls: &mut Recorder<'_>,
+    ) -> Result<Tally, Fault> {
+        match (role.fans_in, role.is_peer) {
+            (true, true) => {
+                let own = usize::try_from(plan.producer).ok();
+                let own = own.and_then(|own| role.accounts.get(own)).ok_or(Fault::TooLong)?;
+                fan_in::lead(self, clock, plan, work, *own, calls)
+            }
+            (true, false) => fan_in::follow(self, clock, plan, work, role.accounts, rows),
+            (false, true) => fan_out::follow(self, clock, plan, work, rows, calls),
+            (false, false) => fan_out::lead(self, clock, plan, work),
+        }
+    }
+
+    fn expect(&mut self, part: Part) {
+        Port::expect(self, part);
+    }
+}

@@ -1,0 +1,109 @@
+//! What a run is to do, and what it found.
+
+use crate::exec::PipelineRun;
+use crate::fit::Fit;
+use crate::job::FailureKind;
+use crate::plan::CellPlan;
+use crate::slice::RawSlice;
+use ipcperf_core::result::Status;
+use ipcperf_core::{Idle, Placement};
+use ipcperf_sys::clock::Clock;
+use ipcperf_sys::meter::Span;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Least and longest pause of a round. A second is what an energy counter needs.
+const PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
+
+/// How a run is to go.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Rounds.
+    pub rounds: u64,
+    /// Timed region of a slice.
+    pub slice: Duration,
+    /// Warm-up before it.
+    pub warmup: Duration,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// When no further round may begin.
+    pub budget: Option<Duration>,
+}
+
+/// How long a round does nothing, so that the machine can be seen without a load: as long as a slice.
+#[must_use]
+pub fn pause(settings: &Settings) -> Duration {
+    settings.slice.clamp(PAUSE[0], PAUSE[1])
+}
+
+/// What a run found, in ticks.
+#[derive(Debug)]
+pub struct Findings {
+    /// One for each cell of the plan, in its order.
+    pub cells: Vec<CellRun>,
+    /// Programs that nobody here wrote.
+    pub pipelines: Vec<PipelineRun>,
+    /// The clock.
+    pub clock: Clock,
+    /// Why not the counter.
+    pub fallback: Option<String>,
+    /// Ticks to nanoseconds.
+    pub fit: Fit,
+    /// Bounds, named values in ticks.
+    pub bounds: BoundReadings,
+    /// Interrupted by the user.
+    pub interrupted: bool,
+    /// Wall-clock time.
+    pub duration: Duration,
+    /// Time stolen from all CPUs, ns.
+    pub steal_ns: Option<u64>,
+    /// The whole machine while this run did nothing, between the slices.
+    pub idle: Span,
+    /// What earlier, killed runs had left and was removed.
+    pub reaped: Vec<String>,
+}
+
+/// All slices of one cell.
+#[derive(Debug)]
+pub struct CellRun {
+    /// What was to be measured.
+    pub plan: CellPlan,
+    /// Slices that ran to their end.
+    pub slices: Vec<SliceRun>,
+    /// Why no more slices were tried.
+    pub ended: Option<(Status, FailureKind, String)>,
+}
+
+/// One slice and its circumstances.
+#[derive(Debug)]
+pub struct SliceRun {
+    /// Round.
+    pub round: u64,
+    /// Position in it.
+    pub order: u64,
+    /// CPUs of lead and follow.
+    pub cpus: Vec<usize>,
+    /// Its number.
+    pub nonce: u64,
+    /// What was measured.
+    pub raw: RawSlice,
+    /// Why it does not count.
+    pub rejected: Option<String>,
+    /// Time stolen from all CPUs meanwhile, ns.
+    pub steal_ns: Option<u64>,
+}
+
+/// Bound readings, ticks.
+#[derive(Debug, Default)]
+pub struct BoundReadings {
+    /// Clock cost by CPU, before and after.
+    pub clock: [BTreeMap<usize, BTreeMap<String, f64>>; 2],
+    /// System call and copies.
+    pub alone: BTreeMap<String, f64>,
+    /// Futex wake round trips by placement and idle policy.
+    pub futex: BTreeMap<(Placement, Idle), Vec<f64>>,
+    /// Cache-line round trips by placement.
+    pub cacheline: BTreeMap<Placement, Vec<f64>>,
+    /// CPUs by placement.
+    pub cpus: BTreeMap<Placement, Vec<usize>>,
+}

@@ -1,0 +1,164 @@
+//! What a slice is given, and what comes of it, in ticks.
+
+use super::compact::Compact;
+use super::paced::Paced;
+use super::ways::Ways;
+use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
+use crate::page::Page;
+use crate::storm::{Aftermath, Model, PARTS};
+use crate::supervisor::Stop;
+use ipcperf_core::KnobValue;
+use ipcperf_core::result::Status;
+use ipcperf_sys::signals::Interrupts;
+use std::time::Duration;
+
+/// What a slice came to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It ran to its end.
+    Measured(Box<RawSlice>),
+    /// It did not.
+    Ended(Status, FailureKind, String),
+    /// The user interrupted it.
+    Interrupted,
+}
+
+/// A finished slice, in ticks.
+#[derive(Clone, Debug)]
+pub struct RawSlice {
+    /// What was timed.
+    pub data: Data,
+    /// Operations per sample.
+    pub batch: u64,
+    /// Operations in the timed region.
+    pub operations: u64,
+    /// Length of the timed region at the timing end, ticks.
+    pub elapsed: u64,
+    /// Counts of lead and follow.
+    pub counts: [Segment; 2],
+    /// What both ends consumed.
+    pub sides: [SideReport; 2],
+    /// Knobs as granted.
+    pub effective: Vec<(String, KnobValue)>,
+}
+
+/// What was timed, by kind of pattern.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// The lead timed its operations.
+    Trips(Box<Trips>),
+    /// The follow counted what arrived.
+    Stream(Window),
+    /// The same with several processes on one side, who timed their calls.
+    Fan(RawFan),
+    /// Clients timed their requests.
+    Storm(Box<StormSlice>),
+}
+
+/// Operations that the lead timed.
+#[derive(Clone, Debug, Default)]
+pub struct Trips {
+    /// Ticks per batch: those whose answer came.
+    pub histogram: Compact,
+    /// Samples whose answer never came.
+    pub unanswered: u64,
+    /// Where they began at times of their own: what else is known of them.
+    pub paced: Option<Paced>,
+    /// The way from lead to follow, where it was timed.
+    pub ways: Ways,
+}
+
+/// The time in which all ends were at work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Messages that arrived in it.
+    pub messages: u64,
+    /// Its length, ticks.
+    pub ticks: u64,
+}
+
+/// What one slice of a fan timed.
+#[derive(Clone, Debug, Default)]
+pub struct RawFan {
+    /// The time in which all were at work.
+    pub window: Window,
+    /// Single calls of its peers, ticks.
+    pub calls: Compact,
+    /// Messages each peer moved while all were at work; empty where the first was done too soon to tell.
+    pub served: Vec<f64>,
+    /// Their processes.
+    pub pids: Vec<u32>,
+}
+
+/// A storm at rest.
+#[derive(Clone, Debug)]
+pub struct StormSlice {
+    /// Everything but the distributions.
+    pub after: Aftermath,
+    /// These, ticks, in the order of [`PARTS`].
+    pub times: [Compact; PARTS.len()],
+    /// How many could wait at the server.
+    pub backlog: u64,
+    /// How many clients there were.
+    pub clients: u64,
+}
+
+/// Everything a slice needs from its run.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// The shared page.
+    pub page: &'a Page,
+    /// Interrupts, if caught.
+    pub interrupts: Option<&'a Interrupts>,
+}
+
+/// What differs from slice to slice beside the shape.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The lead's job; the follow's differs in seat and CPU only.
+    pub job: Job,
+    /// Extra environment bytes of both workers.
+    pub pads: [usize; 2],
+    /// When the slice counts as hung.
+    pub deadline: Duration,
+    /// How the clients of the pattern `connect` call.
+    pub client: Model,
+}
+
+impl RawSlice {
+    /// With these data and nothing else yet.
+    pub(crate) fn of(data: Data) -> Self {
+        let (counts, sides) = Default::default();
+        Self { data, batch: 1, operations: 0, elapsed: 0, counts, sides, effective: Vec::new() }
+    }
+}
+
+/// What an attempt came to.
+pub(super) fn outcome(attempt: Result<RawSlice, Stop>, terms: &Terms) -> Outcome {
+    match attempt {
+        Ok(slice) => Outcome::Measured(Box::new(slice)),
+        Err(Stop::Interrupted) => Outcome::Interrupted,
+        Err(Stop::Deadline(_)) => {
+            let reason = format!("not done after {} s", terms.deadline.as_secs());
+            Outcome::Ended(Status::Deadline, FailureKind::Failed, reason)
+        }
+        Err(Stop::Failed(Failure { kind, reason })) => {
+            let status = match kind {
+                FailureKind::Unavailable => Status::Unavailable,
+                FailureKind::Invalid | FailureKind::PeerGone | FailureKind::Failed => {
+                    Status::Failed
+                }
+            };
+            Outcome::Ended(status, kind, reason)
+        }
+    }
+}
+
+/// Adds values of knobs that are not known yet.
+pub(crate) fn note(known: &mut Vec<(String, KnobValue)>, granted: Vec<(String, KnobValue)>) {
+    for (knob, value) in granted {
+        if !known.iter().any(|(name, _)| *name == knob) {
+            known.push((knob, value));
+        }
+    }
+}

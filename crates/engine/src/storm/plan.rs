@@ -1,0 +1,117 @@
+//! What a storm is to be, and where it takes place.
+
+use ipcperf_core::{Crowd, Door, Missing, Serving};
+use ipcperf_sys::io::socket::Kind;
+use ipcperf_sys::io::socket::doors::{Site, any_port};
+use ipcperf_sys::io::socket::meeting::Name;
+use ipcperf_sys::signals::Interrupts;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Connections that may wait at a server unless somebody asks for another number: what Linux itself took for most for
+/// twenty years.
+pub const BACKLOG: u64 = 128;
+
+pub(super) const fn is_tcp(door: Door) -> bool {
+    matches!(door, Door::Tcp | Door::Tcp6)
+}
+
+/// What is missing here to open it; tried, not guessed.
+///
+/// # Errors
+/// What.
+pub fn probe(door: Door) -> Result<(), Missing> {
+    site(door, Path::new("/"), 0, 0).probe()
+}
+
+/// Where it is in one storm.
+pub(super) fn site(door: Door, base: &Path, nonce: u64, port: u32) -> Site {
+    let path = || Name::Path(base.with_extension("sock"));
+    let inet = |mut at: std::net::SocketAddr| {
+        at.set_port(u16::try_from(port).unwrap_or(0));
+        Site::Tcp(at)
+    };
+    match door {
+        Door::UnixPath => Site::Unix(Kind::Stream, path()),
+        Door::UnixSeqpacket => Site::Unix(Kind::SeqPacket, path()),
+        Door::UnixAbstract => {
+            Site::Unix(Kind::Stream, Name::Abstract(format!("ipcperf-storm-{nonce:016x}")))
+        }
+        Door::Tcp => inet(any_port(Ipv4Addr::LOCALHOST.into())),
+        Door::Tcp6 => inet(any_port(Ipv6Addr::LOCALHOST.into())),
+        Door::Vsock => Site::Vsock(port),
+        Door::Fifo => Site::Fifo(base.to_owned()),
+    }
+}
+
+/// How a client makes its calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// Every call sleeps until it is done.
+    #[default]
+    Blocking,
+    /// Over TCP nothing blocks: connect, poll, connect again until it is done, poll before what there is to read. All
+    /// other doors as in `Blocking`. The published comparison had clients like this.
+    AsPublished,
+    /// Every call on a socket holds a lock that all clients share: a stand-in for the lock of an interpreter.
+    OneLock,
+}
+
+/// A storm.
+#[derive(Clone, Debug)]
+pub struct Storm {
+    /// What is connected to.
+    pub door: Door,
+    /// How the server waits.
+    pub serving: Serving,
+    /// How the clients call.
+    pub model: Model,
+    /// What they are.
+    pub crowd: Crowd,
+    /// How many there are.
+    pub clients: u64,
+    /// Requests of each at most.
+    pub requests: u64,
+    /// Timed region: no request begins after it; ticks.
+    pub slice: u64,
+    /// Before it; ticks.
+    pub warmup: u64,
+    /// Bytes of an answer, at least [`SHORTEST`].
+    pub answer_bytes: usize,
+    /// How many may wait at the server.
+    pub backlog: u64,
+}
+
+/// Where and when it takes place.
+#[derive(Clone, Debug)]
+pub struct Around<'a> {
+    /// For what has a path.
+    pub directory: &'a Path,
+    /// A number no other storm has.
+    pub nonce: u64,
+    /// CPUs of clients and server; empty: not pinned.
+    pub cpus: &'a [usize],
+    /// Whether the CPU counter is the clock; otherwise a tick is a nanosecond.
+    pub counter: bool,
+    /// Extra bytes of environment, clients and server.
+    pub pads: [usize; 2],
+    /// When all must be over.
+    pub deadline: Instant,
+    /// Interrupts of the user.
+    pub interrupts: Option<&'a Interrupts>,
+}
+
+#[cold]
+pub(super) fn add(errors: &mut BTreeMap<i32, u64>, code: i32) {
+    *errors.entry(code).or_insert(0) += 1;
+}
+
+/// A time in ticks of `CLOCK_MONOTONIC`, as storms take it that do not use the CPU counter.
+#[must_use]
+pub fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,173 @@
+//! A storm as its coordinator sees it.
+
+use super::aftermath::{Aftermath, Ports};
+use super::plan::{Around, Storm, is_tcp, site};
+use super::times::Times;
+use super::{client, server};
+use crate::page::Page;
+use crate::supervisor::{Stop, Supervisor};
+use ipcperf_core::{Crowd, Door};
+use ipcperf_sys::file;
+use ipcperf_sys::io::errno;
+use ipcperf_sys::io::socket::doors::Caller;
+use ipcperf_sys::io::socket::ports;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+/// A warning that so many requests over TCP exceed the ports there are; `None` if they do not.
+#[must_use]
+pub fn port_warning(door: Door, requests: u64) -> Option<String> {
+    let range = ports::ephemeral_range().filter(|_| is_tcp(door))?;
+    let ports = Ports { range, in_use: [None; 2] }.count();
+    (requests > ports).then(|| {
+        format!(
+            "{requests} connections through {ports} ephemeral ports ({} to {}): each is used again \
+             while its last connection is in TIME_WAIT at the server, who closes first",
+            range.0, range.1
+        )
+    })
+}
+
+/// The server is the first worker of a storm.
+const SERVER: usize = 0;
+
+/// Runs a storm in fresh processes. Nothing is left of it, whoever is killed.
+///
+/// # Errors
+/// Why it was none.
+pub fn run(storm: &Storm, around: &Around<'_>) -> Result<Aftermath, Stop> {
+    let base = around.directory.join(format!("{:016x}", around.nonce));
+    let place = site(storm.door, &base, around.nonce, 0);
+    let _swept = place.sweep(storm.clients);
+    let page = Page::create(0)?;
+    let mut workers = Supervisor::new(around.deadline, around.interrupts);
+    let port = start_server(&mut workers, storm, around, &base, &page)?;
+    let clients = start_clients(&mut workers, storm, around, &base, port)?;
+    for (client, _) in &clients {
+        workers.ready::<()>(*client)?;
+    }
+    let mut after = Aftermath { ports: used_ports(storm.door), ..Aftermath::default() };
+    after.time_wait[0] = ports::time_wait().filter(|_| is_tcp(storm.door));
+    workers.go(SERVER, &())?;
+    for (client, _) in &clients {
+        workers.go(*client, &())?;
+    }
+    let mut told = Vec::new();
+    for (client, file) in clients {
+        told.push(workers.done::<client::Told>(client)?);
+        after.times.merge(&Times::read(&file)?);
+    }
+    after.time_wait[1] = ports::time_wait().filter(|_| is_tcp(storm.door));
+    if let (Some(ports), Some(now)) = (&mut after.ports, used_ports(storm.door)) {
+        ports.in_use[1] = now.in_use[0];
+    }
+    page.line().store(1, Ordering::Release);
+    let caller = Caller::new(&site(storm.door, &base, around.nonce, port), 0)?;
+    if let Err(code) = caller.wake() {
+        // Then it is gone, and says so itself; or it is alive, and the deadline ends it.
+        let gone = [errno::ECONNREFUSED, errno::ECONNRESET, errno::EPIPE];
+        if !gone.contains(&code) {
+            return Err(format!("{}: {}", storm.door.name(), errno::name(code)).into());
+        }
+    }
+    after.add(workers.done::<server::Told>(SERVER)?, &told);
+    Ok(after)
+}
+
+fn used_ports(door: Door) -> Option<Ports> {
+    let range = ports::ephemeral_range().filter(|_| is_tcp(door))?;
+    Some(Ports { range, in_use: [ports::in_use(range), None] })
+}
+
+/// Returns the port on which it waits.
+fn start_server(
+    workers: &mut Supervisor<'_>,
+    storm: &Storm,
+    around: &Around<'_>,
+    base: &Path,
+    page: &Page,
+) -> Result<u32, Stop> {
+    let ask = server::Ask {
+        door: storm.door,
+        base: base.to_owned(),
+        nonce: around.nonce,
+        serving: storm.serving,
+        callers: storm.clients,
+        backlog: storm.backlog,
+        answer_bytes: storm.answer_bytes,
+        cpu: around.cpus.get(1).copied(),
+        counter: around.counter,
+    };
+    let server = workers.start(server::NAME, around.pads[1])?;
+    workers.assign(server, server::NAME, &ask, &[page.fd()])?;
+    workers.ready(server)
+}
+
+/// Returns the number of each process with the file in which it will leave its times.
+fn start_clients(
+    workers: &mut Supervisor<'_>,
+    storm: &Storm,
+    around: &Around<'_>,
+    base: &Path,
+    port: u32,
+) -> Result<Vec<(usize, File)>, Stop> {
+    let (processes, each) = match storm.crowd {
+        Crowd::Threads => (1, storm.clients),
+        Crowd::Processes => (storm.clients, 1),
+    };
+    let start = |number| {
+        let ask = client::Ask {
+            door: storm.door,
+            base: base.to_owned(),
+            nonce: around.nonce,
+            port,
+            model: storm.model,
+            first: number,
+            clients: each,
+            answer_bytes: storm.answer_bytes,
+            requests: storm.requests,
+            slice: storm.slice,
+            warmup: storm.warmup,
+            cpu: around.cpus.first().copied(),
+            counter: around.counter,
+        };
+        let file = file::unnamed("ipcperf-times")?;
+        let client = workers.start(client::NAME, around.pads[0])?;
+        workers.assign(client, client::NAME, &ask, &[file.as_fd()])?;
+        Ok((client, file))
+    };
+    (0..processes).map(start).collect()
+}
+
+/// What a server leaves that is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remains {
+    /// Files that are still there.
+    pub paths: u64,
+    /// Whether a new server can be opened at the very same place without removing anything.
+    pub reopens: bool,
+}
+
+/// Opens a server, kills it, and looks at what it left.
+///
+/// # Errors
+/// It could not be started.
+pub fn kill_server(storm: &Storm, around: &Around<'_>) -> Result<Remains, Stop> {
+    let base: PathBuf = around.directory.join(format!("{:016x}", around.nonce));
+    let swept = site(storm.door, &base, around.nonce, 0).sweep(storm.clients);
+    let page = Page::create(0)?;
+    let mut workers = Supervisor::new(around.deadline, around.interrupts);
+    start_server(&mut workers, storm, around, &base, &page)?;
+    workers.worker(SERVER).kill();
+    match workers.done::<server::Told>(SERVER) {
+        Err(Stop::Failed(_)) => {}
+        Err(other) => return Err(other),
+        Ok(_) => return Err("a killed server has nothing to say".to_owned().into()),
+    }
+    let paths = swept.iter().filter(|guard| guard.path().exists()).count() as u64;
+    let place = site(storm.door, &base, around.nonce, 0);
+    let reopens = ipcperf_sys::io::socket::doors::Door::open(&place, 1, 1).is_ok();
+    Ok(Remains { paths, reopens })
+}

@@ -1,0 +1,40 @@
+//! What a worker process can be sent to do: the one place that knows every task.
+
+use crate::job::{BoundJob, Failure, Job};
+use crate::page::CAPACITY;
+use crate::registry::Registry;
+use crate::task::{self, NamedTask, WorkerContext, pin};
+use crate::{bounds, fan, slice, storm};
+use serde_json::Value;
+use std::process::ExitCode;
+
+/// Does one task, of the engine or of `more`, and ends. Standard input is the control channel.
+#[must_use]
+pub fn main(registry: &Registry, more: &[NamedTask<'_>], parent: u32) -> ExitCode {
+    let own = [
+        NamedTask { name: slice::TASK, run: &|context| measure(registry, context) },
+        NamedTask { name: bounds::TASK, run: &bound },
+        NamedTask { name: fan::TASK, run: &|context| fan::worker::serve(registry, context) },
+    ];
+    let all: Vec<_> = own.iter().chain(storm::TASKS).chain(more).copied().collect();
+    task::main(&all, parent)
+}
+
+/// One end of a slice.
+fn measure(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    let job: Job = context.params()?;
+    let page = context.page(CAPACITY)?;
+    let wiring = context.wiring()?;
+    pin(job.cpu)?;
+    let entry = registry.find(&job.key.mechanism);
+    let entry = entry.ok_or_else(|| format!("unknown mechanism '{}'", job.key.mechanism))?;
+    Ok(serde_json::to_value(entry.drive(wiring, &job, &page, context)?)?)
+}
+
+/// One end of a bound measurement.
+fn bound(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    let job: BoundJob = context.params()?;
+    let page = context.page(CAPACITY)?;
+    pin(Some(job.cpu))?;
+    Ok(serde_json::to_value(bounds::measure(&job, &page)?)?)
+}
