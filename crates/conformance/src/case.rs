@@ -161,10 +161,6 @@ pub enum Outcome {
     NotApplicable(String),
 }
 
-/// The names of both tasks of a case's own process.
-pub(crate) const CASE: &str = "conformance-case";
-pub(crate) const VICTIM: &str = "conformance-victim";
-
 /// Conducts one case.
 pub(crate) fn serve(entries: &Entries, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     Ok(serde_json::to_value(conduct(entries, &context.params()?))?)

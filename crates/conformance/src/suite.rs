@@ -6,7 +6,7 @@ use crate::entry::{Entries, Entry};
 use crate::filter::Filter;
 use crate::matrix::Matrix;
 use crate::payload::{Random, mix};
-use crate::task::Task;
+use crate::task::{CASE, Task, VICTIM};
 use crate::worker;
 use ipcperf_core::OptionSet;
 use ipcperf_engine::supervisor::Supervisor;
@@ -209,7 +209,7 @@ fn ask(task: &Task) -> Result<Outcome, TaskError> {
     let deadline = Instant::now() + task.deadline + RESERVE;
     let mut supervisor = Supervisor::new(deadline, None);
     let coordinator = supervisor.start("the coordinator of the case", 0)?;
-    supervisor.assign(coordinator, case::CASE, task, &[])?;
+    supervisor.assign(coordinator, CASE, task, &[])?;
     Ok(supervisor.done(coordinator)?)
 }
 
@@ -273,8 +273,8 @@ fn enter(entries: &Entries) -> Option<ExitCode> {
     let parent = arguments.next()?.parse().ok()?;
     let tasks = [
         NamedTask { name: worker::NAME, run: &|context| worker::serve(entries, context) },
-        NamedTask { name: case::CASE, run: &|context| case::serve(entries, context) },
-        NamedTask { name: case::VICTIM, run: &|context| case::victim(entries, context) },
+        NamedTask { name: CASE, run: &|context| case::serve(entries, context) },
+        NamedTask { name: VICTIM, run: &|context| case::victim(entries, context) },
     ];
     Some(task::main(&tasks, parent))
 }

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The tasks of such a process: to conduct the case, or to wait with an open channel to be killed.
+pub(crate) const CASE: &str = "conformance-case";
+pub(crate) const VICTIM: &str = "conformance-victim";
+
 /// What a case's process is asked to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Task {

@@ -15,7 +15,12 @@
 //! | load | what a pattern is asked to do beyond that: pauses, rates, windows, clients, a transform of the payload |
 //! | touch | what happens to the payload: `none`, `header`, `cacheline`, `full` |
 //! | cell | mechanism x pattern x size x placement x idle x knobs x touch x load: what gets a number |
-//! | slice | one measurement of one cell in two fresh worker processes |
+//! | slice | one measurement of one cell in fresh worker processes |
+//! | coordinator | the process that the user started: it plans, opens channels, supervises, and times nothing |
+//! | worker | a process that the coordinator started to do one task |
+//! | task | what a worker is sent to do, by name: one end of a slice, the server of a storm |
+//! | supervisor | what starts, wires, watches and ends workers |
+//! | page | the memory that workers and their coordinator share; its gate is where all of them meet |
 //! | round | every cell of the plan once, in random order |
 //! | message | one transfer in one direction; a round trip is two messages |
 //! | pipeline | programs that nobody here wrote, each reading what the one before it writes; no cell |

@@ -62,11 +62,10 @@ fn attempt(
     };
     let mut slice = RawSlice { effective: link.effective, ..RawSlice::of(data) };
     let mut workers = Supervisor::new(Instant::now() + *deadline, interrupts);
-    for (name, pad) in ["lead", "follow"].into_iter().zip(pads) {
-        workers.start(name, *pad)?;
-    }
+    // The one sets itself up while the other is started.
     for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
-        let (who, cpu) = (seat.index(), job.cpus.get(seat.index()).copied());
+        let who = workers.start(name(seat), pads[seat.index()])?;
+        let cpu = job.cpus.get(who).copied();
         workers.assign(who, TASK, &Job { seat, cpu, ..job.clone() }, &[page.fd()])?;
         workers.wire(who..who + 1, wiring)?;
     }
@@ -96,6 +95,13 @@ fn attempt(
         return Err(reason.to_owned().into());
     }
     Ok(slice)
+}
+
+pub(crate) fn name(seat: Seat) -> &'static str {
+    match seat {
+        Seat::Lead => "lead",
+        Seat::Follow => "follow",
+    }
 }
 
 impl RawSlice {

@@ -1,10 +1,9 @@
 //! C14: whatever happens to the processes, nothing with a name of its own stays on the host.
 
-use crate::case;
 use crate::census;
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Batch, Script, Sizes, Step};
-use crate::task::Task;
+use crate::task::{Task, VICTIM};
 use ipcperf_core::{OptionSet, Seat};
 use ipcperf_engine::supervisor::Supervisor;
 use ipcperf_engine::task::TaskError;
@@ -70,7 +69,7 @@ fn coordinator_killed(scene: &Scene<'_>, options: &OptionSet) -> Result<(), Trou
         seed: scene.draw(),
         deadline: scene.deadline.saturating_duration_since(Instant::now()),
     };
-    victims.assign(victim, case::VICTIM, &task, &[])?;
+    victims.assign(victim, VICTIM, &task, &[])?;
     let workers: [u32; 2] = victims.ready(victim).map_err(|stop| {
         Trouble::Failed(format!("a second run did not start: {}", TaskError::from(stop)))
     })?;

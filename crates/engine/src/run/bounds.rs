@@ -122,16 +122,13 @@ impl Bench<'_> {
         self.page.reset(cpus.len() as u32);
         let pads = [self.pad(), self.pad()];
         let mut workers = Supervisor::new(Instant::now() + patience, self.interrupts);
-        for (name, pad) in ["lead", "follow"].into_iter().zip(pads).take(cpus.len()) {
-            workers.start(name, pad)?;
+        let (counter, page) = (self.clock.is_counter(), &self.page);
+        for (seat, cpu) in Seat::BOTH.into_iter().zip(cpus) {
+            let who = workers.start(slice::name(seat), pads[seat.index()])?;
+            let job = BoundJob { seat, cpu: *cpu, counter, what: what.clone() };
+            workers.assign(who, bounds::TASK, &job, &[page.fd()])?;
         }
-        let counter = self.clock.is_counter();
-        let page = &self.page;
         let mut attempt = || -> Result<_, Stop> {
-            for (seat, cpu) in Seat::BOTH.into_iter().zip(cpus) {
-                let job = BoundJob { seat, cpu: *cpu, counter, what: what.clone() };
-                workers.assign(seat.index(), bounds::TASK, &job, &[page.fd()])?;
-            }
             let (mut values, mut samples) = (BTreeMap::new(), Vec::new());
             for word in workers.gather(&mut |_| ())? {
                 let report: BoundReport = word.done()?;
