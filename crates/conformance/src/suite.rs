@@ -8,11 +8,12 @@ use crate::matrix::Matrix;
 use crate::payload::{Random, mix};
 use crate::task::{CASE, Task, VICTIM};
 use crate::worker;
-use ipcperf_core::OptionSet;
+use ipcperf_core::{OptionSet, Wait};
 use ipcperf_engine::supervisor::Supervisor;
 use ipcperf_engine::task::{self, NamedTask, SUBCOMMAND, TaskError};
 use ipcperf_sys::process;
 use libtest_mimic::{Completion, Trial};
+use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
@@ -98,14 +99,16 @@ impl Suite {
     #[must_use]
     pub fn run(self) -> ExitCode {
         let (filter, mut arguments) = Filter::of_command_line();
-        // Two at a time: enough to fill the waits, few enough not to disturb each other.
-        arguments.test_threads = Some(arguments.test_threads.map_or(2, |threads| threads.min(2)));
+        // Four at a time: on two CPUs that is enough to fill the waits.
+        arguments.test_threads = Some(arguments.test_threads.map_or(4, |threads| threads.min(4)));
         let matrix = Arc::new(Mutex::new(Matrix::default()));
+        let times = Arc::new(Mutex::new(BTreeMap::new()));
         let alone = Arc::new(RwLock::new(()));
         let (seed, kept) = (self.seed, self.kept.clone());
         let is_whole = filter == Filter::default();
         let suite = Arc::new(self);
-        let mut trials = Vec::new();
+        // What runs alone comes last: in between it would wait for the others, and they for it.
+        let (mut trials, mut last) = (Vec::new(), Vec::new());
         for entry in suite.entries.0.clone() {
             let mechanism = entry.spec().full_name();
             let missing = entry.missing();
@@ -126,15 +129,18 @@ impl Suite {
                     // Keeps the row's place in the matrix.
                     set(Outcome::Failed("it did not run to its end".into()));
                     let (suite, alone) = (Arc::clone(&suite), Arc::clone(&alone));
+                    // An end that spins, or a thread of the kernel that spins for it, takes the CPUs from all others.
+                    let spins = matches!(entry.spec().wait, Wait::Spin | Wait::SpinThenBlock);
+                    let is_alone = case.is_alone || spins;
+                    let times = Arc::clone(&times);
                     let trial = move || {
-                        let burns = entry.spec().wait.burns_cpu();
-                        let outcome = if case.is_alone || burns {
-                            let _alone = alone.write().unwrap_or_else(PoisonError::into_inner);
-                            suite.conduct(&entry, case)
-                        } else {
-                            let _beside = alone.read().unwrap_or_else(PoisonError::into_inner);
-                            suite.conduct(&entry, case)
-                        };
+                        let _alone =
+                            is_alone.then(|| alone.write().unwrap_or_else(PoisonError::into_inner));
+                        let _beside = (!is_alone)
+                            .then(|| alone.read().unwrap_or_else(PoisonError::into_inner));
+                        let begin = Instant::now();
+                        let outcome = suite.conduct(&entry, case);
+                        *lock(&times).entry(case.id).or_default() += begin.elapsed();
                         set(outcome.clone());
                         match outcome {
                             Outcome::Failed(text) => Err(text.into()),
@@ -144,10 +150,12 @@ impl Suite {
                             }
                         }
                     };
+                    let trials = if is_alone { &mut last } else { &mut trials };
                     trials.push(Trial::ignorable_test(name, trial));
                 }
             }
         }
+        trials.append(&mut last);
         if arguments.list || arguments.ignored {
             return libtest_mimic::run(&arguments, trials).exit_code();
         }
@@ -157,6 +165,7 @@ impl Suite {
         let conclusion = libtest_mimic::run(&arguments, trials);
         let matrix = lock(&matrix);
         tell(&matrix.to_string());
+        tell(&longest(&lock(&times)));
         if !Path::new("/dev/mqueue").is_dir() {
             tell("/dev/mqueue is not mounted: C14 could not look for names of POSIX queues");
         }
@@ -255,8 +264,16 @@ impl Drop for Scratch {
     }
 }
 
-fn lock(matrix: &Mutex<Matrix>) -> std::sync::MutexGuard<'_, Matrix> {
-    matrix.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where the time has gone, longest first.
+fn longest(times: &BTreeMap<&str, Duration>) -> String {
+    let mut all: Vec<_> = times.iter().collect();
+    all.sort_by_key(|(_, time)| std::cmp::Reverse(**time));
+    let each = all.iter().map(|(case, time)| format!("{case} {:.1} s", time.as_secs_f64()));
+    format!("time by case: {}", each.collect::<Vec<_>>().join(", "))
 }
 
 fn tell(text: &str) {

@@ -135,7 +135,7 @@ fn main() -> ExitCode {
         }));
     }
     let mut arguments = Arguments::from_args();
-    arguments.test_threads = Some(arguments.test_threads.map_or(2, |threads| threads.min(2)));
+    arguments.test_threads = Some(arguments.test_threads.map_or(4, |threads| threads.min(4)));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

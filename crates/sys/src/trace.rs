@@ -19,22 +19,31 @@ use std::time::{Duration, Instant};
 
 /// First argument of the `getppid` that is a mark. The call takes none and ignores it; a tracer sees it.
 const MARK: usize = 0x6d61_726b;
+/// Marks that a tracer sees while the process runs without a stop at every call. Without a tracer nothing happens: both
+/// signals are ignored where nobody handles them, and nobody else sends them to a process of ours.
+const BEGIN: i32 = libc::SIGURG;
+const DONE: i32 = libc::SIGWINCH;
 
 /// What a process tells whoever traces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// From here on calls count.
-    Begin = 1,
+    Begin,
     /// From here on they do not.
-    End = 2,
+    End,
     /// There is no more to count.
-    Done = 3,
+    Done,
 }
 
-/// Sets a mark, by one system call that does nothing.
+/// Sets a mark.
 pub fn mark(mark: Mark) {
-    // SAFETY: getppid reads and writes no memory.
-    let _ = unsafe { raw::call3(libc::SYS_getppid, MARK, mark as usize, 0) };
+    let (call, arguments) = match mark {
+        Mark::Begin => (libc::SYS_tkill, [std::process::id() as usize, BEGIN as usize]),
+        Mark::End => (libc::SYS_getppid, [MARK, 0]),
+        Mark::Done => (libc::SYS_tkill, [std::process::id() as usize, DONE as usize]),
+    };
+    // SAFETY: neither call reads or writes memory.
+    let _ = unsafe { raw::call3(call, arguments[0], arguments[1], 0) };
 }
 
 /// Lets any process of this user trace the calling one from now on, also where a process may otherwise trace only its
@@ -80,6 +89,8 @@ struct Info {
 /// declares.
 const GET_INFO: usize = 0x420e;
 const AT_ENTRY: u8 = 1;
+/// What a process stops with at a system call, by `PTRACE_O_TRACESYSGOOD`.
+const STOP_AT_CALL: i32 = libc::SIGTRAP | 0x80;
 
 /// Processes under observation: children of this one that have no second thread.
 ///
@@ -125,8 +136,6 @@ impl Trace {
                 failing: None,
                 shortening: 0,
             });
-            // A seized process runs on; it must stop once to be told to stop at every call.
-            request(libc::PTRACE_INTERRUPT as usize, pid, 0, 0)?;
         }
         Ok(trace)
     }
@@ -263,29 +272,37 @@ impl Traced {
         Ok(())
     }
 
-    /// Takes in one stop.
+    /// Takes in one stop. It stops at calls only while they count: most of what a process does is none of ours, and a
+    /// stop takes longer than the call.
     fn go_on(&mut self, status: i32) -> io::Result<()> {
         let mut signal = 0;
-        if status == libc::SIGTRAP | 0x80 {
-            match entry(self.pid)? {
+        match status {
+            STOP_AT_CALL => match entry(self.pid)? {
                 Some(info) => self.see(&info)?,
                 None => self.pretend()?,
+            },
+            BEGIN => {
+                self.is_counting = true;
+                self.tally.spans += 1;
             }
-        } else if status >> 8 == 0 && status != libc::SIGTRAP {
+            DONE => self.is_done = true,
             // Stopped on the way to a signal's delivery: it is passed on.
-            signal = status as usize;
+            other if other >> 8 == 0 && other != libc::SIGTRAP => signal = other as usize,
+            _ => {}
         }
-        let how = if self.is_done { libc::PTRACE_DETACH } else { libc::PTRACE_SYSCALL };
+        let how = match (self.is_done, self.is_counting) {
+            (true, _) => libc::PTRACE_DETACH,
+            (false, true) => libc::PTRACE_SYSCALL,
+            (false, false) => libc::PTRACE_CONT,
+        };
         request(how as usize, self.pid, 0, signal).map(drop)
     }
 
     fn see(&mut self, info: &Info) -> io::Result<()> {
         let number = info.number.cast_signed();
         if number == libc::SYS_getppid && info.arguments[0] == MARK as u64 {
-            self.is_counting = info.arguments[1] == Mark::Begin as u64;
-            self.is_done = info.arguments[1] == Mark::Done as u64;
-            self.tally.spans += u64::from(self.is_counting);
-        } else if self.is_counting {
+            self.is_counting = false;
+        } else {
             *self.tally.calls.entry(number).or_default() += 1;
             let has_length =
                 [libc::SYS_read, libc::SYS_write, libc::SYS_sendto, libc::SYS_recvfrom];

@@ -53,7 +53,8 @@ pub(crate) fn declared_descriptors(scene: &Scene<'_>) -> Result<(), Trouble> {
 /// How long an end is given to be told something.
 const WHILE: Duration = Duration::from_millis(300);
 
-/// Ends that are said to go unnoticed: nothing tells the other end of them, or not whatever it is doing.
+/// Ends that are said to go unnoticed: nothing tells the other end of them, or not whatever it is doing. All channels
+/// of one seat are watched at the same time.
 pub(crate) fn declared_silence(scene: &Scene<'_>) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let spec = scene.entry.spec();
@@ -65,66 +66,70 @@ pub(crate) fn declared_silence(scene: &Scene<'_>) -> Result<(), Trouble> {
         let begin = Script::default()
             .only(from, Step::Send(first.clone()))
             .only(from.other(), Step::Receive(first.clone()));
+        let mut closed = None;
         if spec.on_close == OnClose::Undetected {
             let script = begin
                 .clone()
                 .only(from, Step::Finish)
                 .only(from, Step::Hold)
                 .only(from.other(), receives.clone());
-            let end = ending(scene, size, script, from, false)?;
-            ensure(end.is_none(), || {
-                format!("on_close: undetected, but the survivor met {end:?}")
-            })?;
+            closed = Some(ending(scene, size, script, from, false)?);
         }
+        let mut dead = Vec::new();
         if spec.on_death == OnClose::Undetected {
-            let mut ends = Vec::new();
             for next in [&receives, &sends] {
                 let script = begin.clone().only(from, Step::Hold).only(from.other(), next.clone());
-                ends.push(ending(scene, size, script, from, true)?);
+                dead.push(ending(scene, size, script, from, true)?);
             }
-            ends.push(under_way(scene, size, from)?);
-            ensure(ends.iter().any(Option::is_none), || {
-                format!("on_death: undetected, but whoever receives or sends met {ends:?}")
-            })?;
+            dead.push(under_way(scene, size, from)?);
         }
+        let until = Instant::now() + WHILE;
+        let mut meets = |pair: &mut Pair<'_>| told(pair, from.other(), until);
+        let closed = closed.as_mut().map(&mut meets).transpose()?.flatten();
+        let dead = dead.iter_mut().map(meets).collect::<Result<Vec<_>, _>>()?;
+        ensure(closed.is_none(), || {
+            format!("on_close: undetected, but the survivor met {closed:?}")
+        })?;
+        ensure(dead.is_empty() || dead.iter().any(Option::is_none), || {
+            format!("on_death: undetected, but whoever receives or sends met {dead:?}")
+        })?;
     }
     Ok(())
 }
 
-/// What tells the survivor of the end of `from`, once that one holds; `None` where nothing does for a while.
-fn ending(
-    scene: &Scene<'_>,
+/// A channel whose end `from` has finished and holds, or is dead.
+fn ending<'a>(
+    scene: &'a Scene<'a>,
     size: usize,
     script: Script,
     from: Seat,
     by_death: bool,
-) -> Result<Option<End>, Trouble> {
-    let mut pair: Pair<'_> = scene.pair(&OptionSet::default())?;
+) -> Result<Pair<'a>, Trouble> {
+    let mut pair = scene.pair(&OptionSet::default())?;
     pair.open(size, script)?;
     pair.wait("the sender to hold", |ends| ends[from.index()].is_holding)?;
     if by_death {
         pair.kill(from);
     }
-    told(&mut pair, from.other())
+    Ok(pair)
 }
 
-/// What tells a sender of the death of the receiver who has kept up with it.
-fn under_way(scene: &Scene<'_>, size: usize, victim: Seat) -> Result<Option<End>, Trouble> {
+/// A channel whose receiver was killed when it had kept up with the sender.
+fn under_way<'a>(scene: &'a Scene<'a>, size: usize, victim: Seat) -> Result<Pair<'a>, Trouble> {
     let options = OptionSet::default();
     let batch = Batch::endless(size, scene.entry.window(size, &options));
     let mut pair = scene.pair(&options)?;
     pair.open(size, Script::default().send(victim.other(), batch))?;
     death::under_way(&mut pair, scene)?;
     pair.kill(victim);
-    told(&mut pair, victim.other())
+    Ok(pair)
 }
 
-fn told(pair: &mut Pair<'_>, survivor: Seat) -> Result<Option<End>, Trouble> {
+/// What tells the survivor of the end of the other; `None` where nothing has before `until`.
+fn told(pair: &mut Pair<'_>, survivor: Seat, until: Instant) -> Result<Option<End>, Trouble> {
     let survivor = survivor.index();
-    let until = Instant::now() + WHILE;
-    while pair.ends[survivor].done.is_none() && Instant::now() < until {
-        pair.turn(until)?;
-    }
+    // What has come in by then is looked at, even if this process comes late.
+    while pair.ends[survivor].done.is_none() && pair.turn(until)? {}
     let seen = pair.ends[survivor].done.iter().flatten().last();
     Ok(seen.and_then(|seen| seen.end).filter(|end| matches!(end, End::Closed | End::PeerDied)))
 }
