@@ -23,6 +23,15 @@ pub(crate) fn wait_for<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) ->
     }
 }
 
+/// Does `job` with all of them at the same time: what mostly waits need not wait in turn.
+pub(crate) fn at_once<T: Send>(all: impl IntoIterator<Item = T>, job: impl Fn(T) + Sync) {
+    std::thread::scope(|scope| {
+        for one in all {
+            scope.spawn(|| job(one));
+        }
+    });
+}
+
 /// Folders of one test, removed with it.
 #[derive(Debug)]
 pub(crate) struct Sandbox {

@@ -1,6 +1,6 @@
 //! Several producers or consumers at one object.
 
-use crate::common::{Sandbox, cells, valid, wait_for};
+use crate::common::{Sandbox, at_once, cells, valid, wait_for};
 use crate::watch::{holds_pipes, signal, workers};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
@@ -128,7 +128,7 @@ fn what_cannot_fan_is_explained() {
 
 #[test]
 fn a_killed_peer_costs_its_cell_and_not_the_run() {
-    for (pattern, which) in [("fan-in", 0), ("fan-in", 3), ("fan-out", 1)] {
+    at_once([("fan-in", 0), ("fan-in", 3), ("fan-out", 1)], |(pattern, which)| {
         let sandbox = Sandbox::new();
         let words =
             ["run", "-p", pattern, "-m", "pipe,posix-mq", "--peers", "3", "-o", "rest.json"];
@@ -151,5 +151,5 @@ fn a_killed_peer_costs_its_cell_and_not_the_run() {
         assert!(pipe.get("messages_per_second").is_none());
         assert!(["ok", "unavailable"].contains(&queue["status"].as_str().expect("text")));
         wait_for("the end of every worker", || workers(&sandbox).is_empty().then_some(()));
-    }
+    });
 }

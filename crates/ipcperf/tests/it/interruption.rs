@@ -1,6 +1,6 @@
 //! Runs that are interrupted or killed at any moment: what was measured is kept, and nothing is left behind.
 
-use crate::common::{Ended, Sandbox, cells, valid, wait_for};
+use crate::common::{Ended, Sandbox, at_once, cells, valid, wait_for};
 use crate::watch::{Objects, has_sent, holds_pipes, signal, workers};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
@@ -157,7 +157,7 @@ fn an_ignored_interrupt_still_interrupts_and_an_ignored_hang_up_does_not() {
 
 #[test]
 fn a_killed_worker_costs_its_cell_and_not_the_run() {
-    for (seat, name, number) in [(0, "KILL", 9), (1, "KILL", 9), (1, "TERM", 15)] {
+    at_once([(0, "KILL", 9), (1, "KILL", 9), (1, "TERM", 15)], |(seat, name, number)| {
         let (sandbox, before) = (Sandbox::new(), Objects::now());
         let words = ["-m", "pipe,unix-stream", "--place", "same-cpu", "--rounds", "2"];
         let more = ["--slice", "2s", "--warmup", "5ms", "-o", "rest.json"];
@@ -180,7 +180,7 @@ fn a_killed_worker_costs_its_cell_and_not_the_run() {
         assert_eq!((&socket["status"], &socket["verified"]), (&"ok".into(), &true.into()));
         assert_eq!(socket["rounds"].as_array().map(Vec::len), Some(2));
         nothing_is_left(&sandbox, &before);
-    }
+    });
 }
 
 #[test]
