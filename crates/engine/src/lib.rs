@@ -26,4 +26,4 @@ mod testing;
 mod transform;
 pub mod worker;
 
-pub use assemble::{Facts, result_set, round_of};
+pub use assemble::{Facts, calls_of, result_set, round_of};

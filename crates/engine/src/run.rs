@@ -8,7 +8,7 @@ pub use bounds::Bounded;
 
 use crate::exec::PipelineRun;
 use crate::fit::Fit;
-use crate::job::FailureKind;
+use crate::job::{CallsReport, FailureKind};
 use crate::plan::CellPlan;
 use crate::slice::RawSlice;
 use ipcperf_core::result::Status;
@@ -39,6 +39,8 @@ pub struct Settings {
     pub seed: u64,
     /// When no further round may begin.
     pub budget: Option<Duration>,
+    /// Whether the system calls of each cell are timed, in a slice of their own after all rounds.
+    pub time_calls: bool,
 }
 
 /// How long a round does nothing, so that the machine can be seen without a load: as long as a slice.
@@ -101,6 +103,31 @@ pub struct CellRun {
     pub slices: Vec<SliceRun>,
     /// Why no more slices were tried.
     pub ended: Option<(Status, FailureKind, String)>,
+    /// What the system calls of both ends took, or why that is not known; `None`: nobody asked.
+    pub calls: Option<Result<[CallsReport; 2], String>>,
+}
+
+impl CellRun {
+    /// Before its first slice.
+    #[must_use]
+    pub fn new(plan: CellPlan) -> Self {
+        Self { plan, slices: Vec::new(), ended: None, calls: None }
+    }
+
+    /// Takes the last slice, in which system calls were timed.
+    ///
+    /// # Errors
+    /// Why they were not.
+    pub fn calls(&mut self) -> Result<[CallsReport; 2], String> {
+        let Some(slice) = self.slices.pop() else {
+            let ended = self.ended.as_ref();
+            return Err(ended.map_or_else(|| "not measured".into(), |(_, _, why)| why.clone()));
+        };
+        match slice.raw.sides.map(|side| side.calls) {
+            [Some(lead), Some(follow)] => Ok([lead, follow]),
+            _ => Err("the calls of a crowd of processes are not timed".into()),
+        }
+    }
 }
 
 /// One slice and its circumstances.
@@ -161,8 +188,7 @@ pub fn run(
 ) -> io::Result<Findings> {
     let began = Instant::now();
     let mut run = Bench::open(settings.seed, interrupts)?;
-    let mut cells: Vec<CellRun> =
-        plan.into_iter().map(|plan| CellRun { plan, slices: Vec::new(), ended: None }).collect();
+    let mut cells: Vec<CellRun> = plan.into_iter().map(CellRun::new).collect();
     let steal_before = procfs::steal_ns();
     progress(Progress::Bounds);
     let mut interrupted = run.measure_bounds(&cells)?;
@@ -194,6 +220,9 @@ pub fn run(
             }
         }
         rounds += 1;
+    }
+    if settings.time_calls && !interrupted {
+        interrupted = run.time_calls(&mut cells, settings, progress)?;
     }
     progress(Progress::Done);
     if !interrupted {
@@ -248,7 +277,7 @@ mod tests {
         let cells: Vec<CellRun> = plan::cells(&request, &ground)
             .expect("good knobs")
             .into_iter()
-            .map(|plan| CellRun { plan, slices: Vec::new(), ended: None })
+            .map(CellRun::new)
             .collect();
         let (mut order, mut first) = (Rng::from_seed(1), [0; 2]);
         for _ in 0..50 {

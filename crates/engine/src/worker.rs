@@ -5,7 +5,9 @@ pub(crate) mod runner;
 
 use crate::bounds;
 use crate::hot::{AnyWork, Content, Full, Lines, SharedTranscoder, Special, Stamp, Times};
-use crate::job::{Failure, FailureKind, Job, Names, Order, Segment, SideReport, Task, Word};
+use crate::job::{
+    CallsReport, Failure, FailureKind, Job, Names, Order, Segment, SideReport, Task, Word,
+};
 use crate::offset::{self, Offset};
 use crate::page::Page;
 use crate::registry::Registry;
@@ -14,6 +16,7 @@ use crate::transform::Transcoder;
 use end::End;
 use ipcperf_core::{KnobValue, Meet, Missing, Part, Seat, SetupError, Touch, Wiring};
 use ipcperf_stats::Rng;
+use ipcperf_sys::call_times::CallTimes;
 use ipcperf_sys::control::Control;
 use ipcperf_sys::{affinity, pause, process, procfs};
 use runner::{Measure, Pass, Runner};
@@ -218,6 +221,8 @@ fn slice(
     let (asked, expected) = end.intervals(per_operation);
     let (all, batch) = end.decide(expected, median);
     let mut left = all;
+    let calls = if job.time_calls { Some(watched(job)?) } else { None };
+    let mut moved = 0;
     loop {
         let (samples, batch) = end.agree(left.min(end.room(Pass::Timed, batch)), batch);
         if samples == 0 {
@@ -233,7 +238,8 @@ fn slice(
             let ns = (middle * batch) as f64 * expected * job.ns_per_tick;
             say(session.control, &Word::Middle(ns as u64))?;
         }
-        let segment = timed(&mut end, whole, batch, &mut report)?;
+        let segment = timed(&mut end, whole, batch, &mut report, calls.as_ref())?;
+        moved += segment.sent.max(segment.received);
         say(session.control, &Word::Segment(Segment { offset, ..segment }))?;
         match session.order()? {
             (Order::Folded, _) => left = left.saturating_sub(samples),
@@ -242,6 +248,7 @@ fn slice(
             }
         }
     }
+    report.calls = calls.map(|calls| told(calls, moved)).transpose()?;
     report.events = events(end.runner);
     for (name, count) in before {
         report.events.entry(name).and_modify(|now| *now -= count.min(*now));
@@ -253,6 +260,21 @@ fn slice(
     report.allowed = procfs::cpus_allowed();
     report.effective = std::mem::take(&mut session.effective);
     Ok(report)
+}
+
+/// From here on the system calls of this end can be timed.
+fn watched(job: &Job) -> Result<CallTimes, Failure> {
+    CallTimes::watch(job.clock()).map_err(|error| {
+        let what = format!("its system calls cannot be timed (seccomp: {error})");
+        SetupError::from(Missing::new(what, "leave out --time-calls")).into()
+    })
+}
+
+/// What the system calls took that moved so many messages.
+fn told(calls: CallTimes, messages: u64) -> io::Result<CallsReport> {
+    let (times, empty) = calls.finish(messages)?;
+    let calls = times.into_iter().map(|(name, time)| (name, (time.times, time.median, time.mean)));
+    Ok(CallsReport { calls: calls.collect(), messages, empty })
 }
 
 /// What the port has counted so far.
@@ -269,7 +291,9 @@ fn timed(
     samples: u64,
     batch: u64,
     report: &mut SideReport,
+    calls: Option<&CallTimes>,
 ) -> Result<Segment, Failure> {
+    let record = |is_on| calls.into_iter().for_each(|calls| calls.record(is_on));
     let (leads, cpus) = (end.leads(), &end.job.cpus);
     let counts = leads && !cpus.is_empty();
     let ipis = || counts.then(|| procfs::inter_processor_interrupts(cpus)).flatten();
@@ -279,7 +303,9 @@ fn timed(
     let before = procfs::consumption();
     end.page.gate().meet();
     let first = end.next;
+    record(true);
     let tally = end.segment(Pass::Timed, samples, batch)?;
+    record(false);
     let after = procfs::consumption();
     end.page.gate().meet();
     if let Some(begin) = watch {

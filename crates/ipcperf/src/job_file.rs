@@ -22,6 +22,7 @@ const KEYS: &[&str] = &[
     "exec",
     "deadline",
     "trace-calls",
+    "time-calls",
     "rounds",
     "slice",
     "warmup",
@@ -45,6 +46,8 @@ struct Job {
     deadline: Option<String>,
     #[serde(rename = "trace-calls", default)]
     trace_calls: bool,
+    #[serde(rename = "time-calls", default)]
+    time_calls: bool,
     rounds: Option<u64>,
     slice: Option<String>,
     warmup: Option<String>,
@@ -164,6 +167,7 @@ pub(crate) fn apply(path: &Path, args: &RunArgs) -> Result<RunArgs, Stop> {
     }
     merged.deadline = merged.deadline.or(job.deadline);
     merged.trace_calls |= job.trace_calls;
+    merged.time_calls |= job.time_calls;
     for (name, value) in job.others {
         let line = text
             .lines()
@@ -330,7 +334,7 @@ mod tests {
             let flag = format!("--{key}");
             let (line, words, others) = match key.as_str() {
                 "set" => ("set.pipe.size = '1M'".to_owned(), "pipe.size=1M", "pipe.size=2M"),
-                "one-way" | "trace-calls" => (format!("{key} = true"), "", ""),
+                "one-way" | "trace-calls" | "time-calls" => (format!("{key} = true"), "", ""),
                 "rounds" | "seed" => (format!("{key} = 7"), "7", "8"),
                 _ => (format!("{key} = 'job'"), "job", "flag"),
             };

@@ -101,7 +101,7 @@ fn prepare_bench(arms: &[ArmRun], house: &mut House<'_, '_>) -> io::Result<bool>
     for arm in arms {
         if let Some(Doing::Cell(cell)) = &arm.doing {
             let plan = cell.run.plan.clone();
-            cells.push(CellRun { plan, slices: Vec::new(), ended: None });
+            cells.push(CellRun::new(plan));
         }
     }
     if cells.is_empty() { Ok(false) } else { house.bench.prepare(&cells) }

@@ -140,8 +140,9 @@ impl Keys {
             },
             batch: 0,
             client: self.client,
+            time_calls: false,
         };
-        Ok(CellWork { run: CellRun { plan, slices: Vec::new(), ended: None }, lengths })
+        Ok(CellWork { run: CellRun::new(plan), lengths })
     }
 }
 
