@@ -1,10 +1,10 @@
 //! The stand-in for two socat processes: two workers that wait, read and write once for each block.
 
-use super::super::Turn;
+use super::super::work::Turn;
+use super::plan::{Method, Plan, Run};
 use super::way::{self, Arranged, Way};
-use super::{Plan, Run, steady};
 use ipcperf_core::errno;
-use ipcperf_engine::task::{NamedTask, TaskError, WorkerContext, WorkerHandle};
+use ipcperf_engine::task::{TaskError, WorkerContext, WorkerHandle};
 use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::pipe::End;
@@ -12,14 +12,13 @@ use ipcperf_sys::io::{ready, stream};
 use ipcperf_sys::procfs::{Consumption, consumption};
 use ipcperf_sys::signals::Interrupts;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// One end of a pipeline.
-pub(in super::super) const TASK: NamedTask = NamedTask { name: "pipeline", run: serve };
+/// What workers are told to be.
+pub(super) const NAME: &str = "pipeline";
 
 /// What an end has to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -78,7 +77,7 @@ pub(super) fn start<'a>(
         // Up to a page more or less on the stack.
         let pad = usize::from((turn.nonce % 4096) as u16);
         let fds = arranged.given(end);
-        WorkerHandle::start(TASK.name, &duty, &fds, pad, turn.deadline, turn.interrupts)
+        WorkerHandle::start(NAME, &duty, &fds, pad, turn.deadline, turn.interrupts)
     };
     let sink = start(End::Read)?;
     between();
@@ -91,7 +90,7 @@ pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Run, TaskError> {
     let mut start_ns = monotonic_ns();
     let (mut source, mut sink) = start(plan, turn, true, &arranged, || {
         // Where the two are no pipeline of a shell the sink was started before the watch.
-        if plan.method != way::Method::AnonymousPipe {
+        if plan.method != Method::AnonymousPipe {
             start_ns = monotonic_ns();
         }
     })?;
@@ -132,15 +131,12 @@ pub(super) fn complete(plan: &Plan, who: &str, bytes: u64) -> Result<(), TaskErr
     Err(TaskError::Failed(format!("{who} {bytes} of {} bytes", plan.bytes)))
 }
 
-fn serve(context: &mut WorkerContext<'_>) -> Result<Value, String> {
-    let duty: Duty = context.params()?;
-    let end = if duty.is_source { End::Write } else { End::Read };
-    let seen =
-        if duty.relays { pass(&duty, end, context)? } else { steady::serve(&duty, end, context)? };
-    serde_json::to_value(seen).map_err(|error| error.to_string())
-}
-
-fn pass(duty: &Duty, end: End, context: &mut WorkerContext<'_>) -> Result<Seen, String> {
+/// Serves one end, in a worker.
+pub(super) fn serve(
+    duty: &Duty,
+    end: End,
+    context: &mut WorkerContext<'_>,
+) -> Result<Seen, String> {
     let open = |path: &str, write: bool| {
         let opened = File::options().read(!write).write(write).open(path);
         opened.map_err(|error| format!("{path}: {error}"))
