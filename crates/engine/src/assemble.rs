@@ -15,11 +15,12 @@ mod trips;
 use crate::accounting;
 use crate::assemble::cost::Circumstances;
 use crate::exec;
+use crate::job::CallsReport;
 use crate::noise;
 use crate::run::{BoundReadings, Findings, SliceRun};
 use ipcperf_core::result::{
-    Bounds, ClockFacts, ClockReading, CopyBandwidth, Invocation, Mode, Noise, PairBounds,
-    ResultSet, Round, SCHEMA, Spread, Tool,
+    Bounds, CallTimes, ClockFacts, ClockReading, CopyBandwidth, Invocation, Mode, Noise,
+    PairBounds, ResultSet, Round, SCHEMA, Spread, Tool,
 };
 use ipcperf_core::{Idle, PatternKind, Placement};
 use ipcperf_stats::{Histogram, median, modes};
@@ -91,6 +92,12 @@ pub fn round_of(slice: SliceRun, pattern: PatternKind, ns_per_tick: f64) -> (Rou
     let batch = slice.raw.batch;
     let sliced = cell::convert(slice, pattern, batch, ns_per_tick);
     (sliced.round, sliced.histogram)
+}
+
+/// What the system calls of both ends took, as the document has it. For whoever orders rounds itself.
+#[must_use]
+pub fn calls_of(calls: Result<[CallsReport; 2], String>, ns_per_tick: f64) -> CallTimes {
+    cell::call_times(calls, ns_per_tick)
 }
 
 /// What grew by so much in this span, per nanosecond.

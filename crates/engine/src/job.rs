@@ -50,6 +50,9 @@ pub struct Job {
     pub batch: u64,
     /// How many messages are checked byte by byte before the warm-up.
     pub verify: u64,
+    /// Whether each system call of the timed region is timed, and the slice yields nothing else.
+    #[serde(default)]
+    pub time_calls: bool,
 }
 
 impl Job {
@@ -215,6 +218,20 @@ pub struct SideReport {
     pub events: BTreeMap<String, u64>,
     /// Knobs as granted to this end.
     pub effective: Vec<(String, KnobValue)>,
+    /// What its system calls took, where they were timed.
+    #[serde(default)]
+    pub calls: Option<CallsReport>,
+}
+
+/// What the system calls of one end took in the timed segments, ticks.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct CallsReport {
+    /// By name: how many there were, their median and their mean.
+    pub calls: BTreeMap<String, (u64, f64, f64)>,
+    /// Messages sent, or received if those are more.
+    pub messages: u64,
+    /// Median of a call that does nothing.
+    pub empty: f64,
 }
 
 /// The whole machine in some windows.

@@ -6,7 +6,7 @@ mod findings;
 
 pub use bench::{Bench, Lengths, random};
 pub use bounds::Bounded;
-pub use findings::{BoundReadings, CellRun, Findings, Settings, SliceRun, pause};
+pub use findings::{BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause};
 
 use crate::plan::CellPlan;
 use ipcperf_core::Idle;
@@ -15,24 +15,6 @@ use ipcperf_sys::procfs;
 use ipcperf_sys::signals::Interrupts;
 use std::io;
 use std::time::Instant;
-
-/// What a run tells while it goes; never during a slice.
-#[derive(Clone, Copy, Debug)]
-pub enum Progress<'a> {
-    /// The bounds are measured.
-    Bounds,
-    /// A slice begins.
-    Slice {
-        /// Slices done.
-        done: u64,
-        /// Slices in all.
-        total: u64,
-        /// Which cell.
-        id: &'a str,
-    },
-    /// All is measured.
-    Done,
-}
 
 /// A seed for a run that was given none: below 2^53, so that every JSON reader gives it back unchanged.
 #[must_use]
@@ -52,8 +34,7 @@ pub fn run(
 ) -> io::Result<Findings> {
     let began = Instant::now();
     let mut run = Bench::open(settings.seed, interrupts)?;
-    let mut cells: Vec<CellRun> =
-        plan.into_iter().map(|plan| CellRun { plan, slices: Vec::new(), ended: None }).collect();
+    let mut cells: Vec<CellRun> = plan.into_iter().map(CellRun::new).collect();
     let steal_before = procfs::steal_ns();
     progress(Progress::Bounds);
     let mut interrupted = run.measure_bounds(&cells)?;
@@ -85,6 +66,9 @@ pub fn run(
             }
         }
         rounds += 1;
+    }
+    if settings.time_calls && !interrupted {
+        interrupted = run.time_calls(&mut cells, settings, progress)?;
     }
     progress(Progress::Done);
     if !interrupted {
@@ -130,7 +114,7 @@ mod tests {
         let cells: Vec<CellRun> = plan::cells(&request, &ground)
             .expect("good knobs")
             .into_iter()
-            .map(|plan| CellRun { plan, slices: Vec::new(), ended: None })
+            .map(CellRun::new)
             .collect();
         let runs = |at: &usize| cells[*at].plan.objection.is_none();
         let runnable: Vec<usize> = (0..cells.len()).filter(runs).collect();

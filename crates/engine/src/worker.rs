@@ -6,19 +6,21 @@ pub(crate) mod runner;
 
 use crate::bounds;
 use crate::hot::{AnyWork, Content, Full, Lines, SharedTranscoder, Special, Stamp, Times};
-use crate::job::{Failure, Job, Segment, SideReport};
+use crate::job::{CallsReport, Failure, Job, Segment, SideReport};
 use crate::offset::{self, Offset};
 use crate::page::Page;
 use crate::task::WorkerContext;
 use crate::transform::Transcoder;
 use crate::usage::Usage;
 use end::End;
-use ipcperf_core::{Part, Seat, Touch};
+use ipcperf_core::{Missing, Part, Seat, SetupError, Touch};
 use ipcperf_stats::Rng;
+use ipcperf_sys::call_times::CallTimes;
 use ipcperf_sys::{affinity, pause, process};
 use runner::{Measure, Pass, Runner};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::io;
 
 /// The loops over a port, as [`runner`] makes them for one kind of payload work.
 type Loops<'a> = &'a mut dyn FnMut(AnyWork<'_>, Measure<'_>) -> Result<SideReport, Failure>;
@@ -111,6 +113,8 @@ fn slice(
     let (all, batch) = end.decide(expected, median);
     let (all, batch) = end.agree(all, batch);
     let mut left = all;
+    let calls = if job.time_calls { Some(watched(job)?) } else { None };
+    let mut moved = 0;
     while left > 0 {
         let samples = left.min(end.room(Pass::Timed, batch));
         left -= samples;
@@ -125,7 +129,8 @@ fn slice(
             let ns = (middle * batch) as f64 * expected * job.ns_per_tick;
             context.alarm(ns as u64)?;
         }
-        let segment = timed(&mut end, whole, batch, &mut report)?;
+        let segment = timed(&mut end, whole, batch, &mut report, calls.as_ref())?;
+        moved += segment.sent.max(segment.received);
         let segment = Segment { offset, ..segment };
         if left == 0 {
             // Nobody writes to the slots again, so that it can go with the report.
@@ -134,6 +139,7 @@ fn slice(
             context.ready(&segment)?;
         }
     }
+    report.calls = calls.map(|calls| told(calls, moved)).transpose()?;
     report.events = events(end.runner);
     for (name, count) in before {
         report.events.entry(name).and_modify(|now| *now -= count.min(*now));
@@ -145,6 +151,21 @@ fn slice(
     report.allowed = affinity::allowed_cpus().ok();
     report.effective = std::mem::take(&mut context.effective);
     Ok(report)
+}
+
+/// From here on the system calls of this end can be timed.
+fn watched(job: &Job) -> Result<CallTimes, Failure> {
+    CallTimes::watch(job.clock()).map_err(|error| {
+        let what = format!("its system calls cannot be timed (seccomp: {error})");
+        SetupError::from(Missing::new(what, "leave out --time-calls")).into()
+    })
+}
+
+/// What the system calls took that moved so many messages.
+fn told(calls: CallTimes, messages: u64) -> io::Result<CallsReport> {
+    let (times, empty) = calls.finish(messages)?;
+    let calls = times.into_iter().map(|(name, time)| (name, (time.times, time.median, time.mean)));
+    Ok(CallsReport { calls: calls.collect(), messages, empty })
 }
 
 /// What the port has counted so far.
@@ -160,7 +181,9 @@ fn timed(
     samples: u64,
     batch: u64,
     report: &mut SideReport,
+    calls: Option<&CallTimes>,
 ) -> Result<Segment, Failure> {
+    let record = |is_on| calls.into_iter().for_each(|calls| calls.record(is_on));
     end.touch(samples);
     let leads = end.leads();
     let mut usage = Usage::open(if leads { &end.job.cpus } else { &[] });
@@ -168,7 +191,9 @@ fn timed(
     usage.begin();
     end.page.gate().meet();
     let first = end.next;
+    record(true);
     let tally = end.segment(Pass::Timed, samples, batch)?;
+    record(false);
     usage.end();
     // The peer is done as well.
     end.page.gate().meet();

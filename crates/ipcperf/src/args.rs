@@ -154,6 +154,9 @@ pub(crate) struct RunArgs {
     /// With --exec: also count system calls by ptrace, in rounds of their own that yield no times
     #[arg(long)]
     pub(crate) trace_calls: bool,
+    /// With -m: also time each system call of both ends, in a slice of its own after all rounds that yields nothing else
+    #[arg(long)]
+    pub(crate) time_calls: bool,
     /// Run the programs that a job file names
     #[arg(long)]
     pub(crate) allow_exec: bool,

@@ -276,7 +276,7 @@ mod tests {
             let flag = format!("--{key}");
             let (line, words, others) = match key.as_str() {
                 "set" => ("set.pipe.size = '1M'".to_owned(), "pipe.size=1M", "pipe.size=2M"),
-                "one-way" | "trace-calls" => (format!("{key} = true"), "", ""),
+                "one-way" | "time-calls" | "trace-calls" => (format!("{key} = true"), "", ""),
                 "rounds" | "seed" => (format!("{key} = 7"), "7", "8"),
                 _ => (format!("{key} = 'job'"), "job", "flag"),
             };

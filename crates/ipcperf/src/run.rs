@@ -93,6 +93,7 @@ fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Undertaking,
         )?,
         seed: args.seed.unwrap_or_else(fresh_seed),
         budget: None,
+        time_calls: args.time_calls,
     };
     let cells = plan::cells(&request, &ground).map_err(request::refused)?;
     Ok(Undertaking { command: "run", cells, settings })

@@ -136,7 +136,7 @@ fn settings(budget: Duration, cells: usize, seed: u64) -> Settings {
         rounds += 1;
     }
     let slice = timed(rounds).clamp(SHORTEST, LONGEST);
-    Settings { rounds, slice, warmup: slice / 5, seed, budget: Some(budget) }
+    Settings { rounds, slice, warmup: slice / 5, seed, budget: Some(budget), time_calls: false }
 }
 
 #[cfg(test)]

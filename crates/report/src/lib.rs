@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect"))]
 
 mod answers;
+mod calls;
 mod chapters;
 mod columns;
 mod csv;

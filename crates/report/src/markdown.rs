@@ -5,7 +5,7 @@ use crate::chapters::chapters;
 use crate::columns::{self, Column};
 use crate::format::Style;
 use crate::rank::Yardstick;
-use crate::{Specs, pipelines, table, text};
+use crate::{Specs, calls, pipelines, table, text};
 use ipcperf_core::result::{ResultSet, Status};
 use std::io;
 
@@ -111,6 +111,7 @@ pub(crate) fn render(
     for line in table::legend_lines(&chapters, style) {
         writeln!(out, "{}\n", plain(&line))?;
     }
+    list(calls::TITLE, calls::lines(set).into_iter(), style, out)?;
     for one in set.pipelines.iter().filter(|one| one.status == Status::Ok) {
         writeln!(out, "## {}: {}\n", pipelines::TITLE, plain(&one.id))?;
         for sentence in pipelines::sentences(one, style.verbose) {

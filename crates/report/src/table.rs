@@ -8,7 +8,7 @@ use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;
-use crate::{Specs, pipelines, text};
+use crate::{Specs, calls, pipelines, text};
 use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
 use std::io;
 
@@ -45,6 +45,7 @@ pub(crate) fn render(
     if set.pipelines.is_empty() || !set.cells.is_empty() {
         legend(&mut page, &chapters)?;
     }
+    system_calls(&mut page, set)?;
     pipelines::table(&mut page, set)?;
     not_measured(&mut page, set)?;
     findings(&mut page, set)?;
@@ -208,6 +209,19 @@ fn legend(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
     page.blank()?;
     for line in lines {
         page.paragraph(Tone::Quiet, "", &line)?;
+    }
+    Ok(())
+}
+
+fn system_calls(page: &mut Page, set: &ResultSet) -> io::Result<()> {
+    let lines = calls::lines(set);
+    if lines.is_empty() {
+        return Ok(());
+    }
+    page.blank()?;
+    page.line(Tone::Title, &calls::TITLE.to_uppercase())?;
+    for (at, line) in lines.iter().enumerate() {
+        page.paragraph(Tone::Plain, if at == 0 { "" } else { "- " }, line)?;
     }
     Ok(())
 }

@@ -144,9 +144,11 @@ impl Study {
                     "[scale.{scale}]: {rounds} rounds; 1 to {MOST_ROUNDS} can be had"
                 ));
             }
-            for kind in amount.work.keys() {
-                if !arms.iter().any(|arm| arm.work == *kind) {
-                    return Err(format!("[scale.{scale}.{kind}]: no arm does this work"));
+            for of in amount.keys.keys() {
+                if !arms.iter().any(|arm| arm.work == *of || arm.id == *of) {
+                    return Err(format!(
+                        "[scale.{scale}.{of}]: no arm does this work, and none has this id"
+                    ));
                 }
             }
         }

@@ -41,9 +41,9 @@ pub(crate) struct Amount {
     /// How long it takes, as a reader should expect it: "4 h". Only told.
     #[serde(default)]
     pub(crate) expected: Option<String>,
-    /// Keys for every arm of a kind of work.
+    /// Keys for every arm of a kind of work, or for one arm.
     #[serde(flatten)]
-    pub(crate) work: BTreeMap<String, toml::Table>,
+    pub(crate) keys: BTreeMap<String, toml::Table>,
 }
 
 /// One thing to measure.
@@ -165,12 +165,15 @@ impl Study {
         self.scales.get(&scale)?.expected.as_deref()
     }
 
-    /// What an arm is told at a scale: its own keys, and over them those of the scale for its kind of work.
+    /// What an arm is told at a scale: its own keys, over them those of the scale for its kind of work, and over both
+    /// those of the scale for this arm.
     pub fn keys(&self, arm: &Arm, scale: Scale) -> toml::Table {
         let mut keys = arm.keys.clone();
-        let more = self.scales.get(&scale).and_then(|amount| amount.work.get(&arm.work));
-        for (key, value) in more.into_iter().flatten() {
-            keys.insert(key.clone(), value.clone());
+        for of in [&arm.work, &arm.id] {
+            let more = self.scales.get(&scale).and_then(|amount| amount.keys.get(of));
+            for (key, value) in more.into_iter().flatten() {
+                keys.insert(key.clone(), value.clone());
+            }
         }
         keys
     }

@@ -187,6 +187,23 @@ text = "nobody can say"
 untestable = "there is no way"
 "#;
 
+#[test]
+fn what_a_scale_says_of_one_arm_wins_over_what_it_says_of_its_work() {
+    let text = SMALL.replace(
+        "scale.smoke.rounds = 8",
+        "scale.smoke.rounds = 8\nscale.smoke.self-loop = { samples = 1, warmup = 2 }\n\
+         scale.smoke.\"b[20]\" = { samples = 3 }",
+    );
+    let study = Study::parse(&text, &anything).expect("well formed");
+    let keys = |id: &str| {
+        let arm = study.arms.iter().find(|arm| arm.id == id).expect("an arm");
+        let keys = study.keys(arm, Scale::Smoke);
+        [&keys["samples"], &keys["warmup"]].map(|value| value.as_integer())
+    };
+    assert_eq!(keys("b[10]"), [Some(1), Some(2)]);
+    assert_eq!(keys("b[20]"), [Some(3), Some(2)]);
+}
+
 /// Recorded rounds with a verdict of every kind.
 #[test]
 fn claims_over_recorded_rounds_get_the_verdicts_they_should() {

@@ -5,6 +5,7 @@
 //! control plane (everything before and after a timed loop) uses `rustix` and `libc`.
 
 pub mod affinity;
+pub mod call_times;
 pub mod clock;
 pub mod control;
 pub mod directory;

@@ -1,4 +1,5 @@
-//! System calls refused to the calling thread, as the sandbox of a container refuses them. For tests.
+//! System calls refused to the calling thread, as the sandbox of a container refuses them, for tests; and all of them
+//! trapped, for who looks at them.
 //!
 //! # Safety
 //! The program given to the kernel lives through the call that hands it over, and the kernel copies it. A filter
@@ -10,8 +11,9 @@ use std::io;
 const LOAD: u16 = 0x20;
 const JUMP_IF_EQUAL: u16 = 0x15;
 const RETURN: u16 = 0x06;
-/// Where `struct seccomp_data` holds the number of the call.
+/// Where `struct seccomp_data` holds the number of the call, and both halves of the address it comes from.
 const NUMBER: u32 = 0;
+const ADDRESS: [u32; 2] = if cfg!(target_endian = "little") { [8, 12] } else { [12, 8] };
 
 /// Calls that sandboxes refuse, that old kernels lack, or that mechanisms need to exist, by name.
 pub const OFTEN_REFUSED: &[(&str, i64)] = &[
@@ -63,16 +65,49 @@ pub fn refuse(calls: &[i64], refusal: Refusal) -> io::Result<()> {
         Refusal::NotPermitted => libc::EPERM,
         Refusal::NotImplemented => libc::ENOSYS,
     };
-    let step = |code, k, jt| libc::sock_filter { code, jt, jf: 0, k };
+    let refused = libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
+    install(told_apart(calls, libc::SECCOMP_RET_ALLOW, refused)?)
+}
+
+/// From now on all calls of this thread but `these` raise `SIGSYS` in place of what they do, unless they come from the
+/// instruction before `address`. There is no way back.
+///
+/// # Errors
+/// As [`refuse`].
+pub(crate) fn trap(address: u64, these: &[i64]) -> io::Result<()> {
+    let [low, high] = [address as u32, (address >> 32) as u32];
+    let from_elsewhere = libc::sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: 3, k: low };
+    let from_there = libc::sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: 1, k: high };
+    let known = vec![
+        step(LOAD, ADDRESS[0], 0),
+        from_elsewhere,
+        step(LOAD, ADDRESS[1], 0),
+        from_there,
+        step(RETURN, libc::SECCOMP_RET_ALLOW, 0),
+    ];
+    let others = told_apart(these, libc::SECCOMP_RET_TRAP, libc::SECCOMP_RET_ALLOW)?;
+    install([known, others].concat())
+}
+
+fn step(code: u16, k: u32, jt: u8) -> libc::sock_filter {
+    libc::sock_filter { code, jt, jf: 0, k }
+}
+
+/// One answer to `these` calls, another to all others.
+fn told_apart(calls: &[i64], others: u32, these: u32) -> io::Result<Vec<libc::sock_filter>> {
     let mut program = vec![step(LOAD, NUMBER, 0)];
     for (at, call) in calls.iter().enumerate() {
         // A jump reaches 255 steps; there are never so many calls.
-        let to_the_refusal = u8::try_from(calls.len() - at).map_err(io::Error::other)?;
+        let to_the_end = u8::try_from(calls.len() - at).map_err(io::Error::other)?;
         let number = u32::try_from(*call).map_err(io::Error::other)?;
-        program.push(step(JUMP_IF_EQUAL, number, to_the_refusal));
+        program.push(step(JUMP_IF_EQUAL, number, to_the_end));
     }
-    program.push(step(RETURN, libc::SECCOMP_RET_ALLOW, 0));
-    program.push(step(RETURN, libc::SECCOMP_RET_ERRNO | errno.cast_unsigned(), 0));
+    program.push(step(RETURN, others, 0));
+    program.push(step(RETURN, these, 0));
+    Ok(program)
+}
+
+fn install(mut program: Vec<libc::sock_filter>) -> io::Result<()> {
     let len = u16::try_from(program.len()).map_err(io::Error::other)?;
     let program = libc::sock_fprog { len, filter: program.as_mut_ptr() };
     // SAFETY: takes numbers only.

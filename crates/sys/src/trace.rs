@@ -46,13 +46,6 @@ pub fn mark(mark: Mark) {
     let _ = unsafe { raw::call3(call, arguments[0], arguments[1], 0) };
 }
 
-/// Lets any process of this user trace the calling one from now on, also where a process may otherwise trace only its
-/// descendants (`ptrace_scope` 1 of Yama). Where that is unknown nothing changes.
-pub fn allow_tracers() {
-    // SAFETY: takes numbers only.
-    let _ = unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
-}
-
 /// What a process called between its marks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {

@@ -35,25 +35,8 @@ struct Module {
 /// The modules of a crate.
 type Crate = BTreeMap<Path, Module>;
 
-/// Circles that are still to be broken: the crate and its modules. Each must be there exactly as listed: one that grows
-/// is a violation, and so is one that is gone or smaller and still listed. No line is ever added.
-type Known = (&'static str, &'static str);
-const KNOWN: &[Known] = &[(
-    "crates/ipcperf",
-    "(root) replicate replicate::rounds replicate::work replicate::work::after_kill \
-         replicate::work::exchange replicate::work::exchange::ends replicate::work::exchange::pair \
-         replicate::work::exchange::probe replicate::work::exchange::strace replicate::work::exchange::traced \
-         replicate::work::exec replicate::work::facts replicate::work::pipeline \
-         replicate::work::pipeline::relay replicate::work::pipeline::socat replicate::work::pipeline::steady \
-         replicate::work::pipeline::way",
-)];
-
-/// Every circle that is not known, with the imports that close it, and what is listed as known and is no circle.
+/// Every circle, with the imports that close it.
 pub(crate) fn check(files: &[File]) -> Vec<Violation> {
-    check_but(files, KNOWN)
-}
-
-fn check_but(files: &[File], known: &[Known]) -> Vec<Violation> {
     let mut crates: BTreeMap<&str, Crate> = BTreeMap::new();
     for file in files {
         if let Some((root, path)) = place(&file.path) {
@@ -61,18 +44,7 @@ fn check_but(files: &[File], known: &[Known]) -> Vec<Violation> {
             crates.entry(root).or_default().insert(path, module);
         }
     }
-    let mut struck: BTreeSet<Known> = known.iter().copied().collect();
-    let mut violations = Vec::new();
-    for (root, modules) in crates {
-        for (names, found) in circles(&without_tests(modules)) {
-            let size = struck.len();
-            struck.retain(|(of, modules)| *of != root || *modules != names);
-            violations.extend(found.into_iter().filter(|_| struck.len() == size));
-        }
-    }
-    let gone = |(root, modules)| format!("no circle any more, strike it off: {root}: {modules}");
-    violations.extend(struck.into_iter().map(|one| Violation::new(file!(), 0, gone(one))));
-    violations
+    crates.into_values().flat_map(|modules| circles(&without_tests(modules))).collect()
 }
 
 /// The crate of a source file, and its place there. A program beside a library is left out, for it is one file.
@@ -305,8 +277,8 @@ fn imports(modules: &Crate) -> BTreeMap<(&Path, &Path), usize> {
     imports
 }
 
-/// The circles of a crate: the modules of each, and what to say of it.
-fn circles(modules: &Crate) -> Vec<(String, Vec<Violation>)> {
+/// The circles of a crate.
+fn circles(modules: &Crate) -> Vec<Violation> {
     let imports = imports(modules);
     let reached_from = |from| {
         let (mut reached, mut open) = (BTreeSet::new(), vec![from]);
@@ -319,7 +291,7 @@ fn circles(modules: &Crate) -> Vec<(String, Vec<Violation>)> {
     let reached: BTreeMap<&Path, BTreeSet<&Path>> =
         modules.keys().map(|path| (path, reached_from(path))).collect();
     let name = |path: &Path| if path.is_empty() { "(root)".to_owned() } else { path.join("::") };
-    let mut circles = Vec::new();
+    let mut violations = Vec::new();
     for (first, reach) in &reached {
         let circle: Vec<&Path> =
             reach.iter().copied().filter(|to| reached[to].contains(first)).collect();
@@ -328,16 +300,15 @@ fn circles(modules: &Crate) -> Vec<(String, Vec<Violation>)> {
         }
         let names = circle.iter().map(|path| name(path)).collect::<Vec<_>>().join(" ");
         let what = format!("import circle of {}: {names}", circle.len());
-        let mut violations = vec![Violation::new(&modules[*first].file, 0, what)];
+        violations.push(Violation::new(&modules[*first].file, 0, what));
         for ((from, to), line) in &imports {
             if circle.contains(from) && circle.contains(to) {
                 let what = format!("imports {} in an import circle", name(to));
                 violations.push(Violation::new(&modules[*from].file, *line, what));
             }
         }
-        circles.push((names, violations));
     }
-    circles
+    violations
 }
 
 #[cfg(test)]
@@ -346,7 +317,7 @@ mod tests {
 
     /// The modules of each circle of a crate of these files.
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let violations = check_but(&crate_of(files), &[]);
+        let violations = check(&crate_of(files));
         let circles = violations.iter().filter_map(|v| v.what.split_once("circle of "));
         circles.map(|(_, names)| names.to_owned()).collect()
     }
@@ -367,7 +338,7 @@ mod tests {
             ("c", "fn c() {\n    crate::a::A::new()\n}"),
             ("d", "use crate::{a::A, b::B as C};"),
         ]);
-        let violations: Vec<_> = check_but(&files, &[]).iter().map(ToString::to_string).collect();
+        let violations: Vec<_> = check(&files).iter().map(ToString::to_string).collect();
         assert_eq!(
             violations,
             [
@@ -448,15 +419,5 @@ mod tests {
             assert_eq!(found(&files(&text)), [""; 0], "{text}");
             assert_eq!(found(&files(&format!("{text} {b}"))), ["2: a b"], "{text}");
         }
-    }
-
-    #[test]
-    fn a_known_circle_is_permitted_as_it_is_and_must_be_there() {
-        let files = crate_of(&[("lib", ""), ("a", "use crate::b::B;"), ("b", "use crate::a::A;")]);
-        assert_eq!(check_but(&files, &[("crates/x", "a b")]), []);
-        for other in [("crates/x", "a"), ("crates/x", "a b c"), ("crates/y", "a b")] {
-            assert_eq!(check_but(&files, &[other]).len(), 4, "{other:?}");
-        }
-        assert_eq!(check_but(&[], &[("crates/x", "a b")]).len(), 1);
     }
 }

@@ -167,6 +167,9 @@ pub struct Cell {
     /// What was done to every message and undone, and what that costs by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transform: Option<TransformCost>,
+    /// What the system calls of both ends took, in a slice of its own that yields nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<CallTimes>,
     /// The bound this cell is measured against and how many times it the cell takes (or reaches).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<BoundRatio>,
@@ -203,6 +206,37 @@ impl Cell {
         let requests = || self.connect.as_ref().map(|connect| &connect.request_ns);
         self.rtt_ns.as_ref().or_else(calls).or_else(requests)
     }
+}
+
+/// The system calls of both ends, by name, each timed by itself in the process. Of calls that come more than once for each
+/// message the second in a row is `close.2`; further ones than the fourth count as that.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallTimes {
+    /// Why there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Median of a call that does nothing, timed like the others, ns: what the clock and the trap cost is in each of them.
+    #[serde(default)]
+    pub empty_call_ns: Option<f64>,
+    /// Of the lead.
+    #[serde(default)]
+    pub lead: BTreeMap<String, CallTime>,
+    /// Of the follow.
+    #[serde(default)]
+    pub follow: BTreeMap<String, CallTime>,
+}
+
+/// System calls of one name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallTime {
+    /// How many for each message that the end sends, or receives where those are more.
+    pub per_message: f64,
+    /// Median, ns.
+    pub median_ns: f64,
+    /// Mean, ns.
+    pub mean_ns: f64,
 }
 
 /// How far a cell is from what the machine allows.

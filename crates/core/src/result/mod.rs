@@ -1,6 +1,6 @@
 //! The result document: everything one run found out, as one immutable JSON file.
 //!
-//! Schema `ipcperf.result/1`. History: 1 is the first, 1.1 has pipelines of programs. A reader ignores keys it
+//! Schema `ipcperf.result/1`. History: 1 is the first, 1.1 has pipelines of programs and times of system calls. A reader ignores keys it
 //! does not know (newer minor versions add keys) and refuses another major. A metric that a pattern does not have is
 //! absent; a value that cannot be supported is `null` with a `reason`. All times are nanoseconds, all rates are per second, all sizes are bytes.
 
@@ -13,8 +13,8 @@ mod pipeline;
 mod replication;
 
 pub use cell::{
-    BoundRatio, Cell, CellKey, Covariates, CpuCost, HistogramData, KnobReading, Proof, Round,
-    SideCovariates, SideCpu, Status, Timing,
+    BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, HistogramData,
+    KnobReading, Proof, Round, SideCovariates, SideCpu, Status, Timing,
 };
 pub use environment::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,

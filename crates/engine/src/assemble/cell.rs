@@ -5,13 +5,13 @@ use super::cost::{Circumstances, costs};
 use super::metric::centre;
 use super::sliced::{Own, Reading, Sliced};
 use super::{connect, fan, special, stream, trips};
-use crate::job::{FailureKind, SideReport};
+use crate::job::{CallsReport, FailureKind, SideReport};
 use crate::plan::CellPlan;
 use crate::run::{CellRun, SliceRun};
 use crate::slice::{Data, RawSlice};
 use ipcperf_core::result::{
-    Cell, Covariates, HistogramData, KnobReading, Proof, Round, SideCovariates, SideCpu, Status,
-    Timing,
+    CallTime, CallTimes, Cell, Covariates, HistogramData, KnobReading, Proof, Round,
+    SideCovariates, SideCpu, Status, Timing,
 };
 use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, Rated, units};
 use ipcperf_stats::Histogram;
@@ -24,7 +24,7 @@ pub(super) fn assemble(
     around: &Circumstances,
     interrupted: bool,
 ) -> Cell {
-    let CellRun { plan, slices, ended } = run;
+    let CellRun { plan, slices, ended, calls } = run;
     let batch = slices.first().map_or(1, |slice| slice.raw.batch);
     let granted: Vec<_> =
         slices.first().map(|slice| slice.raw.effective.clone()).unwrap_or_default();
@@ -50,6 +50,7 @@ pub(super) fn assemble(
             && !accepted.is_empty()
             && accepted.iter().all(|slice| slice.round.proof.holds),
         syscalls_per_message: plan.entry.spec.syscalls.per_message(),
+        calls: calls.map(|calls| call_times(calls, ns)),
         ..Cell::default()
     };
     if status == Status::Ok {
@@ -57,6 +58,24 @@ pub(super) fn assemble(
     }
     cell.rounds = sliced.into_iter().map(|slice| slice.round).collect();
     cell
+}
+
+/// What system calls took, in nanoseconds.
+pub(super) fn call_times(calls: Result<[CallsReport; 2], String>, ns: f64) -> CallTimes {
+    let ends = match calls {
+        Ok(ends) => ends,
+        Err(reason) => return CallTimes { reason: Some(reason), ..CallTimes::default() },
+    };
+    let empty = ends.iter().map(|end| end.empty * ns).fold(0.0, f64::max);
+    let [lead, follow] = ends.map(|end| {
+        let messages = end.messages.max(1) as f64;
+        let one = |(name, (times, median, mean))| {
+            let per_message = times as f64 / messages;
+            (name, CallTime { per_message, median_ns: median * ns, mean_ns: mean * ns })
+        };
+        end.calls.into_iter().map(one).collect()
+    });
+    CallTimes { reason: None, empty_call_ns: Some(empty), lead, follow }
 }
 
 /// Counts of the same name, added up.

@@ -108,7 +108,7 @@ fn cell_of(
     slices: Vec<SliceRun>,
     ended: Option<(Status, FailureKind, String)>,
 ) -> (Cell, ResultSet) {
-    let run = CellRun { plan: plan(pattern), slices, ended };
+    let run = CellRun { slices, ended, ..CellRun::new(plan(pattern)) };
     let facts = Facts {
         started_utc: String::new(),
         tool: Tool::default(),
@@ -121,7 +121,7 @@ fn cell_of(
 /// A fan-in of these slices, over a mechanism that would refuse it.
 pub(super) fn fan_of(slices: Vec<SliceRun>) -> Cell {
     let plan = CellPlan { objection: None, ..plan(PatternKind::FanIn) };
-    let run = CellRun { plan, slices, ended: None };
+    let run = CellRun { slices, ..CellRun::new(plan) };
     let floors = bound::Floors::of(&findings(Vec::new()).bounds, 1.0);
     let around = Circumstances {
         is_guest: false,
@@ -310,7 +310,7 @@ fn loss_drift_and_missing_bounds_are_told() {
     let (_, set) = cell_of(PatternKind::PingPong, steady, None);
     assert!(!has(&set, "W-DRIFT") && !has(&set, "W-LOSS") && !has(&set, "W-NOBOUND"));
 
-    let run = CellRun { plan: plan(PatternKind::PingPong), slices: Vec::new(), ended: None };
+    let run = CellRun::new(plan(PatternKind::PingPong));
     let mut blind = findings(vec![run]);
     blind.bounds.cacheline.clear();
     let facts = Facts {

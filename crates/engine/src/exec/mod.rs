@@ -23,7 +23,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Bytes of what a program writes that are kept: for a reason, a version.
 const KEPT: usize = 300;
@@ -138,23 +138,6 @@ impl<'a> Programs<'a> {
         let name = name.to_owned();
         self.running.push(Running { name, program, errors, input, is_joined, seen: None });
         Ok(())
-    }
-
-    /// Whether one ends within this time.
-    ///
-    /// # Errors
-    /// The user interrupted, or all time is over.
-    pub fn ends_within(&self, time: Duration) -> Result<bool, Error> {
-        let mut fds: Vec<_> = self.running.iter().map(|one| one.program.pidfd()).collect();
-        fds.extend(self.interrupts.map(Interrupts::fd));
-        let ready = wait_any(&fds, Instant::now() + time)?;
-        if self.interrupts.is_some_and(Interrupts::arrived) {
-            return Err(Error::Interrupted);
-        }
-        if Instant::now() >= self.deadline {
-            return Err(Error::Deadline(self.running.iter().map(|one| one.name.clone()).collect()));
-        }
-        Ok(ready.contains(&true))
     }
 
     /// Waits until all have ended, and takes what comes out of `output` meanwhile. The first that ends badly ends all.

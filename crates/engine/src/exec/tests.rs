@@ -2,6 +2,7 @@
 
 use super::*;
 use ipcperf_core::result::ProofKind;
+use std::time::Duration;
 
 fn plan(programs: &[&str]) -> PipelinePlan {
     let split = |command: &&str| command.split(' ').map(str::to_owned).collect();

@@ -1,6 +1,6 @@
 //! What measures slices, and how one is measured.
 
-use super::findings::{BoundReadings, CellRun, Findings, Settings, SliceRun, pause};
+use super::findings::{BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause};
 use crate::error::named;
 use crate::fit::Fit;
 use crate::job::Job;
@@ -69,7 +69,12 @@ pub struct Lengths {
     pub batch: u64,
     /// How the clients of the pattern `connect` call.
     pub client: Model,
+    /// Whether each system call is timed, and the slice yields nothing else.
+    pub time_calls: bool,
 }
+
+/// Operations of a slice whose system calls are timed.
+const TIMED_CALLS: u64 = 1000;
 
 impl Settings {
     pub(super) fn lengths(&self) -> Lengths {
@@ -79,7 +84,13 @@ impl Settings {
             operations: 0,
             batch: 0,
             client: Model::Blocking,
+            time_calls: false,
         }
+    }
+
+    /// Of a slice whose system calls are timed.
+    pub(super) fn timing_calls(&self) -> Lengths {
+        Lengths { operations: TIMED_CALLS, time_calls: true, ..self.lengths() }
     }
 }
 
@@ -199,6 +210,26 @@ impl<'a> Bench<'a> {
         Ok(false)
     }
 
+    /// Times the system calls of every cell that has been measured; true if the user interrupted.
+    pub(super) fn time_calls(
+        &mut self,
+        cells: &mut [CellRun],
+        settings: &Settings,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> io::Result<bool> {
+        let measured = |cell: &&mut CellRun| !cell.slices.is_empty() && cell.ended.is_none();
+        let total = cells.len() as u64;
+        for (done, cell) in (0..).zip(cells.iter_mut().filter(measured)) {
+            progress(Progress::Slice { done, total, id: &cell.plan.id });
+            let mut timed = CellRun::new(cell.plan.clone());
+            if self.measure(&mut timed, settings.timing_calls(), 0, 0)? {
+                return Ok(true);
+            }
+            cell.calls = Some(timed.calls());
+        }
+        Ok(false)
+    }
+
     /// One slice of one cell; true if the user interrupted.
     ///
     /// # Errors
@@ -247,6 +278,7 @@ impl<'a> Bench<'a> {
             operations: lengths.operations,
             batch: if lengths.batch > 0 { lengths.batch } else { settled_batch(cell) },
             verify: if largest <= 64 << 10 { VERIFIED } else { 2 },
+            time_calls: lengths.time_calls,
         };
         let counted = SLOWEST.mul_f64((lengths.operations * plan.key.load.conns.max(1)) as f64);
         // One pause, or one message of a second, may be longer than the whole slice.

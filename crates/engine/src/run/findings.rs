@@ -1,8 +1,8 @@
-//! What a run is to do, and what it found.
+//! What a run is to do, what it tells while it goes, and what it found.
 
 use crate::exec::PipelineRun;
 use crate::fit::Fit;
-use crate::job::FailureKind;
+use crate::job::{CallsReport, FailureKind};
 use crate::plan::CellPlan;
 use crate::slice::RawSlice;
 use ipcperf_core::result::Status;
@@ -28,12 +28,32 @@ pub struct Settings {
     pub seed: u64,
     /// When no further round may begin.
     pub budget: Option<Duration>,
+    /// Whether the system calls of each cell are timed, in a slice of their own after all rounds.
+    pub time_calls: bool,
 }
 
 /// How long a round does nothing, so that the machine can be seen without a load: as long as a slice.
 #[must_use]
 pub fn pause(settings: &Settings) -> Duration {
     settings.slice.clamp(PAUSE[0], PAUSE[1])
+}
+
+/// What a run tells while it goes; never during a slice.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// The bounds are measured.
+    Bounds,
+    /// A slice begins.
+    Slice {
+        /// Slices done.
+        done: u64,
+        /// Slices in all.
+        total: u64,
+        /// Which cell.
+        id: &'a str,
+    },
+    /// All is measured.
+    Done,
 }
 
 /// What a run found, in ticks.
@@ -72,6 +92,31 @@ pub struct CellRun {
     pub slices: Vec<SliceRun>,
     /// Why no more slices were tried.
     pub ended: Option<(Status, FailureKind, String)>,
+    /// What the system calls of both ends took, or why that is not known; `None`: nobody asked.
+    pub calls: Option<Result<[CallsReport; 2], String>>,
+}
+
+impl CellRun {
+    /// Before its first slice.
+    #[must_use]
+    pub fn new(plan: CellPlan) -> Self {
+        Self { plan, slices: Vec::new(), ended: None, calls: None }
+    }
+
+    /// Takes the last slice, in which system calls were timed.
+    ///
+    /// # Errors
+    /// Why they were not.
+    pub fn calls(&mut self) -> Result<[CallsReport; 2], String> {
+        let Some(slice) = self.slices.pop() else {
+            let ended = self.ended.as_ref();
+            return Err(ended.map_or_else(|| "not measured".into(), |(_, _, why)| why.clone()));
+        };
+        match slice.raw.sides.map(|side| side.calls) {
+            [Some(lead), Some(follow)] => Ok([lead, follow]),
+            _ => Err("the calls of a crowd of processes are not timed".into()),
+        }
+    }
 }
 
 /// One slice and its circumstances.

@@ -67,6 +67,7 @@ fn refuse_others(args: &RunArgs) -> Result<(), Stop> {
         ("--touch", args.touch.is_some()),
         ("--slice", args.slice.is_some()),
         ("--warmup", args.warmup.is_some()),
+        ("--time-calls", args.time_calls),
     ];
     let mut given = given.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| (*name).into());
     let load = args.load.0.keys().next().map(|key| format!("--{key}"));

@@ -1,10 +1,19 @@
 //! `replicate`: published experiments, run again here and judged claim by claim.
 
+mod after_kill;
+mod bounds;
+mod cell;
+mod connect;
+mod emsgsize;
+mod exec;
+mod facts;
 mod files;
+mod kinds;
+mod pipeline;
 mod rounds;
-pub(crate) mod work;
+mod work;
 
-pub(crate) use work::TASKS;
+pub(crate) use kinds::TASKS;
 
 use crate::args::ReplicateArgs;
 use crate::error::{Code, Stop, note, unknown};
@@ -114,7 +123,7 @@ fn replicate(
 /// The studies that are meant: all, one by name, or one in a file, whose programs must be allowed.
 fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study>, Stop> {
     let embedded = |(name, text): &(&str, &str)| {
-        Study::parse(text, &work::check)
+        Study::parse(text, &kinds::check)
             .map_err(|error| Stop::internal(format!("study {name}: {error}")))
     };
     let Some(given) = given else { return EMBEDDED.iter().map(embedded).collect() };
@@ -133,10 +142,10 @@ fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study
     }
     let text = read(path)
         .map_err(|error| Stop::usage(format!("study file '{given}': {}", output::words(&error))))?;
-    let study = Study::parse(&text, &work::check)
+    let study = Study::parse(&text, &kinds::check)
         .map_err(|error| Stop::usage(format!("study file '{given}': {error}")))?;
-    for arm in study.arms.iter().filter(|arm| arm.work == work::exec::KIND) {
-        let commands = work::exec::commands(&study.keys(arm, scale)).map_err(Stop::usage)?;
+    for arm in study.arms.iter().filter(|arm| arm.work == exec::KIND) {
+        let commands = exec::commands(&study.keys(arm, scale)).map_err(Stop::usage)?;
         crate::exec::permit(&format!("study file '{given}'"), &commands, may_exec)?;
     }
     Ok(vec![study])
@@ -230,7 +239,7 @@ mod tests {
             ("self-lop", "samples = 10", "did you mean 'self-loop'?"),
         ] {
             let keys = keys.parse().expect("a table");
-            let error = work::check(work, &keys).expect_err(part);
+            let error = kinds::check(work, &keys).expect_err(part);
             assert!(error.contains(part) && !error.contains('\n'), "{part}: {error}");
         }
     }

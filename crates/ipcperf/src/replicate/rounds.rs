@@ -1,8 +1,9 @@
 //! Measures the arms of a study: in every round each of them once, in random order.
 
-use super::work::bounds::BoundWork;
-use super::work::cell::{CellWork, Keys};
-use super::work::{self, Turn, Work};
+use super::bounds::{self, BoundWork};
+use super::cell::{CellWork, Keys};
+use super::kinds::{CELL, make};
+use super::work::{Turn, Work};
 use ipcperf_core::result::{Scale, Status};
 use ipcperf_engine::plan::Ground;
 use ipcperf_engine::registry::Registry;
@@ -52,7 +53,7 @@ pub(crate) fn objection(
     registry: &Registry,
     ground: &Ground,
 ) -> Option<String> {
-    let cells = study.arms.iter().filter(|arm| arm.work == work::CELL);
+    let cells = study.arms.iter().filter(|arm| arm.work == CELL);
     cells.into_iter().find_map(|arm| {
         let keys = Keys::of(&study.keys(arm, scale));
         let planned = keys.and_then(|keys| keys.plan(registry, ground));
@@ -101,7 +102,7 @@ fn prepare_bench(arms: &[ArmRun], house: &mut House<'_, '_>) -> io::Result<bool>
     for arm in arms {
         if let Some(Doing::Cell(cell)) = &arm.doing {
             let plan = cell.run.plan.clone();
-            cells.push(CellRun { plan, slices: Vec::new(), ended: None });
+            cells.push(CellRun::new(plan));
         }
     }
     if cells.is_empty() { Ok(false) } else { house.bench.prepare(&cells) }
@@ -111,20 +112,20 @@ impl ArmRun {
     fn prepare(arm: &Arm, study: &Study, scale: Scale, house: &House<'_, '_>) -> Self {
         let keys = study.keys(arm, scale);
         let mut ended = None;
-        let doing = if arm.work == work::CELL {
+        let doing = if arm.work == CELL {
             Keys::of(&keys).and_then(|keys| keys.plan(house.registry, house.ground)).map(|cell| {
                 if let Some(missing) = &cell.run.plan.objection {
                     ended = Some((Status::Unavailable, missing.to_string()));
                 }
                 Doing::Cell(Box::new(cell))
             })
-        } else if work::bounds::KINDS.contains(&arm.work.as_str()) {
+        } else if bounds::KINDS.contains(&arm.work.as_str()) {
             BoundWork::of(&arm.work, &keys).map(|bound| {
                 ended = bound.on(house.ground).err().map(|why| (Status::Unavailable, why));
                 Doing::Bound(bound)
             })
         } else {
-            work::make(&arm.work, &keys).map(|other| {
+            make(&arm.work, &keys).map(|other| {
                 ended = other.missing().map(|missing| (Status::Unavailable, missing));
                 Doing::Other(other)
             })
@@ -177,6 +178,7 @@ impl ArmRun {
                     nonce,
                     directory: house.bench.directory(),
                     deadline: Instant::now() + patience(scale),
+                    registry: house.registry,
                     interrupts: house.interrupts,
                 };
                 match other.measure(&turn) {

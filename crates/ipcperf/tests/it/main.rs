@@ -3,12 +3,12 @@
 mod common;
 mod watch;
 
+mod calls;
 mod closed_output;
 mod connect;
 mod container;
 mod cost;
 mod documents;
-mod exchange;
 mod exec;
 mod fan;
 mod formats;

@@ -1,28 +1,27 @@
 //! Descriptors beside the bytes of a message, `SCM_RIGHTS` of `unix(7)`.
 
 use crate::by_reference::BY_REFERENCE;
-use crate::by_reference::packets::DescriptorPort;
+use crate::by_reference::packets::{Company, DescriptorPort, UNDER_WAY};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::{self, Kind};
-use ipcperf_sys::io::wake::counter;
 
 ipcperf_core::options! {
     /// Knobs of passing descriptors.
     pub struct FdPassOptions {
         /// Descriptors of each message; the kernel takes 253 at most (SCM_MAX_FD).
         pub fds: u64 = (1, "1", Count { min: 1, max: 253 }),
+        /// Where both ends sleep: in the call that moves the message, or in select(2) before each.
+        pub wait: String = ("block".into(), "block", Choice { words: &["block", "select"] }),
+        /// Send buffer (SO_SNDBUF), which also limits the message; with it the socket stops the sender, and no credits do.
+        pub sndbuf: Option<u64> = (None, "net.core.wmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
     }
 }
 
 impl FdPassOptions {
-    fn count(&self) -> usize {
-        usize::try_from(self.fds).unwrap_or(1)
+    fn company(&self) -> Company {
+        Company { fds: self.fds, selects: self.wait == "select", sndbuf: self.sndbuf }
     }
 }
-
-/// Descriptors under way in all. A user without CAP_SYS_RESOURCE may have as many as RLIMIT_NOFILE allows, which is 1024
-/// by default, and other programs pass some too.
-const UNDER_WAY: u64 = 512;
 
 /// A socket pair that carries descriptors.
 #[derive(Debug)]
@@ -39,6 +38,7 @@ impl Mechanism for FdPass {
             "Without MSG_CMSG_CLOEXEC a program that is executed meanwhile inherits them.",
             "Descriptors under way count against RLIMIT_NOFILE of the user (ETOOMANYREFS), so a sender waits for credits here.",
             "A receiver with too little room for control messages loses the rest, and is told only by MSG_CTRUNC.",
+            "With wait=select each end makes a system call more than told here.",
         ],
         payload: Payload::Message { max: None },
         direction: Direction::TwoWay,
@@ -47,38 +47,36 @@ impl Mechanism for FdPass {
         consumers: Peers::One,
         copies: 2,
         syscalls: Syscalls { send: Some(1.0), recv: Some(2.0) },
-        window: Some(UNDER_WAY as u32),
+        window: Some(UNDER_WAY),
         needs: &["CONFIG_UNIX"],
         ..BY_REFERENCE
     };
     type Options = FdPassOptions;
     type Port = DescriptorPort;
 
-    fn probe(_: &FdPassOptions) -> Result<(), Missing> {
-        let tried = socket::pair(Kind::SeqPacket).and_then(|_| counter::create());
-        tried.map(drop).map_err(crate::missing)
+    fn probe(options: &FdPassOptions) -> Result<(), Missing> {
+        options.company().open().map(drop).map_err(crate::missing)
     }
 
-    fn limit(_: &FdPassOptions) -> Option<Limit> {
-        let bytes = socket::largest_message(|| socket::pair(Kind::SeqPacket), None).ok()?;
-        let raise = "sysctl net.core.wmem_default";
+    fn limit(options: &FdPassOptions) -> Option<Limit> {
+        let pair = || socket::pair(Kind::SeqPacket);
+        let bytes = socket::largest_message(pair, options.sndbuf).ok()?;
+        let raise = "--set fd-pass.sndbuf=BYTES, up to net.core.wmem_max";
         Some(Limit { bytes, set_by: "SO_SNDBUF less 32 bytes", raise })
     }
 
     fn window(_: usize, options: &FdPassOptions) -> Option<u32> {
-        let messages = UNDER_WAY.checked_div(options.fds).unwrap_or(1).max(1);
-        u32::try_from(messages).ok()
+        options.company().window(0, UNDER_WAY)
     }
 
     fn open(_: &Shape, options: &FdPassOptions) -> Result<Link, SetupError> {
-        let (lead, follow) = socket::pair(Kind::SeqPacket)?;
-        // What is passed matters little; an event counter is small and has no peer.
-        let (one, two) = counter::create()?;
-        Ok(Link::of_fds([lead, one], [follow, two]).granted("fds", options.fds))
+        let company = options.company();
+        let ([lead, follow], sndbuf) = company.open()?;
+        Ok(company.told(Link::of_fds(lead, follow), sndbuf))
     }
 
     fn attach(mut end: Attach<'_, FdPassOptions>) -> Result<Self::Port, SetupError> {
-        let [own, object] = end.descriptors()?;
-        DescriptorPort::new(own, object, end.options.count(), end.shape)
+        let ends = end.descriptors()?;
+        DescriptorPort::new(ends, end.options.company(), end.shape)
     }
 }

@@ -1,6 +1,6 @@
 //! Messages in an object of their own, which is made for each and handed over as a descriptor beside its length.
 
-use crate::by_reference::packets::Packets;
+use crate::by_reference::packets::{Company, Packets};
 use crate::port::fault;
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::file::fresh::{self, Access, Handle, Mapping};
@@ -31,16 +31,16 @@ pub trait Vessel {
 
 /// One end: a socket, and how messages are packed.
 pub struct HandoverPort<V> {
-    socket: Packets,
+    packets: Packets,
     vessel: V,
     largest: usize,
 }
 
 impl<V: Vessel> HandoverPort<V> {
-    /// One socket for both directions.
+    /// One socket for both directions, and what descriptors name that are not a vessel's.
     #[must_use]
-    pub fn new(socket: OwnedFd, vessel: V, shape: &Shape) -> Self {
-        Self { socket: Packets::new(socket, 1), vessel, largest: shape.size }
+    pub(crate) fn new(ends: [OwnedFd; 2], vessel: V, company: Company, shape: &Shape) -> Self {
+        Self { packets: Packets::new(ends, 1, company), vessel, largest: shape.size }
     }
 }
 
@@ -51,7 +51,7 @@ impl<V: Vessel> Port for HandoverPort<V> {
             return Err(Fault::TooLong);
         }
         let packed = self.vessel.pack(len, fill)?;
-        self.socket.send(&(len as u64).to_ne_bytes(), packed.fd())
+        self.packets.send_about(&(len as u64).to_ne_bytes(), packed.fd())
     }
 
     #[inline(always)]
@@ -61,16 +61,20 @@ impl<V: Vessel> Port for HandoverPort<V> {
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let mut told = [0; 8];
-        self.socket.receive(&mut told)?;
-        let vessel = self.socket.descriptor().ok_or(Fault::Truncated)?;
-        if u64::from_ne_bytes(told) != len as u64 {
-            return Err(Fault::Truncated);
-        }
-        self.vessel.unpack(vessel.fd(), len, take)
+        self.packets.receive(&mut told)?;
+        let vessel = self.packets.take().ok_or(Fault::Truncated)?;
+        let taken = if u64::from_ne_bytes(told) == len as u64 {
+            self.vessel.unpack(vessel.fd(), len, take)
+        } else {
+            Err(Fault::Truncated)
+        };
+        drop(vessel);
+        self.packets.close();
+        taken
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
-        self.socket.finish()
+        self.packets.finish()
     }
 }
 
@@ -106,36 +110,50 @@ impl Vessel for FreshMemory {
     }
 }
 
+/// How a file comes to be that nobody else can name.
+#[derive(Debug)]
+pub enum Origin {
+    /// Made at this path, and unlinked at once.
+    Unlinked(CString),
+    /// Made without a name in this directory.
+    Unnamed(CString),
+    /// In memory (`memfd_create`).
+    Memory,
+}
+
 /// A file without a name for each message, written and read through private buffers.
 #[derive(Debug)]
 pub struct UnnamedFile {
-    /// The file's name for a moment, or the directory where it never has one.
-    path: CString,
-    is_unnamed: bool,
+    origin: Origin,
+    /// Lets nobody change it any more before it is sent.
+    seal: bool,
     out: Buffer,
     into: Buffer,
 }
 
 impl UnnamedFile {
-    /// Files made at `path` and unlinked at once; or, with `is_unnamed`, made without a name in the directory `path`.
+    /// Files of this origin.
     ///
     /// # Errors
     /// There is no memory.
-    pub fn new(path: CString, is_unnamed: bool, shape: &Shape) -> Result<Self, SetupError> {
+    pub fn new(origin: Origin, seal: bool, shape: &Shape) -> Result<Self, SetupError> {
         let out = Buffer::new(shape.size, shape.buffer_offset)?;
         // One byte more than wanted tells a longer file.
         let into = Buffer::new(shape.size.saturating_add(1), shape.buffer_offset)?;
-        Ok(Self { path, is_unnamed, out, into })
+        Ok(Self { origin, seal, out, into })
     }
 
     #[inline(always)]
     fn make(&self) -> Result<Handle, i32> {
-        if self.is_unnamed {
-            return store::create_unnamed(&self.path);
+        match &self.origin {
+            Origin::Unlinked(path) => {
+                let file = store::create(path)?;
+                store::unlink(path)?;
+                Ok(file)
+            }
+            Origin::Unnamed(directory) => store::create_unnamed(directory),
+            Origin::Memory => fresh::empty_memfd(),
         }
-        let file = store::create(&self.path)?;
-        store::unlink(&self.path)?;
-        Ok(file)
     }
 }
 
@@ -148,6 +166,9 @@ impl Vessel for UnnamedFile {
         let step = stream::write(file.fd(), message);
         if step != Ok(len) {
             write_rest(file.fd(), message, step)?;
+        }
+        if self.seal {
+            fresh::seal(file.fd()).map_err(fault)?;
         }
         Ok(file)
     }
@@ -166,6 +187,38 @@ impl Vessel for UnnamedFile {
             read_rest(vessel, into, len, step)?;
         }
         take(into.get(..len).ok_or(Fault::TooLong)?)
+    }
+}
+
+/// An anonymous file for each message, as its knob says.
+#[derive(Debug)]
+pub enum AnonymousFile {
+    /// Written and read through mappings.
+    Mapped(FreshMemory),
+    /// Written and read through private buffers.
+    Copied(UnnamedFile),
+}
+
+impl Vessel for AnonymousFile {
+    #[inline(always)]
+    fn pack(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<Handle, Fault> {
+        match self {
+            Self::Mapped(vessel) => vessel.pack(len, fill),
+            Self::Copied(vessel) => vessel.pack(len, fill),
+        }
+    }
+
+    #[inline(always)]
+    fn unpack<T>(
+        &mut self,
+        file: BorrowedFd<'_>,
+        len: usize,
+        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        match self {
+            Self::Mapped(vessel) => vessel.unpack(file, len, take),
+            Self::Copied(vessel) => vessel.unpack(file, len, take),
+        }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use crate::budget;
 use crate::by_reference::BY_REFERENCE;
-use crate::by_reference::handover_port::{FreshMemory, HandoverPort};
+use crate::by_reference::handover_port::{
+    AnonymousFile, FreshMemory, HandoverPort, Origin, UnnamedFile,
+};
+use crate::by_reference::packets::Company;
 use crate::port::fault;
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::file::fresh;
@@ -16,6 +19,25 @@ ipcperf_core::options! {
     pub struct MemfdOptions {
         /// Seals each file before it is sent, so that nobody can change it; a file that is kept, so that nobody can resize it.
         pub seal: bool = (true, "on", Flag),
+        /// How both ends reach what is in a file: mapped, or written and read like any other file.
+        pub access: String = ("map".into(), "map", Choice { words: &["map", "write"] }),
+        /// Further descriptors of each message, which the receiver closes.
+        pub fds: u64 = (0, "0", Count { min: 0, max: 252 }),
+        /// Where both ends sleep: in the call that moves the message, or in select(2) before each.
+        pub wait: String = ("block".into(), "block", Choice { words: &["block", "select"] }),
+        /// Send buffer (SO_SNDBUF); with it the socket stops the sender, and no credits do.
+        pub sndbuf: Option<u64> = (None, "net.core.wmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
+    }
+}
+
+impl MemfdOptions {
+    fn company(&self) -> Company {
+        Company { fds: self.fds, selects: self.wait == "select", sndbuf: self.sndbuf }
+    }
+
+    fn told(&self, link: Link, sndbuf: u64) -> Link {
+        let link = link.granted("seal", self.seal).granted("access", &self.access);
+        self.company().told(link, sndbuf)
     }
 }
 
@@ -47,6 +69,7 @@ impl Mechanism for Memfd {
             "Without seals the sender can still change, or shorten, what the receiver reads; a shortened file ends the reader by SIGBUS.",
             "A receiver that does not trust its sender also asks for size and seals, two more system calls; here both ends know them.",
             "What is under way takes memory, not room in the socket, so a sender waits for credits here.",
+            "With access=write the calls are memfd_create, write, fcntl, sendmsg, close; recvmsg, lseek, read, close. With wait=select each end makes one more, and the receiver one for each of fds.",
         ],
         payload: MESSAGES,
         direction: Direction::TwoWay,
@@ -62,17 +85,14 @@ impl Mechanism for Memfd {
         ..BY_REFERENCE
     };
     type Options = MemfdOptions;
-    type Port = HandoverPort<FreshMemory>;
+    type Port = HandoverPort<AnonymousFile>;
 
-    fn probe(_: &MemfdOptions) -> Result<(), Missing> {
-        fresh::try_memfd()
-            .and_then(|()| socket::pair(Kind::SeqPacket))
-            .map(drop)
-            .map_err(crate::missing)
+    fn probe(options: &MemfdOptions) -> Result<(), Missing> {
+        fresh::try_memfd().and_then(|()| options.company().open()).map(drop).map_err(crate::missing)
     }
 
-    fn window(size: usize, _: &MemfdOptions) -> Option<u32> {
-        Some(budget::messages(size, UNDER_WAY.0, UNDER_WAY.1))
+    fn window(size: usize, options: &MemfdOptions) -> Option<u32> {
+        options.company().window(1, budget::messages(size, UNDER_WAY.0, UNDER_WAY.1))
     }
 
     fn open(shape: &Shape, options: &MemfdOptions) -> Result<Link, SetupError> {
@@ -83,13 +103,19 @@ impl Mechanism for Memfd {
             "messages under way",
             "smaller messages",
         )?;
-        let (lead, follow) = socket::pair(Kind::SeqPacket)?;
-        Ok(Link::of_fds([lead], [follow]).granted("seal", options.seal))
+        let ([lead, follow], sndbuf) = options.company().open()?;
+        Ok(options.told(Link::of_fds(lead, follow), sndbuf))
     }
 
     fn attach(mut end: Attach<'_, MemfdOptions>) -> Result<Self::Port, SetupError> {
-        let [own] = end.descriptors()?;
-        Ok(HandoverPort::new(own, FreshMemory { seal: end.options.seal }, end.shape))
+        let ends = end.descriptors()?;
+        let (seal, company) = (end.options.seal, end.options.company());
+        let vessel = if end.options.access == "write" {
+            AnonymousFile::Copied(UnnamedFile::new(Origin::Memory, seal, end.shape)?)
+        } else {
+            AnonymousFile::Mapped(FreshMemory { seal })
+        };
+        Ok(HandoverPort::new(ends, vessel, company, end.shape))
     }
 }
 
@@ -139,6 +165,13 @@ impl Mechanism for MemfdReuse {
                 "files that both ends keep mapped are always sealed against a change of size";
             return Err(Missing::new(what, "memfd.seal=on, or memfd without /reuse"));
         }
+        let Company { fds, selects, sndbuf } = options.company();
+        if options.access != "map" || fds > 0 || selects || sndbuf.is_some() {
+            let what = "slots that both ends keep mapped go by a plain message and by credits";
+            let how =
+                "leave memfd.access, fds, wait and sndbuf as they are, or memfd without /reuse";
+            return Err(Missing::new(what, how));
+        }
         Memfd::probe(options)
     }
 
@@ -151,10 +184,11 @@ impl Mechanism for MemfdReuse {
         let bytes = Slots::bytes(shape.size, count).saturating_mul(2);
         budget::memory(bytes, "slots", "smaller messages")?;
         let (lead, follow) = socket::pair(Kind::SeqPacket)?;
+        let sndbuf = socket::set_buffers(&lead, None, None)?.send;
         let [ping_rx, ping_tx] = Slots::create(shape.size, count)?;
         let [pong_rx, pong_tx] = Slots::create(shape.size, count)?;
-        Ok(Link::of_fds([lead, pong_rx, ping_tx], [follow, ping_rx, pong_tx])
-            .granted("seal", options.seal))
+        let link = Link::of_fds([lead, pong_rx, ping_tx], [follow, ping_rx, pong_tx]);
+        Ok(options.told(link, sndbuf))
     }
 
     fn attach(mut end: Attach<'_, MemfdOptions>) -> Result<Self::Port, SetupError> {

@@ -1,30 +1,103 @@
 //! One connected socket that keeps boundaries and carries descriptors, for messages that are about something else.
 
 use crate::port::fault;
-use ipcperf_core::{Fault, Port, SetupError, Shape};
+use ipcperf_core::{Fault, Link, Port, SetupError, Shape};
+use ipcperf_sys::io::epoll::Interest;
 use ipcperf_sys::io::file::fresh::Handle;
 use ipcperf_sys::io::socket::rights::{Incoming, Outgoing};
-use ipcperf_sys::io::{Buffer, errno, socket};
+use ipcperf_sys::io::socket::{self, Kind};
+use ipcperf_sys::io::wake::counter;
+use ipcperf_sys::io::{Buffer, errno, select};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// What knobs say of a socket whose messages carry descriptors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Company {
+    /// Descriptors of each message beside those that it is about.
+    pub(crate) fds: u64,
+    /// Both ends sleep in `select` before each message.
+    pub(crate) selects: bool,
+    /// Send buffer; the socket stops the sender then, and credits do not.
+    pub(crate) sndbuf: Option<u64>,
+}
+
+/// Descriptors under way in all. A user without CAP_SYS_RESOURCE may have as many as RLIMIT_NOFILE allows, which is 1024
+/// by default, and other programs pass some too.
+pub(crate) const UNDER_WAY: u32 = 512;
+
+impl Company {
+    /// Messages under way before a credit is needed, at most `most`, of which each is about `own` descriptors.
+    pub(crate) fn window(self, own: u64, most: u32) -> Option<u32> {
+        let each = u32::try_from(own + self.fds).unwrap_or(u32::MAX);
+        let all = UNDER_WAY.checked_div(each).unwrap_or(UNDER_WAY).max(1);
+        self.sndbuf.is_none().then_some(most.min(all))
+    }
+
+    /// The socket and the object that its descriptors name, for both ends; with the buffer that the kernel granted.
+    pub(crate) fn open(self) -> Result<([[OwnedFd; 2]; 2], u64), SetupError> {
+        let (lead, follow) = socket::pair(Kind::SeqPacket)?;
+        let granted = socket::set_buffers(&lead, self.sndbuf, None)?.send;
+        socket::set_buffers(&follow, self.sndbuf, None)?;
+        // What is passed matters little; an event counter is small and has no peer.
+        let (one, two) = counter::create()?;
+        Ok(([[lead, one], [follow, two]], granted))
+    }
+
+    /// A link with what the knobs have become.
+    pub(crate) fn told(self, link: Link, sndbuf: u64) -> Link {
+        let wait = if self.selects { "select" } else { "block" };
+        link.granted("fds", self.fds).granted("wait", &wait.to_owned()).granted("sndbuf", sndbuf)
+    }
+}
 
 /// A sequenced-packet socket, and room for descriptors in both directions.
 #[derive(Debug)]
 pub(crate) struct Packets {
     socket: OwnedFd,
+    /// What descriptors name that no message is about.
+    _object: OwnedFd,
     outgoing: Outgoing,
     incoming: Incoming,
+    /// Descriptors of each message.
+    count: usize,
+    selects: bool,
 }
 
 impl Packets {
-    /// Each message carries `count` descriptors.
-    pub(crate) fn new(socket: OwnedFd, count: usize) -> Self {
-        Self { socket, outgoing: Outgoing::new(count), incoming: Incoming::default() }
+    /// Each message is about `own` descriptors, which come first; all others name `object`.
+    pub(crate) fn new([socket, object]: [OwnedFd; 2], own: usize, company: Company) -> Self {
+        let count = own + usize::try_from(company.fds).unwrap_or(0);
+        let mut outgoing = Outgoing::new(count);
+        outgoing.set(object.as_fd());
+        let incoming = Incoming::default();
+        Self { socket, _object: object, outgoing, incoming, count, selects: company.selects }
     }
 
-    /// Sends one message; every place for a descriptor names `fd`.
     #[inline(always)]
-    pub(crate) fn send(&mut self, message: &[u8], fd: BorrowedFd<'_>) -> Result<(), Fault> {
-        self.outgoing.set(fd);
+    fn select(&self, interest: Interest) -> Result<(), Fault> {
+        if !self.selects {
+            return Ok(());
+        }
+        loop {
+            match select::wait(self.socket.as_fd(), interest) {
+                Ok(()) => return Ok(()),
+                Err(errno::EINTR) => {}
+                Err(code) => return Err(fault(code)),
+            }
+        }
+    }
+
+    /// Sends one message about `fd`.
+    #[inline(always)]
+    pub(crate) fn send_about(&mut self, message: &[u8], fd: BorrowedFd<'_>) -> Result<(), Fault> {
+        self.outgoing.place(0, fd);
+        self.send(message)
+    }
+
+    /// Sends one message.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
+        self.select(Interest::Writable)?;
         let step = self.outgoing.send(self.socket.as_fd(), message);
         if step == Ok(message.len()) { Ok(()) } else { self.send_again(message, step) }
     }
@@ -47,6 +120,7 @@ impl Packets {
     /// Receives one message of exactly the length of `into`.
     #[inline(always)]
     pub(crate) fn receive(&mut self, into: &mut [u8]) -> Result<(), Fault> {
+        self.select(Interest::Readable)?;
         let step = self.incoming.receive(self.socket.as_fd(), into);
         if step == Ok(into.len()) && !self.incoming.is_empty() {
             Ok(())
@@ -76,10 +150,26 @@ impl Packets {
         }
     }
 
-    /// The one descriptor that came with the last message.
+    /// The descriptor that the last message is about; `None` unless as many came as were to come.
     #[inline(always)]
-    pub(crate) fn descriptor(&mut self) -> Option<Handle> {
-        self.incoming.take()
+    pub(crate) fn take(&mut self) -> Option<Handle> {
+        if self.is_whole() {
+            self.incoming.take_next()
+        } else {
+            self.close();
+            None
+        }
+    }
+
+    #[inline(always)]
+    fn is_whole(&self) -> bool {
+        self.incoming.count() == self.count && !self.incoming.is_cut()
+    }
+
+    /// Closes what came with the last message and nobody took.
+    #[inline(always)]
+    pub(crate) fn close(&mut self) {
+        self.incoming.close_all();
     }
 
     pub(crate) fn finish(&self) -> Result<(), Fault> {
@@ -89,26 +179,22 @@ impl Packets {
 
 /// Messages that carry descriptors beside their bytes. The receiver counts them and closes them.
 pub struct DescriptorPort {
-    socket: Packets,
-    /// What is passed on.
-    object: OwnedFd,
-    count: usize,
+    packets: Packets,
     buffer: Buffer,
 }
 
 impl DescriptorPort {
-    /// One socket for both directions; each message carries `count` descriptors of `object`.
+    /// One socket for both directions, and what its descriptors name.
     ///
     /// # Errors
     /// There is no memory.
-    pub fn new(
-        socket: OwnedFd,
-        object: OwnedFd,
-        count: usize,
+    pub(crate) fn new(
+        ends: [OwnedFd; 2],
+        company: Company,
         shape: &Shape,
     ) -> Result<Self, SetupError> {
         let buffer = Buffer::new(shape.size, shape.buffer_offset)?;
-        Ok(Self { socket: Packets::new(socket, count), object, count, buffer })
+        Ok(Self { packets: Packets::new(ends, 0, company), buffer })
     }
 }
 
@@ -117,7 +203,7 @@ impl Port for DescriptorPort {
     fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
         let message = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
         fill(message);
-        self.socket.send(message, self.object.as_fd())
+        self.packets.send(message)
     }
 
     #[inline(always)]
@@ -127,14 +213,13 @@ impl Port for DescriptorPort {
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let into = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
-        self.socket.receive(into)?;
-        let incoming = &mut self.socket.incoming;
-        let is_whole = incoming.count() == self.count && !incoming.is_cut();
-        incoming.close_all();
+        self.packets.receive(into)?;
+        let is_whole = self.packets.is_whole();
+        self.packets.close();
         if is_whole { take(into) } else { Err(Fault::Truncated) }
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
-        self.socket.finish()
+        self.packets.finish()
     }
 }

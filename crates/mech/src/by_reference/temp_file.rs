@@ -3,11 +3,11 @@
 use crate::budget;
 use crate::by_reference::BY_REFERENCE;
 use crate::by_reference::files;
-use crate::by_reference::handover_port::{HandoverPort, UnnamedFile};
+use crate::by_reference::handover_port::{HandoverPort, Origin, UnnamedFile};
+use crate::by_reference::packets::Company;
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::file::place::Scratch;
 use ipcperf_sys::io::file::{fresh, store};
-use ipcperf_sys::io::socket::{self, Kind};
 
 ipcperf_core::options! {
     /// Knobs of files that are made for each message.
@@ -16,12 +16,22 @@ ipcperf_core::options! {
         pub dir: String = ("tmpfs".into(), "tmpfs", Place { words: &["tmpfs", "disk"] }),
         /// How a file comes to have no name: unlinked at once, or made without one (O_TMPFILE), which saves a system call.
         pub create: String = ("unlink".into(), "unlink", Choice { words: &["unlink", "o_tmpfile"] }),
+        /// Further descriptors of each message, which the receiver closes.
+        pub fds: u64 = (0, "0", Count { min: 0, max: 252 }),
+        /// Where both ends sleep: in the call that moves the message, or in select(2) before each.
+        pub wait: String = ("block".into(), "block", Choice { words: &["block", "select"] }),
+        /// Send buffer (SO_SNDBUF); with it the socket stops the sender, and no credits do.
+        pub sndbuf: Option<u64> = (None, "net.core.wmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
     }
 }
 
 impl TempFileOptions {
     fn is_unnamed(&self) -> bool {
         self.create == "o_tmpfile"
+    }
+
+    fn company(&self) -> Company {
+        Company { fds: self.fds, selects: self.wait == "select", sndbuf: self.sndbuf }
     }
 }
 
@@ -46,7 +56,7 @@ impl Mechanism for TempFile {
             "Nothing is synchronised to a disk: also on one it measures the page cache and the file system's bookkeeping.",
             "Sender and receiver share the file's offset, so the receiver must seek before it reads.",
             "What is under way takes room in the file system, so a sender waits for credits here.",
-            "With create=o_tmpfile the sender makes one system call less than told here.",
+            "With create=o_tmpfile the sender makes one system call less than told here; with wait=select each end makes one more, and the receiver one for each of fds.",
         ],
         payload: Payload::up_to(
             fresh::LARGEST,
@@ -77,7 +87,7 @@ impl Mechanism for TempFile {
                 let made = store::create_unnamed(&path);
                 made.map(drop).map_err(|code| no_unnamed(&base.to_string_lossy(), code))?;
             }
-            socket::pair(Kind::SeqPacket).map(drop)
+            options.company().open().map(drop)
         };
         tried().map_err(|error| match error {
             SetupError::Sys { call, code } => Missing::new(
@@ -88,31 +98,33 @@ impl Mechanism for TempFile {
         })
     }
 
-    fn window(size: usize, _: &TempFileOptions) -> Option<u32> {
-        Some(messages(size))
+    fn window(size: usize, options: &TempFileOptions) -> Option<u32> {
+        options.company().window(1, messages(size))
     }
 
     fn open(shape: &Shape, options: &TempFileOptions) -> Result<Link, SetupError> {
         let base = files::base(&options.dir)?;
         let scratch = files::scratch(shape, &base, messages(shape.size))?;
-        let (lead, follow) = socket::pair(Kind::SeqPacket)?;
+        let company = options.company();
+        let ([lead, follow], sndbuf) = company.open()?;
         let path = scratch.path().to_string_lossy().into_owned();
-        let wiring = |fd| Wiring { names: vec![path.clone()], ..Wiring::of_fds([fd]) };
+        let wiring = |fds| Wiring { names: vec![path.clone()], ..Wiring::of_fds(fds) };
         let link =
             Link { lead: wiring(lead), follow: wiring(follow), ..Link::default() }.guarded(scratch);
-        Ok(link.granted("dir", &options.dir).granted("create", &options.create))
+        let link = link.granted("dir", &options.dir).granted("create", &options.create);
+        Ok(company.told(link, sndbuf))
     }
 
     fn attach(mut end: Attach<'_, TempFileOptions>) -> Result<Self::Port, SetupError> {
         let directory = files::name(&end.wiring.names)?;
-        let path = match (end.options.is_unnamed(), end.seat) {
-            (true, _) => directory,
-            (false, Seat::Lead) => directory.join("lead"),
-            (false, Seat::Follow) => directory.join("follow"),
+        let origin = match (end.options.is_unnamed(), end.seat) {
+            (true, _) => Origin::Unnamed(files::c_path(&directory)?),
+            (false, Seat::Lead) => Origin::Unlinked(files::c_path(&directory.join("lead"))?),
+            (false, Seat::Follow) => Origin::Unlinked(files::c_path(&directory.join("follow"))?),
         };
-        let [own] = end.descriptors()?;
-        let vessel = UnnamedFile::new(files::c_path(&path)?, end.options.is_unnamed(), end.shape)?;
-        Ok(HandoverPort::new(own, vessel, end.shape))
+        let ends = end.descriptors()?;
+        let vessel = UnnamedFile::new(origin, false, end.shape)?;
+        Ok(HandoverPort::new(ends, vessel, end.options.company(), end.shape))
     }
 }
 

@@ -27,7 +27,7 @@ fn one_way(slices: Vec<SliceRun>) -> (Option<f64>, Option<f64>, String) {
         tool: Tool::default(),
         invocation: Invocation::default(),
     };
-    let set = result_set(findings(vec![CellRun { plan, slices, ended: None }]), facts);
+    let set = result_set(findings(vec![CellRun { slices, ..CellRun::new(plan) }]), facts);
     let way = set.cells[0].one_way_ns.clone().expect("it was asked for");
     let p50 = way.quantiles.get("p50").and_then(|metric| metric.value);
     assert_eq!(p50.is_some(), way.reason.is_none(), "{way:?}");
@@ -89,7 +89,7 @@ fn the_cost_of_a_transform_is_the_median_over_rounds() {
         tool: Tool::default(),
         invocation: Invocation::default(),
     };
-    let set = result_set(findings(vec![CellRun { plan, slices, ended: None }]), facts);
+    let set = result_set(findings(vec![CellRun { slices, ..CellRun::new(plan) }]), facts);
     let cost = set.cells[0].transform.clone().expect("it was asked for");
     assert!((cost.compress_ns - 1003.0).abs() < 0.1 && (cost.decompress_ns - 300.0).abs() < 0.1);
     assert_eq!((cost.name, cost.wire_bytes), (Transform::Lz4, 2200));

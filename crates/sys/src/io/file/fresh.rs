@@ -115,18 +115,6 @@ pub fn seal(file: BorrowedFd<'_>) -> Result<(), i32> {
     unsafe { raw::call3(libc::SYS_fcntl, fd, command, SEALS as usize) }.map(drop)
 }
 
-/// Whether nobody can change a file any more, as [`seal`] makes sure.
-///
-/// # Errors
-/// The `errno`, `EINVAL` for a file that cannot be sealed.
-#[inline(always)]
-pub fn is_sealed(file: BorrowedFd<'_>) -> Result<bool, i32> {
-    let (fd, command) = (file.as_raw_fd() as usize, libc::F_GET_SEALS as usize);
-    // SAFETY: takes numbers.
-    let seals = unsafe { raw::call3(libc::SYS_fcntl, fd, command, 0) }?;
-    Ok(seals & SEALS as usize == SEALS as usize)
-}
-
 /// Makes, maps and seals a file as it is done for each message, to see whether that is allowed here.
 ///
 /// # Errors
@@ -217,9 +205,7 @@ mod tests {
         writer.bytes_mut().expect("writable").fill(9);
         assert_eq!(seal(file.fd()), Err(libc::EBUSY));
         drop(writer);
-        assert_eq!(is_sealed(file.fd()), Ok(false));
         assert_eq!(seal(file.fd()), Ok(()));
-        assert_eq!(is_sealed(file.fd()), Ok(true));
         assert_eq!(Mapping::new(file.fd(), 5000, Access::Write).err(), Some(libc::EPERM));
         let mut reader = Mapping::new(file.fd(), 5000, Access::Read).expect("a mapping");
         assert!(reader.bytes().iter().all(|byte| *byte == 9));

@@ -19,25 +19,6 @@ fn is_in_memory(path: &Path) -> Option<bool> {
     Some(IN_MEMORY.contains(&kind))
 }
 
-/// The kind of file system that holds an existing path, as the kernel calls it: `tmpfs`, `ext4`.
-#[must_use]
-pub fn file_system(path: &Path) -> Option<String> {
-    let path = fs::canonicalize(path).ok()?;
-    kind_of(&fs::read_to_string("/proc/self/mountinfo").ok()?, &path)
-}
-
-/// The kind of the innermost mount above `path`. A line of `mountinfo` (`proc_pid_mountinfo(5)`) has its mount point in
-/// the fifth place, and its kind first behind a lone dash; a later mount hides an earlier one on the same point.
-fn kind_of(mountinfo: &str, path: &Path) -> Option<String> {
-    let mounts = mountinfo.lines().filter_map(|line| {
-        let (mount, kind) = line.split_once(" - ")?;
-        let point = mount.split(' ').nth(4)?.replace("\\040", " ");
-        let depth = Path::new(&point).components().count();
-        path.starts_with(&point).then_some((depth, kind.split(' ').next()?))
-    });
-    mounts.max_by_key(|(depth, _)| *depth).map(|(_, kind)| kind.to_owned())
-}
-
 /// The first directory in memory.
 ///
 /// # Errors
@@ -189,25 +170,6 @@ mod tests {
         let link = base.path().join("link");
         std::os::unix::fs::symlink("/tmp", &link).expect("a link");
         assert!(remove(&link).is_err());
-    }
-
-    #[test]
-    fn the_innermost_and_latest_mount_names_the_file_system() {
-        let mounts = "\
-            1 0 8:1 / / rw - ext4 /dev/vda rw\n\
-            2 1 0:5 / /dev rw shared:1 - devtmpfs none rw\n\
-            3 2 0:6 / /dev/shm rw - tmpfs tmpfs rw\n\
-            4 1 0:7 / /a\\040b rw - xfs none rw\n\
-            5 1 0:8 / /a\\040b rw - btrfs none rw\n";
-        for (path, kind) in [
-            ("/var/tmp", "ext4"),
-            ("/dev/shm/x", "tmpfs"),
-            ("/dev/null", "devtmpfs"),
-            ("/a b/c", "btrfs"),
-        ] {
-            assert_eq!(kind_of(mounts, Path::new(path)).as_deref(), Some(kind), "{path}");
-        }
-        assert_eq!(kind_of("", Path::new("/")), None);
     }
 
     #[test]

@@ -25,17 +25,16 @@ const fn words(fds: usize) -> usize {
 pub struct Outgoing {
     control: Box<[usize]>,
     count: usize,
-    /// Bytes of control data that the message header tells.
-    len: usize,
 }
 
 impl Outgoing {
-    /// Room for `count` descriptors; all are -1, which is none.
+    /// Room for `count` descriptors; all are -1, which is none. As long as `CMSG_SPACE` says: three descriptors take as
+    /// many bytes as four.
     #[must_use]
     pub fn new(count: usize) -> Self {
         let count = count.min(MOST);
         let len = HEADER + count * size_of::<RawFd>();
-        let mut outgoing = Self { control: vec![0; words(count)].into(), count, len };
+        let mut outgoing = Self { control: vec![0; words(count)].into(), count };
         // SAFETY: a struct of integers, for which zero is a value.
         let mut header: libc::cmsghdr = unsafe { std::mem::zeroed() };
         header.cmsg_len = len as _;
@@ -45,20 +44,6 @@ impl Outgoing {
         unsafe { outgoing.control.as_mut_ptr().cast::<libc::cmsghdr>().write(header) };
         outgoing.name(-1);
         outgoing
-    }
-
-    /// As [`Outgoing::new`], with the control data padded to whole words as `CMSG_SPACE` does: three descriptors take
-    /// as many bytes as four.
-    #[must_use]
-    pub fn padded(count: usize) -> Self {
-        let outgoing = Self::new(count);
-        Self { len: outgoing.control.len() * WORD, ..outgoing }
-    }
-
-    /// Bytes of control data.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.len
     }
 
     /// Lets the place at `index` name `fd`, if there is one.
@@ -98,7 +83,7 @@ impl Outgoing {
     pub fn send(&mut self, socket: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
         let mut part =
             libc::iovec { iov_base: message.as_ptr().cast_mut().cast(), iov_len: message.len() };
-        let header = header(&raw mut part, &mut self.control, self.len);
+        let header = header(&raw mut part, &mut self.control);
         let (at, flags) = ((&raw const header) as usize, libc::MSG_NOSIGNAL as usize);
         // SAFETY: see the module; the kernel only reads.
         unsafe { raw::call3(libc::SYS_sendmsg, socket.as_raw_fd() as usize, at, flags) }
@@ -131,8 +116,7 @@ impl Incoming {
     #[inline(always)]
     pub fn receive(&mut self, socket: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
         let mut part = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-        let room = self.control.len() * WORD;
-        let mut header = header(&raw mut part, &mut self.control, room);
+        let mut header = header(&raw mut part, &mut self.control);
         let (at, flags) = ((&raw mut header) as usize, libc::MSG_CMSG_CLOEXEC | libc::MSG_TRUNC);
         // SAFETY: see the module; under MSG_TRUNC the kernel exceeds neither length.
         let step = unsafe {
@@ -173,19 +157,6 @@ impl Incoming {
         self.filled == 0
     }
 
-    /// Takes over the descriptor that came with the last message; `None` if there was not exactly one.
-    #[inline(always)]
-    #[must_use]
-    pub fn take(&mut self) -> Option<Handle> {
-        if self.count() != 1 {
-            self.close_all();
-            return None;
-        }
-        let taken = self.take_next();
-        self.filled = 0;
-        taken
-    }
-
     /// The descriptor at `index` below [`Incoming::count`].
     #[inline(always)]
     fn get(&self, index: usize) -> Option<RawFd> {
@@ -213,13 +184,13 @@ impl Incoming {
 }
 
 #[inline(always)]
-fn header(part: *mut libc::iovec, control: &mut [usize], len: usize) -> libc::msghdr {
+fn header(part: *mut libc::iovec, control: &mut [usize]) -> libc::msghdr {
     // SAFETY: a struct of integers and pointers, for which zero is a value.
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
     header.msg_iov = part;
     header.msg_iovlen = 1;
     header.msg_control = control.as_mut_ptr().cast();
-    header.msg_controllen = len as _;
+    header.msg_controllen = (control.len() * WORD) as _;
     header
 }
 
@@ -246,7 +217,6 @@ mod tests {
                 rustix::io::fcntl_getfd(fd).expect("open")
             });
             assert_eq!(flags, Some(rustix::io::FdFlags::CLOEXEC));
-            assert_eq!(incoming.take().is_some(), count == 1);
             incoming.close_all();
             assert_eq!((incoming.count(), incoming.get(0)), (0, None));
             assert!(incoming.is_empty());
@@ -256,8 +226,8 @@ mod tests {
     #[test]
     fn descriptors_differ_and_are_taken_over_one_by_one() {
         let (one, two) = pair(Kind::SeqPacket).expect("a pair");
-        let (mut plain, mut outgoing) = (Outgoing::padded(4), Outgoing::padded(3));
-        assert_eq!((plain.bytes(), outgoing.bytes()), (32, 32));
+        let (mut plain, mut outgoing) = (Outgoing::new(4), Outgoing::new(3));
+        assert_eq!([&plain, &outgoing].map(|one| one.control.len() * WORD), [32, 32]);
         plain.place(4, one.as_fd());
         assert_eq!(plain.send(one.as_fd(), b""), Err(libc::EBADF));
         let (read, write) = rustix::pipe::pipe().expect("a pipe");

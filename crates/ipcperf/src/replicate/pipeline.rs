@@ -3,22 +3,25 @@
 //! What was published are runs of two `socat` processes, timed from outside, so start-up and the wait of a relay for
 //! its other direction are in the figures. Variants take these apart. A run counts only if all bytes arrived.
 
+mod plan;
 mod relay;
 mod socat;
 mod steady;
 mod way;
 
-pub(super) use relay::TASK;
-
-use super::{Readings, Turn, Work};
-use ipcperf_engine::task::TaskError;
-use ipcperf_sys::io::pipe;
+use super::work::{Turn, Work};
+use ipcperf_engine::task::{NamedTask, TaskError, WorkerContext};
+use ipcperf_study::Readings;
+use ipcperf_sys::io::pipe::{self, End};
+use plan::{CLOSING, Method, Plan, Run};
+use relay::Duty;
 use serde::Deserialize;
-use std::time::Duration;
-use way::Method;
+use serde_json::Value;
 
-/// How long socat goes on serving one direction after the other has ended, unless it is told otherwise (`-t`).
-const CLOSING: Duration = Duration::from_millis(500);
+/// One end of a pipeline.
+pub(super) const TASK: NamedTask<'_> =
+    NamedTask { name: relay::NAME, run: &|context| Ok(serve(context)?) };
+
 /// Fewer blocks than this have no steady state.
 const LEAST_BLOCKS: u64 = 10;
 /// Above this a block is a buffer that no relay has.
@@ -56,44 +59,21 @@ struct Keys {
     pipe_bytes: Option<u64>,
 }
 
-/// One transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Plan {
-    method: Method,
-    block: usize,
-    bytes: u64,
-    /// How long a relay goes on after one direction of a pipe has ended; `None` is socat's own choice.
-    closing: Option<Duration>,
-    one_way: bool,
-    pipe_bytes: Option<u64>,
-}
-
-impl Plan {
-    /// Of pipes; the other end of a socket ends the wait.
-    fn wait(&self) -> Duration {
-        if self.one_way || !self.method.is_pipe() {
-            Duration::ZERO
-        } else {
-            self.closing.unwrap_or(CLOSING)
-        }
-    }
-}
-
-/// What was seen of one transfer, relays included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
-    wall_ns: u64,
-    /// From the start to the first block at the sink, where that can be told.
-    startup_ns: Option<u64>,
-    user_ns: u64,
-    system_ns: u64,
-    races_lost: u64,
-}
-
 #[derive(Debug)]
 struct Pipeline {
     variant: Variant,
     plan: Plan,
+}
+
+fn serve(context: &mut WorkerContext<'_>) -> Result<Value, String> {
+    let duty: Duty = context.params()?;
+    let end = if duty.is_source { End::Write } else { End::Read };
+    let seen = if duty.relays {
+        relay::serve(&duty, end, context)?
+    } else {
+        steady::serve(&duty, end, context)?
+    };
+    serde_json::to_value(seen).map_err(|error| error.to_string())
 }
 
 /// Makes the work.

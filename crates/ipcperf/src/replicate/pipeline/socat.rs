@@ -1,9 +1,8 @@
 //! The published experiment itself: two socat processes, timed around their commands.
 
-use super::super::Turn;
+use super::super::work::Turn;
+use super::plan::{Method, Plan, Run};
 use super::relay::complete;
-use super::way::Method;
-use super::{Plan, Run};
 use ipcperf_engine::exec::{Error, Outlet, Programs};
 use ipcperf_engine::task::TaskError;
 use ipcperf_sys::clock::monotonic_ns;

@@ -1,11 +1,11 @@
 //! The stand-in for two socat processes: two workers that wait, read and write once for each block.
 
-use super::super::Turn;
+use super::super::work::Turn;
+use super::plan::{Method, Plan, Run};
 use super::way::{self, Arranged, Way};
-use super::{Plan, Run, steady};
 use ipcperf_core::errno;
 use ipcperf_engine::supervisor::Supervisor;
-use ipcperf_engine::task::{NamedTask, TaskError, WorkerContext};
+use ipcperf_engine::task::{TaskError, WorkerContext};
 use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::pipe::End;
@@ -14,15 +14,13 @@ use ipcperf_sys::process::Worker;
 use ipcperf_sys::procfs::{Consumption, consumption};
 use ipcperf_sys::signals::Interrupts;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// One end of a pipeline.
-pub(in super::super) const TASK: NamedTask<'_> =
-    NamedTask { name: "pipeline", run: &|context| Ok(serve(context)?) };
+/// What workers are told to be.
+pub(super) const NAME: &str = "pipeline";
 
 /// What an end has to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,7 +87,7 @@ pub(super) fn start<'a>(
         // Up to a page more or less on the stack.
         let pad = usize::from((turn.nonce % 4096) as u16);
         let who = ends.start(name, pad)?;
-        ends.assign(who, TASK.name, &duty, &arranged.given(end))?;
+        ends.assign(who, NAME, &duty, &arranged.given(end))?;
     }
     Ok(ends)
 }
@@ -100,7 +98,7 @@ pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Run, TaskError> {
     let mut start_ns = monotonic_ns();
     let mut ends = start(plan, turn, true, &arranged, || {
         // Where the two are no pipeline of a shell the sink was started before the watch.
-        if plan.method != way::Method::AnonymousPipe {
+        if plan.method != Method::AnonymousPipe {
             start_ns = monotonic_ns();
         }
     })?;
@@ -141,15 +139,12 @@ pub(super) fn complete(plan: &Plan, who: &str, bytes: u64) -> Result<(), TaskErr
     Err(TaskError::Failed(format!("{who} {bytes} of {} bytes", plan.bytes)))
 }
 
-fn serve(context: &mut WorkerContext<'_>) -> Result<Value, String> {
-    let duty: Duty = context.params()?;
-    let end = if duty.is_source { End::Write } else { End::Read };
-    let seen =
-        if duty.relays { pass(&duty, end, context)? } else { steady::serve(&duty, end, context)? };
-    serde_json::to_value(seen).map_err(|error| error.to_string())
-}
-
-fn pass(duty: &Duty, end: End, context: &mut WorkerContext<'_>) -> Result<Seen, String> {
+/// Serves one end, in a worker.
+pub(super) fn serve(
+    duty: &Duty,
+    end: End,
+    context: &mut WorkerContext<'_>,
+) -> Result<Seen, String> {
     let open = |path: &str, write: bool| {
         let opened = File::options().read(!write).write(write).open(path);
         opened.map_err(|error| format!("{path}: {error}"))

@@ -1,7 +1,8 @@
 //! Whether a datagram that is larger than the buffer of its socket is refused.
 
-use super::{Readings, Turn, Work};
+use super::work::{Turn, Work};
 use ipcperf_engine::task::TaskError;
+use ipcperf_study::Readings;
 use ipcperf_sys::io::{datagram, errno, socket};
 use serde::Deserialize;
 use std::os::fd::AsFd;

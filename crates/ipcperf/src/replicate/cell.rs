@@ -1,15 +1,16 @@
 //! Work "cell": a cell of the engine, as `ipcperf run` measures it.
 
-use super::{Readings, connect};
+use super::connect;
 use crate::loads::{LoadArgs, loads};
 use crate::request;
 use ipcperf_core::{Idle, LoadKey, OptionSet, PatternKind, Touch};
 use ipcperf_engine::plan::{self, Ground, Request};
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::round_of;
 use ipcperf_engine::run::{CellRun, Lengths};
 use ipcperf_engine::slice::Data;
 use ipcperf_engine::storm::Model;
+use ipcperf_engine::{calls_of, round_of};
+use ipcperf_study::Readings;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,9 +36,13 @@ pub(crate) struct Keys {
     slice: String,
     #[serde(default = "warmup")]
     warmup: String,
-    /// Round trips of a slice, or requests of each client; 0: as many as fit. All other patterns go by time.
+    /// Round trips of a slice, messages of a stream, or requests of each client; 0: as many as fit. All other patterns go
+    /// by time.
     #[serde(default)]
     samples: u64,
+    /// Whether each system call is timed, and nothing else found out.
+    #[serde(default, rename = "time-calls")]
+    time_calls: bool,
     /// How the clients of the pattern `connect` call.
     #[serde(default)]
     client: Model,
@@ -135,19 +140,23 @@ impl Keys {
             warmup: time("warmup", &self.warmup)?,
             slice: time("slice", &self.slice)?,
             operations: match plan.key.pattern {
-                PatternKind::PingPong | PatternKind::Connect => self.samples,
+                PatternKind::PingPong | PatternKind::Stream | PatternKind::Connect => self.samples,
                 _ => 0,
             },
             batch: 0,
             client: self.client,
+            time_calls: self.time_calls,
         };
-        Ok(CellWork { run: CellRun { plan, slices: Vec::new(), ended: None }, lengths })
+        Ok(CellWork { run: CellRun::new(plan), lengths })
     }
 }
 
 impl CellWork {
     /// What the last slice found; an error where it does not count.
     pub(crate) fn readings(&mut self, ns_per_tick: f64) -> Result<Readings, String> {
+        if self.lengths.time_calls {
+            return self.calls(ns_per_tick);
+        }
         let Some(slice) = self.run.slices.pop() else {
             let ended = self.run.ended.as_ref();
             return Err(ended.map_or_else(|| "not measured".into(), |(_, _, why)| why.clone()));
@@ -192,6 +201,26 @@ impl CellWork {
             readings
                 .facts
                 .insert(format!("{}.{knob}", self.run.plan.entry.spec.name), value.to_string());
+        }
+        Ok(readings)
+    }
+
+    /// What the system calls of the last slice took.
+    fn calls(&mut self, ns_per_tick: f64) -> Result<Readings, String> {
+        let calls = calls_of(self.run.calls(), ns_per_tick);
+        if let Some(reason) = calls.reason {
+            return Err(reason);
+        }
+        let mut readings = Readings::default();
+        readings.set("empty_call_us", calls.empty_call_ns.unwrap_or(f64::NAN) / 1e3);
+        for (end, calls) in [("send", &calls.lead), ("recv", &calls.follow)] {
+            let all: f64 = calls.values().map(|call| call.per_message).sum();
+            readings.set(format!("calls.{end}"), all);
+            for (name, call) in calls {
+                readings.set(format!("call.{end}.{name}_times"), call.per_message);
+                readings.set(format!("call.{end}.{name}_median_us"), call.median_ns / 1e3);
+                readings.set(format!("call.{end}.{name}_mean_us"), call.mean_ns / 1e3);
+            }
         }
         Ok(readings)
     }

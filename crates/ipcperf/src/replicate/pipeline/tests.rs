@@ -1,6 +1,7 @@
 //! What an arm of a pipeline is told, and what it makes of it.
 
 use super::*;
+use std::time::Duration;
 
 fn keys(text: &str) -> toml::Table {
     text.parse().expect("a table")

@@ -1,7 +1,7 @@
 //! The four ways between a source and a sink, and how the two workers of a run find each other.
 
-use super::super::Turn;
-use super::Plan;
+use super::super::work::Turn;
+use super::plan::{Method, Plan};
 use ipcperf_engine::task::{TaskError, WorkerContext};
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::pipe::{self, End};
@@ -11,30 +11,6 @@ use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
-
-/// What the bytes go through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Method {
-    AnonymousPipe,
-    NamedPipe,
-    UnixStream,
-    Tcp,
-}
-
-impl Method {
-    pub(super) fn is_pipe(self) -> bool {
-        matches!(self, Self::AnonymousPipe | Self::NamedPipe)
-    }
-
-    /// What is made in a directory is called so.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::NamedPipe => "namedpipe",
-            Self::AnonymousPipe | Self::UnixStream | Self::Tcp => "socket",
-        }
-    }
-}
 
 /// Where a worker finds its end.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,9 +1,10 @@
 //! Work "after-kill": what a server leaves that is killed.
 
-use super::{Readings, Turn, Work};
+use super::work::{Turn, Work};
 use ipcperf_core::{Crowd, Door, Serving};
 use ipcperf_engine::storm::{self, Around, BACKLOG, Model, SHORTEST, Storm};
 use ipcperf_engine::task::TaskError;
+use ipcperf_study::Readings;
 use serde::Deserialize;
 
 /// A server that is killed: what it leaves.

@@ -5,10 +5,12 @@
 //! `l3_kib`, `memory_gib`. Readings of a mechanism end in the capability and are 1 or 0: `pipe.unrelated`,
 //! `shm_sem.back_pressure`; what is not a letter or a digit in a name is an underscore. Beside them `pipe.copies`.
 
-use super::{Readings, Turn, Work};
+use super::work::{Turn, Work};
 use ipcperf_core::Capability;
 use ipcperf_engine::host;
+use ipcperf_engine::registry::Registry;
 use ipcperf_engine::task::TaskError;
+use ipcperf_study::Readings;
 use ipcperf_sys::procfs::text;
 use ipcperf_sys::topology::cpu_list;
 use serde::Deserialize;
@@ -30,16 +32,16 @@ struct Keys {}
 struct Facts;
 
 impl Work for Facts {
-    fn measure(&mut self, _: &Turn<'_>) -> Result<Readings, TaskError> {
+    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
         let mut readings = Readings::default();
-        capabilities(&mut readings);
+        capabilities(turn.registry, &mut readings);
         machine(&mut readings);
         Ok(readings)
     }
 }
 
-fn capabilities(readings: &mut Readings) {
-    for entry in crate::builtin().entries() {
+fn capabilities(registry: &Registry, readings: &mut Readings) {
+    for entry in registry.entries() {
         let name = plain(&entry.spec.full_name());
         for capability in Capability::ALL {
             let can = f64::from(u8::from(entry.spec.can(*capability)));
@@ -121,7 +123,7 @@ mod tests {
     #[test]
     fn mechanisms_say_what_they_can() {
         let mut readings = Readings::default();
-        capabilities(&mut readings);
+        capabilities(&crate::builtin(), &mut readings);
         for (name, value) in [
             ("pipe.unrelated", 0.0),
             ("fifo.unrelated", 1.0),

@@ -1,10 +1,10 @@
 //! What a study reads off a slice of the pattern `connect`.
 
-use super::Readings;
 use ipcperf_core::Door;
 use ipcperf_engine::slice::{RawSlice, StormSlice};
 use ipcperf_engine::storm::{PARTS, port_warning};
 use ipcperf_stats::{Histogram, support};
+use ipcperf_study::Readings;
 
 /// Requests for which the original's tables give seconds: those of one client.
 const PUBLISHED: f64 = 10_000.0;

@@ -1,10 +1,11 @@
 //! Work "exec": programs that a study names, connected by pipes, as `ipcperf run --exec` measures them.
 
-use super::{Readings, Turn, Work};
+use super::work::{Turn, Work};
 use crate::exec;
 use ipcperf_core::result::ProofKind;
 use ipcperf_engine::exec::{PipelinePlan, once};
 use ipcperf_engine::task::TaskError;
+use ipcperf_study::Readings;
 use serde::Deserialize;
 
 /// Its name in a study.

@@ -1,9 +1,9 @@
 //! The way alone: a writer, a reader, and nobody between. Timed by the reader, from a tenth of the bytes on.
 
-use super::super::Turn;
+use super::super::work::Turn;
+use super::plan::{Plan, Run};
 use super::relay::{self, Duty, SINK, SOURCE, Seen, again, complete, failed, share};
 use super::way::{self, Arranged};
-use super::{Plan, Run};
 use ipcperf_engine::task::{TaskError, WorkerContext};
 use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::io::pipe::End;

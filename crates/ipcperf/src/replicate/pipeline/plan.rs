@@ -1,0 +1,65 @@
+//! What is asked of one transfer, and what was seen of it.
+
+use serde::Deserialize;
+use std::time::Duration;
+
+/// How long socat goes on serving one direction after the other has ended, unless it is told otherwise (`-t`).
+pub(super) const CLOSING: Duration = Duration::from_millis(500);
+
+/// What the bytes go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Method {
+    AnonymousPipe,
+    NamedPipe,
+    UnixStream,
+    Tcp,
+}
+
+impl Method {
+    pub(super) fn is_pipe(self) -> bool {
+        matches!(self, Self::AnonymousPipe | Self::NamedPipe)
+    }
+
+    /// What is made in a directory is called so.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::NamedPipe => "namedpipe",
+            Self::AnonymousPipe | Self::UnixStream | Self::Tcp => "socket",
+        }
+    }
+}
+
+/// One transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) method: Method,
+    pub(super) block: usize,
+    pub(super) bytes: u64,
+    /// How long a relay goes on after one direction of a pipe has ended; `None` is socat's own choice.
+    pub(super) closing: Option<Duration>,
+    pub(super) one_way: bool,
+    pub(super) pipe_bytes: Option<u64>,
+}
+
+impl Plan {
+    /// Of pipes; the other end of a socket ends the wait.
+    pub(super) fn wait(&self) -> Duration {
+        if self.one_way || !self.method.is_pipe() {
+            Duration::ZERO
+        } else {
+            self.closing.unwrap_or(CLOSING)
+        }
+    }
+}
+
+/// What was seen of one transfer, relays included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) wall_ns: u64,
+    /// From the start to the first block at the sink, where that can be told.
+    pub(super) startup_ns: Option<u64>,
+    pub(super) user_ns: u64,
+    pub(super) system_ns: u64,
+    pub(super) races_lost: u64,
+}

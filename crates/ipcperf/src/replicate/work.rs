@@ -1,0 +1,40 @@
+//! What the arms of a study do.
+//!
+//! An arm is measured once in every round, by processes of its own. What it finds out is a set of named numbers, and
+//! for single operations their distribution.
+
+use ipcperf_engine::registry::Registry;
+use ipcperf_engine::task::TaskError;
+use ipcperf_study::Readings;
+use ipcperf_sys::signals::Interrupts;
+use std::path::Path;
+use std::time::Instant;
+
+/// How one arm is measured.
+pub(crate) trait Work {
+    /// What is missing here, in words; nothing is left behind.
+    fn missing(&self) -> Option<String> {
+        None
+    }
+
+    /// Measures one round.
+    ///
+    /// # Errors
+    /// Why there is nothing.
+    fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError>;
+}
+
+/// One turn of one arm.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn<'a> {
+    /// A number no other turn has: for names, nonces and stamps.
+    pub(crate) nonce: u64,
+    /// The run's own directory (mode 0700), for everything that needs a path.
+    pub(crate) directory: &'a Path,
+    /// When everything must be over.
+    pub(crate) deadline: Instant,
+    /// The mechanisms of this program.
+    pub(crate) registry: &'a Registry,
+    /// Interrupts of the user.
+    pub(crate) interrupts: Option<&'a Interrupts>,
+}
