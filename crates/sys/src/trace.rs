@@ -28,22 +28,26 @@ const DONE: i32 = libc::SIGWINCH;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// From here on calls count.
-    Begin,
+    Begin = 1,
     /// From here on they do not.
-    End,
+    End = 2,
     /// There is no more to count.
-    Done,
+    Done = 3,
 }
 
-/// Sets a mark.
+/// Sets a mark: a call that does nothing, which other tracers see as well, and a signal outside of what counts.
 pub fn mark(mark: Mark) {
-    let (call, arguments) = match mark {
-        Mark::Begin => (libc::SYS_tkill, [std::process::id() as usize, BEGIN as usize]),
-        Mark::End => (libc::SYS_getppid, [MARK, 0]),
-        Mark::Done => (libc::SYS_tkill, [std::process::id() as usize, DONE as usize]),
+    let signal = |number: i32| (libc::SYS_tkill, std::process::id() as usize, number as usize);
+    let call = (libc::SYS_getppid, MARK, mark as usize);
+    let calls = match mark {
+        Mark::Begin => [Some(signal(BEGIN)), Some(call)],
+        Mark::End => [Some(call), None],
+        Mark::Done => [Some(call), Some(signal(DONE))],
     };
-    // SAFETY: neither call reads or writes memory.
-    let _ = unsafe { raw::call3(call, arguments[0], arguments[1], 0) };
+    for (number, first, second) in calls.into_iter().flatten() {
+        // SAFETY: neither call reads or writes memory.
+        let _ = unsafe { raw::call3(number, first, second, 0) };
+    }
 }
 
 /// What a process called between its marks.
@@ -294,7 +298,7 @@ impl Traced {
     fn see(&mut self, info: &Info) -> io::Result<()> {
         let number = info.number.cast_signed();
         if number == libc::SYS_getppid && info.arguments[0] == MARK as u64 {
-            self.is_counting = false;
+            self.is_counting = info.arguments[1] == Mark::Begin as u64;
         } else {
             *self.tally.calls.entry(number).or_default() += 1;
             let has_length =
