@@ -18,7 +18,7 @@
 //! | slice | one measurement of one cell in fresh worker processes |
 //! | coordinator | the process that the user started: it plans, opens channels, supervises, and times nothing |
 //! | worker | a process that the coordinator started to do one task |
-//! | task | what a worker is sent to do, by name: one end of a slice, the server of a storm |
+//! | task | what a worker is sent to do, by name: one end of a slice, the server of a connect slice |
 //! | supervisor | what starts, wires, watches and ends workers |
 //! | page | the memory that workers and their coordinator share; its gate is where all of them meet |
 //! | round | every cell of the plan once, in random order |

@@ -199,7 +199,7 @@ const BURST: PatternFacts = PatternFacts {
     title: "Bursts in a closed loop",
     when_loaded: "",
     cost_of: "message of a burst",
-    legend: "A burst lasts until the answer to its last message; messages are those of all bursts per second.",
+    legend: "A burst ends with the answer to its last message; the rate counts the messages of all bursts.",
     ..PING_PONG
 };
 

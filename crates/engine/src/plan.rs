@@ -1,10 +1,10 @@
 //! From what was asked for to the cells that will be measured, each with the reason if it cannot be.
 
+use crate::connect;
 use crate::fan;
 use crate::packets;
 use crate::registry::Entry;
 use crate::slice::CONNECT_KNOBS;
-use crate::storm;
 use crate::transform::{self, Transcoder};
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::format_size;
@@ -61,7 +61,7 @@ pub struct CellPlan {
 
 /// What of the machine decides whether a cell can run.
 #[derive(Clone, Debug)]
-pub struct Ground {
+pub struct Host {
     /// CPUs.
     pub topology: Topology,
     /// Why idle polling cannot be asked for.
@@ -85,7 +85,7 @@ impl CellPlan {
     }
 }
 
-impl Ground {
+impl Host {
     /// This machine.
     ///
     /// # Errors
@@ -104,21 +104,21 @@ impl Ground {
 ///
 /// # Errors
 /// A knob is refused.
-pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, OptionError> {
+pub fn cells(request: &Request, host: &Host) -> Result<Vec<CellPlan>, OptionError> {
     let mut cells = Vec::new();
     let mut changes = Changes::default();
     for entry in &request.mechanisms {
         let options = own_options(&request.options, entry);
         let probed = entry.probe(&options)?.err();
-        for key in keys(request, entry, ground) {
+        for key in keys(request, entry, host) {
             let size = key.size();
             let changed = changes.of(key.load.transform, size);
             let (wire, ratio) = changed.clone().unwrap_or((size, 1.0));
             let own = under_way(entry, &key, wire, &options)?;
             let mut objection = probed.clone().or_else(|| changed.err());
             if objection.is_none() {
-                objection = self::objection(entry, &key, wire, &options, ground)?
-                    .or_else(|| fan::objection(entry, &key, wire, ground.topology.cpus.len()));
+                objection = self::objection(entry, &key, wire, &options, host)?
+                    .or_else(|| fan::objection(entry, &key, wire, host.topology.cpus.len()));
             }
             cells.push(CellPlan {
                 id: key.words(&options),
@@ -141,7 +141,7 @@ pub fn cells(request: &Request, ground: &Ground) -> Result<Vec<CellPlan>, Option
 }
 
 /// All cells of one mechanism.
-fn keys(request: &Request, entry: &Entry, ground: &Ground) -> Vec<CellKey> {
+fn keys(request: &Request, entry: &Entry, host: &Host) -> Vec<CellKey> {
     let sizes = if entry.spec.wake_word().is_some() { &[0][..] } else { &request.sizes };
     let mut keys = Vec::new();
     for &pattern in &request.patterns {
@@ -160,7 +160,7 @@ fn keys(request: &Request, entry: &Entry, ground: &Ground) -> Vec<CellKey> {
                         pattern,
                         size_bytes: size as u64,
                         placement,
-                        cpus: ground.topology.pair(placement).unwrap_or_default(),
+                        cpus: host.topology.pair(placement).unwrap_or_default(),
                         idle,
                         touch: request.touch,
                         load: load.clone(),
@@ -231,17 +231,17 @@ fn objection(
     key: &CellKey,
     wire: usize,
     options: &OptionSet,
-    ground: &Ground,
+    host: &Host,
 ) -> Result<Option<Missing>, OptionError> {
     let size = carried(key, wire);
     let placement = key.placement;
-    if ground.topology.pair(placement).is_none() {
-        return Ok(Some(Missing::new(ground.topology.objection(placement), "")));
+    if host.topology.pair(placement).is_none() {
+        return Ok(Some(Missing::new(host.topology.objection(placement), "")));
     }
     let shares = match placement {
         Placement::SameCpu => true,
         // Not pinned, but with one CPU there is no other place to go.
-        Placement::Free => ground.topology.cpus.len() < 2,
+        Placement::Free => host.topology.cpus.len() < 2,
         _ => false,
     };
     if entry.spec.wait.burns_cpu() && shares {
@@ -251,7 +251,7 @@ fn objection(
         )));
     }
     if key.idle == Idle::Poll
-        && let Some(reason) = &ground.idle_objection
+        && let Some(reason) = &host.idle_objection
     {
         return Ok(Some(Missing::new(
             format!("idle polling needs {reason}"),
@@ -259,7 +259,7 @@ fn objection(
         )));
     }
     if key.pattern.facts().ends == Ends::Clients {
-        return storm_objection(entry, size, options);
+        return connect_objection(entry, size, options);
     }
     for size in [size, wire.min(key.load.answer(key.pattern, wire))] {
         if let Some(missing) = entry.size_objection(size, options)? {
@@ -268,7 +268,7 @@ fn objection(
     }
     // Both ends keep a buffer each way, and a queue or ring holds at least two messages each way.
     let needed = 8 * size as u64;
-    Ok(ground.memory.filter(|memory| needed > *memory).map(|memory| {
+    Ok(host.memory.filter(|memory| needed > *memory).map(|memory| {
         let free = format_size(memory >> 20 << 20);
         Missing::new(
             format!(
@@ -281,7 +281,7 @@ fn objection(
 }
 
 /// Why nobody can connect for a single request and get an answer of `size` bytes.
-fn storm_objection(
+fn connect_objection(
     entry: &Entry,
     size: usize,
     options: &OptionSet,
@@ -296,11 +296,11 @@ fn storm_objection(
             return Ok(Some(Missing::new(what, "leave it out")));
         }
     }
-    if size < storm::SHORTEST {
-        let what = format!("an answer that proves itself has at least {} bytes", storm::SHORTEST);
+    if size < connect::SHORTEST {
+        let what = format!("an answer that proves itself has at least {} bytes", connect::SHORTEST);
         return Ok(Some(Missing::new(what, "-s 18, or more")));
     }
-    Ok(storm::probe(door).err())
+    Ok(connect::probe(door).err())
 }
 
 #[cfg(test)]
@@ -308,9 +308,9 @@ mod tests {
     use super::*;
     use ipcperf_sys::topology::Cpu;
 
-    fn ground(cpus: usize) -> Ground {
+    fn host(cpus: usize) -> Host {
         let cpus = (0..cpus).map(|id| Cpu { id, core: id, llc: 0, node: 0 }).collect();
-        Ground {
+        Host {
             topology: Topology { cpus },
             idle_objection: Some("a key".into()),
             memory: Some(1 << 30),
@@ -330,8 +330,8 @@ mod tests {
         }
     }
 
-    fn objections(request: &Request, ground: &Ground) -> Vec<(String, String)> {
-        cells(request, ground)
+    fn objections(request: &Request, host: &Host) -> Vec<(String, String)> {
+        cells(request, host)
             .expect("good knobs")
             .into_iter()
             .map(|cell| {
@@ -342,22 +342,22 @@ mod tests {
 
     #[test]
     fn a_spinning_pair_on_one_cpu_is_refused_with_the_reason() {
-        let found = objections(&request(), &ground(2));
+        let found = objections(&request(), &host(2));
         assert_eq!(found.len(), 4);
         assert_eq!(found[0], ("sample ping-pong 64B same-cpu".into(), String::new()));
         assert!(found[2].1.contains("wait for each other's time slice"), "{found:?}");
         assert_eq!(found[3].1, "");
         // Not pinned, but there is only one place to be.
         let free = Request { placements: vec![Placement::Free], ..request() };
-        assert!(objections(&free, &ground(1))[1].1.contains("time slice"));
-        assert_eq!(objections(&free, &ground(2))[1].1, "");
+        assert!(objections(&free, &host(1))[1].1.contains("time slice"));
+        assert_eq!(objections(&free, &host(2))[1].1, "");
     }
 
     #[test]
     fn what_cannot_be_carried_is_refused_and_never_clamped() {
         let large =
             Request { sizes: vec![8192, 8193], placements: vec![Placement::SameCpu], ..request() };
-        let found = objections(&large, &ground(2));
+        let found = objections(&large, &host(2));
         assert_eq!(found[0].1, "");
         assert!(
             found[1].1.contains("at most 8 KiB per message (the test); a larger test"),
@@ -380,18 +380,18 @@ mod tests {
 
     #[test]
     fn what_the_machine_lacks_is_named() {
-        let lonely = objections(&request(), &ground(1));
+        let lonely = objections(&request(), &host(1));
         assert!(lonely[1].1.contains("only 1 CPU is allowed"));
         let polling = Request { idle: vec![Idle::Poll], ..request() };
-        assert!(objections(&polling, &ground(2))[0].1.contains("idle polling needs a key"));
+        assert!(objections(&polling, &host(2))[0].1.contains("idle polling needs a key"));
         let mut absent = request();
         absent.options.set("sample.present=off").expect("well formed");
-        let found = objections(&absent, &ground(2));
+        let found = objections(&absent, &host(2));
         assert!(
             found.iter().all(|(id, why)| why == "it is absent; switch it on"
                 && id.ends_with("sample.present=off"))
         );
-        let poor = Ground { memory: Some(100), ..ground(2) };
+        let poor = Host { memory: Some(100), ..host(2) };
         assert!(objections(&request(), &poor)[0].1.contains("of memory"));
     }
 }

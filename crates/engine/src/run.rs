@@ -93,14 +93,14 @@ fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{self, Ground, Request};
+    use crate::plan::{self, Host, Request};
     use ipcperf_core::{OptionSet, PatternKind, Placement, Touch};
     use ipcperf_sys::topology::{Cpu, Topology};
 
     #[test]
     fn every_round_takes_every_cell_once_and_idle_polling_in_one_block() {
         let cpus = (0..2).map(|id| Cpu { id, core: id, llc: 0, node: 0 }).collect();
-        let ground = Ground { topology: Topology { cpus }, idle_objection: None, memory: None };
+        let host = Host { topology: Topology { cpus }, idle_objection: None, memory: None };
         let request = Request {
             mechanisms: vec![crate::testing::entries()[0]],
             patterns: PatternKind::ALL.to_vec(),
@@ -111,7 +111,7 @@ mod tests {
             loads: vec![ipcperf_core::Load::default()],
             options: OptionSet::default(),
         };
-        let cells: Vec<CellRun> = plan::cells(&request, &ground)
+        let cells: Vec<CellRun> = plan::cells(&request, &host)
             .expect("good knobs")
             .into_iter()
             .map(CellRun::new)

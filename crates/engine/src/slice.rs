@@ -11,7 +11,7 @@ pub use compact::Compact;
 pub(crate) use connect::KNOBS as CONNECT_KNOBS;
 pub use paced::Paced;
 pub(crate) use raw::note;
-pub use raw::{Data, Outcome, RawFan, RawSlice, StormSlice, Surroundings, Terms, Trips, Window};
+pub use raw::{ConnectSlice, Data, Outcome, RawFan, RawSlice, Surroundings, Terms, Trips, Window};
 pub use ways::Ways;
 
 use crate::fan;
@@ -90,8 +90,7 @@ fn attempt(
         }
     }
     if stall.was_missed() {
-        let reason =
-            "the slice ended before its stop came; longer slices (--slice) have room for it";
+        let reason = "the slice ended before the stop; use longer slices (--slice)";
         return Err(reason.to_owned().into());
     }
     Ok(slice)
@@ -137,7 +136,7 @@ impl RawSlice {
                 self.elapsed += follow.end - follow.begin;
             }
             // They have no segments.
-            Data::Fan(_) | Data::Storm(_) => return,
+            Data::Fan(_) | Data::Connect(_) => return,
         }
         for (sum, part) in self.counts.iter_mut().zip([lead, follow]) {
             sum.sent += part.sent;

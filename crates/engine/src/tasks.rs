@@ -4,7 +4,7 @@ use crate::job::{BoundJob, Failure, Job};
 use crate::page::CAPACITY;
 use crate::registry::Registry;
 use crate::task::{self, NamedTask, WorkerContext, pin};
-use crate::{bounds, fan, slice, storm};
+use crate::{bounds, connect, fan, slice};
 use serde_json::Value;
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ pub fn main(registry: &Registry, more: &[NamedTask<'_>], parent: u32) -> ExitCod
         NamedTask { name: bounds::TASK, run: &bound },
         NamedTask { name: fan::TASK, run: &|context| fan::worker::serve(registry, context) },
     ];
-    let all: Vec<_> = own.iter().chain(storm::TASKS).chain(more).copied().collect();
+    let all: Vec<_> = own.iter().chain(connect::TASKS).chain(more).copied().collect();
     task::main(&all, parent)
 }
 

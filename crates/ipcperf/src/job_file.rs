@@ -171,7 +171,7 @@ fn check_output(path: &Path) -> Result<(), &'static str> {
     };
     match fs::symlink_metadata(path) {
         Ok(facts) if !facts.is_file() || !is_result().unwrap_or(false) => {
-            Err("is there and is no result of ipcperf, which is all that a job file may replace")
+            Err("exists and is not a result of ipcperf; a job file may replace nothing else")
         }
         _ => Ok(()),
     }

@@ -105,13 +105,13 @@ fn contradiction(load: &Load, patterns: &[PatternKind]) -> Option<String> {
         let lacks = |pattern: &&PatternKind| !pattern.takes(*key);
         if let Some(pattern) = patterns.iter().find(lacks).filter(|_| load.value(*key).is_some()) {
             return Some(format!(
-                "--{key} cannot be had in the pattern {pattern}: leave one of them out"
+                "--{key} does not work with the pattern {pattern}: leave one of them out"
             ));
         }
     }
     (load.one_way && load.stall_ns > 0).then(|| {
-        "--one-way and --stall: a way that a stop is part of can be too long for its clock; leave one of \
-         them out"
+        "--one-way does not work with --stall: a one-way time holds less than a second, and a stop may last longer; \
+         leave one of them out"
             .to_owned()
     })
 }
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(told(&changed, &[PingPong, Stream]), "");
         assert!(
             told(&changed, &[PingPong, Rate])
-                .contains("--transform cannot be had in the pattern rate")
+                .contains("--transform does not work with the pattern rate")
         );
         assert!(
             told(&given(&[(Transform, "none,lz4")]), &[Stream, Burst]).contains("pattern burst")
@@ -209,7 +209,8 @@ mod tests {
         assert!(told(&timed, &[PingPong, Stream]).contains("pattern stream"));
         assert_eq!(told(&given(&[(Think, "1ms"), (OneWay, ON)]), &[PingPong]), "");
         assert!(
-            told(&timed, &[PingPong, Rate]).contains("--one-way cannot be had in the pattern rate")
+            told(&timed, &[PingPong, Rate])
+                .contains("--one-way does not work with the pattern rate")
         );
         for transform in ["none", "gzip"] {
             let all = given(&[(Transform, transform), (OneWay, ON), (Stall, "1ms")]);
@@ -218,7 +219,7 @@ mod tests {
         let both = given(&[(Transform, "gzip"), (OneWay, ON)]);
         assert!(
             told(&both, &[PingPong, Stream])
-                .contains("--one-way cannot be had in the pattern stream")
+                .contains("--one-way does not work with the pattern stream")
         );
     }
 }

@@ -7,7 +7,7 @@ use crate::request;
 use crate::{exec, job_file, loads};
 use clap::ArgMatches;
 use ipcperf_core::{Idle, PatternKind, Placement, Touch};
-use ipcperf_engine::plan::{self, Ground, Request};
+use ipcperf_engine::plan::{self, Host, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Settings, fresh_seed};
 use std::process::ExitCode;
@@ -53,11 +53,10 @@ fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Undertaking,
             "which mechanism? name some with -m (like -m pipe,unix-stream) or in a job file",
         ));
     };
-    let ground =
-        Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
     let defaults = || {
         let mut places = vec![Placement::SameCpu];
-        places.extend(ground.topology.two_cpus());
+        places.extend(host.topology.two_cpus());
         places
     };
     let or =
@@ -95,6 +94,6 @@ fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Undertaking,
         budget: None,
         time_calls: args.time_calls,
     };
-    let cells = plan::cells(&request, &ground).map_err(request::refused)?;
+    let cells = plan::cells(&request, &host).map_err(request::refused)?;
     Ok(Undertaking { command: "run", cells, settings })
 }

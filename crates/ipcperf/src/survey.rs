@@ -5,7 +5,7 @@ use crate::error::Stop;
 use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking};
 use crate::request;
 use ipcperf_core::{Family, Idle, Load, OptionSet, PatternKind, Placement, Touch};
-use ipcperf_engine::plan::{self, CellPlan, Ground, Request};
+use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
 use std::process::ExitCode;
@@ -28,9 +28,8 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
         Duration::from_secs(1),
         Duration::from_secs(24 * 3600),
     )?;
-    let ground =
-        Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
-    let cells = cells(registry, &ground, budget, args.all).map_err(request::refused)?;
+    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let cells = cells(registry, &host, budget, args.all).map_err(request::refused)?;
     let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
     // The pause of a round is as long as a slice.
     let settings = settings(budget, runnable + 1, args.seed.unwrap_or_else(fresh_seed));
@@ -50,7 +49,7 @@ fn stands(entry: &Entry) -> bool {
 }
 
 /// Requests in the order in which a reader wants them answered, and how many of them belong to every survey.
-fn wishes(registry: &Registry, ground: &Ground, everything: bool) -> (Vec<Request>, usize) {
+fn wishes(registry: &Registry, host: &Host, everything: bool) -> (Vec<Request>, usize) {
     let all: Vec<Entry> =
         registry.entries().iter().filter(|entry| everything || stands(entry)).copied().collect();
     let data: Vec<Entry> =
@@ -68,7 +67,7 @@ fn wishes(registry: &Registry, ground: &Ground, everything: bool) -> (Vec<Reques
     };
     let (trip, stream) = (PatternKind::PingPong, PatternKind::Stream);
     let one = Placement::SameCpu;
-    let near = ground.topology.two_cpus().unwrap_or(one);
+    let near = host.topology.two_cpus().unwrap_or(one);
     // What any process may connect to, rather than what a parent hands to its children.
     let mut by_name = wish(&named("unix-stream"), trip, 64, near, Idle::AsIs);
     by_name.options.0.insert("unix-stream.bind".into(), "path".into());
@@ -81,7 +80,7 @@ fn wishes(registry: &Registry, ground: &Ground, everything: bool) -> (Vec<Reques
         wishes.push(wish(&all, trip, 64, one, Idle::AsIs));
         wishes.push(Request { placements: vec![one], ..by_name });
         // One row tells what idle polling would make of all of them, where it may be asked for.
-        if ground.idle_objection.is_none() {
+        if host.idle_objection.is_none() {
             wishes.push(wish(&named("pipe"), trip, 64, near, Idle::Poll));
         }
     }
@@ -101,14 +100,14 @@ fn wishes(registry: &Registry, ground: &Ground, everything: bool) -> (Vec<Reques
 /// The cells of as many wishes as the budget has room for.
 fn cells(
     registry: &Registry,
-    ground: &Ground,
+    host: &Host,
     budget: Duration,
     everything: bool,
 ) -> Result<Vec<CellPlan>, ipcperf_core::OptionError> {
-    let (wishes, always) = wishes(registry, ground, everything);
+    let (wishes, always) = wishes(registry, host, everything);
     let mut cells = Vec::new();
     for (at, wish) in wishes.iter().enumerate() {
-        let more = plan::cells(wish, ground)?;
+        let more = plan::cells(wish, host)?;
         let runnable = |cells: &[CellPlan]| {
             cells.iter().filter(|cell| cell.objection.is_none()).count() as u64
         };
@@ -161,9 +160,9 @@ mod tests {
 
     #[test]
     fn every_survey_has_both_patterns_and_a_longer_one_has_more() {
-        let (registry, ground) = (crate::builtin(), Ground::read().expect("affinity"));
+        let (registry, host) = (crate::builtin(), Host::read().expect("affinity"));
         let of = |seconds| {
-            cells(&registry, &ground, Duration::from_secs(seconds), false).expect("no knobs")
+            cells(&registry, &host, Duration::from_secs(seconds), false).expect("no knobs")
         };
         let (short, long) = (of(1), of(3600));
         for pattern in [PatternKind::PingPong, PatternKind::Stream] {

@@ -125,7 +125,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         Data::Trips(data) => trips::reading(data, &slice, facts, batch, ns),
         Data::Stream(window) => stream::reading(*window, &slice.raw, ns),
         Data::Fan(data) => fan::reading(data, &slice.raw, ns),
-        Data::Storm(storm) => connect::reading(storm, &slice.raw, ns),
+        Data::Connect(connect) => connect::reading(connect, &slice.raw, ns),
     };
     let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns } = slice;
     let ([lead, follow], [forth, back]) = (&raw.sides, &raw.counts);
@@ -198,7 +198,7 @@ fn counts_agree(raw: &RawSlice, exchange: Exchange) -> bool {
         }
         Exchange::OneWay => back.received + back.lost == forth.sent,
         Exchange::Request => {
-            matches!(&raw.data, Data::Storm(storm) if storm.after.doubt.is_none())
+            matches!(&raw.data, Data::Connect(connect) if connect.after.doubt.is_none())
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::metric::{Timed, distribution};
 use super::sliced::{Own, Reading, Sliced, per_second};
+use crate::connect::{PARTS, Ports};
 use crate::plan::CellPlan;
-use crate::slice::{RawSlice, StormSlice};
-use crate::storm::{PARTS, Ports};
+use crate::slice::{ConnectSlice, RawSlice};
 use ipcperf_core::Crowd;
 use ipcperf_core::result::{BeforeAfter, Connections, EphemeralPorts, Metric};
 use ipcperf_stats::Histogram;
@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 /// Stands for the time of a request that was never answered: later than all that were, as picoseconds of a histogram.
 const NEVER: u64 = u64::MAX;
 
-pub(super) fn reading(storm: &StormSlice, raw: &RawSlice, ns: f64) -> Reading {
+pub(super) fn reading(connect: &ConnectSlice, raw: &RawSlice, ns: f64) -> Reading {
     Reading {
         operations: raw.operations,
         rate: per_second(raw.operations, raw.elapsed, ns),
-        histogram: Histogram::from(&storm.times[0]).scaled(ns * 1000.0),
-        own: Own::Storm(Box::new(storm.clone())),
+        histogram: Histogram::from(&connect.times[0]).scaled(ns * 1000.0),
+        own: Own::Connect(Box::new(connect.clone())),
         ..Reading::default()
     }
 }
@@ -31,27 +31,28 @@ pub(super) fn connections<'a>(
     rate: Metric,
     ns: f64,
 ) -> Option<Connections> {
-    let storms = |slices: &[&'a Sliced]| -> Vec<&'a StormSlice> {
-        slices.iter().filter_map(|slice| slice.storm()).collect()
+    let connects = |slices: &[&'a Sliced]| -> Vec<&'a ConnectSlice> {
+        slices.iter().filter_map(|slice| slice.connect()).collect()
     };
-    let (kept, storms) = (storms(kept), storms(accepted));
+    let (kept, connects) = (connects(kept), connects(accepted));
     // In the order of the rounds.
-    let (first, last) = (*storms.first()?, *storms.last()?);
-    let sum = |count: &dyn Fn(&StormSlice) -> u64| storms.iter().map(|storm| count(storm)).sum();
-    let errors = |of: &dyn Fn(&StormSlice) -> &BTreeMap<String, u64>| {
+    let (first, last) = (*connects.first()?, *connects.last()?);
+    let sum =
+        |count: &dyn Fn(&ConnectSlice) -> u64| connects.iter().map(|connect| count(connect)).sum();
+    let errors = |of: &dyn Fn(&ConnectSlice) -> &BTreeMap<String, u64>| {
         let mut sums = BTreeMap::new();
-        for (class, count) in storms.iter().flat_map(|storm| of(storm)) {
+        for (class, count) in connects.iter().flat_map(|connect| of(connect)) {
             *sums.entry(class.clone()).or_insert(0) += count;
         }
         sums
     };
     let (asked, answered): (u64, u64) =
-        (sum(&|storm| storm.after.asked), sum(&|storm| storm.after.answered));
+        (sum(&|connect| connect.after.asked), sum(&|connect| connect.after.answered));
     let part = |at: usize| {
-        let histograms = |storms: &[&StormSlice]| -> Vec<Histogram> {
-            storms.iter().map(|storm| picoseconds(storm, at, ns)).collect()
+        let histograms = |connects: &[&ConnectSlice]| -> Vec<Histogram> {
+            connects.iter().map(|connect| picoseconds(connect, at, ns)).collect()
         };
-        let (all, kept) = (histograms(&storms), histograms(&kept));
+        let (all, kept) = (histograms(&connects), histograms(&kept));
         distribution(&Timed::answered(&all), &Timed::answered(&kept))
     };
     let mut request = part(0);
@@ -75,10 +76,10 @@ pub(super) fn connections<'a>(
         backlog: first.backlog,
         asked,
         answered,
-        refused: sum(&|storm| storm.after.refused()),
-        retried: sum(&|storm| storm.after.retried),
-        errors: errors(&|storm| &storm.after.errors),
-        server_errors: errors(&|storm| &storm.after.server_errors),
+        refused: sum(&|connect| connect.after.refused()),
+        retried: sum(&|connect| connect.after.retried),
+        errors: errors(&|connect| &connect.after.errors),
+        server_errors: errors(&|connect| &connect.after.server_errors),
         requests_per_second: rate,
         request_ns: request,
         socket_ns: part(1),
@@ -91,11 +92,11 @@ pub(super) fn connections<'a>(
 }
 
 /// Times of a part. Whole requests that failed are among them, so that they stay in the denominator.
-fn picoseconds(storm: &StormSlice, at: usize, ns: f64) -> Histogram {
-    let ticks = storm.times.get(at).map(Histogram::from).unwrap_or_default();
+fn picoseconds(connect: &ConnectSlice, at: usize, ns: f64) -> Histogram {
+    let ticks = connect.times.get(at).map(Histogram::from).unwrap_or_default();
     let mut picos = ticks.scaled(ns * 1000.0);
     if PARTS.get(at) == Some(&PARTS[0]) {
-        picos.record_n(NEVER, storm.after.failed());
+        picos.record_n(NEVER, connect.after.failed());
     }
     picos
 }

@@ -25,7 +25,7 @@ pub(super) fn cell(accepted: &[&Sliced], kept: &[&Sliced], peers: u64) -> Fan {
         let values: Vec<f64> = rounds().filter_map(value).collect();
         if values.is_empty() {
             return Metric::missing(
-                "the first peer was done before enough had come to tell shares",
+                "the first peer finished before enough messages had arrived to compute shares",
             );
         }
         over_rounds(&values)

@@ -1,6 +1,6 @@
 //! One slice in nanoseconds: what becomes of its data before its round, and before its cell.
 
-use crate::slice::StormSlice;
+use crate::slice::ConnectSlice;
 use ipcperf_core::result::{FanRound, Round};
 use ipcperf_stats::Histogram;
 
@@ -24,7 +24,7 @@ pub(super) enum Own {
     #[default]
     Nothing,
     Trips(Box<Trips>),
-    Storm(Box<StormSlice>),
+    Connect(Box<ConnectSlice>),
 }
 
 impl Sliced {
@@ -32,8 +32,8 @@ impl Sliced {
         if let Own::Trips(trips) = &self.own { Some(trips) } else { None }
     }
 
-    pub(super) fn storm(&self) -> Option<&StormSlice> {
-        if let Own::Storm(storm) = &self.own { Some(storm) } else { None }
+    pub(super) fn connect(&self) -> Option<&ConnectSlice> {
+        if let Own::Connect(connect) = &self.own { Some(connect) } else { None }
     }
 }
 

@@ -31,10 +31,9 @@ impl Ways {
 fn objection(ways: &slice::Ways, lead: &SideReport, pinned: bool) -> Option<String> {
     let (Some(before), Some(after)) = (ways.offset, lead.offset) else {
         return Some(if pinned {
-            "the clock is not the CPU's counter, whose difference between CPUs can be measured"
-                .into()
+            "the clock is not the CPU's counter; only counters of two CPUs can be compared".into()
         } else {
-            "the ends are not pinned, so nobody knows whose counters they read".to_owned()
+            "the ends are not pinned, so their counters cannot be compared".to_owned()
         });
     };
     let warps = before.warps + after.warps;
@@ -51,9 +50,8 @@ fn objection(ways: &slice::Ways, lead: &SideReport, pinned: bool) -> Option<Stri
     if ways.negative > 0 {
         return Some(format!("{} messages seem to arrive before they left", ways.negative));
     }
-    (ways.unknown > 0).then(|| {
-        format!("messages were lost, and with them which of {} times belong together", ways.unknown)
-    })
+    (ways.unknown > 0)
+        .then(|| format!("messages were lost, so {} one-way times cannot be matched", ways.unknown))
 }
 
 /// The way from lead to follow over the rounds that speak for the cell.

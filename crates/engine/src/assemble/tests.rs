@@ -6,7 +6,7 @@ mod special;
 use super::*;
 use crate::fit::Fit;
 use crate::job::{FailureKind, Segment, SideReport};
-use crate::plan::{self, CellPlan, Ground, Request};
+use crate::plan::{self, CellPlan, Host, Request};
 use crate::run::{CellRun, SliceRun};
 use crate::slice::{Compact, Data, RawSlice, Trips, Window};
 use ipcperf_core::result::{Cell, Status};
@@ -61,8 +61,8 @@ fn plan(pattern: PatternKind) -> CellPlan {
         loads: vec![ipcperf_core::Load::default()],
         options: OptionSet::default(),
     };
-    let ground = Ground { topology: Topology { cpus }, idle_objection: None, memory: None };
-    plan::cells(&request, &ground).expect("good knobs").remove(0)
+    let host = Host { topology: Topology { cpus }, idle_objection: None, memory: None };
+    plan::cells(&request, &host).expect("good knobs").remove(0)
 }
 
 fn side(pid: u32, cpu: usize) -> SideReport {

@@ -25,14 +25,15 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) 
         _ => peers > 1,
     };
     let missing = if spec.wake_word().is_some() {
-        Missing::new("a wake-up has no room for the number that tells its sender from others", "")
+        Missing::new("a wake-up carries no bytes, so it cannot name its sender", "")
     } else if allowed == Peers::One {
         Missing::new(format!("one object takes one {who} only"), "")
     } else if entry.fan.is_none() {
-        let what = format!("one object takes several {who}s, but an end as built here is for one");
+        let what =
+            format!("several {who}s could use this object, but its end here serves only one");
         Missing::new(what, "")
     } else if crowd == Seat::Follow && spec.back_pressure != BackPressure::Blocks {
-        let what = "it drops what its receiver cannot take, and several cannot share the credits against that";
+        let what = "it drops messages when the receiver is slow, and several senders cannot share the credits that prevent it";
         Missing::new(what, "")
     } else if is_pieces {
         let what =

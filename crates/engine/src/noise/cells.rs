@@ -200,10 +200,10 @@ pub(super) fn lost(cells: &[Cell]) -> Option<Finding> {
 
 /// Requests that failed, and connections that used up the ports there are.
 pub(super) fn connections(cells: &[Cell]) -> Vec<Finding> {
-    let stormy = || cells.iter().filter_map(|cell| Some((cell, cell.connect.as_ref()?)));
+    let connecting = || cells.iter().filter_map(|cell| Some((cell, cell.connect.as_ref()?)));
     let mut list = Vec::new();
     if let Some((worst, requests)) =
-        stormy().filter(|(cell, _)| cell.lost > 0).max_by_key(|(cell, _)| cell.lost)
+        connecting().filter(|(cell, _)| cell.lost > 0).max_by_key(|(cell, _)| cell.lost)
     {
         let classes: Vec<String> =
             requests.errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
@@ -219,8 +219,10 @@ pub(super) fn connections(cells: &[Cell]) -> Vec<Finding> {
             false => "a larger backlog, or fewer clients",
         };
         let mut finding = finding("W-REFUSED", text, Some(worst.lost as f64), Some(0.0), remedy);
-        finding.cells =
-            stormy().filter(|(cell, _)| cell.lost > 0).map(|(cell, _)| cell.id.clone()).collect();
+        finding.cells = connecting()
+            .filter(|(cell, _)| cell.lost > 0)
+            .map(|(cell, _)| cell.id.clone())
+            .collect();
         list.push(finding);
     }
     let through = |cell: &Cell| {

@@ -1,12 +1,12 @@
 //! What measures slices, and how one is measured.
 
 use super::findings::{BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause};
+use crate::connect::Model;
 use crate::error::named;
 use crate::fit::Fit;
 use crate::job::Job;
 use crate::page::{CAPACITY, Page};
 use crate::slice::{self, Outcome, RawSlice, Surroundings, Terms};
-use crate::storm::Model;
 use ipcperf_core::{Idle, Seat, Shape};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;

@@ -1,10 +1,10 @@
-//! A slice of the pattern that connects for every request: a storm in the place of two ends and a channel.
+//! A slice of the pattern that connects for every request: server and clients in the place of two ends and a channel.
 
 use super::compact::Compact;
-use super::raw::{Data, RawSlice, StormSlice, Surroundings, Terms};
+use super::raw::{ConnectSlice, Data, RawSlice, Surroundings, Terms};
+use crate::connect::{self, Aftermath, Around, BACKLOG, ConnectPlan};
 use crate::job::{Machine, Segment, SideReport};
 use crate::registry::Entry;
-use crate::storm::{self, Aftermath, Around, BACKLOG, Storm};
 use crate::supervisor::Stop;
 use crate::usage::Spent;
 use ipcperf_core::{Crowd, Door, KnobValue, OptionSet, SetupError};
@@ -29,7 +29,7 @@ pub(super) fn run(
     let (door, serving) = found.map_err(SetupError::from)?;
     let Terms { job, pads, deadline, client } = terms;
     let count = (job.operations > 0).then_some(job.operations);
-    let storm = Storm {
+    let connect = ConnectPlan {
         door,
         serving,
         model: *client,
@@ -50,11 +50,11 @@ pub(super) fn run(
         deadline: Instant::now() + *deadline,
         interrupts: around.interrupts,
     };
-    Ok(slice(storm::run(&storm, &around)?, &storm, entry, &job.cpus))
+    Ok(slice(connect::run(&connect, &around)?, &connect, entry, &job.cpus))
 }
 
 /// The lead is the clients, the follow the server.
-fn slice(mut after: Aftermath, storm: &Storm, entry: &Entry, cpus: &[usize]) -> RawSlice {
+fn slice(mut after: Aftermath, connect: &ConnectPlan, entry: &Entry, cpus: &[usize]) -> RawSlice {
     let times = std::mem::take(&mut after.times);
     let times = times.parts.each_ref().map(Compact::from);
     // Counters of processes know nothing of warm-ups: they are shared out by requests.
@@ -80,8 +80,8 @@ fn slice(mut after: Aftermath, storm: &Storm, entry: &Entry, cpus: &[usize]) -> 
         busy_ns: after.machine.busy_ns.map(part),
         energy_uj: after.machine.energy_uj.map(part),
     };
-    let bind = if storm.door == Door::UnixAbstract { "abstract" } else { "path" };
-    let granted = [KnobValue::Word(bind.to_owned()), KnobValue::Number(storm.backlog)];
+    let bind = if connect.door == Door::UnixAbstract { "abstract" } else { "path" };
+    let granted = [KnobValue::Word(bind.to_owned()), KnobValue::Number(connect.backlog)];
     let effective = KNOBS.iter().zip(granted).filter_map(|(name, value)| {
         let known = entry.knobs.iter().any(|knob| knob.name == *name);
         known.then(|| ((*name).to_owned(), value))
@@ -100,11 +100,11 @@ fn slice(mut after: Aftermath, storm: &Storm, entry: &Entry, cpus: &[usize]) -> 
         ],
         sides: [SideReport { machine, ..side(0) }, side(1)],
         effective: effective.collect(),
-        ..RawSlice::of(Data::Storm(Box::new(StormSlice {
+        ..RawSlice::of(Data::Connect(Box::new(ConnectSlice {
             after,
             times,
-            backlog: storm.backlog,
-            clients: storm.clients,
+            backlog: connect.backlog,
+            clients: connect.clients,
         })))
     }
 }

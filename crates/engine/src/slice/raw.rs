@@ -3,9 +3,9 @@
 use super::compact::Compact;
 use super::paced::Paced;
 use super::ways::Ways;
+use crate::connect::{Aftermath, Model, PARTS};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
 use crate::page::Page;
-use crate::storm::{Aftermath, Model, PARTS};
 use crate::supervisor::Stop;
 use ipcperf_core::KnobValue;
 use ipcperf_core::result::Status;
@@ -52,7 +52,7 @@ pub enum Data {
     /// The same with several processes on one side, who timed their calls.
     Fan(RawFan),
     /// Clients timed their requests.
-    Storm(Box<StormSlice>),
+    Connect(Box<ConnectSlice>),
 }
 
 /// Operations that the lead timed.
@@ -90,9 +90,9 @@ pub struct RawFan {
     pub pids: Vec<u32>,
 }
 
-/// A storm at rest.
+/// A connect slice at rest.
 #[derive(Clone, Debug)]
-pub struct StormSlice {
+pub struct ConnectSlice {
     /// Everything but the distributions.
     pub after: Aftermath,
     /// These, ticks, in the order of [`PARTS`].

@@ -2,13 +2,13 @@
 
 use super::work::{Turn, Work};
 use ipcperf_core::{Crowd, Door, Serving};
-use ipcperf_engine::storm::{self, Around, BACKLOG, Model, SHORTEST, Storm};
+use ipcperf_engine::connect::{self, Around, BACKLOG, ConnectPlan, Model, SHORTEST};
 use ipcperf_engine::task::TaskError;
 use ipcperf_study::Readings;
 use serde::Deserialize;
 
 /// A server that is killed: what it leaves.
-struct AfterKill(Storm);
+struct AfterKill(ConnectPlan);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,7 +19,7 @@ struct KillKeys {
 pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
     let KillKeys { door } =
         table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
-    let storm = Storm {
+    let connect = ConnectPlan {
         door,
         serving: Serving::Accept,
         model: Model::Blocking,
@@ -31,12 +31,12 @@ pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
         answer_bytes: SHORTEST,
         backlog: BACKLOG,
     };
-    Ok(Box::new(AfterKill(storm)))
+    Ok(Box::new(AfterKill(connect)))
 }
 
 impl Work for AfterKill {
     fn missing(&self) -> Option<String> {
-        storm::probe(self.0.door).err().map(|missing| missing.to_string())
+        connect::probe(self.0.door).err().map(|missing| missing.to_string())
     }
 
     fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
@@ -49,7 +49,7 @@ impl Work for AfterKill {
             deadline: turn.deadline,
             interrupts: turn.interrupts,
         };
-        let remains = storm::kill_server(&self.0, &around)?;
+        let remains = connect::kill_server(&self.0, &around)?;
         let mut readings = Readings::default();
         readings.set("paths_left", remains.paths as f64);
         readings.set("reopens", f64::from(u8::from(remains.reopens)));

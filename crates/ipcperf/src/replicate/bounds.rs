@@ -3,7 +3,7 @@
 use ipcperf_core::Placement;
 use ipcperf_engine::bounds::{Chunks, Intervals, Trips};
 use ipcperf_engine::job::Bound;
-use ipcperf_engine::plan::Ground;
+use ipcperf_engine::plan::Host;
 use ipcperf_stats::Histogram;
 use ipcperf_study::Readings;
 use ipcperf_sys::clock::Clock;
@@ -47,10 +47,10 @@ impl BoundWork {
     }
 
     /// The bound, and the CPUs for it: two as close as separate cores are, or one twice where there is only one.
-    pub(crate) fn on(&self, ground: &Ground) -> Result<(Bound, [usize; 2]), String> {
-        let placement = ground.topology.two_cpus().unwrap_or(Placement::SameCpu);
-        let pair = ground.topology.pair(placement).and_then(|pair| pair.try_into().ok());
-        let cpus: [usize; 2] = pair.ok_or_else(|| ground.topology.objection(placement))?;
+    pub(crate) fn on(&self, host: &Host) -> Result<(Bound, [usize; 2]), String> {
+        let placement = host.topology.two_cpus().unwrap_or(Placement::SameCpu);
+        let pair = host.topology.pair(placement).and_then(|pair| pair.try_into().ok());
+        let cpus: [usize; 2] = pair.ok_or_else(|| host.topology.objection(placement))?;
         let bound = match self {
             Self::Clocks(asked) => Bound::Clocks(*asked, cpus),
             Self::Copying(asked) => Bound::Copying(asked.clone()),

@@ -4,11 +4,11 @@ use super::connect;
 use crate::loads::{LoadArgs, loads};
 use crate::request;
 use ipcperf_core::{Idle, LoadKey, OptionSet, PatternKind, Touch};
-use ipcperf_engine::plan::{self, Ground, Request};
+use ipcperf_engine::connect::Model;
+use ipcperf_engine::plan::{self, Host, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{CellRun, Lengths};
 use ipcperf_engine::slice::Data;
-use ipcperf_engine::storm::Model;
 use ipcperf_engine::{calls_of, round_of};
 use ipcperf_study::Readings;
 use serde::Deserialize;
@@ -91,7 +91,7 @@ impl Keys {
     }
 
     /// The cell, which may have an objection.
-    pub(crate) fn plan(&self, registry: &Registry, ground: &Ground) -> Result<CellWork, String> {
+    pub(crate) fn plan(&self, registry: &Registry, host: &Host) -> Result<CellWork, String> {
         let told = |stop: crate::error::Stop| stop.to_string();
         let settings: Vec<String> = self
             .set
@@ -102,7 +102,7 @@ impl Keys {
             })
             .collect();
         let or = |given: &Option<String>, name: &str| given.clone().unwrap_or_else(|| name.into());
-        let two_cpus = ground.topology.two_cpus();
+        let two_cpus = host.topology.two_cpus();
         let placements = match self.placement.as_str() {
             // The closest pair of CPUs that this machine has.
             "two-cpus" => {
@@ -128,7 +128,7 @@ impl Keys {
             },
         };
         let mut cells =
-            plan::cells(&request, ground).map_err(|error| told(request::refused(error)))?;
+            plan::cells(&request, host).map_err(|error| told(request::refused(error)))?;
         let (Some(plan), None) = (cells.pop(), cells.pop()) else {
             return Err("an arm is one cell: one mechanism, pattern and placement".into());
         };
@@ -167,10 +167,16 @@ impl CellWork {
         }
         let knobs = slice.raw.effective.clone();
         let mut readings = Readings::default();
-        if let Data::Storm(storm) = &slice.raw.data {
+        if let Data::Connect(connect) = &slice.raw.data {
             let plan = &self.run.plan;
             let door = plan.entry.door(&plan.options).ok().and_then(Result::ok);
-            connect::add(&mut readings, &slice.raw, storm, door.map(|(door, _)| door), ns_per_tick);
+            connect::add(
+                &mut readings,
+                &slice.raw,
+                connect,
+                door.map(|(door, _)| door),
+                ns_per_tick,
+            );
         }
         let (round, histogram) = round_of(slice, self.run.plan.key.pattern, ns_per_tick);
         if let Some(reason) = round.rejected {

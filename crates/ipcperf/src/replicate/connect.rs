@@ -1,8 +1,8 @@
 //! What a study reads off a slice of the pattern `connect`.
 
 use ipcperf_core::Door;
-use ipcperf_engine::slice::{RawSlice, StormSlice};
-use ipcperf_engine::storm::{PARTS, port_warning};
+use ipcperf_engine::connect::{PARTS, port_warning};
+use ipcperf_engine::slice::{ConnectSlice, RawSlice};
 use ipcperf_stats::{Histogram, support};
 use ipcperf_study::Readings;
 
@@ -13,16 +13,16 @@ const PUBLISHED: f64 = 10_000.0;
 pub(super) fn add(
     readings: &mut Readings,
     slice: &RawSlice,
-    storm: &StormSlice,
+    connect: &ConnectSlice,
     door: Option<Door>,
     ns_per_tick: f64,
 ) {
-    let after = &storm.after;
+    let after = &connect.after;
     let asked = after.asked.max(1) as f64;
     let elapsed_ns = after.elapsed as f64 * ns_per_tick;
     let [clients, server] = &slice.sides;
     // What the same would have come to with as many requests of each client as in the original.
-    let scale = PUBLISHED * storm.clients as f64 / asked;
+    let scale = PUBLISHED * connect.clients as f64 / asked;
     let seconds = |nanoseconds: f64| nanoseconds / 1e9 * scale;
     for (name, nanoseconds) in [
         ("user_s", clients.user_ns as f64),
@@ -48,7 +48,7 @@ pub(super) fn add(
     ] {
         readings.set(name, value as f64);
     }
-    let times = storm.times.each_ref().map(Histogram::from);
+    let times = connect.times.each_ref().map(Histogram::from);
     for (name, part) in PARTS.iter().zip(&times) {
         for (quantile, label) in [(0.5, "p50"), (0.99, "p99")] {
             if support(part.count(), quantile).is_ok()

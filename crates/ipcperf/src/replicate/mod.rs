@@ -22,12 +22,12 @@ use crate::output::{self, Target};
 use crate::progress::Line;
 use ipcperf_core::result::{Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, StudyResult};
 use ipcperf_engine::host;
-use ipcperf_engine::plan::Ground;
+use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Bench, Progress, fresh_seed};
 use ipcperf_study::{EMBEDDED, Findings, Study};
 use ipcperf_sys::signals::Interrupts;
-use rounds::House;
+use rounds::Context;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,10 +43,9 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     if let Some(folder) = &args.csv {
         files::prepare(folder)?;
     }
-    let ground =
-        Ground::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
     for study in &studies {
-        if let Some(objection) = rounds::objection(study, scale, registry, &ground) {
+        if let Some(objection) = rounds::objection(study, scale, registry, &host) {
             return Err(Stop::usage(format!("study {}: {objection}", study.name())));
         }
     }
@@ -81,16 +80,16 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         studies: Vec::new(),
     };
     for study in &studies {
-        let mut house = House {
+        let mut context = Context {
             registry,
-            ground: &ground,
+            host: &host,
             bench: &mut bench,
             interrupts: Some(&interrupts),
             progress: &mut show,
         };
         let rounds = args.rounds.unwrap_or_else(|| study.rounds(scale));
         let (result, interrupted) =
-            replicate(study, scale, rounds, seed, &mut house).map_err(failed)?;
+            replicate(study, scale, rounds, seed, &mut context).map_err(failed)?;
         document.studies.push(result);
         if interrupted {
             document.interrupted = true;
@@ -111,10 +110,10 @@ fn replicate(
     scale: Scale,
     rounds: u64,
     seed: u64,
-    house: &mut House<'_, '_>,
+    context: &mut Context<'_, '_>,
 ) -> std::io::Result<(StudyResult, bool)> {
     let began = Instant::now();
-    let (arms, interrupted) = rounds::measure(study, scale, rounds, seed, house)?;
+    let (arms, interrupted) = rounds::measure(study, scale, rounds, seed, context)?;
     let findings = Findings::new(&arms, rounds);
     let result = findings.result(study, scale, began.elapsed().as_secs_f64(), interrupted);
     Ok((result, interrupted))

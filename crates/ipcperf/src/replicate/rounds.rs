@@ -5,7 +5,7 @@ use super::cell::{CellWork, Keys};
 use super::kinds::{CELL, make};
 use super::work::{Turn, Work};
 use ipcperf_core::result::{Scale, Status};
-use ipcperf_engine::plan::Ground;
+use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Bench, Bounded, CellRun, Progress};
 use ipcperf_engine::task::TaskError;
@@ -29,9 +29,9 @@ struct ArmRun {
 }
 
 /// Who is asked for what is needed to measure.
-pub(crate) struct House<'a, 'b> {
+pub(crate) struct Context<'a, 'b> {
     pub(crate) registry: &'a Registry,
-    pub(crate) ground: &'a Ground,
+    pub(crate) host: &'a Host,
     pub(crate) bench: &'a mut Bench<'b>,
     pub(crate) interrupts: Option<&'b Interrupts>,
     pub(crate) progress: &'a mut dyn FnMut(Progress<'_>),
@@ -51,12 +51,12 @@ pub(crate) fn objection(
     study: &Study,
     scale: Scale,
     registry: &Registry,
-    ground: &Ground,
+    host: &Host,
 ) -> Option<String> {
     let cells = study.arms.iter().filter(|arm| arm.work == CELL);
     cells.into_iter().find_map(|arm| {
         let keys = Keys::of(&study.keys(arm, scale));
-        let planned = keys.and_then(|keys| keys.plan(registry, ground));
+        let planned = keys.and_then(|keys| keys.plan(registry, host));
         planned.err().map(|error| format!("arm {}: {error}", arm.id))
     })
 }
@@ -67,12 +67,12 @@ pub(crate) fn measure(
     scale: Scale,
     rounds: u64,
     seed: u64,
-    house: &mut House<'_, '_>,
+    context: &mut Context<'_, '_>,
 ) -> io::Result<(Vec<Measured>, bool)> {
     let mut arms: Vec<ArmRun> =
-        study.arms.iter().map(|arm| ArmRun::prepare(arm, study, scale, house)).collect();
-    (house.progress)(Progress::Bounds);
-    let mut interrupted = prepare_bench(&arms, house)?;
+        study.arms.iter().map(|arm| ArmRun::prepare(arm, study, scale, context)).collect();
+    (context.progress)(Progress::Bounds);
+    let mut interrupted = prepare_bench(&arms, context)?;
     let mut order = Rng::stream(seed, study.name());
     for round in 0..rounds {
         if interrupted {
@@ -85,19 +85,19 @@ pub(crate) fn measure(
             let total = rounds * turn.len() as u64;
             let done = round * turn.len() as u64 + position as u64;
             let id = format!("{} {}", study.name(), arms[*at].measured.arm.id);
-            (house.progress)(Progress::Slice { done, total, id: &id });
-            if arms[*at].take_turn(round, position as u64, scale, house)? {
+            (context.progress)(Progress::Slice { done, total, id: &id });
+            if arms[*at].take_turn(round, position as u64, scale, context)? {
                 interrupted = true;
                 break;
             }
         }
     }
-    (house.progress)(Progress::Done);
+    (context.progress)(Progress::Done);
     Ok((arms.into_iter().map(|arm| arm.measured).collect(), interrupted))
 }
 
 /// The cost of the clock and the other bounds, once for all cells of a study.
-fn prepare_bench(arms: &[ArmRun], house: &mut House<'_, '_>) -> io::Result<bool> {
+fn prepare_bench(arms: &[ArmRun], context: &mut Context<'_, '_>) -> io::Result<bool> {
     let mut cells = Vec::new();
     for arm in arms {
         if let Some(Doing::Cell(cell)) = &arm.doing {
@@ -105,15 +105,15 @@ fn prepare_bench(arms: &[ArmRun], house: &mut House<'_, '_>) -> io::Result<bool>
             cells.push(CellRun::new(plan));
         }
     }
-    if cells.is_empty() { Ok(false) } else { house.bench.prepare(&cells) }
+    if cells.is_empty() { Ok(false) } else { context.bench.prepare(&cells) }
 }
 
 impl ArmRun {
-    fn prepare(arm: &Arm, study: &Study, scale: Scale, house: &House<'_, '_>) -> Self {
+    fn prepare(arm: &Arm, study: &Study, scale: Scale, context: &Context<'_, '_>) -> Self {
         let keys = study.keys(arm, scale);
         let mut ended = None;
         let doing = if arm.work == CELL {
-            Keys::of(&keys).and_then(|keys| keys.plan(house.registry, house.ground)).map(|cell| {
+            Keys::of(&keys).and_then(|keys| keys.plan(context.registry, context.host)).map(|cell| {
                 if let Some(missing) = &cell.run.plan.objection {
                     ended = Some((Status::Unavailable, missing.to_string()));
                 }
@@ -121,7 +121,7 @@ impl ArmRun {
             })
         } else if bounds::KINDS.contains(&arm.work.as_str()) {
             BoundWork::of(&arm.work, &keys).map(|bound| {
-                ended = bound.on(house.ground).err().map(|why| (Status::Unavailable, why));
+                ended = bound.on(context.host).err().map(|why| (Status::Unavailable, why));
                 Doing::Bound(bound)
             })
         } else {
@@ -148,38 +148,38 @@ impl ArmRun {
         round: u64,
         order: u64,
         scale: Scale,
-        house: &mut House<'_, '_>,
+        context: &mut Context<'_, '_>,
     ) -> io::Result<bool> {
         let found = match &mut self.doing {
             None => return Ok(false),
             Some(Doing::Cell(cell)) => {
-                if house.bench.measure(&mut cell.run, cell.lengths, round, order)? {
+                if context.bench.measure(&mut cell.run, cell.lengths, round, order)? {
                     return Ok(true);
                 }
                 let status = cell.run.ended.as_ref().map(|(status, ..)| *status);
-                cell.readings(house.bench.ns_per_tick())
+                cell.readings(context.bench.ns_per_tick())
                     .map_err(|reason| (status.unwrap_or(Status::Rejected), reason))
             }
-            Some(Doing::Bound(work)) => match work.on(house.ground) {
+            Some(Doing::Bound(work)) => match work.on(context.host) {
                 Err(reason) => Err((Status::Unavailable, reason)),
                 Ok((bound, cpus)) => {
-                    match house.bench.measure_bound(&bound, &cpus[1..], patience(scale))? {
+                    match context.bench.measure_bound(&bound, &cpus[1..], patience(scale))? {
                         Bounded::Interrupted => return Ok(true),
                         Bounded::Failed(status, reason) => Err((status, reason)),
                         Bounded::Found { values, samples } => {
-                            Ok(work.readings(values, &samples, house.bench.ns_per_tick(), cpus))
+                            Ok(work.readings(values, &samples, context.bench.ns_per_tick(), cpus))
                         }
                     }
                 }
             },
             Some(Doing::Other(other)) => {
-                let nonce = house.bench.nonce();
+                let nonce = context.bench.nonce();
                 let turn = Turn {
                     nonce,
-                    directory: house.bench.directory(),
+                    directory: context.bench.directory(),
                     deadline: Instant::now() + patience(scale),
-                    registry: house.registry,
-                    interrupts: house.interrupts,
+                    registry: context.registry,
+                    interrupts: context.interrupts,
                 };
                 match other.measure(&turn) {
                     Ok(readings) => Ok(readings),

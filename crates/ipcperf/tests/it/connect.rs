@@ -36,7 +36,7 @@ fn accounted(cell: &Value) -> u64 {
 }
 
 #[test]
-fn every_request_of_storms_of_one_five_and_64_clients_is_accounted_for() {
+fn every_request_of_connect_slices_of_one_five_and_64_clients_is_accounted_for() {
     let sandbox = Sandbox::new();
     let words = ["run", "-p", "connect", "-m", DOORS, "--conns", "1,5,64", "--place", "free"];
     let more = ["--rounds", "1", "--slice", "30ms", "--warmup", "5ms", "-o", "run.json"];
@@ -71,10 +71,10 @@ fn what_has_no_listener_says_so() {
 }
 
 #[test]
-fn two_hundred_storms_leave_no_descriptor_no_file_and_no_process() {
+fn two_hundred_connect_slices_leave_no_descriptor_no_file_and_no_process() {
     let sandbox = Sandbox::new();
     let mut command = Command::new("sh");
-    // With a descriptor left by each storm the coordinator would soon have none.
+    // With a descriptor left by each connect slice the coordinator would soon have none.
     command.args(["-c", "ulimit -n 40 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_ipcperf")]);
     let words = ["run", "-p", "connect", "-m", "unix-stream,unix-seqpacket,tcp,fifo"];
     let more = ["--conns", "2", "--place", "free", "--rounds", "50", "--slice", "1ms"];

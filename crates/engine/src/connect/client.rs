@@ -1,4 +1,4 @@
-//! The clients of a storm: each asks, reads the answer to its end, hangs up, and asks again.
+//! The clients of a connect slice: each asks, reads the answer to its end, hangs up, and asks again.
 
 use super::answer::Answers;
 use super::plan::{Model, add, is_tcp, site};
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 
 /// Its name as a task.
-pub(super) const NAME: &str = "storm-clients";
+pub(super) const NAME: &str = "connect-clients";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Ask {
@@ -115,7 +115,7 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         .fds
         .pop()
         .map(File::from)
-        .ok_or_else(|| "storm: no file was handed over".to_owned())?;
+        .ok_or_else(|| "connect: no file was handed over".to_owned())?;
     pin(ask.cpu)?;
     let site = site(ask.door, &ask.base, ask.nonce, ask.port);
     let callers: Vec<Caller> = (ask.first..ask.first + ask.clients)
@@ -125,11 +125,11 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let books = Mutex::new(Books::default());
     let lock = (ask.model == Model::OneLock).then(|| Mutex::new(()));
     let gate = Barrier::new(callers.len());
-    let lanes = std::thread::scope(|scope| {
+    let clients = std::thread::scope(|scope| {
         let threads: Vec<_> = callers
             .iter()
             .map(|caller| {
-                scope.spawn(|| Lane::new(&ask, caller, lock.as_ref()).run(&ask, &gate, &books))
+                scope.spawn(|| Client::new(&ask, caller, lock.as_ref()).run(&ask, &gate, &books))
             })
             .collect();
         let ends = threads
@@ -140,17 +140,17 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     });
     let mut told = Told { pid: process::own_pid(), begin: u64::MAX, ..Told::default() };
     let mut times = Times::default();
-    for lane in lanes {
-        let lane = lane?;
-        told.warmup.merge(&lane.warmup);
-        told.timed.merge(&lane.timed);
-        told.begin = told.begin.min(lane.begin);
-        told.end = told.end.max(lane.end);
-        times.merge(&lane.times);
+    for client in clients {
+        let client = client?;
+        told.warmup.merge(&client.warmup);
+        told.timed.merge(&client.timed);
+        told.begin = told.begin.min(client.begin);
+        told.end = told.end.max(client.end);
+        times.merge(&client.times);
     }
     let books = books.into_inner().unwrap_or_else(PoisonError::into_inner);
     (told.spent, told.machine) = (books.spent, books.machine.into());
-    times.write(&file).map_err(|error| format!("storm: {error}"))?;
+    times.write(&file).map_err(|error| format!("connect: {error}"))?;
     Ok(serde_json::to_value(told)?)
 }
 
@@ -164,7 +164,7 @@ struct Done {
 }
 
 /// One client.
-struct Lane<'a> {
+struct Client<'a> {
     caller: &'a Caller,
     lock: Option<&'a Mutex<()>>,
     /// Whether it connects without blocking, and polls.
@@ -187,7 +187,7 @@ impl From<i32> for Flaw {
     }
 }
 
-impl<'a> Lane<'a> {
+impl<'a> Client<'a> {
     fn new(ask: &Ask, caller: &'a Caller, lock: Option<&'a Mutex<()>>) -> Self {
         let answers = Answers::new(ask.nonce, ask.answer_bytes);
         Self {

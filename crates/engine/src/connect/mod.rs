@@ -1,4 +1,4 @@
-//! Storms of connections: a server, and clients who connect anew for every request. Both are processes of their own;
+//! Slices of connections: a server, and clients who connect anew for every request. Both are processes of their own;
 //! the clients are threads of one process, or a process each.
 //!
 //! A request is: make a socket, connect, read the first byte, read to the end, close. The server accepts, writes an
@@ -15,7 +15,7 @@ mod times;
 
 pub use aftermath::{Aftermath, Ports};
 pub use answer::SHORTEST;
-pub use plan::{Around, BACKLOG, Model, Storm, nanoseconds, probe};
+pub use plan::{Around, BACKLOG, ConnectPlan, Model, nanoseconds, probe};
 pub use run::{Remains, kill_server, port_warning, run};
 pub use times::{PARTS, Times};
 

@@ -1,5 +1,5 @@
 //! What the server says: a number between 0 and 1 as decimal text. It looks random, but it is the sequence number of
-//! the request under a key that only the parties of this storm have, so that the client can tell that it was answered,
+//! the request under a key that only the parties of this connect slice have, so that the client can tell that it was answered,
 //! and by whom.
 
 /// Bytes of the number as text: `0.` and sixteen digits.
@@ -9,10 +9,10 @@ const MODULUS: u64 = 10_000_000_000_000_000;
 /// Without a common factor with the modulus, and its inverse.
 const FACTOR: u64 = 6_364_136_223_846_793;
 const INVERSE: u64 = 552_643_148_649_657;
-/// What no storm reaches; a foreign text decodes to less than this once in ten thousand times.
+/// What no connect slice reaches; a foreign text decodes to less than this once in ten thousand times.
 const MOST: u64 = 1 << 40;
 
-/// The answers of one storm.
+/// The answers of one connect slice.
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     key: u64,
@@ -46,7 +46,7 @@ impl Answers {
         &self.text
     }
 
-    /// The sequence number of an answer of this storm; `None` for anything else.
+    /// The sequence number of an answer of this connect slice; `None` for anything else.
     pub(super) fn read(&self, text: &[u8]) -> Option<u64> {
         let digits = text.strip_prefix(b"0.").filter(|_| text.len() == self.text.len())?;
         let (digits, filler) = digits.split_at_checked(SHORTEST - 2)?;

@@ -1,4 +1,4 @@
-//! What a storm leaves: counts, times and costs of both sides, and whether the two prove each other.
+//! What a connect slice leaves: counts, times and costs of both sides, and whether the two prove each other.
 
 use super::times::Times;
 use super::{client, server};
@@ -24,7 +24,7 @@ impl Ports {
     }
 }
 
-/// What a storm left.
+/// What a connect slice left.
 #[derive(Clone, Debug, Default)]
 pub struct Aftermath {
     /// Requests of the timed region: all of them.

@@ -1,7 +1,7 @@
-//! A storm as its coordinator sees it.
+//! A connect slice as its coordinator sees it.
 
 use super::aftermath::{Aftermath, Ports};
-use super::plan::{Around, Storm, is_tcp, site};
+use super::plan::{Around, ConnectPlan, is_tcp, site};
 use super::times::Times;
 use super::{client, server};
 use crate::page::Page;
@@ -30,26 +30,26 @@ pub fn port_warning(door: Door, requests: u64) -> Option<String> {
     })
 }
 
-/// The server is the first worker of a storm.
+/// The server is the first worker of a connect slice.
 const SERVER: usize = 0;
 
-/// Runs a storm in fresh processes. Nothing is left of it, whoever is killed.
+/// Runs a connect slice in fresh processes. Nothing is left of it, whoever is killed.
 ///
 /// # Errors
 /// Why it was none.
-pub fn run(storm: &Storm, around: &Around<'_>) -> Result<Aftermath, Stop> {
+pub fn run(connect: &ConnectPlan, around: &Around<'_>) -> Result<Aftermath, Stop> {
     let base = around.directory.join(format!("{:016x}", around.nonce));
-    let place = site(storm.door, &base, around.nonce, 0);
-    let _swept = place.sweep(storm.clients);
+    let place = site(connect.door, &base, around.nonce, 0);
+    let _swept = place.sweep(connect.clients);
     let page = Page::create(0)?;
     let mut workers = Supervisor::new(around.deadline, around.interrupts);
-    let port = start_server(&mut workers, storm, around, &base, &page)?;
-    let clients = start_clients(&mut workers, storm, around, &base, port)?;
+    let port = start_server(&mut workers, connect, around, &base, &page)?;
+    let clients = start_clients(&mut workers, connect, around, &base, port)?;
     for (client, _) in &clients {
         workers.ready::<()>(*client)?;
     }
-    let mut after = Aftermath { ports: used_ports(storm.door), ..Aftermath::default() };
-    after.time_wait[0] = ports::time_wait().filter(|_| is_tcp(storm.door));
+    let mut after = Aftermath { ports: used_ports(connect.door), ..Aftermath::default() };
+    after.time_wait[0] = ports::time_wait().filter(|_| is_tcp(connect.door));
     workers.go(SERVER, &())?;
     for (client, _) in &clients {
         workers.go(*client, &())?;
@@ -59,17 +59,17 @@ pub fn run(storm: &Storm, around: &Around<'_>) -> Result<Aftermath, Stop> {
         told.push(workers.done::<client::Told>(client)?);
         after.times.merge(&Times::read(&file)?);
     }
-    after.time_wait[1] = ports::time_wait().filter(|_| is_tcp(storm.door));
-    if let (Some(ports), Some(now)) = (&mut after.ports, used_ports(storm.door)) {
+    after.time_wait[1] = ports::time_wait().filter(|_| is_tcp(connect.door));
+    if let (Some(ports), Some(now)) = (&mut after.ports, used_ports(connect.door)) {
         ports.in_use[1] = now.in_use[0];
     }
     page.line().store(1, Ordering::Release);
-    let caller = Caller::new(&site(storm.door, &base, around.nonce, port), 0)?;
+    let caller = Caller::new(&site(connect.door, &base, around.nonce, port), 0)?;
     if let Err(code) = caller.wake() {
         // Then it is gone, and says so itself; or it is alive, and the deadline ends it.
         let gone = [errno::ECONNREFUSED, errno::ECONNRESET, errno::EPIPE];
         if !gone.contains(&code) {
-            return Err(format!("{}: {}", storm.door.name(), errno::name(code)).into());
+            return Err(format!("{}: {}", connect.door.name(), errno::name(code)).into());
         }
     }
     after.add(workers.done::<server::Told>(SERVER)?, &told);
@@ -84,19 +84,19 @@ fn used_ports(door: Door) -> Option<Ports> {
 /// Returns the port on which it waits.
 fn start_server(
     workers: &mut Supervisor<'_>,
-    storm: &Storm,
+    connect: &ConnectPlan,
     around: &Around<'_>,
     base: &Path,
     page: &Page,
 ) -> Result<u32, Stop> {
     let ask = server::Ask {
-        door: storm.door,
+        door: connect.door,
         base: base.to_owned(),
         nonce: around.nonce,
-        serving: storm.serving,
-        callers: storm.clients,
-        backlog: storm.backlog,
-        answer_bytes: storm.answer_bytes,
+        serving: connect.serving,
+        callers: connect.clients,
+        backlog: connect.backlog,
+        answer_bytes: connect.answer_bytes,
         cpu: around.cpus.get(1).copied(),
         counter: around.counter,
     };
@@ -108,28 +108,28 @@ fn start_server(
 /// Returns the number of each process with the file in which it will leave its times.
 fn start_clients(
     workers: &mut Supervisor<'_>,
-    storm: &Storm,
+    connect: &ConnectPlan,
     around: &Around<'_>,
     base: &Path,
     port: u32,
 ) -> Result<Vec<(usize, File)>, Stop> {
-    let (processes, each) = match storm.crowd {
-        Crowd::Threads => (1, storm.clients),
-        Crowd::Processes => (storm.clients, 1),
+    let (processes, each) = match connect.crowd {
+        Crowd::Threads => (1, connect.clients),
+        Crowd::Processes => (connect.clients, 1),
     };
     let start = |number| {
         let ask = client::Ask {
-            door: storm.door,
+            door: connect.door,
             base: base.to_owned(),
             nonce: around.nonce,
             port,
-            model: storm.model,
+            model: connect.model,
             first: number,
             clients: each,
-            answer_bytes: storm.answer_bytes,
-            requests: storm.requests,
-            slice: storm.slice,
-            warmup: storm.warmup,
+            answer_bytes: connect.answer_bytes,
+            requests: connect.requests,
+            slice: connect.slice,
+            warmup: connect.warmup,
             cpu: around.cpus.first().copied(),
             counter: around.counter,
         };
@@ -154,12 +154,12 @@ pub struct Remains {
 ///
 /// # Errors
 /// It could not be started.
-pub fn kill_server(storm: &Storm, around: &Around<'_>) -> Result<Remains, Stop> {
+pub fn kill_server(connect: &ConnectPlan, around: &Around<'_>) -> Result<Remains, Stop> {
     let base: PathBuf = around.directory.join(format!("{:016x}", around.nonce));
-    let swept = site(storm.door, &base, around.nonce, 0).sweep(storm.clients);
+    let swept = site(connect.door, &base, around.nonce, 0).sweep(connect.clients);
     let page = Page::create(0)?;
     let mut workers = Supervisor::new(around.deadline, around.interrupts);
-    start_server(&mut workers, storm, around, &base, &page)?;
+    start_server(&mut workers, connect, around, &base, &page)?;
     workers.worker(SERVER).kill();
     match workers.done::<server::Told>(SERVER) {
         Err(Stop::Failed(_)) => {}
@@ -167,7 +167,7 @@ pub fn kill_server(storm: &Storm, around: &Around<'_>) -> Result<Remains, Stop> 
         Ok(_) => return Err("a killed server has nothing to say".to_owned().into()),
     }
     let paths = swept.iter().filter(|guard| guard.path().exists()).count() as u64;
-    let place = site(storm.door, &base, around.nonce, 0);
+    let place = site(connect.door, &base, around.nonce, 0);
     let reopens = ipcperf_sys::io::socket::doors::Door::open(&place, 1, 1).is_ok();
     Ok(Remains { paths, reopens })
 }

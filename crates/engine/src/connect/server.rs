@@ -1,4 +1,4 @@
-//! The server of a storm: lets callers in, one after the other, tells each a number, and hangs up.
+//! The server of a connect slice: lets callers in, one after the other, tells each a number, and hangs up.
 
 use super::answer::Answers;
 use super::plan::{add, site};
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Its name as a task.
-pub(super) const NAME: &str = "storm-server";
+pub(super) const NAME: &str = "connect-server";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Ask {

@@ -1,4 +1,4 @@
-//! What a storm is to be, and where it takes place.
+//! What a connect slice is to be, and where it takes place.
 
 use ipcperf_core::{Crowd, Door, Missing, Serving};
 use ipcperf_sys::io::socket::Kind;
@@ -27,7 +27,7 @@ pub fn probe(door: Door) -> Result<(), Missing> {
     site(door, Path::new("/"), 0, 0).probe()
 }
 
-/// Where it is in one storm.
+/// Where it is in one connect slice.
 pub(super) fn site(door: Door, base: &Path, nonce: u64, port: u32) -> Site {
     let path = || Name::Path(base.with_extension("sock"));
     let inet = |mut at: std::net::SocketAddr| {
@@ -38,7 +38,7 @@ pub(super) fn site(door: Door, base: &Path, nonce: u64, port: u32) -> Site {
         Door::UnixPath => Site::Unix(Kind::Stream, path()),
         Door::UnixSeqpacket => Site::Unix(Kind::SeqPacket, path()),
         Door::UnixAbstract => {
-            Site::Unix(Kind::Stream, Name::Abstract(format!("ipcperf-storm-{nonce:016x}")))
+            Site::Unix(Kind::Stream, Name::Abstract(format!("ipcperf-connect-{nonce:016x}")))
         }
         Door::Tcp => inet(any_port(Ipv4Addr::LOCALHOST.into())),
         Door::Tcp6 => inet(any_port(Ipv6Addr::LOCALHOST.into())),
@@ -61,9 +61,9 @@ pub enum Model {
     OneLock,
 }
 
-/// A storm.
+/// A connect slice.
 #[derive(Clone, Debug)]
-pub struct Storm {
+pub struct ConnectPlan {
     /// What is connected to.
     pub door: Door,
     /// How the server waits.
@@ -91,7 +91,7 @@ pub struct Storm {
 pub struct Around<'a> {
     /// For what has a path.
     pub directory: &'a Path,
-    /// A number no other storm has.
+    /// A number no other connect slice has.
     pub nonce: u64,
     /// CPUs of clients and server; empty: not pinned.
     pub cpus: &'a [usize],
@@ -110,7 +110,7 @@ pub(super) fn add(errors: &mut BTreeMap<i32, u64>, code: i32) {
     *errors.entry(code).or_insert(0) += 1;
 }
 
-/// A time in ticks of `CLOCK_MONOTONIC`, as storms take it that do not use the CPU counter.
+/// A time in ticks of `CLOCK_MONOTONIC`, as connect slices take it that do not use the CPU counter.
 #[must_use]
 pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
