@@ -47,7 +47,7 @@ impl Word {
 
 /// From coordinator to worker.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Order {
+pub enum Order {
     /// What to do, first of all. Descriptors may come with it.
     Task {
         /// By which it is found.

@@ -80,7 +80,7 @@ pub struct ConnectPlan {
     pub slice: u64,
     /// Before it; ticks.
     pub warmup: u64,
-    /// Bytes of an answer, at least [`SHORTEST`].
+    /// Bytes of an answer, at least [`super::SHORTEST`].
     pub answer_bytes: usize,
     /// How many may wait at the server.
     pub backlog: u64,
