@@ -73,11 +73,10 @@ impl Packets {
         Self { socket, _object: object, outgoing, incoming, count, selects: company.selects }
     }
 
-    #[inline(always)]
+    /// Out of line: nobody pays for it who does not ask for it.
+    #[cold]
+    #[inline(never)]
     fn select(&self, interest: Interest) -> Result<(), Fault> {
-        if !self.selects {
-            return Ok(());
-        }
         loop {
             match select::wait(self.socket.as_fd(), interest) {
                 Ok(()) => return Ok(()),
@@ -97,7 +96,9 @@ impl Packets {
     /// Sends one message.
     #[inline(always)]
     pub(crate) fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
-        self.select(Interest::Writable)?;
+        if self.selects {
+            self.select(Interest::Writable)?;
+        }
         let step = self.outgoing.send(self.socket.as_fd(), message);
         if step == Ok(message.len()) { Ok(()) } else { self.send_again(message, step) }
     }
@@ -120,7 +121,9 @@ impl Packets {
     /// Receives one message of exactly the length of `into`.
     #[inline(always)]
     pub(crate) fn receive(&mut self, into: &mut [u8]) -> Result<(), Fault> {
-        self.select(Interest::Readable)?;
+        if self.selects {
+            self.select(Interest::Readable)?;
+        }
         let step = self.incoming.receive(self.socket.as_fd(), into);
         if step == Ok(into.len()) && !self.incoming.is_empty() {
             Ok(())
