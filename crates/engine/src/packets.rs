@@ -134,6 +134,8 @@ impl<const LOSSY: bool> Port for Packets<'_, LOSSY> {
                 fill(&mut out[HEAD..]);
             });
         }
+        // Of a message that was waited for in vain the rest may still come: what was there of it is overwritten now.
+        self.arriving.place = 0;
         fill(self.message.get_mut(..len).ok_or(Fault::TooLong)?);
         for (place, begin) in (0..).zip((0..len).step_by(self.payload)) {
             if let Some(window) = self.window.filter(|window| window.waits(place))
@@ -360,5 +362,31 @@ mod tests {
         assert_eq!(end.send(50, |out| out.fill(2)), Ok(()));
         let mut end = around(&mut follow, 2);
         assert_eq!(end.recv(50, |message| Ok(message.to_vec())), Ok(vec![2; 50]));
+    }
+
+    #[test]
+    fn what_comes_late_is_not_mixed_with_what_was_sent_meanwhile() {
+        let ([late, next], own) = ([bytes(1, 1000), bytes(2, 1000)], bytes(9, 1000));
+        // The packets of two messages; the port gives up after a moment.
+        let [mut peer, mut port] = pair(u64::MAX);
+        let mut packets = Vec::new();
+        let [mut sender, receiver] = pair(u64::MAX);
+        let mut end = around(&mut sender, 64);
+        for message in [&late, &next] {
+            end.send(1000, |out| out.copy_from_slice(message)).expect("sent");
+        }
+        packets.extend(receiver.from.try_iter());
+        let rest = packets.split_off(4);
+        let mut post = |packets: Vec<Vec<u8>>| {
+            for packet in packets {
+                peer.send(packet.len(), |out| out.copy_from_slice(&packet)).expect("sent");
+            }
+        };
+        let mut end = around(&mut port, 64);
+        post(packets);
+        assert_eq!(end.recv(1000, |message| Ok(message.to_vec())), Err(Fault::Timeout));
+        end.send(1000, |out| out.copy_from_slice(&own)).expect("sent");
+        post(rest);
+        assert_eq!(end.recv(1000, |message| Ok(message.to_vec())), Ok(next));
     }
 }

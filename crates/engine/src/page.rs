@@ -43,7 +43,7 @@ impl Page {
         Ok(page)
     }
 
-    /// A worker's mapping of the coordinator's page. Of the slots only those are resident that [`touch`] has seen.
+    /// A worker's mapping of the coordinator's page. Of the slots only those are resident that were touched before.
     ///
     /// # Errors
     /// The descriptor is not that of a page with so many slots.
