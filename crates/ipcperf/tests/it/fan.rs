@@ -104,8 +104,8 @@ fn what_cannot_fan_is_explained() {
     let plan = sandbox.run(&words);
     for part in [
         "tcp fan-in 4B same-cpu peers=4: unavailable: one object takes one producer only",
-        "one object takes several producers, but an end as built here is for one",
-        "a wake-up has no room",
+        "several producers could use this object, but its end here serves only one",
+        "a wake-up carries no bytes",
         "pipe fan-in 4B same-cpu peers=4: unavailable: the number that proves",
         "pipe fan-in 4097 same-cpu peers=4: unavailable: above PIPE_BUF (4096 bytes)",
     ] {

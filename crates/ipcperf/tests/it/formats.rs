@@ -225,9 +225,9 @@ fn a_job_file_writes_below_the_current_directory_and_replaces_only_results() {
         ("../tmp/x.json", "leads out of the current directory"),
         ("below/../../tmp/x.json", "leads out of the current directory"),
         ("out/x.json", "leads out of the current directory"),
-        ("notes.txt", "is no result of ipcperf"),
-        ("below/up/notes.txt", "is no result of ipcperf"),
-        ("link", "is no result of ipcperf"),
+        ("notes.txt", "is not a result of ipcperf"),
+        ("below/up/notes.txt", "is not a result of ipcperf"),
+        ("link", "is not a result of ipcperf"),
     ] {
         for more in [&[][..], &["--dry-run"]] {
             let ended = ended(output, more);
