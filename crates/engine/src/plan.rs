@@ -261,7 +261,10 @@ fn objection(
     if key.pattern.facts().ends == Ends::Clients {
         return connect_objection(entry, size, options);
     }
-    for size in [size, wire.min(key.load.answer(key.pattern, wire))] {
+    // Of a question and its answer the shorter one must not be too short either; packets have one length.
+    let answer = key.load.answer(key.pattern, wire);
+    let shortest = if key.load.packet > 0 { size } else { wire.min(answer) };
+    for size in [size, shortest] {
         if let Some(missing) = entry.size_objection(size, options)? {
             return Ok(Some(missing));
         }
@@ -363,6 +366,19 @@ mod tests {
             found[1].1.contains("at most 8 KiB per message (the test); a larger test"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn what_goes_in_packets_may_be_larger_than_the_mechanism_carries() {
+        let of = |packet| Request {
+            sizes: vec![8193],
+            placements: vec![Placement::SameCpu],
+            loads: vec![Load { packet, ..Load::default() }],
+            ..request()
+        };
+        let told = |packet| objections(&of(packet), &host(2))[0].1.clone();
+        assert!(!told(1000).contains("at most 8 KiB"), "{}", told(1000));
+        assert!(told(9000).contains("at most 8 KiB"), "{}", told(9000));
     }
 
     #[test]
