@@ -1,8 +1,9 @@
-//! Prints the JSON Schema of the document that the argument names: `result`, `mechanisms` or `replication`. `cargo xtask
+//! Prints the JSON Schema of the document that the argument names: `result`, `mechanisms`, `replication` or `doctor`. `cargo xtask
 //! docs` keeps what it prints in `schema/`.
 
 use ipcperf_core::result::{
-    MECHANISMS_SCHEMA, MechanismList, REPLICATION_SCHEMA, Replication, ResultSet, SCHEMA,
+    DOCTOR_SCHEMA, Examination, MECHANISMS_SCHEMA, MechanismList, REPLICATION_SCHEMA, Replication,
+    ResultSet, SCHEMA,
 };
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -21,7 +22,8 @@ fn main() -> Result<(), Error> {
         ),
         "mechanisms" => schema::<MechanismList>(MECHANISMS_SCHEMA),
         "replication" => schema::<Replication>(REPLICATION_SCHEMA),
-        _ => return Err(Error::other("result, mechanisms or replication?")),
+        "doctor" => schema::<Examination>(DOCTOR_SCHEMA),
+        _ => return Err(Error::other("result, mechanisms, replication or doctor?")),
     };
     writeln!(stdout(), "{schema:#}")
 }

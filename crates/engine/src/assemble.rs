@@ -54,7 +54,7 @@ pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
         no_energy: Meter::energy_objection(),
     };
     let is_precise = around.is_precise;
-    let noise_input = noise::Input::of(&findings, &kernel, &clock, &bounds);
+    let noise_input = noise::Input::of(&findings, &clock, &bounds);
     let cells: Vec<_> = findings
         .cells
         .into_iter()
@@ -66,6 +66,7 @@ pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
     let noise = Noise {
         idle_busy_cpus: per_ns(findings.idle.busy_ns, &findings.idle),
         idle_watts: per_ns(findings.idle.energy_uj, &findings.idle).map(|power| power * 1e3),
+        machine: crate::doctor::findings(&host, &kernel),
         ..noise::judge(&noise_input, &cells)
     };
     ResultSet {

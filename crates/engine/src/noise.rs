@@ -12,7 +12,7 @@ use cells::{
 };
 use finding::finding;
 use ipcperf_core::Placement;
-use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Kernel, Noise, Status};
+use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Noise, Status};
 use ipcperf_core::units::format_nanos;
 use ipcperf_stats::median;
 
@@ -26,7 +26,6 @@ pub(crate) struct Input {
     steal: Option<f64>,
     /// Share of slices that were rejected.
     rejected: f64,
-    aslr_off: bool,
     clock: ClockFacts,
     pairs: Vec<(String, Vec<f64>)>,
     /// Rounds of the cell that has most, if not even it has enough for an interval.
@@ -43,12 +42,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    pub(crate) fn of(
-        findings: &Findings,
-        kernel: &Kernel,
-        clock: &ClockFacts,
-        bounds: &Bounds,
-    ) -> Self {
+    pub(crate) fn of(findings: &Findings, clock: &ClockFacts, bounds: &Bounds) -> Self {
         let slices: Vec<_> = findings.cells.iter().flat_map(|cell| &cell.slices).collect();
         let rejected = slices.iter().filter(|slice| slice.rejected.is_some()).count();
         let allowed = ipcperf_sys::affinity::allowed_cpus().unwrap_or_default();
@@ -56,10 +50,6 @@ impl Input {
         Self {
             steal: findings.steal_ns.map(|steal| steal as f64 / available),
             rejected: rejected as f64 / slices.len().max(1) as f64,
-            aslr_off: kernel
-                .sysctl
-                .get("kernel.randomize_va_space")
-                .is_some_and(|value| value == "0"),
             clock: clock.clone(),
             pairs: bounds
                 .pairs
@@ -241,12 +231,6 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
             Some(0.0),
             "use another clock source",
         ));
-    }
-    if input.aslr_off {
-        let text =
-            "address randomisation is off: every slice has the same memory layout, good or bad"
-                .into();
-        list.push(finding("W-ASLR", text, None, None, "sysctl kernel.randomize_va_space=2"));
     }
     if let Some(rounds) = input.too_few {
         let text =

@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Replicate(ReplicateArgs),
     /// Show a result file again, in any format
     Report(ReportArgs),
+    /// Look whether this machine is fit to measure: what is in the way, what it means, what to do; changes nothing
+    Doctor(DoctorArgs),
     /// Remove what killed runs of this user left behind
     Clean,
     /// Print shell completions
@@ -226,6 +228,12 @@ pub(crate) struct ListArgs {
 pub(crate) struct DescribeArgs {
     /// The mechanism: pipe, unix-stream/spin
     pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct DoctorArgs {
     #[command(flatten)]
     pub(crate) look: LookArgs,
 }

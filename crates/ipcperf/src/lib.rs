@@ -12,6 +12,7 @@
 mod args;
 mod build;
 mod clean;
+mod doctor;
 mod error;
 mod exec;
 mod job_file;
@@ -91,6 +92,7 @@ impl Cli {
             Command::Describe(args) => list::describe(registry, &args),
             Command::Replicate(args) => replicate::run(registry, &args),
             Command::Report(args) => report::run(registry, &args),
+            Command::Doctor(args) => doctor::run(&args),
             Command::Clean => clean::run(),
             Command::Completions { shell } => {
                 let mut bytes = Vec::new();

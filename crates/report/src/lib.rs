@@ -12,6 +12,7 @@ mod chapters;
 mod columns;
 mod csv;
 mod describe;
+mod doctor;
 mod figures;
 mod format;
 mod grid;
@@ -35,6 +36,7 @@ mod text;
 pub use answers::{Answer, Question, answers};
 pub use csv::cell as csv_cell;
 pub use describe::describe;
+pub use doctor::doctor;
 pub use format::{Format, Style};
 pub use list::{ListRow, list};
 pub use load::{LoadError, is_document, is_replication, load, load_replication};
@@ -56,6 +58,9 @@ pub const MECHANISMS_SCHEMA: &str =
 /// JSON Schema (2020-12) of a replication, `ipcperf.replication/1`.
 pub const REPLICATION_SCHEMA: &str =
     include_str!("../../../schema/ipcperf.replication-1.schema.json");
+
+/// JSON Schema (2020-12) of an examination, `ipcperf.doctor/1`.
+pub const DOCTOR_SCHEMA: &str = include_str!("../../../schema/ipcperf.doctor-1.schema.json");
 
 /// Writes a result set in one of the formats.
 ///

@@ -251,10 +251,13 @@ fn not_measured(page: &mut Page, set: &ResultSet) -> io::Result<()> {
     Ok(())
 }
 
-/// Findings and how many each stands for, the worst first: those of the same code as one, or each by itself.
+/// Findings and how many each stands for, the worst first: those of the same code as one, or each by itself. What is
+/// only to be known of the machine is the same in every run, so that it is left to `-v` and `ipcperf doctor`.
 pub(crate) fn counted_findings(set: &ResultSet, is_verbose: bool) -> Vec<(&Finding, usize)> {
     let mut merged: Vec<(&Finding, usize)> = Vec::new();
-    for finding in &set.noise.findings {
+    let of_machine = set.noise.machine.iter();
+    let of_machine = of_machine.filter(|finding| is_verbose || finding.severity != Severity::Info);
+    for finding in set.noise.findings.iter().chain(of_machine) {
         match merged.iter_mut().find(|(first, _)| !is_verbose && first.code == finding.code) {
             Some((_, count)) => *count += 1,
             None => merged.push((finding, 1)),

@@ -217,6 +217,13 @@ pub fn unnamed(label: &str) -> io::Result<File> {
     Ok(rustix::fs::memfd_create(label, rustix::fs::MemfdFlags::CLOEXEC)?.into())
 }
 
+/// Bytes of the file system at `path`: all, and those that this user may still use; `None` where there is none.
+#[must_use]
+pub fn space(path: &Path) -> Option<(u64, u64)> {
+    let facts = rustix::fs::statvfs(path).ok()?;
+    Some((facts.f_blocks * facts.f_frsize, facts.f_bavail * facts.f_frsize))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

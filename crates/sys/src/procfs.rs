@@ -1,5 +1,6 @@
 //! The few files of `/proc` and `/sys` a run reads. Whatever is not readable is `None`, never a made-up zero.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -106,6 +107,23 @@ fn count_interrupts(text: &str, cpus: &[usize]) -> Option<u64> {
     total
 }
 
+/// Interrupts of all kinds so far, by CPU.
+#[must_use]
+pub fn interrupts_by_cpu() -> Option<BTreeMap<usize, u64>> {
+    let text = fs::read_to_string("/proc/interrupts").ok()?;
+    let (head, lines) = text.split_once('\n')?;
+    let cpu = |name: &str| name.strip_prefix("CPU")?.parse::<usize>().ok();
+    let columns: Vec<usize> = head.split_ascii_whitespace().filter_map(cpu).collect();
+    let mut sums: BTreeMap<usize, u64> = columns.iter().map(|cpu| (*cpu, 0)).collect();
+    for (_, counts) in lines.lines().filter_map(|line| line.split_once(':')) {
+        let counts = counts.split_ascii_whitespace().map_while(|count| count.parse::<u64>().ok());
+        for (cpu, count) in columns.iter().zip(counts) {
+            *sums.entry(*cpu).or_insert(0) += count;
+        }
+    }
+    Some(sums)
+}
+
 /// How often the CPU limit of a control group this process is in, at any level, has stopped the group so far.
 #[must_use]
 pub fn throttled() -> Option<u64> {
@@ -192,6 +210,21 @@ pub fn steal_ns() -> Option<u64> {
     Some(ticks * tick_ns())
 }
 
+/// Share of all CPU time since boot that the hypervisor took.
+#[must_use]
+pub fn stolen_share() -> Option<f64> {
+    share_stolen(&fs::read_to_string("/proc/stat").ok()?)
+}
+
+fn share_stolen(text: &str) -> Option<f64> {
+    let words = text.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace();
+    // The times of guests, which follow, are in those of user programs already.
+    let ticks: Vec<u64> = words.take(8).map_while(|word| word.parse().ok()).collect();
+    let [.., steal] = ticks.as_slice() else { return None };
+    let all: u64 = ticks.iter().sum();
+    (ticks.len() == 8 && all > 0).then(|| *steal as f64 / all as f64)
+}
+
 /// One value of a `Name: value kB` file such as `/proc/meminfo`, in bytes.
 #[must_use]
 pub fn memory_bytes(field: &str) -> Option<u64> {
@@ -252,6 +285,15 @@ mod tests {
         assert_eq!(rest_ticks("cpu0 1 2 3 4 5 6 7 8"), None);
         assert_eq!(rest_ticks("cpu 1 2 x"), None);
         assert!(rest_ns().expect("stat is readable").0 > 0);
+    }
+
+    #[test]
+    fn the_stolen_share_is_that_of_the_first_eight_times() {
+        let text = "cpu  10 0 10 60 0 0 0 20 9 9\ncpu0 1 1 1 1 1 1 1 1\n";
+        assert_eq!(share_stolen(text), Some(0.2));
+        assert_eq!(share_stolen("cpu 1 2 3\n"), None);
+        let all = interrupts_by_cpu().expect("/proc/interrupts is readable");
+        assert!(all.values().any(|count| *count > 0), "{all:?}");
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub(crate) const GENERATED: &[Generated] = &[
         file: "schema/ipcperf.replication-1.schema.json",
         text: |root| schema(root, "replication"),
     },
+    Generated { file: "schema/ipcperf.doctor-1.schema.json", text: |root| schema(root, "doctor") },
 ];
 
 /// What the product prints when it is given one word.

@@ -202,6 +202,9 @@ pub struct Noise {
     pub grade: String,
     /// Warnings as data, worst first.
     pub findings: Vec<Finding>,
+    /// What the settings and limits of the machine mean for the figures, as `ipcperf doctor` says it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machine: Vec<Finding>,
     /// How many CPUs' worth of time the machine was busy while this run did nothing, between the slices.
     #[serde(default)]
     pub idle_busy_cpus: Option<f64>,

@@ -5,6 +5,7 @@
 //! absent; a value that cannot be supported is `null` with a `reason`. All times are nanoseconds, all rates are per second, all sizes are bytes.
 
 mod cell;
+mod doctor;
 mod environment;
 mod mechanisms;
 mod metric;
@@ -16,6 +17,7 @@ pub use cell::{
     BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, HistogramData,
     KnobReading, Proof, Round, SideCovariates, SideCpu, Status, Timing,
 };
+pub use doctor::{Check, DOCTOR_SCHEMA, Examination, Fitness, Rating};
 pub use environment::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,
     PairBounds, Plan, Severity, Spread, Tool,

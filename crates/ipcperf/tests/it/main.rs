@@ -8,6 +8,7 @@ mod closed_output;
 mod connect;
 mod container;
 mod cost;
+mod doctor;
 mod documents;
 mod exec;
 mod fan;

@@ -1,0 +1,90 @@
+//! Is this machine fit to measure? Looks at it, reads settings and measures for about two seconds; changes nothing.
+
+mod limits;
+mod moving;
+mod standing;
+
+use crate::host;
+use ipcperf_core::result::{
+    Check, DOCTOR_SCHEMA, Examination, Finding, Fitness, Host, Kernel, Tool,
+};
+use ipcperf_sys::signals::Interrupts;
+use limits::{BUSY, INTERRUPTED, STOLEN, grade};
+use std::io;
+
+/// Looks at this machine; `None` if the user interrupted.
+///
+/// # Errors
+/// No worker can be had.
+pub fn examine(tool: Tool, interrupts: Option<&Interrupts>) -> io::Result<Option<Examination>> {
+    let (host, kernel) = (host::host(), host::kernel());
+    let Some(moving) = moving::measure(&host, interrupts)? else { return Ok(None) };
+    let mut checks = moving.checks(&host);
+    checks.extend(standing::checks(&standing::Files::here(), &host, &kernel));
+    let (centre, tail) = fitness(&moving, &host);
+    Ok(Some(Examination { schema: DOCTOR_SCHEMA, tool, host, kernel, checks, centre, tail }))
+}
+
+/// What stands in the way of figures on this machine, for the document of a run.
+pub(crate) fn findings(host: &Host, kernel: &Kernel) -> Vec<Finding> {
+    let checks = standing::checks(&standing::Files::here(), host, kernel);
+    checks.iter().filter_map(Check::finding).collect()
+}
+
+/// What centres and tails may claim: each the worst of what decides it.
+fn fitness(moving: &moving::Moving, host: &Host) -> (Fitness, Fitness) {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let cpus = host.cpus_online.len().max(1) as f64;
+    let stolen =
+        moving.stolen.map(|share| (grade(STOLEN, share), format!("stolen: {}", percent(share))));
+    let busy = moving.busy_cpus.map(|busy| {
+        let share = busy / cpus;
+        (grade(BUSY, share), format!("busy without this program: {}", percent(share)))
+    });
+    let limited = host.cpu_limit.as_ref().map(|_| ('D', "a CPU limit".to_owned()));
+    let interrupted = moving.gaps.iter().map(|gap| gap.share).reduce(f64::max).map(|share| {
+        (
+            grade(INTERRUPTED, share),
+            format!("time lost to interruptions while spinning: {}", percent(share)),
+        )
+    });
+    let centre: Vec<_> = [stolen, busy, limited].into_iter().flatten().collect();
+    let tail: Vec<_> = centre.iter().cloned().chain(interrupted).collect();
+    let worst = |rows: Vec<(char, String)>, allows: fn(char) -> &'static str| {
+        let because = |(grade, why): &(char, String)| Fitness {
+            grade: grade.to_string(),
+            because: why.clone(),
+            allows: allows(*grade).to_owned(),
+        };
+        rows.iter().max_by_key(|(grade, _)| *grade).map_or_else(
+            || Fitness {
+                grade: "unknown".to_owned(),
+                because: "neither /proc/stat nor a CPU of its own can be had".to_owned(),
+                allows: "nothing is known: look at the spread of the rounds".to_owned(),
+            },
+            because,
+        )
+    };
+    (worst(centre, of_centres), worst(tail, of_tails))
+}
+
+fn of_centres(grade: char) -> &'static str {
+    match grade {
+        'A' | 'B' => "all claims on medians and rates",
+        'C' => "claims on medians and rates; small differences need more rounds",
+        'D' => "only differences of 10 % and more",
+        _ => "no claim: figures without places and advice",
+    }
+}
+
+fn of_tails(grade: char) -> &'static str {
+    match grade {
+        'A' | 'B' => "all quantiles that the sample supports",
+        'C' => "quantiles up to p99",
+        'D' => "no tails: from p99 on they measure the machine",
+        _ => "no tails: they measure the machine",
+    }
+}
+
+#[cfg(test)]
+mod tests;

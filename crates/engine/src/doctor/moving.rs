@@ -1,0 +1,296 @@
+//! What changes from one moment to the next, and so is measured: load, steal, interrupts, the clock, wake-ups.
+
+use super::limits::{BUSY, INTERRUPTED, STOLEN};
+use super::standing::{fine, so};
+use crate::job::Bound;
+use crate::run::{Bench, Bounded};
+use ipcperf_core::Idle;
+use ipcperf_core::result::{Check, Host, Rating};
+use ipcperf_core::units::{format_nanos, significant};
+use ipcperf_sys::clock::{Clock, monotonic_ns};
+use ipcperf_sys::qos::PollIdle;
+use ipcperf_sys::signals::Interrupts;
+use ipcperf_sys::{affinity, procfs};
+use std::io;
+use std::time::{Duration, Instant};
+
+/// How long the machine is watched while nothing of ours runs. The kernel's times step by 10 ms, so this resolves 2 %
+/// of one CPU.
+const WATCH: Duration = Duration::from_millis(500);
+/// How long a CPU is spun on to see what interrupts it: five ticks of a slow kernel's clock (100 Hz) are 50 ms.
+const SPIN: Duration = Duration::from_millis(250);
+/// How long one measurement may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A gap between two readings of the clock is an interruption from here on, ns (METHOD.md), or from 20 readings on.
+const LEAST_GAP_NS: f64 = 1000.0;
+
+/// What was measured. What could not be had is absent.
+#[derive(Debug, Default)]
+pub(super) struct Moving {
+    /// CPUs that were busy while nothing of ours ran.
+    pub(super) busy_cpus: Option<f64>,
+    /// Share of all CPU time that the hypervisor took meanwhile and while a CPU was spun on.
+    pub(super) stolen: Option<f64>,
+    /// The same since the machine was started.
+    pub(super) stolen_ever: Option<f64>,
+    /// Interrupts in a second, by CPU.
+    pub(super) interrupts: Vec<(usize, f64)>,
+    /// What interrupts a CPU that spins.
+    pub(super) gaps: Vec<Gaps>,
+    pub(super) clock: String,
+    pub(super) fallback: Option<String>,
+    /// One reading of the clock at both ends of an operation, ns.
+    pub(super) clock_ns: Option<f64>,
+    pub(super) null_call_ns: Option<f64>,
+    /// A futex wake-up there and back across two CPUs, ns: as the machine is, and with idle CPUs polling.
+    pub(super) wake_ns: [Option<f64>; 2],
+}
+
+/// Interruptions of one CPU.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Gaps {
+    pub(super) cpu: usize,
+    /// Share of the time that went into them.
+    pub(super) share: f64,
+    /// How many in a second.
+    pub(super) per_second: f64,
+    /// The longest, ns.
+    pub(super) longest_ns: f64,
+}
+
+/// Measures; `None` if the user interrupted.
+pub(super) fn measure(host: &Host, interrupts: Option<&Interrupts>) -> io::Result<Option<Moving>> {
+    let mut moving = Moving::default();
+    let pair: Vec<usize> = host.cpus_allowed.iter().take(2).copied().collect();
+    let (began, steal) = (Instant::now(), procfs::steal_ns());
+    let rest = procfs::rest_ns();
+    let fired = procfs::interrupts_by_cpu();
+    std::thread::sleep(WATCH);
+    let watched = began.elapsed().as_nanos() as f64;
+    if let (Some((cpus, before)), Some((_, after))) = (rest, procfs::rest_ns()) {
+        moving.busy_cpus = Some((cpus as f64 - (after - before) as f64 / watched).max(0.0));
+    }
+    if let (Some(before), Some(after)) = (fired, procfs::interrupts_by_cpu()) {
+        let rates = after.iter().filter(|(cpu, _)| pair.contains(*cpu)).map(|(cpu, count)| {
+            let earlier = before.get(cpu).copied().unwrap_or(0);
+            (*cpu, count.saturating_sub(earlier) as f64 / watched * 1e9)
+        });
+        moving.interrupts = rates.collect();
+    }
+    let mut bench = Bench::open(crate::run::fresh_seed(), interrupts)?;
+    let ns = bench.ns_per_tick();
+    let (clock, fallback) = Clock::choose();
+    (moving.clock, moving.fallback) = (clock.name().to_owned(), fallback);
+    let mut one =
+        |what: Bound, cpus: &[usize], name: &str| -> io::Result<Result<Option<f64>, ()>> {
+            Ok(match bench.measure_bound(&what, cpus, PATIENCE)? {
+                Bounded::Found { values, .. } => Ok(values.get(name).map(|ticks| ticks * ns)),
+                Bounded::Interrupted => Err(()),
+                Bounded::Failed(..) => Ok(None),
+            })
+        };
+    let Some(first) = pair.first() else { return Ok(Some(moving)) };
+    let (Ok(clock_ns), Ok(null_call_ns)) =
+        (one(Bound::Clock, &[*first], "p50")?, one(Bound::Alone, &[*first], "syscall")?)
+    else {
+        return Ok(None);
+    };
+    (moving.clock_ns, moving.null_call_ns) = (clock_ns, null_call_ns);
+    if pair.len() == 2 {
+        for (at, idle) in [Idle::AsIs, Idle::Poll].into_iter().enumerate() {
+            let _held = match idle {
+                Idle::AsIs => None,
+                Idle::Poll if PollIdle::objection().is_some() => continue,
+                Idle::Poll => Some(PollIdle::hold()?),
+            };
+            let Ok(wake) = one(Bound::FutexWake, &pair, "rtt")? else { return Ok(None) };
+            moving.wake_ns[at] = wake;
+        }
+    }
+    for cpu in &pair {
+        moving.gaps.extend(gaps_on(*cpu, clock_ns.unwrap_or(0.0)));
+    }
+    if let (Some(before), Some(after)) = (steal, procfs::steal_ns()) {
+        let all = began.elapsed().as_nanos() as f64 * host.cpus_online.len().max(1) as f64;
+        moving.stolen = Some((after - before) as f64 / all);
+    }
+    moving.stolen_ever = procfs::stolen_share();
+    Ok(Some(moving))
+}
+
+/// Spins on a CPU and looks for gaps between readings of the clock; `None` where the CPU cannot be had.
+fn gaps_on(cpu: usize, clock_ns: f64) -> Option<Gaps> {
+    let spin = move || {
+        affinity::pin(cpu).ok()?;
+        let least = LEAST_GAP_NS.max(20.0 * clock_ns) as u64;
+        let begin = monotonic_ns();
+        let end = begin + SPIN.as_nanos() as u64;
+        let (mut last, mut gaps) = (begin, Vec::new());
+        while last < end {
+            let now = monotonic_ns();
+            if now - last > least {
+                gaps.push(now - last);
+            }
+            last = now;
+        }
+        Some(Gaps::of(cpu, &gaps, last - begin))
+    };
+    std::thread::spawn(spin).join().ok()?
+}
+
+impl Gaps {
+    fn of(cpu: usize, gaps: &[u64], all_ns: u64) -> Self {
+        let all = all_ns.max(1) as f64;
+        Self {
+            cpu,
+            share: gaps.iter().sum::<u64>() as f64 / all,
+            per_second: gaps.len() as f64 / all * 1e9,
+            longest_ns: gaps.iter().copied().max().unwrap_or(0) as f64,
+        }
+    }
+}
+
+impl Moving {
+    /// What follows from it.
+    pub(super) fn checks(&self, host: &Host) -> Vec<Check> {
+        let mut checks = vec![self.clock_check()];
+        checks.extend(self.call_check());
+        checks.extend(self.wake_check(host));
+        checks.extend(self.load_check(host));
+        checks.extend(self.steal_check(host));
+        checks.extend(self.gap_check());
+        checks.extend(self.interrupt_check());
+        checks
+    }
+
+    fn clock_check(&self) -> Check {
+        let mut found = self.clock.clone();
+        if let Some(ns) = self.clock_ns {
+            found.push_str(&format!(", {} for both readings of an operation", format_nanos(ns)));
+        }
+        let check = fine("CLOCK", "clock", found);
+        let Some(reason) = &self.fallback else { return check };
+        let consequence = format!(
+            "not the CPU's counter: {reason}; short operations are timed in batches and have no quantiles of their own"
+        );
+        let remedy = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource";
+        so(check, Rating::Warning, &consequence, remedy)
+    }
+
+    fn call_check(&self) -> Option<Check> {
+        let ns = self.null_call_ns?;
+        Some(fine("CALL", "system call", format!("{} for one that does nothing", format_nanos(ns))))
+    }
+
+    fn wake_check(&self, host: &Host) -> Option<Check> {
+        let [as_is, polled] = self.wake_ns;
+        let as_is = as_is?;
+        let mut found = format!("{} there and back across two CPUs (futex)", format_nanos(as_is));
+        if let Some(polled) = polled {
+            found.push_str(&format!(", {} with idle CPUs polling", format_nanos(polled)));
+        }
+        let check = fine("WAKEUP", "wake-up", found);
+        if polled.is_none_or(|polled| as_is < 2.0 * polled) {
+            return Some(check);
+        }
+        let consequence = "most of what blocking mechanisms take across two CPUs is leaving idle, not the mechanism";
+        let remedy = if host.may_poll_idle { "--idle as-is,poll shows both" } else { "" };
+        Some(so(check, Rating::Note, consequence, remedy))
+    }
+
+    fn load_check(&self, host: &Host) -> Option<Check> {
+        let busy = self.busy_cpus?;
+        let share = busy / host.cpus_online.len().max(1) as f64;
+        let found = format!("{} of {} CPUs are busy", significant(busy), host.cpus_online.len());
+        let check = fine("LOAD", "other programs", found);
+        if share <= BUSY[1] {
+            return Some(check);
+        }
+        let consequence = "they take CPU time and caches from what is measured";
+        Some(so(check, Rating::Warning, consequence, "stop them (top shows which they are)"))
+    }
+
+    fn steal_check(&self, host: &Host) -> Option<Check> {
+        let stolen = self.stolen?;
+        let ever = self.stolen_ever.map_or_else(String::new, |ever| {
+            format!(", {} % since the start of the machine", significant(ever * 100.0))
+        });
+        let found = format!("{} % of the CPU time{ever}", significant(stolen * 100.0));
+        let check = fine("STEAL", "stolen by the host", found);
+        if stolen > STOLEN[1] {
+            let consequence = "tails measure the host, and so may medians";
+            return Some(so(check, Rating::Warning, consequence, "a quieter host, or more rounds"));
+        }
+        if host.hypervisor.is_some() && stolen == 0.0 && self.stolen_ever == Some(0.0) {
+            let consequence = "the host does not tell what it takes: only the gaps below show it";
+            return Some(so(check, Rating::Note, consequence, ""));
+        }
+        Some(check)
+    }
+
+    fn gap_check(&self) -> Option<Check> {
+        let worst = self.gaps.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
+        let longest = self.gaps.iter().map(|gap| gap.longest_ns).fold(0.0, f64::max);
+        let found = format!(
+            "{} % of the time of CPU {}, {} a second, the longest {}",
+            significant(worst.share * 100.0),
+            worst.cpu,
+            significant(worst.per_second),
+            format_nanos(longest)
+        );
+        let check = fine("GAPS", "interruptions", found);
+        if worst.share <= INTERRUPTED[1] {
+            return Some(check);
+        }
+        let consequence =
+            "an operation that is interrupted takes that much longer: quantiles above p99 show it";
+        Some(so(check, Rating::Warning, consequence, "isolated CPUs, or a quieter host"))
+    }
+
+    fn interrupt_check(&self) -> Option<Check> {
+        let found: Vec<String> = self
+            .interrupts
+            .iter()
+            .map(|(cpu, rate)| format!("CPU {cpu} {}", significant(*rate)))
+            .collect();
+        if found.is_empty() {
+            return None;
+        }
+        Some(fine("IRQ", "interrupts a second", found.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_a_share_a_rate_and_a_longest() {
+        let gaps = Gaps::of(3, &[2_000, 8_000], 1_000_000);
+        let wanted = Gaps { cpu: 3, share: 0.01, per_second: 2_000.0, longest_ns: 8_000.0 };
+        assert_eq!(gaps, wanted);
+        assert_eq!(Gaps::of(0, &[], 0).share, 0.0);
+    }
+
+    #[test]
+    fn a_fallback_clock_is_a_warning_with_its_reason() {
+        let moving =
+            Moving { fallback: Some("the clock source is hpet".into()), ..Moving::default() };
+        let check = moving.clock_check();
+        assert_eq!(check.rating, Rating::Warning);
+        assert!(check.consequence.contains("hpet"), "{}", check.consequence);
+        assert_eq!(Moving::default().clock_check().rating, Rating::Fine);
+    }
+
+    #[test]
+    fn a_wake_up_that_is_mostly_leaving_idle_is_told() {
+        let wake = |as_is, polled| {
+            let moving = Moving { wake_ns: [Some(as_is), polled], ..Moving::default() };
+            moving.wake_check(&Host::default()).expect("measured").rating
+        };
+        assert_eq!(wake(50_000.0, Some(4_000.0)), Rating::Note);
+        assert_eq!(wake(5_000.0, Some(4_000.0)), Rating::Fine);
+        assert_eq!(wake(5_000.0, None), Rating::Fine);
+        assert!(Moving::default().wake_check(&Host::default()).is_none());
+    }
+}

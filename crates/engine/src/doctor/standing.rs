@@ -1,0 +1,389 @@
+//! What stands: settings and limits of the machine that can be read at any time.
+
+use ipcperf_core::result::{Check, Host, Kernel, Rating};
+use ipcperf_core::units::format_size;
+use std::fs;
+use std::path::PathBuf;
+
+/// The files of a machine, below its root.
+#[derive(Debug)]
+pub(crate) struct Files(PathBuf);
+
+impl Files {
+    /// Of this machine.
+    pub(crate) fn here() -> Self {
+        Self(PathBuf::from("/"))
+    }
+
+    /// Of a machine that is described below `root`.
+    #[cfg(test)]
+    pub(crate) fn below(root: &std::path::Path) -> Self {
+        Self(root.to_owned())
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.join(path)
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.path(path)).ok().map(|text| text.trim().to_owned())
+    }
+}
+
+/// All of them.
+pub(crate) fn checks(files: &Files, host: &Host, kernel: &Kernel) -> Vec<Check> {
+    let all = [
+        Some(virtual_machine(host)),
+        container(host),
+        Some(cpus(host)),
+        smt(files),
+        Some(frequency(host)),
+        turbo(files),
+        Some(idle_states(files, host)),
+        Some(isolation(files)),
+        Some(huge_pages(files)),
+        Some(mitigations(kernel)),
+        Some(layout(kernel)),
+        Some(cpu_limit(host)),
+        Some(seccomp(files)),
+        Some(limits(files)),
+        Some(settings(kernel)),
+        uring(files),
+        Some(shared_memory(files)),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// A check that has nothing to complain of yet.
+pub(super) fn fine(code: &'static str, subject: &'static str, found: impl Into<String>) -> Check {
+    Check {
+        code,
+        subject,
+        found: found.into(),
+        rating: Rating::Fine,
+        consequence: String::new(),
+        remedy: String::new(),
+    }
+}
+
+/// The same with something that follows from it.
+pub(super) fn so(check: Check, rating: Rating, consequence: &str, remedy: &str) -> Check {
+    Check { rating, consequence: consequence.into(), remedy: remedy.into(), ..check }
+}
+
+fn virtual_machine(host: &Host) -> Check {
+    let check = |found: &str| fine("VM", "virtual machine", found);
+    match &host.hypervisor {
+        None => check("none visible"),
+        Some(name) => so(
+            check(name),
+            Rating::Note,
+            "the host can take the CPUs away and move them, and times of its own are in every figure: trust ratios \
+             of one run, not absolute times",
+            "measure on the hardware for absolute times",
+        ),
+    }
+}
+
+fn container(host: &Host) -> Option<Check> {
+    let check = fine("CONTAINER", "container", host.container.clone()?);
+    Some(so(check, Rating::Note, "its limits and filters decide which mechanisms run", ""))
+}
+
+fn cpus(host: &Host) -> Check {
+    let (allowed, online) = (host.cpus_allowed.len(), host.cpus_online.len());
+    let check = fine("CPUS", "CPUs", format!("{allowed} of {online} may be used"));
+    if allowed < 2 {
+        let remedy = "a wider cpuset or affinity: taskset -c 0,1 ipcperf";
+        return so(check, Rating::Warning, "nothing can be measured on two CPUs", remedy);
+    }
+    if allowed < online {
+        let consequence = "the placements are those among these CPUs";
+        return so(check, Rating::Note, consequence, "taskset, or the cpuset of the container");
+    }
+    check
+}
+
+fn smt(files: &Files) -> Option<Check> {
+    let is_on = files.text("sys/devices/system/cpu/smt/active")? == "1";
+    let check =
+        fine("SMT", "hardware threads", if is_on { "several a core" } else { "one a core" });
+    Some(if is_on {
+        let consequence = "whatever runs on the other thread of a core slows the one that measures";
+        so(check, Rating::Note, consequence, "echo off > /sys/devices/system/cpu/smt/control")
+    } else {
+        check
+    })
+}
+
+fn frequency(host: &Host) -> Check {
+    let check = |found: &str| fine("FREQUENCY", "frequency", found);
+    match host.frequency.as_deref() {
+        None => so(
+            check("not visible"),
+            Rating::Note,
+            "neither turbo nor throttling can be seen; that the cost of the clock stays the same is the only sign",
+            "",
+        ),
+        Some(found) if found.split(", ").any(|word| word == "performance") => check(found),
+        Some(found) => so(
+            check(found),
+            Rating::Warning,
+            "after a pause a CPU runs slowly at first: blocking mechanisms look slower than they are",
+            "cpupower frequency-set -g performance",
+        ),
+    }
+}
+
+fn turbo(files: &Files) -> Option<Check> {
+    let root = "sys/devices/system/cpu";
+    let (path, on, off) = [("intel_pstate/no_turbo", "0", "1"), ("cpufreq/boost", "1", "0")]
+        .into_iter()
+        .find(|(path, _, _)| files.text(&format!("{root}/{path}")).is_some())?;
+    let is_on = files.text(&format!("{root}/{path}"))? == on;
+    let check = fine("TURBO", "turbo", if is_on { "on" } else { "off" });
+    let remedy = format!("echo {off} > /{root}/{path}");
+    let consequence = "the frequency depends on how many cores are busy and how warm they are";
+    Some(if is_on { so(check, Rating::Note, consequence, &remedy) } else { check })
+}
+
+/// From which time of leaving the deepest idle state on a wake-up is mostly that; a wake-up itself takes a few us.
+const SHALLOW_US: u64 = 10;
+
+fn idle_states(files: &Files, host: &Host) -> Check {
+    let root = "sys/devices/system/cpu/cpu0/cpuidle";
+    let state = |number: usize| {
+        let read = |name: &str| files.text(&format!("{root}/state{number}/{name}"));
+        let is_on = read("disable").is_none_or(|text| text == "0");
+        Some((read("name")?, read("latency")?.parse::<u64>().ok()?, is_on))
+    };
+    let states = (0..32).map_while(state).filter(|(_, _, is_on)| *is_on);
+    let deepest = states.max_by_key(|(_, latency, _)| *latency);
+    let mut found = host.idle.clone().unwrap_or_else(|| "no driver".into());
+    if let Some((name, latency, _)) = &deepest {
+        found.push_str(&format!("; left from {name} in {latency} us"));
+    }
+    if let Some(ns) = files.text("sys/module/haltpoll/parameters/guest_halt_poll_ns") {
+        found.push_str(&format!("; polls for {ns} ns before it halts"));
+    }
+    let check = fine("IDLE", "idle CPUs", found);
+    let remedy = if host.may_poll_idle {
+        "ipcperf run --idle as-is,poll shows what it costs"
+    } else {
+        "as root: ipcperf run --idle as-is,poll shows what it costs"
+    };
+    if deepest.is_some_and(|(_, latency, _)| latency > SHALLOW_US) {
+        let consequence = "each wake-up of an idle CPU pays for leaving the state";
+        return so(check, Rating::Note, consequence, remedy);
+    }
+    if host.hypervisor.is_some() {
+        let consequence =
+            "an idle CPU goes back to the host, and each wake-up pays for the way back";
+        return so(check, Rating::Note, consequence, remedy);
+    }
+    check
+}
+
+fn isolation(files: &Files) -> Check {
+    let list = |name: &str| {
+        let list = files.text(&format!("sys/devices/system/cpu/{name}"));
+        list.filter(|list| !list.is_empty() && list != "(null)")
+    };
+    let found: Vec<String> = [("isolated", "isolated"), ("nohz_full", "without ticks")]
+        .into_iter()
+        .filter_map(|(name, words)| Some(format!("{} {words}", list(name)?)))
+        .collect();
+    if found.is_empty() {
+        return so(
+            fine("ISOLATION", "isolated CPUs", "none"),
+            Rating::Note,
+            "ticks, interrupts and other programs reach the CPUs that measure: tails show them",
+            "isolcpus= and nohz_full= on the kernel's command line, then taskset",
+        );
+    }
+    fine("ISOLATION", "isolated CPUs", found.join(", "))
+}
+
+fn huge_pages(files: &Files) -> Check {
+    let chosen = |name: &str| {
+        let text = files.text(&format!("sys/kernel/mm/transparent_hugepage/{name}"))?;
+        let word = text.split_ascii_whitespace().find_map(|word| word.strip_prefix('['))?;
+        Some(word.trim_end_matches(']').to_owned())
+    };
+    let private = chosen("enabled");
+    let words = |word: &Option<String>| word.clone().unwrap_or_else(|| "not visible".into());
+    let found = format!("{}; shared memory: {}", words(&private), words(&chosen("shmem_enabled")));
+    let check = fine("HUGEPAGES", "huge pages", found);
+    if private.as_deref() == Some("always") {
+        let consequence = "large buffers get huge pages in some slices and not in others";
+        let remedy = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled";
+        return so(check, Rating::Note, consequence, remedy);
+    }
+    check
+}
+
+fn mitigations(kernel: &Kernel) -> Check {
+    let all = &kernel.mitigations;
+    let active = all.values().filter(|state| state.starts_with("Mitigation")).count();
+    let found = format!("{active} of {} known vulnerabilities are mitigated", all.len());
+    let check = fine("MITIGATIONS", "mitigations", found);
+    if active == 0 {
+        return check;
+    }
+    let consequence = "system calls and switches cost more than without: compare only machines with the same ones";
+    so(check, Rating::Note, consequence, "")
+}
+
+fn layout(kernel: &Kernel) -> Check {
+    let is_off = kernel.sysctl.get("kernel.randomize_va_space").is_some_and(|value| value == "0");
+    let check = fine("ASLR", "address layout", if is_off { "fixed" } else { "random" });
+    let consequence = "every slice has the same memory layout, good or bad";
+    let remedy = "sysctl kernel.randomize_va_space=2";
+    if is_off { so(check, Rating::Warning, consequence, remedy) } else { check }
+}
+
+fn cpu_limit(host: &Host) -> Check {
+    match &host.cpu_limit {
+        None => fine("CPULIMIT", "CPU limit", "none"),
+        Some(limit) => so(
+            fine("CPULIMIT", "CPU limit", format!("quota and period {limit} us")),
+            Rating::Warning,
+            "when the quota is used up everything stops until the period ends, in the middle of a slice",
+            "run outside of the limited control group, or docker run without --cpus",
+        ),
+    }
+}
+
+fn seccomp(files: &Files) -> Check {
+    let status = files.text("proc/self/status").unwrap_or_default();
+    let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:")).map(str::trim);
+    let check = |found| fine("SECCOMP", "system-call filter", found);
+    match mode {
+        Some("0") => check("none"),
+        Some(_) => so(
+            check("yes (seccomp)"),
+            Rating::Note,
+            "every system call pays for the filter, and mechanisms whose calls it refuses are missing",
+            "docker run --security-opt seccomp=unconfined",
+        ),
+        None => check("not visible"),
+    }
+}
+
+/// Limits of a process: the name of the kernel, what it is for people, what less than this keeps from running, and what
+/// that is. 819,200 bytes of messages are the kernel's own default (`MQ_BYTES_MAX`); 64 descriptors and processes are
+/// what a fan of 16 ends needs.
+const LIMITS: [(&str, &str, u64, &str); 5] = [
+    ("Max open files", "open files", 64, "fans and connections with many ends"),
+    ("Max processes", "processes", 64, "fans and connections with many ends"),
+    ("Max msgqueue size", "message queues", 819_200, "posix-mq with large messages"),
+    ("Max file size", "file size", 1 << 30, "files as messages, and large result files"),
+    ("Max address space", "address space", 4 << 30, "large shared memory"),
+];
+
+fn limits(files: &Files) -> Check {
+    let text = files.text("proc/self/limits").unwrap_or_default();
+    let soft = |name: &str| {
+        let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(rest.split_ascii_whitespace().next()?.to_owned())
+    };
+    let mut tight = Vec::new();
+    let mut found = Vec::new();
+    for (name, words, least, what) in LIMITS {
+        let Some(value) = soft(name) else { continue };
+        let number = value.parse::<u64>().ok();
+        if number.is_some_and(|number| number < least) {
+            tight.push(format!("{words} of {value} may keep from running: {what}"));
+        }
+        found.extend(number.map(|number| format!("{words} {number}")));
+    }
+    let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+    let check = fine("LIMITS", "process limits", found);
+    if tight.is_empty() {
+        return check;
+    }
+    so(
+        check,
+        Rating::Warning,
+        &tight.join("; "),
+        "ulimit -n 1024, prlimit, or the service's limits",
+    )
+}
+
+/// Settings below the kernel's own defaults keep large messages from running.
+const DEFAULTS: [(&str, u64); 8] = [
+    ("fs.pipe-max-size", 1 << 20),
+    ("fs.mqueue.msg_max", 10),
+    ("fs.mqueue.msgsize_max", 8192),
+    ("kernel.msgmax", 8192),
+    ("kernel.msgmnb", 16_384),
+    ("net.core.rmem_max", 212_992),
+    ("net.core.wmem_max", 212_992),
+    ("net.unix.max_dgram_qlen", 10),
+];
+
+fn settings(kernel: &Kernel) -> Check {
+    let value = |name: &str| kernel.sysctl.get(name)?.parse::<u64>().ok();
+    let bytes = |name| value(name).map_or_else(|| "not visible".into(), format_size);
+    let found = format!(
+        "pipe {}, POSIX message {}, System V message {}, socket buffer {}",
+        bytes("fs.pipe-max-size"),
+        bytes("fs.mqueue.msgsize_max"),
+        bytes("kernel.msgmax"),
+        bytes("net.core.wmem_max"),
+    );
+    let check = fine("SYSCTL", "largest", found);
+    let less = |(name, default): &(&str, u64)| {
+        value(name).filter(|value| value < default).map(|value| format!("{name}={value}"))
+    };
+    let less: Vec<String> = DEFAULTS.iter().filter_map(less).collect();
+    if less.is_empty() {
+        return check;
+    }
+    let consequence =
+        format!("less than the kernel's default: {}; large messages are refused", less.join(", "));
+    so(check, Rating::Warning, &consequence, "sysctl -w with the default")
+}
+
+fn uring(files: &Files) -> Option<Check> {
+    let value = files.text("proc/sys/kernel/io_uring_disabled")?;
+    let check = |found| fine("URING", "io_uring", found);
+    Some(match value.as_str() {
+        "0" => check("allowed"),
+        "1" => so(
+            check("for members of a group only"),
+            Rating::Warning,
+            "its mechanisms may be missing",
+            "sysctl kernel.io_uring_disabled=0",
+        ),
+        _ => so(
+            check("disabled"),
+            Rating::Warning,
+            "its mechanisms are missing",
+            "sysctl kernel.io_uring_disabled=0",
+        ),
+    })
+}
+
+/// What a container gets that nobody gave more: too little for a ring of large messages beside others.
+const SMALL_SHM: u64 = 64 << 20;
+
+fn shared_memory(files: &Files) -> Check {
+    let check = |found: String| fine("SHM", "/dev/shm", found);
+    let remedy = "docker run --shm-size 1g, or mount -o remount,size=1g /dev/shm";
+    match ipcperf_sys::file::space(&files.path("dev/shm")) {
+        None => so(
+            check("missing".into()),
+            Rating::Warning,
+            "POSIX shared memory and semaphores are missing",
+            "mount -t tmpfs tmpfs /dev/shm",
+        ),
+        Some((all, free)) => {
+            let check = check(format!("{} of {} MiB are free", free >> 20, all >> 20));
+            if free > SMALL_SHM {
+                return check;
+            }
+            so(check, Rating::Warning, "large shared memory is refused", remedy)
+        }
+    }
+}
