@@ -124,6 +124,9 @@ pub(crate) struct RunArgs {
     /// Job file (TOML) with the same names as the long flags; flags win. Its output stays below the current directory
     #[arg(value_name = "JOB.toml")]
     pub(crate) job: Option<PathBuf>,
+    /// Repeat the plan of a result: the same cells, rounds, times and seed
+    #[arg(long, value_name = "RESULT.json")]
+    pub(crate) from: Option<PathBuf>,
     /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for everything
     #[arg(short, long, value_name = "NAMES")]
     pub(crate) mechanism: Option<String>,

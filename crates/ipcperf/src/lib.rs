@@ -21,6 +21,7 @@ mod loads;
 mod measure;
 mod output;
 mod progress;
+mod repeat;
 mod replicate;
 mod report;
 mod request;

@@ -61,8 +61,17 @@ impl Undertaking {
         BOUNDS + (round + run::pause(&self.settings)).mul_f64(self.settings.rounds as f64)
     }
 
-    /// Prints the plan instead of carrying it out.
-    pub(crate) fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
+    /// Carries the plan out, or only prints it.
+    pub(crate) fn finish(
+        self,
+        registry: &Registry,
+        dry_run: bool,
+        args: &OutputArgs,
+    ) -> Result<ExitCode, Stop> {
+        if dry_run { self.print(args) } else { self.carry_out(registry, args) }
+    }
+
+    fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
         let head = format!(
             "{} cells x {} rounds x ({:.0} ms + {:.0} ms warm-up): about {:.0} s, seed {}, result: {}",
             self.runnable(),
@@ -80,12 +89,7 @@ impl Undertaking {
         output::lines(std::iter::once(head).chain(self.cells.iter().map(line)))
     }
 
-    /// Measures, writes the document, shows the result.
-    pub(crate) fn carry_out(
-        self,
-        registry: &Registry,
-        args: &OutputArgs,
-    ) -> Result<ExitCode, Stop> {
+    fn carry_out(self, registry: &Registry, args: &OutputArgs) -> Result<ExitCode, Stop> {
         let plan = Plan {
             command: self.command.into(),
             cells: self.runnable(),

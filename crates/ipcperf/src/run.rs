@@ -4,7 +4,7 @@ use crate::args::RunArgs;
 use crate::error::Stop;
 use crate::measure::Undertaking;
 use crate::request;
-use crate::{exec, job_file, loads};
+use crate::{exec, job_file, loads, repeat};
 use clap::ArgMatches;
 use ipcperf_core::{Idle, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Host, Request};
@@ -21,6 +21,9 @@ pub(crate) fn run(
     args: &RunArgs,
     typed: &ArgMatches,
 ) -> Result<ExitCode, Stop> {
+    if let Some(path) = &args.from {
+        return repeat::plan(registry, path, typed)?.finish(registry, args.dry_run, &args.output);
+    }
     let args = match &args.job {
         Some(path) => job_file::apply(path, args, typed)?,
         None => args.clone(),
@@ -39,12 +42,7 @@ pub(crate) fn run(
             return Err(Stop::usage(format!("{name} is for programs; name one with --exec")));
         }
     }
-    let undertaking = plan(registry, &args, rounds)?;
-    if args.dry_run {
-        undertaking.print(&args.output)
-    } else {
-        undertaking.carry_out(registry, &args.output)
-    }
+    plan(registry, &args, rounds)?.finish(registry, args.dry_run, &args.output)
 }
 
 fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Undertaking, Stop> {

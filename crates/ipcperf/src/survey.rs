@@ -33,12 +33,7 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
     let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
     // The pause of a round is as long as a slice.
     let settings = settings(budget, runnable + 1, args.seed.unwrap_or_else(fresh_seed));
-    let undertaking = Undertaking { command: "survey", cells, settings };
-    if args.dry_run {
-        undertaking.print(&args.output)
-    } else {
-        undertaking.carry_out(registry, &args.output)
-    }
+    Undertaking { command: "survey", cells, settings }.finish(registry, args.dry_run, &args.output)
 }
 
 /// Whether a variant stands for its mechanism in a survey: the default one, and in shared memory also the one that

@@ -16,6 +16,7 @@ mod formats;
 mod interruption;
 mod pipeline;
 mod rate;
+mod repeat;
 mod replicate;
 mod soak;
 mod transcripts;

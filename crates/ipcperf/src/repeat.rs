@@ -1,0 +1,110 @@
+//! `run --from`: the plan of a result, carried out again.
+
+use crate::error::Stop;
+use crate::measure::Undertaking;
+use crate::{report, request};
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use ipcperf_core::OptionSet;
+use ipcperf_core::result::Cell;
+use ipcperf_engine::plan::{self, CellPlan, Host, Request};
+use ipcperf_engine::registry::Registry;
+use ipcperf_engine::run::Settings;
+use std::path::Path;
+use std::time::Duration;
+
+/// Flags that say how a result is shown, and not what is measured.
+const BESIDE: &[&str] = &[
+    "from",
+    "output",
+    "format",
+    "color",
+    "verbose",
+    "versus_bound",
+    "quiet",
+    "no_progress",
+    "dry_run",
+];
+
+/// The plan of this result: the same cells in the same order, rounds, times and seed.
+///
+/// # Errors
+/// It is no result of a run of mechanisms, or this build or host plans other cells; or flags say otherwise.
+pub(crate) fn plan(
+    registry: &Registry,
+    path: &Path,
+    typed: &ArgMatches,
+) -> Result<Undertaking, Stop> {
+    let is_typed = |name: &str| typed.value_source(name) == Some(ValueSource::CommandLine);
+    let names = typed.ids().map(|id| id.as_str()).filter(|name| !BESIDE.contains(name));
+    if let Some(name) = names.into_iter().find(|name| is_typed(name)) {
+        return Err(Stop::usage(format!(
+            "--from repeats the plan of a result as it is; it leaves no room for '{}'",
+            name.replace('_', "-")
+        )));
+    }
+    let set = report::read(path)?;
+    let shown = path.display();
+    let refused = |why: String| Stop::usage(format!("'{shown}': {why}"));
+    if let Some(pipeline) = set.pipelines.first() {
+        let why = format!(
+            "programs are not run again from a result; type them: --exec '{}'",
+            pipeline.id
+        );
+        return Err(refused(why));
+    }
+    if set.cells.is_empty() {
+        return Err(refused("it has no cells".into()));
+    }
+    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let cell = |cell: &Cell| {
+        again(registry, &host, cell).map_err(|why| refused(format!("cell '{}': {why}", cell.id)))
+    };
+    let cells = set.cells.iter().map(cell).collect::<Result<Vec<_>, _>>()?;
+    let as_planned = &set.invocation.plan;
+    let time = |name: &str, ms: f64, least: Duration, most: Duration| {
+        let text = format!("{}us", (ms * 1e3).round().clamp(0.0, 1e12));
+        request::time(name, &text, least, most).map_err(|stop| refused(stop.to_string()))
+    };
+    let (ms, s) = (Duration::from_millis(1), Duration::from_secs(1));
+    if !(1..=10_000).contains(&as_planned.rounds) {
+        return Err(refused(format!("{} rounds are not between 1 and 10000", as_planned.rounds)));
+    }
+    let settings = Settings {
+        rounds: as_planned.rounds,
+        slice: time("slice", as_planned.slice_ms, ms, 600 * s)?,
+        warmup: time("warm-up", as_planned.warmup_ms, ms, 60 * s)?,
+        seed: set.invocation.seed,
+        budget: None,
+        time_calls: set.cells.iter().any(|cell| cell.calls.is_some()),
+    };
+    let command = if as_planned.command == "survey" { "survey" } else { "run" };
+    Ok(Undertaking { command, cells, settings })
+}
+
+/// The cell as it is planned here.
+fn again(registry: &Registry, host: &Host, cell: &Cell) -> Result<CellPlan, String> {
+    let key = &cell.key;
+    let mechanisms =
+        request::mechanisms(registry, &key.mechanism).map_err(|stop| stop.to_string())?;
+    let requested = cell
+        .knobs
+        .iter()
+        .filter_map(|(name, knob)| Some((name.clone(), knob.requested.as_ref()?.to_string())));
+    let request = Request {
+        mechanisms,
+        patterns: vec![key.pattern],
+        sizes: vec![key.size()],
+        placements: vec![key.placement],
+        idle: vec![key.idle],
+        touch: key.touch,
+        loads: vec![key.load.clone()],
+        options: OptionSet(requested.collect()),
+    };
+    let mut cells = plan::cells(&request, host).map_err(|error| error.to_string())?;
+    match (cells.pop(), cells.is_empty()) {
+        (Some(one), true) if one.id == cell.id => Ok(one),
+        (Some(other), _) => Err(format!("this build plans '{}' in its place", other.id)),
+        (None, _) => Err("this build plans nothing in its place".into()),
+    }
+}

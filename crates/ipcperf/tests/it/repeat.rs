@@ -1,0 +1,119 @@
+//! `run --from`: the plan of a result carried out again.
+
+use crate::common::{Sandbox, valid};
+use ipcperf_report::RESULT_SCHEMA;
+use serde_json::Value;
+
+/// What a plan is, as its document has it.
+fn plan(document: &Value) -> (Vec<Value>, Value, Value) {
+    let cells = document["cells"].as_array().expect("cells").iter();
+    let cells = cells.map(|cell| {
+        serde_json::json!([
+            cell["id"],
+            cell["mechanism"],
+            cell["pattern"],
+            cell["size_bytes"],
+            cell["load"]
+        ])
+    });
+    let mut plan = document["invocation"]["plan"].clone();
+    // A guess of how long it takes.
+    plan["expected_s"] = Value::Null;
+    (cells.collect(), plan, document["invocation"]["seed"].clone())
+}
+
+fn measured(sandbox: &Sandbox, words: &[&str]) -> Value {
+    let ended = sandbox.run(words);
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    valid(RESULT_SCHEMA, &sandbox.read(words[words.len() - 1]).expect("written"))
+}
+
+#[test]
+fn the_plan_of_a_result_is_repeated_as_it_was() {
+    let sandbox = Sandbox::new();
+    let runs: [&[&str]; 3] = [
+        &[
+            "run",
+            "-m",
+            "pipe,unix-stream",
+            "-p",
+            "ping-pong,stream,rate",
+            "-s",
+            "64,4K",
+            "--set",
+            "pipe.size=128K",
+            "--rate",
+            "1000",
+            "--slice",
+            "3ms",
+            "--warmup",
+            "1ms",
+            "--rounds",
+            "2",
+            "-o",
+            "a.json",
+        ],
+        &[
+            "run",
+            "-m",
+            "udp,pipe",
+            "-p",
+            "fan-in,burst",
+            "--peers",
+            "1,2",
+            "--burst",
+            "4",
+            "--touch",
+            "full",
+            "--place",
+            "free,smt",
+            "--slice",
+            "2500us",
+            "--rounds",
+            "1",
+            "-o",
+            "a.json",
+        ],
+        &["survey", "--budget", "1s", "-o", "a.json"],
+    ];
+    for words in runs {
+        let first = measured(&sandbox, words);
+        // A survey takes long, and the plan says it as well.
+        if words[0] == "run" {
+            let second = measured(&sandbox, &["run", "--from", "a.json", "-o", "b.json"]);
+            assert_eq!(plan(&first), plan(&second), "{words:?}");
+        }
+        let [dry, from] = [words, &["run", "--from", "a.json", "-o", "a.json"]].map(|words| {
+            let seed = first["invocation"]["seed"].to_string();
+            let seeded = ["--seed", seed.as_str()];
+            let more: &[&str] = if words.contains(&"--from") { &[] } else { &seeded };
+            sandbox.run(&[words, &["--dry-run"], more].concat()).stdout
+        });
+        assert_eq!(dry, from, "{words:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_repeated_is_refused_by_name() {
+    let sandbox = Sandbox::new();
+    measured(&sandbox, &["run", "-m", "pipe", "--rounds", "1", "--slice", "1ms", "-o", "a.json"]);
+    let ended = sandbox.run(&["run", "--exec", "echo it", "--rounds", "1", "-o", "exec.json"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let text = sandbox.read("a.json").expect("written");
+    let other = text.replace("\"mechanism\": \"pipe\"", "\"mechanism\": \"pipf\"");
+    std::fs::write(sandbox.home().join("other.json"), other).expect("written");
+    for (words, code, told) in [
+        (&["run", "--from", "a.json", "-m", "pipe"][..], 2, "leaves no room for 'mechanism'"),
+        (&["run", "--from", "a.json", "--rounds", "3"], 2, "leaves no room for 'rounds'"),
+        (&["run", "--from", "a.json", "--think", "1ms"], 2, "leaves no room for 'think'"),
+        (&["run", "--from", "exec.json"], 2, "type them: --exec 'echo it'"),
+        (&["run", "--from", "none.json"], 2, "cannot read 'none.json'"),
+        (&["run", "--from", "/proc/self/status"], 2, "/proc/self/status"),
+        (&["run", "--from", "other.json"], 2, "did you mean 'pipe'?"),
+    ] {
+        let ended = sandbox.run(words);
+        assert_eq!(ended.status.code(), Some(code), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(told), "{words:?}: {}", ended.stderr);
+        assert_eq!(ended.stderr.lines().count(), 1, "{words:?}: {}", ended.stderr);
+    }
+}
