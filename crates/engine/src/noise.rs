@@ -8,7 +8,8 @@ use crate::exec::PipelineRun;
 use crate::job::FailureKind;
 use crate::run::Findings;
 use cells::{
-    connections, drifting, faults, load, loaded, lost, rejections, spread, two_modes, unstable,
+    connections, drifting, faults, load, loaded, lost, operation_modes, rejections, spread,
+    two_modes, unstable,
 };
 use finding::finding;
 use ipcperf_core::Placement;
@@ -158,6 +159,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(payload(input));
     findings.extend(rejections(cells));
     findings.extend(cells.iter().filter_map(two_modes));
+    findings.extend(operation_modes(cells));
     findings.extend(unstable(&spreads));
     findings.extend(drifting(cells));
     findings.extend(lost(cells));

@@ -42,3 +42,17 @@ pub struct Mode {
     /// How many rounds fell into it.
     pub rounds: u64,
 }
+
+/// One of the modes that the single operations of a cell fall into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OperationMode {
+    /// Median of its operations, ns.
+    pub value: f64,
+    /// How many of all operations fell into it, of 1.
+    pub share: f64,
+    /// How much of the time of all operations they took, of 1.
+    pub time_share: f64,
+    /// Rounds in which at least 5 % of the operations fell into it.
+    pub rounds: u64,
+}

@@ -1,6 +1,7 @@
 //! What slices add up to: known slices in, known figures and refusals out.
 
 mod open;
+mod rounds;
 mod special;
 
 use super::*;

@@ -2,7 +2,8 @@
 
 use super::finding::finding;
 use ipcperf_core::Wait;
-use ipcperf_core::result::{Cell, Finding, Metric, Status};
+use ipcperf_core::result::{Cell, Finding, Metric, OperationMode, Status};
+use ipcperf_core::units::format_nanos;
 use ipcperf_stats::{median, relative_drift, robust_cv, trend_z};
 
 /// The figure of every accepted round.
@@ -47,6 +48,34 @@ pub(super) fn two_modes(cell: &Cell) -> Option<Finding> {
         "look at cacheline_rtt_ns of the rounds; pin the VM's CPUs on its host, or try --idle poll",
     );
     finding.cells.push(cell.id.clone());
+    Some(finding)
+}
+
+/// Cells whose single operations fall into modes: neither median nor mean tells of all.
+pub(super) fn operation_modes(cells: &[Cell]) -> Option<Finding> {
+    let measured = cells.iter().filter(|cell| cell.status == Status::Ok).count();
+    let slowest = |cell: &Cell| cell.operation_modes.last().copied();
+    let hit: Vec<(&Cell, OperationMode)> =
+        cells.iter().filter_map(|cell| Some((cell, slowest(cell)?))).collect();
+    // The farther the time that it takes is from how often it comes, the less the median says.
+    let hidden = |mode: &OperationMode| mode.time_share - mode.share;
+    let (worst, mode) = hit.iter().max_by(|a, b| hidden(&a.1).total_cmp(&hidden(&b.1)))?;
+    let fastest = worst.operation_modes.first()?;
+    let text = format!(
+        "the single operations of {} of {measured} cells fall into modes within their rounds (most of all {}: {:.0} % \
+         near {}, and {:.0} % near {}, which take {:.0} % of the time): read the mean beside the median",
+        hit.len(),
+        worst.id,
+        fastest.share * 100.0,
+        format_nanos(fastest.value),
+        mode.share * 100.0,
+        format_nanos(mode.value),
+        mode.time_share * 100.0,
+    );
+    let ratio = mode.value / fastest.value;
+    let remedy = "ask for the pauses of your program (--think): what spins before it sleeps falls asleep in them";
+    let mut finding = finding("W-OPMODES", text, Some(ratio), Some(1.5), remedy);
+    finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
     Some(finding)
 }
 
