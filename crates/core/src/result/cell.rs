@@ -456,6 +456,9 @@ pub struct Covariates {
     /// Median round trip of one cache line between the CPUs of this slice just before it, ns; only on two CPUs.
     #[serde(default)]
     pub cacheline_rtt_ns: Option<f64>,
+    /// The same just after it; absent in documents of older builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cacheline_rtt_after_ns: Option<f64>,
     /// Rescheduling and function-call interrupts on the CPUs used.
     #[serde(default)]
     pub ipis: Option<u64>,

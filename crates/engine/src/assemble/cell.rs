@@ -172,6 +172,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         },
         covariates: Covariates {
             cacheline_rtt_ns: lead.cacheline[0].map(|ticks| ticks * ns),
+            cacheline_rtt_after_ns: lead.cacheline[1].map(|ticks| ticks * ns),
             ipis: lead.ipis,
             steal_ns,
             machine_window_ns: lead.machine.window_ns,

@@ -3,6 +3,7 @@
 mod open;
 mod rounds;
 mod special;
+mod topology;
 
 use super::*;
 use crate::fit::Fit;

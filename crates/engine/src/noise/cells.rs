@@ -101,7 +101,7 @@ pub(super) fn unstable(spreads: &[(&Cell, f64)]) -> Option<Finding> {
 }
 
 pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
-    ["E-IMPOSSIBLE", "E-MIGRATE", "E-THROTTLE", "E-CLOCKJUMP"]
+    ["E-IMPOSSIBLE", "E-MIGRATE", "E-TOPOLOGY", "E-THROTTLE", "E-CLOCKJUMP"]
         .into_iter()
         .filter_map(|code| {
             let hit: Vec<(&Cell, &str)> = cells
@@ -121,6 +121,7 @@ pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
                 "E-MIGRATE" => {
                     "something moves processes off their CPUs: look for cpuset managers and taskset"
                 }
+                "E-TOPOLOGY" => "pin the VM's CPUs on its host",
                 _ => "the machine was paused or moved: repeat the run",
             };
             let mut finding = finding(code, text, Some(hit.len() as f64), Some(0.0), remedy);
