@@ -56,7 +56,7 @@ pub fn result_set(mut findings: Findings, facts: Facts) -> ResultSet {
         no_energy: Meter::energy_objection(),
     };
     let is_precise = around.is_precise;
-    let noise_input = noise::Input::of(&findings, &kernel, &clock, &bounds);
+    let noise_input = noise::Input::of(&findings, &kernel, &clock, &bounds, host.cpus_online.len());
     let cells: Vec<_> = findings
         .cells
         .into_iter()

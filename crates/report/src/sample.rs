@@ -424,6 +424,7 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
         },
         noise: Noise {
             grade: "B".to_owned(),
+            causes: vec!["steal 0.4 %".to_owned()],
             findings: vec![finding("W-STEAL", Severity::Warning, "0.4 % of the time was stolen.")],
             idle_busy_cpus: Some(0.02),
             idle_watts: None,

@@ -1,5 +1,6 @@
 //! What slices add up to: known slices in, known figures and refusals out.
 
+mod grade;
 mod open;
 mod rounds;
 mod special;

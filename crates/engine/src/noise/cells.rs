@@ -4,7 +4,7 @@ use super::finding::finding;
 use ipcperf_core::Wait;
 use ipcperf_core::result::{Cell, Finding, Metric, OperationMode, Status};
 use ipcperf_core::units::format_nanos;
-use ipcperf_stats::{median, relative_drift, robust_cv, trend_z};
+use ipcperf_stats::{relative_drift, robust_cv, trend_z};
 
 /// The figure of every accepted round.
 fn accepted(cell: &Cell) -> impl Iterator<Item = f64> {
@@ -164,35 +164,40 @@ pub(super) fn faults(cells: &[Cell]) -> Option<Finding> {
     Some(finding)
 }
 
-/// Share of the time in which an end was ready but not running, by cell. Only of spinning ends: a blocked one is
-/// woken for every message, and on one CPU each waits for the other by nature.
-fn waiting(cells: &[Cell]) -> Vec<(&Cell, f64)> {
-    let share = |cell: &Cell| {
-        let shares: Vec<f64> = cell
-            .rounds
-            .iter()
-            .filter_map(|round| {
-                let sides = [&round.covariates.lead, &round.covariates.follow];
-                let delay = sides.into_iter().filter_map(|side| side.run_delay_ns).max()?;
-                (round.elapsed_ns > 0.0).then(|| delay as f64 / round.elapsed_ns)
-            })
-            .collect();
-        median(&shares)
+/// How long an end of a spinning cell was ready but not running, and how long it was watched, ns, by cell. Only of
+/// spinning ends: a blocked one is woken for every message, and on one CPU each waits for the other by nature.
+fn waiting(cells: &[Cell]) -> Vec<(&Cell, [f64; 2])> {
+    let waited = |cell: &Cell| {
+        cell.rounds.iter().fold([0.0; 2], |[waited, ran], round| {
+            let sides = [&round.covariates.lead, &round.covariates.follow];
+            // Where an end had to wait, the timed region may be a small part of what it was watched for.
+            let watched = round.elapsed_ns.max(round.covariates.machine_window_ns as f64);
+            match sides.into_iter().filter_map(|side| side.run_delay_ns).max() {
+                Some(delay) => [waited + watched.min(delay as f64), ran + watched],
+                None => [waited, ran],
+            }
+        })
     };
     cells
         .iter()
         .filter(|cell| cell.status == Status::Ok && cell.key.wait == Wait::Spin)
-        .filter_map(|cell| Some((cell, share(cell)?)))
+        .map(|cell| (cell, waited(cell)))
+        .filter(|(_, [_, ran])| *ran > 0.0)
         .collect()
 }
 
+/// Share of the time in which an end of a spinning cell was ready but not running. Of all their time together: a load
+/// that comes in the middle of a run is in less than half of the rounds, and a median would not see it.
 pub(super) fn load(cells: &[Cell]) -> Option<f64> {
-    median(&waiting(cells).into_iter().map(|(_, share)| share).collect::<Vec<_>>())
+    let all = waiting(cells).into_iter().map(|(_, times)| times);
+    let [waited, ran] = all.reduce(|a, b| [a[0] + b[0], a[1] + b[1]])?;
+    Some(waited / ran)
 }
 
 pub(super) fn loaded(cells: &[Cell]) -> Option<Finding> {
     const LIMIT: f64 = 0.05;
-    let hit: Vec<_> = waiting(cells).into_iter().filter(|(_, share)| *share > LIMIT).collect();
+    let shares = waiting(cells).into_iter().map(|(cell, [waited, ran])| (cell, waited / ran));
+    let hit: Vec<_> = shares.filter(|(_, share)| *share > LIMIT).collect();
     let worst = hit.iter().map(|(_, share)| *share).reduce(f64::max)?;
     let text = format!(
         "other work ran on the CPUs: spinning ends waited up to {:.0} % of the time for their turn",

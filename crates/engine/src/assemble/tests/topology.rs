@@ -70,5 +70,9 @@ fn where_a_quarter_of_the_slices_was_elsewhere_the_grade_is_f() {
         placed(&readings).1.noise
     };
     assert_eq!(elsewhere(25).grade, "D");
-    assert_eq!(elsewhere(26).grade, "F");
+    let noise = elsewhere(26);
+    assert_eq!(
+        (noise.grade.as_str(), noise.causes.as_slice()),
+        ("F", &["26 % of the slices rejected".to_owned()][..])
+    );
 }
