@@ -73,7 +73,12 @@ pub(super) fn operation_modes(cells: &[Cell]) -> Option<Finding> {
         mode.time_share * 100.0,
     );
     let ratio = mode.value / fastest.value;
-    let remedy = "ask for the pauses of your program (--think): what spins before it sleeps falls asleep in them";
+    let remedy = match worst.key.wait {
+        Wait::SpinThenBlock => {
+            "measure it with the pauses of your program (--think), in which it falls asleep"
+        }
+        _ => "look for other work on the CPUs; where idle ones sleep at times, try --idle poll",
+    };
     let mut finding = finding("W-OPMODES", text, Some(ratio), Some(1.5), remedy);
     finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
     Some(finding)
