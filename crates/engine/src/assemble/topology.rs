@@ -12,15 +12,18 @@ use ipcperf_stats::median;
 /// on a machine with two CPUs: 59 to 71 ns usually, 27 ns on one core, 330 ns between sockets.
 const MOVED: f64 = 2.0;
 
-/// Readings from which on there is a usual one: three slices.
+/// Rounds from which on a cell can spare one. With fewer there is no interval, and no claim that a slice from elsewhere
+/// could spoil, but soon no slice.
 const FEWEST: usize = 6;
 
 /// Rejects the slices that a reading of their own says were elsewhere.
 pub(super) fn leave_out(findings: &mut Findings, ns: f64) {
     for cell in &mut findings.cells {
+        if cell.slices.len() < FEWEST {
+            continue;
+        }
         let readings = findings.bounds.cacheline.get(&cell.plan.key.placement);
-        let Some(readings) = readings.filter(|readings| readings.len() >= FEWEST) else { continue };
-        let Some(usual) = median(readings) else { continue };
+        let Some(usual) = readings.and_then(|readings| median(readings)) else { continue };
         for slice in cell.slices.iter_mut().filter(|slice| slice.rejected.is_none()) {
             slice.rejected = moved(slice.raw.sides[0].cacheline, usual, ns);
         }

@@ -57,8 +57,8 @@ fn what_the_cache_line_does_by_itself_rejects_nothing() {
     let (cell, set) = placed(&readings);
     assert!(cell.rounds.iter().all(|round| round.rejected.is_none()));
     assert_eq!(set.noise.grade, "A");
-    // Two slices do not say what is usual.
-    let (cell, _) = placed(&[[65.0, 65.0], [27.0, 27.0]]);
+    // Five rounds have no interval, and cannot spare one.
+    let (cell, _) = placed(&[[65.0; 2], [65.0; 2], [27.0; 2], [65.0; 2], [65.0; 2]]);
     assert!(cell.rounds.iter().all(|round| round.rejected.is_none()));
 }
 
