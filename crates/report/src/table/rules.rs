@@ -453,3 +453,25 @@ fn cpu_time_of_an_older_document_has_no_interval_of_another_figure() {
     let reading = crate::rank::Yardstick::Cpu.reading(&old).unwrap();
     assert_eq!((reading.value, reading.range), (9500.0, None));
 }
+
+#[test]
+fn every_value_of_the_sample_documents_lies_in_its_own_interval() {
+    fn check(value: &serde_json::Value, seen: &mut usize) {
+        let number = |value: &serde_json::Value| value.as_f64().unwrap();
+        if let Some(ends) = value.get("ci95").and_then(serde_json::Value::as_array) {
+            let figure = number(value.get("total").unwrap_or(&value["value"]));
+            assert!(number(&ends[0]) <= figure && figure <= number(&ends[1]), "{value}");
+            *seen += 1;
+        }
+        match value {
+            serde_json::Value::Object(keys) => keys.values().for_each(|value| check(value, seen)),
+            serde_json::Value::Array(items) => items.iter().for_each(|value| check(value, seen)),
+            _ => {}
+        }
+    }
+    let mut seen = 0;
+    for set in [sample::survey(), sample::small()] {
+        check(&serde_json::to_value(&set).unwrap(), &mut seen);
+    }
+    assert!(seen > 60, "{seen} intervals");
+}
