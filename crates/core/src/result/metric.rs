@@ -12,7 +12,8 @@ pub struct Metric {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
     /// Why a value or interval is missing, or what a value is the mean of. `saturated`: messages came faster than they
-    /// were answered. `lost`: the quantile falls among messages that never arrived.
+    /// were answered. `lost`: the quantile falls among messages that never arrived, or the mean of too many rounds
+    /// contains one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// How it was formed: `rounds` (median over rounds of the slice's statistic), `merged` (quantile of all accepted
