@@ -10,6 +10,7 @@ mod paced;
 mod sliced;
 mod special;
 mod stream;
+mod topology;
 mod trips;
 
 use crate::accounting;
@@ -40,8 +41,9 @@ pub struct Facts {
 
 /// Makes the document.
 #[must_use]
-pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
+pub fn result_set(mut findings: Findings, facts: Facts) -> ResultSet {
     let ns = findings.fit.ns_per_tick();
+    topology::leave_out(&mut findings, ns);
     let floors = bound::Floors::of(&findings.bounds, ns);
     let clock = clock_facts(&findings, ns);
     let bounds = bounds(&findings.bounds, ns);
@@ -54,7 +56,7 @@ pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
         no_energy: Meter::energy_objection(),
     };
     let is_precise = around.is_precise;
-    let noise_input = noise::Input::of(&findings, &clock, &bounds);
+    let noise_input = noise::Input::of(&findings, &clock, &bounds, host.cpus_online.len());
     let cells: Vec<_> = findings
         .cells
         .into_iter()

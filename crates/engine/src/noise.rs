@@ -8,13 +8,15 @@ use crate::exec::PipelineRun;
 use crate::job::FailureKind;
 use crate::run::Findings;
 use cells::{
-    connections, drifting, faults, load, loaded, lost, rejections, spread, two_modes, unstable,
+    connections, drifting, faults, load, loaded, lost, operation_modes, rejections, spread,
+    two_modes, unstable,
 };
 use finding::finding;
 use ipcperf_core::Placement;
 use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Noise, Status};
 use ipcperf_core::units::format_nanos;
 use ipcperf_stats::median;
+use ipcperf_sys::procfs;
 
 /// Below this many rounds no order statistic bounds the median at 95 %.
 const ROUNDS_FOR_AN_INTERVAL: u64 = 6;
@@ -24,6 +26,8 @@ const ROUNDS_FOR_AN_INTERVAL: u64 = 6;
 pub(crate) struct Input {
     /// Share of all CPUs' time that was stolen.
     steal: Option<f64>,
+    /// Share of all CPUs' time in which they were busy while this run did nothing.
+    busy: Option<f64>,
     /// Share of slices that were rejected.
     rejected: f64,
     clock: ClockFacts,
@@ -42,13 +46,19 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    pub(crate) fn of(findings: &Findings, clock: &ClockFacts, bounds: &Bounds) -> Self {
+    pub(crate) fn of(
+        findings: &Findings,
+        clock: &ClockFacts,
+        bounds: &Bounds,
+        cpus: usize,
+    ) -> Self {
         let slices: Vec<_> = findings.cells.iter().flat_map(|cell| &cell.slices).collect();
         let rejected = slices.iter().filter(|slice| slice.rejected.is_some()).count();
         let allowed = ipcperf_sys::affinity::allowed_cpus().unwrap_or_default();
         let available = findings.duration.as_nanos() as f64 * allowed.len().max(1) as f64;
         Self {
             steal: findings.steal_ns.map(|steal| steal as f64 / available),
+            busy: busy(findings, cpus),
             rejected: rejected as f64 / slices.len().max(1) as f64,
             clock: clock.clone(),
             pairs: bounds
@@ -89,6 +99,18 @@ impl Input {
     }
 }
 
+/// How much of the machine others used in the pauses before the rounds. `None` where a pause is shorter than ten steps of
+/// the kernel's times: the steps at its ends are then too much of it.
+fn busy(findings: &Findings, cpus: usize) -> Option<f64> {
+    let cells = findings.cells.iter().map(|cell| cell.slices.len());
+    let pipelines = findings.pipelines.iter().map(|one| one.rounds.len());
+    let pauses = cells.chain(pipelines).max()? as u64;
+    let idle = &findings.idle;
+    let is_long = pauses > 0 && idle.window_ns >= 10 * pauses * procfs::tick_ns();
+    let all = idle.window_ns as f64 * cpus as f64;
+    idle.busy_ns.filter(|_| is_long && cpus > 0).map(|busy| busy as f64 / all)
+}
+
 /// What of the bounds is missing: without it no result of that kind can be refused as impossible.
 fn missing(bounds: &Bounds, is_unasked: bool) -> Vec<&'static str> {
     let two_cpus =
@@ -108,25 +130,59 @@ fn missing(bounds: &Bounds, is_unasked: bool) -> Vec<&'static str> {
 }
 
 /// One row of the grading table: limits for A, B, C and D; above is F. The worst row counts.
-const LIMITS: [(&str, [f64; 4]); 4] = [
-    // Share of the time in which a spinning end was ready but not running, median over cells.
-    ("load", [0.001, 0.01, 0.05, 0.15]),
-    // Robust coefficient of variation of the rounds, median over cells.
-    ("spread", [0.01, 0.03, 0.10, 0.25]),
-    // Stolen share of CPU time.
-    ("steal", [0.001, 0.01, 0.05, 0.15]),
-    // Rejected share of slices.
-    ("rejected", [0.0, 0.05, 0.10, 0.25]),
-];
+struct Row {
+    limits: [f64; 4],
+    /// The figure in words.
+    words: fn(f64) -> String,
+}
 
-fn grade(name: &str, value: f64) -> char {
-    let limits =
-        LIMITS.iter().find(|(known, _)| *known == name).map_or([0.0; 4], |(_, limits)| *limits);
-    limits
-        .iter()
-        .zip("ABCD".chars())
-        .find(|(limit, _)| value <= **limit)
-        .map_or('F', |(_, grade)| grade)
+/// Robust coefficient of variation of the rounds, median over cells.
+const SPREAD: Row = Row {
+    limits: [0.01, 0.03, 0.10, 0.25],
+    words: |share| format!("the rounds of a typical cell differ by {}", percent(share)),
+};
+/// Stolen share of CPU time.
+const STEAL: Row =
+    Row { limits: [0.001, 0.01, 0.05, 0.15], words: |share| format!("steal {}", percent(share)) };
+/// Share of the time in which a spinning end was ready but not running.
+const LOAD: Row = Row {
+    limits: [0.001, 0.01, 0.05, 0.15],
+    words: |share| format!("other work on the CPUs, spinning ends waited {}", percent(share)),
+};
+/// Share of all CPUs' time that others used in the pauses. Wider than the share of a spinning end: they need not be the
+/// CPUs of the ends, and a machine that runs nothing else has its own services.
+const BUSY: Row = Row {
+    limits: [0.02, 0.05, 0.10, 0.25],
+    words: |share| format!("other work between the rounds, {} of all CPUs", percent(share)),
+};
+/// Rejected share of slices.
+const REJECTED: Row = Row {
+    limits: [0.0, 0.05, 0.10, 0.25],
+    words: |share| format!("{} of the slices rejected", percent(share)),
+};
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    format!("{percent:.*} %", usize::from(percent < 10.0))
+}
+
+impl Row {
+    fn grade(&self, value: f64) -> char {
+        let passed = self.limits.iter().filter(|limit| value > **limit).count();
+        ['A', 'B', 'C', 'D', 'F'][passed]
+    }
+}
+
+/// The word for the grade of a run that has none.
+const NO_GRADE: &str = "none";
+
+/// The grade, and what gave it its value.
+fn graded(rows: &[(Row, Option<f64>)]) -> (String, Vec<String>) {
+    let graded =
+        || rows.iter().filter_map(|(row, value)| Some((row, row.grade((*value)?), (*value)?)));
+    let worst = graded().map(|(_, grade, _)| grade).max().unwrap_or('F');
+    let decides = graded().filter(|(_, grade, _)| *grade == worst && worst > 'A');
+    (worst.to_string(), decides.map(|(row, _, value)| (row.words)(value)).collect())
 }
 
 /// Judges the run.
@@ -139,15 +195,22 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     let all = spreads.iter().map(|(_, spread)| spread).chain(&input.pipelines);
     let typical = median(&all.copied().collect::<Vec<_>>());
     let rows = [
-        typical.map(|value| grade("spread", value)),
-        input.steal.map(|value| grade("steal", value)),
-        load(cells).map(|value| grade("load", value)),
-        Some(grade("rejected", input.rejected)),
+        (SPREAD, typical),
+        (STEAL, input.steal),
+        (LOAD, load(cells)),
+        (BUSY, input.busy),
+        (REJECTED, Some(input.rejected)),
     ];
+    let has_cell = cells.iter().any(|cell| cell.status == Status::Ok);
+    // That every slice was rejected says something of the machine; that there is none does not.
+    let is_measured = has_cell || !input.pipelines.is_empty() || input.rejected > 0.0;
+    let (grade, causes) =
+        if is_measured { graded(&rows) } else { (NO_GRADE.to_owned(), Vec::new()) };
     let mut findings = Vec::new();
     findings.extend(payload(input));
     findings.extend(rejections(cells));
     findings.extend(cells.iter().filter_map(two_modes));
+    findings.extend(operation_modes(cells));
     findings.extend(unstable(&spreads));
     findings.extend(drifting(cells));
     findings.extend(lost(cells));
@@ -157,11 +220,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(open::late_sender(cells));
     findings.extend(disturbances(input, cells));
     findings.sort_by_key(|finding: &Finding| finding.severity);
-    Noise {
-        grade: rows.into_iter().flatten().max().unwrap_or('F').to_string(),
-        findings,
-        ..Noise::default()
-    }
+    Noise { grade, causes, findings, ..Noise::default() }
 }
 
 fn payload(input: &Input) -> Option<Finding> {
@@ -190,6 +249,11 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
             Some(0.01),
             "a quieter host, or more rounds",
         ));
+    }
+    if let Some(busy) = input.busy.filter(|busy| *busy > BUSY.limits[2]) {
+        let text = format!("{}: they may run beside the cells, too", (BUSY.words)(busy));
+        let (value, limit) = (Some(busy), Some(BUSY.limits[2]));
+        list.push(finding("W-LOAD", text, value, limit, "stop other work, and repeat the run"));
     }
     for (pair, modes) in &input.pairs {
         let text = format!(

@@ -4,7 +4,7 @@ use crate::args::SurveyArgs;
 use crate::error::Stop;
 use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking};
 use crate::request;
-use ipcperf_core::{Family, Idle, Load, OptionSet, PatternKind, Placement, Touch};
+use ipcperf_core::{Family, Idle, Load, OptionSet, PatternKind, Placement, Touch, Wait};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
@@ -14,6 +14,9 @@ use std::time::Duration;
 /// Rounds a survey wants before its slices get longer. From nine on the interval of the median leaves out the extreme
 /// rounds (ranks 2 to 8), so that one disturbed round cannot make everything a tie.
 const ROUNDS: u64 = 9;
+/// The pause before each request with which those that spin before they sleep are measured, too: far longer than the few
+/// microseconds that any of them spins, and still 40 round trips in the shortest slice.
+const PAUSE: Duration = Duration::from_micros(200);
 /// Shortest timed region: about 70 round trips of the slowest wake-ups seen (150 us).
 const SHORTEST: Duration = Duration::from_millis(10);
 /// Timed region and warm-up of a slice that a survey of many cells should still have.
@@ -72,6 +75,13 @@ fn wishes(registry: &Registry, host: &Host, everything: bool) -> (Vec<Request>, 
         wish(&data, stream, 64 << 10, near, Idle::AsIs),
     ];
     if near != one {
+        // Back to back nobody falls asleep. A pipe stands beside them, since everybody has a feeling for it.
+        let briefly = data.iter().filter(|entry| entry.spec.wait == Wait::SpinThenBlock);
+        let paused: Vec<Entry> = briefly.copied().chain(named("pipe")).collect();
+        wishes.push(Request {
+            loads: vec![Load { think_ns: PAUSE.as_nanos() as u64, ..Load::default() }],
+            ..wish(&paused, trip, 64, near, Idle::AsIs)
+        });
         wishes.push(wish(&all, trip, 64, one, Idle::AsIs));
         wishes.push(Request { placements: vec![one], ..by_name });
         // One row tells what idle polling would make of all of them, where it may be asked for.
@@ -169,6 +179,25 @@ mod tests {
         for entry in registry.entries().iter().filter(|entry| entry.spec.default) {
             assert!(short.iter().any(|cell| cell.entry.spec.name == entry.spec.name));
         }
+    }
+
+    #[test]
+    fn what_spins_before_it_sleeps_is_measured_after_a_pause_as_well() {
+        let (registry, host) = (crate::builtin(), Host::read().expect("affinity"));
+        let cells = cells(&registry, &host, Duration::from_secs(1), false).expect("no knobs");
+        let near = host.topology.two_cpus();
+        let on_two = |cell: &&CellPlan| Some(cell.key.placement) == near && cell.key.size_bytes > 0;
+        let briefly = cells.iter().filter(on_two).filter(|cell| {
+            cell.key.wait == Wait::SpinThenBlock && cell.key.pattern == PatternKind::PingPong
+        });
+        let (paused, back_to_back): (Vec<_>, Vec<_>) =
+            briefly.partition(|cell| cell.key.load.think_ns > 0);
+        assert_eq!((paused.len(), paused.is_empty()), (back_to_back.len(), near.is_none()));
+        let pipe = cells
+            .iter()
+            .filter(on_two)
+            .any(|cell| cell.key.mechanism == "pipe" && cell.key.load.think_ns == 200_000);
+        assert_eq!(pipe, near.is_some(), "something to hold them against");
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub(crate) enum Column {
     /// What the ranking goes by.
     Figure,
     Spread,
+    /// Of all operations, beside the median.
+    Mean,
     Messages,
     Bound,
     Quantile(&'static str),
@@ -56,8 +58,8 @@ pub(crate) enum Column {
 
 use Column::{
     Achieved, Bound, Cpu, CpuSpread, Energy, Errors, Fairness, Faults, Figure, Ipis, Least, Load,
-    Machine, Mechanism, Messages, Offered, OneWay, Peers, Preempted, Quantile, Rank, Service, Size,
-    Spread, Switches, Syscalls, System, Transform, User,
+    Machine, Mean, Mechanism, Messages, Offered, OneWay, Peers, Preempted, Quantile, Rank, Service,
+    Size, Spread, Switches, Syscalls, System, Transform, User,
 };
 
 const P50: Column = Quantile("p50");
@@ -69,7 +71,7 @@ const SERVICE: [Column; 2] = [Service("p50"), Service("p99.9")];
 
 /// Columns from left to right; a pattern has those that its facts give it.
 const ORDER: &[Column] = &[
-    Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, OneWay, Transform,
+    Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, Mean, OneWay, Transform,
     Bound, Messages, Fairness, Least, P50, P90, P99, P99_9, MAX, SERVICE[0], SERVICE[1], Cpu,
     Errors, Switches, Ipis, Syscalls,
 ];
@@ -82,8 +84,8 @@ const COST: &[Column] = &[
 
 /// The order in which columns are given room, while they fit. What a message costs is never the first to go.
 const KEEP: &[Column] = &[
-    Load, P50, Cpu, OneWay, Transform, Bound, Errors, Offered, Fairness, Least, P99, Messages,
-    Spread, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis, Syscalls,
+    Load, P50, Cpu, Mean, OneWay, Transform, Bound, Errors, Offered, Fairness, Least, Spread, P99,
+    Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis, Syscalls,
 ];
 const KEEP_COST: &[Column] = &[
     CpuSpread, User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis,
@@ -140,6 +142,8 @@ impl Column {
             Ipis | Syscalls => !facts.is_open && facts.ends != Ends::Clients,
             Peers | Fairness | Least => is_crowd,
             Bound => facts.bound.is_some(),
+            // A curve is about its tail.
+            Mean => facts.figure == core::Figure::Time && !facts.is_open,
             Achieved => facts.rate == Some(Rated::Answered),
             Messages => facts.rate == Some(Rated::Arrived),
             Errors => facts.exchange == Exchange::Request,
@@ -163,6 +167,7 @@ impl Column {
             Figure => "rate",
             Spread | CpuSpread if style.unicode => "±",
             Spread | CpuSpread => "+/-",
+            Mean => "mean",
             Messages => "messages",
             Bound if is_time => "x bound",
             Bound => "of bound",
@@ -230,6 +235,7 @@ impl Column {
                 let unit = Yardstick::of(cell.key.pattern).unit(cell.key.size_bytes);
                 row.metric().map_or_else(|| NONE.to_owned(), |metric| figures::spread(metric, unit))
             }
+            Mean => quantile(cell.rtt_ns.as_ref(), "mean"),
             Messages => metric(&cell.messages_per_second, figures::per_second),
             Load => cell.key.load.rate.map_or_else(|| NONE.to_owned(), |rate| rate.to_string()),
             Offered => metric(&cell.offered_per_second, figures::per_second),
@@ -245,12 +251,8 @@ impl Column {
                 Some(cost) => figures::nanos(cost.compress_ns + cost.decompress_ns),
                 None => NONE.to_owned(),
             },
-            Cpu => cost(&|cost| figures::nanos(cost.lead + cost.follow)),
-            CpuSpread => cost(&|cost| {
-                let value = Some(cost.lead + cost.follow);
-                let metric = Metric { value, ci95: cost.ci95, ..Metric::default() };
-                figures::spread(&metric, figures::NANOS)
-            }),
+            Cpu => metric(&cell.cpu_ns_per_message.as_ref().map(CpuCost::figure), figures::nanos),
+            CpuSpread => cost(&|cost| figures::spread(&cost.figure(), figures::NANOS)),
             User => cost(&|cost| figures::nanos(cost.user)),
             System => cost(&|cost| figures::nanos(cost.system)),
             Machine => metric(&cell.machine_cpu_ns_per_message, figures::nanos),

@@ -59,8 +59,8 @@ impl Yardstick {
 
     pub(crate) fn reading(self, cell: &Cell) -> Option<Reading> {
         if self == Self::Cpu {
-            let cost = cell.cpu_ns_per_message.as_ref()?;
-            return Reading::of(cost.lead + cost.follow, cost.ci95.or_else(|| self.range(cell)));
+            let cost = cell.cpu_ns_per_message.as_ref()?.figure();
+            return Reading::of(cost.value?, cost.ci95.or_else(|| self.range(cell)));
         }
         let metric = self.metric(cell)?;
         Reading::of(metric.value?, metric.ci95.or_else(|| self.range(cell)))
@@ -92,10 +92,7 @@ impl Yardstick {
     fn of_round(self, cell: &Cell, round: &Round) -> Option<f64> {
         match self {
             Self::Own(_) => cell.figure_of(round),
-            Self::Cpu => {
-                let cpu = round.cpu_ns.lead + round.cpu_ns.follow;
-                (round.messages > 0).then(|| cpu as f64 / round.messages as f64)
-            }
+            Self::Cpu => round.cpu_ns_per_message(),
         }
     }
 

@@ -206,6 +206,7 @@ impl Build for Cell {
         let quantiles = [
             ("min", tail(0.8)),
             ("p50", metric(p50, half)),
+            ("mean", metric(p50 * 1.05, half)),
             ("p90", tail(1.1)),
             ("p99", tail(1.5)),
             ("p99.9", Metric::missing("needs 20000 samples, has 10000")),
@@ -242,6 +243,7 @@ impl Build for Cell {
 
     fn cpu(mut self, nanos: f64) -> Self {
         self.cpu_ns_per_message = Some(CpuCost {
+            total: Some(nanos),
             lead: nanos / 2.0,
             follow: nanos / 2.0,
             user: nanos * 0.2,
@@ -310,6 +312,7 @@ impl Build for Cell {
             events: BTreeMap::new(),
             elapsed_ns: 1e8,
             p50_ns: Some(71_500.0),
+            mean_ns: Some(73_000.0),
             messages_per_second: Some(28_000.0),
             offered_per_second: Some(10_000.0),
             achieved_per_second: Some(9_990.0),
@@ -422,6 +425,7 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
         noise: Noise {
             grade: "B".to_owned(),
             machine: Vec::new(),
+            causes: vec!["steal 0.4 %".to_owned()],
             findings: vec![finding("W-STEAL", Severity::Warning, "0.4 % of the time was stolen.")],
             idle_busy_cpus: Some(0.02),
             idle_watts: None,

@@ -284,10 +284,18 @@ pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
     format!("{severity} {}: {text}{more}.{remedy}", finding.code)
 }
 
-/// `Noise grade B (A is quiet, F supports no claim).`
+/// `Noise grade D: steal 9.1 % (A is quiet, F supports no claim).`
 pub(crate) fn grade_words(set: &ResultSet) -> String {
-    let grade = if set.noise.grade.is_empty() { "unknown" } else { &set.noise.grade };
-    format!("Noise grade {grade} (A is quiet, F supports no claim).")
+    let grade = match set.noise.grade.as_str() {
+        "none" => return "No noise grade: nothing was measured.".to_owned(),
+        "" => "unknown",
+        grade => grade,
+    };
+    let causes = match text::join(&set.noise.causes) {
+        causes if causes.is_empty() => String::new(),
+        causes => format!(": {causes}"),
+    };
+    format!("Noise grade {grade}{causes} (A is quiet, F supports no claim).")
 }
 
 fn findings(page: &mut Page, set: &ResultSet) -> io::Result<()> {

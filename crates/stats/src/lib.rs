@@ -24,6 +24,7 @@ pub mod modes;
 mod quantile;
 mod rank;
 mod rng;
+pub mod shape;
 
 pub use compare::{Ratio, paired_interval, paired_ratio};
 pub use distribution::student_t_quantile;

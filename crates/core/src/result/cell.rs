@@ -1,6 +1,6 @@
 //! One cell: its identity, its rounds, and what they add up to.
 
-use super::metric::Metric;
+use super::metric::{Metric, OperationMode};
 use super::pattern::{Connections, Fan, FanRound, OneWay, TransformCost};
 use crate::load::Load;
 use crate::names::{Idle, Placement, Touch};
@@ -99,11 +99,15 @@ pub struct Cell {
     pub events: BTreeMap<String, u64>,
     /// Every accepted round carries its proof. Never for the floor, which moves nothing.
     pub verified: bool,
-    /// Full round trip, never halved: `min`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `p99.999`, `max`, in ns. Of an open
-    /// loop the response time, from when the message was due until its reply; of a burst until the reply to its last
-    /// message.
+    /// Full round trip, never halved: `min`, `mean`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `p99.999`, `max`, in ns. Of
+    /// an open loop the response time, from when the message was due until its reply; of a burst until the reply to its
+    /// last message. `mean` is the median over rounds of the mean of all operations of a round, in batch timing too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_ns: Option<BTreeMap<String, Metric>>,
+    /// The modes that the single operations of `rtt_ns` fall into, the fastest first; absent where there is one only, and
+    /// in batch timing. `modes` of `p50` are those of whole rounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operation_modes: Vec<OperationMode>,
     /// The way from lead to follow by itself, where that was asked for. Never half of a round trip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way_ns: Option<OneWay>,
@@ -149,7 +153,9 @@ pub struct Cell {
     /// System calls of sender and receiver together when nobody waits, as the mechanism declares; `null` where the
     /// number of polls depends on timing.
     pub syscalls_per_message: Option<f64>,
-    /// Voluntary and involuntary switches of both processes, per message.
+    /// Voluntary and involuntary switches of both processes, per message. Like all counts below those of all rounds over
+    /// the messages of all rounds: in most rounds a rare event does not happen, so that a median would be 0. They have
+    /// no interval.
     pub context_switches_per_message: Option<f64>,
     /// Those of them in which an end waited.
     #[serde(default)]
@@ -292,10 +298,15 @@ pub struct Timing {
     pub batch: u64,
 }
 
-/// CPU time per message, from the CPU clocks of both processes.
+/// CPU time per message, from the CPU clocks of both processes. Its parts are shares of `total`, as the CPU time of all
+/// rounds together is divided: `lead` and `follow` add up to it, and so do `user` and `system`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuCost {
+    /// Of both processes, ns: median over rounds of what a round used for each of its messages. Absent in documents of
+    /// older builds, where the parts are sums over all rounds and `ci95` belongs to another figure than theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
     /// Of the lead process, ns.
     pub lead: f64,
     /// Of the follow process, ns.
@@ -315,9 +326,21 @@ pub struct CpuCost {
     /// The ends wait by polling, so that their CPU time is the time the exchange takes, whatever it costs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spinning: bool,
-    /// 95 % interval of `lead + follow` over rounds.
+    /// 95 % interval of `total` over rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
+}
+
+impl CpuCost {
+    /// What speaks for it, with its interval. A sum over rounds, which older documents have, has none.
+    #[must_use]
+    pub fn figure(&self) -> Metric {
+        let (value, ci95) = match self.total {
+            Some(total) => (total, self.ci95),
+            None => (self.lead + self.follow, None),
+        };
+        Metric { value: Some(value), ci95, ..Metric::default() }
+    }
 }
 
 /// One slice.
@@ -348,6 +371,10 @@ pub struct Round {
     /// Median round trip of this slice, ns (mean of a batch in batch timing).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<f64>,
+    /// Mean round trip of this slice, ns; in batch timing too it is that of all operations. Absent where an answer never
+    /// came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<f64>,
     /// Messages per second that arrived inside both sides' steady window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages_per_second: Option<f64>,
@@ -372,6 +399,22 @@ pub struct Round {
     pub covariates: Covariates,
     /// That two processes moved every message.
     pub proof: Proof,
+}
+
+impl Round {
+    /// What its costs are divided by: messages that moved while they were counted.
+    #[must_use]
+    pub fn costed_messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// CPU time of both ends for each message, ns; `None` where none moved.
+    #[must_use]
+    pub fn cpu_ns_per_message(&self) -> Option<f64> {
+        let messages = self.costed_messages();
+        let both = self.cpu_ns.lead.saturating_add(self.cpu_ns.follow);
+        (messages > 0).then(|| both as f64 / messages as f64)
+    }
 }
 
 /// A log-linear histogram: 1024 buckets per octave, relative width at most 0.098 %. Picoseconds, because a whole
@@ -413,6 +456,9 @@ pub struct Covariates {
     /// Median round trip of one cache line between the CPUs of this slice just before it, ns; only on two CPUs.
     #[serde(default)]
     pub cacheline_rtt_ns: Option<f64>,
+    /// The same just after it; absent in documents of older builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cacheline_rtt_after_ns: Option<f64>,
     /// Rescheduling and function-call interrupts on the CPUs used.
     #[serde(default)]
     pub ipis: Option<u64>,

@@ -198,8 +198,12 @@ pub struct PairBounds {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Noise {
-    /// `A` (quiet) to `F` (no claims).
+    /// `A` (quiet) to `F` (no claims); `none` where nothing was measured.
     pub grade: String,
+    /// What gave the grade its value, in words with the figure: `steal 9.1 %`. Absent where nothing did (`A`, `none`) and
+    /// in documents of older builds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<String>,
     /// Warnings as data, worst first.
     pub findings: Vec<Finding>,
     /// What the settings and limits of the machine mean for the figures, as `ipcperf doctor` says it.

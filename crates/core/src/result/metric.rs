@@ -12,7 +12,8 @@ pub struct Metric {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
     /// Why a value or interval is missing, or what a value is the mean of. `saturated`: messages came faster than they
-    /// were answered. `lost`: the quantile falls among messages that never arrived.
+    /// were answered. `lost`: the quantile falls among messages that never arrived, or the mean of too many rounds
+    /// contains one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// How it was formed: `rounds` (median over rounds of the slice's statistic), `merged` (quantile of all accepted
@@ -40,5 +41,19 @@ pub struct Mode {
     /// Median of its rounds.
     pub value: f64,
     /// How many rounds fell into it.
+    pub rounds: u64,
+}
+
+/// One of the modes that the single operations of a cell fall into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OperationMode {
+    /// Median of its operations, ns.
+    pub value: f64,
+    /// How many of all operations fell into it, of 1.
+    pub share: f64,
+    /// How much of the time of all operations they took, of 1.
+    pub time_share: f64,
+    /// Rounds in which at least 5 % of the operations fell into it.
     pub rounds: u64,
 }

@@ -23,7 +23,7 @@ pub use environment::{
     PairBounds, Plan, Severity, Spread, Tool,
 };
 pub use mechanisms::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
-pub use metric::{Metric, Mode};
+pub use metric::{Metric, Mode, OperationMode};
 pub use pattern::{BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, TransformCost};
 pub use pipeline::{
     ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,

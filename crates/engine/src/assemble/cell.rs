@@ -129,7 +129,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
     };
     let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns } = slice;
     let ([lead, follow], [forth, back]) = (&raw.sides, &raw.counts);
-    let Reading { operations, p50, rate, histogram, unanswered, fan, own } = reading;
+    let Reading { operations, p50, mean, rate, histogram, unanswered, fan, own } = reading;
     let paced = if let Own::Trips(trips) = &own { trips.paced.as_ref() } else { None };
     let is_answers = facts.rate == Some(Rated::Answered);
     let saturated = paced.is_some_and(|paced| paced.saturated);
@@ -157,6 +157,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         events: summed(raw.sides.iter().map(|side| &side.events)),
         elapsed_ns: raw.elapsed as f64 * ns,
         p50_ns: p50.filter(|_| !saturated),
+        mean_ns: mean.filter(|_| !saturated),
         messages_per_second: rate.filter(|_| !is_answers),
         offered_per_second: paced.and_then(|paced| paced.offered),
         achieved_per_second: rate.filter(|_| is_answers),
@@ -171,6 +172,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         },
         covariates: Covariates {
             cacheline_rtt_ns: lead.cacheline[0].map(|ticks| ticks * ns),
+            cacheline_rtt_after_ns: lead.cacheline[1].map(|ticks| ticks * ns),
             ipis: lead.ipis,
             steal_ns,
             machine_window_ns: lead.machine.window_ns,
@@ -183,7 +185,8 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
     };
     let centre = if facts.figure == Figure::Time { p50 } else { rate }.unwrap_or(f64::NAN);
     let transform_ns = lead.transform.map(|ticks| ticks.map(|ticks| ticks * ns));
-    Sliced { round, histogram, unanswered, transform_ns, centre, own }
+    let mean = mean.unwrap_or(f64::INFINITY);
+    Sliced { round, histogram, unanswered, transform_ns, mean, centre, own }
 }
 
 /// Whether what one end sent is what the other received or missed.

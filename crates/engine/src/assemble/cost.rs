@@ -3,7 +3,7 @@
 use super::metric::interval;
 use super::sliced::Sliced;
 use crate::plan::CellPlan;
-use ipcperf_core::result::{Cell, CpuCost, Metric, Round, SideCovariates};
+use ipcperf_core::result::{Cell, CpuCost, Metric, Round, SideCovariates, SideCpu};
 use ipcperf_stats::median_estimate;
 use ipcperf_sys::meter::{ENERGY_WINDOW_NS, Span};
 use ipcperf_sys::procfs;
@@ -30,26 +30,11 @@ pub(super) struct Circumstances {
 /// Fills in the costs of a measured cell from the rounds that speak for it.
 pub(super) fn costs(cell: &mut Cell, kept: &[&Sliced], plan: &CellPlan, around: &Circumstances) {
     let rounds: Vec<&Round> = kept.iter().map(|slice| &slice.round).collect();
-    let messages = rounds.iter().map(|round| round.messages).sum::<u64>().max(1) as f64;
+    let messages = rounds.iter().map(|round| round.costed_messages()).sum::<u64>().max(1) as f64;
     let per_message = |part: &dyn Fn(&Round) -> u64| {
         rounds.iter().map(|round| part(round)).sum::<u64>() as f64 / messages
     };
-    let costs: Vec<f64> = rounds
-        .iter()
-        .map(|round| {
-            (round.cpu_ns.lead + round.cpu_ns.follow) as f64 / round.messages.max(1) as f64
-        })
-        .collect();
-    cell.cpu_ns_per_message = Some(CpuCost {
-        lead: per_message(&|round| round.cpu_ns.lead),
-        follow: per_message(&|round| round.cpu_ns.follow),
-        user: per_message(&|round| round.cpu_ns.user),
-        system: per_message(&|round| round.cpu_ns.system),
-        split_is_approximate: !around.is_precise,
-        excludes_hypervisor: around.is_guest,
-        spinning: plan.entry.spec.wait.burns_cpu(),
-        ci95: median_estimate(&costs).and_then(interval),
-    });
+    cell.cpu_ns_per_message = cpu(&rounds, plan, around);
     let sides = |count: fn(&SideCovariates) -> u64| {
         let both = |round: &Round| {
             count(&round.covariates.lead).saturating_add(count(&round.covariates.follow))
@@ -71,7 +56,36 @@ pub(super) fn costs(cell: &mut Cell, kept: &[&Sliced], plan: &CellPlan, around: 
     cell.energy_nj_per_message = Some(share(energy(&rounds, around), messages, "RAPL packages"));
 }
 
-/// A total as a figure per message.
+/// CPU time per message: the median over rounds, as of every figure with an interval, so that one round in which the host
+/// put both CPUs on one core decides nothing. Its parts are shares of it. A kernel that divides times by ticks shows in
+/// most rounds no user time at all, so that only all rounds together say how it is divided.
+fn cpu(rounds: &[&Round], plan: &CellPlan, around: &Circumstances) -> Option<CpuCost> {
+    let costs: Vec<f64> = rounds.iter().filter_map(|round| round.cpu_ns_per_message()).collect();
+    let estimate = median_estimate(&costs)?;
+    let sum = |part: fn(&SideCpu) -> u64| {
+        rounds.iter().map(|round| part(&round.cpu_ns)).sum::<u64>() as f64
+    };
+    let divided = |a: f64, b: f64| {
+        let first = if a + b > 0.0 { estimate.value * (a / (a + b)) } else { 0.0 };
+        (first, estimate.value - first)
+    };
+    let (lead, follow) = divided(sum(|cpu| cpu.lead), sum(|cpu| cpu.follow));
+    let (user, system) = divided(sum(|cpu| cpu.user), sum(|cpu| cpu.system));
+    Some(CpuCost {
+        total: Some(estimate.value),
+        lead,
+        follow,
+        user,
+        system,
+        split_is_approximate: !around.is_precise,
+        excludes_hypervisor: around.is_guest,
+        spinning: plan.entry.spec.wait.burns_cpu(),
+        ci95: interval(estimate),
+    })
+}
+
+/// A total as a figure per message. Of all rounds together, and so without an interval: the kernel counts in steps that
+/// are wider than most rounds are long.
 fn share(total: Result<f64, String>, messages: f64, source: &str) -> Metric {
     match total {
         Ok(total) => Metric {

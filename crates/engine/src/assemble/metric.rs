@@ -1,8 +1,8 @@
 //! What rounds add up to: medians with intervals, modes, tails.
 
 use super::sliced::Sliced;
-use ipcperf_core::result::{Metric, Mode};
-use ipcperf_stats::{Estimate, Histogram, across_rounds, median_estimate, modes, support};
+use ipcperf_core::result::{Metric, Mode, OperationMode};
+use ipcperf_stats::{Estimate, Histogram, across_rounds, median_estimate, modes, shape, support};
 use std::collections::BTreeMap;
 
 /// Quantiles of a round trip, with the names of the document.
@@ -125,9 +125,45 @@ pub(super) fn round_trips(
     } else {
         distribution(&Timed::of(all), &Timed::of(kept))
     };
+    table.insert("mean".to_owned(), mean(kept));
     let is_lost = centre.value.is_none() && all.iter().any(|slice| slice.unanswered > 0);
     table.insert("p50".to_owned(), if is_lost { Metric::missing(LOST) } else { centre });
     table
+}
+
+/// Median over rounds of the mean operation. A round in which an answer never came has none that is finite.
+fn mean(kept: &[&Sliced]) -> Metric {
+    let metric = over_rounds(&kept.iter().map(|slice| slice.mean).collect::<Vec<_>>());
+    let is_finite = |value: &f64| value.is_finite();
+    if !metric.value.as_ref().is_some_and(is_finite) {
+        return Metric::missing(LOST);
+    }
+    match &metric.ci95 {
+        Some(ends) if !ends.iter().all(is_finite) => {
+            Metric { ci95: None, reason: Some(LOST.into()), ..metric }
+        }
+        _ => metric,
+    }
+}
+
+/// The modes of the single operations of these rounds, the fastest first; none where there is one only.
+pub(super) fn operation_modes(kept: &[&Sliced]) -> Vec<OperationMode> {
+    let mut all = Histogram::new();
+    for slice in kept {
+        all.merge(&slice.histogram);
+    }
+    let in_round = |slice: &&&Sliced, mode: &shape::Mode| {
+        let within = slice.histogram.count_above(mode.from.saturating_sub(1))
+            - slice.histogram.count_above(mode.to);
+        within > 0 && within as f64 >= shape::SHARE * slice.histogram.count() as f64
+    };
+    let mode = |mode: &shape::Mode| OperationMode {
+        value: mode.median as f64 * PICOS,
+        share: mode.share,
+        time_share: mode.sum_share,
+        rounds: kept.iter().filter(|slice| in_round(slice, mode)).count() as u64,
+    };
+    shape::modes(&all).iter().map(mode).collect()
 }
 
 /// The quantiles of what was timed, ns, from histograms of picoseconds: extremes of all rounds, the rest of those kept.

@@ -58,6 +58,7 @@ pub(super) fn measure(cell: &mut Cell, kept: &[&Sliced]) {
     if is_saturated(kept) {
         let names = cell.rtt_ns.iter().flatten().map(|(name, _)| name.clone());
         cell.rtt_ns = Some(names.map(|name| (name, Metric::missing(SATURATED))).collect());
+        cell.operation_modes.clear();
         cell.bound = None;
     }
 }

@@ -13,6 +13,8 @@ pub(super) struct Sliced {
     pub(super) unanswered: u64,
     /// What a transform and its undoing cost alone.
     pub(super) transform_ns: Option<[f64; 2]>,
+    /// Mean time of all operations, ns; infinite where an answer never came.
+    pub(super) mean: f64,
     /// The number this slice contributes to the centre: p50 in ns, or messages per second.
     pub(super) centre: f64,
     pub(super) own: Own,
@@ -44,6 +46,8 @@ pub(super) struct Reading {
     pub(super) operations: u64,
     /// Median time of an operation, ns.
     pub(super) p50: Option<f64>,
+    /// Mean time of all operations, ns; `None` where an answer never came.
+    pub(super) mean: Option<f64>,
     /// Messages per second.
     pub(super) rate: Option<f64>,
     /// Per-operation samples, picoseconds.

@@ -1,7 +1,10 @@
 //! What slices add up to: known slices in, known figures and refusals out.
 
+mod grade;
 mod open;
+mod rounds;
 mod special;
+mod topology;
 
 use super::*;
 use crate::fit::Fit;

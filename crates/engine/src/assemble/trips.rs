@@ -1,6 +1,6 @@
 //! Operations that the lead timed: round trips, bursts, open loops.
 
-use super::metric::{among_answered, over_rounds, round_trips};
+use super::metric::{among_answered, operation_modes, over_rounds, round_trips};
 use super::sliced::{Own, PacedSlice, Reading, Sliced, Trips, Ways, per_second};
 use super::{paced, special};
 use crate::run::SliceRun;
@@ -27,6 +27,8 @@ pub(super) fn reading(
         p50: among_answered(answered, data.unanswered, 0.5)
             .and_then(|q| ticks.quantile(q))
             .map(|ticks| ticks as f64 * ns / raw.batch.max(1) as f64),
+        mean: (data.unanswered == 0 && answered > 0)
+            .then(|| ticks.sum() as f64 / answered as f64 * ns / raw.batch.max(1) as f64),
         rate: facts.rate.and_then(|_| per_second(operations, raw.elapsed, ns)),
         histogram: if batch == 1 { ticks.scaled(ns * 1000.0) } else { Histogram::new() },
         unanswered: data.unanswered,
@@ -51,6 +53,7 @@ pub(super) fn measure(
             .get_or_insert_with(|| format!("mean of {batch} operations, too short to time singly"));
     }
     cell.rtt_ns = Some(round_trips(accepted, kept, batch, centre));
+    cell.operation_modes = operation_modes(kept);
     cell.one_way_ns = cell.key.load.one_way.then(|| special::one_way(kept));
     let rate = |of: fn(&Round) -> Option<f64>| {
         let rates: Vec<f64> = kept.iter().filter_map(|slice| of(&slice.round)).collect();

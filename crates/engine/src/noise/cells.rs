@@ -2,8 +2,9 @@
 
 use super::finding::finding;
 use ipcperf_core::Wait;
-use ipcperf_core::result::{Cell, Finding, Metric, Status};
-use ipcperf_stats::{median, relative_drift, robust_cv, trend_z};
+use ipcperf_core::result::{Cell, Finding, Metric, OperationMode, Status};
+use ipcperf_core::units::format_nanos;
+use ipcperf_stats::{relative_drift, robust_cv, trend_z};
 
 /// The figure of every accepted round.
 fn accepted(cell: &Cell) -> impl Iterator<Item = f64> {
@@ -50,6 +51,39 @@ pub(super) fn two_modes(cell: &Cell) -> Option<Finding> {
     Some(finding)
 }
 
+/// Cells whose single operations fall into modes: neither median nor mean tells of all.
+pub(super) fn operation_modes(cells: &[Cell]) -> Option<Finding> {
+    let measured = cells.iter().filter(|cell| cell.status == Status::Ok).count();
+    let slowest = |cell: &Cell| cell.operation_modes.last().copied();
+    let hit: Vec<(&Cell, OperationMode)> =
+        cells.iter().filter_map(|cell| Some((cell, slowest(cell)?))).collect();
+    // The farther the time that it takes is from how often it comes, the less the median says.
+    let hidden = |mode: &OperationMode| mode.time_share - mode.share;
+    let (worst, mode) = hit.iter().max_by(|a, b| hidden(&a.1).total_cmp(&hidden(&b.1)))?;
+    let fastest = worst.operation_modes.first()?;
+    let text = format!(
+        "the single operations of {} of {measured} cells fall into modes within their rounds (most of all {}: {:.0} % \
+         near {}, and {:.0} % near {}, which take {:.0} % of the time): read the mean beside the median",
+        hit.len(),
+        worst.id,
+        fastest.share * 100.0,
+        format_nanos(fastest.value),
+        mode.share * 100.0,
+        format_nanos(mode.value),
+        mode.time_share * 100.0,
+    );
+    let ratio = mode.value / fastest.value;
+    let remedy = match worst.key.wait {
+        Wait::SpinThenBlock => {
+            "measure it with the pauses of your program (--think), in which it falls asleep"
+        }
+        _ => "look for other work on the CPUs; where idle ones sleep at times, try --idle poll",
+    };
+    let mut finding = finding("W-OPMODES", text, Some(ratio), Some(1.5), remedy);
+    finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
+    Some(finding)
+}
+
 pub(super) fn unstable(spreads: &[(&Cell, f64)]) -> Option<Finding> {
     const LIMIT: f64 = 0.05;
     let wide: Vec<_> = spreads.iter().filter(|(_, spread)| *spread > LIMIT).collect();
@@ -72,7 +106,7 @@ pub(super) fn unstable(spreads: &[(&Cell, f64)]) -> Option<Finding> {
 }
 
 pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
-    ["E-IMPOSSIBLE", "E-MIGRATE", "E-THROTTLE", "E-CLOCKJUMP"]
+    ["E-IMPOSSIBLE", "E-MIGRATE", "E-TOPOLOGY", "E-THROTTLE", "E-CLOCKJUMP"]
         .into_iter()
         .filter_map(|code| {
             let hit: Vec<(&Cell, &str)> = cells
@@ -92,6 +126,7 @@ pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
                 "E-MIGRATE" => {
                     "something moves processes off their CPUs: look for cpuset managers and taskset"
                 }
+                "E-TOPOLOGY" => "pin the VM's CPUs on its host",
                 _ => "the machine was paused or moved: repeat the run",
             };
             let mut finding = finding(code, text, Some(hit.len() as f64), Some(0.0), remedy);
@@ -134,35 +169,40 @@ pub(super) fn faults(cells: &[Cell]) -> Option<Finding> {
     Some(finding)
 }
 
-/// Share of the time in which an end was ready but not running, by cell. Only of spinning ends: a blocked one is
-/// woken for every message, and on one CPU each waits for the other by nature.
-fn waiting(cells: &[Cell]) -> Vec<(&Cell, f64)> {
-    let share = |cell: &Cell| {
-        let shares: Vec<f64> = cell
-            .rounds
-            .iter()
-            .filter_map(|round| {
-                let sides = [&round.covariates.lead, &round.covariates.follow];
-                let delay = sides.into_iter().filter_map(|side| side.run_delay_ns).max()?;
-                (round.elapsed_ns > 0.0).then(|| delay as f64 / round.elapsed_ns)
-            })
-            .collect();
-        median(&shares)
+/// How long an end of a spinning cell was ready but not running, and how long it was watched, ns, by cell. Only of
+/// spinning ends: a blocked one is woken for every message, and on one CPU each waits for the other by nature.
+fn waiting(cells: &[Cell]) -> Vec<(&Cell, [f64; 2])> {
+    let waited = |cell: &Cell| {
+        cell.rounds.iter().fold([0.0; 2], |[waited, ran], round| {
+            let sides = [&round.covariates.lead, &round.covariates.follow];
+            // Where an end had to wait, the timed region may be a small part of what it was watched for.
+            let watched = round.elapsed_ns.max(round.covariates.machine_window_ns as f64);
+            match sides.into_iter().filter_map(|side| side.run_delay_ns).max() {
+                Some(delay) => [waited + watched.min(delay as f64), ran + watched],
+                None => [waited, ran],
+            }
+        })
     };
     cells
         .iter()
         .filter(|cell| cell.status == Status::Ok && cell.key.wait == Wait::Spin)
-        .filter_map(|cell| Some((cell, share(cell)?)))
+        .map(|cell| (cell, waited(cell)))
+        .filter(|(_, [_, ran])| *ran > 0.0)
         .collect()
 }
 
+/// Share of the time in which an end of a spinning cell was ready but not running. Of all their time together: a load
+/// that comes in the middle of a run is in less than half of the rounds, and a median would not see it.
 pub(super) fn load(cells: &[Cell]) -> Option<f64> {
-    median(&waiting(cells).into_iter().map(|(_, share)| share).collect::<Vec<_>>())
+    let all = waiting(cells).into_iter().map(|(_, times)| times);
+    let [waited, ran] = all.reduce(|a, b| [a[0] + b[0], a[1] + b[1]])?;
+    Some(waited / ran)
 }
 
 pub(super) fn loaded(cells: &[Cell]) -> Option<Finding> {
     const LIMIT: f64 = 0.05;
-    let hit: Vec<_> = waiting(cells).into_iter().filter(|(_, share)| *share > LIMIT).collect();
+    let shares = waiting(cells).into_iter().map(|(cell, [waited, ran])| (cell, waited / ran));
+    let hit: Vec<_> = shares.filter(|(_, share)| *share > LIMIT).collect();
     let worst = hit.iter().map(|(_, share)| *share).reduce(f64::max)?;
     let text = format!(
         "other work ran on the CPUs: spinning ends waited up to {:.0} % of the time for their turn",

@@ -11,6 +11,8 @@ use serde::Serialize;
 pub enum Question {
     /// Shortest round trip of a small message without burning a CPU.
     SmallBlocking,
+    /// The same if each end may spin briefly before it sleeps.
+    SpinThenSleep,
     /// Highest throughput of large messages without burning a CPU.
     LargeBlocking,
     /// Shortest round trip of a small message if each end may burn a CPU.

@@ -13,6 +13,22 @@ pub(super) struct Entry<'a> {
     pub(super) spec: Option<&'static Spec>,
 }
 
+/// Whether an end sleeps as soon as it has nothing to do. One that spins first is as fast as one that only spins while
+/// the peer answers at once, and no faster than the others after a pause: back to back it would win every question about
+/// those that block.
+pub(super) fn sleeps_at_once(cell: &Cell) -> bool {
+    !cell.key.wait.burns_cpu() && cell.key.wait != Wait::SpinThenBlock
+}
+
+/// Whether the same was asked of the knobs of both.
+pub(super) fn has_same_knobs(a: &Cell, b: &Cell) -> bool {
+    let requested = |cell: &Cell| {
+        let knobs = cell.knobs.iter().map(|(name, knob)| (name.clone(), knob.requested.clone()));
+        knobs.filter(|(_, value)| value.is_some()).collect::<Vec<_>>()
+    };
+    requested(a) == requested(b)
+}
+
 /// The conditions under which cells are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Basis {
@@ -66,7 +82,7 @@ fn spoken(cell: &Cell) -> String {
 pub(super) struct Contestant<'a> {
     pub(super) name: String,
     pub(super) reading: Reading,
-    cell: &'a Cell,
+    pub(super) cell: &'a Cell,
 }
 
 /// Contestants under one basis and at one size, best first. Never empty.

@@ -1,7 +1,7 @@
 //! What idle polling makes of blocking mechanisms on two CPUs.
 
 use super::answer::{Answer, Question, modes_words};
-use super::contest::Entry;
+use super::contest::{Entry, has_same_knobs};
 use crate::chapters::{label, place_order};
 use crate::figures;
 use crate::rank::{ROUND_TRIP, Reading};
@@ -49,11 +49,7 @@ fn pair<'a>(subjects: &[&'a Cell], entries: &[Entry<'a>]) -> Option<(&'a Cell, &
 }
 
 fn same_but_idle(a: &Cell, b: &Cell) -> bool {
-    let requested = |cell: &Cell| {
-        let knobs = cell.knobs.iter().map(|(name, knob)| (name.clone(), knob.requested.clone()));
-        knobs.filter(|(_, value)| value.is_some()).collect::<Vec<_>>()
-    };
-    CellKey { idle: b.key.idle, ..a.key.clone() } == b.key && requested(a) == requested(b)
+    CellKey { idle: b.key.idle, ..a.key.clone() } == b.key && has_same_knobs(a, b)
 }
 
 fn of_pair(as_is: &Cell, polled: &Cell) -> Option<Answer> {

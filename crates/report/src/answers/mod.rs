@@ -1,6 +1,7 @@
 //! The survey's answer in plain sentences: what to use, with the number and the runner-up.
 
 mod answer;
+mod briefly;
 mod contest;
 mod idle;
 #[cfg(test)]
@@ -12,10 +13,10 @@ use crate::Specs;
 use crate::chapters::{is_floor, is_touched};
 use crate::figures;
 use crate::rank::{ROUND_TRIP, Yardstick};
-use contest::{Basis, Contest, Entry};
+use contest::{Basis, Contest, Entry, sleeps_at_once};
 use ipcperf_core::result::{Cell, KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
-use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach};
+use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach, Wait};
 
 /// Answers whatever the cells of a set can answer, in the order of [`Question`].
 ///
@@ -23,7 +24,7 @@ use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach};
 /// they were measured. Neither the floor nor a payload that nobody touched ever wins. The winner's ties are named, never ordered.
 #[must_use]
 pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
-    let entries: Vec<Entry> = set
+    let all: Vec<Entry> = set
         .cells
         .iter()
         .filter(|cell| cell.status == Status::Ok && !is_floor(&cell.key.mechanism, specs))
@@ -31,9 +32,12 @@ pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
         .map(|cell| Entry { cell, spec: specs(&cell.key.mechanism) })
         .filter(passes_messages)
         .collect();
-    let survey = Survey { entries };
+    // What is sent after a pause or in any other way of its own only stands beside what the questions are about.
+    let (entries, loaded) = all.into_iter().partition(|entry| entry.cell.key.load.is_plain());
+    let survey = Survey { entries, loaded };
     [
         survey.small(),
+        survey.spin_then_sleep(),
         survey.large(),
         survey.spinning(),
         survey.cpu(),
@@ -61,6 +65,8 @@ pub(crate) fn caution(set: &ResultSet) -> Option<String> {
 
 struct Survey<'a> {
     entries: Vec<Entry<'a>>,
+    /// Cells that were asked for more than their pattern.
+    loaded: Vec<Entry<'a>>,
 }
 
 impl<'a> Survey<'a> {
@@ -90,7 +96,7 @@ impl<'a> Survey<'a> {
     }
 
     fn small_contest(&self, is_eligible: impl Fn(&Entry) -> bool) -> Option<Contest<'a>> {
-        let is_data = |entry: &Entry| !entry.cell.key.wait.burns_cpu() && is_eligible(entry);
+        let is_data = |entry: &Entry| sleeps_at_once(entry.cell) && is_eligible(entry);
         self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, is_data)
     }
 
@@ -115,7 +121,7 @@ impl<'a> Survey<'a> {
         let basis = Basis { placement: ipcperf_core::Placement::SameCpu, ..contest.basis.clone() };
         let cells = self.entries.iter().map(|entry| entry.cell).filter(|cell| {
             cell.key.pattern == PatternKind::PingPong
-                && !cell.key.wait.burns_cpu()
+                && sleeps_at_once(cell)
                 && cell.key.size_bytes == contest.size
                 && basis.has(cell)
         });
@@ -137,6 +143,25 @@ impl<'a> Survey<'a> {
         }
     }
 
+    fn spin_then_sleep(&self) -> Option<Answer> {
+        let contest =
+            self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, |entry| {
+                entry.cell.key.wait == Wait::SpinThenBlock
+            })?;
+        let best = contest.winner().cell;
+        let sentence = format!(
+            "If each end may spin briefly before it sleeps: {} for a round trip of {} {}{}; {}. {}",
+            contest.winner_words(),
+            format_size(contest.size),
+            contest.basis.words(),
+            briefly::beside_the_median(best),
+            contest.runner_up_words(),
+            briefly::after_a_pause(best, &self.loaded),
+        );
+        Some(contest.answer(Question::SpinThenSleep, sentence))
+    }
+
+    /// A stream leaves no pause in which an end could fall asleep, so that what spins before it sleeps may win here.
     fn large(&self) -> Option<Answer> {
         let contest = self.contest(
             PatternKind::Stream,
@@ -172,7 +197,7 @@ impl<'a> Survey<'a> {
     fn cpu(&self) -> Option<Answer> {
         let contest =
             self.contest(PatternKind::PingPong, Yardstick::Cpu, SizeChoice::Small, |entry| {
-                !entry.cell.key.wait.burns_cpu()
+                sleeps_at_once(entry.cell)
             })?;
         let sentence = format!(
             "Cheapest in CPU: {} of CPU time for a message of {} (both ends together, blocking) {}; {}.",
@@ -187,7 +212,7 @@ impl<'a> Survey<'a> {
     fn wake_up(&self) -> Option<Answer> {
         let contest =
             self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Wake, |entry| {
-                !entry.cell.key.wait.burns_cpu()
+                sleeps_at_once(entry.cell)
             })?;
         let sentence = format!(
             "Only to wake the other side: {} there and back {}; {}.",
@@ -204,7 +229,7 @@ impl<'a> Survey<'a> {
         let of = |is_eligible: &dyn Fn(&Entry) -> bool| {
             let cells = self.entries.iter().filter(|entry| {
                 entry.cell.key.pattern == PatternKind::PingPong
-                    && !entry.cell.key.wait.burns_cpu()
+                    && sleeps_at_once(entry.cell)
                     && entry.cell.key.size_bytes == all.size
                     && all.basis.has(entry.cell)
                     && reach(entry).is_some_and(|reach| reach != Reach::Related)

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sample::{self, Build, ONE, TWO, cell, set};
+use ipcperf_core::result::OperationMode;
 use ipcperf_core::{Idle, Touch};
 
 fn of(cells: Vec<Cell>, question: Question) -> Option<Answer> {
@@ -17,11 +18,12 @@ fn all_sentences_of_a_survey() {
     let answers = answers(&sample::survey(), &sample::spec);
     let sentences: Vec<String> = answers.into_iter().map(|answer| answer.sentence).collect();
     insta::assert_snapshot!(sentences.join("\n"), @r"
-    Small messages, blocking: shm-ring/futex (spins briefly, then sleeps), 58.0 us (two modes: 1.90 us in 2 of 5 rounds) for a round trip of 64 B on two CPUs (same-llc); runner-up pipe and fifo (a tie), 71.5 us and 72.1 us. With both ends on one CPU the best is pipe and fifo (a tie), 6.31 us and 6.35 us.
+    Small messages, blocking: pipe and fifo (a tie), 71.5 us and 72.1 us for a round trip of 64 B on two CPUs (same-llc); runner-up unix-stream, 75.9 us. With both ends on one CPU it is pipe and fifo (a tie), 6.31 us and 6.35 us as well.
+    If each end may spin briefly before it sleeps: shm-ring/futex (spins briefly, then sleeps), 58.0 us (two modes: 1.90 us in 2 of 5 rounds) for a round trip of 64 B on two CPUs (same-llc), mean 60.9 us; nothing else of its kind was measured. That holds back to back; after a pause, in which the ends fall asleep, nothing was measured (--think).
     Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs (same-llc); runner-up unix-stream, 2.60 GB/s.
     If each end may burn a CPU: shm-ring/spin, 210 ns for a round trip of 64 B on two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
-    Cheapest in CPU: shm-ring/futex (spins briefly, then sleeps), 14.5 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up pipe and fifo (a tie), 17.9 us and 18.0 us.
-    A socket that unrelated processes can connect to: unix-stream bind=path, 79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.36x the best of any kind (shm-ring/futex (spins briefly, then sleeps), 58.0 us); runner-up tcp, 95.0 us. Without a socket, by name: fifo, 72.1 us.
+    Cheapest in CPU: pipe and fifo (a tie), 17.9 us and 18.0 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up unix-stream, 19.0 us.
+    A socket that unrelated processes can connect to: unix-stream bind=path, 79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.11x the best of any kind (pipe, 71.5 us); runner-up tcp, 95.0 us. Without a socket, by name: fifo, 72.1 us.
     Only to wake the other side: futex, 66.0 us there and back on two CPUs (same-llc); runner-up eventfd, 70.0 us.
     With --idle poll, a round trip of 64 B over pipe on two CPUs (same-llc) takes 4.20 us instead of 71.5 us: idle CPUs then poll instead of sleeping.
     ");
@@ -77,6 +79,63 @@ fn a_spinning_mechanism_only_answers_the_spinning_question() {
     assert_eq!(of(cells.clone(), Question::SmallBlocking), None);
     assert_eq!(of(cells.clone(), Question::CheapestCpu), None);
     assert!(sentence(cells, Question::Spinning).contains("shm-ring/spin, 210 ns"));
+}
+
+/// A ring that spins before it sleeps: most round trips are short, and a sixth of them takes most of the time.
+fn ring() -> Cell {
+    let mut ring = cell("shm-ring/futex", 64, TWO).rtt(461.0, 5.0);
+    let rtt = ring.rtt_ns.as_mut().unwrap();
+    rtt.insert("mean".to_owned(), sample::metric(2_010.0, 300.0));
+    let mode = |value, share, time_share| OperationMode { value, share, time_share, rounds: 9 };
+    ring.operation_modes = vec![mode(461.0, 0.85, 0.19), mode(8_100.0, 0.15, 0.81)];
+    ring
+}
+
+fn paused(mut cell: Cell, value: f64) -> Cell {
+    cell.key.load.think_ns = 200_000;
+    cell.operation_modes.clear();
+    cell.rtt(value, 10.0)
+}
+
+#[test]
+fn what_spins_before_it_sleeps_wins_no_question_about_those_that_block() {
+    let cells = vec![
+        ring().cpu(10.0),
+        cell("pipe", 64, TWO).rtt(11_000.0, 90.0),
+        cell("unix-stream", 64, TWO).rtt(12_000.0, 90.0).word("unix-stream.bind", "path"),
+    ];
+    for question in [Question::SmallBlocking, Question::CheapestCpu] {
+        let answer = of(cells.clone(), question).unwrap();
+        assert_eq!(answer.mechanism.as_deref(), Some("pipe"), "{}", answer.sentence);
+        assert!(!answer.sentence.contains("shm-ring"), "{}", answer.sentence);
+    }
+    let socket = sentence(cells.clone(), Question::Unrelated);
+    assert!(socket.contains("1.09x the best of any kind (pipe, 11.0 us)"), "{socket}");
+    assert_eq!(
+        sentence(cells, Question::SpinThenSleep),
+        "If each end may spin briefly before it sleeps: shm-ring/futex (spins briefly, then sleeps), 461 ns for a round \
+         trip of 64 B on two CPUs (same-llc), mean 2.01 us, since 15.0% of them (near 8.10 us) take 81.0% of the time; nothing \
+         else of its kind was measured. That holds back to back; after a pause, in which the ends fall asleep, nothing \
+         was measured (--think)."
+    );
+}
+
+#[test]
+fn after_a_pause_it_stands_beside_the_best_that_sleeps_at_once() {
+    let pipe = || cell("pipe", 64, TWO).rtt(11_000.0, 90.0);
+    let mut cells = vec![ring(), pipe(), paused(ring(), 16_800.0)];
+    let alone = sentence(cells.clone(), Question::SpinThenSleep);
+    assert!(alone.ends_with("back to back: after a pause of 200 us it takes 16.8 us."), "{alone}");
+    cells.extend([paused(pipe(), 15_000.0), paused(cell("tcp", 64, TWO), 9_000.0)]);
+    cells[4].key.load.think_ns = 1_000_000;
+    let both = sentence(cells.clone(), Question::SpinThenSleep);
+    assert!(
+        both.ends_with("it takes 16.8 us, and pipe, which sleeps at once, 15.0 us."),
+        "one after another pause is no rival: {both}"
+    );
+    // Nor is anything that pauses a rival of what does not.
+    cells.remove(1);
+    assert_eq!(of(cells, Question::SmallBlocking), None);
 }
 
 #[test]

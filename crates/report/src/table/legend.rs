@@ -24,6 +24,12 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
         "A round trip is there and back, never halved. {spread} is half of the 95 % interval over rounds. CPU/msg is \
          the CPU time of both ends for one message in one direction."
     ));
+    if rows.iter().any(|row| Column::Mean.cell(row, true) != figures::NONE) {
+        lines.push(
+            "mean is that of all operations, as other tools print it: far from p50, some are of another kind."
+                .to_owned(),
+        );
+    }
     lines.extend(costs(chapters));
     let mut legends: Vec<&str> = Vec::new();
     for row in &rows {
@@ -55,7 +61,7 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
     lines.extend(special(&rows));
     if rows.iter().any(|row| row.cell.key.wait == Wait::SpinThenBlock) {
         lines.push(
-            "~ spins briefly before it sleeps: as fast as spinning where the peer is quick."
+            "~ spins briefly before it sleeps: as fast as spinning where the peer is quick, and not after a pause."
                 .to_owned(),
         );
     }

@@ -409,3 +409,69 @@ fn requests_are_ranked_by_rate_among_as_many_clients_and_failures_are_told() {
     assert!(text.contains("tcp failed 12 of 20,000 requests: 12 ECONNREFUSED"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
+
+#[test]
+fn the_grade_names_its_cause_and_no_measurement_is_no_grade() {
+    let words = |grade: &str, causes: &[&str]| {
+        let mut set = sample::set(Vec::new());
+        set.noise.grade = grade.to_owned();
+        set.noise.causes = causes.iter().map(|cause| (*cause).to_owned()).collect();
+        super::grade_words(&set)
+    };
+    assert_eq!(words("A", &[]), "Noise grade A (A is quiet, F supports no claim).");
+    assert_eq!(
+        words("D", &["steal 9.1 %", "12 % of the slices rejected"]),
+        "Noise grade D: steal 9.1 % and 12 % of the slices rejected (A is quiet, F supports no claim)."
+    );
+    assert_eq!(words("none", &[]), "No noise grade: nothing was measured.");
+}
+
+#[test]
+fn the_mean_stands_beside_the_median_in_every_format() {
+    for format in [Format::Table, Format::Markdown, Format::Csv, Format::Json] {
+        let mut bytes = Vec::new();
+        render(&sample::small(), &sample::spec, format, &Style::default(), &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.contains("mean"), "{format}");
+        // 1.05 times the median of pipe.
+        assert!(
+            text.contains(if format == Format::Json || format == Format::Csv {
+                "75054"
+            } else {
+                "75.1 us"
+            }),
+            "{format}: {text}"
+        );
+    }
+}
+
+#[test]
+fn cpu_time_of_an_older_document_has_no_interval_of_another_figure() {
+    let mut old = sample::cell("pipe", 64, TWO).rtt(71_000.0, 10.0).cpu(1000.0);
+    let cost = old.cpu_ns_per_message.as_mut().unwrap();
+    (cost.total, cost.lead, cost.ci95) = (None, 9000.0, Some([990.0, 1010.0]));
+    let reading = crate::rank::Yardstick::Cpu.reading(&old).unwrap();
+    assert_eq!((reading.value, reading.range), (9500.0, None));
+}
+
+#[test]
+fn every_value_of_the_sample_documents_lies_in_its_own_interval() {
+    fn check(value: &serde_json::Value, seen: &mut usize) {
+        let number = |value: &serde_json::Value| value.as_f64().unwrap();
+        if let Some(ends) = value.get("ci95").and_then(serde_json::Value::as_array) {
+            let figure = number(value.get("total").unwrap_or(&value["value"]));
+            assert!(number(&ends[0]) <= figure && figure <= number(&ends[1]), "{value}");
+            *seen += 1;
+        }
+        match value {
+            serde_json::Value::Object(keys) => keys.values().for_each(|value| check(value, seen)),
+            serde_json::Value::Array(items) => items.iter().for_each(|value| check(value, seen)),
+            _ => {}
+        }
+    }
+    let mut seen = 0;
+    for set in [sample::survey(), sample::small()] {
+        check(&serde_json::to_value(&set).unwrap(), &mut seen);
+    }
+    assert!(seen > 60, "{seen} intervals");
+}

@@ -1,0 +1,111 @@
+//! The grade of a run, what lowers it, and the cause that it names.
+
+use super::*;
+use ipcperf_core::Wait;
+use ipcperf_core::result::Noise;
+use ipcperf_sys::meter::Span;
+
+/// The verdict on nine rounds of a spinning cell. An end was ready but not running for this share of each.
+fn spinning(waited: [f64; 9], idle: Span, steal_ns: u64) -> Noise {
+    let slices = (0..).zip(waited).map(|(round, share)| {
+        let mut slice = round_trips(round, 5000, 1000);
+        slice.raw.sides[1].run_delay_ns = Some((share * 5000.0 * 1000.0) as u64);
+        slice
+    });
+    let mut plan = plan(PatternKind::PingPong);
+    plan.key.wait = Wait::Spin;
+    let run = CellRun { slices: slices.collect(), ..CellRun::new(plan) };
+    let facts = Facts {
+        started_utc: String::new(),
+        tool: Tool::default(),
+        invocation: Invocation::default(),
+    };
+    let steal_ns = Some(steal_ns);
+    result_set(Findings { idle, steal_ns, ..findings(vec![run]) }, facts).noise
+}
+
+/// Nine pauses of a second, in which CPUs were busy for so long.
+fn pauses(busy_ms: u64) -> Span {
+    let (window_ns, busy_ns) = (9_000_000_000, Some(busy_ms * 1_000_000));
+    Span { window_ns, busy_ns, energy_uj: None }
+}
+
+#[test]
+fn a_busy_loop_in_the_middle_of_a_run_lowers_the_grade_and_is_named() {
+    let quiet = spinning([0.0; 9], pauses(0), 0);
+    assert_eq!((quiet.grade.as_str(), quiet.causes.len()), ("A", 0));
+    // Beside a spinning end on one of two CPUs it gets half of the time, in three of nine rounds.
+    let middle = [0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 0.0, 0.0, 0.0];
+    let noise = spinning(middle, pauses(0), 0);
+    assert_eq!(noise.grade, "F");
+    let [cause] = noise.causes.as_slice() else { panic!("{noise:?}") };
+    assert_eq!(cause, "other work on the CPUs, spinning ends waited 17 %");
+    assert!(noise.findings.iter().any(|finding| finding.code == "W-LOAD"));
+    assert!(
+        spinning([0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0], pauses(0), 0).grade >= "D".into()
+    );
+    assert_eq!(spinning([0.0; 9], pauses(0), 0).grade, "A", "it recovers");
+}
+
+#[test]
+fn no_end_waits_longer_than_it_was_watched() {
+    // The lead was done at once; the follow had waited for its CPU much longer than that.
+    let mut slice = round_trips(0, 5000, 10);
+    slice.raw.sides[0].machine.window_ns = 60_000_000;
+    slice.raw.sides[1].run_delay_ns = Some(30_000_000);
+    let mut plan = plan(PatternKind::PingPong);
+    plan.key.wait = Wait::Spin;
+    let run = CellRun { slices: vec![slice], ..CellRun::new(plan) };
+    let facts = Facts {
+        started_utc: String::new(),
+        tool: Tool::default(),
+        invocation: Invocation::default(),
+    };
+    let noise = result_set(findings(vec![run]), facts).noise;
+    assert_eq!(noise.causes, ["other work on the CPUs, spinning ends waited 50 %"]);
+}
+
+#[test]
+fn a_busy_loop_is_seen_in_the_pauses_where_no_end_spins() {
+    let cpus = crate::host::host().cpus_online.len() as u64;
+    // On half of the CPUs, for three of nine seconds.
+    let noise = spinning([0.0; 9], pauses(3000 * cpus / 2), 0);
+    assert_eq!(noise.grade, "D", "{noise:?}");
+    assert_eq!(noise.causes, ["other work between the rounds, 17 % of all CPUs"]);
+    let finding = noise.findings.iter().find(|finding| finding.code == "W-LOAD");
+    assert!(finding.expect("a finding").text.contains("% of all CPUs"));
+    // Pauses as short as the steps of the kernel's times say nothing.
+    let short = Span { window_ns: 200_000_000, busy_ns: Some(100_000_000), energy_uj: None };
+    assert_eq!(spinning([0.0; 9], short, 0).grade, "A");
+}
+
+#[test]
+fn the_rows_that_decide_are_the_causes_and_no_other() {
+    let stolen = |ns: u64| spinning([0.023; 9], pauses(0), ns);
+    let cpus = ipcperf_sys::affinity::allowed_cpus().expect("affinity").len() as u64;
+    let both = stolen(30_000_000 * cpus);
+    assert_eq!(both.grade, "C");
+    let [steal, load] = both.causes.as_slice() else { panic!("{both:?}") };
+    assert_eq!(steal, "steal 3.0 %");
+    assert!(load.starts_with("other work on the CPUs, spinning ends waited 2."), "{load}");
+    let one = stolen(90_000_000 * cpus);
+    assert_eq!((one.grade.as_str(), one.causes.as_slice()), ("D", &["steal 9.0 %".to_owned()][..]));
+}
+
+#[test]
+fn more_noise_never_improves_the_grade() {
+    let grade = |share: f64| spinning([share; 9], pauses(0), 0).grade;
+    let grades: Vec<String> = (0..40).map(|step| grade(f64::from(step) / 100.0)).collect();
+    assert!(grades.is_sorted(), "{grades:?}");
+    assert_eq!((grades[0].as_str(), grades[39].as_str()), ("A", "F"));
+}
+
+#[test]
+fn a_run_without_a_measured_cell_has_no_grade() {
+    let (_, set) = cell_of(PatternKind::PingPong, Vec::new(), None);
+    assert_eq!((set.noise.grade.as_str(), set.noise.causes.len()), ("none", 0));
+    let mut slice = round_trips(0, 5000, 100);
+    slice.rejected = Some("E-CLOCKJUMP: paused".into());
+    let (_, set) = cell_of(PatternKind::PingPong, vec![slice], None);
+    assert_eq!(set.noise.grade, "F", "all that was tried was rejected");
+}
