@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;
 use crate::{Specs, calls, pipelines, text};
-use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
+use ipcperf_core::result::{Finding, Noise, ResultSet, Severity, Status};
 use std::io;
 
 mod legend;
@@ -252,9 +252,9 @@ fn not_measured(page: &mut Page, set: &ResultSet) -> io::Result<()> {
 }
 
 /// Findings and how many each stands for, the worst first: those of the same code as one, or each by itself.
-pub(crate) fn counted_findings(set: &ResultSet, is_verbose: bool) -> Vec<(&Finding, usize)> {
+pub(crate) fn counted_findings(noise: &Noise, is_verbose: bool) -> Vec<(&Finding, usize)> {
     let mut merged: Vec<(&Finding, usize)> = Vec::new();
-    for finding in &set.noise.findings {
+    for finding in &noise.findings {
         match merged.iter_mut().find(|(first, _)| !is_verbose && first.code == finding.code) {
             Some((_, count)) => *count += 1,
             None => merged.push((finding, 1)),
@@ -282,16 +282,21 @@ pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
 }
 
 /// `Noise grade B (A is quiet, F supports no claim).`
-pub(crate) fn grade_words(set: &ResultSet) -> String {
-    let grade = if set.noise.grade.is_empty() { "unknown" } else { &set.noise.grade };
+pub(crate) fn grade_words(noise: &Noise) -> String {
+    let grade = if noise.grade.is_empty() { "unknown" } else { &noise.grade };
     format!("Noise grade {grade} (A is quiet, F supports no claim).")
 }
 
 fn findings(page: &mut Page, set: &ResultSet) -> io::Result<()> {
     page.blank()?;
     page.line(Tone::Title, "FINDINGS")?;
-    page.paragraph(Tone::Plain, "", &grade_words(set))?;
-    let merged = counted_findings(set, page.style.verbose);
+    disturbance(page, &set.noise)
+}
+
+/// The grade, and the findings behind it.
+pub(crate) fn disturbance(page: &mut Page, noise: &Noise) -> io::Result<()> {
+    page.paragraph(Tone::Plain, "", &grade_words(noise))?;
+    let merged = counted_findings(noise, page.style.verbose);
     let shown = if page.style.verbose { merged.len() } else { merged.len().min(FINDINGS) };
     for (finding, count) in &merged[..shown] {
         let tone = match finding.severity {
@@ -302,7 +307,7 @@ fn findings(page: &mut Page, set: &ResultSet) -> io::Result<()> {
         page.paragraph(tone, "- ", &finding_words(finding, *count))?;
     }
     if merged.len() > shown || merged.iter().any(|(_, count)| *count > 1) {
-        let all = text::counted(set.noise.findings.len() as u64, "finding");
+        let all = text::counted(noise.findings.len() as u64, "finding");
         let hint = format!("All {all} with their cells: --format json.");
         page.paragraph(Tone::Quiet, "", &hint)?;
     }

@@ -20,7 +20,9 @@ use crate::error::{Code, Stop, note, unknown};
 use crate::measure::arguments;
 use crate::output::{self, Target};
 use crate::progress::Line;
-use ipcperf_core::result::{Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, StudyResult};
+use ipcperf_core::result::{
+    ClaimKind, Invocation, Noise, Plan, REPLICATION_SCHEMA, Replication, Scale, StudyResult,
+};
 use ipcperf_engine::host;
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
@@ -114,7 +116,7 @@ fn replicate(
 ) -> std::io::Result<(StudyResult, bool)> {
     let began = Instant::now();
     let (arms, interrupted) = rounds::measure(study, scale, rounds, seed, context)?;
-    let findings = Findings::new(&arms, rounds);
+    let findings = Findings::new(&arms, rounds, Noise::default());
     let result = findings.result(study, scale, began.elapsed().as_secs_f64(), interrupted);
     Ok((result, interrupted))
 }
@@ -172,13 +174,20 @@ fn plan(studies: &[Study], scale: Scale, args: &ReplicateArgs) -> Vec<String> {
     let mut lines = vec![format!("{}, result: {result}", expectation(studies, scale))];
     for study in studies {
         let rounds = args.rounds.unwrap_or_else(|| study.rounds(scale));
-        let (name, claims) = (study.name(), study.claim_count());
-        lines.push(format!("{name}: {} arms x {rounds} rounds, {claims} claims", study.arms.len()));
+        let claims = ClaimKind::ALL.iter().map(|kind| (study.claim_count(*kind), kind));
+        let claims = claims.filter(|(count, _)| *count > 0);
+        let claims: Vec<String> = claims.map(|(count, kind)| counted(count, *kind)).collect();
+        let (name, arms) = (study.name(), study.arms.len());
+        lines.push(format!("{name}: {arms} arms x {rounds} rounds, {}", claims.join(", ")));
         for arm in &study.arms {
             lines.push(format!("  {} ({}): {}", arm.id, arm.work, arm.label));
         }
     }
     lines
+}
+
+fn counted(count: usize, kind: ClaimKind) -> String {
+    format!("{count} {kind}{}", if count == 1 { "" } else { "s" })
 }
 
 /// How long it takes, as far as the studies say.

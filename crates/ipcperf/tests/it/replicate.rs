@@ -42,8 +42,19 @@ fn check(study: &Value) {
             }
         }
     }
+    let grade = text(&study["noise"], "grade");
     for claim in list(study, "claims") {
-        assert!(!text(claim, "reason").is_empty(), "{name} {}", claim["id"]);
+        let (id, verdict) = (text(claim, "id"), text(claim, "verdict"));
+        assert!(!text(claim, "reason").is_empty(), "{name} {id}");
+        let own = match text(claim, "kind") {
+            "claim" if grade == "F" => &["INCONCLUSIVE", "UNTESTABLE"][..],
+            "claim" => &["REPRODUCED", "DIRECTION", "NOT REPRODUCED", "INCONCLUSIVE", "UNTESTABLE"],
+            "extension" => &["MEASURED", "UNTESTABLE"],
+            _ => &["HOLDS", "UNTESTABLE"],
+        };
+        assert!(own.contains(&verdict), "{name} {id}: {claim}");
+        let is_published = !claim["published"].is_null();
+        assert_eq!(is_published, claim["kind"] == "claim", "{name} {id}");
     }
 }
 
@@ -105,7 +116,7 @@ fn marhubi_runs_and_every_cell_is_a_number_or_explained() {
     let claims = replicate(&Sandbox::new(), "marhubi");
     assert!(claims.len() >= 11);
     let proof = claims.iter().find(|claim| claim["id"] == "s4.c1.proof").expect("of marhubi");
-    assert_eq!(proof["verdict"], "REPRODUCED", "the self-loop is refused");
+    assert_eq!(proof["verdict"], "HOLDS", "the self-loop is refused");
 }
 
 const MINE: &str = r#"
@@ -142,8 +153,6 @@ cells = "{}_ns(pipe)"
 id = "c1"
 text = "A UNIX socket takes longer than a pipe"
 test = "p50_ns(socket) / p50_ns(pipe)"
-published = "n/a"
-accept = "> 0"
 "#;
 
 #[test]
@@ -189,7 +198,7 @@ fn a_study_of_ones_own_is_run_like_the_others() {
     let csv = sandbox.read("csv/f.csv").expect("written");
     assert_eq!(csv, format!("'=1+2\n{}", "pipe\n".repeat(8)), "a text is no formula");
     let claim = &list(study, "claims")[0];
-    assert_eq!(claim["verdict"], "DIRECTION", "{claim}");
+    assert_eq!(claim["verdict"], "MEASURED", "nobody published it: {claim}");
     assert!(claim["measured"]["ci95"].is_array());
     for arm in list(study, "arms") {
         assert_eq!(list(arm, "rounds").len(), 8);
