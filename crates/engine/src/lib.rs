@@ -30,4 +30,4 @@ mod transform;
 mod usage;
 mod worker;
 
-pub use assemble::{Facts, calls_of, result_set, round_of};
+pub use assemble::{Facts, calls_of, result_set};

@@ -163,6 +163,25 @@ impl<'a> Bench<'a> {
         self.fit.ns_per_tick()
     }
 
+    /// Ends the rounds of these cells, which began then and saw this much stolen time at that: measures the clock once
+    /// more, and gives what was found.
+    ///
+    /// # Errors
+    /// No worker can be had.
+    pub fn finish(
+        mut self,
+        cells: Vec<CellRun>,
+        interrupted: bool,
+        began: Instant,
+        steal_before: Option<u64>,
+    ) -> io::Result<Findings> {
+        if !interrupted && !cells.is_empty() {
+            self.measure_clock(&cells, 1)?;
+        }
+        self.settle()?;
+        Ok(self.close(cells, interrupted, began, steal_before))
+    }
+
     /// What a run found that began and saw this much stolen time then.
     pub(crate) fn close(
         mut self,
