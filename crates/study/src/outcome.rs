@@ -37,9 +37,24 @@ impl<'a> Findings<'a> {
 
     /// Values of an expression in every round that has all its readings.
     fn values(&self, expression: &Expression) -> Vec<f64> {
+        self.values_where(expression, |_, _| true)
+    }
+
+    /// Values of an expression in the rounds that speak for all its arms; where there are none, in all.
+    fn speaking(&self, expression: &Expression) -> Vec<f64> {
+        let values = self.values_where(expression, Measured::speaks);
+        if values.is_empty() { self.values(expression) } else { values }
+    }
+
+    fn values_where(
+        &self,
+        expression: &Expression,
+        counts: impl Fn(&Measured, u64) -> bool,
+    ) -> Vec<f64> {
         let value = |round| {
-            expression.value(&mut |metric, arm| {
-                self.arm(arm).and_then(|arm| arm.reading(metric, round)).ok_or(())
+            expression.value(&mut |metric, id| {
+                let arm = self.arm(id).filter(|arm| counts(arm, round));
+                arm.and_then(|arm| arm.reading(metric, round)).ok_or(())
             })
         };
         (0..self.rounds).filter_map(|round| value(round).ok()).collect()
@@ -140,7 +155,11 @@ impl<'a> Findings<'a> {
         if let Some(reason) = self.lack(expression) {
             return Metric::missing(reason);
         }
-        let values = self.values(expression);
+        // An extreme is that of all rounds.
+        let values = match statistic {
+            Statistic::Least => self.values(expression),
+            _ => self.speaking(expression),
+        };
         let Some(estimate) = median_estimate(&values) else {
             return Metric::missing("no round has all readings");
         };
@@ -164,8 +183,7 @@ impl<'a> Findings<'a> {
         let mut short = None;
         let value = expression.value(&mut |metric, id| {
             let arm = self.arm(id).ok_or(())?;
-            let all: Vec<&Histogram> =
-                arm.histograms.iter().filter(|one| one.count() > 0).collect();
+            let all = arm.operations();
             let count: u64 = all.iter().map(|one| one.count()).sum();
             let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
             match quantile.filter(|_| count > 0) {
@@ -179,8 +197,9 @@ impl<'a> Findings<'a> {
                     Ok(estimate.value / 1e3)
                 }
                 None => {
+                    let speaking = (0..self.rounds).filter(|round| arm.speaks(*round));
                     let values: Vec<f64> =
-                        (0..self.rounds).filter_map(|round| arm.reading(metric, round)).collect();
+                        speaking.filter_map(|round| arm.reading(metric, round)).collect();
                     median_estimate(&values).map(|estimate| estimate.value).ok_or(())
                 }
             }

@@ -3,7 +3,7 @@
 use super::connect;
 use crate::loads::{LoadArgs, loads};
 use crate::request;
-use ipcperf_core::result::{Cell, Round, Status};
+use ipcperf_core::result::{Cell, Mode, Round, Status};
 use ipcperf_core::{Idle, LoadKey, OptionSet, PatternKind, Touch};
 use ipcperf_engine::calls_of;
 use ipcperf_engine::connect::Model;
@@ -14,7 +14,7 @@ use ipcperf_engine::slice::Data;
 use ipcperf_stats::Histogram;
 use ipcperf_study::{Measured, Readings};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What an arm says.
@@ -203,6 +203,25 @@ pub(crate) fn keep(measured: &mut Measured, cell: &Cell, mut beside: BTreeMap<u6
             }
         }
     }
+    measured.set_aside(other_mode(cell));
+}
+
+/// The accepted rounds that fall into the mode that does not speak for a cell.
+fn other_mode(cell: &Cell) -> BTreeSet<u64> {
+    let Some(figure) = cell.figure().filter(|figure| figure.modes.len() > 1) else {
+        return BTreeSet::new();
+    };
+    let nearest = |value: f64| {
+        let distance = |mode: &Mode| (mode.value.ln() - value.ln()).abs();
+        let modes = figure.modes.iter().map(distance).enumerate();
+        modes.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+    };
+    let speaks = figure.value.and_then(nearest);
+    let rounds = cell.rounds.iter().filter(|round| round.rejected.is_none());
+    rounds
+        .filter(|round| cell.figure_of(round).is_some_and(|value| nearest(value) != speaks))
+        .map(|round| round.round)
+        .collect()
 }
 
 /// Adds what a round says.
@@ -244,7 +263,7 @@ fn readings(cell: &Cell, round: &Round, mut readings: Readings) -> Readings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipcperf_core::result::Scale;
+    use ipcperf_core::result::{Metric, Noise, Scale, StudyResult};
     use ipcperf_study::{Findings, Study};
 
     const STUDY: &str = r#"
@@ -287,7 +306,7 @@ value = true
         serde_json::from_str(&text).expect("a cell")
     }
 
-    fn kept(status: &str) -> ipcperf_core::result::StudyResult {
+    fn kept(status: &str) -> StudyResult {
         let study = Study::parse(STUDY, &|_, _| Ok(())).expect("well formed");
         let mut measured = Measured::new(&study.arms[0]);
         let beside = [0, 1].map(|round| {
@@ -296,8 +315,7 @@ value = true
             (round, readings)
         });
         keep(&mut measured, &cell(status), beside.into());
-        let noise = ipcperf_core::result::Noise::default();
-        Findings::new(&[measured], 2, noise).result(&study, Scale::Smoke, 1.0, false)
+        Findings::new(&[measured], 2, Noise::default()).result(&study, Scale::Smoke, 1.0, false)
     }
 
     #[test]
@@ -311,6 +329,35 @@ value = true
             assert_eq!(arm.rounds[0].values.get(name), Some(&value), "{name}");
         }
         assert_eq!(study.claims[0].measured.as_ref().and_then(|metric| metric.value), Some(5.0));
+    }
+
+    #[test]
+    fn of_a_cell_in_two_modes_the_tables_show_the_one_that_speaks() {
+        let mut cell = cell("ok");
+        let round = cell.rounds.remove(1);
+        cell.rounds = (0..8)
+            .map(|at| Round {
+                round: at,
+                p50_ns: Some(if at < 3 { 50.0 } else { 5.0 }),
+                ..round.clone()
+            })
+            .collect();
+        let mode = |value, rounds| Mode { value, rounds };
+        let modes = vec![mode(5.0, 5), mode(50.0, 3)];
+        let figure = Metric { value: Some(5.0), modes, ..Metric::default() };
+        cell.rtt_ns = Some([("p50".to_owned(), figure)].into());
+        assert_eq!(other_mode(&cell), BTreeSet::from([0, 1, 2]));
+        let table = "[[table]]\ntitle = \"t\"\nunit = \"ns\"\nstatistic = \"mean\"\ncolumns = [\"p50\"]\n\
+                     [[table.row]]\nlabel = \"pipe\"\ncells = \"p50_ns(pipe)\"\n";
+        let study = Study::parse(&format!("{STUDY}{table}"), &|_, _| Ok(())).expect("well formed");
+        let mut measured = Measured::new(&study.arms[0]);
+        keep(&mut measured, &cell, BTreeMap::new());
+        let arms = [measured];
+        let found = Findings::new(&arms, 8, Noise::default());
+        let result = found.result(&study, Scale::Smoke, 1.0, false);
+        assert_eq!(result.tables[0].rows[0].measured[0].value, Some(5.0), "no mixture");
+        assert_eq!(result.arms[0].facts["rounds in the other mode"], "0, 1, 2");
+        assert_eq!(result.arms[0].rounds.len(), 8, "all are in the document");
     }
 
     #[test]

@@ -143,7 +143,7 @@ fn not_reproduced(
     (0..runs).filter(|_| replication() == Verdict::NotReproduced).count()
 }
 
-/// What one arm of each claim is ahead of the others: 10 %, half of the noise of a round.
+/// The arms that are said to be ahead are by 10 %, half of the noise of a reading.
 #[test]
 fn claims_that_hold_by_ten_per_cent_are_not_refuted_by_noise_of_twenty() {
     fn ahead(arm: &str, first: &[&str], last: &[&str]) -> f64 {
@@ -164,10 +164,10 @@ fn claims_that_hold_by_ten_per_cent_are_not_refuted_by_noise_of_twenty() {
         ("baeldung", "s3.c6", &["named", "anon"], &[]),
         ("wisconsin", "s2.c2", &["udp"], &[]),
     ] {
-        let count = not_reproduced((study, id), 50, 100, &|arm| ahead(arm, first, last));
+        let count = not_reproduced((study, id), 50, 40, &|arm| ahead(arm, first, last));
         refuted.insert(id, count);
     }
-    assert!(refuted.values().all(|count| *count <= 5), "of 100 each: {refuted:?}");
+    assert!(refuted.values().all(|count| *count <= 2), "of 40 each: {refuted:?}");
 }
 
 /// All arms alike, at the very edge of what a claim of twelve tests accepts: then chance is all that there is.
