@@ -1,10 +1,19 @@
 //! When a claim is taken to hold, and what is said of it. docs/STUDIES.md has the table of verdicts.
 
-use crate::study::Test;
+use crate::expression::Expression;
 use ipcperf_core::result::{Metric, TestResult, Verdict};
 use ipcperf_stats::{Interval, median_estimate, median_interval, paired_interval, paired_ratio};
 use std::fmt;
 use std::str::FromStr;
+
+/// One test of a claim.
+#[derive(Clone, Debug)]
+pub(crate) struct Test {
+    pub(crate) expression: Expression,
+    /// `None` of an extension: nothing was published that could be accepted.
+    pub(crate) accept: Option<Accept>,
+    pub(crate) published: Option<f64>,
+}
 
 /// What would be accepted as the direction of a claim: figures from `low` to `high`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -279,7 +288,6 @@ pub(crate) fn overall(tests: &[Judged]) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expression::Expression;
 
     fn test(accept: &str, published: Option<f64>) -> Test {
         Test {

@@ -1,10 +1,8 @@
 //! What the file of a study says, and the checks that make a study of it.
 
-use crate::accept::Accept;
+use crate::accept::{Accept, Test};
 use crate::expression::Expression;
-use crate::study::{
-    Amount, Arm, Check, Claim, CsvFile, Head, How, Row, Statistic, Study, Table, Test,
-};
+use crate::study::{Amount, Arm, Check, Claim, CsvFile, Head, How, Row, Statistic, Study, Table};
 use ipcperf_core::result::{ClaimKind, Erratum, Published, Scale};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};

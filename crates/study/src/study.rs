@@ -1,7 +1,7 @@
 //! A study as a file: what was published, what is run for it here, and how its claims are tested. docs/STUDIES.md
 //! describes the format.
 
-use crate::accept::Accept;
+use crate::accept::Test;
 use crate::expression::Expression;
 use ipcperf_core::result::{ClaimKind, Erratum, Published, Scale};
 use serde::Deserialize;
@@ -131,15 +131,6 @@ pub(crate) enum How {
         /// The figures are no ratios: they may be 0 or negative.
         is_value: bool,
     },
-}
-
-/// One test of a claim.
-#[derive(Clone, Debug)]
-pub(crate) struct Test {
-    pub(crate) expression: Expression,
-    /// `None` of an extension: nothing was published that could be accepted.
-    pub(crate) accept: Option<Accept>,
-    pub(crate) published: Option<f64>,
 }
 
 /// A file in the original's own format.

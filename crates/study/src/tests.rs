@@ -1,10 +1,11 @@
 //! Studies as files, and what recorded rounds come to.
 
 use crate::EMBEDDED;
+use crate::accept::Test;
 use crate::expression::Expression;
 use crate::measured::{Measured, Readings};
 use crate::outcome::Findings;
-use crate::study::{Arm, How, Statistic, Study, Test};
+use crate::study::{Arm, How, Statistic, Study};
 use ipcperf_core::result::{
     ClaimKind, ClaimResult, Finding, Metric, Noise, Published, Scale, Severity, Verdict,
 };
