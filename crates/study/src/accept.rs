@@ -135,9 +135,9 @@ impl Figure {
     /// Of rounds, for one of so many tests. Of ratios the Hodges-Lehmann estimate of their logarithms with the exact
     /// signed-rank interval, of anything else the median with its order-statistic interval.
     ///
-    /// Of many tests that hold, some come out wrong by chance, and one is enough to call a claim not reproduced. So what
-    /// is left of the error allowed is divided by their number (Bonferroni; the first step of Holm's procedure, which is
-    /// the only one that one failing test needs). That they hold needs no correction: all of them must.
+    /// Of many tests that hold, some come out wrong by chance, and one is enough to call a claim not reproduced. So the
+    /// error allowed is divided by their number (Bonferroni; the first step of Holm's procedure, and the only one that
+    /// matters where one failing test decides). That they hold needs no correction: all of them must.
     pub(crate) fn of(rounds: &[f64], is_value: bool, tests: usize) -> Self {
         let joint = 1.0 - ERROR / tests.max(1) as f64;
         let both = |interval: Interval| [interval.low, interval.high];
