@@ -43,6 +43,10 @@ fn check(study: &Value) {
         }
     }
     let grade = text(&study["noise"], "grade");
+    let is_measured = |arm: &&Value| arm["work"] == "cell" && arm["status"] == "ok";
+    if list(study, "arms").iter().any(|arm| is_measured(&arm)) {
+        assert!(["A", "B", "C", "D", "F"].contains(&grade), "{name}: '{grade}'");
+    }
     for claim in list(study, "claims") {
         let (id, verdict) = (text(claim, "id"), text(claim, "verdict"));
         assert!(!text(claim, "reason").is_empty(), "{name} {id}");
