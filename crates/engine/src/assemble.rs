@@ -18,18 +18,18 @@ use crate::assemble::cost::Circumstances;
 use crate::exec;
 use crate::job::CallsReport;
 use crate::noise;
-use crate::run::{BoundReadings, Findings, SliceRun};
+use crate::run::{BoundReadings, Findings};
 use ipcperf_core::result::{
     Bounds, CallTimes, ClockFacts, ClockReading, CopyBandwidth, Invocation, Mode, Noise,
-    PairBounds, ResultSet, Round, SCHEMA, Spread, Tool,
+    PairBounds, ResultSet, SCHEMA, Spread, Tool,
 };
-use ipcperf_core::{Idle, PatternKind, Placement};
-use ipcperf_stats::{Histogram, median, modes};
+use ipcperf_core::{Idle, Placement};
+use ipcperf_stats::{median, modes};
 use ipcperf_sys::meter::{Meter, Span};
 use std::collections::BTreeMap;
 
 /// What the document says about the run beside what was measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// When it started, UTC.
     pub started_utc: String,
@@ -86,15 +86,6 @@ pub fn result_set(mut findings: Findings, facts: Facts) -> ResultSet {
         cells,
         pipelines,
     }
-}
-
-/// One slice as the document has it, with its proof, and its single operations in picoseconds (none where they were
-/// timed in batches). For whoever orders rounds itself: `result_set` does more with all rounds together.
-#[must_use]
-pub fn round_of(slice: SliceRun, pattern: PatternKind, ns_per_tick: f64) -> (Round, Histogram) {
-    let batch = slice.raw.batch;
-    let sliced = cell::convert(slice, pattern, batch, ns_per_tick);
-    (sliced.round, sliced.histogram)
 }
 
 /// What the system calls of both ends took, as the document has it. For whoever orders rounds itself.

@@ -31,4 +31,4 @@ mod transform;
 mod usage;
 mod worker;
 
-pub use assemble::{Facts, calls_of, result_set, round_of};
+pub use assemble::{Facts, calls_of, result_set};

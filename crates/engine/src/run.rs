@@ -71,11 +71,7 @@ pub fn run(
         interrupted = run.time_calls(&mut cells, settings, progress)?;
     }
     progress(Progress::Done);
-    if !interrupted {
-        run.measure_clock(&cells, 1)?;
-    }
-    run.settle()?;
-    Ok(run.close(cells, interrupted, began, steal_before))
+    run.finish(cells, interrupted, began, steal_before)
 }
 
 /// The cells of one round in random order. Those with idle polling come in one block, first or last, so that the

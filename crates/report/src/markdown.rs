@@ -127,9 +127,9 @@ pub(crate) fn render(
         writeln!(out)?;
     }
     list("Not measured", table::reasons(set).into_iter().map(|(_, words)| words), style, out)?;
-    let findings = table::counted_findings(set, style.verbose);
+    let findings = table::counted_findings(&set.noise, style.verbose);
     let findings = findings.iter().map(|(finding, count)| table::finding_words(finding, *count));
-    list("Findings", std::iter::once(table::grade_words(set)).chain(findings), style, out)?;
+    list("Findings", std::iter::once(table::grade_words(&set.noise)).chain(findings), style, out)?;
     if set.invocation.plan.command == "survey" {
         let mut sentences: Vec<String> =
             answers(set, specs).into_iter().map(|answer| answer.sentence).collect();

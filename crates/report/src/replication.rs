@@ -6,9 +6,10 @@ use crate::grid::Grid;
 use crate::json;
 use crate::markdown::{escape, row, rule};
 use crate::page::{Page, Tone};
-use crate::text;
+use crate::{table, text};
 use ipcperf_core::result::{
-    ClaimResult, Metric, Published, Replication, RowResult, StudyResult, TableResult, Verdict,
+    ClaimKind, ClaimResult, Metric, Published, Replication, RowResult, StudyResult, TableResult,
+    Verdict,
 };
 use std::io::{self, Write};
 
@@ -27,7 +28,7 @@ pub fn replication(
         Format::Ndjson => document.studies.iter().try_for_each(|study| json::object(study, out)),
         Format::Csv => csv(document, out),
         Format::Markdown => markdown(document, style, out),
-        Format::Table => table(document, &mut Page::new(out, style)),
+        Format::Table => page(document, &mut Page::new(out, style)),
     }
 }
 
@@ -99,15 +100,25 @@ fn course(study: &StudyResult) -> String {
     )
 }
 
-/// How many claims got which verdict: "4 REPRODUCED, 1 DIRECTION".
+/// How many claims of each kind got which verdict: "4 REPRODUCED, 1 DIRECTION; extensions: 2 MEASURED". Only those of the
+/// original come first: what is ours is no replication.
 fn tally(claims: &[ClaimResult]) -> String {
-    let count = |verdict: &Verdict| claims.iter().filter(|claim| claim.verdict == *verdict).count();
-    let words: Vec<String> = Verdict::ALL
-        .iter()
-        .filter(|verdict| count(verdict) > 0)
-        .map(|verdict| format!("{} {verdict}", count(verdict)))
-        .collect();
-    words.join(", ")
+    let of = |kind: ClaimKind| {
+        let count = |verdict: Verdict| {
+            let alike = |claim: &&ClaimResult| claim.kind == kind && claim.verdict == verdict;
+            claims.iter().filter(alike).count()
+        };
+        let counts = Verdict::ALL.iter().map(|verdict| (count(*verdict), verdict));
+        let words = counts.filter(|(count, _)| *count > 0);
+        words.map(|(count, verdict)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", ")
+    };
+    let ours = [("extensions", ClaimKind::Extension), ("self-checks", ClaimKind::Check)];
+    let ours = ours.map(|(name, kind)| (name, of(kind)));
+    let claims = Some(of(ClaimKind::Claim)).filter(|words| !words.is_empty());
+    let mut parts = vec![claims.unwrap_or_else(|| "none".into())];
+    let told = ours.iter().filter(|(_, words)| !words.is_empty());
+    parts.extend(told.map(|(name, words)| format!("{name}: {words}")));
+    parts.join("; ")
 }
 
 /// Reasons of figures that are missing in a table, each once; where many have one remark in parentheses, it stands for
@@ -130,24 +141,52 @@ fn lacks(table: &TableResult) -> Vec<String> {
     reasons.into_iter().map(told).collect()
 }
 
+/// Figures of a claim that are all shown; of more, the one that decided.
+const FIGURES: usize = 6;
+
+/// The figures of a claim; of very many only the one that decided.
+fn here(claim: &ClaimResult, is_verbose: bool) -> String {
+    if claim.tests.len() > FIGURES
+        && !is_verbose
+        && let Some(measured) = &claim.measured
+    {
+        return format!("{}, one of {}", with_interval(measured), claim.tests.len());
+    }
+    let all = claim.tests.iter().map(|test| with_interval(&test.measured));
+    all.collect::<Vec<_>>().join(", ")
+}
+
+/// What is accepted, each range once.
+fn accepted(claim: &ClaimResult) -> String {
+    let mut ranges: Vec<&str> = Vec::new();
+    for test in claim.tests.iter().filter(|test| !test.accept.is_empty()) {
+        if !ranges.contains(&test.accept.as_str()) {
+            ranges.push(&test.accept);
+        }
+    }
+    ranges.join(", ")
+}
+
 /// What was found for a claim, in one line.
-fn finding(claim: &ClaimResult) -> String {
+fn finding(claim: &ClaimResult, is_verbose: bool) -> String {
     if claim.tests.is_empty() {
         return String::new();
     }
-    let all: Vec<String> = claim.tests.iter().map(|test| with_interval(&test.measured)).collect();
-    let accept: Vec<&str> = claim.tests.iter().map(|test| test.accept.as_str()).collect();
-    let mut accepts: Vec<&str> = Vec::new();
-    for one in accept {
-        if !accepts.contains(&one) {
-            accepts.push(one);
-        }
+    let mut parts = Vec::new();
+    match claim.kind {
+        ClaimKind::Claim => parts.push(match published(&claim.published) {
+            text if text.is_empty() => "published n/a".to_owned(),
+            text => format!("published {text}"),
+        }),
+        ClaimKind::Extension => parts.push("not published".to_owned()),
+        ClaimKind::Check => {}
     }
-    let was = match published(&claim.published) {
-        text if text.is_empty() => "n/a".to_owned(),
-        text => text,
-    };
-    format!("published {was}; here {}; accepted {}", all.join(", "), accepts.join(", "))
+    parts.push(format!("here {}", here(claim, is_verbose)));
+    match accepted(claim) {
+        text if text.is_empty() => {}
+        text => parts.push(format!("accepted {text}")),
+    }
+    parts.join("; ")
 }
 
 /// The head of a row's second line.
@@ -181,9 +220,9 @@ const TEXT: usize = 16;
 fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Reproduced => Tone::Best,
-        Verdict::NotReproduced => Tone::Bad,
+        Verdict::NotReproduced | Verdict::Fails => Tone::Bad,
         Verdict::Inconclusive => Tone::Doubt,
-        Verdict::Direction => Tone::Plain,
+        Verdict::Direction | Verdict::Measured | Verdict::Holds => Tone::Plain,
         Verdict::Untestable => Tone::Quiet,
     }
 }
@@ -192,7 +231,7 @@ fn told(claim: &ClaimResult, study: &StudyResult, page: &mut Page<'_>) -> io::Re
     let verdict = format!("{:TEXT$}", claim.verdict);
     page.paragraph(tone(claim.verdict), &verdict, &format!("{}: {}", claim.id, claim.text))?;
     let errata = study.errata.iter().filter(|one| one.claims.contains(&claim.id));
-    let more = [finding(claim), claim.reason.clone()]
+    let more = [finding(claim, page.style.verbose), claim.reason.clone()]
         .into_iter()
         .chain(claim.note.clone())
         .chain(errata.map(|erratum| format!("Erratum: {}", erratum.text)));
@@ -203,7 +242,7 @@ fn told(claim: &ClaimResult, study: &StudyResult, page: &mut Page<'_>) -> io::Re
     Ok(())
 }
 
-fn table(document: &Replication, page: &mut Page<'_>) -> io::Result<()> {
+fn page(document: &Replication, page: &mut Page<'_>) -> io::Result<()> {
     for (index, study) in document.studies.iter().enumerate() {
         if index > 0 {
             page.blank()?;
@@ -222,6 +261,9 @@ fn table(document: &Replication, page: &mut Page<'_>) -> io::Result<()> {
             }
         }
         page.paragraph(Tone::Plain, "", &course(study))?;
+        if let Some(noise) = &study.noise {
+            table::disturbance(page, noise)?;
+        }
         for table in &study.tables {
             page.blank()?;
             let title = format!("{}, {} ({})", table.title, table.unit, statistic(table));
@@ -254,8 +296,9 @@ fn table(document: &Replication, page: &mut Page<'_>) -> io::Result<()> {
     if document.studies.len() > 1 {
         let all: Vec<ClaimResult> =
             document.studies.iter().flat_map(|study| study.claims.clone()).collect();
+        let claims = all.iter().filter(|claim| claim.kind == ClaimKind::Claim).count();
         page.blank()?;
-        page.paragraph(Tone::Title, "", &format!("All {} claims: {}", all.len(), tally(&all)))?;
+        page.paragraph(Tone::Title, "", &format!("All {claims} claims: {}", tally(&all)))?;
     }
     Ok(())
 }
@@ -291,6 +334,13 @@ fn markdown(document: &Replication, style: &Style, out: &mut dyn Write) -> io::R
         for text in [&study.summary, &course(study)] {
             writeln!(out, "{}\n", plain(text))?;
         }
+        if let Some(noise) = &study.noise {
+            writeln!(out, "{}\n", plain(&table::grade_words(noise)))?;
+            for (finding, count) in table::counted_findings(noise, style.verbose) {
+                writeln!(out, "- {}", plain(&table::finding_words(finding, count)))?;
+            }
+            writeln!(out)?;
+        }
         for table in &study.tables {
             let title = format!("{}, {} ({})", table.title, table.unit, statistic(table));
             writeln!(out, "### {}\n", plain(&title))?;
@@ -310,9 +360,6 @@ fn markdown(document: &Replication, style: &Style, out: &mut dyn Write) -> io::R
         row(&heads.map(ToOwned::to_owned), style, out)?;
         rule(&[false; 7], out)?;
         for claim in &study.claims {
-            let join = |texts: Vec<String>| texts.join(", ");
-            let here = join(claim.tests.iter().map(|test| with_interval(&test.measured)).collect());
-            let accept = join(claim.tests.iter().map(|test| test.accept.clone()).collect());
             let mut why = claim.reason.clone();
             for erratum in study.errata.iter().filter(|one| one.claims.contains(&claim.id)) {
                 why += &format!(" Erratum: {}", erratum.text);
@@ -322,8 +369,8 @@ fn markdown(document: &Replication, style: &Style, out: &mut dyn Write) -> io::R
                 claim.verdict.to_string(),
                 claim.text.clone(),
                 published(&claim.published),
-                here,
-                accept,
+                here(claim, style.verbose),
+                accepted(claim),
                 why,
             ];
             row(&cells, style, out)?;

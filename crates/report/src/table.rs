@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;
 use crate::{Specs, calls, pipelines, text};
-use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
+use ipcperf_core::result::{Finding, Noise, ResultSet, Severity, Status};
 use std::io;
 
 mod legend;
@@ -253,11 +253,11 @@ fn not_measured(page: &mut Page, set: &ResultSet) -> io::Result<()> {
 
 /// Findings and how many each stands for, the worst first: those of the same code as one, or each by itself. What is
 /// only to be known of the machine is the same in every run, so that it is left to `-v` and `ipcperf doctor`.
-pub(crate) fn counted_findings(set: &ResultSet, is_verbose: bool) -> Vec<(&Finding, usize)> {
+pub(crate) fn counted_findings(noise: &Noise, is_verbose: bool) -> Vec<(&Finding, usize)> {
     let mut merged: Vec<(&Finding, usize)> = Vec::new();
-    let of_machine = set.noise.machine.iter();
+    let of_machine = noise.machine.iter();
     let of_machine = of_machine.filter(|finding| is_verbose || finding.severity != Severity::Info);
-    for finding in set.noise.findings.iter().chain(of_machine) {
+    for finding in noise.findings.iter().chain(of_machine) {
         match merged.iter_mut().find(|(first, _)| !is_verbose && first.code == finding.code) {
             Some((_, count)) => *count += 1,
             None => merged.push((finding, 1)),
@@ -285,13 +285,13 @@ pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
 }
 
 /// `Noise grade D: steal 9.1 % (A is quiet, F supports no claim).`
-pub(crate) fn grade_words(set: &ResultSet) -> String {
-    let grade = match set.noise.grade.as_str() {
+pub(crate) fn grade_words(noise: &Noise) -> String {
+    let grade = match noise.grade.as_str() {
         "none" => return "No noise grade: nothing was measured.".to_owned(),
         "" => "unknown",
         grade => grade,
     };
-    let causes = match text::join(&set.noise.causes) {
+    let causes = match text::join(&noise.causes) {
         causes if causes.is_empty() => String::new(),
         causes => format!(": {causes}"),
     };
@@ -301,8 +301,13 @@ pub(crate) fn grade_words(set: &ResultSet) -> String {
 fn findings(page: &mut Page, set: &ResultSet) -> io::Result<()> {
     page.blank()?;
     page.line(Tone::Title, "FINDINGS")?;
-    page.paragraph(Tone::Plain, "", &grade_words(set))?;
-    let merged = counted_findings(set, page.style.verbose);
+    disturbance(page, &set.noise)
+}
+
+/// The grade, and the findings behind it.
+pub(crate) fn disturbance(page: &mut Page, noise: &Noise) -> io::Result<()> {
+    page.paragraph(Tone::Plain, "", &grade_words(noise))?;
+    let merged = counted_findings(noise, page.style.verbose);
     let shown = if page.style.verbose { merged.len() } else { merged.len().min(FINDINGS) };
     for (finding, count) in &merged[..shown] {
         let tone = match finding.severity {
@@ -313,7 +318,7 @@ fn findings(page: &mut Page, set: &ResultSet) -> io::Result<()> {
         page.paragraph(tone, "- ", &finding_words(finding, *count))?;
     }
     if merged.len() > shown || merged.iter().any(|(_, count)| *count > 1) {
-        let all = text::counted(set.noise.findings.len() as u64, "finding");
+        let all = text::counted(noise.findings.len() as u64, "finding");
         let hint = format!("All {all} with their cells: --format json.");
         page.paragraph(Tone::Quiet, "", &hint)?;
     }

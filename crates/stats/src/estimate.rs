@@ -57,9 +57,22 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// 1 − 2/2⁵ = 93.75 % of cases. `None` if there are no values or one is not a number.
 pub fn median_estimate(values: &[f64]) -> Option<Estimate> {
     let values = sorted(values)?;
-    let ci95 = median_rank(values.len(), 0.05)
-        .map(|k| Interval { low: values[k - 1], high: values[values.len() - k] });
+    let ci95 = interval_of_sorted(&values, 0.95);
     Some(Estimate { value: median_of_sorted(&values), ci95 })
+}
+
+/// The interval of [`median_estimate`] at another confidence, 0 < `confidence` < 1. `None` where
+/// that gives none, or when there are too few values for this confidence.
+pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
+    if !(confidence > 0.0 && confidence < 1.0) {
+        return None;
+    }
+    interval_of_sorted(&sorted(values)?, confidence)
+}
+
+fn interval_of_sorted(values: &[f64], confidence: f64) -> Option<Interval> {
+    let k = median_rank(values.len(), 1.0 - confidence)?;
+    Some(Interval { low: values[k - 1], high: values[values.len() - k] })
 }
 
 /// The median absolute deviation of sorted values from `centre`, times 1.4826 = 1/Φ⁻¹(3/4), which
@@ -99,6 +112,20 @@ mod tests {
             let values: Vec<f64> = (1..=n).rev().map(f64::from).collect();
             let ci = median_estimate(&values).unwrap().ci95.unwrap();
             assert_eq!((ci.low, ci.high), (f64::from(low), f64::from(high)), "{n}");
+        }
+    }
+
+    #[test]
+    fn higher_confidence_takes_order_statistics_further_out() {
+        let values: Vec<f64> = (1..=20).map(f64::from).collect();
+        // P(Binomial(20, 1/2) < 6) = 0.0207, < 4 = 0.0013, < 3 = 0.0002.
+        for (confidence, low) in [(0.95, 6.0), (0.995, 4.0), (0.999, 3.0)] {
+            let interval = median_interval(&values, confidence).unwrap();
+            assert_eq!((interval.low, interval.high), (low, 21.0 - low), "{confidence}");
+        }
+        assert_eq!(median_interval(&values[..8], 0.995), None, "8 values cannot give 99.5 %");
+        for confidence in [0.0, 1.0, f64::NAN] {
+            assert_eq!(median_interval(&values, confidence), None);
         }
     }
 

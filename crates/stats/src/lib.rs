@@ -29,7 +29,7 @@ pub mod shape;
 pub use compare::{Ratio, paired_interval, paired_ratio};
 pub use distribution::student_t_quantile;
 pub use drift::{relative_drift, theil_sen, trend_z};
-pub use estimate::{Estimate, Interval, median, median_estimate, robust_cv};
+pub use estimate::{Estimate, Interval, median, median_estimate, median_interval, robust_cv};
 pub use fairness::jain;
 pub use histogram::{Histogram, PartsError};
 pub use modes::{Mode, Split};

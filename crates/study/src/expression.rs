@@ -3,9 +3,13 @@
 //! ```text
 //! sum     = product (('+' | '-') product)*
 //! product = factor (('*' | '/') factor)*
-//! factor  = number | '-' factor | '(' sum ')' | ('min' | 'max') '(' sum (',' sum)* ')' | metric '(' arm ')'
+//! factor  = number | '-' factor | '(' sum ')' | metric '(' arm ')'
 //! ```
 //! A metric consists of letters, digits, `_` and `.`; an arm of anything but parentheses.
+//!
+//! There is no least and no largest of several readings. The largest of three noisy readings of one round lies above all
+//! three true values, so an arm that is truly ahead by less than the noise is behind it in most rounds, and more rounds
+//! only make that surer. An arm is compared with each of the others, in tests that must all hold.
 
 use std::fmt;
 use std::iter::Peekable;
@@ -22,11 +26,6 @@ pub(crate) enum Expression {
     },
     Negative(Box<Self>),
     Pair(char, Box<Self>, Box<Self>),
-    /// The least of all, or the largest.
-    Extreme {
-        largest: bool,
-        of: Vec<Self>,
-    },
 }
 
 /// Bytes of an expression: one sum of very many terms would be as deep as it is long.
@@ -72,14 +71,6 @@ impl Expression {
                     _ => left / right,
                 }
             }
-            Self::Extreme { largest, of } => {
-                let mut values = Vec::with_capacity(of.len());
-                for one in of {
-                    values.push(one.value(read)?);
-                }
-                let pick = if *largest { f64::max } else { f64::min };
-                values.into_iter().reduce(pick).unwrap_or(f64::NAN)
-            }
         })
     }
 
@@ -93,7 +84,6 @@ impl Expression {
                 left.readings(seen);
                 right.readings(seen);
             }
-            Self::Extreme { of, .. } => of.iter().for_each(|one| one.readings(seen)),
         }
     }
 }
@@ -105,10 +95,6 @@ impl fmt::Display for Expression {
             Self::Reading { metric, arm } => write!(out, "{metric}({arm})"),
             Self::Negative(one) => write!(out, "-{one}"),
             Self::Pair(operator, left, right) => write!(out, "({left} {operator} {right})"),
-            Self::Extreme { largest, of } => {
-                let words: Vec<String> = of.iter().map(ToString::to_string).collect();
-                write!(out, "{}({})", if *largest { "max" } else { "min" }, words.join(", "))
-            }
         }
     }
 }
@@ -193,12 +179,10 @@ impl Parser<'_> {
             return Err(self.wrong(&format!("'(' after '{word}'")));
         }
         if word == "min" || word == "max" {
-            let mut of = vec![self.sum()?];
-            while self.takes(&[',']).is_some() {
-                of.push(self.sum()?);
-            }
-            self.closes()?;
-            return Ok(Expression::Extreme { largest: word == "max", of });
+            return Err(format!(
+                "'{}': there is no '{word}', which noise pulls to one side: compare with each in a test of its own",
+                self.text
+            ));
         }
         let mut arm = String::new();
         while let Some((_, sign)) = self.signs.next_if(|(_, sign)| !"()".contains(*sign)) {
@@ -247,7 +231,6 @@ mod tests {
             ("5 - 2 - 1", 2.0),
             ("-2 * -3", 6.0),
             ("p99.9_ns(shm[64,same-cpu]) / p50_ns( pipe )", 2.5),
-            ("max(1, p50_ns(pipe), 3) - min(2, 1)", 3.0),
         ] {
             assert!((value(text) - result).abs() < 1e-12, "{text}");
         }
@@ -267,6 +250,7 @@ mod tests {
             ("p50_ns(a(b))", "')' expected"),
             ("1..2", "not a number"),
             ("x ? y", "'(' after 'x'"),
+            ("max(a(b), c(d))", "there is no 'max'"),
             (deep.as_str(), "nested too deeply"),
             (minus.as_str(), "nested too deeply"),
             (long.as_str(), "at most 4096"),
@@ -288,7 +272,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_reads_back_as_the_same() {
-        for text in ["a(b) / (c(d) - 2)", "-min(1, x(y)) * 3", "5 * (wall_us(file) - 1)"] {
+        for text in ["a(b) / (c(d) - 2)", "-(1 - x(y)) * 3", "5 * (wall_us(file) - 1)"] {
             let once = Expression::parse(text).expect(text);
             assert_eq!(Expression::parse(&once.to_string()), Ok(once), "{text}");
         }

@@ -1,9 +1,9 @@
 //! What the file of a study says, and the checks that make a study of it.
 
-use crate::accept::Accept;
+use crate::accept::{Accept, Test};
 use crate::expression::Expression;
 use crate::study::{Amount, Arm, Check, Claim, CsvFile, Head, How, Row, Statistic, Study, Table};
-use ipcperf_core::result::{Erratum, Published, Scale};
+use ipcperf_core::result::{ClaimKind, Erratum, Published, Scale};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,12 +64,22 @@ struct FileClaim {
     text: String,
     #[serde(default)]
     test: Option<OneOrMany<String>>,
+    /// Every test stands for one with each of these values in place of their name in braces.
+    #[serde(default)]
+    each: BTreeMap<String, Vec<toml::Value>>,
     #[serde(default)]
     untestable: Option<String>,
+    /// Figures, and nothing else.
     #[serde(default)]
     published: Published,
+    /// What the original says in words, where the tests spell that out.
+    #[serde(default)]
+    stated: Option<String>,
     #[serde(default)]
     accept: Option<OneOrMany<String>>,
+    /// It is of this program and must hold whatever the machine is.
+    #[serde(default)]
+    check: bool,
     #[serde(default)]
     value: bool,
     #[serde(default)]
@@ -262,10 +272,7 @@ fn expand(tables: &[toml::Table]) -> Result<Vec<Arm>, String> {
                     return Err(format!("arm {id}: 'each' is one key with a list"));
                 };
                 for value in values {
-                    let shown = match &value {
-                        toml::Value::String(text) => text.clone(),
-                        other => other.to_string(),
-                    };
+                    let shown = shown(&value);
                     let mut keys = keys.clone();
                     keys.insert(key.clone(), value);
                     add(format!("{id}[{shown}]"), &shown, format!("{label} {shown}"), keys)?;
@@ -319,33 +326,110 @@ fn check_table(table: &FileTable, expression: &Read<'_>) -> Result<Table, String
     })
 }
 
+/// A value as a text has it.
+fn shown(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The most tests of a claim.
+const MOST_TESTS: usize = 100;
+
+impl FileClaim {
+    /// Its tests, one for each combination of values.
+    fn tests(&self, texts: &[String]) -> Result<Vec<String>, String> {
+        let mut all = texts.to_vec();
+        for (name, values) in &self.each {
+            let name = format!("{{{name}}}");
+            if let Some(text) = texts.iter().find(|text| !text.contains(&name)) {
+                return Err(format!("'each': there is no {name} in '{text}'"));
+            }
+            let with = |text: &String| -> Vec<String> {
+                values.iter().map(|value| text.replace(&name, &shown(value))).collect()
+            };
+            all = all.iter().flat_map(with).collect();
+            if !(1..=MOST_TESTS).contains(&all.len()) {
+                let count = all.len();
+                return Err(format!("'each': {count} tests; 1 to {MOST_TESTS} can be had"));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Whose it is, and what was published for it.
+    fn origin(&self) -> Result<(ClaimKind, Published), String> {
+        let is_figure = |one: &Published| matches!(one, Published::Number(_));
+        let has_figures = match &self.published {
+            Published::Nothing => false,
+            Published::Number(_) => true,
+            Published::Many(all) if !all.is_empty() && all.iter().all(is_figure) => true,
+            _ => return Err("'published' is for figures; what was said goes into 'stated'".into()),
+        };
+        match (self.check, has_figures, &self.stated) {
+            (true, false, None) => Ok((ClaimKind::Check, Published::Nothing)),
+            (true, ..) => Err("a 'check' is of this program, and nothing was published".into()),
+            (false, true, None) => Ok((ClaimKind::Claim, self.published.clone())),
+            (false, true, Some(_)) => Err("either 'published' or 'stated' is needed".into()),
+            (false, false, Some(words)) if !words.is_empty() => {
+                Ok((ClaimKind::Claim, Published::Text(words.clone())))
+            }
+            (false, false, Some(_)) => Err("'stated' is empty".into()),
+            // What nobody can test was claimed by somebody.
+            (false, false, None) if self.untestable.is_some() => {
+                Ok((ClaimKind::Claim, Published::Nothing))
+            }
+            (false, false, None) => Ok((ClaimKind::Extension, Published::Nothing)),
+        }
+    }
+}
+
 fn check_claim(claim: &FileClaim, expression: &Read<'_>) -> Result<Claim, String> {
     let wrong = |what: &str| format!("claim {}: {what}", claim.id);
+    let (kind, published) = claim.origin().map_err(|error| wrong(&error))?;
     let how = match (&claim.test, &claim.untestable) {
         (None, Some(reason)) => How::Untestable(reason.clone()),
         (Some(tests), None) => {
-            let tests = tests.all();
-            let accept = claim.accept.as_ref().ok_or_else(|| wrong("'accept' is missing"))?;
-            let accepts = accept
-                .spread(tests.len())
-                .ok_or_else(|| wrong("as many 'accept' as 'test' are needed"))?;
-            if let Published::Many(all) = &claim.published
-                && all.len() != tests.len()
+            let texts = claim.tests(&tests.all()).map_err(|error| wrong(&error))?;
+            if let Published::Many(all) = &published
+                && all.len() != texts.len()
             {
                 return Err(wrong("as many 'published' as 'test' are needed"));
             }
-            let pairs = tests.iter().zip(&accepts).map(|(test, accept)| {
-                let accept: Accept = accept.parse().map_err(|error: String| wrong(&error))?;
-                Ok((expression(test).map_err(|error| wrong(&error))?, accept))
-            });
-            How::Tests { tests: pairs.collect::<Result<_, String>>()?, is_value: claim.value }
+            let accepts = match (&claim.accept, kind) {
+                (Some(_), ClaimKind::Extension) => {
+                    return Err(wrong("'accept' needs 'published' or 'stated', or 'check = true'"));
+                }
+                (None, ClaimKind::Extension) => vec![None; texts.len()],
+                (None, _) => return Err(wrong("'accept' is missing")),
+                (Some(accept), _) => accept
+                    .spread(texts.len())
+                    .ok_or_else(|| wrong("as many 'accept' as 'test' are needed"))?
+                    .into_iter()
+                    .map(Some)
+                    .collect(),
+            };
+            let test = |(index, (text, accept)): (usize, (&String, &Option<String>))| {
+                let parse = |text: &String| -> Result<Accept, String> { text.parse() };
+                let accept = accept.as_ref().map(parse).transpose().map_err(|e| wrong(&e))?;
+                let published = published.number(index);
+                if accept == Some(Accept::Report) && published.is_none() {
+                    return Err(wrong("'report' needs a published figure"));
+                }
+                let expression = expression(text).map_err(|error| wrong(&error))?;
+                Ok(Test { expression, accept, published })
+            };
+            let tests = texts.iter().zip(&accepts).enumerate().map(test);
+            How::Tests { tests: tests.collect::<Result<_, String>>()?, is_value: claim.value }
         }
         _ => return Err(wrong("either 'test' or 'untestable' is needed")),
     };
     Ok(Claim {
         id: claim.id.clone(),
+        kind,
         text: claim.text.clone(),
-        published: claim.published.clone(),
+        published,
         note: claim.note.clone(),
         how,
     })

@@ -3,7 +3,7 @@
 use crate::study::Arm;
 use ipcperf_core::result::{ArmResult, ArmRound, Status};
 use ipcperf_stats::{Histogram, support};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What one turn found out.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +60,8 @@ pub struct Measured {
     pub(crate) rounds: Vec<ArmRound>,
     /// Single operations, picoseconds, one for each of the rounds.
     pub(crate) histograms: Vec<Histogram>,
+    /// Rounds of a mode that does not speak for the arm.
+    other_mode: BTreeSet<u64>,
     facts: BTreeMap<String, String>,
 }
 
@@ -71,6 +73,7 @@ impl Measured {
             ended: None,
             rounds: Vec::new(),
             histograms: Vec::new(),
+            other_mode: BTreeSet::new(),
             facts: BTreeMap::new(),
         }
     }
@@ -87,6 +90,30 @@ impl Measured {
     /// Notes why a round does not count.
     pub fn reject(&mut self, round: u64, reason: String) {
         self.facts.insert(format!("round {round} does not count"), reason);
+    }
+
+    /// Notes which rounds fall into a mode that does not speak for the arm: tables leave them out, so that no figure is a
+    /// mixture. Claims do not: an interval over all rounds covers both modes.
+    pub fn set_aside(&mut self, rounds: BTreeSet<u64>) {
+        if !rounds.is_empty() {
+            let list: Vec<String> = rounds.iter().map(ToString::to_string).collect();
+            self.facts.insert("rounds in the other mode".into(), list.join(", "));
+        }
+        self.other_mode = rounds;
+    }
+
+    /// Whether a round may stand for the arm.
+    pub(crate) fn speaks(&self, round: u64) -> bool {
+        !self.other_mode.contains(&round)
+    }
+
+    /// Single operations of the rounds that speak for it.
+    pub(crate) fn operations(&self) -> Vec<&Histogram> {
+        let rounds = self.rounds.iter().zip(&self.histograms);
+        rounds
+            .filter(|(round, all)| self.speaks(round.round) && all.count() > 0)
+            .map(|(_, all)| all)
+            .collect()
     }
 
     /// Why it has no figures.

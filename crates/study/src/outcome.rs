@@ -1,11 +1,12 @@
 //! What the rounds of a study come to: its tables filled, its claims judged.
 
-use crate::accept::{centre, judge, overall};
+use crate::accept::{Figure, Judged, check, judge, overall};
 use crate::expression::Expression;
 use crate::measured::{Measured, QUANTILES};
 use crate::study::{Claim, How, Row, Statistic, Study, Table};
 use ipcperf_core::result::{
-    ClaimResult, Metric, Published, RowResult, Scale, StudyResult, TableResult, TestResult, Verdict,
+    ClaimKind, ClaimResult, Metric, Noise, Published, RowResult, Scale, StudyResult, TableResult,
+    Verdict,
 };
 use ipcperf_stats::{Histogram, across_rounds, median_estimate, support};
 use std::collections::BTreeSet;
@@ -17,12 +18,13 @@ const RUNS: usize = 3;
 pub struct Findings<'a> {
     arms: &'a [Measured],
     rounds: u64,
+    noise: Noise,
 }
 
 impl<'a> Findings<'a> {
-    /// Arms after this many rounds.
-    pub fn new(arms: &'a [Measured], rounds: u64) -> Self {
-        Self { arms, rounds }
+    /// Arms after this many rounds, and how disturbed these were.
+    pub fn new(arms: &'a [Measured], rounds: u64, noise: Noise) -> Self {
+        Self { arms, rounds, noise }
     }
 
     fn arm(&self, id: &str) -> Option<&'a Measured> {
@@ -31,9 +33,24 @@ impl<'a> Findings<'a> {
 
     /// Values of an expression in every round that has all its readings.
     fn values(&self, expression: &Expression) -> Vec<f64> {
+        self.values_where(expression, |_, _| true)
+    }
+
+    /// Values of an expression in the rounds that speak for all its arms; where there are none, in all.
+    fn speaking(&self, expression: &Expression) -> Vec<f64> {
+        let values = self.values_where(expression, Measured::speaks);
+        if values.is_empty() { self.values(expression) } else { values }
+    }
+
+    fn values_where(
+        &self,
+        expression: &Expression,
+        counts: impl Fn(&Measured, u64) -> bool,
+    ) -> Vec<f64> {
         let value = |round| {
-            expression.value(&mut |metric, arm| {
-                self.arm(arm).and_then(|arm| arm.reading(metric, round)).ok_or(())
+            expression.value(&mut |metric, id| {
+                let arm = self.arm(id).filter(|arm| counts(arm, round));
+                arm.and_then(|arm| arm.reading(metric, round)).ok_or(())
             })
         };
         (0..self.rounds).filter_map(|round| value(round).ok()).collect()
@@ -88,6 +105,7 @@ impl<'a> Findings<'a> {
             scale,
             rounds: self.rounds,
             duration_s,
+            noise: Some(self.noise.clone()),
             tables: self.tables(study),
             claims: self.claims(study),
             arms: self.arms.iter().map(|arm| arm.result(interrupted)).collect(),
@@ -133,7 +151,11 @@ impl<'a> Findings<'a> {
         if let Some(reason) = self.lack(expression) {
             return Metric::missing(reason);
         }
-        let values = self.values(expression);
+        // An extreme is that of all rounds.
+        let values = match statistic {
+            Statistic::Least => self.values(expression),
+            _ => self.speaking(expression),
+        };
         let Some(estimate) = median_estimate(&values) else {
             return Metric::missing("no round has all readings");
         };
@@ -157,8 +179,7 @@ impl<'a> Findings<'a> {
         let mut short = None;
         let value = expression.value(&mut |metric, id| {
             let arm = self.arm(id).ok_or(())?;
-            let all: Vec<&Histogram> =
-                arm.histograms.iter().filter(|one| one.count() > 0).collect();
+            let all = arm.operations();
             let count: u64 = all.iter().map(|one| one.count()).sum();
             let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
             match quantile.filter(|_| count > 0) {
@@ -172,8 +193,9 @@ impl<'a> Findings<'a> {
                     Ok(estimate.value / 1e3)
                 }
                 None => {
+                    let speaking = (0..self.rounds).filter(|round| arm.speaks(*round));
                     let values: Vec<f64> =
-                        (0..self.rounds).filter_map(|round| arm.reading(metric, round)).collect();
+                        speaking.filter_map(|round| arm.reading(metric, round)).collect();
                     median_estimate(&values).map(|estimate| estimate.value).ok_or(())
                 }
             }
@@ -228,6 +250,7 @@ impl<'a> Findings<'a> {
     fn claim(&self, claim: &Claim) -> ClaimResult {
         let result = |verdict, reason, measured, tests| ClaimResult {
             id: claim.id.clone(),
+            kind: claim.kind,
             text: claim.text.clone(),
             published: claim.published.clone(),
             measured,
@@ -236,65 +259,88 @@ impl<'a> Findings<'a> {
             tests,
             note: claim.note.clone(),
         };
-        let (pairs, is_value) = match &claim.how {
+        let (tests, is_value) = match &claim.how {
             How::Untestable(reason) => {
                 return result(Verdict::Untestable, reason.clone(), None, Vec::new());
             }
             How::Tests { tests, is_value } => (tests, *is_value),
         };
-        let is_stated = matches!(&claim.published, Published::Text(text)
-            if !text.is_empty() && !text.eq_ignore_ascii_case("n/a"));
-        let tests: Vec<TestResult> = pairs
+        let mut judged: Vec<Judged> = tests
             .iter()
-            .enumerate()
-            .map(|(index, (expression, accept))| {
-                let measured = match self.lack(expression) {
-                    Some(reason) => Metric::missing(reason),
-                    None => centre(&self.values(expression), is_value),
+            .map(|test| {
+                let (values, figure) = match self.lack(&test.expression) {
+                    Some(reason) => (Vec::new(), Figure::missing(reason)),
+                    None => {
+                        let values = self.values(&test.expression);
+                        let figure = Figure::of(&values, is_value, tests.len());
+                        (values, figure)
+                    }
                 };
-                let published = claim.published.number(index);
-                let text = expression.to_string();
-                judge(text, *accept, published, measured, is_value, is_stated)
+                match claim.kind {
+                    ClaimKind::Check => check(test, &values, figure.metric),
+                    _ => judge(test, figure, is_value, tests.len()),
+                }
             })
             .collect();
-        let verdict = overall(&tests);
-        let deciding = tests.iter().position(|test| test.verdict == verdict);
-        let reason = deciding.map_or_else(String::new, |at| explain(&tests, at));
-        let measured = deciding.and_then(|at| tests.get(at)).map(|test| test.measured.clone());
-        result(verdict, reason, measured.filter(|metric| metric.value.is_some()), tests)
+        if let (ClaimKind::Claim, Some(cause)) = (claim.kind, self.too_noisy()) {
+            for test in judged.iter_mut().filter(|test| test.result.measured.value.is_some()) {
+                test.result.verdict = Verdict::Inconclusive;
+                test.reason.clone_from(&cause);
+            }
+        }
+        let verdict = overall(&judged);
+        let deciding = judged.iter().position(|test| test.result.verdict == verdict);
+        let mut reason = deciding.map_or_else(String::new, |at| explain(&judged, at));
+        if let Some(modes) = self.modes(tests.iter().map(|test| &test.expression)) {
+            reason += &format!("; in two modes: {modes}");
+        }
+        let measured = deciding.and_then(|at| judged.get(at)).map(|one| &one.result.measured);
+        let measured = measured.filter(|metric| metric.value.is_some()).cloned();
+        result(verdict, reason, measured, judged.into_iter().map(|test| test.result).collect())
+    }
+
+    /// Why no claim can be judged: the machine was too disturbed.
+    fn too_noisy(&self) -> Option<String> {
+        (self.noise.grade == "F")
+            .then(|| format!("noise grade F supports no verdict: {}", self.noise.causes.join("; ")))
+    }
+
+    /// The arms among those of some expressions whose rounds fall into two modes.
+    fn modes<'b>(&self, of: impl Iterator<Item = &'b Expression>) -> Option<String> {
+        let split = self.noise.findings.iter().filter(|one| one.code == "W-MULTIMODAL");
+        let split: Vec<&String> = split.flat_map(|finding| &finding.cells).collect();
+        let mut arms = BTreeSet::new();
+        for expression in of {
+            expression.readings(&mut |_, arm| {
+                if split.iter().any(|id| *id == arm) {
+                    arms.insert(arm);
+                }
+            });
+        }
+        (!arms.is_empty()).then(|| arms.into_iter().collect::<Vec<_>>().join(", "))
     }
 }
 
 /// Why the test that decided came out as it did.
-fn explain(tests: &[TestResult], at: usize) -> String {
-    let Some(test) = tests.get(at) else { return String::new() };
+fn explain(tests: &[Judged], at: usize) -> String {
+    let Some(Judged { result, reason }) = tests.get(at) else { return String::new() };
     // Where all came out alike, none of them decided.
-    let alike = tests.iter().all(|other| other.verdict == test.verdict);
-    let which = if alike { String::new() } else { format!("figure {}: ", at + 1) };
-    let accept = match test.accept.as_str() {
-        "report" => "the published side".to_owned(),
-        accept => format!("'{accept}'"),
+    let alike = tests.iter().all(|other| other.result.verdict == result.verdict);
+    if alike {
+        return reason.clone();
+    }
+    let words = result.test.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    let text = words.filter(|words| is_whole(words)).unwrap_or(&result.test);
+    format!("figure {}, {text}: {reason}", at + 1)
+}
+
+/// Whether all parentheses in a text are closed in it.
+fn is_whole(text: &str) -> bool {
+    let depth = |depth: i32, sign| match sign {
+        _ if depth < 0 => depth,
+        '(' => depth + 1,
+        ')' => depth - 1,
+        _ => depth,
     };
-    let text = match test.verdict {
-        Verdict::Reproduced if test.published.is_some() => {
-            "within a factor of 1.5 of what was published, and on its side".to_owned()
-        }
-        Verdict::Reproduced => "holds as it was stated".to_owned(),
-        Verdict::Direction if test.published.is_some() => {
-            "the direction holds, the size differs by more than a factor of 1.5".to_owned()
-        }
-        Verdict::Direction => "the direction holds; no figure was published".to_owned(),
-        Verdict::NotReproduced => format!("the interval excludes {accept}"),
-        Verdict::Inconclusive => match &test.measured.reason {
-            Some(reason) => reason.clone(),
-            None if test.published.is_none() && test.accept == "report" => {
-                "measured; nothing was published to compare with".to_owned()
-            }
-            None => format!("the interval does not decide {accept}"),
-        },
-        Verdict::Untestable => {
-            test.measured.reason.clone().unwrap_or_else(|| "not measured".to_owned())
-        }
-    };
-    format!("{which}{text}")
+    text.chars().fold(0, depth) == 0
 }

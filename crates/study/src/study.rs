@@ -1,9 +1,9 @@
 //! A study as a file: what was published, what is run for it here, and how its claims are tested. docs/STUDIES.md
 //! describes the format.
 
-use crate::accept::Accept;
+use crate::accept::Test;
 use crate::expression::Expression;
-use ipcperf_core::result::{Erratum, Published, Scale};
+use ipcperf_core::result::{ClaimKind, Erratum, Published, Scale};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -108,11 +108,13 @@ pub(crate) struct Row {
     pub(crate) published: Vec<Published>,
 }
 
-/// A claim of the original.
+/// A claim of the original, an extension of ours, or a self-check.
 #[derive(Debug)]
 pub(crate) struct Claim {
     pub(crate) id: String,
+    pub(crate) kind: ClaimKind,
     pub(crate) text: String,
+    /// Figures, or what was stated in words.
     pub(crate) published: Published,
     pub(crate) note: Option<String>,
     pub(crate) how: How,
@@ -125,7 +127,7 @@ pub(crate) enum How {
     Untestable(String),
     /// By all of these.
     Tests {
-        tests: Vec<(Expression, Accept)>,
+        tests: Vec<Test>,
         /// The figures are no ratios: they may be 0 or negative.
         is_value: bool,
     },
@@ -150,9 +152,9 @@ impl Study {
         &self.head.name
     }
 
-    /// How many claims it has.
-    pub fn claim_count(&self) -> usize {
-        self.claims.len()
+    /// How many claims it has of a kind.
+    pub fn claim_count(&self, kind: ClaimKind) -> usize {
+        self.claims.iter().filter(|claim| claim.kind == kind).count()
     }
 
     /// Rounds of a scale.

@@ -1,13 +1,18 @@
 //! Studies as files, and what recorded rounds come to.
 
 use crate::EMBEDDED;
+use crate::accept::Test;
 use crate::expression::Expression;
 use crate::measured::{Measured, Readings};
 use crate::outcome::Findings;
 use crate::study::{Arm, How, Statistic, Study};
-use ipcperf_core::result::{Published, Scale, Verdict};
+use ipcperf_core::result::{
+    ClaimKind, ClaimResult, Finding, Metric, Noise, Published, Scale, Severity, Verdict,
+};
 use ipcperf_stats::median;
 use std::collections::{BTreeMap, BTreeSet};
+
+mod claims;
 
 /// Every kind of work, whatever it is told.
 fn anything(_: &str, _: &toml::Table) -> Result<(), String> {
@@ -22,6 +27,11 @@ fn recorded(arm: &Arm, rounds: &[BTreeMap<String, f64>]) -> Measured {
         measured.keep(round as u64, 0, readings);
     }
     measured
+}
+
+/// The claims of a study, judged on a quiet machine.
+fn judged(study: &Study, arms: &[Measured], rounds: u64) -> Vec<ClaimResult> {
+    Findings::new(arms, rounds, Noise::default()).claims(study)
 }
 
 fn embedded() -> Vec<Study> {
@@ -52,8 +62,8 @@ fn every_study_is_well_formed_and_goes_by_its_name() {
         }
         for claim in &study.claims {
             if let How::Tests { tests, .. } = &claim.how {
-                for (test, _) in tests {
-                    test.readings(&mut |_, arm| {
+                for test in tests {
+                    test.expression.readings(&mut |_, arm| {
                         used.insert(arm);
                     });
                 }
@@ -101,9 +111,9 @@ fn the_published_tables_reproduce_the_published_figures_of_the_claims() {
         let tables = published(&study);
         for claim in &study.claims {
             let How::Tests { tests, .. } = &claim.how else { continue };
-            for (at, (test, _)) in tests.iter().enumerate() {
-                let Some(figure) = claim.published.number(at) else { continue };
-                let value = test.value(&mut |metric, arm| {
+            for Test { expression, published, .. } in tests {
+                let Some(figure) = *published else { continue };
+                let value = expression.value(&mut |metric, arm| {
                     tables.get(&(metric.to_owned(), arm.to_owned())).copied().ok_or(())
                 });
                 if let Ok(value) = value {
@@ -173,7 +183,7 @@ accept = ["< 1", "report"]
 id = "x.inconclusive"
 text = "noise is above one"
 test = "noise(a)"
-published = "n/a"
+stated = "noise is large"
 accept = "> 1"
 [[claim]]
 id = "x.untestable"
@@ -185,6 +195,23 @@ accept = "> 1"
 id = "x.never"
 text = "nobody can say"
 untestable = "there is no way"
+[[claim]]
+id = "x.ours"
+text = "twice as long, which nobody has published"
+test = "wall_s(b[{size}]) / wall_s(a)"
+each = { size = [10] }
+[[claim]]
+id = "x.holds"
+text = "what is measured is positive"
+check = true
+test = "wall_s(a)"
+accept = "> 0"
+[[claim]]
+id = "x.fails"
+text = "noise is above one in every round"
+check = true
+test = "noise(a)"
+accept = "> 1"
 "#;
 
 #[test]
@@ -222,7 +249,7 @@ fn claims_over_recorded_rounds_get_the_verdicts_they_should() {
         recorded(&study.arms[1], &rounds(2.0)),
         recorded(&study.arms[2], &[]),
     ];
-    let findings = Findings::new(&arms, 8);
+    let findings = Findings::new(&arms, 8, Noise::default());
     let claims = findings.claims(&study);
     let verdicts: Vec<_> = claims.iter().map(|claim| claim.verdict).collect();
     assert_eq!(
@@ -234,10 +261,15 @@ fn claims_over_recorded_rounds_get_the_verdicts_they_should() {
             Verdict::Inconclusive,
             Verdict::Untestable,
             Verdict::Untestable,
+            Verdict::Measured,
+            Verdict::Holds,
+            Verdict::Fails,
         ]
     );
     assert!(claims.iter().all(|claim| !claim.reason.is_empty()));
-    assert!(claims[2].reason.starts_with("figure 1: "), "{}", claims[2].reason);
+    let reason =
+        "figure 1, wall_s(b[10]) / wall_s(a): the interval excludes '< 1', as one of 2 tests";
+    assert_eq!(claims[2].reason, reason);
     assert!(claims[4].reason.contains("b 20"), "{}", claims[4].reason);
     let measured = claims[0].measured.clone().expect("a ratio");
     assert!((measured.value.expect("eight rounds") - 2.0).abs() < 1e-9);
@@ -293,6 +325,23 @@ fn what_is_wrong_with_a_study_is_told_in_one_line_with_the_nearest_right_word() 
         ),
         ("accept = [\"< 1\", \"report\"]", "accept = [\"< 1\"]", "as many 'accept' as 'test'"),
         ("published = [0.5, 1]", "published = [0.5]", "as many 'published' as 'test'"),
+        ("published = 2.1", "published = \"n/a\"", "what was said goes into 'stated'"),
+        ("published = 2.1", "published = 2.1\nstated = \"x\"", "either 'published' or 'stated'"),
+        ("published = 2.1", "", "'accept' needs 'published' or 'stated'"),
+        ("stated = \"noise is large\"", "stated = \"\"", "'stated' is empty"),
+        (
+            "accept = \"> 1\"\n[[claim]]\nid = \"x.untestable\"",
+            "accept = \"report\"\n[[claim]]\nid = \"x.untestable\"",
+            "'report' needs a published figure",
+        ),
+        ("each = { size = [10] }", "each = { size = [10, 30] }", "there is no arm 'b[30]'"),
+        ("each = { size = [10] }", "each = { size = [] }", "0 tests"),
+        ("each = { size = [10] }", "each = { size = [10], way = [1] }", "there is no {way} in"),
+        (
+            "check = true\ntest = \"wall",
+            "check = true\npublished = 1\ntest = \"wall",
+            "nothing was published",
+        ),
         ("x.direction", "x.reproduced", "there are two of them"),
         ("statistic = \"median\"", "statistic = \"average\"", "unknown variant `average`"),
         ("cells = [\"wall_s(b[10])\", \"\"]", "cells = [\"wall_s(b[10])\"]", "2 cells are needed"),

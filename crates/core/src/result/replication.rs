@@ -3,7 +3,7 @@
 //! Schema `ipcperf.replication/1`. The same conventions as the result document.
 
 use super::cell::Status;
-use super::environment::{Host, Invocation, Kernel, Tool};
+use super::environment::{Host, Invocation, Kernel, Noise, Tool};
 use super::metric::Metric;
 use crate::names::names;
 use serde::{Deserialize, Serialize};
@@ -26,18 +26,38 @@ names! {
 }
 
 names! {
-    /// What a replication says of a claim.
+    /// What a replication says of a claim. The first four are said of what was published, and of nothing else.
     "verdict" Verdict {
-        /// Measured within a factor of 1.5 of what was published, and surely on its side.
+        /// The whole interval lies within a factor of 1.5 of what was published and on its side; or what was stated holds.
         Reproduced = "REPRODUCED",
-        /// The direction holds, the size does not, or none was published.
+        /// The direction holds; that the size does is not shown.
         Direction = "DIRECTION",
-        /// The interval excludes what would have been accepted.
+        /// The interval excludes what would have been accepted, corrected for the number of tests.
         NotReproduced = "NOT REPRODUCED",
-        /// The interval does not decide.
+        /// The interval does not decide, or the machine was too noisy for a verdict.
         Inconclusive = "INCONCLUSIVE",
         /// It cannot be measured here, or not at all.
         Untestable = "UNTESTABLE",
+        /// Nothing was published that the figure could be held against.
+        Measured = "MEASURED",
+        /// A self-check holds in every round.
+        Holds = "HOLDS",
+        /// A self-check fails in some round.
+        Fails = "FAILS",
+    }
+}
+
+names! {
+    /// Whose a claim is.
+    #[derive(Default)]
+    "kind of claim" ClaimKind {
+        /// The original's: it published figures, or stated what the tests spell out.
+        #[default]
+        Claim = "claim",
+        /// Ours: nothing was published, and it gets figures and no judgement.
+        Extension = "extension",
+        /// Of this program: what must hold whatever the machine is.
+        Check = "self-check",
     }
 }
 
@@ -141,11 +161,15 @@ pub struct StudyResult {
     pub rounds: u64,
     /// Wall-clock seconds.
     pub duration_s: f64,
+    /// How disturbed it was, as of a run; findings name arms. At grade `F` no claim is judged. Absent in documents of
+    /// older builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
     /// What was measured, in the order of the study.
     pub arms: Vec<ArmResult>,
     /// The original's tables, with what came out here.
     pub tables: Vec<TableResult>,
-    /// The original's claims.
+    /// The original's claims, our extensions and self-checks.
     pub claims: Vec<ClaimResult>,
     /// What is wrong with the original.
     pub errata: Vec<Erratum>,
@@ -214,15 +238,18 @@ pub struct RowResult {
     pub measured: Vec<Metric>,
 }
 
-/// A claim of the original and what came of it.
+/// A claim and what came of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClaimResult {
     /// `s0.c1`.
     pub id: String,
+    /// Whose it is.
+    #[serde(default)]
+    pub kind: ClaimKind,
     /// What is claimed.
     pub text: String,
-    /// The published figure or figures; a text where there is none.
+    /// The published figure or figures, or what was stated in words; nothing where nothing was published.
     pub published: Published,
     /// What was measured: the part that decided; absent where nothing could be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -247,7 +274,7 @@ pub struct TestResult {
     pub test: String,
     /// What was published for it, if a number was.
     pub published: Option<f64>,
-    /// What would be accepted.
+    /// What would be accepted; empty of an extension.
     pub accept: String,
     /// What was measured.
     pub measured: Metric,

@@ -65,8 +65,6 @@ pub struct Lengths {
     /// Operations in the timed region, each timed by itself; of the pattern `connect` requests of each client. 0: as
     /// many as fit into it.
     pub operations: u64,
-    /// Operations per sample; 0: as the first slice of the cell decided.
-    pub batch: u64,
     /// How the clients of the pattern `connect` call.
     pub client: Model,
     /// Whether each system call is timed, and the slice yields nothing else.
@@ -82,7 +80,6 @@ impl Settings {
             warmup: self.warmup,
             slice: self.slice,
             operations: 0,
-            batch: 0,
             client: Model::Blocking,
             time_calls: false,
         }
@@ -161,6 +158,25 @@ impl<'a> Bench<'a> {
     #[must_use]
     pub fn ns_per_tick(&self) -> f64 {
         self.fit.ns_per_tick()
+    }
+
+    /// Ends the rounds of these cells, which began then and saw this much stolen time at that: measures the clock once
+    /// more, and gives what was found.
+    ///
+    /// # Errors
+    /// No worker can be had.
+    pub fn finish(
+        mut self,
+        cells: Vec<CellRun>,
+        interrupted: bool,
+        began: Instant,
+        steal_before: Option<u64>,
+    ) -> io::Result<Findings> {
+        if !interrupted && !cells.is_empty() {
+            self.measure_clock(&cells, 1)?;
+        }
+        self.settle()?;
+        Ok(self.close(cells, interrupted, began, steal_before))
     }
 
     /// What a run found that began and saw this much stolen time then.
@@ -276,7 +292,7 @@ impl<'a> Bench<'a> {
             warmup: ticks(lengths.warmup),
             slice: ticks(lengths.slice),
             operations: lengths.operations,
-            batch: if lengths.batch > 0 { lengths.batch } else { settled_batch(cell) },
+            batch: settled_batch(cell),
             verify: if largest <= 64 << 10 { VERIFIED } else { 2 },
             time_calls: lengths.time_calls,
         };

@@ -1,18 +1,20 @@
-//! Work "cell": a cell of the engine, as `ipcperf run` measures it.
+//! Work "cell": a cell of the engine, measured and assembled as `ipcperf run` does it.
 
 use super::connect;
 use crate::loads::{LoadArgs, loads};
 use crate::request;
+use ipcperf_core::result::{Cell, Mode, Round, Status};
 use ipcperf_core::{Idle, LoadKey, OptionSet, PatternKind, Touch};
+use ipcperf_engine::calls_of;
 use ipcperf_engine::connect::Model;
 use ipcperf_engine::plan::{self, Host, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{CellRun, Lengths};
 use ipcperf_engine::slice::Data;
-use ipcperf_engine::{calls_of, round_of};
-use ipcperf_study::Readings;
+use ipcperf_stats::Histogram;
+use ipcperf_study::{Measured, Readings};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What an arm says.
@@ -143,7 +145,6 @@ impl Keys {
                 PatternKind::PingPong | PatternKind::Stream | PatternKind::Connect => self.samples,
                 _ => 0,
             },
-            batch: 0,
             client: self.client,
             time_calls: self.time_calls,
         };
@@ -152,69 +153,11 @@ impl Keys {
 }
 
 impl CellWork {
-    /// What the last slice found; an error where it does not count.
-    pub(crate) fn readings(&mut self, ns_per_tick: f64) -> Result<Readings, String> {
-        if self.lengths.time_calls {
-            return self.calls(ns_per_tick);
-        }
-        let Some(slice) = self.run.slices.pop() else {
-            let ended = self.run.ended.as_ref();
-            return Err(ended.map_or_else(|| "not measured".into(), |(_, _, why)| why.clone()));
-        };
-        // Single operations in one round and means of many in another are no figures of one arm.
-        if self.run.plan.key.pattern.facts().is_batched {
-            self.lengths.batch = slice.raw.batch;
-        }
-        let knobs = slice.raw.effective.clone();
-        let mut readings = Readings::default();
-        if let Data::Connect(connect) = &slice.raw.data {
-            let plan = &self.run.plan;
-            let door = plan.entry.door(&plan.options).ok().and_then(Result::ok);
-            connect::add(
-                &mut readings,
-                &slice.raw,
-                connect,
-                door.map(|(door, _)| door),
-                ns_per_tick,
-            );
-        }
-        let (round, histogram) = round_of(slice, self.run.plan.key.pattern, ns_per_tick);
-        if let Some(reason) = round.rejected {
-            return Err(reason);
-        }
-        if !round.proof.holds {
-            return Err("no proof that two processes moved every message".into());
-        }
-        let messages = round.messages.max(1) as f64;
-        let cpu = &round.cpu_ns;
-        readings.set("cpu_ns", (cpu.lead + cpu.follow) as f64 / messages);
-        readings.set("user_ns", cpu.user as f64 / messages);
-        readings.set("system_ns", cpu.system as f64 / messages);
-        readings.set("messages", messages);
-        readings.set("lost", round.lost as f64);
-        if let Some(rate) = round.messages_per_second {
-            readings.set("messages_per_second", rate);
-            readings.set("bytes_per_second", rate * self.run.plan.key.size_bytes as f64);
-        }
-        if let Some(p50) = round.p50_ns {
-            readings.set("p50_ns", p50);
-        }
-        if histogram.count() > 0 {
-            readings.singles(histogram);
-        }
-        readings.facts.insert("CPUs".into(), format!("{:?}", self.run.plan.key.cpus));
-        for (knob, value) in knobs {
-            readings
-                .facts
-                .insert(format!("{}.{knob}", self.run.plan.entry.spec.name), value.to_string());
-        }
-        Ok(readings)
-    }
-
-    /// What the system calls of the last slice took.
-    fn calls(&mut self, ns_per_tick: f64) -> Result<Readings, String> {
+    /// What the system calls of the last slice took; an error where it does not count.
+    pub(crate) fn calls(&mut self, ns_per_tick: f64) -> Result<Readings, String> {
+        let rejected = self.run.slices.last().and_then(|slice| slice.rejected.clone());
         let calls = calls_of(self.run.calls(), ns_per_tick);
-        if let Some(reason) = calls.reason {
+        if let Some(reason) = rejected.or(calls.reason) {
             return Err(reason);
         }
         let mut readings = Readings::default();
@@ -229,5 +172,200 @@ impl CellWork {
             }
         }
         Ok(readings)
+    }
+
+    /// What a study reads off single slices and the document of a run does not have, by round.
+    pub(crate) fn beside(&self, ns_per_tick: f64) -> BTreeMap<u64, Readings> {
+        let plan = &self.run.plan;
+        let door = plan.entry.door(&plan.options).ok().and_then(Result::ok).map(|(door, _)| door);
+        let slices = self.run.slices.iter().filter_map(|slice| {
+            let Data::Connect(connect) = &slice.raw.data else { return None };
+            let mut readings = Readings::default();
+            connect::add(&mut readings, &slice.raw, connect, door, ns_per_tick);
+            Some((slice.round, readings))
+        });
+        slices.collect()
+    }
+}
+
+/// Keeps what an assembled cell has: the readings of its rounds, why some of them do not count, or why none does.
+pub(crate) fn keep(measured: &mut Measured, cell: &Cell, mut beside: BTreeMap<u64, Readings>) {
+    if !matches!(cell.status, Status::Ok | Status::Skipped) && measured.ended.is_none() {
+        measured.ended = Some((cell.status, cell.reason.clone().unwrap_or_default()));
+    }
+    for round in &cell.rounds {
+        match &round.rejected {
+            Some(reason) => measured.reject(round.round, reason.clone()),
+            None => {
+                let first = beside.remove(&round.round).unwrap_or_default();
+                measured.keep(round.round, round.order, readings(cell, round, first));
+            }
+        }
+    }
+    measured.set_aside(other_mode(cell));
+}
+
+/// The accepted rounds that fall into the mode that does not speak for a cell.
+fn other_mode(cell: &Cell) -> BTreeSet<u64> {
+    let Some(figure) = cell.figure().filter(|figure| figure.modes.len() > 1) else {
+        return BTreeSet::new();
+    };
+    let nearest = |value: f64| {
+        let distance = |mode: &Mode| (mode.value.ln() - value.ln()).abs();
+        let modes = figure.modes.iter().map(distance).enumerate();
+        modes.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+    };
+    let speaks = figure.value.and_then(nearest);
+    let rounds = cell.rounds.iter().filter(|round| round.rejected.is_none());
+    rounds
+        .filter(|round| cell.figure_of(round).is_some_and(|value| nearest(value) != speaks))
+        .map(|round| round.round)
+        .collect()
+}
+
+/// Adds what a round says.
+fn readings(cell: &Cell, round: &Round, mut readings: Readings) -> Readings {
+    let messages = round.costed_messages().max(1) as f64;
+    let cpu = &round.cpu_ns;
+    readings.set("cpu_ns", (cpu.lead + cpu.follow) as f64 / messages);
+    readings.set("user_ns", cpu.user as f64 / messages);
+    readings.set("system_ns", cpu.system as f64 / messages);
+    readings.set("messages", round.messages as f64);
+    readings.set("lost", round.lost as f64);
+    if let Some(rate) = round.messages_per_second {
+        readings.set("messages_per_second", rate);
+        readings.set("bytes_per_second", rate * cell.key.size_bytes as f64);
+    }
+    if let Some(p50) = round.p50_ns {
+        readings.set("p50_ns", p50);
+    }
+    let histogram = round.histogram.as_ref().and_then(|data| {
+        Histogram::from_parts(data.min, data.max, u128::from(data.sum), &data.buckets).ok()
+    });
+    if let Some(histogram) = histogram {
+        readings.singles(histogram);
+    }
+    readings.facts.insert("CPUs".into(), format!("{:?}", cell.key.cpus));
+    if let (Some(timing), true) = (&cell.timing, cell.rtt_ns.is_some() && round.histogram.is_none())
+    {
+        let text = format!("batches of {}, decided once for all rounds", timing.batch);
+        readings.facts.insert("timing".into(), text);
+    }
+    for (knob, value) in &cell.knobs {
+        if let Some(value) = &value.effective {
+            readings.facts.insert(knob.clone(), value.to_string());
+        }
+    }
+    readings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcperf_core::result::{Metric, Noise, Scale, StudyResult};
+    use ipcperf_study::{Findings, Study};
+
+    const STUDY: &str = r#"
+name = "one"
+title = "One arm"
+scale.smoke.rounds = 2
+scale.quick.rounds = 2
+scale.full.rounds = 2
+[[arm]]
+id = "pipe"
+work = "cell"
+[[claim]]
+id = "c"
+text = "how long it takes"
+test = "p50_ns(pipe)"
+value = true
+"#;
+
+    /// A cell as a run's document has it: the first of two rounds is too good to be true.
+    fn cell(status: &str) -> Cell {
+        let round = |round: u64, rejected: &str, p50: f64| {
+            format!(
+                r#"{{"round": {round}, "order": 0, {rejected} "cpus": [0, 0], "messages": 4, "bytes": 4,
+                "elapsed_ns": 1e6, "p50_ns": {p50}, "cpu_ns": {{"lead": 8, "follow": 4, "user": 4, "system": 8}},
+                "histogram": {{"unit": "ps", "min": 1000, "max": 1000, "sum": 2000, "buckets": [[1000, 2]]}},
+                "covariates": {{"lead": {{"voluntary_switches": 0, "involuntary_switches": 0, "minor_faults": 0,
+                "major_faults": 0}}, "follow": {{"voluntary_switches": 0, "involuntary_switches": 0,
+                "minor_faults": 0, "major_faults": 0}}}}, "proof": {{"nonce": "", "lead_pid": 1, "follow_pid": 2,
+                "lead": [1, 1], "follow": [1, 1], "fully_checked": 0, "holds": true}}}}"#
+            )
+        };
+        let rounds = [round(0, r#""rejected": "E-IMPOSSIBLE: too fast","#, 1.0), round(1, "", 5.0)];
+        let text = format!(
+            r#"{{"id": "pipe", "mechanism": "pipe", "wait": "block", "pattern": "ping-pong", "size_bytes": 1,
+            "placement": "same-cpu", "cpus": [0, 0], "idle": "as-is", "touch": "none",
+            "knobs": {{"pipe.size": {{"requested": null, "effective": 65536}}}}, "status": "{status}",
+            "reason": "as it is", "rounds": [{}], "messages": 4, "verified": true}}"#,
+            rounds.join(",")
+        );
+        serde_json::from_str(&text).expect("a cell")
+    }
+
+    fn kept(status: &str) -> StudyResult {
+        let study = Study::parse(STUDY, &|_, _| Ok(())).expect("well formed");
+        let mut measured = Measured::new(&study.arms[0]);
+        let beside = [0, 1].map(|round| {
+            let mut readings = Readings::default();
+            readings.set("asked", 7.0);
+            (round, readings)
+        });
+        keep(&mut measured, &cell(status), beside.into());
+        Findings::new(&[measured], 2, Noise::default()).result(&study, Scale::Smoke, 1.0, false)
+    }
+
+    #[test]
+    fn a_round_that_a_run_refuses_does_not_count_in_a_study_and_the_others_have_their_readings() {
+        let study = kept("ok");
+        let arm = &study.arms[0];
+        assert_eq!(arm.facts["round 0 does not count"], "E-IMPOSSIBLE: too fast");
+        assert_eq!(arm.facts["pipe.size"], "64K");
+        assert_eq!(arm.rounds.len(), 1);
+        for (name, value) in [("p50_ns", 5.0), ("cpu_ns", 3.0), ("least_ns", 1.0), ("asked", 7.0)] {
+            assert_eq!(arm.rounds[0].values.get(name), Some(&value), "{name}");
+        }
+        assert_eq!(study.claims[0].measured.as_ref().and_then(|metric| metric.value), Some(5.0));
+    }
+
+    #[test]
+    fn of_a_cell_in_two_modes_the_tables_show_the_one_that_speaks() {
+        let mut cell = cell("ok");
+        let round = cell.rounds.remove(1);
+        cell.rounds = (0..8)
+            .map(|at| Round {
+                round: at,
+                p50_ns: Some(if at < 3 { 50.0 } else { 5.0 }),
+                ..round.clone()
+            })
+            .collect();
+        let mode = |value, rounds| Mode { value, rounds };
+        let modes = vec![mode(5.0, 5), mode(50.0, 3)];
+        let figure = Metric { value: Some(5.0), modes, ..Metric::default() };
+        cell.rtt_ns = Some([("p50".to_owned(), figure)].into());
+        assert_eq!(other_mode(&cell), BTreeSet::from([0, 1, 2]));
+        let table = "[[table]]\ntitle = \"t\"\nunit = \"ns\"\nstatistic = \"mean\"\ncolumns = [\"p50\"]\n\
+                     [[table.row]]\nlabel = \"pipe\"\ncells = \"p50_ns(pipe)\"\n";
+        let study = Study::parse(&format!("{STUDY}{table}"), &|_, _| Ok(())).expect("well formed");
+        let mut measured = Measured::new(&study.arms[0]);
+        keep(&mut measured, &cell, BTreeMap::new());
+        let arms = [measured];
+        let found = Findings::new(&arms, 8, Noise::default());
+        let result = found.result(&study, Scale::Smoke, 1.0, false);
+        assert_eq!(result.tables[0].rows[0].measured[0].value, Some(5.0), "no mixture");
+        assert_eq!(result.arms[0].facts["rounds in the other mode"], "0, 1, 2");
+        assert_eq!(result.arms[0].rounds.len(), 8, "all are in the document");
+    }
+
+    #[test]
+    fn a_cell_without_figures_is_an_arm_without_figures_for_the_same_reason() {
+        for (status, expected) in [("failed", Status::Failed), ("rejected", Status::Rejected)] {
+            let study = kept(status);
+            let arm = &study.arms[0];
+            assert_eq!((arm.status, arm.reason.as_deref()), (expected, Some("as it is")));
+            assert!(study.claims[0].reason.contains("as it is"), "{}", study.claims[0].reason);
+        }
     }
 }

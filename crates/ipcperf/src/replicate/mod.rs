@@ -20,14 +20,16 @@ use crate::error::{Code, Stop, note, unknown};
 use crate::measure::arguments;
 use crate::output::{self, Target};
 use crate::progress::Line;
-use ipcperf_core::result::{Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, StudyResult};
+use ipcperf_core::result::{
+    ClaimKind, Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, StudyResult,
+};
 use ipcperf_engine::host;
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Bench, Progress, fresh_seed};
+use ipcperf_engine::run::{Progress, fresh_seed};
 use ipcperf_study::{EMBEDDED, Findings, Study};
 use ipcperf_sys::signals::Interrupts;
-use rounds::Context;
+use rounds::{Context, Found};
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
@@ -64,10 +66,6 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let line = Line::new(args.output.quiet || args.output.no_progress);
     let mut show = |progress: Progress<'_>| line.show(progress);
     let failed = |error: std::io::Error| Stop::internal(format!("cannot measure: {error}"));
-    let mut bench = Bench::open(seed, Some(&interrupts)).map_err(failed)?;
-    if !args.output.quiet && !bench.reaped.is_empty() {
-        note(&format!("removed what a killed run had left: {}", bench.reaped.join(", ")));
-    }
     let mut document = Replication {
         schema: REPLICATION_SCHEMA.into(),
         started_utc: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -80,13 +78,8 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         studies: Vec::new(),
     };
     for study in &studies {
-        let mut context = Context {
-            registry,
-            host: &host,
-            bench: &mut bench,
-            interrupts: Some(&interrupts),
-            progress: &mut show,
-        };
+        let mut context =
+            Context { registry, host: &host, interrupts: Some(&interrupts), progress: &mut show };
         let rounds = args.rounds.unwrap_or_else(|| study.rounds(scale));
         let (result, interrupted) =
             replicate(study, scale, rounds, seed, &mut context).map_err(failed)?;
@@ -113,8 +106,8 @@ fn replicate(
     context: &mut Context<'_, '_>,
 ) -> std::io::Result<(StudyResult, bool)> {
     let began = Instant::now();
-    let (arms, interrupted) = rounds::measure(study, scale, rounds, seed, context)?;
-    let findings = Findings::new(&arms, rounds);
+    let Found { arms, noise, interrupted } = rounds::measure(study, scale, rounds, seed, context)?;
+    let findings = Findings::new(&arms, rounds, noise);
     let result = findings.result(study, scale, began.elapsed().as_secs_f64(), interrupted);
     Ok((result, interrupted))
 }
@@ -172,13 +165,20 @@ fn plan(studies: &[Study], scale: Scale, args: &ReplicateArgs) -> Vec<String> {
     let mut lines = vec![format!("{}, result: {result}", expectation(studies, scale))];
     for study in studies {
         let rounds = args.rounds.unwrap_or_else(|| study.rounds(scale));
-        let (name, claims) = (study.name(), study.claim_count());
-        lines.push(format!("{name}: {} arms x {rounds} rounds, {claims} claims", study.arms.len()));
+        let claims = ClaimKind::ALL.iter().map(|kind| (study.claim_count(*kind), kind));
+        let claims = claims.filter(|(count, _)| *count > 0);
+        let claims: Vec<String> = claims.map(|(count, kind)| counted(count, *kind)).collect();
+        let (name, arms) = (study.name(), study.arms.len());
+        lines.push(format!("{name}: {arms} arms x {rounds} rounds, {}", claims.join(", ")));
         for arm in &study.arms {
             lines.push(format!("  {} ({}): {}", arm.id, arm.work, arm.label));
         }
     }
     lines
+}
+
+fn counted(count: usize, kind: ClaimKind) -> String {
+    format!("{count} {kind}{}", if count == 1 { "" } else { "s" })
 }
 
 /// How long it takes, as far as the studies say.

@@ -1,16 +1,18 @@
 //! Measures the arms of a study: in every round each of them once, in random order.
 
 use super::bounds::{self, BoundWork};
-use super::cell::{CellWork, Keys};
+use super::cell::{self, CellWork, Keys};
 use super::kinds::{CELL, make};
 use super::work::{Turn, Work};
-use ipcperf_core::result::{Scale, Status};
+use ipcperf_core::result::{Noise, Scale, Status};
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Bench, Bounded, CellRun, Progress};
 use ipcperf_engine::task::TaskError;
+use ipcperf_engine::{Facts, result_set};
 use ipcperf_stats::Rng;
 use ipcperf_study::{Arm, Measured, Study};
+use ipcperf_sys::procfs;
 use ipcperf_sys::signals::Interrupts;
 use std::io;
 use std::time::{Duration, Instant};
@@ -32,7 +34,6 @@ struct ArmRun {
 pub(crate) struct Context<'a, 'b> {
     pub(crate) registry: &'a Registry,
     pub(crate) host: &'a Host,
-    pub(crate) bench: &'a mut Bench<'b>,
     pub(crate) interrupts: Option<&'b Interrupts>,
     pub(crate) progress: &'a mut dyn FnMut(Progress<'_>),
 }
@@ -61,18 +62,28 @@ pub(crate) fn objection(
     })
 }
 
-/// Measures a study; true if the user interrupted.
+/// What the rounds of a study have found.
+pub(crate) struct Found {
+    pub(crate) arms: Vec<Measured>,
+    pub(crate) noise: Noise,
+    /// The user interrupted.
+    pub(crate) interrupted: bool,
+}
+
+/// Measures a study.
 pub(crate) fn measure(
     study: &Study,
     scale: Scale,
     rounds: u64,
     seed: u64,
     context: &mut Context<'_, '_>,
-) -> io::Result<(Vec<Measured>, bool)> {
+) -> io::Result<Found> {
+    let (began, steal_before) = (Instant::now(), procfs::steal_ns());
+    let mut bench = Bench::open(seed, context.interrupts)?;
     let mut arms: Vec<ArmRun> =
         study.arms.iter().map(|arm| ArmRun::prepare(arm, study, scale, context)).collect();
     (context.progress)(Progress::Bounds);
-    let mut interrupted = prepare_bench(&arms, context)?;
+    let mut interrupted = prepare_bench(&arms, &mut bench)?;
     let mut order = Rng::stream(seed, study.name());
     for round in 0..rounds {
         if interrupted {
@@ -86,18 +97,35 @@ pub(crate) fn measure(
             let done = round * turn.len() as u64 + position as u64;
             let id = format!("{} {}", study.name(), arms[*at].measured.arm.id);
             (context.progress)(Progress::Slice { done, total, id: &id });
-            if arms[*at].take_turn(round, position as u64, scale, context)? {
+            if arms[*at].take_turn((round, position as u64), scale, &mut bench, context)? {
                 interrupted = true;
                 break;
             }
         }
     }
     (context.progress)(Progress::Done);
-    Ok((arms.into_iter().map(|arm| arm.measured).collect(), interrupted))
+    let mut cells = Vec::new();
+    let mut beside = Vec::new();
+    let mut measured = Vec::new();
+    for ArmRun { doing, measured: arm } in arms {
+        if let Some(Doing::Cell(cell)) = doing
+            && !cell.lengths.time_calls
+        {
+            beside.push((measured.len(), cell.beside(bench.ns_per_tick())));
+            cells.push(cell.run);
+        }
+        measured.push(arm);
+    }
+    // Its document says what a run of these cells would say of them: which rounds do not count, and how disturbed it was.
+    let set = result_set(bench.finish(cells, interrupted, began, steal_before)?, Facts::default());
+    for ((at, beside), assembled) in beside.into_iter().zip(&set.cells) {
+        cell::keep(&mut measured[at], assembled, beside);
+    }
+    Ok(Found { arms: measured, noise: set.noise, interrupted })
 }
 
 /// The cost of the clock and the other bounds, once for all cells of a study.
-fn prepare_bench(arms: &[ArmRun], context: &mut Context<'_, '_>) -> io::Result<bool> {
+fn prepare_bench(arms: &[ArmRun], bench: &mut Bench<'_>) -> io::Result<bool> {
     let mut cells = Vec::new();
     for arm in arms {
         if let Some(Doing::Cell(cell)) = &arm.doing {
@@ -105,7 +133,7 @@ fn prepare_bench(arms: &[ArmRun], context: &mut Context<'_, '_>) -> io::Result<b
             cells.push(CellRun::new(plan));
         }
     }
-    if cells.is_empty() { Ok(false) } else { context.bench.prepare(&cells) }
+    if cells.is_empty() { Ok(false) } else { bench.prepare(&cells) }
 }
 
 impl ArmRun {
@@ -113,7 +141,11 @@ impl ArmRun {
         let keys = study.keys(arm, scale);
         let mut ended = None;
         let doing = if arm.work == CELL {
-            Keys::of(&keys).and_then(|keys| keys.plan(context.registry, context.host)).map(|cell| {
+            let planned =
+                Keys::of(&keys).and_then(|keys| keys.plan(context.registry, context.host));
+            planned.map(|mut cell| {
+                // Findings name it as tables and claims do.
+                cell.run.plan.id.clone_from(&arm.id);
                 if let Some(missing) = &cell.run.plan.objection {
                     ended = Some((Status::Unavailable, missing.to_string()));
                 }
@@ -145,38 +177,44 @@ impl ArmRun {
     /// One turn; true if the user interrupted.
     fn take_turn(
         &mut self,
-        round: u64,
-        order: u64,
+        (round, order): (u64, u64),
         scale: Scale,
-        context: &mut Context<'_, '_>,
+        bench: &mut Bench<'_>,
+        context: &Context<'_, '_>,
     ) -> io::Result<bool> {
         let found = match &mut self.doing {
             None => return Ok(false),
             Some(Doing::Cell(cell)) => {
-                if context.bench.measure(&mut cell.run, cell.lengths, round, order)? {
+                if bench.measure(&mut cell.run, cell.lengths, round, order)? {
                     return Ok(true);
                 }
-                let status = cell.run.ended.as_ref().map(|(status, ..)| *status);
-                cell.readings(context.bench.ns_per_tick())
-                    .map_err(|reason| (status.unwrap_or(Status::Rejected), reason))
+                let ended = cell.run.ended.clone();
+                if let Some((status, _, reason)) = ended {
+                    Err((status, reason))
+                } else if cell.lengths.time_calls {
+                    cell.calls(bench.ns_per_tick()).map_err(|reason| (Status::Rejected, reason))
+                } else {
+                    // Its slices are kept, and assembled when all rounds are over.
+                    return Ok(false);
+                }
             }
             Some(Doing::Bound(work)) => match work.on(context.host) {
                 Err(reason) => Err((Status::Unavailable, reason)),
                 Ok((bound, cpus)) => {
-                    match context.bench.measure_bound(&bound, &cpus[1..], patience(scale))? {
+                    match bench.measure_bound(&bound, &cpus[1..], patience(scale))? {
                         Bounded::Interrupted => return Ok(true),
                         Bounded::Failed(status, reason) => Err((status, reason)),
                         Bounded::Found { values, samples } => {
-                            Ok(work.readings(values, &samples, context.bench.ns_per_tick(), cpus))
+                            Ok(work.readings(values, &samples, bench.ns_per_tick(), cpus))
                         }
                     }
                 }
             },
             Some(Doing::Other(other)) => {
-                let nonce = context.bench.nonce();
+                let nonce = bench.nonce();
                 let turn = Turn {
                     nonce,
-                    directory: context.bench.directory(),
+                    directory: bench.directory(),
                     deadline: Instant::now() + patience(scale),
                     registry: context.registry,
                     interrupts: context.interrupts,

@@ -4,7 +4,7 @@ use super::*;
 use crate::load::{is_replication, load_replication};
 use crate::sample;
 use ipcperf_core::result::{
-    ArmResult, ArmRound, Erratum, REPLICATION_SCHEMA, Scale, Status, TestResult,
+    ArmResult, ArmRound, Erratum, Noise, REPLICATION_SCHEMA, Scale, Severity, Status, TestResult,
 };
 use std::collections::BTreeMap;
 
@@ -14,6 +14,11 @@ fn metric(value: f64) -> Metric {
 }
 
 fn claim(verdict: Verdict, measured: Metric) -> ClaimResult {
+    let kind = match verdict {
+        Verdict::Measured => ClaimKind::Extension,
+        Verdict::Holds | Verdict::Fails => ClaimKind::Check,
+        _ => ClaimKind::Claim,
+    };
     let test = TestResult {
         test: "(a(b) / c(d))".into(),
         published: Some(2.0),
@@ -23,6 +28,7 @@ fn claim(verdict: Verdict, measured: Metric) -> ClaimResult {
     };
     ClaimResult {
         id: "s9.c1".into(),
+        kind,
         text: "One thing is much faster than another, which takes a sentence to say".into(),
         published: Published::Many(vec![Published::Number(2.0), Published::Text("a lot".into())]),
         measured: Some(measured),
@@ -76,6 +82,11 @@ fn document() -> Replication {
         scale: Scale::Smoke,
         rounds: 8,
         duration_s: 3.0,
+        noise: Some(Noise {
+            grade: "D".into(),
+            findings: vec![sample::finding("W-STEAL", Severity::Warning, "The host took a share.")],
+            ..Noise::default()
+        }),
         arms: vec![arm("a", Status::Ok, None), arm("b", Status::Unavailable, Some("missing"))],
         tables: vec![table],
         claims: Verdict::ALL.iter().map(|verdict| claim(*verdict, metric(1.9))).collect(),
@@ -114,10 +125,33 @@ fn no_line_is_wider_than_asked_and_every_figure_is_there_at_every_width() {
         }
         assert!(!text.contains('\u{1b}'), "nothing a terminal obeys is passed on");
     }
-    assert!(
-        shown(Format::Table, &Style::default())
-            .contains("All 10 claims: 2 REPRODUCED, 2 DIRECTION")
-    );
+}
+
+#[test]
+fn what_is_ours_is_tallied_apart_from_what_was_claimed() {
+    let text = shown(Format::Table, &Style { width: 200, ..Style::default() });
+    let tally = "All 10 claims: 2 REPRODUCED, 2 DIRECTION, 2 NOT REPRODUCED, 2 INCONCLUSIVE, 2 UNTESTABLE; \
+                 extensions: 2 MEASURED; self-checks: 2 HOLDS, 2 FAILS";
+    assert!(text.contains(tally), "{text}");
+}
+
+#[test]
+fn grade_and_findings_stand_in_every_format_for_people() {
+    for format in [Format::Table, Format::Markdown] {
+        let text = shown(format, &Style { width: 200, ..Style::default() });
+        assert!(text.contains("Noise grade D"), "{text}");
+        assert!(text.contains("warning W-STEAL: The host took a share."), "{text}");
+    }
+}
+
+#[test]
+fn of_many_figures_the_one_that_decided_is_shown_and_all_of_them_when_asked() {
+    let mut many = claim(Verdict::NotReproduced, metric(0.5));
+    many.tests = (1..=9)
+        .map(|at| TestResult { measured: metric(f64::from(at)), ..many.tests[0].clone() })
+        .collect();
+    assert_eq!(here(&many, false), "0.500 [0.450, 0.550], one of 9");
+    assert_eq!(here(&many, true).matches('[').count(), 9);
 }
 
 #[test]
@@ -147,6 +181,23 @@ fn the_document_is_valid_reads_back_and_the_schema_names_every_key() {
         let error = load_replication(text).expect_err("nothing in it").to_string();
         assert_eq!(error.lines().count(), 1, "{error}");
     }
+}
+
+#[test]
+fn a_document_of_an_older_build_is_still_read() {
+    let mut document = serde_json::to_value(document()).expect("JSON");
+    for study in document["studies"].as_array_mut().expect("studies") {
+        study.as_object_mut().expect("a study").remove("noise");
+        for claim in study["claims"].as_array_mut().expect("claims") {
+            claim.as_object_mut().expect("a claim").remove("kind");
+        }
+    }
+    let old = load_replication(&document.to_string()).expect("well formed");
+    assert!(old.studies[0].noise.is_none());
+    assert!(old.studies[0].claims.iter().all(|claim| claim.kind == ClaimKind::Claim));
+    let mut bytes = Vec::new();
+    replication(&old, Format::Table, &Style::default(), &mut bytes).expect("memory");
+    assert!(!String::from_utf8(bytes).expect("text").contains("Noise grade"));
 }
 
 #[test]

@@ -416,7 +416,7 @@ fn the_grade_names_its_cause_and_no_measurement_is_no_grade() {
         let mut set = sample::set(Vec::new());
         set.noise.grade = grade.to_owned();
         set.noise.causes = causes.iter().map(|cause| (*cause).to_owned()).collect();
-        super::grade_words(&set)
+        super::grade_words(&set.noise)
     };
     assert_eq!(words("A", &[]), "Noise grade A (A is quiet, F supports no claim).");
     assert_eq!(
