@@ -1,7 +1,6 @@
 //! What the noise and the length of a run let its reader conclude.
 
 use crate::rank::has_too_few_rounds;
-use crate::text;
 use ipcperf_core::result::{ResultSet, Severity, Status};
 use ipcperf_stats::LEAST_ROUNDS;
 
@@ -49,5 +48,5 @@ fn cause(set: &ResultSet) -> String {
         format!("{}: {}", finding.code, finding.text.trim_end_matches('.'))
     };
     let causes: Vec<String> = causes.iter().take(CAUSES).map(words).collect();
-    if causes.is_empty() { String::new() } else { format!(" ({})", text::join(&causes)) }
+    if causes.is_empty() { String::new() } else { format!(" ({})", causes.join("; ")) }
 }

@@ -222,7 +222,7 @@ mod tests {
 
         user and system are the parts of CPU/msg (an estimate: this kernel divides CPU time by ticks). machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer slices than the rest. What the hypervisor does for this machine is in no figure.
 
-        A place is 1 and the number of rows that are certainly better, by one test of all pairs within rounds; 1= is shared. Less than 3 % apart is a tie.
+        A place is 1 and the number of rows that are certainly better, by one test of all pairs within rounds. = is a tie with some other row. Less than 3 % apart is a tie.
 
         ## Not measured
 

@@ -168,14 +168,14 @@ pub(crate) fn has_too_few_rounds(cell: &Cell) -> bool {
 pub(crate) struct Rank {
     /// 1 and the number of those that are certainly better.
     pub(crate) place: usize,
-    /// Somebody has the same place.
-    pub(crate) is_shared: bool,
+    /// Some other cell is certainly neither better nor worse.
+    pub(crate) is_tied: bool,
 }
 
 impl Rank {
-    /// `1`, or `1=` where it is shared.
+    /// `1`, or `1=` where it is tied.
     pub(crate) fn words(self) -> String {
-        format!("{}{}", self.place, if self.is_shared { "=" } else { "" })
+        format!("{}{}", self.place, if self.is_tied { "=" } else { "" })
     }
 }
 
@@ -184,8 +184,6 @@ impl Rank {
 pub(crate) struct Ranking {
     /// Of each cell, those that are certainly better.
     better: Vec<Cells>,
-    /// Of each cell, how many these are.
-    ahead: Vec<usize>,
 }
 
 impl Ranking {
@@ -213,8 +211,7 @@ impl Ranking {
             }
             better[cell] = ahead;
         }
-        let ahead = better.iter().map(Cells::count).collect();
-        Self { better, ahead }
+        Self { better }
     }
 
     /// Whether one cell is certainly better than another.
@@ -224,12 +221,15 @@ impl Ranking {
 
     /// The place of each cell.
     pub(crate) fn ranks(&self) -> Vec<Rank> {
-        let mut sharers = BTreeMap::new();
-        for ahead in &self.ahead {
-            *sharers.entry(ahead).or_insert(0) += 1;
+        let mut behind = vec![0; self.better.len()];
+        for better in &self.better {
+            better.all().for_each(|cell| behind[cell] += 1);
         }
-        let rank = |ahead: &usize| Rank { place: ahead + 1, is_shared: sharers[ahead] > 1 };
-        self.ahead.iter().map(rank).collect()
+        let rank = |(better, behind): (&Cells, usize)| {
+            let ahead = better.all().count();
+            Rank { place: ahead + 1, is_tied: ahead + behind + 1 < self.better.len() }
+        };
+        self.better.iter().zip(behind).map(rank).collect()
     }
 }
 
@@ -268,8 +268,8 @@ impl Cells {
         self.0.iter_mut().zip(&others.0).for_each(|(own, other)| *own |= other);
     }
 
-    fn count(&self) -> usize {
-        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    fn all(&self) -> impl Iterator<Item = usize> {
+        (0..64 * self.0.len()).filter(|cell| self.has(*cell))
     }
 }
 
@@ -311,7 +311,7 @@ mod tests {
             around(118.0, 30.0, [1.0, -0.9, 0.8, 0.0, -1.0, 0.9, -0.8, 0.1, -0.2]),
             around(130.0, 1.0, ONE_WAY),
         ];
-        assert_eq!(words(&cells), ["1=", "2", "1=", "3"], "the third ties with all");
+        assert_eq!(words(&cells), ["1=", "2=", "1=", "3="], "the third ties with all");
     }
 
     #[test]

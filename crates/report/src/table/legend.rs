@@ -86,10 +86,10 @@ fn places(set: &ResultSet, blocks: &[&Block]) -> Vec<String> {
         blocks.iter().copied().filter(ranked).flat_map(|block| &block.rows).collect();
     let has_rivals = blocks.iter().any(|block| block.rows.len() > 1);
     let mut lines: Vec<String> = no_places(set).filter(|_| has_rivals).into_iter().collect();
-    if rivals.iter().any(|row| row.rank.is_some_and(|rank| rank.is_shared)) {
+    if rivals.iter().any(|row| row.rank.is_some_and(|rank| rank.is_tied)) {
         lines.push(
-            "A place is 1 and the number of rows that are certainly better, by one test of all pairs within rounds; 1= is \
-             shared. Less than 3 % apart is a tie."
+            "A place is 1 and the number of rows that are certainly better, by one test of all pairs within rounds. = is \
+             a tie with some other row. Less than 3 % apart is a tie."
                 .to_owned(),
         );
     }

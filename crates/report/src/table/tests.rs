@@ -107,7 +107,8 @@ fn a_survey_at_80_columns() {
     they are busy anyway; it needs longer slices than the rest. What the hypervisor
     does for this machine is in no figure.
     A place is 1 and the number of rows that are certainly better, by one test of
-    all pairs within rounds; 1= is shared. Less than 3 % apart is a tie.
+    all pairs within rounds. = is a tie with some other row. Less than 3 % apart is
+    a tie.
     ~ spins briefly before it sleeps: as fast as spinning where the peer is quick.
     * The rounds fall into two modes: both figures are shown, the one of more rounds
     first, never an average.
@@ -226,7 +227,7 @@ fn a_survey_at_200_columns_shows_more_statistics() {
     A round trip is there and back, never halved. ± is half of the 95 % interval over rounds. CPU/msg is the CPU time of both ends for one message in one direction.
     user and system are the parts of CPU/msg (an estimate: this kernel divides CPU time by ticks). machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer
     slices than the rest. What the hypervisor does for this machine is in no figure.
-    A place is 1 and the number of rows that are certainly better, by one test of all pairs within rounds; 1= is shared. Less than 3 % apart is a tie.
+    A place is 1 and the number of rows that are certainly better, by one test of all pairs within rounds. = is a tie with some other row. Less than 3 % apart is a tie.
     ~ spins briefly before it sleeps: as fast as spinning where the peer is quick.
     * The rounds fall into two modes: both figures are shown, the one of more rounds first, never an average.
     Bounds of this machine: a futex wake there and back on same-llc 60.0 us, a cache line there and back on same-llc 130 ns, memcpy 8.40 GB/s.
@@ -294,8 +295,9 @@ fn a_small_set_at_40_columns_drops_columns() {
     no figure.
     A place is 1 and the number of rows that
     are certainly better, by one test of all
-    pairs within rounds; 1= is shared. Less
-    than 3 % apart is a tie.
+    pairs within rounds. = is a tie with
+    some other row. Less than 3 % apart is a
+    tie.
 
     NOT MEASURED
     - unavailable: posix-mq: no POSIX
