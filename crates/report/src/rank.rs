@@ -377,6 +377,20 @@ mod tests {
     }
 
     #[test]
+    fn cpu_time_in_two_modes_spans_both_as_well() {
+        let span = |of_first: usize| {
+            let mut cell = around(100.0, 1.0, ONE_WAY).cpu(10.0);
+            for (at, round) in cell.rounds.iter_mut().enumerate() {
+                let cost = if at < of_first { 10 } else { 900 };
+                (round.cpu_ns.lead, round.cpu_ns.follow) = (cost * round.messages, 0);
+            }
+            Yardstick::Cpu.reading(&cell, &ClockFacts::default()).unwrap().span.map(f64::round)
+        };
+        assert_eq!(span(6), [10.0, 900.0]);
+        assert_eq!(span(7), [10.0, 10.0], "two rounds are the exception");
+    }
+
+    #[test]
     fn what_the_clock_explains_is_a_tie_of_an_operation_and_a_batch() {
         let reading = |cpu, p50_ns| ClockReading { cpu, p50_ns, ..ClockReading::default() };
         let clock = ClockFacts {

@@ -2,7 +2,7 @@
 //!
 //! Tables of 30 cells: ten that are equal, and twenty of which each takes 1.2 times as long as the one before. Each scenario
 //! says how rounds scatter. `docs/METHOD.md` has the figures of more tables, which
-//! `IPCPERF_TABLES=20000 cargo test --release -p ipcperf-stats --test it order -- --nocapture` gives.
+//! `IPCPERF_TABLES=10000 cargo test --release -p ipcperf-stats --test it order -- --nocapture` gives.
 
 use ipcperf_stats::{Order, Rng};
 
