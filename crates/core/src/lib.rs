@@ -25,6 +25,7 @@
 //! | message | one transfer in one direction; a round trip is two messages |
 //! | pipeline | programs that nobody here wrote, each reading what the one before it writes; no cell |
 //! | result set | all cells or pipelines of a run, host facts and plan: one immutable document |
+//! | place | 1 and the number of cells that are certainly better, by one test of all pairs of a table within rounds |
 //! | floor, bound | the machine's own limits: null system call, cache-line round trip, futex wake, memcpy |
 //! | finding | a coded warning with value, limit, consequence and remedy |
 

@@ -2,8 +2,8 @@
 //! size, then ranked. Spinning and blocking mechanisms never meet in one ranking.
 
 use crate::Specs;
-use crate::rank::{Rank, Reading, Yardstick, ranks};
-use crate::text;
+use crate::rank::{Rank, Ranking, Reading, Yardstick, lost_too_much};
+use crate::{advice, text};
 use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
 use ipcperf_core::{Idle, Load, PatternKind, Placement, Touch, Wait};
 
@@ -48,7 +48,8 @@ pub(crate) struct Block<'a> {
 /// A cell and its place.
 pub(crate) struct Row<'a> {
     pub(crate) cell: &'a Cell,
-    /// `None`: the floor, an untouched payload, or a cell without the figure the ranking goes by.
+    /// `None`: the floor, an untouched payload, a cell that lost too much or has no figure that the ranking goes by, and
+    /// all cells of a run that was too noisy.
     pub(crate) rank: Option<Rank>,
     pub(crate) is_floor: bool,
     /// What its ranking goes by.
@@ -127,6 +128,9 @@ impl Row<'_> {
             // Messages are those that arrived; sent were these and the lost ones.
             let all = text::counted(messages.saturating_add(lost), "message");
             remarks.push(format!("lost {} of {all}", text::grouped(lost)));
+        }
+        if lost_too_much(self.cell) && is_ranked(self.cell) {
+            remarks.iter_mut().for_each(|lost| lost.push_str(" (too many for a place)"));
         }
         let counted: Vec<_> = events
             .iter()
@@ -213,6 +217,11 @@ pub(crate) fn marked_label(cell: &Cell) -> String {
 pub(crate) fn chapters<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Chapter<'a>> {
     let mut chapters = by(set, specs, &Yardstick::of);
     chapters.extend(costs(set, specs));
+    if !advice::has_places(set) {
+        let sections = chapters.iter_mut().flat_map(|chapter| &mut chapter.sections);
+        let blocks = sections.flat_map(|section| &mut section.blocks);
+        blocks.flat_map(|block| &mut block.rows).for_each(|row| row.rank = None);
+    }
     chapters
 }
 
@@ -249,7 +258,7 @@ fn by<'a>(
                 .filter(|cell| cell.status == Status::Ok && cell.key.pattern == *pattern)
                 .filter(|cell| cell.key.wait.burns_cpu() == is_spinning)
                 .collect();
-            let sections = sections(&cells, specs, yardstick);
+            let sections = sections(set, &cells, specs, yardstick);
             if !sections.is_empty() {
                 chapters.push(Chapter { pattern: *pattern, is_spinning, yardstick, sections });
             }
@@ -258,7 +267,12 @@ fn by<'a>(
     chapters
 }
 
-fn sections<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<Section<'a>> {
+fn sections<'a>(
+    set: &'a ResultSet,
+    cells: &[&'a Cell],
+    specs: &Specs,
+    yardstick: Yardstick,
+) -> Vec<Section<'a>> {
     let mut ways: Vec<Way> = cells.iter().map(|cell| Way::of(cell)).collect();
     ways.sort();
     ways.dedup();
@@ -266,12 +280,17 @@ fn sections<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<
         .map(|way| {
             let here: Vec<&Cell> =
                 cells.iter().copied().filter(|cell| Way::of(cell) == way).collect();
-            Section { blocks: blocks(&here, specs, yardstick), way }
+            Section { blocks: blocks(set, &here, specs, yardstick), way }
         })
         .collect()
 }
 
-fn blocks<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<Block<'a>> {
+fn blocks<'a>(
+    set: &'a ResultSet,
+    cells: &[&'a Cell],
+    specs: &Specs,
+    yardstick: Yardstick,
+) -> Vec<Block<'a>> {
     // Eight peers of one object are no rivals of two, nor is one that pauses of one that does not.
     let of = |cell: &Cell| match cell.key.pattern.facts().is_open {
         true => (cell.key.size_bytes, 0, label(cell)),
@@ -291,12 +310,13 @@ fn blocks<'a>(cells: &[&'a Cell], specs: &Specs, yardstick: Yardstick) -> Vec<Bl
         .into_iter()
         .map(|kind| {
             let here = cells.iter().copied().filter(|cell| of(cell) == kind);
-            Block { rows: rows(here, specs, yardstick) }
+            Block { rows: rows(set, here, specs, yardstick) }
         })
         .collect()
 }
 
 fn rows<'a>(
+    set: &'a ResultSet,
     cells: impl Iterator<Item = &'a Cell>,
     specs: &Specs,
     yardstick: Yardstick,
@@ -305,22 +325,21 @@ fn rows<'a>(
     let mut unranked = Vec::new();
     for cell in cells {
         let is_floor = is_floor(&cell.key.mechanism, specs);
-        match yardstick.reading(cell) {
-            Some(reading) if !is_floor && is_touched(cell.key.touch) && is_ranked(cell) => {
-                ranked.push((cell, reading));
-            }
-            _ => unranked.push(Row { cell, rank: None, is_floor, yardstick }),
+        let has_place =
+            !is_floor && is_touched(cell.key.touch) && is_ranked(cell) && !lost_too_much(cell);
+        match yardstick.reading(cell, &set.clock).filter(|_| has_place) {
+            Some(reading) => ranked.push((cell, reading)),
+            None => unranked.push(Row { cell, rank: None, is_floor, yardstick }),
         }
     }
-    ranked.sort_by(|a, b| {
-        yardstick
-            .order(a.1.value, b.1.value)
-            .then_with(|| a.0.key.mechanism.cmp(&b.0.key.mechanism))
+    let ranks = Ranking::of(yardstick, &ranked).ranks();
+    let mut ranked: Vec<_> = ranked.into_iter().zip(ranks).collect();
+    ranked.sort_by(|((a, own), _), ((b, other), _)| {
+        let by_value = yardstick.order(own.value, other.value);
+        by_value.then_with(|| a.key.mechanism.cmp(&b.key.mechanism))
     });
-    let readings: Vec<Reading> = ranked.iter().map(|(_, reading)| *reading).collect();
-    let places = ranks(&readings);
-    let ranked = ranked.into_iter().zip(places);
     let mut rows: Vec<Row> = ranked
+        .into_iter()
         .map(|((cell, _), rank)| Row { cell, rank: Some(rank), is_floor: false, yardstick })
         .collect();
     rows.append(&mut unranked);

@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_file_cut_at_any_byte_is_one_clear_line() {
-        let cell = sample::cell("pipe", 64, sample::TWO).modes([(4200.0, 3), (71_000.0, 2)]);
+        let cell = sample::cell("pipe", 64, sample::TWO).modes([(4200.0, 1), (71_000.0, 1)]);
         let text = serde_json::to_string_pretty(&sample::set(vec![cell])).unwrap();
         for end in 0..text.len() {
             let Some(start) = text.get(..end) else { continue };

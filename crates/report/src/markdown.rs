@@ -1,6 +1,7 @@
 //! Results for an issue or a wiki: GitHub tables.
 
-use crate::answers::{answers, caution};
+use crate::advice::{caution, has_places};
+use crate::answers::answers;
 use crate::chapters::chapters;
 use crate::columns::{self, Column};
 use crate::format::Style;
@@ -109,7 +110,7 @@ pub(crate) fn render(
     if is_empty && set.pipelines.is_empty() {
         writeln!(out, "No cell was measured.\n")?;
     }
-    for line in table::legend_lines(&chapters, style) {
+    for line in table::legend_lines(set, &chapters, style) {
         writeln!(out, "{}\n", plain(&line))?;
     }
     list(calls::TITLE, calls::lines(set).into_iter(), style, out)?;
@@ -133,7 +134,7 @@ pub(crate) fn render(
     if set.invocation.plan.command == "survey" {
         let mut sentences: Vec<String> =
             answers(set, specs).into_iter().map(|answer| answer.sentence).collect();
-        if !sentences.is_empty() {
+        if !sentences.is_empty() || !has_places(set) {
             sentences.splice(0..0, caution(set));
         }
         list("What to use", sentences.into_iter(), style, out)?;
@@ -194,7 +195,7 @@ mod tests {
     #[test]
     fn a_set_with_a_tie_and_a_missing_mechanism() {
         insta::assert_snapshot!(markdown(&sample::small()), @r"
-        ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 3 of 4 cells measured
+        ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 3 of 4 cells measured, 9 rounds of 100 ms, 58.1 s
 
         Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
@@ -224,7 +225,7 @@ mod tests {
 
         user and system are the parts of CPU/msg (an estimate: this kernel divides CPU time by ticks). machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer slices than the rest. What the hypervisor does for this machine is in no figure.
 
-        1= is a tie with the best of that place: the intervals (below 6 rounds: the ranges) overlap or the figures are less than 3 % apart.
+        A place is 1 and the number of rows that are certainly better, by one test of all pairs within rounds. = is a tie with some other row. Less than 3 % apart is a tie.
 
         ## Not measured
 

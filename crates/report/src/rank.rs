@@ -1,13 +1,19 @@
 //! Who is ahead of whom, and when nobody can say.
 
 use crate::figures;
-use ipcperf_core::result::{Cell, Metric, Round};
+use ipcperf_core::result::{Cell, ClockFacts, Metric, Round};
 use ipcperf_core::{Figure, PatternKind};
+use ipcperf_stats::{LEAST_ROUNDS, Order, modes};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
-/// Two figures closer than this factor are a tie whatever their intervals say: rounds share one machine, and its
+/// Two figures closer than this factor are a tie whatever the rounds say: rounds share one machine, and its
 /// drift alone moves medians by a few percent.
 pub(crate) const TIE_FACTOR: f64 = 1.03;
+
+/// How many rounds are in the smaller mode of a cell that has no place of its own among what lies between its modes: a
+/// third of all. With fewer it is the exception, and the joint test bears it.
+const EITHER_MODE: u64 = 3;
 
 /// What cells are ordered by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,29 +24,15 @@ pub(crate) enum Yardstick {
     Cpu,
 }
 
-/// A figure with what it may as well be.
+/// A figure with what it may as well be, whatever its rounds say of their scatter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) value: f64,
-    /// Its 95 % interval or, with too few rounds for one, the range of the rounds; `None` for a single round.
-    pub(crate) range: Option<[f64; 2]>,
-}
-
-impl Reading {
-    fn of(value: f64, range: Option<[f64; 2]>) -> Option<Self> {
-        (value.is_finite() && value >= 0.0).then_some(Self { value, range })
-    }
-
-    /// Whether the data cannot tell the two apart.
-    pub(crate) fn ties(&self, other: &Self) -> bool {
-        let (low, high) = (self.value.min(other.value), self.value.max(other.value));
-        let is_close = high < low * TIE_FACTOR || high == low;
-        let overlaps = match (self.range, other.range) {
-            (Some(a), Some(b)) => a[0] <= b[1] && b[0] <= a[1],
-            _ => false,
-        };
-        is_close || overlaps
-    }
+    /// From the smallest to the largest figure that may speak for the cell: both modes where neither is the exception,
+    /// otherwise the value twice.
+    span: [f64; 2],
+    /// How much of it is the reading of the clock, ns: of operations timed one by one the cost of one start and stop.
+    clock: f64,
 }
 
 impl Yardstick {
@@ -57,36 +49,55 @@ impl Yardstick {
         }
     }
 
-    pub(crate) fn reading(self, cell: &Cell) -> Option<Reading> {
-        if self == Self::Cpu {
-            let cost = cell.cpu_ns_per_message.as_ref()?.figure();
-            return Reading::of(cost.value?, cost.ci95.or_else(|| self.range(cell)));
+    /// What a cell is ordered by; `None` where it has no such figure.
+    pub(crate) fn reading(self, cell: &Cell, clock: &ClockFacts) -> Option<Reading> {
+        let value = match self {
+            Self::Own(_) => self.metric(cell)?.value?,
+            Self::Cpu => cell.cpu_ns_per_message.as_ref()?.figure().value?,
+        };
+        let span = self.modes(cell).unwrap_or([value; 2]);
+        let clock = if self.is_rate() { 0.0 } else { clock_share(cell, clock) };
+        let span = [span[0].min(value), span[1].max(value)];
+        (value.is_finite() && value >= 0.0).then_some(Reading { value, span, clock })
+    }
+
+    /// Both modes of a cell, where neither is the exception.
+    fn modes(self, cell: &Cell) -> Option<[f64; 2]> {
+        let [low, high] = match (self, self.metric(cell)) {
+            (Self::Own(_), metric) => match metric?.modes.as_slice() {
+                [low, high] => [(low.value, low.rounds), (high.value, high.rounds)],
+                _ => return None,
+            },
+            (Self::Cpu, _) => {
+                let values: Vec<f64> = self.rounds(cell).map(|(_, value)| value).collect();
+                let split = modes::split(&values)?;
+                [split.low, split.high].map(|mode| (mode.median, mode.rounds.len() as u64))
+            }
+        };
+        let all = low.1.saturating_add(high.1);
+        let is_either = low.1.min(high.1).saturating_mul(EITHER_MODE) >= all;
+        is_either.then_some([low.0.min(high.0), low.0.max(high.0)])
+    }
+
+    /// Number and figure of each accepted round.
+    fn rounds(self, cell: &Cell) -> impl Iterator<Item = (u64, f64)> {
+        let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());
+        accepted.filter_map(move |round| Some((round.round, self.of_round(cell, round)?)))
+    }
+
+    /// Whether more is better.
+    const fn is_rate(self) -> bool {
+        matches!(self, Self::Own(Figure::Throughput | Figure::Requests))
+    }
+
+    /// Whether `a` is better than `b` by more than the margin of a tie, the clock and the modes of both.
+    fn is_apart(self, a: &Reading, b: &Reading) -> bool {
+        if self.is_rate() {
+            return a.span[0] >= b.span[1] * TIE_FACTOR;
         }
-        let metric = self.metric(cell)?;
-        Reading::of(metric.value?, metric.ci95.or_else(|| self.range(cell)))
-    }
-
-    /// Smallest and largest of the accepted rounds, if there are several.
-    fn range(self, cell: &Cell) -> Option<[f64; 2]> {
-        let values: Vec<f64> = cell
-            .rounds
-            .iter()
-            .filter(|round| round.rejected.is_none())
-            .filter_map(|round| self.of_round(cell, round))
-            .filter(|value| self.is_of_the_mode(cell, *value))
-            .collect();
-        let low = values.iter().copied().reduce(f64::min)?;
-        let high = values.iter().copied().reduce(f64::max)?;
-        (values.len() > 1).then_some([low, high])
-    }
-
-    /// Whether a round's value belongs to the mode that speaks, where there are two: a range over both would tie with
-    /// everything between them.
-    fn is_of_the_mode(self, cell: &Cell, value: f64) -> bool {
-        let Some(metric) = self.metric(cell) else { return true };
-        let (Some(centre), [_, _]) = (metric.value, metric.modes.as_slice()) else { return true };
-        let distance = |to: f64| (value.ln() - to.ln()).abs();
-        metric.modes.iter().all(|mode| distance(centre) <= distance(mode.value))
+        // What both have in them is no difference.
+        let clock = (b.clock - a.clock).max(0.0);
+        a.span[1] * TIE_FACTOR <= b.span[0] - clock
     }
 
     fn of_round(self, cell: &Cell, round: &Round) -> Option<f64> {
@@ -98,10 +109,7 @@ impl Yardstick {
 
     /// The better one first.
     pub(crate) fn order(self, a: f64, b: f64) -> Ordering {
-        match self {
-            Self::Own(Figure::Throughput | Figure::Requests) => b.total_cmp(&a),
-            Self::Own(Figure::Time) | Self::Cpu => a.total_cmp(&b),
-        }
+        if self.is_rate() { b.total_cmp(&a) } else { a.total_cmp(&b) }
     }
 
     /// The units its figures are written in.
@@ -125,106 +133,347 @@ impl Yardstick {
 /// What round trips are ordered by.
 pub(crate) const ROUND_TRIP: Yardstick = Yardstick::of(PatternKind::PingPong);
 
+/// The cost of one start and stop of the clock inside a figure of this cell, ns. Of a batch it is a hundredth of the
+/// figure at most.
+pub(crate) fn clock_share(cell: &Cell, clock: &ClockFacts) -> f64 {
+    if !is_timed_alone(cell) {
+        return 0.0;
+    }
+    let readings = clock.before.iter().chain(&clock.after);
+    let own = |cpu: &usize| cell.key.cpus.is_empty() || cell.key.cpus.contains(cpu);
+    readings.filter(|one| own(&one.cpu)).map(|one| one.p50_ns).fold(0.0, f64::max)
+}
+
+/// Whether each operation was timed by itself.
+pub(crate) fn is_timed_alone(cell: &Cell) -> bool {
+    cell.timing.as_ref().is_some_and(|timing| timing.mode == "per-op")
+}
+
+/// Whether so many messages never arrived that no figure of the cell stands for a way to pass messages. Delivering the
+/// lost ones too would change a rate by more than the margin of a tie.
+pub(crate) fn lost_too_much(cell: &Cell) -> bool {
+    cell.lost > 0 && cell.lost as f64 > (TIE_FACTOR - 1.0) * cell.messages as f64
+}
+
+/// Whether a cell has fewer accepted rounds than an order takes.
+pub(crate) fn has_too_few_rounds(cell: &Cell) -> bool {
+    Yardstick::of(cell.key.pattern).rounds(cell).count() < LEAST_ROUNDS
+}
+
 /// A place in a ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rank {
-    /// From 1; shared by all that tie with the best of this place.
+    /// 1 and the number of those that are certainly better.
     pub(crate) place: usize,
-    /// Somebody shares it.
-    pub(crate) is_shared: bool,
+    /// Some other cell is certainly neither better nor worse.
+    pub(crate) is_tied: bool,
 }
 
 impl Rank {
-    /// `1`, or `1=` where it is shared.
+    /// `1`, or `1=` where it is tied.
     pub(crate) fn words(self) -> String {
-        format!("{}{}", self.place, if self.is_shared { "=" } else { "" })
+        format!("{}{}", self.place, if self.is_tied { "=" } else { "" })
     }
 }
 
-/// Ranks of readings that are in order. All that tie with the first of a place share that place, so no order is
-/// claimed among them; ties do not chain, or a long table would be one tie from top to bottom.
-pub(crate) fn ranks(ordered: &[Reading]) -> Vec<Rank> {
-    let mut places = Vec::with_capacity(ordered.len());
-    let mut first = 0;
-    for (at, reading) in ordered.iter().enumerate() {
-        if !reading.ties(&ordered[first]) {
-            first = at;
+/// Cells under equal conditions, and which of them are certainly better than which.
+#[derive(Debug)]
+pub(crate) struct Ranking {
+    /// Of each cell, those that are certainly better.
+    better: Vec<Cells>,
+}
+
+impl Ranking {
+    /// Ranks cells that are given in the order of the document.
+    ///
+    /// One cell is certainly better than another if the joint test over all pairs orders them, and their figures are apart.
+    /// What is certainly better than something that is certainly better is so too. The time this takes grows with the
+    /// square of the number of cells up to 256, as [`Order::of`] says; beyond that only looking up the verdicts does.
+    pub(crate) fn of(yardstick: Yardstick, cells: &[(&Cell, Reading)]) -> Self {
+        let order = Order::of(&logarithms(yardstick, cells));
+        let mut best_first: Vec<usize> = (0..cells.len()).collect();
+        best_first.sort_by(|a, b| yardstick.order(cells[*a].1.value, cells[*b].1.value));
+        let mut better = vec![Cells::default(); cells.len()];
+        for (at, &cell) in best_first.iter().enumerate() {
+            let mut ahead = Cells::none_of(cells.len());
+            // The nearest first: it brings those before it along.
+            for &other in best_first[..at].iter().rev() {
+                let is_certain = !ahead.has(other)
+                    && yardstick.is_apart(&cells[other].1, &cells[cell].1)
+                    && order.is_below(other, cell);
+                if is_certain {
+                    ahead.add(other);
+                    ahead.add_all(&better[other]);
+                }
+            }
+            better[cell] = ahead;
         }
-        places.push(first);
+        Self { better }
     }
-    let sharers = |place: usize| places.iter().filter(|other| **other == place).count();
-    places.iter().map(|place| Rank { place: place + 1, is_shared: sharers(*place) > 1 }).collect()
+
+    /// Whether one cell is certainly better than another.
+    pub(crate) fn is_better(&self, cell: usize, other: usize) -> bool {
+        self.better[other].has(cell)
+    }
+
+    /// The place of each cell.
+    pub(crate) fn ranks(&self) -> Vec<Rank> {
+        let mut behind = vec![0; self.better.len()];
+        for better in &self.better {
+            better.all().for_each(|cell| behind[cell] += 1);
+        }
+        let rank = |(better, behind): (&Cells, usize)| {
+            let ahead = better.all().count();
+            Rank { place: ahead + 1, is_tied: ahead + behind + 1 < self.better.len() }
+        };
+        self.better.iter().zip(behind).map(rank).collect()
+    }
+}
+
+/// The figures of the rounds as the joint test takes them: logarithms, less is better.
+fn logarithms(yardstick: Yardstick, cells: &[(&Cell, Reading)]) -> Vec<Vec<Option<f64>>> {
+    let rounds = |cell: &Cell| yardstick.rounds(cell).collect::<BTreeMap<u64, f64>>();
+    let rows: Vec<BTreeMap<u64, f64>> = cells.iter().map(|(cell, _)| rounds(cell)).collect();
+    let mut numbers: Vec<u64> = rows.iter().flat_map(BTreeMap::keys).copied().collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let logarithm = |value: &f64| if yardstick.is_rate() { -value.ln() } else { value.ln() };
+    let row = |row: &BTreeMap<u64, f64>| {
+        numbers.iter().map(|number| row.get(number).map(logarithm)).collect()
+    };
+    rows.iter().map(row).collect()
+}
+
+/// Some of the cells of a ranking, one bit for each.
+#[derive(Clone, Debug, Default)]
+struct Cells(Vec<u64>);
+
+impl Cells {
+    fn none_of(cells: usize) -> Self {
+        Self(vec![0; cells.div_ceil(64)])
+    }
+
+    fn has(&self, cell: usize) -> bool {
+        self.0[cell / 64] >> (cell % 64) & 1 == 1
+    }
+
+    fn add(&mut self, cell: usize) {
+        self.0[cell / 64] |= 1 << (cell % 64);
+    }
+
+    fn add_all(&mut self, others: &Self) {
+        self.0.iter_mut().zip(&others.0).for_each(|(own, other)| *own |= other);
+    }
+
+    fn all(&self) -> impl Iterator<Item = usize> {
+        (0..64 * self.0.len()).filter(|cell| self.has(*cell))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::{Build, TWO, cell};
+    use ipcperf_core::result::{ClockReading, Mode, Timing};
+    use ipcperf_stats::{Rng, median};
 
-    fn reading(value: f64, half: f64) -> Reading {
-        Reading { value, range: Some([value - half, value + half]) }
+    /// How nine rounds scatter, in one cell and in another.
+    const ONE_WAY: [f64; 9] = [0.0, 1.0, -1.0, 0.6, -0.6, 0.3, -0.3, 0.9, -0.8];
+    const OTHER_WAY: [f64; 9] = [0.5, -0.9, 0.0, 1.0, 0.7, -0.2, -1.0, -0.4, 0.2];
+
+    /// A cell with these median round trips.
+    fn of(values: &[f64]) -> Cell {
+        cell("pipe", 64, TWO).rtt(median(values).unwrap(), 0.0).of_rounds(values)
     }
 
-    fn words(readings: &[Reading]) -> Vec<String> {
-        ranks(readings).into_iter().map(Rank::words).collect()
+    fn around(value: f64, half: f64, scatter: [f64; 9]) -> Cell {
+        of(&scatter.map(|one| value + half * one))
+    }
+
+    fn ranked(cells: &[Cell], clock: &ClockFacts) -> Ranking {
+        let read = |cell| (cell, ROUND_TRIP.reading(cell, clock).unwrap());
+        let cells: Vec<(&Cell, Reading)> = cells.iter().map(read).collect();
+        Ranking::of(ROUND_TRIP, &cells)
+    }
+
+    fn words(cells: &[Cell]) -> Vec<String> {
+        ranked(cells, &ClockFacts::default()).ranks().into_iter().map(Rank::words).collect()
     }
 
     #[test]
-    fn overlapping_intervals_share_a_place_and_the_next_place_counts_them() {
-        assert_eq!(
-            words(&[reading(10.0, 0.1), reading(12.0, 3.0), reading(20.0, 0.1)]),
-            ["1=", "1=", "3"]
-        );
+    fn a_place_is_one_and_the_number_of_those_that_are_certainly_better() {
+        let cells = [
+            around(100.0, 1.0, ONE_WAY),
+            around(110.0, 1.0, OTHER_WAY),
+            around(118.0, 30.0, [1.0, -0.9, 0.8, 0.0, -1.0, 0.9, -0.8, 0.1, -0.2]),
+            around(130.0, 1.0, ONE_WAY),
+        ];
+        assert_eq!(words(&cells), ["1=", "2=", "1=", "3="], "the third ties with all");
     }
 
     #[test]
-    fn less_than_three_percent_apart_is_a_tie_without_overlap() {
-        assert_eq!(words(&[reading(100.0, 0.0), reading(102.9, 0.0)]), ["1=", "1="]);
-        assert_eq!(words(&[reading(100.0, 0.0), reading(103.1, 0.0)]), ["1", "2"]);
+    fn less_than_three_percent_apart_is_a_tie_however_sure_the_rounds_are() {
+        assert_eq!(words(&[of(&[100.0; 9]), of(&[102.9; 9])]), ["1=", "1="]);
+        assert_eq!(words(&[of(&[100.0; 9]), of(&[103.1; 9])]), ["1", "2"]);
     }
 
     #[test]
-    fn with_too_few_rounds_for_an_interval_their_range_decides() {
-        use crate::sample::{Build, TWO, cell};
-        let of_rounds = |values: [f64; 3]| {
-            let mut cell = cell("pipe", 64, TWO).rtt(values[1], 0.0).with_round();
-            let p50 = cell.rtt_ns.as_mut().and_then(|table| table.get_mut("p50")).unwrap();
-            p50.ci95 = None;
-            cell.rounds = values
-                .map(|value| Round {
-                    p50_ns: Some(value),
-                    rejected: None,
-                    ..cell.rounds[0].clone()
-                })
-                .into();
-            ROUND_TRIP.reading(&cell).unwrap()
+    fn with_fewer_than_six_common_rounds_all_tie() {
+        for rounds in 1..=9 {
+            let told: [&str; 2] = if rounds < 6 { ["1=", "1="] } else { ["1", "2"] };
+            let (few, all) = (vec![100.0; rounds], vec![300.0; 9]);
+            assert_eq!(words(&[of(&few), of(&all[..rounds])]), told, "{rounds}");
+            assert_eq!(words(&[of(&few), of(&all)]), told, "{rounds} of 9");
+        }
+    }
+
+    #[test]
+    fn what_moves_a_whole_round_hides_no_difference() {
+        let levels = [1.0, 2.0, 1.5, 0.7, 1.1, 1.9, 0.8, 1.4, 1.0];
+        let of_level = |value: f64, scatter: [f64; 9]| {
+            let at = |at: usize| levels[at] * (value + scatter[at]);
+            of(&std::array::from_fn::<_, 9, _>(at))
         };
-        let (wide, inside, beyond) = (
-            of_rounds([90.0, 100.0, 130.0]),
-            of_rounds([110.0, 115.0, 120.0]),
-            of_rounds([140.0, 141.0, 142.0]),
-        );
-        assert_eq!(words(&[wide, inside, beyond]), ["1=", "1=", "3"]);
+        assert_eq!(words(&[of_level(100.0, ONE_WAY), of_level(112.0, OTHER_WAY)]), ["1", "2"]);
     }
 
     #[test]
-    fn the_range_of_a_cell_in_two_modes_is_that_of_the_mode_that_speaks() {
-        use crate::sample::{Build, TWO, cell};
-        let mut cell = cell("pipe", 64, TWO).modes([(700.0, 5), (40_000.0, 4)]).with_round();
-        cell.rtt_ns.as_mut().and_then(|table| table.get_mut("p50")).unwrap().ci95 = None;
-        let values = [690.0, 700.0, 710.0, 700.0, 695.0, 39_000.0, 40_000.0, 41_000.0, 40_500.0];
-        let round = cell.rounds[0].clone();
-        cell.rounds = values
-            .map(|value| Round { p50_ns: Some(value), rejected: None, ..round.clone() })
-            .into();
-        let reading = ROUND_TRIP.reading(&cell).unwrap();
-        assert_eq!(reading.range, Some([690.0, 710.0]));
+    fn a_rejected_round_says_nothing() {
+        let mut slower = around(130.0, 1.0, OTHER_WAY);
+        slower.rounds[0].p50_ns = Some(1.0);
+        slower.rounds[0].rejected = Some("moved".to_owned());
+        assert_eq!(words(&[around(100.0, 1.0, ONE_WAY), slower]), ["1", "2"]);
+    }
+
+    /// A cell in two modes, the first of which speaks.
+    fn two_modes(of_first: usize) -> Cell {
+        let value = |at| if at < of_first { 700.0 } else { 40_000.0 };
+        let mut cell = of(&std::array::from_fn::<_, 9, _>(|at| value(at) + ONE_WAY[at]));
+        let modes = [(700.0, of_first), (40_000.0, 9 - of_first)];
+        let p50 = cell.rtt_ns.as_mut().and_then(|table| table.get_mut("p50")).unwrap();
+        p50.modes = modes.map(|(value, rounds)| Mode { value, rounds: rounds as u64 }).into();
+        p50.value = Some(700.0);
+        cell
     }
 
     #[test]
-    fn without_intervals_only_closeness_ties() {
-        let bare = |value| Reading { value, range: None };
-        assert_eq!(words(&[bare(10.0), bare(10.1), bare(11.0)]), ["1=", "1=", "3"]);
-        assert_eq!(words(&[bare(0.0), bare(0.0)]), ["1=", "1="]);
+    fn a_cell_in_two_modes_is_not_ahead_of_what_lies_between_them() {
+        let between = || around(10_000.0, 10.0, OTHER_WAY);
+        for of_first in [5, 6] {
+            assert_eq!(words(&[two_modes(of_first), between()]), ["1=", "1="], "{of_first}");
+        }
+        // Where all rounds would do, the modes still do not.
+        let order = |value: f64| {
+            let cells = [two_modes(6), around(value, 10.0, OTHER_WAY)];
+            let [a, b] = [0, 1].map(|at| ROUND_TRIP.reading(&cells[at], &ClockFacts::default()));
+            ROUND_TRIP.is_apart(&a.unwrap(), &b.unwrap())
+        };
+        assert!(!order(39_000.0) && order(42_000.0));
+        let beyond = around(60_000.0, 10.0, OTHER_WAY);
+        assert_eq!(words(&[two_modes(7), beyond]), ["1", "2"], "two rounds are the exception");
+    }
+
+    #[test]
+    fn cpu_time_in_two_modes_spans_both_as_well() {
+        let span = |of_first: usize| {
+            let mut cell = around(100.0, 1.0, ONE_WAY).cpu(10.0);
+            for (at, round) in cell.rounds.iter_mut().enumerate() {
+                let cost = if at < of_first { 10 } else { 900 };
+                (round.cpu_ns.lead, round.cpu_ns.follow) = (cost * round.messages, 0);
+            }
+            Yardstick::Cpu.reading(&cell, &ClockFacts::default()).unwrap().span.map(f64::round)
+        };
+        assert_eq!(span(6), [10.0, 900.0]);
+        assert_eq!(span(7), [10.0, 10.0], "two rounds are the exception");
+    }
+
+    #[test]
+    fn what_the_clock_explains_is_a_tie_of_an_operation_and_a_batch() {
+        let reading = |cpu, p50_ns| ClockReading { cpu, p50_ns, ..ClockReading::default() };
+        let clock = ClockFacts {
+            before: vec![reading(0, 25.0), reading(7, 900.0)],
+            after: vec![reading(1, 30.0)],
+            ..ClockFacts::default()
+        };
+        let timed = |value: f64, scatter, mode: &str| {
+            let timing = Some(Timing { mode: mode.to_owned(), batch: 1 });
+            Cell { timing, ..around(value, 0.5, scatter) }
+        };
+        let words = |first: (f64, &str), second: (f64, &str)| {
+            let cells = [timed(first.0, ONE_WAY, first.1), timed(second.0, OTHER_WAY, second.1)];
+            let ranks = ranked(&cells, &clock).ranks();
+            ranks.into_iter().map(Rank::words).collect::<Vec<_>>()
+        };
+        assert_eq!(words((580.0, "batch"), (620.0, "per-op")), ["1=", "1="]);
+        assert_eq!(words((560.0, "batch"), (620.0, "per-op")), ["1", "2"]);
+        assert_eq!(words((580.0, "per-op"), (620.0, "per-op")), ["1", "2"], "both have it");
+        assert_eq!(words((580.0, "per-op"), (620.0, "batch")), ["1", "2"], "less without it");
+    }
+
+    #[test]
+    fn what_lost_as_much_as_a_tie_is_wide_has_no_place() {
+        let mut cell = cell("udp", 64, TWO);
+        for (messages, lost, is_too_much) in [
+            (100, 0, false),
+            (100, 3, false),
+            (100, 4, true),
+            (3, 7, true),
+            (0, 1, true),
+            (0, 0, false),
+        ] {
+            (cell.messages, cell.lost) = (messages, lost);
+            assert_eq!(lost_too_much(&cell), is_too_much, "{lost} beside {messages}");
+        }
+    }
+
+    #[test]
+    fn rates_are_ranked_from_the_largest() {
+        let cells = [1e9, 2e9, 3e9].map(|rate| cell("pipe", 1 << 20, TWO).rate(rate, 1e6));
+        let yardstick = Yardstick::of(PatternKind::Stream);
+        let read = |cell| (cell, yardstick.reading(cell, &ClockFacts::default()).unwrap());
+        let ranking = Ranking::of(yardstick, &cells.iter().map(read).collect::<Vec<_>>());
+        let words: Vec<String> = ranking.ranks().into_iter().map(Rank::words).collect();
+        assert_eq!(words, ["3", "2", "1"]);
+        assert!(ranking.is_better(2, 0) && !ranking.is_better(0, 2) && !ranking.is_better(0, 0));
+    }
+
+    #[test]
+    fn nothing_and_what_has_no_rounds_are_ranked_without_a_fuss() {
         assert!(words(&[]).is_empty());
+        let bare = |value: f64| Cell { rounds: Vec::new(), ..of(&[value]) };
+        assert_eq!(words(&[bare(10.0), bare(90.0)]), ["1=", "1="]);
+        assert_eq!(words(&[of(&[0.0; 9]), of(&[0.0; 9])]), ["1=", "1="]);
+    }
+
+    #[test]
+    fn places_agree_with_figures_with_each_other_and_with_no_name() {
+        let mut rng = Rng::from_seed(11);
+        let clock = ClockFacts::default();
+        let mut certain = 0;
+        for table in 0..300 {
+            let mut cells: Vec<Cell> = (0..2 + table % 8)
+                .map(|_| {
+                    let (level, spread) = (1.0 + 9.0 * rng.unit(), 0.3 * rng.unit());
+                    let mut round = || level * (spread * rng.normal()).exp();
+                    of(&std::array::from_fn::<_, 9, _>(|_| round()))
+                })
+                .collect();
+            let value = |at: usize| ROUND_TRIP.reading(&cells[at], &clock).unwrap().value;
+            let ranking = ranked(&cells, &clock);
+            let mut ranks = ranking.ranks();
+            for a in 0..cells.len() {
+                let smaller = (0..cells.len()).filter(|b| value(*b) < value(a)).count();
+                assert!(ranks[a].place <= 1 + smaller, "{ranks:?}");
+                for b in (0..cells.len()).filter(|b| ranking.is_better(a, *b)) {
+                    assert!(ranks[a].place < ranks[b].place && value(a) < value(b), "{ranks:?}");
+                    certain += 1;
+                }
+            }
+            cells.rotate_left(1);
+            ranks.rotate_left(1);
+            cells.iter_mut().for_each(|cell| cell.key.mechanism = "other".to_owned());
+            assert_eq!(ranked(&cells, &clock).ranks(), ranks);
+        }
+        assert!(certain > 1_000, "{certain}");
     }
 }

@@ -169,6 +169,47 @@ pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Ce
     }
 }
 
+/// Messages of a slice in the fixtures: enough for a cost of a nanosecond to be a whole number.
+const MESSAGES: u64 = 1_000_000;
+
+/// Rounds of a cell in the fixtures.
+const ROUNDS: usize = 9;
+
+/// Nine rounds whose 95 % interval is `half` to both sides of `value`: the second to the eighth of their order. Cells of
+/// different names scatter differently.
+fn rounds(cell: &Cell, value: f64, half: f64) -> [f64; ROUNDS] {
+    const SCATTER: [f64; ROUNDS] = [0.0, -1.0, 0.5, 1.0, -0.8, -1.3, 0.8, 1.3, -0.5];
+    let name = crate::chapters::label(cell);
+    let turn = name.bytes().fold(0, |sum, byte| (7 * sum + usize::from(byte)) % ROUNDS);
+    std::array::from_fn(|at| value + half * SCATTER[(at * (1 + turn / 5) + turn) % ROUNDS])
+}
+
+/// A slice without any figure.
+fn slice(round: usize, messages: u64) -> Round {
+    Round {
+        round: round as u64,
+        order: 0,
+        rejected: None,
+        cpus: vec![0, 1],
+        messages,
+        bytes: 0,
+        lost: 0,
+        events: BTreeMap::new(),
+        elapsed_ns: 1e8,
+        p50_ns: None,
+        mean_ns: None,
+        messages_per_second: None,
+        offered_per_second: None,
+        achieved_per_second: None,
+        saturated: false,
+        fan: None,
+        histogram: None,
+        cpu_ns: SideCpu::default(),
+        covariates: Covariates::default(),
+        proof: Proof { nonce: "1f".to_owned(), holds: true, ..Proof::default() },
+    }
+}
+
 pub(crate) fn metric(value: f64, half: f64) -> Metric {
     Metric {
         value: Some(value),
@@ -187,6 +228,8 @@ pub(crate) trait Build {
     /// An open loop of so many messages per second; what it takes is what `rtt` says.
     fn open_loop(self, per_second: f64) -> Self;
     fn cpu(self, nanos: f64) -> Self;
+    /// Rounds with these median round trips.
+    fn of_rounds(self, values: &[f64]) -> Self;
     fn modes(self, modes: [(f64, u64); 2]) -> Self;
     fn idle(self, idle: Idle) -> Self;
     fn knob(self, name: &str, requested: Option<u64>, effective: u64) -> Self;
@@ -213,7 +256,8 @@ impl Build for Cell {
             ("max", tail(20.0)),
         ];
         self.rtt_ns = Some(quantiles.map(|(name, metric)| (name.to_owned(), metric)).into());
-        self.cpu(p50 / 4.0)
+        let values = rounds(&self, p50, half);
+        self.of_rounds(&values).cpu(p50 / 4.0)
     }
 
     fn rate(mut self, bytes_per_second: f64, half: f64) -> Self {
@@ -222,6 +266,11 @@ impl Build for Cell {
         let size = self.key.size_bytes.max(1) as f64;
         self.bytes_per_second = Some(metric(bytes_per_second, half));
         self.messages_per_second = Some(metric(bytes_per_second / size, half / size));
+        self.rounds = (0..ROUNDS).map(|round| slice(round, MESSAGES)).collect();
+        let rates = rounds(&self, bytes_per_second / size, half / size);
+        self.rounds.iter_mut().zip(rates).for_each(|(round, rate)| {
+            round.messages_per_second = Some(rate);
+        });
         self.cpu(2e9 * size / bytes_per_second)
     }
 
@@ -259,6 +308,19 @@ impl Build for Cell {
             ..Metric::default()
         });
         self.energy_nj_per_message = Some(Metric::missing("the kernel shows no energy counters"));
+        let costs = rounds(&self, nanos, nanos * 0.01);
+        for (round, cost) in self.rounds.iter_mut().zip(costs.into_iter().cycle()) {
+            let both = (cost * round.messages as f64) as u64;
+            round.cpu_ns =
+                SideCpu { lead: both / 2, follow: both - both / 2, ..SideCpu::default() };
+        }
+        self
+    }
+
+    fn of_rounds(mut self, values: &[f64]) -> Self {
+        let round =
+            |(at, value): (usize, &f64)| Round { p50_ns: Some(*value), ..slice(at, MESSAGES) };
+        self.rounds = values.iter().enumerate().map(round).collect();
         self
     }
 
@@ -266,7 +328,9 @@ impl Build for Cell {
         self = self.rtt(modes[0].0, modes[0].0 / 100.0);
         let metric = self.rtt_ns.as_mut().and_then(|rtt| rtt.get_mut("p50")).unwrap();
         metric.modes = modes.map(|(value, rounds)| Mode { value, rounds }).into();
-        self
+        let mode = |(value, rounds): (f64, u64)| (0..rounds).map(move |_| value);
+        let values: Vec<f64> = modes.into_iter().flat_map(mode).collect();
+        self.of_rounds(&values).cpu(modes[0].0 / 4.0)
     }
 
     fn idle(mut self, idle: Idle) -> Self {
@@ -301,23 +365,16 @@ impl Build for Cell {
 
     fn with_round(mut self) -> Self {
         self.timing = Some(Timing { mode: "per-op".to_owned(), batch: 1 });
-        self.rounds = vec![Round {
-            round: 0,
+        let rejected = Round {
             order: 3,
             rejected: Some("moved".to_owned()),
-            cpus: self.key.cpus.clone(),
-            messages: 20_000,
             bytes: 1_280_000,
-            lost: 0,
-            events: BTreeMap::new(),
-            elapsed_ns: 1e8,
             p50_ns: Some(71_500.0),
             mean_ns: Some(73_000.0),
             messages_per_second: Some(28_000.0),
             offered_per_second: Some(10_000.0),
             achieved_per_second: Some(9_990.0),
             saturated: true,
-            fan: None,
             histogram: Some(HistogramData {
                 unit: "ps".to_owned(),
                 min: 60_000_000,
@@ -326,9 +383,9 @@ impl Build for Cell {
                 buckets: vec![(60_000_000, 2)],
             }),
             cpu_ns: SideCpu { lead: 1, follow: 2, user: 1, system: 2 },
-            covariates: Covariates::default(),
-            proof: Proof { nonce: "1f".to_owned(), holds: true, ..Proof::default() },
-        }];
+            ..slice(self.rounds.len(), 20_000)
+        };
+        self.rounds.insert(0, rejected);
         self
     }
 }
@@ -458,7 +515,7 @@ pub(crate) fn survey() -> ResultSet {
         cell("tcp", 64, ONE).rtt(16_900.0, 150.0),
         cell("unix-stream", 64, TWO).rtt(75_900.0, 400.0),
         cell("unix-stream", 64, TWO).rtt(79_000.0, 400.0).word("unix-stream.bind", "path"),
-        cell("shm-ring/futex", 64, TWO).modes([(58_000.0, 3), (1_900.0, 2)]),
+        cell("shm-ring/futex", 64, TWO).modes([(58_000.0, 7), (1_900.0, 2)]),
         cell("pipe", 4096, TWO).rtt(73_000.0, 900.0),
         cell("tcp", 4096, TWO).rtt(99_000.0, 900.0).knob("tcp.sndbuf", Some(65_536), 131_072),
         cell("eventfd", 0, TWO).rtt(70_000.0, 900.0),

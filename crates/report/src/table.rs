@@ -1,6 +1,7 @@
 //! A result set on a terminal: ranked tables, what was not measured, findings, and the sentences of a survey.
 
-use crate::answers::{answers, caution};
+use crate::advice::{caution, has_places};
+use crate::answers::answers;
 use crate::chapters::{Chapter, Row, chapters, unmeasured};
 use crate::columns::{self, Column};
 use crate::figures;
@@ -43,7 +44,7 @@ pub(crate) fn render(
         tables(&mut page, group)?;
     }
     if set.pipelines.is_empty() || !set.cells.is_empty() {
-        legend(&mut page, &chapters)?;
+        legend(&mut page, set, &chapters)?;
     }
     system_calls(&mut page, set)?;
     pipelines::table(&mut page, set)?;
@@ -200,8 +201,8 @@ fn tone(row: &Row) -> Tone {
     }
 }
 
-fn legend(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
-    let lines = legend_lines(chapters, page.style);
+fn legend(page: &mut Page, set: &ResultSet, chapters: &[Chapter]) -> io::Result<()> {
+    let lines = legend_lines(set, chapters, page.style);
     if lines.is_empty() {
         page.blank()?;
         return page.paragraph(Tone::Plain, "", "No cell was measured.");
@@ -330,7 +331,7 @@ fn sentences(page: &mut Page, set: &ResultSet, specs: &Specs) -> io::Result<()> 
         return Ok(());
     }
     let answers = answers(set, specs);
-    if answers.is_empty() {
+    if answers.is_empty() && has_places(set) {
         return Ok(());
     }
     page.blank()?;

@@ -21,6 +21,7 @@ mod estimate;
 mod fairness;
 mod histogram;
 pub mod modes;
+mod order;
 mod quantile;
 mod rank;
 mod rng;
@@ -33,5 +34,6 @@ pub use estimate::{Estimate, Interval, median, median_estimate, median_interval,
 pub use fairness::jain;
 pub use histogram::{Histogram, PartsError};
 pub use modes::{Mode, Split};
+pub use order::{LEAST_ROUNDS, Order};
 pub use quantile::{Needed, across_rounds, support};
 pub use rng::Rng;

@@ -2,9 +2,9 @@
 
 use super::answer::{Answer, Question, modes_words};
 use crate::chapters::{label, place_order};
-use crate::rank::{Reading, Yardstick};
+use crate::rank::{Ranking, Reading, Yardstick};
 use crate::text;
-use ipcperf_core::result::Cell;
+use ipcperf_core::result::{Cell, ClockFacts};
 use ipcperf_core::{Idle, Placement, Spec, Touch, Wait};
 
 /// A measured cell that may win something, and the facts of its mechanism where this build knows them.
@@ -83,6 +83,10 @@ pub(super) struct Contestant<'a> {
     pub(super) name: String,
     pub(super) reading: Reading,
     pub(super) cell: &'a Cell,
+    /// Where it is in the ranking.
+    at: usize,
+    /// Nobody is certainly better.
+    is_best: bool,
 }
 
 /// Contestants under one basis and at one size, best first. Never empty.
@@ -91,43 +95,39 @@ pub(super) struct Contest<'a> {
     pub(super) basis: Basis,
     pub(super) size: u64,
     ordered: Vec<Contestant<'a>>,
+    ranking: Ranking,
 }
 
 impl<'a> Contest<'a> {
     pub(super) fn new(
         cells: Vec<&'a Cell>,
+        clock: &ClockFacts,
         yardstick: Yardstick,
         basis: Basis,
         size: u64,
     ) -> Option<Self> {
-        let mut ordered: Vec<Contestant> = cells
-            .into_iter()
-            .filter_map(|cell| {
-                let reading = yardstick.reading(cell)?;
-                Some(Contestant { name: spoken(cell), reading, cell })
-            })
-            .collect();
+        let read = |cell: &'a Cell| Some((cell, yardstick.reading(cell, clock)?));
+        let cells: Vec<(&Cell, Reading)> = cells.into_iter().filter_map(read).collect();
+        let ranking = Ranking::of(yardstick, &cells);
+        let ranks = ranking.ranks();
+        let contestant = |(at, (cell, reading)): (usize, (&'a Cell, Reading))| {
+            let is_best = ranks[at].place == 1;
+            Contestant { name: spoken(cell), reading, cell, at, is_best }
+        };
+        let mut ordered: Vec<_> = cells.into_iter().enumerate().map(contestant).collect();
         ordered.sort_by(|a, b| {
             yardstick.order(a.reading.value, b.reading.value).then_with(|| a.name.cmp(&b.name))
         });
-        (!ordered.is_empty()).then_some(Self { yardstick, basis, size, ordered })
+        (!ordered.is_empty()).then_some(Self { yardstick, basis, size, ordered, ranking })
     }
 
     pub(super) fn winner(&self) -> &Contestant<'a> {
         &self.ordered[0]
     }
 
-    /// The winner and all that tie with it.
-    fn best(&self) -> &[Contestant<'a>] {
-        self.tied_from(0)
-    }
-
-    /// The contestant at `start` and the following that tie with it.
-    fn tied_from(&self, start: usize) -> &[Contestant<'a>] {
-        let rest = &self.ordered[start..];
-        let Some(first) = rest.first() else { return rest };
-        let tied = rest.iter().take_while(|other| other.reading.ties(&first.reading)).count();
-        &rest[..tied]
+    /// The winner and all others than which nobody is certainly better.
+    fn best(&self) -> Vec<&Contestant<'a>> {
+        self.ordered.iter().filter(|contestant| contestant.is_best).collect()
     }
 
     pub(super) fn is_best(&self, name: &str) -> bool {
@@ -139,8 +139,12 @@ impl<'a> Contest<'a> {
         Some(found.reading.value)
     }
 
-    fn runner_up(&self) -> Option<&Contestant<'a>> {
-        self.ordered.get(self.best().len())
+    /// The first that is certainly behind, and all others behind that tie with it.
+    fn runners_up(&self) -> Vec<&Contestant<'a>> {
+        let mut behind = self.ordered.iter().filter(|contestant| !contestant.is_best);
+        let Some(first) = behind.next() else { return Vec::new() };
+        let tied = behind.filter(|other| !self.ranking.is_better(first.at, other.at));
+        std::iter::once(first).chain(tied).collect()
     }
 
     fn figure(&self, contestant: &Contestant) -> String {
@@ -151,10 +155,10 @@ impl<'a> Contest<'a> {
 
     /// `pipe, 71.5 us`, or `pipe and fifo (a tie), 71.5 us and 72.0 us`.
     pub(super) fn winner_words(&self) -> String {
-        self.words(self.best())
+        self.words(&self.best())
     }
 
-    fn words(&self, best: &[Contestant]) -> String {
+    fn words(&self, best: &[&Contestant]) -> String {
         const NAMED: usize = 3;
         let mut names: Vec<String> =
             best.iter().take(NAMED).map(|contestant| contestant.name.clone()).collect();
@@ -164,7 +168,7 @@ impl<'a> Contest<'a> {
             1 => return format!("{}, {}", names[0], figures[0]),
             count if count > NAMED => {
                 names.push(format!("{} more", count - NAMED));
-                let last = &best[count - 1];
+                let last = best[count - 1];
                 figures = vec![figures[0].clone(), self.figure(last)];
                 return format!("{} (a tie), {} to {}", text::join(&names), figures[0], figures[1]);
             }
@@ -175,16 +179,17 @@ impl<'a> Contest<'a> {
 
     /// `runner-up fifo, 80.1 us`.
     pub(super) fn runner_up_words(&self) -> String {
-        match self.runner_up() {
-            Some(_) => format!("runner-up {}", self.words(self.tied_from(self.best().len()))),
-            None if self.ordered.len() == 1 => "nothing else of its kind was measured".to_owned(),
-            None => "nothing measured is certainly slower".to_owned(),
+        match self.runners_up().as_slice() {
+            [] if self.ordered.len() == 1 => "nothing else of its kind was measured".to_owned(),
+            [] => "nothing measured is certainly slower".to_owned(),
+            runners_up => format!("runner-up {}", self.words(runners_up)),
         }
     }
 
     pub(super) fn answer(&self, question: Question, sentence: String) -> Answer {
         let winner = self.winner();
-        let runner_up = self.runner_up();
+        let runners_up = self.runners_up();
+        let runner_up = runners_up.first();
         Answer {
             question,
             sentence,

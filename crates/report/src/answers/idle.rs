@@ -4,8 +4,8 @@ use super::answer::{Answer, Question, modes_words};
 use super::contest::{Entry, has_same_knobs};
 use crate::chapters::{label, place_order};
 use crate::figures;
-use crate::rank::{ROUND_TRIP, Reading};
-use ipcperf_core::result::{Cell, CellKey, ResultSet, Spread};
+use crate::rank::{ROUND_TRIP, Ranking, Reading, TIE_FACTOR};
+use ipcperf_core::result::{Cell, CellKey, ClockFacts, ResultSet, Spread};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Idle, PatternKind};
 
@@ -21,20 +21,24 @@ pub(super) fn answer(set: &ResultSet, entries: &[Entry]) -> Option<Answer> {
     if subjects.is_empty() {
         return None;
     }
-    if let Some((as_is, polled)) = pair(&subjects, entries) {
-        return of_pair(as_is, polled);
+    if let Some((as_is, polled)) = pair(&set.clock, &subjects, entries) {
+        return of_pair(&set.clock, as_is, polled);
     }
     of_bounds(set).or_else(|| not_permitted(set))
 }
 
 /// The pair of the best-known mechanism: `pipe` if it is there, since everybody has a feeling for it.
-fn pair<'a>(subjects: &[&'a Cell], entries: &[Entry<'a>]) -> Option<(&'a Cell, &'a Cell)> {
+fn pair<'a>(
+    clock: &ClockFacts,
+    subjects: &[&'a Cell],
+    entries: &[Entry<'a>],
+) -> Option<(&'a Cell, &'a Cell)> {
     let pairs = subjects.iter().filter_map(|as_is| {
-        ROUND_TRIP.reading(as_is)?;
+        ROUND_TRIP.reading(as_is, clock)?;
         let polled = entries.iter().map(|entry| entry.cell).find(|cell| {
             cell.key.idle == Idle::Poll
                 && same_but_idle(cell, as_is)
-                && ROUND_TRIP.reading(cell).is_some()
+                && ROUND_TRIP.reading(cell, clock).is_some()
         })?;
         Some((*as_is, polled))
     });
@@ -52,8 +56,8 @@ fn same_but_idle(a: &Cell, b: &Cell) -> bool {
     CellKey { idle: b.key.idle, ..a.key.clone() } == b.key && has_same_knobs(a, b)
 }
 
-fn of_pair(as_is: &Cell, polled: &Cell) -> Option<Answer> {
-    let reading = |cell| ROUND_TRIP.reading(cell);
+fn of_pair(clock: &ClockFacts, as_is: &Cell, polled: &Cell) -> Option<Answer> {
+    let reading = |cell| ROUND_TRIP.reading(cell, clock);
     let figure = |cell: &Cell, reading: &Reading| {
         let modes = modes_words(cell, ROUND_TRIP, reading);
         format!("{}{modes}", figures::nanos(reading.value))
@@ -75,30 +79,34 @@ fn of_pair(as_is: &Cell, polled: &Cell) -> Option<Answer> {
     Some(if is_two_mode(as_is) || is_two_mode(polled) {
         comparison.of_modes()
     } else {
-        comparison.of(&before, &after)
+        let ranking = Ranking::of(ROUND_TRIP, &[(as_is, before), (polled, after)]);
+        let is_certain = ranking.is_better(0, 1) || ranking.is_better(1, 0);
+        comparison.of(before.value, after.value, is_certain)
     })
 }
 
+/// Of so many measurements each the ranges of two that do not differ lie apart in 1 case of 126: 2·5!·5!/10!.
+const FOR_A_RANGE: u64 = 5;
+
 /// The futex wake-up of the bounds, measured both ways.
 fn of_bounds(set: &ResultSet) -> Option<Answer> {
-    let reading = |spread: &Spread| {
-        let range = (spread.n > 1).then_some([spread.min, spread.max]);
-        Reading { value: spread.median, range }
-    };
     let both = set.bounds.pairs.iter().find_map(|pair| {
-        let as_is = reading(pair.futex_wake_rtt_ns.as_ref()?);
-        let polled = reading(pair.futex_wake_rtt_idle_poll_ns.as_ref()?);
+        let as_is = pair.futex_wake_rtt_ns.as_ref()?;
+        let polled = pair.futex_wake_rtt_idle_poll_ns.as_ref()?;
         (pair.cacheline_rtt_ns.is_some()).then_some((pair, as_is, polled))
     });
     let (pair, as_is, polled) = both?;
     let comparison = Comparison {
         what: format!("a futex wake-up there and back on two CPUs ({})", pair.placement),
         mechanism: None,
-        as_is: figures::nanos(as_is.value),
-        polled: figures::nanos(polled.value),
+        as_is: figures::nanos(as_is.median),
+        polled: figures::nanos(polled.median),
         effect: "blocking rows on two CPUs would gain about as much".to_owned(),
     };
-    Some(comparison.of(&as_is, &polled))
+    let below = |a: &Spread, b: &Spread| a.max < b.min && a.median * TIE_FACTOR <= b.median;
+    let is_certain =
+        as_is.n.min(polled.n) >= FOR_A_RANGE && (below(as_is, polled) || below(polled, as_is));
+    Some(comparison.of(as_is.median, polled.median, is_certain))
 }
 
 /// The same thing measured under both idle policies, in words.
@@ -112,29 +120,30 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn of(self, as_is: &Reading, polled: &Reading) -> Answer {
+    /// What the two figures say, if they certainly differ.
+    fn of(self, as_is: f64, polled: f64, is_certain: bool) -> Answer {
         let Self { what, as_is: before, polled: after, effect, .. } = &self;
-        if as_is.ties(polled) {
+        if !is_certain {
             let sentence = format!(
                 "This run cannot tell a difference between --idle poll and as-is: {what} takes {after} with polling \
                  and {before} without."
             );
             let ties = self.mechanism.iter().cloned().collect();
-            return Answer { value: Some(polled.value), ties, ..self.answer(sentence) };
+            return Answer { value: Some(polled), ties, ..self.answer(sentence) };
         }
-        if polled.value > as_is.value {
+        if polled > as_is {
             let sentence = format!(
                 "This run cannot tell a difference in favour of --idle poll: {what} takes {after} with it and {before} \
                  without."
             );
-            return Answer { value: Some(polled.value), ..self.answer(sentence) };
+            return Answer { value: Some(polled), ..self.answer(sentence) };
         }
         let sentence =
             format!("With --idle poll, {what} takes {after} instead of {before}: {effect}.");
         Answer {
-            value: Some(polled.value),
+            value: Some(polled),
             runner_up: self.mechanism.clone(),
-            runner_up_value: Some(as_is.value),
+            runner_up_value: Some(as_is),
             ..self.answer(sentence)
         }
     }

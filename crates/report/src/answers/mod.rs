@@ -10,31 +10,36 @@ mod tests;
 pub use answer::{Answer, Question};
 
 use crate::Specs;
+use crate::advice::has_places;
 use crate::chapters::{is_floor, is_touched};
 use crate::figures;
-use crate::rank::{ROUND_TRIP, Yardstick};
+use crate::rank::{ROUND_TRIP, Yardstick, lost_too_much};
 use contest::{Basis, Contest, Entry, sleeps_at_once};
-use ipcperf_core::result::{Cell, KnobReading, ResultSet, Status};
+use ipcperf_core::result::{ClockFacts, KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach, Wait};
 
 /// Answers whatever the cells of a set can answer, in the order of [`Question`].
 ///
 /// Small is the smallest size of at least one byte that was measured, large the largest. Two CPUs are the basis where
-/// they were measured. Neither the floor nor a payload that nobody touched ever wins. The winner's ties are named, never ordered.
+/// they were measured. Neither the floor, nor a payload that nobody touched, nor what lost too many messages ever wins. The
+/// winner's ties are named, never ordered. None at noise grade F.
 #[must_use]
 pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
+    if !has_places(set) {
+        return Vec::new();
+    }
     let all: Vec<Entry> = set
         .cells
         .iter()
         .filter(|cell| cell.status == Status::Ok && !is_floor(&cell.key.mechanism, specs))
-        .filter(|cell| is_touched(cell.key.touch))
+        .filter(|cell| is_touched(cell.key.touch) && !lost_too_much(cell))
         .map(|cell| Entry { cell, spec: specs(&cell.key.mechanism) })
         .filter(passes_messages)
         .collect();
     // What is sent after a pause or in any other way of its own only stands beside what the questions are about.
     let (entries, loaded) = all.into_iter().partition(|entry| entry.cell.key.load.is_plain());
-    let survey = Survey { entries, loaded };
+    let survey = Survey { entries, loaded, clock: &set.clock };
     [
         survey.small(),
         survey.spin_then_sleep(),
@@ -50,23 +55,11 @@ pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
     .collect()
 }
 
-/// A sentence before the answers of a set in which no figure has an interval; `None` where one has.
-pub(crate) fn caution(set: &ResultSet) -> Option<String> {
-    let has_interval = |cell: &Cell| {
-        let metric = Yardstick::of(cell.key.pattern).metric(cell);
-        metric.is_some_and(|metric| metric.ci95.is_some())
-    };
-    let mut measured = set.cells.iter().filter(|cell| cell.status == Status::Ok);
-    (!measured.any(has_interval)).then(|| {
-        "With so few rounds the order is a guess: below 6 rounds no figure has an interval."
-            .to_owned()
-    })
-}
-
 struct Survey<'a> {
     entries: Vec<Entry<'a>>,
     /// Cells that were asked for more than their pattern.
     loaded: Vec<Entry<'a>>,
+    clock: &'a ClockFacts,
 }
 
 impl<'a> Survey<'a> {
@@ -92,7 +85,7 @@ impl<'a> Survey<'a> {
             SizeChoice::Small | SizeChoice::Wake => sizes.min()?,
         };
         let cells = on_basis().map(|entry| entry.cell).filter(|cell| cell.key.size_bytes == size);
-        Contest::new(cells.collect(), yardstick, basis, size)
+        Contest::new(cells.collect(), self.clock, yardstick, basis, size)
     }
 
     fn small_contest(&self, is_eligible: impl Fn(&Entry) -> bool) -> Option<Contest<'a>> {
@@ -125,7 +118,8 @@ impl<'a> Survey<'a> {
                 && cell.key.size_bytes == contest.size
                 && basis.has(cell)
         });
-        let Some(here) = Contest::new(cells.collect(), ROUND_TRIP, basis, contest.size) else {
+        let Some(here) = Contest::new(cells.collect(), self.clock, ROUND_TRIP, basis, contest.size)
+        else {
             return String::new();
         };
         let there = here.figure_of(&contest.winner().name);
@@ -156,7 +150,7 @@ impl<'a> Survey<'a> {
             contest.basis.words(),
             briefly::beside_the_median(best),
             contest.runner_up_words(),
-            briefly::after_a_pause(best, &self.loaded),
+            briefly::after_a_pause(best, &self.loaded, self.clock),
         );
         Some(contest.answer(Question::SpinThenSleep, sentence))
     }
@@ -236,7 +230,7 @@ impl<'a> Survey<'a> {
                     && is_eligible(entry)
             });
             let cells = cells.map(|entry| entry.cell).collect();
-            Contest::new(cells, ROUND_TRIP, all.basis.clone(), all.size)
+            Contest::new(cells, self.clock, ROUND_TRIP, all.basis.clone(), all.size)
         };
         let sockets = of(&is_socket)?;
         let best = all.winner();

@@ -28,6 +28,9 @@ fn requests(mut cell: Cell, rate: f64, conns: u64, failed: u64) -> Cell {
         [("p50".to_owned(), metric(p50, 1.0)), ("p99".to_owned(), tail)].into()
     };
     let request = conns as f64 / rate * 1e9;
+    let rates = super::rounds(&cell, rate, rate / 50.0);
+    let round = |(at, rate)| Round { messages_per_second: Some(rate), ..super::slice(at, 20_000) };
+    cell.rounds = rates.into_iter().enumerate().map(round).collect();
     cell.connect = Some(Connections {
         conns,
         clients: "threads".to_owned(),

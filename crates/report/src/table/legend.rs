@@ -1,20 +1,20 @@
 //! What the signs and columns of a table mean; only those that occur.
 
-use crate::chapters::{Chapter, Row, is_touched};
+use crate::advice::no_places;
+use crate::chapters::{Block, Chapter, Row, is_touched};
 use crate::columns::{self, Column};
 use crate::figures;
 use crate::format::Style;
-use crate::rank::Yardstick;
+use crate::rank::{Yardstick, clock_share, has_too_few_rounds, is_timed_alone};
+use ipcperf_core::result::ResultSet;
 use ipcperf_core::{PatternKind, Wait};
+use ipcperf_stats::LEAST_ROUNDS;
 
 /// What the signs and columns mean; only those that occur.
-pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
-    let rows: Vec<&Row> = chapters
-        .iter()
-        .flat_map(|chapter| &chapter.sections)
-        .flat_map(|section| &section.blocks)
-        .flat_map(|block| &block.rows)
-        .collect();
+pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style) -> Vec<String> {
+    let sections = chapters.iter().flat_map(|chapter| &chapter.sections);
+    let blocks: Vec<&Block> = sections.flat_map(|section| &section.blocks).collect();
+    let rows: Vec<&Row> = blocks.iter().flat_map(|block| &block.rows).collect();
     let mut lines = Vec::new();
     if rows.is_empty() {
         return lines;
@@ -39,13 +39,7 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
         }
     }
     lines.extend(legends.into_iter().map(str::to_owned));
-    if rows.iter().any(|row| row.rank.is_some_and(|rank| rank.is_shared)) {
-        lines.push(
-            "1= is a tie with the best of that place: the intervals (below 6 rounds: the ranges) overlap or the figures \
-             are less than 3 % apart."
-                .to_owned(),
-        );
-    }
+    lines.extend(places(set, &blocks));
     if rows.iter().any(|row| has_wide_spread(row)) {
         lines.push(format!(
             "{spread} above 50 % is the 95 % interval itself, or {} where that does not fit.",
@@ -87,6 +81,40 @@ pub(crate) fn legend_lines(chapters: &[Chapter], style: &Style) -> Vec<String> {
     }
     if style.versus_bound {
         lines.extend(bounds(&rows));
+    }
+    lines
+}
+
+/// What a place is, and why there is none.
+fn places(set: &ResultSet, blocks: &[&Block]) -> Vec<String> {
+    let ranked = |block: &&Block| block.rows.iter().filter(|row| row.rank.is_some()).count() > 1;
+    let rivals: Vec<&Row> =
+        blocks.iter().copied().filter(ranked).flat_map(|block| &block.rows).collect();
+    let has_rivals = blocks.iter().any(|block| block.rows.len() > 1);
+    let mut lines: Vec<String> = no_places(set).filter(|_| has_rivals).into_iter().collect();
+    if rivals.iter().any(|row| row.rank.is_some_and(|rank| rank.is_tied)) {
+        lines.push(
+            "A place is 1 and the number of rows that are certainly better, by one test of all pairs within rounds. = is \
+             a tie with some other row. Less than 3 % apart is a tie."
+                .to_owned(),
+        );
+    }
+    if rivals.iter().any(|row| row.rank.is_some() && has_too_few_rounds(row.cell)) {
+        lines.push(format!("No order can be given with fewer than {LEAST_ROUNDS} rounds."));
+    }
+    let is_mixed = |block: &&Block| {
+        let alone = block.rows.iter().filter(|row| row.rank.is_some());
+        let mut alone = alone.map(|row| is_timed_alone(row.cell));
+        let first = alone.next();
+        alone.any(|other| Some(other) != first)
+    };
+    let mixed = blocks.iter().filter(|block| is_mixed(block)).flat_map(|block| &block.rows);
+    let clock = mixed.map(|row| clock_share(row.cell, &set.clock)).fold(0.0, f64::max);
+    if clock > 0.0 {
+        lines.push(format!(
+            "Figures without ^ have up to {} of reading the clock in them; what this explains is a tie with one that has ^.",
+            figures::nanos(clock)
+        ));
     }
     lines
 }

@@ -329,31 +329,126 @@ fn a_count_that_hardly_ever_happens_is_no_row_of_zeros() {
 
 #[test]
 fn one_of_a_thing_is_no_plural() {
-    let mut set = run(set(vec![cell("pipe", 64, ONE).rtt(6_000.0, 9.0).with_round()]));
+    let mut set = run(set(vec![cell("pipe", 64, ONE).rtt(6_000.0, 9.0)]));
     set.host.cpus_allowed = vec![0];
+    set.cells[0].rounds.truncate(1);
     let text = written(&set, &wide(200));
     for words in ["1 of 1 cell measured, 1 round of 100 ms", ", 1 CPU, Linux"] {
         assert!(text.contains(words), "{words} in {text}");
     }
 }
 
+fn in_markdown(set: &ResultSet) -> String {
+    let mut bytes = Vec::new();
+    render(set, &sample::spec, Format::Markdown, &wide(80), &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// The text without line breaks.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
-fn a_survey_of_few_rounds_begins_its_sentences_with_a_caution() {
-    let caution = "With so few rounds the order is a guess:";
+fn a_survey_of_few_rounds_gives_no_order_and_says_so() {
+    let caution = "With so few rounds no order can be given: below 6 rounds all cells tie.";
+    let legend = "No order can be given with fewer than 6 rounds.";
     let mut set = sample::small();
-    assert!(!written(&set, &wide(80)).contains(caution));
-    for cell in &mut set.cells {
-        for metric in cell.rtt_ns.iter_mut().flat_map(|table| table.values_mut()) {
-            metric.ci95 = None;
-        }
+    for text in [written(&set, &wide(80)), in_markdown(&set)] {
+        assert!(!flat(&text).contains(caution) && !flat(&text).contains(legend), "{text}");
     }
+    set.cells.iter_mut().for_each(|cell| cell.rounds.truncate(5));
     let text = written(&set, &wide(80));
     assert!(text.contains(&format!("WHAT TO USE\n{caution}")), "{text}");
-    let mut bytes = Vec::new();
-    render(&set, &sample::spec, Format::Markdown, &wide(80), &mut bytes).unwrap();
-    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains(legend), "{text}");
+    assert_eq!(text.matches("1=").count(), 6, "three rows, three of their costs: {text}");
+    let text = in_markdown(&set);
     assert!(text.contains(&format!("## What to use\n\n- {caution}")), "{text}");
     assert!(!written(&run(set), &wide(80)).contains(caution));
+}
+
+#[test]
+fn at_grade_f_figures_stay_and_neither_places_nor_advice_are_given() {
+    let mut set = sample::small();
+    set.noise.grade = "F".to_owned();
+    set.noise.findings = vec![sample::finding("W-FAULT", Severity::Warning, "17 page faults.")];
+    set.noise.causes = vec!["steal 20 %".to_owned(), "spread 30 %".to_owned()];
+    let why = "noise grade F supports no claim (steal 20 %; spread 30 %).";
+    let text = written(&set, &wide(80));
+    assert!(
+        text.contains("64 B  -  pipe       71.5 us") && text.contains("CPU PER MESSAGE"),
+        "{text}"
+    );
+    assert!(!text.contains("1=") && !text.contains("runner-up"), "{text}");
+    let told = flat(&text);
+    assert!(told.contains(&format!("No places: {why}")), "{text}");
+    assert!(told.contains(&format!("WHAT TO USE No advice: {why}")), "{text}");
+    let text = in_markdown(&set);
+    assert!(text.contains("| 64 B | - | pipe | 71.5 us |"), "{text}");
+    assert!(text.contains(&format!("No places: {why}")), "{text}");
+    assert!(text.contains(&format!("## What to use\n\n- No advice: {why}\n")), "{text}");
+    set.noise.causes.clear();
+    let told = flat(&written(&set, &wide(80)));
+    assert!(told.contains("supports no claim (17 page faults)."), "{told}");
+    set.noise.findings.clear();
+    assert!(
+        flat(&written(&run(set), &wide(80)))
+            .contains("No places: noise grade F supports no claim.")
+    );
+}
+
+#[test]
+fn at_grade_d_advice_is_said_to_be_weak_and_below_it_is_not() {
+    let weak = "This advice is weak: at noise grade D only large differences are certain \
+                (steal 0.4 %).";
+    let mut set = sample::small();
+    for grade in ["A", "B", "C", "D", ""] {
+        set.noise.grade = grade.to_owned();
+        for text in [written(&set, &wide(80)), in_markdown(&set)] {
+            assert_eq!(flat(&text).contains(weak), grade == "D", "{grade}: {text}");
+            assert!(text.contains("1=") && text.contains("runner-up"), "{grade}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_mechanism_that_loses_its_messages_has_no_place_and_the_reason() {
+    let mut lossy = cell("udp", 64, TWO).rate(9e8, 1e6);
+    (lossy.messages, lossy.lost) = (30_000, 70_000);
+    let set = run(set(vec![
+        lossy,
+        cell("tcp", 64, TWO).rate(2e8, 1e6),
+        cell("pipe", 64, TWO).rate(1e8, 1e6),
+    ]));
+    let text = written(&set, &wide(80));
+    assert!(
+        text.contains("1  tcp ") && text.contains("2  pipe ") && text.contains("-  udp "),
+        "{text}"
+    );
+    assert!(text.contains("900 MB/s"), "{text}");
+    assert!(
+        flat(&text).contains("udp lost 70,000 of 100,000 messages (too many for a place)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_the_clock_is_in_a_figure_is_said_where_rows_differ_in_it() {
+    let timed = |mechanism: &str, p50: f64, mode: &str| {
+        let mut cell = cell(mechanism, 64, TWO).rtt(p50, 1.0);
+        cell.timing = Some(ipcperf_core::result::Timing { mode: mode.to_owned(), batch: 8 });
+        cell
+    };
+    let told = |mode: &str| {
+        let cells = vec![timed("shm-ring/spin", 580.0, "batch"), timed("pipe/spin", 620.0, mode)];
+        let mut set = run(set(cells));
+        set.clock.before[0].p50_ns = 30.0;
+        flat(&written(&set, &wide(80)))
+    };
+    let legend = "Figures without ^ have up to 30.0 ns of reading the clock in them;";
+    let (mixed, alike) = (told("per-op"), told("batch"));
+    assert!(mixed.contains(legend) && mixed.contains("1= shm-ring/spin 580 ns^"), "{mixed}");
+    assert!(!alike.contains(legend) && alike.contains("1 shm-ring/spin 580 ns^"), "{alike}");
 }
 
 #[test]
@@ -450,8 +545,8 @@ fn cpu_time_of_an_older_document_has_no_interval_of_another_figure() {
     let mut old = sample::cell("pipe", 64, TWO).rtt(71_000.0, 10.0).cpu(1000.0);
     let cost = old.cpu_ns_per_message.as_mut().unwrap();
     (cost.total, cost.lead, cost.ci95) = (None, 9000.0, Some([990.0, 1010.0]));
-    let reading = crate::rank::Yardstick::Cpu.reading(&old).unwrap();
-    assert_eq!((reading.value, reading.range), (9500.0, None));
+    let figure = old.cpu_ns_per_message.unwrap().figure();
+    assert_eq!((figure.value, figure.ci95), (Some(9500.0), None));
 }
 
 #[test]

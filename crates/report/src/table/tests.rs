@@ -23,8 +23,8 @@ pub(super) fn run(mut set: ResultSet) -> ResultSet {
 #[test]
 fn a_survey_at_80_columns() {
     insta::assert_snapshot!(written(&sample::survey(), &wide(80)), @r"
-    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 1 round of
-    100 ms, 58.1 s
+    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 10 rounds
+    of 100 ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
     ROUND TRIP, BLOCKING MECHANISMS
@@ -34,7 +34,7 @@ fn a_survey_at_80_columns() {
              2   eventfd                     70.0 us  1.3%  73.5 us  17.5 us
              -   null (floor)                21.0 ns  0.5%  22.1 ns  5.25 ns
        64 B  1   shm-ring/futex ~           58.0 us*  1.0%  60.9 us  14.5 us
-                   in 2 of 5 rounds         1.90 us*
+                   in 2 of 9 rounds         1.90 us*
              2=  pipe                        71.5 us  1.7%  75.1 us  17.9 us
              2=  fifo                        72.1 us  2.1%  75.7 us  18.0 us
              4   unix-stream                 75.9 us  0.5%  79.7 us  19.0 us
@@ -108,8 +108,9 @@ fn a_survey_at_80_columns() {
     time by ticks). machine is the busy time of all CPUs for one message, less what
     they are busy anyway; it needs longer slices than the rest. What the hypervisor
     does for this machine is in no figure.
-    1= is a tie with the best of that place: the intervals (below 6 rounds: the
-    ranges) overlap or the figures are less than 3 % apart.
+    A place is 1 and the number of rows that are certainly better, by one test of
+    all pairs within rounds. = is a tie with some other row. Less than 3 % apart is
+    a tie.
     ~ spins briefly before it sleeps: as fast as spinning where the peer is quick,
     and not after a pause.
     * The rounds fall into two modes: both figures are shown, the one of more rounds
@@ -130,7 +131,7 @@ fn a_survey_at_80_columns() {
       With both ends on one CPU it is pipe and fifo (a tie), 6.31 us and 6.35 us as
       well.
     - If each end may spin briefly before it sleeps: shm-ring/futex (spins briefly,
-      then sleeps), 58.0 us (two modes: 1.90 us in 2 of 5 rounds) for a round trip
+      then sleeps), 58.0 us (two modes: 1.90 us in 2 of 9 rounds) for a round trip
       of 64 B on two CPUs (same-llc), mean 60.9 us; nothing else of its kind was
       measured. That holds back to back; after a pause, in which the ends fall
       asleep, nothing was measured (--think).
@@ -156,7 +157,7 @@ fn a_survey_at_80_columns() {
 fn a_survey_at_200_columns_shows_more_statistics() {
     let style = Style { unicode: true, versus_bound: true, ..wide(200) };
     insta::assert_snapshot!(written(&sample::survey(), &style), @r"
-    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 1 round of 100 ms, 58.1 s
+    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 10 rounds of 100 ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
     ROUND TRIP, BLOCKING MECHANISMS
@@ -166,7 +167,7 @@ fn a_survey_at_200_columns_shows_more_statistics() {
              2   eventfd                     70.0 us  1.3%  73.5 us        -  77.0 us   105 us  1.40 ms  17.5 us         1         2
              -   null (floor)                21.0 ns  0.5%  22.1 ns        -  23.1 ns  31.5 ns   420 ns  5.25 ns         1         2
        64 B  1   shm-ring/futex ~           58.0 us*  1.0%  60.9 us        -  63.8 us  87.0 us  1.16 ms  14.5 us         1         2
-                   in 2 of 5 rounds         1.90 us*
+                   in 2 of 9 rounds         1.90 us*
              2=  pipe                        71.5 us  1.7%  75.1 us    1.19x  78.6 us   107 us  1.43 ms  17.9 us         1         2
              2=  fifo                        72.1 us  2.1%  75.7 us        -  79.3 us   108 us  1.44 ms  18.0 us         1         2
              4   unix-stream                 75.9 us  0.5%  79.7 us        -  83.5 us   114 us  1.52 ms  19.0 us         1         2
@@ -235,7 +236,7 @@ fn a_survey_at_200_columns_shows_more_statistics() {
     mean is that of all operations, as other tools print it: far from p50, some are of another kind.
     user and system are the parts of CPU/msg (an estimate: this kernel divides CPU time by ticks). machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer
     slices than the rest. What the hypervisor does for this machine is in no figure.
-    1= is a tie with the best of that place: the intervals (below 6 rounds: the ranges) overlap or the figures are less than 3 % apart.
+    A place is 1 and the number of rows that are certainly better, by one test of all pairs within rounds. = is a tie with some other row. Less than 3 % apart is a tie.
     ~ spins briefly before it sleeps: as fast as spinning where the peer is quick, and not after a pause.
     * The rounds fall into two modes: both figures are shown, the one of more rounds first, never an average.
     Bounds of this machine: a futex wake there and back on same-llc 60.0 us, a cache line there and back on same-llc 130 ns, memcpy 8.40 GB/s.
@@ -251,7 +252,7 @@ fn a_survey_at_200_columns_shows_more_statistics() {
     WHAT TO USE
     - Small messages, blocking: pipe and fifo (a tie), 71.5 us and 72.1 us for a round trip of 64 B on two CPUs (same-llc); runner-up unix-stream, 75.9 us. With both ends on one CPU it is pipe and fifo (a
       tie), 6.31 us and 6.35 us as well.
-    - If each end may spin briefly before it sleeps: shm-ring/futex (spins briefly, then sleeps), 58.0 us (two modes: 1.90 us in 2 of 5 rounds) for a round trip of 64 B on two CPUs (same-llc), mean 60.9
+    - If each end may spin briefly before it sleeps: shm-ring/futex (spins briefly, then sleeps), 58.0 us (two modes: 1.90 us in 2 of 9 rounds) for a round trip of 64 B on two CPUs (same-llc), mean 60.9
       us; nothing else of its kind was measured. That holds back to back; after a pause, in which the ends fall asleep, nothing was measured (--think).
     - Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs (same-llc); runner-up unix-stream, 2.60 GB/s.
     - If each end may burn a CPU: shm-ring/spin, 210 ns for a round trip of 64 B on two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
@@ -268,7 +269,7 @@ fn a_small_set_at_40_columns_drops_columns() {
     insta::assert_snapshot!(written(&sample::small(), &wide(40)), @r"
     ipcperf 0.1.0 survey,
     2026-08-21T10:00:00Z: 3 of 4 cells
-    measured
+    measured, 9 rounds of 100 ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux
     6.18.5, hypervisor kvm
 
@@ -305,10 +306,11 @@ fn a_small_set_at_40_columns_drops_columns() {
     slices than the rest. What the
     hypervisor does for this machine is in
     no figure.
-    1= is a tie with the best of that place:
-    the intervals (below 6 rounds: the
-    ranges) overlap or the figures are less
-    than 3 % apart.
+    A place is 1 and the number of rows that
+    are certainly better, by one test of all
+    pairs within rounds. = is a tie with
+    some other row. Less than 3 % apart is a
+    tie.
 
     NOT MEASURED
     - unavailable: posix-mq: no POSIX
@@ -348,7 +350,8 @@ fn a_small_set_at_40_columns_drops_columns() {
 fn one_cell() {
     let set = run(set(vec![cell("pipe", 64, ONE).rtt(5_000_000.0, 100.0)]));
     insta::assert_snapshot!(written(&set, &wide(80)), @r"
-    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 1 of 1 cell measured
+    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 1 of 1 cell measured, 9 rounds of 100
+    ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
     ROUND TRIP, BLOCKING MECHANISMS
@@ -396,8 +399,8 @@ fn an_interrupted_run_with_cells_of_every_status() {
     let mut set = run(set(cells));
     set.interrupted = true;
     insta::assert_snapshot!(written(&set, &wide(80)), @r"
-    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 1 of 7 cells measured, INTERRUPTED
-    before the plan was done
+    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 1 of 7 cells measured, 9 rounds of 100
+    ms, 58.1 s, INTERRUPTED before the plan was done
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
     ROUND TRIP, BLOCKING MECHANISMS
@@ -429,7 +432,8 @@ fn a_sweep_of_one_mechanism() {
     let sizes = [1, 64, 4096, 65_536, 1 << 20];
     let cells = sizes.map(|size| cell("pipe", size, TWO).rtt(71_000.0 + size as f64, 500.0));
     insta::assert_snapshot!(written(&run(set(cells.to_vec())), &wide(80)), @r"
-    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 5 of 5 cells measured
+    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 5 of 5 cells measured, 9 rounds of 100
+    ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
     ROUND TRIP, BLOCKING MECHANISMS
