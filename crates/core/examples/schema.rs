@@ -1,8 +1,9 @@
-//! Prints the JSON Schema of the document that the argument names: `result`, `mechanisms` or `replication`. `cargo xtask
-//! docs` keeps what it prints in `schema/`.
+//! Prints the JSON Schema of the document that the argument names: `result`, `mechanisms`, `replication` or
+//! `comparison`. `cargo xtask docs` keeps what it prints in `schema/`.
 
 use ipcperf_core::result::{
-    MECHANISMS_SCHEMA, MechanismList, REPLICATION_SCHEMA, Replication, ResultSet, SCHEMA,
+    COMPARISON_SCHEMA, Comparison, MECHANISMS_SCHEMA, MechanismList, REPLICATION_SCHEMA,
+    Replication, ResultSet, SCHEMA,
 };
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -21,7 +22,8 @@ fn main() -> Result<(), Error> {
         ),
         "mechanisms" => schema::<MechanismList>(MECHANISMS_SCHEMA),
         "replication" => schema::<Replication>(REPLICATION_SCHEMA),
-        _ => return Err(Error::other("result, mechanisms or replication?")),
+        "comparison" => schema::<Comparison>(COMPARISON_SCHEMA),
+        _ => return Err(Error::other("result, mechanisms, replication or comparison?")),
     };
     writeln!(stdout(), "{schema:#}")
 }

@@ -25,6 +25,10 @@ pub(crate) const GENERATED: &[Generated] = &[
         file: "schema/ipcperf.replication-1.schema.json",
         text: |root| schema(root, "replication"),
     },
+    Generated {
+        file: "schema/ipcperf.comparison-1.schema.json",
+        text: |root| schema(root, "comparison"),
+    },
 ];
 
 /// What the product prints when it is given one word.

@@ -5,6 +5,7 @@
 //! absent; a value that cannot be supported is `null` with a `reason`. All times are nanoseconds, all rates are per second, all sizes are bytes.
 
 mod cell;
+mod comparison;
 mod environment;
 mod mechanisms;
 mod metric;
@@ -15,6 +16,9 @@ mod replication;
 pub use cell::{
     BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, HistogramData,
     KnobReading, Proof, Round, SideCovariates, SideCpu, Status, Timing,
+};
+pub use comparison::{
+    COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design, Difference, Side,
 };
 pub use environment::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,

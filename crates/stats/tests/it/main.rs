@@ -2,3 +2,4 @@
 
 mod coverage;
 mod histogram;
+mod verdict;
