@@ -3,35 +3,53 @@
 use crate::args::ReportArgs;
 use crate::error::Stop;
 use crate::output;
+use ipcperf_core::result::ResultSet;
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::LoadError;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// A survey's result takes 2 MiB; what is larger than this is no result.
 pub(crate) const MOST: u64 = 256 << 20;
 
-pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
-    let format = output::format(&args.look)?;
-    let shown = args.file.display();
+/// Reads the text of a document; '-' is standard input.
+fn text_of(path: &Path) -> Result<String, Stop> {
+    let shown = path.display();
     let failed = |error: std::io::Error| {
         Stop::usage(format!("cannot read '{shown}': {}", output::words(&error)))
     };
     let mut bytes = Vec::new();
-    let source: Box<dyn Read> = if args.file.as_os_str() == "-" {
+    let source: Box<dyn Read> = if path.as_os_str() == "-" {
         Box::new(std::io::stdin().lock())
     } else {
-        Box::new(std::fs::File::open(&args.file).map_err(failed)?)
+        Box::new(std::fs::File::open(path).map_err(failed)?)
     };
     source.take(MOST + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MOST {
         return Err(Stop::usage(format!("cannot read '{shown}': larger than 256 MiB")));
     }
-    let text = String::from_utf8_lossy(&bytes);
-    let refused = |error: LoadError| match error {
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Why a document is refused.
+fn refused(path: &Path, error: &LoadError) -> Stop {
+    let shown = path.display();
+    match error {
         LoadError::Schema(_) => Stop::incomparable(format!("'{shown}': {error}")),
         _ => Stop::usage(format!("'{shown}': {error}")),
-    };
+    }
+}
+
+/// Reads a result document.
+pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
+    ipcperf_report::load(&text_of(path)?).map_err(|error| refused(path, &error))
+}
+
+pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
+    let format = output::format(&args.look)?;
+    let text = text_of(&args.file)?;
+    let refused = |error: LoadError| refused(&args.file, &error);
     let style = output::style(&args.look, args.output.is_some());
     if ipcperf_report::is_replication(&text) {
         let document = ipcperf_report::load_replication(&text).map_err(refused)?;

@@ -2,6 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::error::Stop;
+use crate::gates::Gates;
 use crate::measure::Undertaking;
 use crate::request;
 use crate::{exec, job_file, loads};
@@ -29,8 +30,9 @@ pub(crate) fn run(
     if !(1..=10_000).contains(&rounds) {
         return Err(Stop::usage(format!("--rounds: {rounds} is not between 1 and 10000")));
     }
+    let gates = Gates::of(&args.gates)?;
     if !args.exec.is_empty() {
-        return exec::run(registry, &args, rounds);
+        return exec::run(registry, &args, rounds, &gates);
     }
     for (name, is_given) in
         [("--deadline", args.deadline.is_some()), ("--trace-calls", args.trace_calls)]
@@ -43,7 +45,7 @@ pub(crate) fn run(
     if args.dry_run {
         undertaking.print(&args.output)
     } else {
-        undertaking.carry_out(registry, &args.output)
+        undertaking.carry_out(registry, &args.output, &gates)
     }
 }
 

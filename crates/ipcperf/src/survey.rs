@@ -2,6 +2,7 @@
 
 use crate::args::SurveyArgs;
 use crate::error::Stop;
+use crate::gates::Gates;
 use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking};
 use crate::request;
 use ipcperf_core::{Family, Idle, Load, OptionSet, PatternKind, Placement, Touch};
@@ -22,6 +23,7 @@ const COMFORTABLE: Duration = Duration::from_millis(16);
 const LONGEST: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, Stop> {
+    let gates = Gates::of(&args.gates)?;
     let budget = request::time(
         "--budget",
         &args.budget,
@@ -37,7 +39,7 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
     if args.dry_run {
         undertaking.print(&args.output)
     } else {
-        undertaking.carry_out(registry, &args.output)
+        undertaking.carry_out(registry, &args.output, &gates)
     }
 }
 

@@ -10,10 +10,12 @@ mod answers;
 mod calls;
 mod chapters;
 mod columns;
+mod compare;
 mod csv;
 mod describe;
 mod figures;
 mod format;
+mod gate;
 mod grid;
 mod json;
 mod list;
@@ -33,9 +35,13 @@ mod table;
 mod text;
 
 pub use answers::{Answer, Question, answers};
+pub use compare::{
+    Arms, Incomparable, Recorded, compare_files, compare_live, comparison, factor_names, metric_of,
+};
 pub use csv::cell as csv_cell;
 pub use describe::describe;
 pub use format::{Format, Style};
+pub use gate::{Limit, Outcome, Slower};
 pub use list::{ListRow, list};
 pub use load::{LoadError, is_document, is_replication, load, load_replication};
 pub use reference::reference;
@@ -57,6 +63,10 @@ pub const MECHANISMS_SCHEMA: &str =
 pub const REPLICATION_SCHEMA: &str =
     include_str!("../../../schema/ipcperf.replication-1.schema.json");
 
+/// JSON Schema (2020-12) of a comparison, `ipcperf.comparison/1`.
+pub const COMPARISON_SCHEMA: &str =
+    include_str!("../../../schema/ipcperf.comparison-1.schema.json");
+
 /// Writes a result set in one of the formats.
 ///
 /// # Errors
@@ -69,8 +79,20 @@ pub fn render(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     match format {
-        Format::Table => table::render(set, specs, style, out),
-        Format::Markdown => markdown::render(set, specs, style, out),
+        Format::Table => {
+            table::render(set, specs, style, out)?;
+            let mut page = page::Page::new(out, style);
+            compare::sentences(set).iter().try_for_each(|words| {
+                page.blank()?;
+                page.paragraph(page::Tone::Plain, "", words)
+            })
+        }
+        Format::Markdown => {
+            markdown::render(set, specs, style, out)?;
+            compare::sentences(set)
+                .iter()
+                .try_for_each(|words| writeln!(out, "\n{}", markdown::escape(words, style.unicode)))
+        }
         Format::Csv => csv::render(set, out),
         Format::Json => json::render(set, out),
         Format::Ndjson => json::render_lines(set, out),
