@@ -55,6 +55,10 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
         let document = ipcperf_report::load_replication(&text).map_err(refused)?;
         return show(args, |out| ipcperf_report::replication(&document, format, &style, out));
     }
+    if ipcperf_report::is_comparison(&text) {
+        let document = ipcperf_report::load_comparison(&text).map_err(refused)?;
+        return show(args, |out| ipcperf_report::comparison(&document, format, &style, out));
+    }
     let set = ipcperf_report::load(&text).map_err(refused)?;
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     show(args, |out| ipcperf_report::render(&set, &specs, format, &style, out))

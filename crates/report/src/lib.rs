@@ -43,7 +43,9 @@ pub use describe::describe;
 pub use format::{Format, Style};
 pub use gate::{Limit, Outcome, Slower};
 pub use list::{ListRow, list};
-pub use load::{LoadError, is_document, is_replication, load, load_replication};
+pub use load::{
+    LoadError, is_comparison, is_document, is_replication, load, load_comparison, load_replication,
+};
 pub use reference::reference;
 pub use replication::replication;
 pub use specs::Specs;

@@ -58,9 +58,11 @@ pub(super) fn measure(
                 }
                 Err(error) => return Err(Stop::internal(error)),
             }
-            let set = read_result(&file).map_err(|stop| {
-                Stop::usage(format!("{program} wrote no result that this build reads: {stop}"))
-            })?;
+            if !file.exists() {
+                let why = "wrote no result: is it a build of ipcperf?";
+                return Err(Stop::usage(format!("--live-binary: '{program}' {why}")));
+            }
+            let set = read_result(&file)?;
             // A build that writes nothing must not be taken for the one before it.
             std::fs::remove_file(&file).map_err(failed)?;
             arms[which].push((round, position as u64, set));

@@ -145,7 +145,11 @@ fn basis(one: &CellComparison) -> String {
         parts.push(format!("control {}", between(control)));
     }
     if let Some(p) = one.p_adjusted {
-        parts.push(if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p {p:.4}") });
+        parts.push(match p {
+            p if p < 0.0001 => "p < 0.0001".to_owned(),
+            p if p < 0.1 => format!("p {p:.4}"),
+            _ => "p > 0.1".to_owned(),
+        });
     }
     parts.join(", ")
 }
