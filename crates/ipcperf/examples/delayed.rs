@@ -1,9 +1,9 @@
-//! ipcperf with one mechanism more: a UNIX stream socket of which the lead spins for a share of every round trip. A known
+//! ipcperf with one mechanism more: a UNIX stream socket of which the lead spins before every message. A known
 //! difference, to see that `compare` finds it, and finds nothing where there is none:
 //!
 //! ```text
 //! cargo run --release -p ipcperf --example delayed -- \
-//!     compare --live 'delayed 64 same-cpu percent=0' 'delayed 64 same-cpu percent=5'
+//!     compare --live 'delayed 64 same-cpu ns=0' 'delayed 64 same-cpu ns=500'
 //! ```
 //!
 //! It is also a mechanism from outside, in one file: what was measured does not know that it is delayed, and the program
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 ipcperf_core::options! {
     /// Knobs of delayed sockets.
     pub struct DelayedOptions {
-        /// How much longer a round trip takes, in percent of what it takes by itself.
-        pub percent: u64 = (5, "5", Count { min: 0, max: 1000 }),
+        /// How much longer each round trip takes, ns.
+        pub ns: u64 = (1000, "1000", Count { min: 0, max: 1_000_000_000 }),
     }
 }
 
@@ -31,7 +31,7 @@ struct Delayed;
 impl Mechanism for Delayed {
     const SPEC: &'static Spec = &Spec {
         name: "delayed",
-        summary: "A UNIX stream socket; the lead spins for a share of every round trip before the next.",
+        summary: "A UNIX stream socket; the lead spins before every message.",
         pitfalls: &["It is slow on purpose."],
         direction: Direction::TwoWay,
         reach: Reach::Named,
@@ -51,43 +51,32 @@ impl Mechanism for Delayed {
     }
 
     fn attach(mut end: Attach<'_, DelayedOptions>) -> Result<Self::Port, SetupError> {
-        end.effective("percent", end.options.percent);
-        let share = end.options.percent as f64 / 100.0;
+        end.effective("ns", end.options.ns);
+        // The follow answers as it would: each round trip is delayed once.
+        let ns = if end.seat == Seat::Lead { end.options.ns } else { 0 };
         let Attach { wiring, seat, shape, meet, .. } = end;
         let options = &UnixStreamOptions::default();
         let port = UnixStream::<Block>::attach(Attach { wiring, seat, shape, options, meet })?;
-        // The follow answers as it would: each round trip is delayed once.
-        Ok(Slowed { port, share: if seat == Seat::Lead { share } else { 0.0 }, last: None })
+        Ok(Slowed { port, delay: Duration::from_nanos(ns) })
     }
 }
 
-/// A port whose next message leaves later by a share of what the last operation took. It reads the clock as often
-/// whatever the share is, so that nothing else differs.
+/// A port whose messages leave later by this much. It reads the clock as often whatever the delay is, so that nothing
+/// else differs.
 #[derive(Debug)]
 struct Slowed<P> {
     port: P,
-    share: f64,
-    /// When the last message began to leave.
-    last: Option<Instant>,
-}
-
-impl<P> Slowed<P> {
-    fn delay(&mut self) {
-        let now = Instant::now();
-        let taken = self.last.map_or(Duration::ZERO, |last| now - last);
-        let delay = taken.mul_f64(self.share);
-        while now.elapsed() < delay {
-            spin_loop();
-        }
-        self.last = Some(Instant::now());
-    }
+    delay: Duration,
 }
 
 impl<P: Port> Port for Slowed<P> {
     const LOSSY: bool = P::LOSSY;
 
     fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
-        self.delay();
+        let begin = Instant::now();
+        while begin.elapsed() < self.delay {
+            spin_loop();
+        }
         self.port.send(len, fill)
     }
 

@@ -203,7 +203,7 @@ pub(crate) struct RunArgs {
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct CompareArgs {
     /// Two result files: the old one (A) and the new one (B)
-    #[arg(value_name = "FILE", num_args = 2)]
+    #[arg(value_names = ["OLD.json", "NEW.json"], num_args = 2)]
     pub(crate) files: Vec<PathBuf>,
     /// A result file of A (repeatable, with --new)
     #[arg(long, value_name = "FILE", requires = "new", conflicts_with = "files")]

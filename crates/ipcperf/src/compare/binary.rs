@@ -2,7 +2,7 @@
 //! alike.
 
 use super::arm;
-use super::live::Rounds;
+use super::rounds::Rounds;
 use crate::error::Stop;
 use crate::progress::Line;
 use crate::report::read_result;

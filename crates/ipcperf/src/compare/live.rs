@@ -1,17 +1,17 @@
 //! Arms measured side by side: a pilot, a plan that is said before it runs, and its rounds.
 
+use super::rounds::{self, Rounds};
 use super::{arm, binary};
 use crate::args::CompareArgs;
 use crate::error::{Code, Stop, note};
 use crate::progress::Line;
 use crate::{exec, measure, request};
-use ipcperf_core::result::{Comparison, ComparisonPlan, Plan, ResultSet};
+use ipcperf_core::result::{Comparison, ComparisonPlan};
 use ipcperf_engine::plan::{CellPlan, Host};
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{self, Progress, Settings, fresh_seed};
+use ipcperf_engine::run::{Settings, fresh_seed};
 use ipcperf_report::{Arms, compare_live, metric_of};
 use ipcperf_stats::Rule;
-use ipcperf_sys::signals::Interrupts;
 use std::time::{Duration, Instant};
 
 /// Rounds of the pilot: the fewest that the control needs, and enough to see the spread.
@@ -35,21 +35,11 @@ struct Cells {
 }
 
 /// What measures rounds.
-pub(super) enum Way<'a> {
+enum Way<'a> {
     /// This program.
     Engine,
     /// A process of it for each arm of each round, and of another build of it for B.
     Builds(&'a str),
-}
-
-/// What some rounds have found.
-pub(super) struct Rounds {
-    /// A, A again and B in one document.
-    pub(super) set: ResultSet,
-    /// What the other build said of itself and the machine.
-    pub(super) other: Option<ResultSet>,
-    /// How long one round took.
-    pub(super) each: Duration,
 }
 
 pub(super) fn run(
@@ -83,7 +73,7 @@ pub(super) fn run(
     let interrupts = measure::interrupts()?;
     let line = Line::new(args.quiet || args.no_progress);
     let measured = |settings: &Settings| match &way {
-        Way::Engine => engine(&cells, settings, &interrupts, &line),
+        Way::Engine => rounds::measure(&cells.threes, settings, &interrupts, &line),
         Way::Builds(path) => binary::measure(&cells.threes[0], path, settings, &interrupts, &line),
     };
     let compared = |rounds: &Rounds, plan| {
@@ -230,35 +220,4 @@ fn cells(
     }
     let threes = of_a.into_iter().zip(of_b).flat_map(|(a, b)| [a.clone(), a, b]).collect();
     Ok(Cells { a, b, threes })
-}
-
-/// Rounds by this program: every cell of every arm in each, in random order, each in fresh processes.
-fn engine(
-    cells: &Cells,
-    settings: &Settings,
-    interrupts: &Interrupts,
-    line: &Line,
-) -> Result<Rounds, Stop> {
-    let plan = Plan {
-        command: "compare".into(),
-        cells: cells.threes.len() as u64,
-        rounds: settings.rounds,
-        slice_ms: settings.slice.as_secs_f64() * 1e3,
-        warmup_ms: settings.warmup.as_secs_f64() * 1e3,
-        expected_s: 0.0,
-    };
-    let (mut first, mut took) = (None, Duration::ZERO);
-    let mut show = |progress: Progress<'_>| {
-        match progress {
-            Progress::Slice { .. } => drop(first.get_or_insert_with(Instant::now)),
-            Progress::Done => took = first.map_or(Duration::ZERO, |first| first.elapsed()),
-            Progress::Bounds => {}
-        }
-        line.show(progress);
-    };
-    let set = measure::take(plan, settings.seed, &jiff::Timestamp::now(), || {
-        run::run(cells.threes.clone(), settings, Some(interrupts), &mut show)
-    })?;
-    let each = took.div_f64(settings.rounds.max(1) as f64);
-    Ok(Rounds { set, other: None, each })
 }

@@ -3,6 +3,7 @@
 mod arm;
 mod binary;
 mod live;
+mod rounds;
 
 use crate::args::CompareArgs;
 use crate::error::{Code, Stop, note, unknown};

@@ -223,14 +223,17 @@ fn sessions_are_what_is_compared_where_there_are_four_of_each() {
     assert_eq!(verdict(&equal).0, Difference::None);
 }
 
+/// What is wrong with a document.
+type Change = fn(&mut ResultSet);
+
 #[test]
 fn what_may_not_be_believed_is_not_told_however_far_apart() {
-    let changed = |change: fn(&mut ResultSet)| {
+    let changed = |change: Change| {
         let mut new = recorded("new.json", vec![around("pipe", 20_000.0, 0.01)]);
         change(&mut new.set);
         files(&[recorded("old.json", vec![around("pipe", 10_000.0, 0.01)])], &[new])
     };
-    let cases: [(fn(&mut ResultSet), &str); 4] = [
+    let cases: [(Change, &str); 4] = [
         (|set| set.noise.grade = "F".into(), "B has the noise grade F"),
         (
             |set| {
