@@ -1,9 +1,9 @@
-//! Prints the JSON Schema of the document that the argument names: `result`, `mechanisms`, `replication` or `doctor`. `cargo xtask
-//! docs` keeps what it prints in `schema/`.
+//! Prints the JSON Schema of the document that the argument names: `result`, `mechanisms`, `replication`, `comparison` or
+//! `doctor`. `cargo xtask docs` keeps what it prints in `schema/`.
 
 use ipcperf_core::result::{
-    DOCTOR_SCHEMA, Examination, MECHANISMS_SCHEMA, MechanismList, REPLICATION_SCHEMA, Replication,
-    ResultSet, SCHEMA,
+    COMPARISON_SCHEMA, Comparison, DOCTOR_SCHEMA, Examination, MECHANISMS_SCHEMA, MechanismList,
+    REPLICATION_SCHEMA, Replication, ResultSet, SCHEMA,
 };
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -22,8 +22,11 @@ fn main() -> Result<(), Error> {
         ),
         "mechanisms" => schema::<MechanismList>(MECHANISMS_SCHEMA),
         "replication" => schema::<Replication>(REPLICATION_SCHEMA),
+        "comparison" => schema::<Comparison>(COMPARISON_SCHEMA),
         "doctor" => schema::<Examination>(DOCTOR_SCHEMA),
-        _ => return Err(Error::other("result, mechanisms, replication or doctor?")),
+        _ => {
+            return Err(Error::other("result, mechanisms, replication, comparison or doctor?"));
+        }
     };
     writeln!(stdout(), "{schema:#}")
 }

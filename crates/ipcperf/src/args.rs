@@ -13,7 +13,9 @@ use std::path::PathBuf;
 #[command(name = "ipcperf", version = crate::build::VERSION, max_term_width = 100, args_conflicts_with_subcommands = true)]
 #[command(
     after_help = "Exit codes: 0 done, 1 internal error or a failed cell, 2 usage, 3 nothing could run here, \
-4 a document of another kind or version, 5 a measurement was invalid, 130 interrupted (what was measured is written)."
+4 a document of another kind or version, or documents that cannot be compared, 5 a measurement was invalid, \
+6 slower than --fail-on allows, 7 a figure that --fail-if forbids, 8 noisier than --max-noise allows, \
+9 a gate that cannot tell, 130 interrupted (what was measured is written)."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -32,6 +34,8 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Describe one mechanism: facts, knobs, costs, pitfalls
     Describe(DescribeArgs),
+    /// Say whether the second of two cells, builds or results is faster, slower, no different, or that it cannot be told
+    Compare(Box<CompareArgs>),
     /// Run published experiments again, beside what was published, claim by claim
     Replicate(ReplicateArgs),
     /// Show a result file again, in any format
@@ -96,6 +100,18 @@ pub(crate) enum ColorChoice {
     Never,
 }
 
+/// Conditions that end a run with a code of their own.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct GateArgs {
+    /// Exit 7 if this is certainly so of any cell, 9 if that cannot be told (repeatable): 'p99 > 50us', 'rate < 100k/s'.
+    /// Figures: min, mean, p50 to p99.999, max, rate, throughput, cpu
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) fail_if: Vec<String>,
+    /// Exit 8 if the noise grade is worse: A, B, C, D
+    #[arg(long, value_name = "GRADE")]
+    pub(crate) max_noise: Option<String>,
+}
+
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct SurveyArgs {
     /// How long it may take: 20s, 60s, 10m
@@ -110,6 +126,8 @@ pub(crate) struct SurveyArgs {
     /// Print the plan and the time it needs, measure nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) gates: GateArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -181,7 +199,69 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
+    pub(crate) gates: GateArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// What is compared, how, and what may come of it.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct CompareArgs {
+    /// Two result files: the old one (A) and the new one (B)
+    #[arg(value_names = ["OLD.json", "NEW.json"], num_args = 2)]
+    pub(crate) files: Vec<PathBuf>,
+    /// A result file of A (repeatable, with --new)
+    #[arg(long, value_name = "FILE", requires = "new", conflicts_with = "files")]
+    pub(crate) old: Vec<PathBuf>,
+    /// A result file of B (repeatable, with --old)
+    #[arg(long, value_name = "FILE", requires = "old", conflicts_with = "files")]
+    pub(crate) new: Vec<PathBuf>,
+    /// Measure two cells side by side: 'pipe 64 same-cpu' 'unix-stream 64 same-cpu'. A cell is a mechanism, then in any
+    /// order size, placement, pattern, and key=value: a knob, idle, touch, or what 'ipcperf run' has as a flag
+    #[arg(
+        long,
+        value_names = ["CELL A", "CELL B"],
+        num_args = 1..=2,
+        conflicts_with_all = ["files", "old", "new"]
+    )]
+    pub(crate) live: Vec<String>,
+    /// With one --live cell: let this other build of ipcperf measure it as B
+    #[arg(long, value_name = "PATH", requires = "live")]
+    pub(crate) live_binary: Option<PathBuf>,
+    #[arg(short, long, value_name = "PATTERN", requires = "live", help = patterns())]
+    pub(crate) pattern: Option<String>,
+    /// With --live: how many rounds [default: 20 to 400, enough to find 5 % as far as the pilot can say]
+    #[arg(long, value_name = "N", requires = "live")]
+    pub(crate) rounds: Option<u64>,
+    /// With --live: how long the rounds may take, in place of their number
+    #[arg(long, value_name = "TIME", requires = "live", conflicts_with = "rounds")]
+    pub(crate) time: Option<String>,
+    /// With --live: timed length of a slice [default: 100ms]
+    #[arg(long, value_name = "TIME", requires = "live")]
+    pub(crate) slice: Option<String>,
+    /// With --live: seed of every random choice [default: a random one, recorded in the result]
+    #[arg(long, requires = "live")]
+    pub(crate) seed: Option<u64>,
+    /// Differences up to this do not matter [default: 1%]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) margin: Option<String>,
+    /// What may differ between A and B, since it is what is compared: kernel, cpu, mitigations, tool (with commas)
+    #[arg(long, value_name = "FACTORS")]
+    pub(crate) factor: Option<String>,
+    /// Exit 6 if a cell is certainly slower by more than this, 9 if that cannot be told: slower:5%
+    #[arg(long, value_name = "slower:SHARE")]
+    pub(crate) fail_on: Option<String>,
+    /// Write the comparison as a document (JSON) to this file; '-' prints it instead of a table
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+    /// Only results: no progress, no notes
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// No progress line, even on a terminal
+    #[arg(long)]
+    pub(crate) no_progress: bool,
 }
 
 #[derive(Clone, Debug, ClapArgs)]

@@ -15,10 +15,18 @@ pub(crate) enum Code {
     Usage = 2,
     /// Nothing of what was asked for can run here.
     NothingRan = 3,
-    /// A document of another version.
+    /// A document of another version, or documents that cannot be compared.
     Incomparable = 4,
     /// A measurement was invalid.
     Invalid = 5,
+    /// `--fail-on`: something is certainly slower than it may be.
+    Slower = 6,
+    /// `--fail-if`: a figure is certainly what it may not be.
+    Limit = 7,
+    /// `--max-noise`: the run was too disturbed.
+    Noise = 8,
+    /// A gate can neither pass nor fail.
+    CannotTell = 9,
     /// Interrupted by the user.
     Interrupted = 130,
 }
@@ -49,6 +57,14 @@ impl Stop {
 
     pub(crate) fn internal(text: impl Display) -> Self {
         Self { code: Code::Internal, text: text.to_string() }
+    }
+
+    pub(crate) fn nothing_ran(text: impl Display) -> Self {
+        Self { code: Code::NothingRan, text: text.to_string() }
+    }
+
+    pub(crate) fn interrupted(text: impl Display) -> Self {
+        Self { code: Code::Interrupted, text: text.to_string() }
     }
 
     pub(crate) fn incomparable(text: impl Display) -> Self {

@@ -88,6 +88,10 @@ fn said(key: &str, flag: &Arg, value: &Value) -> Result<Vec<String>, String> {
         ("exec", ..) => commands(value)
             .map(|all| all.into_iter().map(flagged).collect())
             .map_err(|stop| stop.to_string()),
+        (_, ArgAction::Append, Value::Array(values)) => {
+            let texts = values.iter().map(|one| word(one).map(flagged)).collect::<Option<Vec<_>>>();
+            texts.ok_or_else(|| format!("'{key}' takes a text or a list of texts"))
+        }
         _ => list(value).map(|text| vec![flagged(text)]).ok_or_else(|| {
             let names = flag.get_value_names().unwrap_or_default();
             format!("'{key}' takes {}", names.first().map_or("a value", |name| name.as_str()))

@@ -12,9 +12,11 @@
 mod args;
 mod build;
 mod clean;
+mod compare;
 mod doctor;
 mod error;
 mod exec;
+mod gates;
 mod job_file;
 mod list;
 mod loads;
@@ -91,6 +93,7 @@ impl Cli {
             }
             Command::List(args) => list::list(registry, &args),
             Command::Describe(args) => list::describe(registry, &args),
+            Command::Compare(args) => compare::run(registry, &args),
             Command::Replicate(args) => replicate::run(registry, &args),
             Command::Report(args) => report::run(registry, &args),
             Command::Doctor(args) => doctor::run(&args),

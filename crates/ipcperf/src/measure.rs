@@ -2,6 +2,7 @@
 
 use crate::args::OutputArgs;
 use crate::error::{Code, Stop, note};
+use crate::gates::Gates;
 use crate::output::{self, Target};
 use crate::progress::Line;
 use ipcperf_core::result::{Cell, Invocation, Plan, ResultSet, Status};
@@ -67,8 +68,9 @@ impl Undertaking {
         registry: &Registry,
         dry_run: bool,
         args: &OutputArgs,
+        gates: &Gates,
     ) -> Result<ExitCode, Stop> {
-        if dry_run { self.print(args) } else { self.carry_out(registry, args) }
+        if dry_run { self.print(args) } else { self.carry_out(registry, args, gates) }
     }
 
     fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
@@ -89,7 +91,12 @@ impl Undertaking {
         output::lines(std::iter::once(head).chain(self.cells.iter().map(line)))
     }
 
-    fn carry_out(self, registry: &Registry, args: &OutputArgs) -> Result<ExitCode, Stop> {
+    fn carry_out(
+        self,
+        registry: &Registry,
+        args: &OutputArgs,
+        gates: &Gates,
+    ) -> Result<ExitCode, Stop> {
         let plan = Plan {
             command: self.command.into(),
             cells: self.runnable(),
@@ -99,10 +106,29 @@ impl Undertaking {
             expected_s: self.expected().as_secs_f64(),
         };
         let Self { cells, settings, .. } = self;
-        record(plan, settings.seed, registry, args, |interrupts, progress| {
+        record(plan, settings.seed, registry, args, gates, |interrupts, progress| {
             run::run(cells, &settings, Some(interrupts), progress)
         })
     }
+}
+
+/// Catches what the user may send to end a run.
+pub(crate) fn interrupts() -> Result<Interrupts, Stop> {
+    Interrupts::catch().map_err(|error| Stop::internal(format!("signal descriptor: {error}")))
+}
+
+/// Measures, and makes the document.
+pub(crate) fn take(
+    plan: Plan,
+    seed: u64,
+    started: &jiff::Timestamp,
+    measure: impl FnOnce() -> io::Result<run::Findings>,
+) -> Result<ResultSet, Stop> {
+    let invocation = Invocation { argv: arguments(), seed, plan };
+    let started_utc = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let facts = Facts { started_utc, tool: crate::build::tool(), invocation };
+    let found = measure().map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
+    Ok(ipcperf_engine::result_set(found, facts))
 }
 
 /// Measures, writes the document, shows the result.
@@ -111,23 +137,19 @@ pub(crate) fn record(
     seed: u64,
     registry: &Registry,
     args: &OutputArgs,
+    gates: &Gates,
     measure: impl FnOnce(&Interrupts, &mut dyn FnMut(run::Progress<'_>)) -> io::Result<run::Findings>,
 ) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
     let started = jiff::Timestamp::now();
     let target = Target::choose(args.output.as_deref(), &started)?;
-    let invocation = Invocation { argv: arguments(), seed, plan };
-    let started_utc = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let facts = Facts { started_utc, tool: crate::build::tool(), invocation };
-    let interrupts = Interrupts::catch()
-        .map_err(|error| Stop::internal(format!("signal descriptor: {error}")))?;
+    let interrupts = interrupts()?;
     let line = Line::new(args.quiet || args.no_progress);
     let mut show = |progress: run::Progress<'_>| line.show(progress);
-    let found = measure(&interrupts, &mut show)
-        .map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
-    let set = ipcperf_engine::result_set(found, facts);
+    let set = take(plan, seed, &started, || measure(&interrupts, &mut show))?;
     publish(&set, registry, args, format, &target)?;
-    Ok(verdict(&set).map_or(ExitCode::SUCCESS, ExitCode::from))
+    let gate = gates.check(&set);
+    Ok(verdict(&set).or(gate).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
 /// The command line with the home directory shortened: a result file may be shared.
@@ -187,7 +209,7 @@ fn publish(
 }
 
 /// How the program ends: interruption first, then the worst thing that happened; `None` if all is well.
-fn verdict(set: &ResultSet) -> Option<Code> {
+pub(crate) fn verdict(set: &ResultSet) -> Option<Code> {
     let cells = set.cells.iter().map(|cell| cell.status);
     let statuses: Vec<Status> = cells.chain(set.pipelines.iter().map(|one| one.status)).collect();
     let with = |status: Status| statuses.contains(&status);

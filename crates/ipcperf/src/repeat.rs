@@ -24,6 +24,8 @@ const BESIDE: &[&str] = &[
     "quiet",
     "no_progress",
     "dry_run",
+    "fail_if",
+    "max_noise",
 ];
 
 /// The plan of this result: the same cells in the same order, rounds, times and seed.
@@ -43,7 +45,7 @@ pub(crate) fn plan(
             name.replace('_', "-")
         )));
     }
-    let set = report::read(path)?;
+    let set = report::read_result(path)?;
     let shown = path.display();
     let refused = |why: String| Stop::usage(format!("'{shown}': {why}"));
     if let Some(pipeline) = set.pipelines.first() {

@@ -13,35 +13,8 @@ use std::process::ExitCode;
 /// A survey's result takes 2 MiB; what is larger than this is no result.
 pub(crate) const MOST: u64 = 256 << 20;
 
-pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
-    let format = output::format(&args.look)?;
-    let text = text(&args.file)?;
-    let style = output::style(&args.look, args.output.is_some());
-    if ipcperf_report::is_replication(&text) {
-        let document =
-            ipcperf_report::load_replication(&text).map_err(|error| refused(&args.file, &error))?;
-        return show(args, |out| ipcperf_report::replication(&document, format, &style, out));
-    }
-    let set = ipcperf_report::load(&text).map_err(|error| refused(&args.file, &error))?;
-    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
-    show(args, |out| ipcperf_report::render(&set, &specs, format, &style, out))
-}
-
-/// A result document that somebody names; '-' is standard input.
-pub(crate) fn read(path: &Path) -> Result<ResultSet, Stop> {
-    let text = text(path)?;
-    ipcperf_report::load(&text).map_err(|error| refused(path, &error))
-}
-
-fn refused(path: &Path, error: &LoadError) -> Stop {
-    let text = format!("'{}': {error}", path.display());
-    match error {
-        LoadError::Schema(_) => Stop::incomparable(text),
-        _ => Stop::usage(text),
-    }
-}
-
-fn text(path: &Path) -> Result<String, Stop> {
+/// Reads the text of a document; '-' is standard input.
+fn text_of(path: &Path) -> Result<String, Stop> {
     let shown = path.display();
     let failed = |error: std::io::Error| {
         Stop::usage(format!("cannot read '{shown}': {}", output::words(&error)))
@@ -57,6 +30,38 @@ fn text(path: &Path) -> Result<String, Stop> {
         return Err(Stop::usage(format!("cannot read '{shown}': larger than 256 MiB")));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Why a document is refused.
+fn refused(path: &Path, error: &LoadError) -> Stop {
+    let shown = path.display();
+    match error {
+        LoadError::Schema(_) => Stop::incomparable(format!("'{shown}': {error}")),
+        _ => Stop::usage(format!("'{shown}': {error}")),
+    }
+}
+
+/// Reads a result document.
+pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
+    ipcperf_report::load(&text_of(path)?).map_err(|error| refused(path, &error))
+}
+
+pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
+    let format = output::format(&args.look)?;
+    let text = text_of(&args.file)?;
+    let refused = |error: LoadError| refused(&args.file, &error);
+    let style = output::style(&args.look, args.output.is_some());
+    if ipcperf_report::is_replication(&text) {
+        let document = ipcperf_report::load_replication(&text).map_err(refused)?;
+        return show(args, |out| ipcperf_report::replication(&document, format, &style, out));
+    }
+    if ipcperf_report::is_comparison(&text) {
+        let document = ipcperf_report::load_comparison(&text).map_err(refused)?;
+        return show(args, |out| ipcperf_report::comparison(&document, format, &style, out));
+    }
+    let set = ipcperf_report::load(&text).map_err(refused)?;
+    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
+    show(args, |out| ipcperf_report::render(&set, &specs, format, &style, out))
 }
 
 fn show(

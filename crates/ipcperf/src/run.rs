@@ -2,6 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::error::Stop;
+use crate::gates::Gates;
 use crate::measure::Undertaking;
 use crate::request;
 use crate::{exec, job_file, loads, repeat};
@@ -22,7 +23,8 @@ pub(crate) fn run(
     typed: &ArgMatches,
 ) -> Result<ExitCode, Stop> {
     if let Some(path) = &args.from {
-        return repeat::plan(registry, path, typed)?.finish(registry, args.dry_run, &args.output);
+        let undertaking = repeat::plan(registry, path, typed)?;
+        return undertaking.finish(registry, args.dry_run, &args.output, &Gates::of(&args.gates)?);
     }
     let args = match &args.job {
         Some(path) => job_file::apply(path, args, typed)?,
@@ -32,8 +34,9 @@ pub(crate) fn run(
     if !(1..=10_000).contains(&rounds) {
         return Err(Stop::usage(format!("--rounds: {rounds} is not between 1 and 10000")));
     }
+    let gates = Gates::of(&args.gates)?;
     if !args.exec.is_empty() {
-        return exec::run(registry, &args, rounds);
+        return exec::run(registry, &args, rounds, &gates);
     }
     for (name, is_given) in
         [("--deadline", args.deadline.is_some()), ("--trace-calls", args.trace_calls)]
@@ -42,7 +45,7 @@ pub(crate) fn run(
             return Err(Stop::usage(format!("{name} is for programs; name one with --exec")));
         }
     }
-    plan(registry, &args, rounds)?.finish(registry, args.dry_run, &args.output)
+    plan(registry, &args, rounds)?.finish(registry, args.dry_run, &args.output, &gates)
 }
 
 fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Undertaking, Stop> {

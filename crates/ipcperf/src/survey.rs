@@ -2,6 +2,7 @@
 
 use crate::args::SurveyArgs;
 use crate::error::Stop;
+use crate::gates::Gates;
 use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking};
 use crate::request;
 use ipcperf_core::{Family, Idle, Load, OptionSet, PatternKind, Placement, Touch, Wait};
@@ -25,6 +26,7 @@ const COMFORTABLE: Duration = Duration::from_millis(16);
 const LONGEST: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, Stop> {
+    let gates = Gates::of(&args.gates)?;
     let budget = request::time(
         "--budget",
         &args.budget,
@@ -36,7 +38,12 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
     let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
     // The pause of a round is as long as a slice.
     let settings = settings(budget, runnable + 1, args.seed.unwrap_or_else(fresh_seed));
-    Undertaking { command: "survey", cells, settings }.finish(registry, args.dry_run, &args.output)
+    Undertaking { command: "survey", cells, settings }.finish(
+        registry,
+        args.dry_run,
+        &args.output,
+        &gates,
+    )
 }
 
 /// Whether a variant stands for its mechanism in a survey: the default one, and in shared memory also the one that

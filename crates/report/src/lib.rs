@@ -11,11 +11,13 @@ mod answers;
 mod calls;
 mod chapters;
 mod columns;
+mod compare;
 mod csv;
 mod describe;
 mod doctor;
 mod figures;
 mod format;
+mod gate;
 mod grid;
 mod json;
 mod list;
@@ -35,12 +37,18 @@ mod table;
 mod text;
 
 pub use answers::{Answer, Question, answers};
+pub use compare::{
+    Arms, Incomparable, Recorded, compare_files, compare_live, comparison, factor_names, metric_of,
+};
 pub use csv::cell as csv_cell;
 pub use describe::describe;
 pub use doctor::doctor;
 pub use format::{Format, Style};
+pub use gate::{Limit, Outcome, Slower};
 pub use list::{ListRow, list};
-pub use load::{LoadError, is_document, is_replication, load, load_replication};
+pub use load::{
+    LoadError, is_comparison, is_document, is_replication, load, load_comparison, load_replication,
+};
 pub use reference::reference;
 pub use replication::replication;
 pub use specs::Specs;
@@ -63,6 +71,10 @@ pub const REPLICATION_SCHEMA: &str =
 /// JSON Schema (2020-12) of an examination, `ipcperf.doctor/1`.
 pub const DOCTOR_SCHEMA: &str = include_str!("../../../schema/ipcperf.doctor-1.schema.json");
 
+/// JSON Schema (2020-12) of a comparison, `ipcperf.comparison/1`.
+pub const COMPARISON_SCHEMA: &str =
+    include_str!("../../../schema/ipcperf.comparison-1.schema.json");
+
 /// Writes a result set in one of the formats.
 ///
 /// # Errors
@@ -75,8 +87,20 @@ pub fn render(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     match format {
-        Format::Table => table::render(set, specs, style, out),
-        Format::Markdown => markdown::render(set, specs, style, out),
+        Format::Table => {
+            table::render(set, specs, style, out)?;
+            let mut page = page::Page::new(out, style);
+            compare::sentences(set).iter().try_for_each(|words| {
+                page.blank()?;
+                page.paragraph(page::Tone::Plain, "", words)
+            })
+        }
+        Format::Markdown => {
+            markdown::render(set, specs, style, out)?;
+            compare::sentences(set)
+                .iter()
+                .try_for_each(|words| writeln!(out, "\n{}", markdown::escape(words, style.unicode)))
+        }
         Format::Csv => csv::render(set, out),
         Format::Json => json::render(set, out),
         Format::Ndjson => json::render_lines(set, out),

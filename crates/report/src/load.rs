@@ -1,7 +1,10 @@
 //! Reading a result document that anybody may have written.
 
 use crate::text;
-use ipcperf_core::result::{REPLICATION_SCHEMA, Replication, ResultSet, SchemaError, check_schema};
+use ipcperf_core::result::{
+    COMPARISON_SCHEMA, Comparison, REPLICATION_SCHEMA, Replication, ResultSet, SchemaError,
+    check_schema,
+};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::error::Category;
@@ -61,9 +64,18 @@ pub fn load(text: &str) -> Result<ResultSet, LoadError> {
 /// Whether a text says that it is a replication of this major version.
 #[must_use]
 pub fn is_replication(text: &str) -> bool {
+    is_of(text, REPLICATION_SCHEMA)
+}
+
+/// Whether a text says that it is a comparison of this major version.
+#[must_use]
+pub fn is_comparison(text: &str) -> bool {
+    is_of(text, COMPARISON_SCHEMA)
+}
+
+fn is_of(text: &str, kind: &str) -> bool {
     schema(text).ok().flatten().is_some_and(|found| {
-        found == REPLICATION_SCHEMA
-            || found.strip_prefix(REPLICATION_SCHEMA).is_some_and(|minor| minor.starts_with('.'))
+        found == kind || found.strip_prefix(kind).is_some_and(|minor| minor.starts_with('.'))
     })
 }
 
@@ -78,6 +90,14 @@ pub fn is_document(text: &str) -> bool {
 /// # Errors
 /// A key is missing or mistyped.
 pub fn load_replication(text: &str) -> Result<Replication, LoadError> {
+    serde_json::from_str(text).map_err(|error| refused(&error, text))
+}
+
+/// Reads a comparison.
+///
+/// # Errors
+/// A key is missing or mistyped.
+pub fn load_comparison(text: &str) -> Result<Comparison, LoadError> {
     serde_json::from_str(text).map_err(|error| refused(&error, text))
 }
 

@@ -42,14 +42,22 @@ pub fn paired_interval(a: &[f64], b: &[f64], confidence: f64) -> Option<Interval
     signed_rank_interval(a.len(), &walsh_averages(a, b)?, confidence)
 }
 
-/// All (dᵢ + dⱼ)/2 with i ≤ j of the log-ratios d, ascending.
-fn walsh_averages(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
-    let usable = |v: &f64| *v > 0.0 && v.is_finite();
-    if a.len() != b.len() || !a.iter().chain(b).all(usable) {
+/// The logarithm of a figure that has one.
+pub(crate) fn log(figure: f64) -> Option<f64> {
+    (figure > 0.0 && figure.is_finite()).then(|| figure.ln())
+}
+
+/// The log-ratio of each round. ln b − ln a changes its sign exactly when a and b change places; ln(b/a) does not.
+pub(crate) fn log_ratios(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
+    if a.len() != b.len() {
         return None;
     }
-    // ln b − ln a changes its sign exactly when a and b change places; ln(b/a) does not.
-    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b.ln() - a.ln()).collect();
+    a.iter().zip(b).map(|(a, b)| Some(log(*b)? - log(*a)?)).collect()
+}
+
+/// All (dᵢ + dⱼ)/2 with i ≤ j of the log-ratios d, ascending.
+pub(crate) fn walsh_averages(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
+    let differences = log_ratios(a, b)?;
     let mut averages = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
     for (i, first) in differences.iter().enumerate() {
         averages.extend(differences[i..].iter().map(|second| (first + second) / 2.0));
@@ -64,7 +72,7 @@ fn signed_rank_interval(rounds: usize, averages: &[f64], confidence: f64) -> Opt
 }
 
 /// e^x, such that the results for x and −x are one number and 1 over that number.
-fn ratio_of(log: f64) -> f64 {
+pub(crate) fn ratio_of(log: f64) -> f64 {
     if log < 0.0 { 1.0 / (-log).exp() } else { log.exp() }
 }
 

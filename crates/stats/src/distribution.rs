@@ -102,6 +102,11 @@ fn approximate_limit(n: usize, alpha: f64) -> Option<usize> {
 }
 
 fn exact_limit(n: usize, alpha: f64) -> Option<usize> {
+    limit(&signed_rank(n), alpha)
+}
+
+/// P(T⁺ = s) for every s.
+fn signed_rank(n: usize) -> Vec<f64> {
     // Rank i joins the sum with probability ½, independently: one convolution per rank.
     let mut probability = vec![0.0_f64; n * (n + 1) / 2 + 1];
     probability[0] = 1.0;
@@ -111,12 +116,78 @@ fn exact_limit(n: usize, alpha: f64) -> Option<usize> {
             probability[s] = (probability[s] + with) / 2.0;
         }
     }
+    probability
+}
+
+/// The largest s of which all up to it together have probability `alpha / 2` at most.
+fn limit(probability: &[f64], alpha: f64) -> Option<usize> {
     let mut below = 0.0;
     let improbable = probability.iter().take_while(|&&p| {
         below += p;
         below <= alpha / 2.0
     });
     improbable.count().checked_sub(1)
+}
+
+/// P(T⁺ ≤ s), by the same rule as [`signed_rank_limit`].
+pub(crate) fn signed_rank_chance(n: usize, s: usize) -> f64 {
+    if n <= EXACT_ROUNDS {
+        return signed_rank(n).iter().take(s + 1).sum();
+    }
+    let n = n as f64;
+    let deviation = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
+    normal_cdf((s as f64 + 0.5 - n * (n + 1.0) / 4.0) / deviation)
+}
+
+/// Number of values a side up to which the rank-sum distribution is computed exactly.
+const EXACT_SIDE: usize = 25;
+
+/// P(U = u) for every u, U being the statistic of Mann and Whitney of `m` and `n` values without a true difference.
+fn rank_sum(m: usize, n: usize) -> Vec<f64> {
+    // The largest of all values is one of the m with probability m/(m+n), and then above all n.
+    let mut row: Vec<Vec<f64>> = vec![vec![1.0]; n + 1];
+    for i in 1..=m {
+        let mut next = vec![vec![1.0]];
+        for j in 1..=n {
+            let share = i as f64 / (i + j) as f64;
+            let mut probability = vec![0.0; i * j + 1];
+            for (u, p) in row[j].iter().enumerate() {
+                probability[u + j] += share * p;
+            }
+            for (u, p) in next[j - 1].iter().enumerate() {
+                probability[u] += (1.0 - share) * p;
+            }
+            next.push(probability);
+        }
+        row = next;
+    }
+    row.swap_remove(n)
+}
+
+/// Mean and standard deviation of the statistic of Mann and Whitney.
+fn rank_sum_moments(m: usize, n: usize) -> (f64, f64) {
+    let (m, n) = (m as f64, n as f64);
+    (m * n / 2.0, (m * n * (m + n + 1.0) / 12.0).sqrt())
+}
+
+/// The largest u with P(U ≤ u) ≤ alpha/2, U being the statistic of Mann and Whitney of `m` and `n` values without a
+/// true difference. `None` if not even u = 0 is that improbable.
+pub(crate) fn rank_sum_limit(m: usize, n: usize, alpha: f64) -> Option<usize> {
+    if m <= EXACT_SIDE && n <= EXACT_SIDE {
+        return limit(&rank_sum(m, n), alpha);
+    }
+    let (mean, deviation) = rank_sum_moments(m, n);
+    let most = (mean - 0.5 - normal_quantile(1.0 - alpha / 2.0) * deviation).floor();
+    (most >= 0.0).then_some(most as usize)
+}
+
+/// P(U ≤ u), by the same rule as [`rank_sum_limit`].
+pub(crate) fn rank_sum_chance(m: usize, n: usize, u: usize) -> f64 {
+    if m <= EXACT_SIDE && n <= EXACT_SIDE {
+        return rank_sum(m, n).iter().take(u + 1).sum();
+    }
+    let (mean, deviation) = rank_sum_moments(m, n);
+    normal_cdf((u as f64 + 0.5 - mean) / deviation)
 }
 
 #[cfg(test)]
@@ -180,6 +251,42 @@ mod tests {
                 assert!(exact.abs_diff(approximate) <= 1, "{n}: {exact} {approximate}");
             }
         }
+    }
+
+    #[test]
+    fn rank_sum_limits_agree_with_the_published_table() {
+        // Critical values of U at 5 %, two-sided: Mann and Whitney 1947, and the tables made from it.
+        for (m, n, u) in
+            [(4, 4, 0), (5, 5, 2), (6, 6, 5), (5, 8, 6), (8, 8, 13), (10, 12, 29), (20, 20, 127)]
+        {
+            assert_eq!(rank_sum_limit(m, n, 0.05), Some(u), "{m} {n}");
+            assert_eq!(rank_sum_limit(n, m, 0.05), Some(u), "{n} {m}");
+        }
+        assert_eq!((rank_sum_limit(3, 3, 0.05), rank_sum_limit(0, 9, 0.05)), (None, None));
+        // 3 and 3 reach 0.1, 4 and 4 reach 0.029.
+        assert!((2.0 * rank_sum_chance(3, 3, 0) - 0.1).abs() < 1e-12);
+        assert!((2.0 * rank_sum_chance(4, 4, 0) - 2.0 / 70.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_chance_of_a_limit_is_what_the_limit_allows_and_of_the_next_is_more() {
+        for alpha in [0.01, 0.05, 0.10] {
+            for n in [8, 20, 50, 51, 80] {
+                let limit = signed_rank_limit(n, alpha).unwrap();
+                assert!(signed_rank_chance(n, limit) <= alpha / 2.0, "{n} {alpha}");
+                assert!(signed_rank_chance(n, limit + 1) > alpha / 2.0, "{n} {alpha}");
+            }
+            for (m, n) in [(6, 7), (12, 12), (25, 25), (12, 26), (60, 40)] {
+                let limit = rank_sum_limit(m, n, alpha).unwrap();
+                assert!(rank_sum_chance(m, n, limit) <= alpha / 2.0, "{m} {n} {alpha}");
+                assert!(rank_sum_chance(m, n, limit + 1) > alpha / 2.0, "{m} {n} {alpha}");
+            }
+        }
+        let (exact, approximate) = (rank_sum_chance(25, 25, 230), {
+            let (mean, deviation) = rank_sum_moments(25, 25);
+            normal_cdf((230.5 - mean) / deviation)
+        });
+        assert!((exact / approximate - 1.0).abs() < 0.03, "{exact} {approximate}");
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! million of them are one observation of those. [`Histogram`] therefore describes the operations
 //! of a slice, while [`median_estimate`], [`paired_ratio`], [`across_rounds`] and [`modes::split`]
 //! take one value (or one histogram) per round and draw their confidence from the spread between
-//! rounds.
+//! rounds. [`Evidence`] and [`Rule`] compare two arms.
 //!
 //! No function assumes a normal distribution of the data, and none removes outliers.
 #![forbid(unsafe_code)]
@@ -18,6 +18,7 @@ mod compare;
 mod distribution;
 mod drift;
 mod estimate;
+mod evidence;
 mod fairness;
 mod histogram;
 pub mod modes;
@@ -26,14 +27,17 @@ mod quantile;
 mod rank;
 mod rng;
 pub mod shape;
+mod verdict;
 
 pub use compare::{Ratio, paired_interval, paired_ratio};
 pub use distribution::student_t_quantile;
 pub use drift::{relative_drift, theil_sen, trend_z};
 pub use estimate::{Estimate, Interval, median, median_estimate, median_interval, robust_cv};
+pub use evidence::Evidence;
 pub use fairness::jain;
 pub use histogram::{Histogram, PartsError};
 pub use modes::{Mode, Split};
 pub use order::{LEAST_ROUNDS, Order};
 pub use quantile::{Needed, across_rounds, support};
 pub use rng::Rng;
+pub use verdict::{FEWEST_ROUNDS, Judgement, Rule, holm};

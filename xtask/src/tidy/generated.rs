@@ -26,6 +26,10 @@ pub(crate) const GENERATED: &[Generated] = &[
         text: |root| schema(root, "replication"),
     },
     Generated { file: "schema/ipcperf.doctor-1.schema.json", text: |root| schema(root, "doctor") },
+    Generated {
+        file: "schema/ipcperf.comparison-1.schema.json",
+        text: |root| schema(root, "comparison"),
+    },
 ];
 
 /// What the product prints when it is given one word.

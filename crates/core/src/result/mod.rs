@@ -5,6 +5,7 @@
 //! absent; a value that cannot be supported is `null` with a `reason`. All times are nanoseconds, all rates are per second, all sizes are bytes.
 
 mod cell;
+mod comparison;
 mod doctor;
 mod environment;
 mod mechanisms;
@@ -16,6 +17,9 @@ mod replication;
 pub use cell::{
     BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, HistogramData,
     KnobReading, Proof, Round, SideCovariates, SideCpu, Status, Timing,
+};
+pub use comparison::{
+    COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design, Difference, Side,
 };
 pub use doctor::{Check, DOCTOR_SCHEMA, Examination, Fitness, Rating};
 pub use environment::{

@@ -4,6 +4,7 @@ mod words;
 
 use crate::args::RunArgs;
 use crate::error::Stop;
+use crate::gates::Gates;
 use crate::{measure, output, request};
 use ipcperf_core::nearest;
 use ipcperf_core::result::Plan;
@@ -21,7 +22,12 @@ pub(crate) const NEXT: &str = ",";
 /// How long one run may take unless asked otherwise.
 const DEADLINE: &str = "60s";
 
-pub(crate) fn run(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<ExitCode, Stop> {
+pub(crate) fn run(
+    registry: &Registry,
+    args: &RunArgs,
+    rounds: u64,
+    gates: &Gates,
+) -> Result<ExitCode, Stop> {
     refuse_others(args)?;
     let plans: Vec<PipelinePlan> =
         args.exec.split(|command| command == NEXT).map(plan).collect::<Result<_, _>>()?;
@@ -40,7 +46,7 @@ pub(crate) fn run(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Ex
         return print(&plans, &settings);
     }
     let plan = Plan { command: "run".into(), rounds, ..Plan::default() };
-    measure::record(plan, settings.seed, registry, &args.output, |interrupts, progress| {
+    measure::record(plan, settings.seed, registry, &args.output, gates, |interrupts, progress| {
         exec::run(plans, &settings, Some(interrupts), progress)
     })
 }
@@ -68,6 +74,7 @@ fn refuse_others(args: &RunArgs) -> Result<(), Stop> {
         ("--slice", args.slice.is_some()),
         ("--warmup", args.warmup.is_some()),
         ("--time-calls", args.time_calls),
+        ("--fail-if", !args.gates.fail_if.is_empty()),
     ];
     let mut given = given.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| (*name).into());
     let load = args.load.0.keys().next().map(|key| format!("--{key}"));
@@ -102,7 +109,8 @@ pub(crate) fn missing(plan: &PipelinePlan) -> Option<String> {
     plan.programs.iter().filter_map(|words| words.first()).find_map(|program| objection(program))
 }
 
-fn objection(program: &str) -> Option<String> {
+/// Why there is no such program, or why it may not be run.
+pub(crate) fn objection(program: &str) -> Option<String> {
     let is_executable = |path: &Path| {
         path.metadata()
             .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)

@@ -133,6 +133,11 @@ impl Sandbox {
 }
 
 impl Running {
+    /// What it has said to its standard error so far.
+    pub(crate) fn told(&self) -> String {
+        fs::read_to_string(&self.stderr).expect("what it said is UTF-8")
+    }
+
     /// Waits for its end.
     pub(crate) fn end(mut self) -> Ended {
         let child = &mut self.child;

@@ -5,6 +5,7 @@ mod watch;
 
 mod calls;
 mod closed_output;
+mod compare;
 mod connect;
 mod container;
 mod cost;

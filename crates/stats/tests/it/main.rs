@@ -3,3 +3,4 @@
 mod coverage;
 mod histogram;
 mod order;
+mod verdict;

@@ -1,0 +1,174 @@
+//! The comparison document: two arms, or two sets of result documents, and what may be said of the second beside the
+//! first.
+//!
+//! Schema `ipcperf.comparison/1`. The same conventions as the result document.
+
+use super::environment::Tool;
+use super::metric::Metric;
+use crate::names::names;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The schema this build writes.
+pub const COMPARISON_SCHEMA: &str = "ipcperf.comparison/1";
+
+names! {
+    /// What may be said of B beside A.
+    "verdict" Difference {
+        /// The 95 % interval lies beyond the margin, on the better side.
+        Faster = "FASTER",
+        /// It lies beyond the margin, on the worse side.
+        Slower = "SLOWER",
+        /// The 90 % interval lies within the margin.
+        None = "NO DIFFERENCE",
+        /// Neither, or the figures may not be believed.
+        CannotTell = "CAN'T TELL",
+    }
+}
+
+names! {
+    /// How the figures of A and B were found.
+    "design" Design {
+        /// In rounds that measure A, A again and B in random order, each in fresh processes.
+        Live = "live",
+        /// The same, with B measured by another program.
+        LiveBinary = "live-binary",
+        /// In runs of their own, recorded before.
+        Files = "files",
+    }
+}
+
+/// Two arms, or two sets of result documents, compared cell by cell. Newer minor versions add keys; readers ignore the ones
+/// they do not know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Comparison {
+    /// Kind and version of this document.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(regex(pattern = r"^ipcperf\.comparison/1(\.[0-9]+)*$"))
+    )]
+    pub schema: String,
+    /// How the figures were found.
+    pub design: Design,
+    /// It was stopped before its plan was done; the rounds that were complete are here.
+    #[serde(default)]
+    pub interrupted: bool,
+    /// What a live comparison was going to do; absent of files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<ComparisonPlan>,
+    /// Where the figures of A are from.
+    pub a: Side,
+    /// Where the figures of B are from.
+    pub b: Side,
+    /// What differs between the two that may explain a difference by itself: name, and what it is of A and of B.
+    pub factors: BTreeMap<String, [String; 2]>,
+    /// Those of them that were not named as what is compared: they confound every verdict.
+    pub confounded_by: Vec<String>,
+    /// How many cells were compared with each other: claims are adjusted for it (Holm, 5 %).
+    pub family: u64,
+    /// The cells that both have, in the order of A.
+    pub comparisons: Vec<CellComparison>,
+    /// Cells that only A has, in words.
+    pub only_a: Vec<String>,
+    /// Cells that only B has, in words.
+    pub only_b: Vec<String>,
+}
+
+/// What a live comparison was going to do, as it was said before it began.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ComparisonPlan {
+    /// Rounds of the pilot, which count for nothing else.
+    pub pilot_rounds: u64,
+    /// 1.4826 MAD of the log-ratios of the pilot's rounds, the largest of all cells; `null` if the pilot has none.
+    pub spread: Option<f64>,
+    /// Rounds.
+    pub rounds: u64,
+    /// Timed length of a slice, ms.
+    pub slice_ms: f64,
+    /// Expected duration of the rounds, s.
+    pub expected_s: f64,
+    /// How long they took, s.
+    pub duration_s: f64,
+    /// The smallest true difference that these rounds find with 95 % power at that spread: 0.05 is 5 %.
+    pub smallest_effect: Option<f64>,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+/// Where figures are from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Side {
+    /// Files, or the arm in words.
+    pub names: Vec<String>,
+    /// Sessions: recorded at least half an hour apart.
+    pub sessions: u64,
+    /// Noise grades of the runs.
+    pub grades: Vec<String>,
+    /// What measured.
+    pub tool: Tool,
+}
+
+/// One cell of A beside one of B.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CellComparison {
+    /// The cell of A in words.
+    pub a: String,
+    /// The cell of B in words.
+    pub b: String,
+    /// The figure compared: `rtt_ns.p50`, `bytes_per_second`, `messages_per_second`, `requests_per_second`.
+    pub metric: String,
+    /// More of it is better.
+    pub more_is_better: bool,
+    /// Median of A's figures: ns, or per second.
+    pub a_value: Option<f64>,
+    /// Median of B's figures.
+    pub b_value: Option<f64>,
+    /// B over A (Hodges-Lehmann) with its 95 % interval, per cell and not adjusted for the number of cells.
+    pub ratio: Metric,
+    /// The 90 % interval of the same, which shows that there is no difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci90: Option<[f64; 2]>,
+    /// A again over A, 99 % interval: must hold 1. Absent of files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<[f64; 2]>,
+    /// Ratios within 1 ± this do not matter.
+    pub margin: f64,
+    /// What may be said of B beside A.
+    pub verdict: Difference,
+    /// The figures may not be believed, whatever their interval: `reason` says why.
+    pub doubted: bool,
+    /// Of too few sessions for anything smaller: only a difference beyond this is claimed, and no equality.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_floor: Option<f64>,
+    /// By how much at the least: 0.05 is 5 %. Only of a claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// How likely such figures are where there is nothing to claim, adjusted for the number of cells (Holm).
+    pub p_adjusted: Option<f64>,
+    /// Why it cannot be told, or what else a reader must know; empty where there is nothing to add.
+    pub reason: String,
+    /// Rounds: of both arms together where they are paired, else of A and of B.
+    pub rounds: Vec<u64>,
+    /// 1.4826 MAD of the log-ratios of single rounds, where they are paired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+    /// The smallest true difference that so many rounds find with 95 % power: 0.05 is 5 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest_effect: Option<f64>,
+    /// Rounds that would settle what cannot be told, if the ratio is what it seems to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds_to_settle: Option<u64>,
+    /// What differs between the two cells themselves: granted knobs, CPUs. Name, and what it is of A and of B.
+    pub factors: BTreeMap<String, [String; 2]>,
+    /// Figures of A, round by round.
+    pub a_rounds: Vec<f64>,
+    /// Figures of A again, of the same rounds; absent of files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub control_rounds: Vec<f64>,
+    /// Figures of B; of the same rounds where they are paired.
+    pub b_rounds: Vec<f64>,
+}

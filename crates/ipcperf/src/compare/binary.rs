@@ -1,0 +1,164 @@
+//! Arms that two builds of ipcperf measure: a process of its own for each arm of each round, so that both are treated
+//! alike.
+
+use super::arm;
+use super::rounds::Rounds;
+use crate::error::Stop;
+use crate::progress::Line;
+use crate::report::read_result;
+use ipcperf_core::result::{Cell, ResultSet, Round};
+use ipcperf_core::units::format_duration;
+use ipcperf_engine::exec::{Error, Programs};
+use ipcperf_engine::plan::CellPlan;
+use ipcperf_engine::run::{Progress, Settings, random};
+use ipcperf_stats::Rng;
+use ipcperf_sys::rundir::{self, RunDirectory};
+use ipcperf_sys::signals::Interrupts;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// This program, whatever has become of its file.
+const SELF: &str = "/proc/self/exe";
+
+/// How long one start may take beside thirty times its slice; it is taken to hang then.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Share of rounds from which on too many were rejected to believe the rest.
+const MOST_REJECTED: f64 = 0.25;
+
+/// Measures rounds of A, A again and B in random order.
+pub(super) fn measure(
+    cell: &CellPlan,
+    other: &str,
+    settings: &Settings,
+    interrupts: &Interrupts,
+    line: &Line,
+) -> Result<Rounds, Stop> {
+    let failed = |error: std::io::Error| Stop::internal(format!("a run directory: {error}"));
+    let directory = RunDirectory::create(&rundir::base(), random()).map_err(failed)?;
+    let file = directory.path().join("arm.json");
+    let mut order = Rng::stream(settings.seed, "order");
+    let mut arms: [Vec<(u64, u64, ResultSet)>; 3] = Default::default();
+    let began = Instant::now();
+    let mut interrupted = false;
+    'rounds: for round in 0..settings.rounds {
+        let mut turn = [0, 1, 2];
+        order.shuffle(&mut turn);
+        for (position, which) in turn.into_iter().enumerate() {
+            let (done, total) = (round * 3 + position as u64, settings.rounds * 3);
+            line.show(Progress::Slice { done, total, id: &cell.id });
+            let program = if which == 2 { other } else { SELF };
+            let words = words(cell, settings, order.next_u64() >> 11, &file);
+            match started(program, &words, settings, interrupts) {
+                Ok(()) => {}
+                Err(Error::Interrupted) => {
+                    interrupted = true;
+                    break 'rounds;
+                }
+                Err(error) => return Err(Stop::internal(error)),
+            }
+            if !file.exists() {
+                let why = "wrote no result: is it a build of ipcperf?";
+                return Err(Stop::usage(format!("--live-binary: '{program}' {why}")));
+            }
+            let set = read_result(&file)?;
+            // A build that writes nothing must not be taken for the one before it.
+            std::fs::remove_file(&file).map_err(failed)?;
+            arms[which].push((round, position as u64, set));
+        }
+    }
+    line.show(Progress::Done);
+    let each = began.elapsed().div_f64(settings.rounds.max(1) as f64);
+    let mut other = arms[2].first().map(|(.., set)| set.clone());
+    let Some(mut set) = merged(arms) else {
+        return Err(Stop::interrupted("interrupted before there was a round to compare"));
+    };
+    set.interrupted = interrupted;
+    set.invocation.plan.rounds = settings.rounds;
+    // One round of its own says nothing of the plan: what is compared is how long the slices were.
+    if let Some(other) = &mut other {
+        other.invocation.plan.rounds = settings.rounds;
+    }
+    Ok(Rounds { set, other, each })
+}
+
+/// The words of one start.
+fn words(cell: &CellPlan, settings: &Settings, seed: u64, file: &Path) -> Vec<String> {
+    let time = |time: Duration| format_duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    let mut words = vec!["run".to_owned()];
+    words.extend(arm::command(cell));
+    words.extend([
+        "--rounds=1".to_owned(),
+        format!("--slice={}", time(settings.slice)),
+        format!("--warmup={}", time(settings.warmup)),
+        format!("--seed={seed}"),
+        format!("--output={}", file.display()),
+        "--quiet".to_owned(),
+    ]);
+    words
+}
+
+fn started(
+    program: &str,
+    words: &[String],
+    settings: &Settings,
+    interrupts: &Interrupts,
+) -> Result<(), Error> {
+    let deadline = Instant::now() + PATIENCE + 30 * (settings.slice + settings.warmup);
+    let mut command = Command::new(program);
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut programs = Programs::new(deadline, Some(interrupts));
+    programs.start(program, &mut command, None)?;
+    programs.finish(None).map(drop)
+}
+
+/// One document of all starts: the cells A, A again and B, each with its rounds. A round that a start found too
+/// disturbed does not count for any arm.
+fn merged(arms: [Vec<(u64, u64, ResultSet)>; 3]) -> Option<ResultSet> {
+    let starts: Vec<(u64, &ResultSet)> =
+        arms.iter().flatten().map(|(round, _, set)| (*round, set)).collect();
+    let mut grades: Vec<String> = starts.iter().map(|(_, set)| set.noise.grade.clone()).collect();
+    grades.sort();
+    let mut disturbed: Vec<u64> =
+        starts.iter().filter(|(_, set)| set.noise.grade == "F").map(|(round, _)| *round).collect();
+    disturbed.sort_unstable();
+    disturbed.dedup();
+    let rounds = arms.iter().map(Vec::len).max().unwrap_or(0);
+    let mut set = arms[0].first()?.2.clone();
+    set.noise.findings.clear();
+    set.noise.grade = if disturbed.len() as f64 > MOST_REJECTED * rounds as f64 {
+        "F".to_owned()
+    } else {
+        // F itself has been rejected.
+        grades.get(grades.len() / 2).filter(|grade| *grade != "F").cloned().unwrap_or("D".into())
+    };
+    set.cells = arms.into_iter().map(joined).collect::<Option<Vec<Cell>>>()?;
+    for round in set.cells.iter_mut().flat_map(|cell| &mut cell.rounds) {
+        if disturbed.contains(&round.round) && round.rejected.is_none() {
+            round.rejected = Some("the noise grade of a start of this round is F".to_owned());
+        }
+    }
+    Some(set)
+}
+
+/// The cell of one arm with the rounds of all its starts.
+fn joined(starts: Vec<(u64, u64, ResultSet)>) -> Option<Cell> {
+    let mut joined: Option<Cell> = None;
+    for (number, order, set) in starts {
+        let mut cell = set.cells.into_iter().next()?;
+        let rounds: Vec<Round> = std::mem::take(&mut cell.rounds)
+            .into_iter()
+            .map(|round| Round { round: number, order, ..round })
+            .collect();
+        let known = joined.get_or_insert(cell.clone());
+        known.rounds.extend(rounds);
+        let mode = |cell: &Cell| cell.timing.as_ref().map(|timing| timing.mode.clone());
+        if let (None, Some(one), Some(other)) = (&known.reason, mode(known), mode(&cell))
+            && one != other
+        {
+            known.reason = Some(format!("its rounds are timed in two ways: {one} and {other}"));
+        }
+    }
+    joined
+}

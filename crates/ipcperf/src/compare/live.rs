@@ -1,0 +1,223 @@
+//! Arms measured side by side: a pilot, a plan that is said before it runs, and its rounds.
+
+use super::rounds::{self, Rounds};
+use super::{arm, binary};
+use crate::args::CompareArgs;
+use crate::error::{Code, Stop, note};
+use crate::progress::Line;
+use crate::{exec, measure, request};
+use ipcperf_core::result::{Comparison, ComparisonPlan};
+use ipcperf_engine::plan::{CellPlan, Host};
+use ipcperf_engine::registry::Registry;
+use ipcperf_engine::run::{Settings, fresh_seed};
+use ipcperf_report::{Arms, compare_live, metric_of};
+use ipcperf_stats::Rule;
+use std::time::{Duration, Instant};
+
+/// Rounds of the pilot: the fewest that the control needs, and enough to see the spread.
+const PILOT: u64 = 8;
+
+/// Rounds of a plan that nobody else has said: at least, and at most.
+const ROUNDS: [u64; 2] = [20, 400];
+
+/// What a plan that nobody else has said is to find, and how surely: the spread of a pilot is itself a guess.
+const EFFECT: f64 = 0.05;
+const POWER: f64 = 0.99;
+
+/// Warm-up of a slice, as in `run`.
+const WARMUP: Duration = Duration::from_millis(20);
+
+/// Arms, cell by cell: A, A again, and B.
+struct Cells {
+    a: String,
+    b: String,
+    threes: Vec<CellPlan>,
+}
+
+/// What measures rounds.
+enum Way<'a> {
+    /// This program.
+    Engine,
+    /// A process of it for each arm of each round, and of another build of it for B.
+    Builds(&'a str),
+}
+
+pub(super) fn run(
+    registry: &Registry,
+    args: &CompareArgs,
+    live: &[String],
+    margin: f64,
+    factors: &[String],
+) -> Result<(Comparison, Option<Code>), Stop> {
+    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let cells = cells(registry, &host, args, live)?;
+    let way = match args.live_binary.as_ref().map(|path| path.to_string_lossy()) {
+        None => None,
+        Some(path) => match exec::objection(&path) {
+            None => Some(path),
+            Some(reason) => return Err(Stop::usage(format!("--live-binary: {reason}"))),
+        },
+    };
+    let way = way.as_deref().map_or(Way::Engine, Way::Builds);
+    let second = Duration::from_secs(1);
+    let slice = args.slice.as_deref().unwrap_or("100ms");
+    let settings = Settings {
+        rounds: PILOT,
+        slice: request::time("--slice", slice, second / 1000, second * 600)?,
+        warmup: WARMUP,
+        seed: args.seed.unwrap_or_else(fresh_seed),
+        budget: None,
+        time_calls: false,
+    };
+    let asked = asked(args)?;
+    let interrupts = measure::interrupts()?;
+    let line = Line::new(args.quiet || args.no_progress);
+    let measured = |settings: &Settings| match &way {
+        Way::Engine => rounds::measure(&cells.threes, settings, &interrupts, &line),
+        Way::Builds(path) => binary::measure(&cells.threes[0], path, settings, &interrupts, &line),
+    };
+    let compared = |rounds: &Rounds, plan| {
+        let (a, b) = (cells.a.as_str(), cells.b.as_str());
+        let arms = Arms { a, b, set: &rounds.set, other: rounds.other.as_ref() };
+        compare_live(&arms, plan, margin, factors).map_err(Stop::incomparable)
+    };
+    // Seeds differ: the pilot must not draw the order and the layout of the rounds that count.
+    let began = Instant::now();
+    let pilot = measured(&Settings { seed: settings.seed.wrapping_add(1), ..settings.clone() })?;
+    let around = began.elapsed().saturating_sub(pilot.each * u32::try_from(PILOT).unwrap_or(1));
+    if pilot.set.interrupted {
+        return Err(Stop::interrupted(
+            "interrupted in the pilot, before there was anything to compare",
+        ));
+    }
+    let found = compared(&pilot, ComparisonPlan::default())?;
+    let spread = found.comparisons.iter().filter_map(|one| one.spread).reduce(f64::max);
+    let Some(spread) = spread else {
+        let reason = found.comparisons.first().map_or("", |one| one.reason.as_str());
+        return Err(Stop::internal(format!("the pilot found nothing to compare: {reason}")));
+    };
+    let rule = Rule { margin, more_is_better: false };
+    let rounds = match asked {
+        Asked::Rounds(rounds) => rounds,
+        Asked::Time(time) => {
+            let rounds = time.as_secs_f64() / pilot.each.as_secs_f64().max(1e-6);
+            (rounds as u64).clamp(PILOT, 10_000)
+        }
+        Asked::Nothing => {
+            let wanted = rule.rounds_to_find(EFFECT.max(2.0 * margin), spread, POWER);
+            wanted.unwrap_or(ROUNDS[1]).clamp(ROUNDS[0], ROUNDS[1])
+        }
+    };
+    let mut plan = ComparisonPlan {
+        pilot_rounds: PILOT,
+        spread: Some(spread),
+        rounds,
+        slice_ms: settings.slice.as_secs_f64() * 1e3,
+        expected_s: (around + pilot.each.mul_f64(rounds as f64)).as_secs_f64(),
+        duration_s: 0.0,
+        smallest_effect: rule.smallest_effect(spread, rounds),
+        seed: settings.seed,
+    };
+    if !args.quiet {
+        tell(&plan, &pilot, &way);
+    }
+    let began = Instant::now();
+    let found = measured(&Settings { rounds, ..settings })?;
+    plan.duration_s = began.elapsed().as_secs_f64();
+    Ok((compared(&found, plan)?, measure::verdict(&found.set)))
+}
+
+/// How many rounds were asked for.
+enum Asked {
+    Rounds(u64),
+    Time(Duration),
+    Nothing,
+}
+
+fn asked(args: &CompareArgs) -> Result<Asked, Stop> {
+    match (args.rounds, &args.time) {
+        (Some(rounds), _) if (1..=10_000).contains(&rounds) => Ok(Asked::Rounds(rounds)),
+        (Some(rounds), _) => {
+            Err(Stop::usage(format!("--rounds: {rounds} is not between 1 and 10000")))
+        }
+        (None, Some(text)) => {
+            let (least, most) = (Duration::from_secs(1), Duration::from_secs(24 * 3600));
+            request::time("--time", text, least, most).map(Asked::Time)
+        }
+        (None, None) => Ok(Asked::Nothing),
+    }
+}
+
+/// The plan, before it runs.
+fn tell(plan: &ComparisonPlan, pilot: &Rounds, way: &Way<'_>) {
+    let effect = plan.smallest_effect.map_or_else(
+        || "too few for any verdict".to_owned(),
+        |effect| format!("finds differences from {:.1} % on", effect * 100.0),
+    );
+    let spread = plan.spread.unwrap_or(0.0) * 100.0;
+    note(&format!(
+        "Plan: {} rounds of A, A again and B, about {:.0} s; {effect} (95 of 100 times; the pilot of {} rounds \
+         has a spread of {spread:.1} %), seed {}",
+        plan.rounds,
+        plan.expected_s.max(1.0),
+        plan.pilot_rounds,
+        plan.seed,
+    ));
+    if let Way::Builds(_) = way {
+        note(&format!(
+            "Each round starts ipcperf three times, each of which measures the bounds of the machine first: {:.1} s",
+            pilot.each.as_secs_f64()
+        ));
+    }
+}
+
+/// The cells of both arms, checked against each other and this machine.
+fn cells(
+    registry: &Registry,
+    host: &Host,
+    args: &CompareArgs,
+    live: &[String],
+) -> Result<Cells, Stop> {
+    let pattern = args.pattern.as_deref();
+    let (a, b) = match (live, &args.live_binary) {
+        ([a, b], None) => (a, b),
+        ([one], Some(_)) => (one, one),
+        (_, None) => return Err(Stop::usage("--live: name two cells, or one and --live-binary")),
+        (_, Some(_)) => {
+            return Err(Stop::usage("--live-binary: both builds measure the same one cell"));
+        }
+    };
+    let of_a = arm::cells(registry, host, a, pattern)?;
+    let of_b = arm::cells(registry, host, b, pattern)?;
+    if of_a.len() != of_b.len() || of_a.is_empty() {
+        let (a, b) = (of_a.len(), of_b.len());
+        return Err(Stop::usage(format!(
+            "--live: A is {a} cells and B is {b}, which make no pairs"
+        )));
+    }
+    if args.live_binary.is_some() && of_a.len() > 1 {
+        return Err(Stop::usage("--live-binary: both builds measure the same one cell"));
+    }
+    for (a, b) in of_a.iter().zip(&of_b) {
+        let (of_a, of_b) = (metric_of(&a.key), metric_of(&b.key));
+        if of_a != of_b {
+            let why = format!("'{}' gives {of_a} and '{}' gives {of_b}", a.id, b.id);
+            return Err(Stop::usage(format!("--live: {why}, which cannot be compared")));
+        }
+        for cell in [a, b] {
+            if let Some(missing) = &cell.objection {
+                return Err(Stop::nothing_ran(format!("{}: unavailable: {missing}", cell.id)));
+            }
+        }
+    }
+    let words = |cells: &[CellPlan]| {
+        cells.iter().map(|cell| cell.id.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let (a, mut b) = (words(&of_a), words(&of_b));
+    if let Some(path) = &args.live_binary {
+        let path = measure::without_home(&path.display().to_string());
+        b = format!("{b} by {path}");
+    }
+    let threes = of_a.into_iter().zip(of_b).flat_map(|(a, b)| [a.clone(), a, b]).collect();
+    Ok(Cells { a, b, threes })
+}

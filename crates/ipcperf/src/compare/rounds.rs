@@ -1,0 +1,51 @@
+//! Rounds of arms, and how this program measures them.
+
+use crate::error::Stop;
+use crate::measure;
+use crate::progress::Line;
+use ipcperf_core::result::{Plan, ResultSet};
+use ipcperf_engine::plan::CellPlan;
+use ipcperf_engine::run::{self, Progress, Settings};
+use ipcperf_sys::signals::Interrupts;
+use std::time::{Duration, Instant};
+
+/// What some rounds have found.
+pub(super) struct Rounds {
+    /// A, A again and B in one document.
+    pub(super) set: ResultSet,
+    /// What the other build said of itself and the machine.
+    pub(super) other: Option<ResultSet>,
+    /// How long one round took.
+    pub(super) each: Duration,
+}
+
+/// Rounds by this program: every cell of every arm in each, in random order, each in fresh processes.
+pub(super) fn measure(
+    cells: &[CellPlan],
+    settings: &Settings,
+    interrupts: &Interrupts,
+    line: &Line,
+) -> Result<Rounds, Stop> {
+    let plan = Plan {
+        command: "compare".into(),
+        cells: cells.len() as u64,
+        rounds: settings.rounds,
+        slice_ms: settings.slice.as_secs_f64() * 1e3,
+        warmup_ms: settings.warmup.as_secs_f64() * 1e3,
+        expected_s: 0.0,
+    };
+    let (mut first, mut took) = (None, Duration::ZERO);
+    let mut show = |progress: Progress<'_>| {
+        match progress {
+            Progress::Slice { .. } => drop(first.get_or_insert_with(Instant::now)),
+            Progress::Done => took = first.map_or(Duration::ZERO, |first| first.elapsed()),
+            Progress::Bounds => {}
+        }
+        line.show(progress);
+    };
+    let set = measure::take(plan, settings.seed, &jiff::Timestamp::now(), || {
+        run::run(cells.to_vec(), settings, Some(interrupts), &mut show)
+    })?;
+    let each = took.div_f64(settings.rounds.max(1) as f64);
+    Ok(Rounds { set, other: None, each })
+}

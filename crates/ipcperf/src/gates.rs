@@ -1,0 +1,60 @@
+//! Gates of a run: `--fail-if`, `--max-noise`. What they find ends in an exit code of its own.
+
+use crate::args::GateArgs;
+use crate::error::{Code, Stop, note};
+use ipcperf_core::result::ResultSet;
+use ipcperf_report::{Limit, Outcome};
+
+/// Grades that a limit can name, best first. Nothing is worse than F.
+const GRADES: [&str; 4] = ["A", "B", "C", "D"];
+
+/// Conditions that are read before anything is measured.
+#[derive(Debug, Default)]
+pub(crate) struct Gates {
+    limits: Vec<Limit>,
+    worst: Option<String>,
+}
+
+impl Gates {
+    pub(crate) fn of(args: &GateArgs) -> Result<Self, Stop> {
+        let limit = |text: &String| {
+            text.parse().map_err(|error| Stop::usage(format!("--fail-if: {error}")))
+        };
+        if let Some(grade) = args.max_noise.as_deref().filter(|grade| !GRADES.contains(grade)) {
+            let known = GRADES.join(", ");
+            return Err(Stop::usage(format!(
+                "--max-noise: '{grade}' is not a grade (known: {known})"
+            )));
+        }
+        let limits = args.fail_if.iter().map(limit).collect::<Result<_, _>>()?;
+        Ok(Self { limits, worst: args.max_noise.clone() })
+    }
+
+    /// Says what is wrong; `None` if nothing is. Figures of a run that is too noisy are not looked at.
+    pub(crate) fn check(&self, set: &ResultSet) -> Option<Code> {
+        let grade = &set.noise.grade;
+        if let Some(worst) = self.worst.as_ref().filter(|worst| grade > *worst) {
+            note(&format!("--max-noise {worst}: the noise grade is {grade}"));
+            return Some(Code::Noise);
+        }
+        let codes: Vec<Code> = self
+            .limits
+            .iter()
+            .filter_map(|limit| tell("--fail-if", limit.check(set), Code::Limit))
+            .collect();
+        codes.iter().find(|code| **code == Code::Limit).or(codes.first()).copied()
+    }
+}
+
+/// Prints why a gate did not pass; the code that it ends in.
+pub(crate) fn tell(gate: &str, outcome: Outcome, failed: Code) -> Option<Code> {
+    let (words, code, reasons) = match outcome {
+        Outcome::Passed => return None,
+        Outcome::Failed(reasons) => ("failed", failed, reasons),
+        Outcome::CannotTell(reasons) => ("cannot tell", Code::CannotTell, reasons),
+    };
+    for reason in reasons {
+        note(&format!("{gate} {words}: {reason}"));
+    }
+    Some(code)
+}

@@ -1,0 +1,225 @@
+//! Comparisons in real processes, for structure, never for figures; and the gates, with their exit codes.
+
+use crate::common::{Ended, Sandbox, valid, wait_for};
+use crate::watch::signal;
+use ipcperf_report::{COMPARISON_SCHEMA, RESULT_SCHEMA};
+use serde_json::{Value, json};
+use std::fs;
+
+/// Short rounds of a cell that runs everywhere.
+const LIVE: [&str; 7] = ["--rounds", "8", "--slice", "2ms", "--seed", "3", "--no-progress"];
+
+fn live<'a>(cells: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [&["compare", "--live"], cells, &LIVE, more].concat()
+}
+
+/// A result of twelve rounds of two mechanisms, in this file.
+fn recorded(sandbox: &Sandbox, name: &str, mechanisms: &str) {
+    let words =
+        ["run", "-m", mechanisms, "--place", "same-cpu", "--slice", "2ms", "--warmup", "1ms"];
+    let ended = sandbox.run(&[&words[..], &["-q", "-o", name]].concat());
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+}
+
+/// Changes a document in place.
+fn change(sandbox: &Sandbox, name: &str, with: impl Fn(&mut Value)) {
+    let mut document = serde_json::from_str(&sandbox.read(name).expect("written")).expect("JSON");
+    with(&mut document);
+    valid(RESULT_SCHEMA, &document.to_string());
+    fs::write(sandbox.home().join(name), document.to_string()).expect("writable");
+}
+
+/// Makes the figures of all rounds this many times as large, and the run a quiet one.
+fn scale(document: &mut Value, factor: f64) {
+    document["noise"] = json!({"grade": "B", "findings": []});
+    for cell in document["cells"].as_array_mut().expect("a list") {
+        for round in cell["rounds"].as_array_mut().expect("a list") {
+            let p50 = round["p50_ns"].as_f64().expect("a time");
+            round["p50_ns"] = json!(p50 * factor);
+        }
+    }
+}
+
+fn said(ended: &Ended) -> (Option<i32>, &str) {
+    (ended.status.code(), ended.stderr.as_str())
+}
+
+#[test]
+fn two_cells_are_compared_by_a_plan_that_is_told_before() {
+    let sandbox = Sandbox::new();
+    let cells = ["pipe 64 same-cpu", "unix-stream 64 same-cpu"];
+    let ended = sandbox.run(&live(&cells, &["-o", "found.json"]));
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert!(
+        ended.stderr.starts_with("Plan: 8 rounds of A, A again and B, about "),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stdout.starts_with("B beside A: 1 "), "{}", ended.stdout);
+    assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ended.stdout);
+    let found = valid(COMPARISON_SCHEMA, &sandbox.read("found.json").expect("written"));
+    assert_eq!((&found["design"], &found["plan"]["rounds"]), (&json!("live"), &json!(8)));
+    let one = &found["comparisons"][0];
+    assert_eq!(one["a"], "pipe ping-pong 64B same-cpu");
+    assert_eq!(one["b"], "unix-stream ping-pong 64B same-cpu");
+    let again = sandbox.run(&["report", "found.json"]);
+    assert_eq!((again.status.code(), again.stdout), (Some(0), ended.stdout));
+    // A round counts for all arms or for none.
+    let rounds = |name: &str| one[name].as_array().expect("a list").len();
+    assert!(rounds("a_rounds") >= 1, "{one}");
+    assert_eq!(rounds("a_rounds"), rounds("control_rounds"));
+    assert_eq!(rounds("a_rounds"), rounds("b_rounds"));
+}
+
+#[test]
+fn lists_of_sizes_are_compared_pair_by_pair_as_one_family() {
+    let sandbox = Sandbox::new();
+    let cells = ["pipe 64,4K same-cpu", "fifo 64,4K same-cpu"];
+    let ended = sandbox.run(&live(&cells, &["-q", "--format", "json"]));
+    assert_eq!(said(&ended), (Some(0), ""));
+    let found = valid(COMPARISON_SCHEMA, &ended.stdout);
+    assert_eq!(found["family"], 2);
+    let pairs: Vec<[&Value; 2]> = found["comparisons"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| [&one["a"], &one["b"]])
+        .collect();
+    assert_eq!(pairs[0], ["pipe ping-pong 64B same-cpu", "fifo ping-pong 64B same-cpu"]);
+    assert_eq!(pairs[1], ["pipe ping-pong 4K same-cpu", "fifo ping-pong 4K same-cpu"]);
+}
+
+#[test]
+fn another_build_measures_b_in_processes_of_its_own() {
+    let sandbox = Sandbox::new();
+    let other = sandbox.home().join("other");
+    fs::copy(env!("CARGO_BIN_EXE_ipcperf"), &other).expect("a copy");
+    let words = ["--live-binary", "./other", "-q", "-o", "-"];
+    let ended = sandbox.run(&live(&["pipe 64 same-cpu size=64K"], &words));
+    assert_eq!(said(&ended), (Some(0), ""));
+    let found = valid(COMPARISON_SCHEMA, &ended.stdout);
+    assert_eq!(found["design"], "live-binary");
+    assert_eq!((&found["factors"], &found["confounded_by"]), (&json!({}), &json!([])));
+    assert_eq!(found["comparisons"][0]["b"], "pipe ping-pong 64B same-cpu pipe.size=64K");
+    let ended = sandbox.run(&live(&["pipe 64 same-cpu"], &["--live-binary", "/bin/true"]));
+    let expected =
+        "ipcperf: --live-binary: '/bin/true' wrote no result: is it a build of ipcperf?\n";
+    assert_eq!(said(&ended), (Some(2), expected));
+    let left = fs::read_dir(sandbox.run_directories()).expect("a folder").count();
+    assert_eq!(left, 0, "nothing is left behind");
+}
+
+#[test]
+fn recorded_results_are_compared_and_gated() {
+    let sandbox = Sandbox::new();
+    recorded(&sandbox, "old.json", "pipe,fifo");
+    change(&sandbox, "old.json", |document| scale(document, 1.0));
+    fs::copy(sandbox.home().join("old.json"), sandbox.home().join("new.json")).expect("a copy");
+    let files = ["compare", "old.json", "new.json"];
+    let gated = |limit: &str| {
+        let gate = format!("slower:{limit}");
+        let ended = sandbox.run(&[&files[..], &["--fail-on", &gate]].concat());
+        (ended.status.code(), ended.stderr, ended.stdout)
+    };
+    // The same figures: nothing can be claimed of one session a side.
+    let (code, told, shown) = gated("5%");
+    assert_eq!(code, Some(9), "{told}");
+    assert!(
+        told.starts_with("--fail-on cannot tell: pipe ping-pong 64B same-cpu: between "),
+        "{told}"
+    );
+    assert!(shown.contains("one session a side: only a difference beyond"), "{shown}");
+    change(&sandbox, "new.json", |document| scale(document, 10.0));
+    let (code, told, shown) = gated("100%");
+    assert_eq!(code, Some(6), "{told}");
+    assert!(
+        told.starts_with("--fail-on failed: pipe ping-pong 64B same-cpu: slower by at least "),
+        "{told}"
+    );
+    assert!(shown.starts_with("B beside A: 2 SLOWER"), "{shown}");
+    let ended = sandbox.run(&["compare", "new.json", "old.json", "--fail-on", "slower:5%"]);
+    assert_eq!(said(&ended), (Some(0), ""));
+    change(&sandbox, "new.json", |document| document["host"]["arch"] = json!("other"));
+    let ended = sandbox.run(&files);
+    let (code, told) = said(&ended);
+    assert_eq!(code, Some(4));
+    assert!(
+        told.starts_with("ipcperf: these results cannot be compared: they differ in architecture"),
+        "{told}"
+    );
+}
+
+#[test]
+fn several_files_make_a_side_and_a_missing_cell_is_named() {
+    let sandbox = Sandbox::new();
+    recorded(&sandbox, "one.json", "pipe,fifo");
+    recorded(&sandbox, "two.json", "pipe");
+    let words = ["compare", "--old", "one.json", "--old", "two.json", "--new", "two.json"];
+    let ended = sandbox.run(&[&words[..], &["--format", "json"]].concat());
+    assert_eq!(said(&ended), (Some(0), ""));
+    let found = valid(COMPARISON_SCHEMA, &ended.stdout);
+    assert_eq!(found["a"]["names"], json!(["one.json", "two.json"]));
+    assert_eq!(found["comparisons"].as_array().expect("a list").len(), 1);
+    assert_eq!(found["only_a"], json!(["fifo ping-pong 64B same-cpu"]));
+}
+
+#[test]
+fn a_run_ends_in_the_code_of_its_gate() {
+    let sandbox = Sandbox::new();
+    let run = |more: &[&str]| {
+        let words =
+            ["run", "-m", "pipe", "--place", "same-cpu", "--slice", "2ms", "--warmup", "1ms"];
+        let ended = sandbox.run(&[&words[..], &["-q", "-o", "x.json"], more].concat());
+        (ended.status.code(), ended.stderr)
+    };
+    // On a disturbed machine no figure decides anything: then the gate cannot tell.
+    let (code, told) = run(&["--fail-if", "p50 > 1ns"]);
+    assert!(matches!(code, Some(7 | 9)), "{code:?} {told}");
+    assert!(
+        told.starts_with("--fail-if failed: p50 > 1ns: p50 of pipe") || code == Some(9),
+        "{told}"
+    );
+    let (code, told) = run(&["--fail-if", "p50 > 1h"]);
+    assert!(matches!(code, Some(0 | 9)), "{code:?} {told}");
+    let (code, told) = run(&["--fail-if", "p99.999 > 1h"]);
+    assert_eq!(code, Some(9), "{told}");
+    let (code, told) = run(&["--rounds", "1", "--fail-if", "throughput < 1GB/s"]);
+    assert_eq!(code, Some(9), "{told}");
+    let grade = |document: &str| document.contains("\"grade\": \"A\"");
+    let (code, told) = run(&["--max-noise", "A"]);
+    let is_quiet = grade(&sandbox.read("x.json").expect("written"));
+    assert_eq!(code, Some(if is_quiet { 0 } else { 8 }), "{told}");
+    assert_eq!(told.starts_with("--max-noise A: the noise grade is "), !is_quiet, "{told}");
+}
+
+#[test]
+fn a_job_file_has_gates_too() {
+    let sandbox = Sandbox::new();
+    let job = "mechanism = \"pipe\"\nplace = \"same-cpu\"\nslice = \"2ms\"\nwarmup = \"1ms\"\nrounds = 1\n\
+               fail-if = [\"p50 > 1h\", \"rate < 1k\"]\n";
+    fs::write(sandbox.home().join("job.toml"), job).expect("writable");
+    let ended = sandbox.run(&["run", "job.toml", "-q"]);
+    assert_eq!(ended.status.code(), Some(9), "{}", ended.stderr);
+    for condition in ["p50 > 1h", "rate < 1k"] {
+        assert!(
+            ended.stderr.contains(&format!("--fail-if cannot tell: {condition}: ")),
+            "{}",
+            ended.stderr
+        );
+    }
+}
+
+#[test]
+fn an_interrupted_comparison_tells_what_it_has() {
+    let sandbox = Sandbox::new();
+    let words = ["compare", "--live", "pipe 64 same-cpu", "fifo 64 same-cpu"];
+    let running = sandbox
+        .start(&[&words[..], &["--rounds", "9999", "--slice", "2ms", "-o", "x.json"]].concat());
+    wait_for("the plan", || running.told().contains("Plan: ").then_some(()));
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    signal("INT", running.child.id());
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(130), "{}", ended.stderr);
+    let found = valid(COMPARISON_SCHEMA, &sandbox.read("x.json").expect("written"));
+    assert_eq!(found["interrupted"], true);
+}

@@ -1,0 +1,167 @@
+//! What two documents must have in common to be compared, what confounds a difference between them, and what is of no
+//! account. One row for each.
+
+use ipcperf_core::result::ResultSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// What it means if two documents differ in a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// They cannot be compared.
+    Hard,
+    /// It may be the reason of a difference by itself.
+    Factor,
+}
+
+/// One field. Those that are in no row are of no account: when, which seed, how much memory.
+pub(crate) struct Field {
+    /// The word for it, on the command line too.
+    pub(crate) name: &'static str,
+    pub(crate) class: Class,
+    /// What a document has there, part by part.
+    of: fn(&ResultSet) -> BTreeMap<String, String>,
+}
+
+/// A field of one part.
+fn one(value: impl fmt::Display) -> BTreeMap<String, String> {
+    [(String::new(), value.to_string())].into()
+}
+
+/// A part that a document may lack.
+fn or_none(value: Option<&String>) -> BTreeMap<String, String> {
+    one(value.map_or("none", String::as_str))
+}
+
+/// What the build says of these keys.
+fn build(set: &ResultSet, is_wanted: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
+    let facts = set.tool.build.iter().filter(|(key, _)| is_wanted(key));
+    facts.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// Keys of the build that say whether the program itself was optimised: without that it measures itself.
+const OPTIMISATION: [&str; 2] = ["debug_assertions", "opt_level"];
+
+pub(crate) const FIELDS: &[Field] = &[
+    Field { name: "architecture", class: Class::Hard, of: |set| one(&set.host.arch) },
+    Field {
+        name: "optimisation",
+        class: Class::Hard,
+        of: |set| build(set, |key| OPTIMISATION.contains(&key)),
+    },
+    Field {
+        name: "tool",
+        class: Class::Factor,
+        of: |set| {
+            let mut facts = build(set, |key| !OPTIMISATION.contains(&key));
+            facts.insert("version".to_owned(), set.tool.version.clone());
+            facts
+        },
+    },
+    Field {
+        name: "kernel",
+        class: Class::Factor,
+        of: |set| one(format!("{} {}", set.kernel.release, set.kernel.version)),
+    },
+    Field { name: "mitigations", class: Class::Factor, of: |set| set.kernel.mitigations.clone() },
+    Field { name: "sysctl", class: Class::Factor, of: |set| set.kernel.sysctl.clone() },
+    Field { name: "accounting", class: Class::Factor, of: |set| one(&set.kernel.cpu_accounting) },
+    Field { name: "cpu", class: Class::Factor, of: |set| one(&set.host.cpu_model) },
+    Field {
+        name: "topology",
+        class: Class::Factor,
+        of: |set| {
+            let host = &set.host;
+            let (cpus, cores) = (host.cpus_allowed.len(), host.cores);
+            let (caches, nodes) = (host.last_level_caches, host.nodes);
+            one(format!("{cpus} CPUs, {cores} cores, {caches} last-level caches, {nodes} nodes"))
+        },
+    },
+    Field {
+        name: "hypervisor",
+        class: Class::Factor,
+        of: |set| or_none(set.host.hypervisor.as_ref()),
+    },
+    Field {
+        name: "container",
+        class: Class::Factor,
+        of: |set| or_none(set.host.container.as_ref()),
+    },
+    Field {
+        name: "cpu-limit",
+        class: Class::Factor,
+        of: |set| or_none(set.host.cpu_limit.as_ref()),
+    },
+    Field {
+        name: "frequency",
+        class: Class::Factor,
+        of: |set| or_none(set.host.frequency.as_ref()),
+    },
+    Field { name: "idle", class: Class::Factor, of: |set| or_none(set.host.idle.as_ref()) },
+    Field { name: "clock", class: Class::Factor, of: |set| one(&set.clock.source) },
+    Field {
+        name: "slice",
+        class: Class::Factor,
+        of: |set| {
+            let plan = &set.invocation.plan;
+            one(format!("{:.1} ms after {:.1} ms of warm-up", plan.slice_ms, plan.warmup_ms))
+        },
+    },
+];
+
+/// The words for what may differ between two documents and still be compared.
+#[must_use]
+pub fn factor_names() -> Vec<&'static str> {
+    let factors = FIELDS.iter().filter(|field| field.class == Class::Factor);
+    factors.map(|field| field.name).collect()
+}
+
+/// What differs, by name: what it is of A and of B.
+pub(crate) type Differences = BTreeMap<String, [String; 2]>;
+
+/// Two sets of documents that cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incomparable(pub(crate) Differences);
+
+impl fmt::Display for Incomparable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = self.0.iter().map(|(name, [a, b])| format!("{name} ({a} and {b})"));
+        let all: Vec<String> = told.collect();
+        write!(out, "these results cannot be compared: they differ in {}", all.join(", "))
+    }
+}
+
+impl std::error::Error for Incomparable {}
+
+/// What differs in fields of one class between documents A and B, or among those of one side.
+pub(crate) fn differences(a: &[&ResultSet], b: &[&ResultSet], class: Class) -> Differences {
+    let fields = FIELDS.iter().filter(|field| field.class == class);
+    fields.filter_map(|field| Some((field.name.to_owned(), difference(field, a, b)?))).collect()
+}
+
+fn difference(field: &Field, a: &[&ResultSet], b: &[&ResultSet]) -> Option<[String; 2]> {
+    let values =
+        |sets: &[&ResultSet]| sets.iter().map(|set| (field.of)(set)).collect::<BTreeSet<_>>();
+    let (a, b) = (values(a), values(b));
+    let all: BTreeSet<_> = a.union(&b).collect();
+    if all.len() < 2 {
+        return None;
+    }
+    // Only the parts that are not the same everywhere.
+    let keys: BTreeSet<&String> = all.iter().flat_map(|parts| parts.keys()).collect();
+    let differs =
+        |key: &&String| all.iter().map(|parts| parts.get(*key)).collect::<BTreeSet<_>>().len() > 1;
+    let keys: Vec<&String> = keys.into_iter().filter(differs).collect();
+    let words = |parts: &BTreeMap<String, String>| {
+        let part = |key: &&String| {
+            let value = parts.get(*key).map_or("none", String::as_str);
+            if key.is_empty() { value.to_owned() } else { format!("{key}: {value}") }
+        };
+        keys.iter().map(part).collect::<Vec<_>>().join(", ")
+    };
+    let side = |values: &BTreeSet<BTreeMap<String, String>>| {
+        let told: BTreeSet<String> = values.iter().map(words).collect();
+        told.into_iter().collect::<Vec<_>>().join(" / ")
+    };
+    Some([side(&a), side(&b)])
+}

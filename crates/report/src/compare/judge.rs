@@ -1,0 +1,271 @@
+//! From the figures of pairs of cells to verdicts: evidence, doubts, the adjustment for their number.
+
+use crate::figures;
+use crate::text::counted;
+use ipcperf_core::result::{Cell, CellComparison, CellKey, Difference, Metric};
+use ipcperf_core::{Figure, KnobValue};
+use ipcperf_stats::{Evidence, FEWEST_ROUNDS, Interval, Judgement, Rule, holm, median};
+use std::collections::BTreeMap;
+
+/// At most this share of families holds a false claim.
+const LEVEL: f64 = 0.05;
+
+/// Confidence at which the control must hold 1: it costs 1 % of what could be found.
+const CONTROL: f64 = 0.99;
+
+/// The figures of a cell of A and one of B.
+pub(crate) struct Pair<'a> {
+    pub(crate) a: &'a Cell,
+    pub(crate) b: &'a Cell,
+    pub(crate) a_rounds: Vec<f64>,
+    pub(crate) b_rounds: Vec<f64>,
+    /// A again, of the same rounds; empty where there is none.
+    pub(crate) control_rounds: Vec<f64>,
+    /// What the ratio rests on.
+    pub(crate) evidence: Option<Evidence>,
+    pub(crate) margin: f64,
+    /// Only a difference beyond this is claimed, and no equality; with the reason.
+    pub(crate) floor: Option<(f64, String)>,
+    /// Why the figures may not be believed.
+    pub(crate) doubt: Option<String>,
+}
+
+/// Whether more of the figure that speaks for a cell is better.
+pub(crate) fn more_is_better(key: &CellKey) -> bool {
+    key.pattern.facts().figure != Figure::Time
+}
+
+/// The figure that speaks for a cell, as the result document calls it.
+pub(crate) fn metric(key: &CellKey) -> &'static str {
+    match key.pattern.facts().figure {
+        Figure::Time => "rtt_ns.p50",
+        Figure::Throughput if key.size_bytes == 0 => "messages_per_second",
+        Figure::Throughput => "bytes_per_second",
+        Figure::Requests => "connect.requests_per_second",
+    }
+}
+
+/// The figures of the accepted rounds of a cell, by number of the round.
+pub(crate) fn by_round(cell: &Cell) -> BTreeMap<u64, f64> {
+    let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none() && round.proof.holds);
+    accepted
+        .filter_map(|round| Some((round.round, cell.figure_of(round)?)))
+        .filter(|(_, figure)| figure.is_finite() && *figure > 0.0)
+        .collect()
+}
+
+/// A ratio with as many digits as tell two arms apart: `1.014x`, `28.1x`.
+pub(crate) fn times(ratio: f64) -> String {
+    if (0.1..10.0).contains(&ratio) { format!("{ratio:.3}x") } else { figures::times(ratio) }
+}
+
+/// `[1.002, 1.031]`.
+pub(crate) fn between([low, high]: [f64; 2]) -> String {
+    format!("[{}, {}]", times(low).trim_end_matches('x'), times(high).trim_end_matches('x'))
+}
+
+/// `5 %`, `0.5 %`, `4.32 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let digits = figures::plain(share * 100.0);
+    let short = if digits.contains('.') {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        digits.as_str()
+    };
+    format!("{short} %")
+}
+
+fn ends(interval: Interval) -> [f64; 2] {
+    [interval.low, interval.high]
+}
+
+/// What is known of a pair before it is one of several.
+struct Found<'a> {
+    pair: Pair<'a>,
+    rule: Rule,
+    control: Option<Interval>,
+    judgement: Option<Judgement>,
+    doubt: Option<String>,
+}
+
+impl<'a> Found<'a> {
+    fn of(pair: Pair<'a>) -> Self {
+        let floor = pair.floor.as_ref().map_or(0.0, |(floor, _)| *floor);
+        let more_is_better = more_is_better(&pair.a.key);
+        let rule = Rule { margin: pair.margin.max(floor), more_is_better };
+        let control = Evidence::paired(&pair.a_rounds, &pair.control_rounds)
+            .and_then(|evidence| evidence.interval(CONTROL));
+        let doubt = pair.doubt.clone().or_else(|| too_few(&pair)).or_else(|| {
+            let is_controlled = !pair.control_rounds.is_empty();
+            is_controlled.then(|| controlled(control)).flatten()
+        });
+        let judgement = pair.evidence.as_ref().map(|evidence| rule.judge(evidence));
+        Self { pair, rule, control, judgement, doubt }
+    }
+
+    /// The comparison, with the p-value adjusted for the size of its family.
+    fn told(self, adjusted: Option<f64>, family: usize) -> CellComparison {
+        let Self { pair, rule, control, judgement, doubt } = self;
+        let evidence = pair.evidence.as_ref();
+        let fewest = pair.a_rounds.len().min(pair.b_rounds.len()) as u64;
+        let spread = evidence.and_then(Evidence::spread);
+        let smallest_effect = spread.and_then(|spread| rule.smallest_effect(spread, fewest));
+        let settle = evidence.and_then(|evidence| rule.rounds_to_settle(evidence));
+        let (mut verdict, mut at_least) =
+            judgement.map_or((Difference::CannotTell, None), |one| (one.verdict, one.at_least));
+        let is_claim = at_least.is_some();
+        let reason = match (&doubt, &pair.floor) {
+            (Some(doubt), _) => doubt.clone(),
+            (None, Some((floor, why))) if !is_claim => {
+                format!("{why}: only a difference beyond {} can be claimed", percent(*floor))
+            }
+            (None, _) if is_claim && adjusted.is_some_and(|p| p > LEVEL) => format!(
+                "by itself it would be {verdict}, but not as one of {}: p is {:.2}",
+                counted(family as u64, "cell"),
+                adjusted.unwrap_or(1.0),
+            ),
+            (None, _) if verdict == Difference::CannotTell => {
+                undecided(rule, evidence, smallest_effect, settle, fewest)
+            }
+            (None, Some((_, why))) => why.clone(),
+            (None, None) => String::new(),
+        };
+        let is_open = doubt.is_some()
+            || (is_claim && adjusted.is_some_and(|p| p > LEVEL))
+            || (!is_claim && pair.floor.is_some());
+        if is_open {
+            (verdict, at_least) = (Difference::CannotTell, None);
+        }
+        let interval = |confidence| evidence.and_then(|one| one.interval(confidence)).map(ends);
+        let rounds = match pair.control_rounds.len() {
+            0 => vec![pair.a_rounds.len() as u64, pair.b_rounds.len() as u64],
+            paired => vec![paired as u64],
+        };
+        CellComparison {
+            a: pair.a.id.clone(),
+            b: pair.b.id.clone(),
+            metric: metric(&pair.a.key).to_owned(),
+            more_is_better: rule.more_is_better,
+            a_value: median(&pair.a_rounds),
+            b_value: median(&pair.b_rounds),
+            ratio: Metric {
+                value: evidence.map(Evidence::ratio),
+                ci95: interval(0.95),
+                reason: evidence.is_none().then(|| "no rounds to compare".to_owned()),
+                ..Metric::default()
+            },
+            ci90: interval(0.90),
+            control: control.map(ends),
+            margin: pair.margin,
+            verdict,
+            doubted: doubt.is_some(),
+            session_floor: pair.floor.map(|(floor, _)| floor),
+            at_least,
+            p_adjusted: adjusted,
+            reason,
+            rounds,
+            spread,
+            smallest_effect,
+            rounds_to_settle: settle.filter(|_| verdict == Difference::CannotTell),
+            factors: differing(pair.a, pair.b),
+            a_rounds: pair.a_rounds,
+            control_rounds: pair.control_rounds,
+            b_rounds: pair.b_rounds,
+        }
+    }
+}
+
+/// The verdicts of a family of pairs.
+pub(crate) fn judge(pairs: Vec<Pair<'_>>) -> Vec<CellComparison> {
+    let found: Vec<Found<'_>> = pairs.into_iter().map(Found::of).collect();
+    let is_judged = |one: &Found<'_>| one.doubt.is_none();
+    let values = |one: &Found<'_>| one.judgement.filter(|_| is_judged(one)).map(|one| one.p);
+    let chances: Vec<f64> = found.iter().filter_map(values).collect();
+    let (family, mut adjusted) = (chances.len(), holm(&chances).into_iter());
+    found
+        .into_iter()
+        .map(|one| {
+            let p = values(&one).and_then(|_| adjusted.next());
+            one.told(p, family)
+        })
+        .collect()
+}
+
+fn too_few(pair: &Pair<'_>) -> Option<String> {
+    let (a, b) = (pair.a_rounds.len() as u64, pair.b_rounds.len() as u64);
+    (a.min(b) < FEWEST_ROUNDS).then(|| {
+        format!("too few rounds: {a} of A, {b} of B, and an interval needs {FEWEST_ROUNDS}")
+    })
+}
+
+/// What is wrong with the control.
+fn controlled(control: Option<Interval>) -> Option<String> {
+    match control {
+        None => Some("too few rounds for the control, which needs 8".to_owned()),
+        Some(interval) if interval.contains(1.0) => None,
+        Some(interval) => Some(format!(
+            "the control failed: A beside itself is {} (99 %)",
+            between(ends(interval))
+        )),
+    }
+}
+
+/// Why it cannot be told, and what would settle it.
+fn undecided(
+    rule: Rule,
+    evidence: Option<&Evidence>,
+    smallest: Option<f64>,
+    settle: Option<u64>,
+    rounds: u64,
+) -> String {
+    let mut parts = Vec::new();
+    match evidence.and_then(|evidence| rule.leaning(evidence)) {
+        Some(side) => parts.push(format!("leaning {}", side.name().to_lowercase())),
+        None => parts.push("too noisy".to_owned()),
+    }
+    if let Some(smallest) = smallest {
+        let rounds = counted(rounds, "round");
+        parts.push(format!("{rounds} find differences from {} on", percent(smallest)));
+    }
+    if evidence.is_some_and(|evidence| evidence.spread().is_some()) {
+        parts.push(match settle {
+            Some(settle) if settle > rounds => {
+                format!("about {} would settle it", counted(settle, "round"))
+            }
+            Some(_) => "the same again should settle it".to_owned(),
+            None => "it lies on the margin, where no number of rounds settles it".to_owned(),
+        });
+    }
+    parts.join("; ")
+}
+
+/// What differs between two cells themselves: parts of their identity, and what knobs they share were granted.
+fn differing(a: &Cell, b: &Cell) -> BTreeMap<String, [String; 2]> {
+    let parts = |cell: &Cell| {
+        let key = &cell.key;
+        [
+            ("mechanism", key.mechanism.clone()),
+            ("wait", key.wait.to_string()),
+            ("pattern", key.pattern.to_string()),
+            ("size", key.size_bytes.to_string()),
+            ("placement", key.placement.to_string()),
+            ("CPUs", format!("{:?}", key.cpus)),
+            ("idle", key.idle.to_string()),
+            ("touch", key.touch.to_string()),
+            ("load", key.load.words().join(" ")),
+            ("batch", cell.timing.as_ref().map_or(0, |timing| timing.batch).to_string()),
+        ]
+    };
+    let granted =
+        |value: &Option<KnobValue>| value.as_ref().map_or("?".into(), ToString::to_string);
+    let knobs = a.knobs.iter().filter_map(|(name, reading)| {
+        let other = b.knobs.get(name)?;
+        Some((name.as_str(), granted(&reading.effective), granted(&other.effective)))
+    });
+    let identity = parts(a).into_iter().zip(parts(b)).map(|((name, a), (_, b))| (name, a, b));
+    identity
+        .chain(knobs)
+        .filter(|(_, a, b)| a != b)
+        .map(|(name, a, b)| (name.to_owned(), [a, b]))
+        .collect()
+}

@@ -1,0 +1,181 @@
+//! What the rounds of a run say in one sentence: one cell beside another, or the best beside the rest.
+
+use super::judge::{Pair, between, by_round, judge, percent, times};
+use crate::text::join;
+use ipcperf_core::result::{Cell, CellComparison, Difference, ResultSet, Status};
+use ipcperf_core::units::format_size;
+use ipcperf_core::{Figure, OptionSet, Placement};
+use ipcperf_stats::Evidence;
+
+/// Ratios within 1 ± this do not matter.
+const MARGIN: f64 = 0.01;
+
+/// With more cells beside each other a table says more than a sentence.
+const MOST_CELLS: usize = 6;
+
+/// More sentences than this are no summary.
+const MOST_SENTENCES: usize = 4;
+
+/// What cells must have in common to stand in one sentence: all but the mechanism and its knobs. What burns CPUs is not
+/// set beside what sleeps.
+fn frame(cell: &Cell) -> (String, bool) {
+    let mut key = cell.key.clone();
+    let burns = key.wait.burns_cpu();
+    key.mechanism = String::new();
+    (key.words(&OptionSet::default()), burns)
+}
+
+/// A cell as it is called beside others of its frame: its mechanism, and the knobs that were set.
+pub(super) fn name(cell: &Cell) -> String {
+    let mut words = vec![cell.key.mechanism.clone()];
+    let base = cell.key.mechanism.split('/').next().unwrap_or_default();
+    words.extend(cell.knobs.iter().filter_map(|(name, reading)| {
+        let name =
+            name.strip_prefix(base).map_or(name.as_str(), |rest| rest.trim_start_matches('.'));
+        Some(format!("{name}={}", reading.requested.as_ref()?))
+    }));
+    words.join(" ")
+}
+
+/// ` at 64 B on two CPUs`.
+fn place(cell: &Cell) -> String {
+    let size = match cell.key.size_bytes {
+        0 => String::new(),
+        size => format!(" at {}", format_size(size)),
+    };
+    let cpus = match cell.key.placement {
+        Placement::SameCpu => " on one CPU",
+        Placement::Free => " on any CPUs",
+        _ => " on two CPUs",
+    };
+    let load = cell.key.load.words();
+    let load = if load.is_empty() { String::new() } else { format!(" ({})", load.join(", ")) };
+    format!("{size}{cpus}{load}")
+}
+
+/// What B does beside A: `takes 1.28x [1.21, 1.36] as long as`.
+pub(super) fn relation(one: &CellComparison, figure: Figure) -> Option<String> {
+    let (ratio, ci) = (one.ratio.value?, one.ratio.ci95?);
+    let told = format!("{} {}", times(ratio), between(ci));
+    Some(match figure {
+        Figure::Time => format!("takes {told} as long as"),
+        Figure::Throughput => format!("moves {told} as much as"),
+        Figure::Requests => format!("answers {told} as many requests as"),
+    })
+}
+
+fn pair<'a>(a: &'a Cell, b: &'a Cell) -> Pair<'a> {
+    let (of_a, of_b) = (by_round(a), by_round(b));
+    let common = || of_a.iter().filter_map(|(round, a)| Some((*a, *of_b.get(round)?)));
+    let (a_rounds, b_rounds): (Vec<f64>, Vec<f64>) = common().unzip();
+    let mode = |cell: &Cell| cell.timing.as_ref().map(|timing| timing.mode.clone());
+    Pair {
+        a,
+        b,
+        evidence: Evidence::paired(&a_rounds, &b_rounds),
+        a_rounds,
+        b_rounds,
+        control_rounds: Vec::new(),
+        margin: MARGIN,
+        floor: None,
+        doubt: (mode(a) != mode(b)).then(|| "timed in two ways".to_owned()),
+    }
+}
+
+/// The sentences of a run: none where there is nothing to compare, nothing to be said for certain, or too much noise.
+#[must_use]
+pub(crate) fn sentences(set: &ResultSet) -> Vec<String> {
+    if set.invocation.plan.command != "run" || set.noise.grade == "F" {
+        return Vec::new();
+    }
+    let mut frames: Vec<((String, bool), Vec<&Cell>)> = Vec::new();
+    for cell in set.cells.iter().filter(|cell| cell.status == Status::Ok && cell.verified) {
+        let frame = frame(cell);
+        match frames.iter_mut().find(|(known, _)| *known == frame) {
+            Some((_, cells)) => cells.push(cell),
+            None => frames.push((frame, vec![cell])),
+        }
+    }
+    let told: Vec<String> = frames.iter().filter_map(|(_, cells)| sentence(cells)).collect();
+    if told.len() > MOST_SENTENCES { Vec::new() } else { told }
+}
+
+fn sentence(cells: &[&Cell]) -> Option<String> {
+    match cells {
+        [a, b] => two(a, b),
+        several if (3..=MOST_CELLS).contains(&several.len()) => best(several),
+        _ => None,
+    }
+}
+
+/// The second beside the first, or the first beside the second where that is the worse one.
+fn two(a: &Cell, b: &Cell) -> Option<String> {
+    let figure = a.key.pattern.facts().figure;
+    let told = |a: &Cell, b: &Cell| {
+        let one = judge(vec![pair(a, b)]).pop()?;
+        let relation = relation(&one, figure)?;
+        Some((one.verdict, format!("{} {relation} {}{}.", name(b), name(a), place(a))))
+    };
+    let (verdict, words) = told(a, b)?;
+    match verdict {
+        // Told so that a time is longer and a rate is larger than 1.
+        Difference::Slower if figure == Figure::Time => Some(words),
+        Difference::Faster if figure != Figure::Time => Some(words),
+        Difference::Slower | Difference::Faster => told(b, a).map(|(_, words)| words),
+        Difference::None => Some(format!(
+            "{} and {} do not differ by more than {}{}.",
+            name(a),
+            name(b),
+            percent(MARGIN),
+            place(a)
+        )),
+        Difference::CannotTell => None,
+    }
+}
+
+/// The best beside each of the rest, adjusted for all pairs it was chosen from.
+fn best(cells: &[&Cell]) -> Option<String> {
+    let figure = cells.first()?.key.pattern.facts().figure;
+    let centre = |cell: &Cell| cell.figure().and_then(|one| one.value);
+    let better =
+        |one: f64, other: f64| if figure == Figure::Time { one < other } else { one > other };
+    let mut first = *cells.first()?;
+    for cell in cells {
+        if better(centre(cell)?, centre(first)?) {
+            first = cell;
+        }
+    }
+    let mut pairs = Vec::new();
+    for (at, one) in cells.iter().enumerate() {
+        for other in &cells[at + 1..] {
+            // The best is always A, so that its comparisons are told one way.
+            let (a, b) = if other.id == first.id { (other, one) } else { (one, other) };
+            pairs.push(pair(a, b));
+        }
+    }
+    let worse: Vec<(&Cell, CellComparison)> = judge(pairs)
+        .into_iter()
+        .filter(|one| one.a == first.id && one.verdict == Difference::Slower)
+        .filter_map(|one| Some((*cells.iter().find(|cell| cell.id == one.b)?, one)))
+        .collect();
+    let ((second, how), rest) = worse.split_first()?;
+    let mut parts = vec![format!(
+        "{} {} {}{}",
+        name(second),
+        relation(how, figure)?,
+        name(first),
+        place(first)
+    )];
+    for (cell, one) in rest {
+        let (ratio, ci) = (one.ratio.value?, one.ratio.ci95?);
+        parts.push(format!("{} {} {}", name(cell), times(ratio), between(ci)));
+    }
+    let is_open =
+        |cell: &&&Cell| cell.id != first.id && !worse.iter().any(|(known, _)| known.id == cell.id);
+    let open: Vec<String> = cells.iter().filter(is_open).map(|cell| name(cell)).collect();
+    let rest = match open.as_slice() {
+        [] => String::new(),
+        names => format!("; {} cannot be told from {}", join(names), name(first)),
+    };
+    Some(format!("{}{rest}.", parts.join(", ")))
+}
