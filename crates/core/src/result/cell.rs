@@ -286,7 +286,8 @@ pub enum Status {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timing {
     /// `per-op`, or `batch` where one operation is below 20 times the cost of reading the clock: then the figures are
-    /// means of `batch` operations and no per-operation quantiles exist. Streams are always timed in batches.
+    /// medians of means of `batch` operations, and no per-operation quantiles exist. The first slice of a cell decides
+    /// for all. Streams are always timed in batches.
     pub mode: String,
     /// Operations per clock reading; of streams in the first round, later rounds choose anew.
     pub batch: u64,

@@ -11,7 +11,7 @@ pub struct Metric {
     /// 95 % confidence interval over rounds, low and high.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Why a value or interval is missing, or what a value is the mean of. `saturated`: messages came faster than they
+    /// Why a value or interval is missing, or of what means a value is the median. `saturated`: messages came faster than they
     /// were answered. `lost`: the quantile falls among messages that never arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -46,9 +46,9 @@ pub(super) fn measure(
     mut centre: Metric,
 ) {
     if batch > 1 {
-        centre
-            .reason
-            .get_or_insert_with(|| format!("mean of {batch} operations, too short to time singly"));
+        centre.reason.get_or_insert_with(|| {
+            format!("median of means of {batch} operations, too short to time singly")
+        });
     }
     cell.rtt_ns = Some(round_trips(accepted, kept, batch, centre));
     cell.one_way_ns = cell.key.load.one_way.then(|| special::one_way(kept));
