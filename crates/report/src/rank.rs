@@ -93,8 +93,8 @@ impl Yardstick {
         match self {
             Self::Own(_) => cell.figure_of(round),
             Self::Cpu => {
-                let cpu = round.cpu_ns.lead + round.cpu_ns.follow;
-                (round.messages > 0).then(|| cpu as f64 / round.messages as f64)
+                let (cpu, moved) = (round.cpu_ns.lead + round.cpu_ns.follow, round.cost_messages());
+                (moved > 0).then(|| cpu as f64 / moved as f64)
             }
         }
     }

@@ -305,6 +305,7 @@ impl Build for Cell {
             rejected: Some("moved".to_owned()),
             cpus: self.key.cpus.clone(),
             messages: 20_000,
+            moved: Some(20_008),
             bytes: 1_280_000,
             lost: 0,
             events: BTreeMap::new(),

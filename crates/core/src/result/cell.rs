@@ -336,6 +336,11 @@ pub struct Round {
     pub cpus: Vec<usize>,
     /// Messages measured; of a round trip both.
     pub messages: u64,
+    /// Messages that arrived while costs were counted (CPU time, switches, faults, interrupts, the machine): also those
+    /// that lead in and drain out, which the figures leave out; of a round trip both. Absent in documents of older
+    /// versions, which divided costs by `messages`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<u64>,
     /// Payload bytes of these messages.
     pub bytes: u64,
     /// Messages that never arrived.
@@ -373,6 +378,14 @@ pub struct Round {
     pub covariates: Covariates,
     /// That two processes moved every message.
     pub proof: Proof,
+}
+
+impl Round {
+    /// What its costs are divided by: the messages that moved while they were counted.
+    #[must_use]
+    pub fn cost_messages(&self) -> u64 {
+        self.moved.unwrap_or(self.messages)
+    }
 }
 
 /// A log-linear histogram: 1024 buckets per octave, relative width at most 0.098 %. Picoseconds, because a whole

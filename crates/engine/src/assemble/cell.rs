@@ -146,12 +146,17 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
             && lead.cpu_ns > 0
             && follow.cpu_ns > 0,
     };
+    let moved = match &raw.data {
+        Data::Connect(connect) => connect.after.timed(connect.after.all_answered),
+        _ => forth.received + back.received,
+    };
     let round = Round {
         round,
         order,
         rejected,
         cpus,
         messages: operations * facts.exchange.messages(),
+        moved: Some(moved),
         bytes: 0,
         lost,
         events: summed(raw.sides.iter().map(|side| &side.events)),

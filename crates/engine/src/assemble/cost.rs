@@ -30,14 +30,14 @@ pub(super) struct Circumstances {
 /// Fills in the costs of a measured cell from the rounds that speak for it.
 pub(super) fn costs(cell: &mut Cell, kept: &[&Sliced], plan: &CellPlan, around: &Circumstances) {
     let rounds: Vec<&Round> = kept.iter().map(|slice| &slice.round).collect();
-    let messages = rounds.iter().map(|round| round.messages).sum::<u64>().max(1) as f64;
+    let messages = rounds.iter().map(|round| round.cost_messages()).sum::<u64>().max(1) as f64;
     let per_message = |part: &dyn Fn(&Round) -> u64| {
         rounds.iter().map(|round| part(round)).sum::<u64>() as f64 / messages
     };
     let costs: Vec<f64> = rounds
         .iter()
         .map(|round| {
-            (round.cpu_ns.lead + round.cpu_ns.follow) as f64 / round.messages.max(1) as f64
+            (round.cpu_ns.lead + round.cpu_ns.follow) as f64 / round.cost_messages().max(1) as f64
         })
         .collect();
     cell.cpu_ns_per_message = Some(CpuCost {

@@ -158,6 +158,28 @@ fn the_centre_is_the_median_over_rounds_with_an_interval_from_six_rounds_on() {
 }
 
 #[test]
+fn costs_are_shared_by_all_messages_that_moved_while_they_were_counted() {
+    // Eight round trips count, four lead in; of a stream every message counts, and those that lead in are among them.
+    let trips = |round: u64| {
+        let mut slice = round_trips(round, 5000, 8);
+        for count in &mut slice.raw.counts {
+            (count.sent, count.received) = (12, 12);
+        }
+        slice
+    };
+    let (cell, _) = cell_of(PatternKind::PingPong, (0..7).map(trips).collect(), None);
+    let cost = cell.cpu_ns_per_message.as_ref().expect("measured");
+    assert!((cost.lead + cost.follow - 2000.0 / 24.0).abs() < 1e-9, "{cost:?}");
+    let [low, high] = cost.ci95.expect("seven rounds");
+    assert!(low <= high && (high - 2000.0 / 24.0).abs() < 1e-9, "{low} to {high}");
+    assert_eq!(cell.ipis_per_message, Some(10.0 / 24.0));
+    assert_eq!((cell.messages, cell.rounds[0].messages, cell.rounds[0].moved), (112, 16, Some(24)));
+    // Documents of older versions do not say it.
+    let old = ipcperf_core::result::Round { moved: None, ..cell.rounds[0].clone() };
+    assert_eq!(old.cost_messages(), 16);
+}
+
+#[test]
 fn a_round_without_a_rate_does_not_take_away_the_others() {
     let stream = |round: u64| {
         let mut slice = round_trips(round, 5000, 100);

@@ -185,12 +185,12 @@ impl CellWork {
         if !round.proof.holds {
             return Err("no proof that two processes moved every message".into());
         }
-        let messages = round.messages.max(1) as f64;
+        let moved = round.cost_messages().max(1) as f64;
         let cpu = &round.cpu_ns;
-        readings.set("cpu_ns", (cpu.lead + cpu.follow) as f64 / messages);
-        readings.set("user_ns", cpu.user as f64 / messages);
-        readings.set("system_ns", cpu.system as f64 / messages);
-        readings.set("messages", messages);
+        readings.set("cpu_ns", (cpu.lead + cpu.follow) as f64 / moved);
+        readings.set("user_ns", cpu.user as f64 / moved);
+        readings.set("system_ns", cpu.system as f64 / moved);
+        readings.set("messages", round.messages as f64);
         readings.set("lost", round.lost as f64);
         if let Some(rate) = round.messages_per_second {
             readings.set("messages_per_second", rate);
