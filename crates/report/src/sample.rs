@@ -410,7 +410,11 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
         },
         bounds: Bounds {
             null_syscall_ns: Some(spread.clone()),
-            memcpy: vec![CopyBandwidth { size_bytes: 64, bytes_per_second: 8e9 }],
+            memcpy: vec![CopyBandwidth {
+                size_bytes: 64,
+                bytes_per_second: 8e9,
+                half_bytes_per_second: Some(9e9),
+            }],
             pairs: vec![PairBounds {
                 placement: "same-llc".to_owned(),
                 cpus: vec![0, 1],

@@ -13,7 +13,7 @@ use ipcperf_core::result::{
     CallTime, CallTimes, Cell, Covariates, HistogramData, KnobReading, Proof, Round,
     SideCovariates, SideCpu, Status, Timing,
 };
-use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, Rated, units};
+use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, Rated};
 use ipcperf_stats::Histogram;
 use std::collections::BTreeMap;
 
@@ -188,7 +188,8 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
     };
     let centre = if facts.figure == Figure::Time { p50 } else { rate }.unwrap_or(f64::NAN);
     let transform_ns = lead.transform.map(|ticks| ticks.map(|ticks| ticks * ns));
-    Sliced { round, histogram, unanswered, transform_ns, centre, own }
+    let lines = lead.cacheline.map(|line| line.map(|ticks| ticks * ns));
+    Sliced { round, histogram, unanswered, transform_ns, lines, centre, own }
 }
 
 /// Whether what one end sent is what the other received or missed.
@@ -232,25 +233,8 @@ fn exported(histogram: &Histogram) -> HistogramData {
 
 fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
     let impossible = match plan.key.pattern.facts().figure {
-        Figure::Time => floors
-            .round_trip_floor(plan)
-            .filter(|(floor, _)| slice.centre < *floor)
-            .map(|(floor, what)| {
-                let (got, least) = (units::format_nanos(slice.centre), units::format_nanos(floor));
-                format!("E-IMPOSSIBLE: a round trip of {got} is below {least} ({what})")
-            }),
-        Figure::Throughput => {
-            let rate = slice.centre * plan.key.size_bytes as f64;
-            floors.stream_ceiling(plan).filter(|(ceiling, _)| rate > *ceiling).map(
-                |(ceiling, what)| {
-                    let (got, most) = (
-                        units::format_bytes_per_second(rate),
-                        units::format_bytes_per_second(ceiling),
-                    );
-                    format!("E-IMPOSSIBLE: {got} is above {most} ({what})")
-                },
-            )
-        }
+        Figure::Time => floors.too_fast(plan, slice.lines, slice.centre),
+        Figure::Throughput => floors.too_much(plan, slice.centre * plan.key.size_bytes as f64),
         Figure::Requests => None,
     };
     if slice.round.rejected.is_none() {

@@ -13,6 +13,8 @@ pub(super) struct Sliced {
     pub(super) unanswered: u64,
     /// What a transform and its undoing cost alone.
     pub(super) transform_ns: Option<[f64; 2]>,
+    /// What a cache line took between its CPUs before and after it, there and back, ns.
+    pub(super) lines: [Option<f64>; 2],
     /// The number this slice contributes to the centre: p50 in ns, or messages per second.
     pub(super) centre: f64,
     pub(super) own: Own,

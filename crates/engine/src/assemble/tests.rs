@@ -20,6 +20,8 @@ fn findings(cells: Vec<CellRun>) -> Findings {
     let mut bounds = BoundReadings::default();
     bounds.alone.insert("syscall".into(), 100.0);
     bounds.alone.insert("copy:4096".into(), 100.0);
+    bounds.alone.insert("half:4096".into(), 80.0);
+    bounds.alone.insert("half:1048576".into(), 80_000.0);
     bounds.cacheline.insert(Placement::SameLlc, vec![100.0, 120.0]);
     bounds.futex.insert((Placement::SameLlc, Idle::AsIs), vec![2000.0]);
     bounds.cpus.insert(Placement::SameLlc, vec![0, 1]);
@@ -246,6 +248,71 @@ fn a_round_trip_below_a_cache_line_is_rejected_as_impossible() {
     );
     assert_eq!(slow_but_clean.status, Status::Ok, "no latency is ever rejected for being high");
     assert!(!has(&set, "E-IMPOSSIBLE"));
+}
+
+#[test]
+fn a_round_trip_is_held_against_the_cache_line_beside_its_own_slice() {
+    // In this run a cache line took 100 ticks at the least.
+    let beside = |lines: [f64; 2]| {
+        let slices = (0..6).map(|round| {
+            let mut slice = round_trips(round, 200, 1000);
+            slice.raw.sides[0].cacheline = lines.map(Some);
+            slice
+        });
+        cell_of(PatternKind::PingPong, slices.collect(), None)
+    };
+    let (cell, set) = beside([300.0, 310.0]);
+    let reason = cell.reason.unwrap_or_default();
+    assert_eq!(cell.status, Status::Rejected);
+    assert!(reason.contains("E-TOPOLOGY") && reason.contains("below 270 ns"), "{reason}");
+    // The CPUs may have been moved; that is no lie of the measurement.
+    assert!(has(&set, "E-TOPOLOGY") && !has(&set, "E-IMPOSSIBLE"));
+    for lines in [[300.0, 110.0], [110.0, 300.0], [220.0, 220.0]] {
+        assert_eq!(beside(lines).0.status, Status::Ok, "{lines:?}");
+    }
+}
+
+#[test]
+fn a_stream_is_held_against_a_copy_of_its_own_messages() {
+    // Of 4 KiB a copy reaches 41 GB/s here, of 1 MiB with one side in the cache 13 GB/s.
+    let stream = |size: u64, touch: Touch, gigabytes: f64| {
+        let slices = (0..6).map(|round| {
+            let mut slice = round_trips(round, 1000, 1);
+            slice.raw.operations = 1000;
+            slice.raw.data = arrived(1000, (1000.0 * size as f64 / gigabytes) as u64);
+            slice.raw.counts[0] = Segment { sent: 1000, ..Segment::default() };
+            slice.raw.counts[1] = Segment { received: 1000, ..Segment::default() };
+            slice
+        });
+        let plan = plan(PatternKind::Stream);
+        let key = ipcperf_core::result::CellKey { size_bytes: size, touch, ..plan.key.clone() };
+        let plan = CellPlan { objection: None, key, ..plan };
+        let run = CellRun { slices: slices.collect(), ..CellRun::new(plan) };
+        let floors = bound::Floors::of(&findings(Vec::new()).bounds, 1.0);
+        let around = Circumstances {
+            is_guest: false,
+            is_precise: true,
+            idle: ipcperf_sys::meter::Span::default(),
+            no_energy: None,
+        };
+        cell::assemble(run, 1.0, &floors, &around, false)
+    };
+    let large = stream(1 << 20, Touch::CacheLine, 20.0);
+    let reason = large.reason.unwrap_or_default();
+    assert_eq!(large.status, Status::Rejected);
+    assert!(reason.contains("copying 1M, one side in the cache"), "{reason}");
+    for (size, touch, gigabytes) in [
+        (1 << 20, Touch::Full, 14.0),
+        (1 << 30, Touch::CacheLine, 14.0),
+        // Smaller messages than any that was measured, and what lies between two sizes.
+        (64, Touch::CacheLine, 50.0),
+        (1 << 19, Touch::CacheLine, 50.0),
+        // Nobody looks at the rest, and so it need not be copied.
+        (1 << 20, Touch::None, 40.0),
+    ] {
+        assert_eq!(stream(size, touch, gigabytes).status, Status::Ok, "{size} {touch}");
+    }
+    assert_eq!(stream(1 << 20, Touch::None, 50.0).status, Status::Rejected);
 }
 
 #[test]

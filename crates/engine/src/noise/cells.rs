@@ -72,7 +72,7 @@ pub(super) fn unstable(spreads: &[(&Cell, f64)]) -> Option<Finding> {
 }
 
 pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
-    ["E-IMPOSSIBLE", "E-MIGRATE", "E-THROTTLE", "E-CLOCKJUMP"]
+    ["E-IMPOSSIBLE", "E-TOPOLOGY", "E-MIGRATE", "E-THROTTLE", "E-CLOCKJUMP"]
         .into_iter()
         .filter_map(|code| {
             let hit: Vec<(&Cell, &str)> = cells
@@ -86,6 +86,7 @@ pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
             let text = format!("{} slices rejected; first: {}: {detail}", hit.len(), cell.id);
             let remedy = match code {
                 "E-IMPOSSIBLE" => "the clock or the machine changed under the run: repeat it",
+                "E-TOPOLOGY" => "pin the VM's CPUs on its host",
                 "E-THROTTLE" => {
                     "a higher CPU limit of the container or control group, or shorter slices"
                 }
