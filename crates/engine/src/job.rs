@@ -44,6 +44,9 @@ pub struct Job {
     pub warmup: u64,
     /// Timed region, ticks.
     pub slice: u64,
+    /// Open loop: ticks of a round trip in a closed loop of its family. `None`: the slice finds it out, and nothing else.
+    #[serde(default)]
+    pub peak: Option<f64>,
     /// Operations in the timed region, each timed by itself; 0: as many as fit into it.
     pub operations: u64,
     /// Operations per sample; 0: decide from the warm-up.
@@ -209,7 +212,7 @@ pub struct SideReport {
     pub offset: Option<Offset>,
     /// What changing a message and changing it back cost by themselves, ticks; lead only.
     pub transform: Option<[f64; 2]>,
-    /// Open loop: ticks of a round trip in a closed loop, mean, just before; lead only.
+    /// Open loop: ticks of a round trip in a closed loop, mean: found out, or as it was told.
     #[serde(default)]
     pub peak: Option<f64>,
     /// Messages checked byte by byte.

@@ -85,8 +85,12 @@ fn slice(
     }
     let (mut per_operation, median) = end.warm_up()?;
     if job.key.pattern.facts().is_open {
-        per_operation = end.peak(per_operation)?;
-        report.peak = Some(per_operation);
+        let Some(peak) = job.peak else {
+            report.peak = Some(end.peak(per_operation)?);
+            return Ok(ended(report, context));
+        };
+        per_operation = peak;
+        report.peak = job.peak;
     }
     if job.key.load.rate.is_some() || job.key.load.think_ns > 0 {
         pause::sharpen()?;
@@ -147,10 +151,17 @@ fn slice(
     report.cacheline[1] = line();
     report.machine = end.machine.into();
     report.offset = known();
-    report.cpu = affinity::current_cpu();
-    report.allowed = affinity::allowed_cpus().ok();
-    report.effective = std::mem::take(&mut context.effective);
-    Ok(report)
+    Ok(ended(report, context))
+}
+
+/// With where it has ended, and the knobs as granted.
+fn ended(report: SideReport, context: &mut WorkerContext<'_>) -> SideReport {
+    SideReport {
+        cpu: affinity::current_cpu(),
+        allowed: affinity::allowed_cpus().ok(),
+        effective: std::mem::take(&mut context.effective),
+        ..report
+    }
 }
 
 /// From here on the system calls of this end can be timed.

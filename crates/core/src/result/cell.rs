@@ -120,7 +120,8 @@ pub struct Cell {
     /// Open loop: messages answered per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub achieved_per_second: Option<Metric>,
-    /// Open loop: round trips per second of a closed loop of the same processes, measured just before.
+    /// Open loop: round trips per second of a closed loop, measured before the rounds, once for all cells that differ in
+    /// nothing but their load. A rate in percent is a share of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_per_second: Option<Metric>,
     /// Payload bytes that arrived, per second.

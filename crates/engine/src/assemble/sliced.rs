@@ -76,7 +76,7 @@ pub(super) struct PacedSlice {
     pub(super) lateness: Histogram,
     /// Messages due per second; `None` in a closed loop.
     pub(super) offered: Option<f64>,
-    /// The closed loop before it.
+    /// The closed loop of its family, once for all rounds.
     pub(super) peak: Option<f64>,
     pub(super) saturated: bool,
 }

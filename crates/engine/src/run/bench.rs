@@ -6,6 +6,7 @@ use crate::error::named;
 use crate::fit::Fit;
 use crate::job::Job;
 use crate::page::{CAPACITY, Page};
+use crate::plan::Family;
 use crate::slice::{self, Outcome, RawSlice, Surroundings, Terms};
 use ipcperf_core::{Idle, Seat, Shape};
 use ipcperf_stats::Rng;
@@ -43,6 +44,8 @@ pub struct Bench<'a> {
     pub(super) bounds: BoundReadings,
     /// Median clock overhead, ticks.
     pub(super) overhead: u64,
+    /// Peaks of open loops, ticks of a round trip.
+    pub(super) peaks: Vec<(Family, f64)>,
     names: Rng,
     setup: Rng,
     arrivals: Rng,
@@ -122,6 +125,7 @@ impl<'a> Bench<'a> {
             interrupts,
             bounds: BoundReadings::default(),
             overhead: 1,
+            peaks: Vec::new(),
             names: Rng::from_seed(random()),
             setup: Rng::stream(seed, "setup"),
             arrivals: Rng::stream(seed, "arrivals"),
@@ -230,11 +234,28 @@ impl<'a> Bench<'a> {
         Ok(false)
     }
 
-    /// One slice of one cell; true if the user interrupted.
+    /// One slice of one cell, after what has to be known of it; true if the user interrupted.
     ///
     /// # Errors
     /// Idle CPUs cannot be asked to poll, or to stop it.
     pub fn measure(
+        &mut self,
+        cell: &mut CellRun,
+        lengths: Lengths,
+        round: u64,
+        order: u64,
+    ) -> io::Result<bool> {
+        if self.find_peak(cell, lengths)? {
+            return Ok(true);
+        }
+        if cell.ended.is_some() {
+            return Ok(false);
+        }
+        self.measure_one(cell, lengths, round, order)
+    }
+
+    /// One slice of one cell; true if the user interrupted.
+    pub(super) fn measure_one(
         &mut self,
         cell: &mut CellRun,
         lengths: Lengths,
@@ -252,6 +273,7 @@ impl<'a> Bench<'a> {
         let offset = usize::try_from(self.setup.below(64)).unwrap_or(0) * 64;
         let ns_per_tick = self.fit.ns_per_tick();
         let ticks = |duration: Duration| (duration.as_nanos() as f64 / ns_per_tick) as u64;
+        let planned = ticks(lengths.slice);
         let largest = plan.wire.max(plan.carried());
         let job = Job {
             key: plan.key.clone(),
@@ -274,7 +296,8 @@ impl<'a> Bench<'a> {
             seed: self.arrivals.next_u64(),
             overhead: self.overhead,
             warmup: ticks(lengths.warmup),
-            slice: ticks(lengths.slice),
+            slice: planned,
+            peak: self.peak(&plan),
             operations: lengths.operations,
             batch: if lengths.batch > 0 { lengths.batch } else { settled_batch(cell) },
             verify: if largest <= 64 << 10 { VERIFIED } else { 2 },

@@ -49,15 +49,39 @@ fn an_open_loop_sees_a_stop_that_a_closed_one_hides() {
     assert!(shown.contains("OPEN LOOP"), "{shown}");
     let (closed, shown) = document(&[&common[..], &stop, &["-p", "ping-pong"]].concat());
     assert!(shown.contains("CLOSED LOOP"), "{shown}");
-    for (open, closed) in measured(&open).into_iter().zip(measured(&closed)) {
-        let p99 = figure(open, "rtt_ns", "p99");
-        assert!(p99 >= 75e6, "{p99} of {open}");
-        // Only the message under way waited in the mechanism; the others waited at the sender.
-        assert!(figure(open, "service_ns", "p99") < p99, "{open}");
-        assert!(figure(open, "service_ns", "max") >= 95e6);
-        assert!(figure(closed, "rtt_ns", "max") >= 95e6, "{closed}");
-        // Whatever else stops them, the stop above is 25 late messages of the one and a single late trip of the other.
-        assert!(late(closed) < late(open), "{} and {}: {closed}", late(closed), late(open));
+    let (open, closed) = (measured(&open), measured(&closed));
+    let places = |cells: &[&Value]| -> Vec<Value> {
+        cells.iter().map(|cell| cell["placement"].clone()).collect()
+    };
+    assert_eq!(places(&open), places(&closed));
+    for cell in open {
+        let p99 = figure(cell, "rtt_ns", "p99");
+        assert!(p99 >= 75e6 && late(cell) >= 25, "{p99}, {} late of {cell}", late(cell));
+        assert!(figure(cell, "service_ns", "max") >= 95e6, "{cell}");
+    }
+    for cell in closed {
+        assert!(figure(cell, "rtt_ns", "max") >= 95e6 && late(cell) >= 1, "{cell}");
+    }
+}
+
+/// What is offered is a share of one number, found before the rounds: no measurement comes between the shares.
+#[test]
+fn a_larger_share_of_the_peak_is_a_higher_rate() {
+    let words = ["-m", "unix-stream", "-p", "rate", "--rate", "10%..95%", "--rounds", "3"];
+    let (document, _) = document(&[&words[..], &["--slice", "100ms", "--warmup", "5ms"]].concat());
+    for place in ["same-cpu", "same-llc"] {
+        let of_place = |cell: &&&Value| cell["placement"] == place;
+        let all = measured(&document);
+        let cells: Vec<_> = all.iter().filter(of_place).collect();
+        assert!(cells.len() == 6 || (cells.is_empty() && place != "same-cpu"), "{}", cells.len());
+        for (cell, share) in cells.iter().zip([0.1, 0.25, 0.5, 0.75, 0.9, 0.95]) {
+            let peak = cell["peak_per_second"]["value"].as_f64().expect("a peak");
+            assert_eq!(cell["peak_per_second"], cells[0]["peak_per_second"], "{cell}");
+            for round in cell["rounds"].as_array().expect("rounds") {
+                let offered = round["offered_per_second"].as_f64().expect("a rate");
+                assert!((offered / (share * peak) - 1.0).abs() < 1e-3, "{offered} of {peak}");
+            }
+        }
     }
 }
 
