@@ -68,8 +68,6 @@ pub struct Lengths {
     /// Operations in the timed region, each timed by itself; of the pattern `connect` requests of each client. 0: as
     /// many as fit into it.
     pub operations: u64,
-    /// Operations per sample; 0: as the first slice of the cell decided.
-    pub batch: u64,
     /// How the clients of the pattern `connect` call.
     pub client: Model,
     /// Whether each system call is timed, and the slice yields nothing else.
@@ -85,7 +83,6 @@ impl Settings {
             warmup: self.warmup,
             slice: self.slice,
             operations: 0,
-            batch: 0,
             client: Model::Blocking,
             time_calls: false,
         }
@@ -299,7 +296,7 @@ impl<'a> Bench<'a> {
             slice: planned,
             peak: self.peak(&plan),
             operations: lengths.operations,
-            batch: if lengths.batch > 0 { lengths.batch } else { settled_batch(cell) },
+            batch: cell.batch.unwrap_or(0),
             verify: if largest <= 64 << 10 { VERIFIED } else { 2 },
             time_calls: lengths.time_calls,
         };
@@ -320,6 +317,9 @@ impl<'a> Bench<'a> {
             Outcome::Interrupted => return Ok(true),
             Outcome::Ended(status, kind, reason) => cell.ended = Some((status, kind, reason)),
             Outcome::Measured(raw) => {
+                if plan.key.pattern.facts().is_batched && !lengths.time_calls {
+                    cell.batch.get_or_insert(raw.batch);
+                }
                 if let [Some(before), Some(after)] = raw.sides[0].cacheline {
                     let seen = self.bounds.cacheline.entry(plan.key.placement).or_default();
                     seen.extend([before, after]);
@@ -355,13 +355,6 @@ fn run_directory() -> io::Result<RunDirectory> {
         let what = format!("a run directory in '{}' (XDG_RUNTIME_DIR, TMPDIR)", base.display());
         named(&what, &error)
     })
-}
-
-/// Operations per sample as the first round decided: per-operation and batch timing must not mix in one cell. Where
-/// the batch only sets how often the clock is read, every round decides anew.
-fn settled_batch(cell: &CellRun) -> u64 {
-    let first = cell.slices.first().filter(|_| cell.plan.key.pattern.facts().is_batched);
-    first.map_or(0, |slice| slice.raw.batch)
 }
 
 /// Whether the CPU limit of a control group stopped the slice: then it measured the limit.

@@ -143,7 +143,6 @@ impl Keys {
                 PatternKind::PingPong | PatternKind::Stream | PatternKind::Connect => self.samples,
                 _ => 0,
             },
-            batch: 0,
             client: self.client,
             time_calls: self.time_calls,
         };
@@ -161,10 +160,6 @@ impl CellWork {
             let ended = self.run.ended.as_ref();
             return Err(ended.map_or_else(|| "not measured".into(), |(_, _, why)| why.clone()));
         };
-        // Single operations in one round and means of many in another are no figures of one arm.
-        if self.run.plan.key.pattern.facts().is_batched {
-            self.lengths.batch = slice.raw.batch;
-        }
         let knobs = slice.raw.effective.clone();
         let mut readings = Readings::default();
         if let Data::Connect(connect) = &slice.raw.data {
