@@ -159,6 +159,9 @@ pub struct Segment {
     /// Open loop: when the last message was due, ticks after the begin.
     #[serde(default)]
     pub due: u64,
+    /// The first of its slots.
+    #[serde(default)]
+    pub at: u64,
     /// Samples in the slots.
     pub samples: u64,
     /// Operations per sample.
@@ -176,8 +179,8 @@ pub struct Segment {
 /// What one end consumed and where it ran.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SideReport {
-    /// The last timed segment.
-    pub segment: Segment,
+    /// The last timed segments, which lie in the slots one behind the other.
+    pub segments: Vec<Segment>,
     /// Process.
     pub pid: u32,
     /// CPU time in the timed segments, ns.

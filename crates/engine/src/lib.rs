@@ -5,6 +5,7 @@ pub mod arrivals;
 mod assemble;
 pub mod bounds;
 pub mod connect;
+mod course;
 mod error;
 pub mod exec;
 mod fan;

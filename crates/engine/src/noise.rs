@@ -8,7 +8,8 @@ use crate::exec::PipelineRun;
 use crate::job::FailureKind;
 use crate::run::Findings;
 use cells::{
-    connections, drifting, faults, load, loaded, lost, rejections, spread, two_modes, unstable,
+    connections, drifting, faults, load, loaded, lost, rejections, short, spread, two_modes,
+    unstable,
 };
 use finding::finding;
 use ipcperf_core::Placement;
@@ -161,6 +162,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(unstable(&spreads));
     findings.extend(drifting(cells));
     findings.extend(lost(cells));
+    findings.extend(short(cells));
     findings.extend(connections(cells));
     findings.extend(loaded(cells));
     findings.extend(open::saturated(cells));

@@ -78,13 +78,13 @@ fn attempt(
                 note(&mut slice.effective, std::mem::take(&mut side.effective));
             }
             let [lead, follow] = &mut slice.sides;
-            let last = [lead, follow].map(|side| std::mem::take(&mut side.segment));
-            slice.fold(job, page, &last);
+            let last = [lead, follow].map(|side| std::mem::take(&mut side.segments));
+            slice.fold_all(job, page, last);
             break;
         }
         let [lead, follow]: [Word; 2] =
             words.try_into().map_err(|_| "a pair says two words".to_owned())?;
-        slice.fold(job, page, &[lead.ready()?, follow.ready()?]);
+        slice.fold_all(job, page, [lead.ready()?, follow.ready()?]);
         for seat in Seat::BOTH {
             workers.go(seat.index(), &())?;
         }
@@ -104,6 +104,13 @@ pub(crate) fn name(seat: Seat) -> &'static str {
 }
 
 impl RawSlice {
+    /// Adds segments, of which both ends have as many.
+    fn fold_all(&mut self, job: &Job, page: &Page, [lead, follow]: [Vec<Segment>; 2]) {
+        for segment in lead.into_iter().zip(follow) {
+            self.fold(job, page, &segment.into());
+        }
+    }
+
     /// Adds one segment, whose samples lie in the page.
     fn fold(&mut self, job: &Job, page: &Page, [lead, follow]: &[Segment; 2]) {
         let facts = job.key.pattern.facts();
@@ -170,14 +177,15 @@ impl Trips {
 
 /// The samples of one segment without its lead-in.
 fn of_segment(page: &Page, segment: &Segment) -> Vec<u64> {
-    let mut samples = samples(page, segment.samples, &segment.spills);
+    let mut samples = samples(page, segment.at, segment.samples, &segment.spills);
     samples.drain(..samples.len().min(usize::try_from(segment.lead_in).unwrap_or(0)));
     samples
 }
 
-/// So many samples, long ones put back.
-pub(crate) fn samples(page: &Page, count: u64, spills: &[Spill]) -> Vec<u64> {
-    let stored = page.slots().iter().take(usize::try_from(count).unwrap_or(usize::MAX));
+/// So many samples from a slot on, long ones put back.
+pub(crate) fn samples(page: &Page, at: u64, count: u64, spills: &[Spill]) -> Vec<u64> {
+    let [at, count] = [at, count].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+    let stored = page.slots().iter().skip(at).take(count);
     let mut samples: Vec<u64> = stored.map(Recorder::read).collect();
     for Spill { index, ticks } in spills {
         if let Some(sample) = usize::try_from(*index).ok().and_then(|index| samples.get_mut(index))

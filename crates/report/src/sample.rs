@@ -310,6 +310,7 @@ impl Build for Cell {
             lost: 0,
             events: BTreeMap::new(),
             elapsed_ns: 1e8,
+            planned_ns: Some(1e8),
             p50_ns: Some(71_500.0),
             messages_per_second: Some(28_000.0),
             offered_per_second: Some(10_000.0),

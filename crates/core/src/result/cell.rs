@@ -352,7 +352,11 @@ pub struct Round {
     pub events: BTreeMap<String, u64>,
     /// Length of the timed region.
     pub elapsed_ns: f64,
-    /// Median round trip of this slice, ns (mean of a batch in batch timing).
+    /// How long it was meant to be, ns; absent where a number of operations was asked for, and in documents of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_ns: Option<f64>,
+    /// Median round trip of this slice, ns; in batch timing the median of the means of its batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<f64>,
     /// Messages per second that arrived inside both sides' steady window.

@@ -127,7 +127,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         Data::Fan(data) => fan::reading(data, &slice.raw, ns),
         Data::Connect(connect) => connect::reading(connect, &slice.raw, ns),
     };
-    let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns } = slice;
+    let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns, planned } = slice;
     let ([lead, follow], [forth, back]) = (&raw.sides, &raw.counts);
     let Reading { operations, p50, rate, histogram, unanswered, fan, own } = reading;
     let paced = if let Own::Trips(trips) = &own { trips.paced.as_ref() } else { None };
@@ -161,6 +161,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         lost,
         events: summed(raw.sides.iter().map(|side| &side.events)),
         elapsed_ns: raw.elapsed as f64 * ns,
+        planned_ns: planned.map(|ticks| ticks as f64 * ns),
         p50_ns: p50.filter(|_| !saturated),
         messages_per_second: rate.filter(|_| !is_answers),
         offered_per_second: paced.and_then(|paced| paced.offered),

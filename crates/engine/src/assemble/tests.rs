@@ -91,7 +91,16 @@ pub(super) fn round_trips(round: u64, ticks: u64, samples: u64) -> SliceRun {
         sides: [side(10, 0), side(11, 1)],
         ..RawSlice::of(Data::Trips(Box::new(trips)))
     };
-    SliceRun { round, order: 0, cpus: vec![0, 1], nonce: 7, raw, rejected: None, steal_ns: Some(0) }
+    SliceRun {
+        round,
+        order: 0,
+        cpus: vec![0, 1],
+        nonce: 7,
+        raw,
+        rejected: None,
+        steal_ns: Some(0),
+        planned: Some(ticks * samples),
+    }
 }
 
 /// What the lead timed.
@@ -368,6 +377,25 @@ fn a_failure_in_any_round_spoils_the_cell_and_an_untouched_cell_is_skipped() {
     assert_eq!(cell.rounds.len(), 1, "what was measured stays in the document");
     let (cell, _) = cell_of(PatternKind::PingPong, Vec::new(), None);
     assert_eq!(cell.status, Status::Skipped);
+}
+
+#[test]
+fn a_slice_that_ended_long_before_its_time_is_told() {
+    let slices = |ended: u64| {
+        let slices = (0..7).map(|round| {
+            let mut slice = round_trips(round, 5000, 100);
+            if round == 3 {
+                slice.raw.elapsed = ended;
+            }
+            slice
+        });
+        cell_of(PatternKind::PingPong, slices.collect(), None)
+    };
+    let (cell, set) = slices(200_000);
+    let finding = set.noise.findings.iter().find(|finding| finding.code == "W-SHORT");
+    assert!(finding.expect("a finding").text.contains("40 %"), "{finding:?}");
+    assert!((cell.rounds[3].planned_ns.expect("planned") / 500_000.0 - 1.0).abs() < 0.01);
+    assert!(!has(&slices(300_000).1, "W-SHORT"));
 }
 
 #[test]

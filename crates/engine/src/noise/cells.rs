@@ -199,6 +199,28 @@ pub(super) fn lost(cells: &[Cell]) -> Option<Finding> {
     Some(finding)
 }
 
+/// Slices that ended long before their time: a few operations speak for them.
+pub(super) fn short(cells: &[Cell]) -> Option<Finding> {
+    const LIMIT: f64 = 0.5;
+    let share = |cell: &Cell| {
+        let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());
+        accepted.filter_map(|round| Some(round.elapsed_ns / round.planned_ns?)).reduce(f64::min)
+    };
+    let all = cells.iter().filter_map(|cell| Some((cell, share(cell)?)));
+    let hit: Vec<(&Cell, f64)> = all.filter(|(_, share)| *share < LIMIT).collect();
+    let (cell, least) = hit.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let text = format!(
+        "slices of {} cells ended before half of their time (shortest: {}, {:.0} %): fewer operations speak for them",
+        hit.len(),
+        cell.id,
+        least * 100.0
+    );
+    let remedy = "longer slices and warm-ups (--slice, --warmup), a quieter machine";
+    let mut finding = finding("W-SHORT", text, Some(*least), Some(LIMIT), remedy);
+    finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
+    Some(finding)
+}
+
 /// Requests that failed, and connections that used up the ports there are.
 pub(super) fn connections(cells: &[Cell]) -> Vec<Finding> {
     let connecting = || cells.iter().filter_map(|cell| Some((cell, cell.connect.as_ref()?)));

@@ -336,6 +336,7 @@ impl<'a> Bench<'a> {
                     raw: *raw,
                     rejected,
                     steal_ns,
+                    planned: (lengths.operations == 0).then_some(planned),
                 });
             }
         }

@@ -140,6 +140,8 @@ pub struct SliceRun {
     pub rejected: Option<String>,
     /// Time stolen from all CPUs meanwhile, ns.
     pub steal_ns: Option<u64>,
+    /// How long its timed region was to be, ticks; `None` where a number of operations was asked for.
+    pub planned: Option<u64>,
 }
 
 /// Bound readings, ticks.
