@@ -124,13 +124,14 @@ impl RawSlice {
                     self.elapsed += all;
                 } else {
                     let count = samples.len() as u64;
+                    let answered = trips.unanswered;
                     let took = trips.record(&samples);
+                    let is_whole = trips.unanswered == answered;
                     self.operations += count * lead.batch * job.key.load.burst.max(1);
-                    self.elapsed += match facts.rate {
-                        // Operations may have been under way together. Those that lead in are left out of both.
-                        Some(Rated::Answered) => all * count / lead.samples.max(1),
-                        _ => took,
-                    };
+                    // Operations may have been under way together, and what was waited for in vain took its time, too.
+                    // Those that lead in are left out of both.
+                    let is_alone = facts.rate != Some(Rated::Answered) && is_whole;
+                    self.elapsed += if is_alone { took } else { all * count / lead.samples.max(1) };
                 }
                 trips.ways.fold(page, lead, follow);
             }
@@ -220,6 +221,32 @@ fn steady(samples: &[u64], segment: &Segment, sender_end: u64) -> Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipcperf_core::PatternKind;
+    use ipcperf_core::result::CellKey;
+
+    #[test]
+    fn what_was_waited_for_in_vain_took_its_time_and_segments_lie_one_behind_the_other() {
+        let key = CellKey { pattern: PatternKind::Burst, ..CellKey::default() };
+        let (job, page) = (crate::testing::job(key), Page::create(16).expect("memory"));
+        let segment = |at: u64, lost: bool, end| {
+            let mut recorder = Recorder::new(&page.slots()[at as usize..]);
+            for sample in 0..5 {
+                if lost && sample == 3 { recorder.lose() } else { recorder.record(100 + at) }
+            }
+            let samples = recorder.len();
+            Segment { at, samples, batch: 1, lead_in: 1, sent: 5, end, ..Segment::default() }
+        };
+        // The second of the two waited 10,000 ticks for an answer that never came.
+        let leads = vec![segment(0, false, 500), segment(5, true, 10_420)];
+        let follows = vec![Segment::default(); 2];
+        let mut slice = RawSlice::of(Data::Trips(Box::default()));
+        slice.fold_all(&job, &page, [leads, follows]);
+        let Data::Trips(trips) = &slice.data else { panic!("the lead timed nothing") };
+        let histogram = Histogram::from(&trips.histogram);
+        assert_eq!((histogram.count(), trips.unanswered, slice.operations), (7, 1, 8));
+        assert_eq!((histogram.min(), histogram.max()), (Some(100), Some(105)));
+        assert_eq!(slice.elapsed, 400 + 10_420 * 4 / 5);
+    }
 
     #[test]
     fn the_drain_after_the_senders_end_does_not_count() {

@@ -309,6 +309,7 @@ impl Build for Cell {
             bytes: 1_280_000,
             lost: 0,
             events: BTreeMap::new(),
+            unanswered: 1,
             elapsed_ns: 1e8,
             planned_ns: Some(1e8),
             p50_ns: Some(71_500.0),

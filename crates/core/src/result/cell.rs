@@ -322,6 +322,11 @@ pub struct CpuCost {
     pub ci95: Option<[f64; 2]>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// One slice.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -350,6 +355,9 @@ pub struct Round {
     /// What the mechanism counted beside its messages, both ends together.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub events: BTreeMap<String, u64>,
+    /// Operations whose answer never came: quantiles count them as longer than any, and the histogram does not have them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unanswered: u64,
     /// Length of the timed region.
     pub elapsed_ns: f64,
     /// How long it was meant to be, ns; absent where a number of operations was asked for, and in documents of older

@@ -160,6 +160,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         bytes: 0,
         lost,
         events: summed(raw.sides.iter().map(|side| &side.events)),
+        unanswered,
         elapsed_ns: raw.elapsed as f64 * ns,
         planned_ns: planned.map(|ticks| ticks as f64 * ns),
         p50_ns: p50.filter(|_| !saturated),
