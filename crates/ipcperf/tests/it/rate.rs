@@ -3,6 +3,7 @@
 use crate::common::{Sandbox, cells, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Runs `words` and reads the document.
 fn document(words: &[&str]) -> (Value, String) {
@@ -13,8 +14,13 @@ fn document(words: &[&str]) -> (Value, String) {
     (valid(RESULT_SCHEMA, &sandbox.read("x.json").expect("written")), ended.stdout)
 }
 
-/// Cells that ran: the class of two CPUs may be missing here.
+/// Cells that ran. On one CPU every one can that does not spin; the class of two CPUs may be missing here, and says so.
 fn measured(document: &Value) -> Vec<&Value> {
+    for cell in cells(document).iter().filter(|cell| cell["status"] != "ok") {
+        let can = cell["placement"] == "same-cpu" && cell["wait"] != "spin";
+        let is_refused = cell["load"]["inflight"] != 1 || cell["mechanism"] == "eventfd";
+        assert!(!can || is_refused, "{}: {}", cell["id"], cell["reason"]);
+    }
     let measured: Vec<_> = cells(document).iter().filter(|cell| cell["status"] == "ok").collect();
     assert!(!measured.is_empty(), "nothing was measured: {document}");
     measured
@@ -38,10 +44,10 @@ fn late(cell: &Value) -> u64 {
 }
 
 /// 1,000 messages a second for 2 s and a stop of 100 ms: 100 of 2,000 messages are due while the follow stands, and wait
-/// from 100 ms down to nothing. The 20 slowest, above p99, waited for 80 ms or more. A closed loop has one trip under
-/// way, whatever stops it.
+/// from 100 ms down to nothing: 25 of them for three quarters of the stop or longer, and the 20 slowest, above p99, for
+/// 80 ms. A closed loop has one trip under way, which takes all of the stop.
 #[test]
-fn an_open_loop_sees_a_stop_that_a_closed_one_hides() {
+fn an_open_loop_sees_a_stop_for_every_message_and_a_closed_one_once() {
     let common = ["-m", "unix-stream", "-s", "64", "--rounds", "1", "--slice", "2s"];
     let stop = ["--stall", "100ms"];
     let open = ["-p", "rate", "--rate", "1k", "--arrivals", "constant"];
@@ -130,15 +136,21 @@ fn pauses_bursts_and_windows_run_over_every_mechanism_or_say_why_not() {
     let ended = sandbox.run(&[&words[..], &loads, &more, &small].concat());
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     let document = valid(RESULT_SCHEMA, &sandbox.read("x.json").expect("written"));
+    let mut ran = BTreeMap::new();
     for cell in cells(&document) {
         let id = &cell["id"];
         match cell["status"].as_str() {
-            Some("ok") => {}
+            Some("ok") => *ran.entry(cell["pattern"].to_string()).or_insert(0) += 1,
             Some("unavailable" | "rejected") => {
                 assert!(!cell["reason"].as_str().unwrap_or_default().is_empty(), "{id}");
             }
             other => panic!("{id}: {other:?}: {}", cell["reason"]),
         }
+    }
+    // The place of two CPUs may be missing; where it is there, pipes and sockets at the least have all of the patterns.
+    let is_there = |cell: &Value| !cell["cpus"].as_array().expect("a list").is_empty();
+    if cells(&document).iter().any(is_there) {
+        assert!(ran.len() == 4 && ran.values().all(|count| *count >= 10), "{ran:?}");
     }
 }
 
@@ -163,7 +175,7 @@ fn a_pause_leaves_room_for_transforms_and_the_way_by_itself() {
     }
 }
 
-/// A request that has its answer is two messages, of these sizes; the first four of a slice are left out.
+/// A request that has its answer is two messages, of these sizes; the first four of each segment are left out.
 fn proved(cell: &Value, size: u64, reply: u64) {
     for round in cell["rounds"].as_array().expect("rounds") {
         let (proof, messages) = (&round["proof"], round["messages"].as_u64().expect("messages"));
@@ -173,11 +185,19 @@ fn proved(cell: &Value, size: u64, reply: u64) {
             "{cell}"
         );
         let [sent, received] = [0, 1].map(|at| proof["lead"][at].as_u64().expect("a count"));
+        // On a busy machine an answer may come too late: a result like any other.
+        let lost = round["lost"].as_u64().expect("a count");
+        assert_eq!(sent, received + lost, "{cell}");
+        if lost > 0 && cell["mechanism"] == "udp" {
+            continue;
+        }
         assert_eq!(
             [&proof["follow"][1], &proof["follow"][0]],
             [&proof["lead"][0], &proof["lead"][1]]
         );
-        assert_eq!((sent, 2 * (received - 4)), (received, messages), "{cell}");
+        let led_in = received - messages / 2;
+        assert!(sent == received && led_in >= 4 && led_in.is_multiple_of(4), "{cell}");
+        assert_eq!(round["moved"], 2 * received, "{cell}");
         assert_eq!(round["bytes"], messages / 2 * (size + reply), "{cell}");
     }
 }
