@@ -142,9 +142,11 @@ fn bounds(readings: &BoundReadings, ns: f64) -> Bounds {
         .iter()
         .filter_map(|(name, ticks)| {
             let size: u64 = name.strip_prefix("copy:")?.parse().ok()?;
+            let rate = |ticks: &f64| size as f64 / (ticks * ns) * 1e9;
             Some(CopyBandwidth {
                 size_bytes: size,
-                bytes_per_second: size as f64 / (ticks * ns) * 1e9,
+                bytes_per_second: rate(ticks),
+                half_bytes_per_second: readings.alone.get(&format!("half:{size}")).map(rate),
             })
         })
         .collect::<Vec<_>>();

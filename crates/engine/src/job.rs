@@ -44,6 +44,9 @@ pub struct Job {
     pub warmup: u64,
     /// Timed region, ticks.
     pub slice: u64,
+    /// Open loop: ticks of a round trip in a closed loop of its family. `None`: the slice finds it out, and nothing else.
+    #[serde(default)]
+    pub peak: Option<f64>,
     /// Operations in the timed region, each timed by itself; 0: as many as fit into it.
     pub operations: u64,
     /// Operations per sample; 0: decide from the warm-up.
@@ -156,6 +159,9 @@ pub struct Segment {
     /// Open loop: when the last message was due, ticks after the begin.
     #[serde(default)]
     pub due: u64,
+    /// The first of its slots.
+    #[serde(default)]
+    pub at: u64,
     /// Samples in the slots.
     pub samples: u64,
     /// Operations per sample.
@@ -173,8 +179,8 @@ pub struct Segment {
 /// What one end consumed and where it ran.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SideReport {
-    /// The last timed segment.
-    pub segment: Segment,
+    /// The last timed segments, which lie in the slots one behind the other.
+    pub segments: Vec<Segment>,
     /// Process.
     pub pid: u32,
     /// CPU time in the timed segments, ns.
@@ -209,7 +215,7 @@ pub struct SideReport {
     pub offset: Option<Offset>,
     /// What changing a message and changing it back cost by themselves, ticks; lead only.
     pub transform: Option<[f64; 2]>,
-    /// Open loop: ticks of a round trip in a closed loop, mean, just before; lead only.
+    /// Open loop: ticks of a round trip in a closed loop, mean: found out, or as it was told.
     #[serde(default)]
     pub peak: Option<f64>,
     /// Messages checked byte by byte.

@@ -5,6 +5,7 @@ pub mod arrivals;
 mod assemble;
 pub mod bounds;
 pub mod connect;
+mod course;
 pub mod doctor;
 mod error;
 pub mod exec;

@@ -8,7 +8,7 @@ use crate::exec::PipelineRun;
 use crate::job::FailureKind;
 use crate::run::Findings;
 use cells::{
-    connections, drifting, faults, load, loaded, lost, operation_modes, rejections, spread,
+    connections, drifting, faults, load, loaded, lost, operation_modes, rejections, short, spread,
     two_modes, unstable,
 };
 use finding::finding;
@@ -214,6 +214,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(unstable(&spreads));
     findings.extend(drifting(cells));
     findings.extend(lost(cells));
+    findings.extend(short(cells));
     findings.extend(connections(cells));
     findings.extend(loaded(cells));
     findings.extend(open::saturated(cells));

@@ -59,6 +59,41 @@ pub struct CellPlan {
     pub objection: Option<Missing>,
 }
 
+/// What open loops have in common that share a peak: all but their load, which a closed loop does not have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Family {
+    key: CellKey,
+    options: OptionSet,
+}
+
+impl Family {
+    /// Of an open loop that can be measured.
+    #[must_use]
+    pub fn of(plan: &CellPlan) -> Option<Self> {
+        let is_measured = plan.key.pattern.facts().is_open && plan.objection.is_none();
+        is_measured.then(|| Self {
+            key: CellKey { load: Load::default(), ..plan.key.clone() },
+            options: plan.options.clone(),
+        })
+    }
+
+    /// The closed loop that finds out the peak of one of its cells.
+    pub(crate) fn plan(&self, cell: &CellPlan) -> CellPlan {
+        CellPlan { key: self.key.clone(), ..cell.clone() }
+    }
+
+    /// Every family among these cells, once.
+    pub fn all<'a>(plans: impl Iterator<Item = &'a CellPlan>) -> Vec<Self> {
+        let mut all = Vec::new();
+        for family in plans.filter_map(Self::of) {
+            if !all.contains(&family) {
+                all.push(family);
+            }
+        }
+        all
+    }
+}
+
 /// What of the machine decides whether a cell can run.
 #[derive(Clone, Debug)]
 pub struct Host {
@@ -392,6 +427,35 @@ mod tests {
         assert!(told.contains("--window 17 only 16 messages"), "{told}");
         let told = under_way(load(0, 2), 1).expect("refused").to_string();
         assert!(told.contains("--burst 2 only one message"), "{told}");
+    }
+
+    #[test]
+    fn open_loops_that_differ_in_their_load_alone_share_a_peak() {
+        let rate = |text: &str| {
+            let mut load = Load::default();
+            load.set(ipcperf_core::LoadKey::Rate, text).expect("a rate");
+            load
+        };
+        let request = Request {
+            sizes: vec![64, 4096],
+            patterns: vec![PatternKind::PingPong, PatternKind::Rate],
+            loads: vec![rate("10%"), rate("95%"), rate("1k")],
+            ..request()
+        };
+        let cells = cells(&request, &host(2)).expect("good knobs");
+        let is_rated =
+            |cell: &&CellPlan| cell.key.pattern == PatternKind::Rate && cell.objection.is_none();
+        let rated: Vec<_> = cells.iter().filter(is_rated).collect();
+        let families = Family::all(cells.iter());
+        // Sizes and mechanisms have peaks of their own; what is no open loop has none.
+        assert_eq!(rated.len(), 3 * families.len(), "{families:?}");
+        assert!(families.len() >= 2);
+        for cell in rated {
+            let family = Family::of(cell).expect("an open loop");
+            let plan = family.plan(cell);
+            assert!(families.contains(&family) && Family::of(&plan) == Some(family), "{}", cell.id);
+            assert!(plan.key.load.is_plain() && plan.key.size_bytes == cell.key.size_bytes);
+        }
     }
 
     #[test]

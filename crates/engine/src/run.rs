@@ -3,10 +3,12 @@
 mod bench;
 mod bounds;
 mod findings;
+mod peak;
 
 pub use bench::{Bench, Lengths, random};
 pub use bounds::Bounded;
 pub use findings::{BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause};
+pub use peak::TRIALS;
 
 use crate::plan::CellPlan;
 use ipcperf_core::Idle;
@@ -38,6 +40,9 @@ pub fn run(
     let steal_before = procfs::steal_ns();
     progress(Progress::Bounds);
     let mut interrupted = run.measure_bounds(&cells)?;
+    if !interrupted {
+        interrupted = run.calibrate(&mut cells, settings.lengths())?;
+    }
     let mut rounds = 0;
     let mut order = Rng::stream(settings.seed, "order");
     let measurable = cells.iter().filter(|cell| cell.plan.objection.is_none()).count() as u64;

@@ -78,13 +78,13 @@ fn attempt(
                 note(&mut slice.effective, std::mem::take(&mut side.effective));
             }
             let [lead, follow] = &mut slice.sides;
-            let last = [lead, follow].map(|side| std::mem::take(&mut side.segment));
-            slice.fold(job, page, &last);
+            let last = [lead, follow].map(|side| std::mem::take(&mut side.segments));
+            slice.fold_all(job, page, last);
             break;
         }
         let [lead, follow]: [Word; 2] =
             words.try_into().map_err(|_| "a pair says two words".to_owned())?;
-        slice.fold(job, page, &[lead.ready()?, follow.ready()?]);
+        slice.fold_all(job, page, [lead.ready()?, follow.ready()?]);
         for seat in Seat::BOTH {
             workers.go(seat.index(), &())?;
         }
@@ -104,6 +104,13 @@ pub(crate) fn name(seat: Seat) -> &'static str {
 }
 
 impl RawSlice {
+    /// Adds segments, of which both ends have as many.
+    fn fold_all(&mut self, job: &Job, page: &Page, [lead, follow]: [Vec<Segment>; 2]) {
+        for segment in lead.into_iter().zip(follow) {
+            self.fold(job, page, &segment.into());
+        }
+    }
+
     /// Adds one segment, whose samples lie in the page.
     fn fold(&mut self, job: &Job, page: &Page, [lead, follow]: &[Segment; 2]) {
         let facts = job.key.pattern.facts();
@@ -117,13 +124,14 @@ impl RawSlice {
                     self.elapsed += all;
                 } else {
                     let count = samples.len() as u64;
+                    let answered = trips.unanswered;
                     let took = trips.record(&samples);
+                    let is_whole = trips.unanswered == answered;
                     self.operations += count * lead.batch * job.key.load.burst.max(1);
-                    self.elapsed += match facts.rate {
-                        // Operations may have been under way together. Those that lead in are left out of both.
-                        Some(Rated::Answered) => all * count / lead.samples.max(1),
-                        _ => took,
-                    };
+                    // Operations may have been under way together, and what was waited for in vain took its time, too.
+                    // Those that lead in are left out of both.
+                    let is_alone = facts.rate != Some(Rated::Answered) && is_whole;
+                    self.elapsed += if is_alone { took } else { all * count / lead.samples.max(1) };
                 }
                 trips.ways.fold(page, lead, follow);
             }
@@ -170,14 +178,15 @@ impl Trips {
 
 /// The samples of one segment without its lead-in.
 fn of_segment(page: &Page, segment: &Segment) -> Vec<u64> {
-    let mut samples = samples(page, segment.samples, &segment.spills);
+    let mut samples = samples(page, segment.at, segment.samples, &segment.spills);
     samples.drain(..samples.len().min(usize::try_from(segment.lead_in).unwrap_or(0)));
     samples
 }
 
-/// So many samples, long ones put back.
-pub(crate) fn samples(page: &Page, count: u64, spills: &[Spill]) -> Vec<u64> {
-    let stored = page.slots().iter().take(usize::try_from(count).unwrap_or(usize::MAX));
+/// So many samples from a slot on, long ones put back.
+pub(crate) fn samples(page: &Page, at: u64, count: u64, spills: &[Spill]) -> Vec<u64> {
+    let [at, count] = [at, count].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+    let stored = page.slots().iter().skip(at).take(count);
     let mut samples: Vec<u64> = stored.map(Recorder::read).collect();
     for Spill { index, ticks } in spills {
         if let Some(sample) = usize::try_from(*index).ok().and_then(|index| samples.get_mut(index))
@@ -212,6 +221,32 @@ fn steady(samples: &[u64], segment: &Segment, sender_end: u64) -> Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipcperf_core::PatternKind;
+    use ipcperf_core::result::CellKey;
+
+    #[test]
+    fn what_was_waited_for_in_vain_took_its_time_and_segments_lie_one_behind_the_other() {
+        let key = CellKey { pattern: PatternKind::Burst, ..CellKey::default() };
+        let (job, page) = (crate::testing::job(key), Page::create(16).expect("memory"));
+        let segment = |at: u64, lost: bool, end| {
+            let mut recorder = Recorder::new(&page.slots()[at as usize..]);
+            for sample in 0..5 {
+                if lost && sample == 3 { recorder.lose() } else { recorder.record(100 + at) }
+            }
+            let samples = recorder.len();
+            Segment { at, samples, batch: 1, lead_in: 1, sent: 5, end, ..Segment::default() }
+        };
+        // The second of the two waited 10,000 ticks for an answer that never came.
+        let leads = vec![segment(0, false, 500), segment(5, true, 10_420)];
+        let follows = vec![Segment::default(); 2];
+        let mut slice = RawSlice::of(Data::Trips(Box::default()));
+        slice.fold_all(&job, &page, [leads, follows]);
+        let Data::Trips(trips) = &slice.data else { panic!("the lead timed nothing") };
+        let histogram = Histogram::from(&trips.histogram);
+        assert_eq!((histogram.count(), trips.unanswered, slice.operations), (7, 1, 8));
+        assert_eq!((histogram.min(), histogram.max()), (Some(100), Some(105)));
+        assert_eq!(slice.elapsed, 400 + 10_420 * 4 / 5);
+    }
 
     #[test]
     fn the_drain_after_the_senders_end_does_not_count() {

@@ -61,35 +61,38 @@ impl Spent {
     }
 }
 
-/// What a worker consumes in a timed region. Counters that cost file reads are read well before it begins and after it
-/// is over.
+/// What a worker consumes in timed segments. Counters that cost file reads are read well before the first begins and after
+/// the last is over.
 #[derive(Debug)]
 pub(crate) struct Usage<'a> {
     /// Whose inter-processor interrupts are counted.
     cpus: &'a [usize],
     outside: [Option<u64>; 3],
+    /// What the process had consumed when the last segment began.
+    since: Spent,
     spent: Spent,
 }
 
 impl<'a> Usage<'a> {
-    /// Before the region.
+    /// Before the first of them.
     pub(crate) fn open(cpus: &'a [usize]) -> Self {
-        Self { cpus, outside: outside(cpus), spent: Spent::default() }
+        let none = Spent::default();
+        Self { cpus, outside: outside(cpus), since: none, spent: none }
     }
 
-    /// The region begins.
+    /// A segment begins.
     pub(crate) fn begin(&mut self) {
-        self.spent = Spent::now();
+        self.since = Spent::now();
     }
 
-    /// The region ends.
+    /// A segment ends.
     pub(crate) fn end(&mut self) {
-        self.spent = Spent::now().since(&self.spent);
+        self.spent = self.spent.plus(&Spent::now().since(&self.since));
     }
 
-    /// After the region: adds what was consumed.
+    /// After the last of them: adds what was consumed.
     pub(crate) fn close(self, report: &mut SideReport) {
-        let Self { cpus, outside: before, spent } = self;
+        let Self { cpus, outside: before, since: _, spent } = self;
         report.cpu_ns += spent.cpu_ns;
         report.user_ns += spent.user_ns;
         report.system_ns += spent.system_ns;

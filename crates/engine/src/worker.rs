@@ -5,6 +5,7 @@ mod room;
 pub(crate) mod runner;
 
 use crate::bounds;
+use crate::course::{Course, Expected};
 use crate::hot::{AnyWork, Content, Full, Lines, SharedTranscoder, Special, Stamp, Times};
 use crate::job::{CallsReport, Failure, Job, Segment, SideReport};
 use crate::offset::{self, Offset};
@@ -83,10 +84,14 @@ fn slice(
     if job.key.touch == Touch::None && job.key.load.transform.is_none() {
         end.runner.port().expect(Part::Stamp);
     }
-    let (mut per_operation, median) = end.warm_up()?;
+    let Expected { mut per_operation, median, .. } = end.warm_up()?;
     if job.key.pattern.facts().is_open {
-        per_operation = end.peak(per_operation)?;
-        report.peak = Some(per_operation);
+        let Some(peak) = job.peak else {
+            report.peak = Some(end.peak(per_operation)?);
+            return Ok(ended(report, context));
+        };
+        per_operation = peak;
+        report.peak = job.peak;
     }
     if job.key.load.rate.is_some() || job.key.load.think_ns > 0 {
         pause::sharpen()?;
@@ -108,37 +113,12 @@ fn slice(
     };
     let offset = known();
 
-    let mut rng = Rng::stream(job.seed, "arrivals");
     let (asked, expected) = end.intervals(per_operation);
-    let (all, batch) = end.decide(expected, median);
-    let (all, batch) = end.agree(all, batch);
-    let mut left = all;
+    let (course, batch) = end.decide(expected, median);
+    let (samples, batch) = end.agree(course.next(), batch);
     let calls = if job.time_calls { Some(watched(job)?) } else { None };
-    let mut moved = 0;
-    while left > 0 {
-        let samples = left.min(end.room(Pass::Timed, batch));
-        left -= samples;
-        let whole = samples + end.runner.form(Pass::Timed).lead_in;
-        end.pace(whole, asked, &mut rng);
-        // Messages that have a time keep it. Without one, the warm-up may have been many times slower than what
-        // follows: then the stop comes early rather than after the end.
-        let share = if job.key.load.rate.is_some() { 2 } else { 20 };
-        let middle =
-            (all / share).checked_sub(all - left - samples).filter(|middle| *middle < samples);
-        if let Some(middle) = middle.filter(|_| end.leads() && job.key.load.stall_ns > 0) {
-            let ns = (middle * batch) as f64 * expected * job.ns_per_tick;
-            context.alarm(ns as u64)?;
-        }
-        let segment = timed(&mut end, whole, batch, &mut report, calls.as_ref())?;
-        moved += segment.sent.max(segment.received);
-        let segment = Segment { offset, ..segment };
-        if left == 0 {
-            // Nobody writes to the slots again, so that it can go with the report.
-            report.segment = segment;
-        } else {
-            context.ready(&segment)?;
-        }
-    }
+    let region = Region { asked, expected, batch, offset, calls: calls.as_ref() };
+    let moved = region.measure(&mut end, samples, course, &mut report, context)?;
     report.calls = calls.map(|calls| told(calls, moved)).transpose()?;
     report.events = events(end.runner);
     for (name, count) in before {
@@ -147,10 +127,17 @@ fn slice(
     report.cacheline[1] = line();
     report.machine = end.machine.into();
     report.offset = known();
-    report.cpu = affinity::current_cpu();
-    report.allowed = affinity::allowed_cpus().ok();
-    report.effective = std::mem::take(&mut context.effective);
-    Ok(report)
+    Ok(ended(report, context))
+}
+
+/// With where it has ended, and the knobs as granted.
+fn ended(report: SideReport, context: &mut WorkerContext<'_>) -> SideReport {
+    SideReport {
+        cpu: affinity::current_cpu(),
+        allowed: affinity::allowed_cpus().ok(),
+        effective: std::mem::take(&mut context.effective),
+        ..report
+    }
 }
 
 /// From here on the system calls of this end can be timed.
@@ -175,44 +162,119 @@ fn events(runner: &mut dyn Runner) -> BTreeMap<String, u64> {
     events
 }
 
-/// One timed segment with what it consumed.
-fn timed(
-    end: &mut End<'_>,
-    samples: u64,
+/// The timed region.
+struct Region<'a> {
+    /// Ticks from one operation to the next, as asked for, and as it will be.
+    asked: f64,
+    expected: f64,
+    /// Operations per sample.
     batch: u64,
-    report: &mut SideReport,
-    calls: Option<&CallTimes>,
-) -> Result<Segment, Failure> {
-    let record = |is_on| calls.into_iter().for_each(|calls| calls.record(is_on));
-    end.touch(samples);
-    let leads = end.leads();
-    let mut usage = Usage::open(if leads { &end.job.cpus } else { &[] });
-    let watch = leads.then(|| end.meter.read());
-    usage.begin();
-    end.page.gate().meet();
-    let first = end.next;
-    record(true);
-    let tally = end.segment(Pass::Timed, samples, batch)?;
-    record(false);
-    usage.end();
-    // The peer is done as well.
-    end.page.gate().meet();
-    if let Some(begin) = watch {
-        end.machine.add(end.meter.since(&begin));
+    offset: Option<Offset>,
+    calls: Option<&'a CallTimes>,
+}
+
+impl Region<'_> {
+    /// Runs it, first a segment of so many samples; returns how many messages moved.
+    fn measure(
+        &self,
+        end: &mut End<'_>,
+        samples: u64,
+        mut course: Course,
+        report: &mut SideReport,
+        context: &mut WorkerContext<'_>,
+    ) -> Result<u64, Failure> {
+        let (job, batch, all) = (end.job, self.batch, course.next());
+        let lead_in = end.runner.form(Pass::Timed).lead_in;
+        let room = end.room(Pass::Timed, batch);
+        let mut rng = Rng::stream(job.seed, "arrivals");
+        let (mut samples, mut moved) = (samples.min(room), 0);
+        while samples > 0 {
+            // Segments that lie in the slots one behind the other, as long as there is room.
+            let mut segments = Vec::new();
+            let mut usage = Usage::open(if end.leads() { &job.cpus } else { &[] });
+            let watch = end.leads().then(|| end.meter.read());
+            loop {
+                let whole = samples + lead_in;
+                end.pace(whole, self.asked, &mut rng);
+                if job.key.load.stall_ns > 0 && end.leads() {
+                    self.stall(job, all, course.done(), samples, context)?;
+                }
+                let at = end.turn_to(whole);
+                if segments.is_empty() {
+                    end.page.gate().meet();
+                }
+                let segment = Segment { at, ..self.segment(end, whole, &mut usage)? };
+                moved += segment.sent.max(segment.received);
+                course.took(samples, end.took(&segment));
+                segments.push(segment);
+                // Once both know how it goes on, the peer is done as well.
+                samples = end.go_on(course.next()).min(room);
+                if samples == 0 || !end.has_room(samples + lead_in, batch) {
+                    break;
+                }
+            }
+            if let Some(begin) = watch {
+                end.machine.add(end.meter.since(&begin));
+            }
+            usage.close(report);
+            if samples == 0 {
+                // Nobody writes to the slots again, so that they can go with the report.
+                report.segments = segments;
+            } else {
+                context.ready(&segments)?;
+                end.forget();
+            }
+        }
+        Ok(moved)
     }
-    usage.close(report);
-    Ok(Segment {
-        sent: tally.sent,
-        received: tally.received,
-        lost: tally.lost,
-        begin: tally.begin,
-        end: tally.end,
-        samples: end.recorder.len(),
-        batch,
-        lead_in: end.runner.form(Pass::Timed).lead_in,
-        due: end.schedule.last().copied().unwrap_or(0),
-        spills: end.recorder.spills().to_vec(),
-        first,
-        offset: None,
-    })
+
+    /// Asks for the stop, if it falls among the next samples of a region of so many. Messages that have a time keep it.
+    /// Without one, the warm-up may have been many times slower than what follows: then the stop comes early rather than
+    /// after the end.
+    fn stall(
+        &self,
+        job: &Job,
+        all: u64,
+        done: u64,
+        samples: u64,
+        context: &mut WorkerContext<'_>,
+    ) -> io::Result<()> {
+        let share = if job.key.load.rate.is_some() { 2 } else { 20 };
+        let Some(middle) = (all / share).checked_sub(done).filter(|middle| *middle < samples)
+        else {
+            return Ok(());
+        };
+        context.alarm(((middle * self.batch) as f64 * self.expected * job.ns_per_tick) as u64)
+    }
+
+    /// One segment with what it consumed; both ends are there.
+    fn segment(
+        &self,
+        end: &mut End<'_>,
+        samples: u64,
+        usage: &mut Usage<'_>,
+    ) -> Result<Segment, Failure> {
+        let record = |is_on| self.calls.into_iter().for_each(|calls| calls.record(is_on));
+        let first = end.next;
+        usage.begin();
+        record(true);
+        let tally = end.segment(Pass::Timed, samples, self.batch)?;
+        record(false);
+        usage.end();
+        Ok(Segment {
+            sent: tally.sent,
+            received: tally.received,
+            lost: tally.lost,
+            begin: tally.begin,
+            end: tally.end,
+            at: 0,
+            samples: end.recorder.len(),
+            batch: self.batch,
+            lead_in: end.runner.form(Pass::Timed).lead_in,
+            due: end.schedule.last().copied().unwrap_or(0),
+            spills: end.recorder.spills().to_vec(),
+            first,
+            offset: self.offset,
+        })
+    }
 }

@@ -303,6 +303,118 @@ mod tests {
         }
     }
 
+    /// All flags that `run` knows by a long name, whatever a job makes of them.
+    fn all_flags() -> Vec<String> {
+        let command = RunArgs::augment_args(Command::new("run"));
+        command.get_arguments().filter_map(|flag| flag.get_long().map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn every_flag_is_a_key_but_for_the_few_that_are_named_and_nothing_else_is() {
+        let (flags, keys) = (all_flags(), known_keys());
+        assert!(flags.len() > LoadKey::ALL.len() + 15, "{flags:?}");
+        for name in NOT_IN_A_JOB {
+            assert!(flags.iter().any(|flag| flag == name), "{name} is no flag any more");
+        }
+        for flag in &flags {
+            let is_key = !NOT_IN_A_JOB.contains(&flag.as_str());
+            assert_eq!(keys.contains(flag), is_key, "{flag}");
+            let told = job(&format!("{flag} = true")).map_err(|stop| stop.to_string());
+            assert_eq!(told.is_err_and(|told| told.contains("unknown key")), !is_key, "{flag}");
+        }
+        assert!(keys.iter().all(|key| flags.contains(key)), "{keys:?}");
+    }
+
+    /// A word that differs from what the plan is without it, and in which context that shows.
+    fn example(key: &str) -> (&'static str, &'static str) {
+        let Ok(load) = key.parse::<LoadKey>() else {
+            return match key {
+                "mechanism" => ("'tcp'", ""),
+                "pattern" => ("'stream'", ""),
+                "size" => ("'4K'", ""),
+                "place" => ("'free'", ""),
+                "set" => ("{ 'pipe.size' = '1M' }", ""),
+                "idle" => ("'poll'", ""),
+                "touch" => ("'full'", ""),
+                "time-calls" => ("true", ""),
+                "rounds" | "seed" => ("7", ""),
+                "slice" | "warmup" => ("'7ms'", ""),
+                // What is no part of the plan of cells.
+                "exec" | "deadline" | "trace-calls" | "output" | "format" => ("", ""),
+                other => panic!("nobody knows what '{other}' does to a plan"),
+            };
+        };
+        match load {
+            LoadKey::Think => ("'1ms'", "ping-pong"),
+            LoadKey::Stall => ("'2ms'", "ping-pong"),
+            LoadKey::Packet => ("16", "ping-pong"),
+            LoadKey::Transform => ("'lz4'", "ping-pong"),
+            LoadKey::OneWay => ("true", "ping-pong"),
+            LoadKey::Rate => ("'10%'", "rate"),
+            LoadKey::Arrivals => ("'constant'", "rate"),
+            LoadKey::Burst => ("3", "burst"),
+            LoadKey::Window => ("3", "stream"),
+            LoadKey::Conns => ("3", "connect"),
+            LoadKey::Peers => ("3", "fan-in"),
+            LoadKey::Reply => ("32", "request"),
+            LoadKey::Inflight => ("3", "request"),
+        }
+    }
+
+    #[test]
+    fn every_key_arrives_in_the_plan() {
+        let registry = crate::builtin();
+        let planned = |text: &str| {
+            let args = read_job(text, &[]).expect(text);
+            crate::run::plan(&registry, &args, args.rounds.unwrap_or(5)).expect(text)
+        };
+        for key in known_keys() {
+            let (value, pattern) = example(&key);
+            if value.is_empty() {
+                continue;
+            }
+            let line = format!("{key} = {value}\n");
+            let mechanism = if key == "mechanism" { "" } else { "mechanism = 'pipe'\n" };
+            let pattern = if pattern.is_empty() { "" } else { &format!("pattern = '{pattern}'\n") };
+            let job = format!("seed = 5\n{mechanism}{pattern}{line}");
+            let job = if key == "seed" { job.replacen("seed = 5\n", "", 1) } else { job };
+            let with = planned(&job);
+            let without = planned(&format!("seed = 5\nmechanism = 'pipe'\n{pattern}"));
+            let cells = |plan: &crate::measure::Undertaking| -> Vec<String> {
+                plan.cells.iter().map(|cell| cell.id.clone()).collect()
+            };
+            let is_setting =
+                matches!(key.as_str(), "rounds" | "seed" | "slice" | "warmup" | "time-calls");
+            let settings = |plan: &crate::measure::Undertaking| format!("{:?}", plan.settings);
+            assert_eq!(cells(&with) == cells(&without), is_setting, "{line}");
+            assert_eq!(settings(&with) == settings(&without), !is_setting, "{line}");
+            if let Ok(load) = key.parse::<LoadKey>() {
+                let word = if value == "true" { "" } else { value.trim_matches('\'') };
+                for cell in &with.cells {
+                    assert_eq!(cell.key.load.value(load).as_deref(), Some(word), "{line}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_keys_together_are_a_job() {
+        let (mut text, mut words) = (String::new(), vec!["--allow-exec".to_owned()]);
+        for key in known_keys() {
+            let (value, word) = match key.as_str() {
+                "set" => ("{ 'pipe.size' = '1M' }", "=pipe.size=1M"),
+                "one-way" | "time-calls" | "trace-calls" => ("true", ""),
+                "rounds" | "seed" => ("7", "=7"),
+                _ => ("'x'", "=x"),
+            };
+            text += &format!("{key} = {value}\n");
+            words.push(format!("--{key}{word}"));
+        }
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let read = read_job(&text, &["--allow-exec"]).expect("a good job");
+        assert_eq!(format!("{read:?}"), format!("{:?}", typed(&words)));
+    }
+
     #[test]
     fn a_wrong_key_or_value_names_line_and_remedy() {
         for (text, part) in [

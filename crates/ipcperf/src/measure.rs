@@ -7,7 +7,7 @@ use crate::output::{self, Target};
 use crate::progress::Line;
 use ipcperf_core::result::{Cell, Invocation, Plan, ResultSet, Status};
 use ipcperf_engine::Facts;
-use ipcperf_engine::plan::CellPlan;
+use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Settings};
 use ipcperf_report::Format;
@@ -52,14 +52,18 @@ impl Undertaking {
         let slice = self.settings.slice + self.settings.warmup;
         let one = |cell: &CellPlan| {
             let load = &cell.key.load;
-            // The closed loop that finds the peak, a pause longer than the slice, and the stop.
-            let peak = if load.rate.is_some() { self.settings.slice / 5 } else { Duration::ZERO };
+            // A pause longer than the slice, and the stop.
             let [pause, stop] = [load.think_ns, load.stall_ns].map(Duration::from_nanos);
-            slice.max(fewest(cell.key.size_bytes)).max(pause) + peak + stop + starting(cell)
+            slice.max(fewest(cell.key.size_bytes)).max(pause) + stop + starting(cell)
         };
         let runnable = self.cells.iter().filter(|cell| cell.objection.is_none());
         let round: Duration = runnable.map(one).sum();
-        BOUNDS + (round + run::pause(&self.settings)).mul_f64(self.settings.rounds as f64)
+        // The closed loops that find the peaks of open ones.
+        let trial = self.settings.warmup + self.settings.slice / 5 + SLICE_OVERHEAD;
+        let trials = Family::all(self.cells.iter()).len() as u64 * run::TRIALS;
+        BOUNDS
+            + trial.mul_f64(trials as f64)
+            + (round + run::pause(&self.settings)).mul_f64(self.settings.rounds as f64)
     }
 
     /// Carries the plan out, or only prints it.

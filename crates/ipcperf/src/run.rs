@@ -48,7 +48,8 @@ pub(crate) fn run(
     plan(registry, &args, rounds)?.finish(registry, args.dry_run, &args.output, &gates)
 }
 
-fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Undertaking, Stop> {
+/// What is to be measured, and how.
+pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Undertaking, Stop> {
     let Some(names) = &args.mechanism else {
         return Err(Stop::usage(
             "which mechanism? name some with -m (like -m pipe,unix-stream) or in a job file",

@@ -192,6 +192,9 @@ fn slice(round: usize, messages: u64) -> Round {
         rejected: None,
         cpus: vec![0, 1],
         messages,
+        moved: None,
+        unanswered: 0,
+        planned_ns: None,
         bytes: 0,
         lost: 0,
         events: BTreeMap::new(),
@@ -368,7 +371,10 @@ impl Build for Cell {
         let rejected = Round {
             order: 3,
             rejected: Some("moved".to_owned()),
+            moved: Some(20_008),
             bytes: 1_280_000,
+            unanswered: 1,
+            planned_ns: Some(1e8),
             p50_ns: Some(71_500.0),
             mean_ns: Some(73_000.0),
             messages_per_second: Some(28_000.0),
@@ -469,7 +475,11 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
         },
         bounds: Bounds {
             null_syscall_ns: Some(spread.clone()),
-            memcpy: vec![CopyBandwidth { size_bytes: 64, bytes_per_second: 8e9 }],
+            memcpy: vec![CopyBandwidth {
+                size_bytes: 64,
+                bytes_per_second: 8e9,
+                half_bytes_per_second: Some(9e9),
+            }],
             pairs: vec![PairBounds {
                 placement: "same-llc".to_owned(),
                 cpus: vec![0, 1],

@@ -124,7 +124,8 @@ pub struct Cell {
     /// Open loop: messages answered per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub achieved_per_second: Option<Metric>,
-    /// Open loop: round trips per second of a closed loop of the same processes, measured just before.
+    /// Open loop: round trips per second of a closed loop, measured before the rounds, once for all cells that differ in
+    /// nothing but their load. A rate in percent is a share of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_per_second: Option<Metric>,
     /// Payload bytes that arrived, per second.
@@ -292,7 +293,8 @@ pub enum Status {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timing {
     /// `per-op`, or `batch` where one operation is below 20 times the cost of reading the clock: then the figures are
-    /// means of `batch` operations and no per-operation quantiles exist. Streams are always timed in batches.
+    /// medians of means of `batch` operations, and no per-operation quantiles exist. The first slice of a cell decides
+    /// for all. Streams are always timed in batches.
     pub mode: String,
     /// Operations per clock reading; of streams in the first round, later rounds choose anew.
     pub batch: u64,
@@ -343,6 +345,11 @@ impl CpuCost {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// One slice.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -358,6 +365,11 @@ pub struct Round {
     pub cpus: Vec<usize>,
     /// Messages measured; of a round trip both.
     pub messages: u64,
+    /// Messages that arrived while costs were counted (CPU time, switches, faults, interrupts, the machine): also those
+    /// that lead in and drain out, which the figures leave out; of a round trip both. Absent in documents of older
+    /// versions, which divided costs by `messages`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<u64>,
     /// Payload bytes of these messages.
     pub bytes: u64,
     /// Messages that never arrived.
@@ -366,9 +378,16 @@ pub struct Round {
     /// What the mechanism counted beside its messages, both ends together.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub events: BTreeMap<String, u64>,
+    /// Operations whose answer never came: quantiles count them as longer than any, and the histogram does not have them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unanswered: u64,
     /// Length of the timed region.
     pub elapsed_ns: f64,
-    /// Median round trip of this slice, ns (mean of a batch in batch timing).
+    /// How long it was meant to be, ns; absent where a number of operations was asked for, and in documents of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_ns: Option<f64>,
+    /// Median round trip of this slice, ns; in batch timing the median of the means of its batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<f64>,
     /// Mean round trip of this slice, ns; in batch timing too it is that of all operations. Absent where an answer never
@@ -402,16 +421,16 @@ pub struct Round {
 }
 
 impl Round {
-    /// What its costs are divided by: messages that moved while they were counted.
+    /// What its costs are divided by: the messages that moved while they were counted.
     #[must_use]
-    pub fn costed_messages(&self) -> u64 {
-        self.messages
+    pub fn cost_messages(&self) -> u64 {
+        self.moved.unwrap_or(self.messages)
     }
 
     /// CPU time of both ends for each message, ns; `None` where none moved.
     #[must_use]
     pub fn cpu_ns_per_message(&self) -> Option<f64> {
-        let messages = self.costed_messages();
+        let messages = self.cost_messages();
         let both = self.cpu_ns.lead.saturating_add(self.cpu_ns.follow);
         (messages > 0).then(|| both as f64 / messages as f64)
     }

@@ -170,6 +170,10 @@ pub struct CopyBandwidth {
     pub size_bytes: u64,
     /// Bytes per second.
     pub bytes_per_second: f64,
+    /// The same where source or target, whichever is faster, are the same 4 KiB again and again: what no stream of messages
+    /// of this size can exceed. Absent in documents of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half_bytes_per_second: Option<f64>,
 }
 
 /// Limits of one CPU pair.

@@ -11,13 +11,13 @@ pub struct Metric {
     /// 95 % confidence interval over rounds, low and high.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Why a value or interval is missing, or what a value is the mean of. `saturated`: messages came faster than they
-    /// were answered. `lost`: the quantile falls among messages that never arrived, or the mean of too many rounds
+    /// Why a value or interval is missing, or of what means a value is the median. `saturated`: messages came faster than
+    /// they were answered. `lost`: the quantile falls among messages that never arrived, or the mean of too many rounds
     /// contains one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// How it was formed: `rounds` (median over rounds of the slice's statistic), `merged` (quantile of all accepted
-    /// rounds together), `exact` (extreme of all).
+    /// rounds together), `exact` (extreme of all), `calibrated` (found out before the rounds).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// Present when the rounds fall into two modes; `value` is then that of the mode with more rounds (the slower one

@@ -3,12 +3,12 @@
 use crate::plan::CellPlan;
 use crate::run::BoundReadings;
 use ipcperf_core::result::BoundRatio;
-use ipcperf_core::{Idle, Limitation, Placement, Wait};
+use ipcperf_core::{Idle, Limitation, Placement, Touch, Wait, units};
 use ipcperf_stats::median;
 use std::collections::BTreeMap;
 
-/// A result this much better than its floor is a broken measurement, not a fast mechanism: the floors are medians of
-/// noisy readings themselves.
+/// A result this much better than its limit is a broken measurement, not a fast mechanism. A tenth, because the limits are
+/// noisy readings themselves: of cache-line round trips medians over half a millisecond.
 const TOLERANCE: f64 = 0.9;
 
 /// The bounds of one run, in ns and bytes per second.
@@ -16,6 +16,8 @@ const TOLERANCE: f64 = 0.9;
 pub(super) struct Floors {
     syscall: Option<f64>,
     copies: Vec<(u64, f64)>,
+    /// The same where one side stays in the first-level cache.
+    halves: Vec<(u64, f64)>,
     /// Median and smallest cache-line round trip by placement.
     cacheline: BTreeMap<Placement, (f64, f64)>,
     futex: BTreeMap<(Placement, Idle), f64>,
@@ -25,14 +27,16 @@ impl Floors {
     /// Reads them off the bound measurements.
     pub(super) fn of(readings: &BoundReadings, ns: f64) -> Self {
         let alone = |name: &str| readings.alone.get(name).map(|ticks| ticks * ns);
+        let rates = |name: &str| -> Vec<(u64, f64)> {
+            let rate = |size: &usize| {
+                Some((*size as u64, *size as f64 / alone(&format!("{name}:{size}"))? * 1e9))
+            };
+            crate::bounds::COPY_SIZES.iter().filter_map(rate).collect()
+        };
         Self {
             syscall: alone("syscall"),
-            copies: crate::bounds::COPY_SIZES
-                .iter()
-                .filter_map(|size| {
-                    Some((*size as u64, *size as f64 / alone(&format!("copy:{size}"))? * 1e9))
-                })
-                .collect(),
+            copies: rates("copy"),
+            halves: rates("half"),
             cacheline: readings
                 .cacheline
                 .iter()
@@ -49,31 +53,66 @@ impl Floors {
         }
     }
 
-    /// What no round trip of this cell can be below, ns, and why.
-    pub(super) fn round_trip_floor(&self, plan: &CellPlan) -> Option<(f64, &'static str)> {
+    /// Why a slice of this cell cannot have had this median round trip, ns; `lines` is what a cache line took between its
+    /// CPUs just before and just after it.
+    pub(super) fn too_fast(
+        &self,
+        plan: &CellPlan,
+        lines: [Option<f64>; 2],
+        got: f64,
+    ) -> Option<String> {
         if plan.entry.spec.is_floor() {
             return None;
         }
+        let told = |code: &str, least: f64, what: &str| {
+            let least = least * TOLERANCE;
+            let [shown, limit] = [got, least].map(units::format_nanos);
+            (got < least)
+                .then(|| format!("{code}: a round trip of {shown} is below {limit} ({what})"))
+        };
         match plan.key.placement {
-            Placement::SameCpu => {
-                // Both ends run one after the other and must each enter the kernel, or nobody else would run.
-                Some((self.syscall? * 2.0 * TOLERANCE, "two system calls"))
-            }
+            // Both ends run one after the other and must each enter the kernel, or nobody else would run.
+            Placement::SameCpu => told("E-IMPOSSIBLE", self.syscall? * 2.0, "two system calls"),
             Placement::Free => None,
             placement => {
                 let (_, smallest) = self.cacheline.get(&placement)?;
-                Some((smallest * TOLERANCE, "one cache line there and back"))
+                let what = "one cache line there and back";
+                // The CPUs of a guest may be moved for the length of a slice and back. Then it is no lie, but it is not
+                // this placement either.
+                let moved = || {
+                    let [Some(before), Some(after)] = lines else { return None };
+                    told("E-TOPOLOGY", before.min(after), "a cache line just before and after it")
+                };
+                told("E-IMPOSSIBLE", *smallest, what).or_else(moved)
             }
         }
     }
 
-    /// What no stream of this cell can exceed, bytes per second, and why.
-    pub(super) fn stream_ceiling(&self, plan: &CellPlan) -> Option<(f64, &'static str)> {
+    /// Why a slice of this cell cannot have had this throughput, bytes per second.
+    pub(super) fn too_much(&self, plan: &CellPlan, got: f64) -> Option<String> {
         if plan.entry.spec.copies == 0 {
             return None;
         }
-        let best = self.copies.iter().map(|(_, rate)| *rate).reduce(f64::max)?;
-        Some((best / TOLERANCE, "copying in the fastest cache"))
+        let fastest = |rates: &[(u64, f64)], least: u64| {
+            let rates = rates.iter().filter(|(size, _)| *size >= least).map(|(_, rate)| *rate);
+            rates.reduce(f64::max)
+        };
+        // What nobody looks at need not be copied. Between two sizes that were measured the smaller one holds: it is
+        // faster, and so are sizes above it only where a reading was disturbed.
+        let is_read = matches!(plan.key.touch, Touch::CacheLine | Touch::Full);
+        let sizes = || self.halves.iter().map(|(size, _)| *size);
+        let size = sizes().filter(|size| *size <= plan.key.size_bytes).max().or(sizes().min());
+        let own = size.filter(|_| is_read).and_then(|size| {
+            let what = format!("copying {}, one side in the cache", units::format_bytes(size));
+            Some((fastest(&self.halves, size)?, what))
+        });
+        let (most, what) = match own {
+            Some(own) => own,
+            None => (fastest(&self.copies, 0)?, "copying in the fastest cache".to_owned()),
+        };
+        let most = most / TOLERANCE;
+        let [shown, limit] = [got, most].map(units::format_bytes_per_second);
+        (got > most).then(|| format!("E-IMPOSSIBLE: {shown} is above {limit} ({what})"))
     }
 
     /// The bound a user should hold this cell against, with the ratio of `value` to it.

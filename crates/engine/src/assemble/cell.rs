@@ -13,7 +13,7 @@ use ipcperf_core::result::{
     CallTime, CallTimes, Cell, Covariates, HistogramData, KnobReading, Proof, Round,
     SideCovariates, SideCpu, Status, Timing,
 };
-use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, Rated, units};
+use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, Rated};
 use ipcperf_stats::Histogram;
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(super) fn assemble(
     around: &Circumstances,
     interrupted: bool,
 ) -> Cell {
-    let CellRun { plan, slices, ended, calls } = run;
+    let CellRun { plan, slices, batch: _, ended, calls } = run;
     let batch = slices.first().map_or(1, |slice| slice.raw.batch);
     let granted: Vec<_> =
         slices.first().map(|slice| slice.raw.effective.clone()).unwrap_or_default();
@@ -127,7 +127,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         Data::Fan(data) => fan::reading(data, &slice.raw, ns),
         Data::Connect(connect) => connect::reading(connect, &slice.raw, ns),
     };
-    let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns } = slice;
+    let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns, planned } = slice;
     let ([lead, follow], [forth, back]) = (&raw.sides, &raw.counts);
     let Reading { operations, p50, mean, rate, histogram, unanswered, fan, own } = reading;
     let paced = if let Own::Trips(trips) = &own { trips.paced.as_ref() } else { None };
@@ -146,16 +146,23 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
             && lead.cpu_ns > 0
             && follow.cpu_ns > 0,
     };
+    let moved = match &raw.data {
+        Data::Connect(connect) => connect.after.timed(connect.after.all_answered),
+        _ => forth.received + back.received,
+    };
     let round = Round {
         round,
         order,
         rejected,
         cpus,
         messages: operations * facts.exchange.messages(),
+        moved: Some(moved),
         bytes: 0,
         lost,
         events: summed(raw.sides.iter().map(|side| &side.events)),
+        unanswered,
         elapsed_ns: raw.elapsed as f64 * ns,
+        planned_ns: planned.map(|ticks| ticks as f64 * ns),
         p50_ns: p50.filter(|_| !saturated),
         mean_ns: mean.filter(|_| !saturated),
         messages_per_second: rate.filter(|_| !is_answers),
@@ -186,7 +193,8 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
     let centre = if facts.figure == Figure::Time { p50 } else { rate }.unwrap_or(f64::NAN);
     let transform_ns = lead.transform.map(|ticks| ticks.map(|ticks| ticks * ns));
     let mean = mean.unwrap_or(f64::INFINITY);
-    Sliced { round, histogram, unanswered, transform_ns, mean, centre, own }
+    let lines = lead.cacheline.map(|line| line.map(|ticks| ticks * ns));
+    Sliced { round, histogram, unanswered, transform_ns, mean, lines, centre, own }
 }
 
 /// Whether what one end sent is what the other received or missed.
@@ -230,25 +238,8 @@ fn exported(histogram: &Histogram) -> HistogramData {
 
 fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
     let impossible = match plan.key.pattern.facts().figure {
-        Figure::Time => floors
-            .round_trip_floor(plan)
-            .filter(|(floor, _)| slice.centre < *floor)
-            .map(|(floor, what)| {
-                let (got, least) = (units::format_nanos(slice.centre), units::format_nanos(floor));
-                format!("E-IMPOSSIBLE: a round trip of {got} is below {least} ({what})")
-            }),
-        Figure::Throughput => {
-            let rate = slice.centre * plan.key.size_bytes as f64;
-            floors.stream_ceiling(plan).filter(|(ceiling, _)| rate > *ceiling).map(
-                |(ceiling, what)| {
-                    let (got, most) = (
-                        units::format_bytes_per_second(rate),
-                        units::format_bytes_per_second(ceiling),
-                    );
-                    format!("E-IMPOSSIBLE: {got} is above {most} ({what})")
-                },
-            )
-        }
+        Figure::Time => floors.too_fast(plan, slice.lines, slice.centre),
+        Figure::Throughput => floors.too_much(plan, slice.centre * plan.key.size_bytes as f64),
         Figure::Requests => None,
     };
     if slice.round.rejected.is_none() {

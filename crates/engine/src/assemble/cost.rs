@@ -30,7 +30,7 @@ pub(super) struct Circumstances {
 /// Fills in the costs of a measured cell from the rounds that speak for it.
 pub(super) fn costs(cell: &mut Cell, kept: &[&Sliced], plan: &CellPlan, around: &Circumstances) {
     let rounds: Vec<&Round> = kept.iter().map(|slice| &slice.round).collect();
-    let messages = rounds.iter().map(|round| round.costed_messages()).sum::<u64>().max(1) as f64;
+    let messages = rounds.iter().map(|round| round.cost_messages()).sum::<u64>().max(1) as f64;
     let per_message = |part: &dyn Fn(&Round) -> u64| {
         rounds.iter().map(|round| part(round)).sum::<u64>() as f64 / messages
     };

@@ -48,8 +48,11 @@ pub(super) fn measure(cell: &mut Cell, kept: &[&Sliced]) {
     }
     let offered: Vec<f64> = slices.iter().filter_map(|(slice, _)| slice.offered).collect();
     cell.offered_per_second = Some(over_rounds(&offered));
-    let peaks: Vec<f64> = slices.iter().filter_map(|(slice, _)| slice.peak).collect();
-    cell.peak_per_second = Some(over_rounds(&peaks));
+    cell.peak_per_second = slices.iter().find_map(|(slice, _)| slice.peak).map(|peak| Metric {
+        value: Some(peak),
+        method: Some("calibrated".into()),
+        ..Metric::default()
+    });
     let service: Vec<Timed<'_>> = slices
         .iter()
         .map(|(slice, unanswered)| Timed { histogram: &slice.service, unanswered: *unanswered })

@@ -15,6 +15,8 @@ pub(super) struct Sliced {
     pub(super) transform_ns: Option<[f64; 2]>,
     /// Mean time of all operations, ns; infinite where an answer never came.
     pub(super) mean: f64,
+    /// What a cache line took between its CPUs before and after it, there and back, ns.
+    pub(super) lines: [Option<f64>; 2],
     /// The number this slice contributes to the centre: p50 in ns, or messages per second.
     pub(super) centre: f64,
     pub(super) own: Own,
@@ -78,7 +80,7 @@ pub(super) struct PacedSlice {
     pub(super) lateness: Histogram,
     /// Messages due per second; `None` in a closed loop.
     pub(super) offered: Option<f64>,
-    /// The closed loop before it.
+    /// The closed loop of its family, once for all rounds.
     pub(super) peak: Option<f64>,
     pub(super) saturated: bool,
 }

@@ -48,9 +48,9 @@ pub(super) fn measure(
     mut centre: Metric,
 ) {
     if batch > 1 {
-        centre
-            .reason
-            .get_or_insert_with(|| format!("mean of {batch} operations, too short to time singly"));
+        centre.reason.get_or_insert_with(|| {
+            format!("median of means of {batch} operations, too short to time singly")
+        });
     }
     cell.rtt_ns = Some(round_trips(accepted, kept, batch, centre));
     cell.operation_modes = operation_modes(kept);

@@ -70,6 +70,13 @@ impl Aftermath {
         self.asked - self.answered
     }
 
+    /// What of a count over warm-up and timed region belongs to the timed region: counters of processes know nothing of
+    /// warm-ups, so they are shared out by requests.
+    #[must_use]
+    pub fn timed(&self, count: u64) -> u64 {
+        (count as f64 * self.asked as f64 / self.all_asked.max(1) as f64).round() as u64
+    }
+
     /// Requests that nobody took.
     #[must_use]
     pub fn refused(&self) -> u64 {

@@ -3,6 +3,7 @@
 use super::tapes::{self, CALLS, ROWS, Tapes};
 use super::track::{Steady, Track, numbers, steady};
 use super::{Order, Part, Phase, Ran, Said, TASK};
+use crate::course::{Course, Expected, FEWEST};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
 use crate::page::Page;
 use crate::protocol::Word;
@@ -17,6 +18,9 @@ use std::time::Instant;
 /// Passages of a warm-up, at most: each is up to eight times the one before.
 const WARM_UPS: usize = 32;
 
+/// Timed passages where everything is as expected: each fills the buffers once more.
+const TIMED: u32 = 2;
+
 /// All workers: the peers in their order, then the single end.
 struct Crowd<'a> {
     workers: Supervisor<'a>,
@@ -30,6 +34,17 @@ struct Crowd<'a> {
 struct Passage {
     phase: Phase,
     ran: Vec<Ran>,
+}
+
+/// What the timed passages came to.
+#[derive(Default)]
+struct Timed {
+    data: RawFan,
+    /// What leads and follows did, of all passages.
+    ran: [Vec<Ran>; 2],
+    /// Of the last one.
+    batch: u64,
+    elapsed: u64,
 }
 
 /// Runs one slice in fresh processes, one for each peer and one for the single end.
@@ -51,13 +66,19 @@ pub(crate) fn run(
         note(&mut effective, granted);
     }
     let verified = crowd.passage(crowd.verification())?;
-    let phase = crowd.warm_up()?;
-    let passage = crowd.passage(phase)?;
+    let mut course = crowd.warm_up()?;
+    let mut timed = Timed::default();
+    while let messages @ 1.. = course.next() {
+        let passage = crowd.passage(crowd.phase(messages as f64, course.per_sample()))?;
+        course.took(passage.count(crowd.senders()), passage.span() as f64);
+        // The next passage writes to the same tapes.
+        crowd.read(&passage, &mut timed);
+    }
     crowd.order(Order::End)?;
     for word in crowd.workers.gather(&mut |_| ())? {
         word.done::<()>()?;
     }
-    let mut slice = crowd.raw(&passage)?;
+    let mut slice = crowd.raw(timed);
     slice.effective = effective;
     slice.sides[0].verified = verified.phase.count * crowd.senders();
     Ok(slice)
@@ -172,27 +193,27 @@ impl<'a> Crowd<'a> {
         }
     }
 
-    /// Passages of growing length until the time for it is spent; returns the phase that will fill the slice.
-    fn warm_up(&mut self) -> Result<Phase, Stop> {
-        let (mut spent, mut wanted) = (0.0, 8.0 * self.peers() as f64);
-        let mut per_message = f64::INFINITY;
+    /// Passages of growing length until the time for it is spent; returns how to fill the slice.
+    fn warm_up(&mut self) -> Result<Course, Stop> {
+        let (mut spent, mut wanted) = (0.0, (FEWEST * self.peers()) as f64);
+        let mut expected = Expected::default();
         for _ in 0..WARM_UPS {
-            let passage = self.passage(self.phase(wanted, per_message))?;
-            let (took, moved) = (passage.span().max(1) as f64, passage.count(self.senders()));
-            per_message = took / moved as f64;
-            spent += took;
+            let passage = self.passage(self.phase(wanted, expected.per_operation))?;
+            let took = passage.span().max(1);
+            expected.add(passage.count(self.senders()), took, 0);
+            spent += took as f64;
             let left = self.job.warmup as f64 - spent;
             if left <= 0.0 {
                 break;
             }
-            wanted = (left / per_message).clamp(self.peers() as f64, 8.0 * wanted);
+            wanted = (left / expected.per_operation).clamp(self.peers() as f64, 8.0 * wanted);
         }
-        let fitting = (self.job.slice as f64 / per_message).max(8.0 * self.peers() as f64);
-        Ok(self.phase(fitting, per_message))
+        let fewest = FEWEST * self.peers();
+        Ok(Course::of_time(self.job.slice, expected.per_operation, fewest, TIMED))
     }
 
-    /// The timed phase as every slice tells it.
-    fn raw(&self, passage: &Passage) -> Result<RawSlice, Stop> {
+    /// Adds a timed passage, whose tapes lie in the page.
+    fn read(&self, passage: &Passage, timed: &mut Timed) {
         let tapes = Tapes::new(&self.page, self.peers());
         let peers = self.peers() as usize;
         let (of_peers, of_one) = passage.ran.split_at(peers);
@@ -213,34 +234,58 @@ impl<'a> Crowd<'a> {
         let begin = passage.ran.iter().map(|ran| ran.met).max().unwrap_or(0);
         let end = leads.iter().map(|ran| ran.tally.end).min().unwrap_or(0);
         let Steady { ticks, messages, served } = steady(&tracks, begin, end);
-        let mut calls = Histogram::new();
+        let mut calls = Histogram::from(&timed.data.calls);
         for (peer, ran) in (0..).zip(of_peers) {
             for ticks in numbers(tapes.calls(peer), &ran.calls) {
                 calls.record(ticks);
             }
         }
-        let counts = [leads, follows].map(|side| Segment {
+        timed.elapsed += passage.span();
+        timed.batch = passage.phase.batch;
+        let data = &mut timed.data;
+        data.calls = Compact::from(&calls);
+        data.pids = of_peers.iter().map(|ran| ran.side.pid).collect();
+        data.add(Window { messages: messages.round() as u64, ticks }, served);
+        for (all, ran) in timed.ran.iter_mut().zip([leads, follows]) {
+            all.extend_from_slice(ran);
+        }
+    }
+
+    /// The timed passages as every slice tells it.
+    fn raw(&self, timed: Timed) -> RawSlice {
+        let Timed { data, ran, batch, elapsed } = timed;
+        let counts = ran.each_ref().map(|side| Segment {
             sent: side.iter().map(|ran| ran.tally.sent).sum(),
             received: side.iter().map(|ran| ran.tally.received).sum(),
             lost: side.iter().map(|ran| ran.tally.lost).sum(),
             ..Segment::default()
         });
+        let [leads, follows] = &ran;
         let sides = [(leads, Seat::Lead), (follows, Seat::Follow)]
             .map(|(side, seat)| together(side, self.job.cpus.get(seat.index()).copied()));
-        let data = Data::Fan(RawFan {
-            window: Window { messages: messages.round() as u64, ticks },
-            calls: Compact::from(&calls),
-            served,
-            pids: of_peers.iter().map(|ran| ran.side.pid).collect(),
-        });
-        Ok(RawSlice {
-            batch: passage.phase.batch,
+        RawSlice {
+            batch,
             operations: counts[1].received,
-            elapsed: passage.span(),
+            elapsed,
             counts,
             sides,
-            ..RawSlice::of(data)
-        })
+            ..RawSlice::of(Data::Fan(data))
+        }
+    }
+}
+
+impl RawFan {
+    /// Adds a passage. One in which the first was done too soon says nothing of shares.
+    fn add(&mut self, window: Window, served: Vec<f64>) {
+        self.window.messages += window.messages;
+        self.window.ticks += window.ticks;
+        if self.served.is_empty() {
+            self.served = served;
+        } else {
+            for (sum, more) in self.served.iter_mut().zip(served) {
+                *sum += more;
+            }
+        }
     }
 }
 
@@ -309,7 +354,8 @@ fn together(side: &[Ran], cpu: Option<usize>) -> SideReport {
         major_faults: sum(|report| report.major_faults),
         migrations: known(|report| report.migrations),
         run_delay_ns: known(|report| report.run_delay_ns),
-        ipis: reports().find_map(|report| report.ipis),
+        // The single end alone knows.
+        ipis: reports().filter_map(|report| report.ipis).reduce(|sum, more| sum + more),
         ..speaker.cloned().unwrap_or_default()
     }
 }
@@ -342,6 +388,21 @@ mod tests {
         assert!(told.reason.contains("two consumers"), "{}", told.reason);
         let few = passage(&[4], &[(23, 10 ^ 13)]);
         assert!(few.prove(false, 1).is_err());
+    }
+
+    #[test]
+    fn passages_add_up_and_one_that_was_too_short_says_nothing_of_shares() {
+        let mut data = RawFan::default();
+        let window = |messages, ticks| Window { messages, ticks };
+        data.add(window(10, 100), Vec::new());
+        data.add(window(20, 300), vec![15.0, 5.0]);
+        data.add(window(20, 200), vec![5.0, 15.0]);
+        data.add(window(1, 10), Vec::new());
+        assert_eq!((data.window, data.served), (window(51, 610), vec![20.0, 20.0]));
+        let known =
+            |ipis| Ran { side: SideReport { ipis, ..SideReport::default() }, ..Ran::default() };
+        assert_eq!(together(&[known(Some(3)), known(Some(4))], None).ipis, Some(7));
+        assert_eq!(together(&[known(None)], None).ipis, None);
     }
 
     #[test]

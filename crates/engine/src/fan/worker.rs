@@ -76,8 +76,8 @@ fn passage(
     let clock = job.clock();
     let role = Role { fans_in, is_peer, accounts: &accounts };
     let mut usage = Usage::open(if is_peer { &[] } else { &job.cpus });
-    usage.begin();
     let met = page.meet(clock);
+    usage.begin();
     let tally = loops.run(role, clock, plan, work, &mut rows, &mut calls)?;
     usage.end();
     if rows.len() > rows.capacity() {

@@ -106,7 +106,7 @@ pub(super) fn unstable(spreads: &[(&Cell, f64)]) -> Option<Finding> {
 }
 
 pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
-    ["E-IMPOSSIBLE", "E-MIGRATE", "E-TOPOLOGY", "E-THROTTLE", "E-CLOCKJUMP"]
+    ["E-IMPOSSIBLE", "E-TOPOLOGY", "E-MIGRATE", "E-THROTTLE", "E-CLOCKJUMP"]
         .into_iter()
         .filter_map(|code| {
             let hit: Vec<(&Cell, &str)> = cells
@@ -120,13 +120,13 @@ pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
             let text = format!("{} slices rejected; first: {}: {detail}", hit.len(), cell.id);
             let remedy = match code {
                 "E-IMPOSSIBLE" => "the clock or the machine changed under the run: repeat it",
+                "E-TOPOLOGY" => "pin the VM's CPUs on its host",
                 "E-THROTTLE" => {
                     "a higher CPU limit of the container or control group, or shorter slices"
                 }
                 "E-MIGRATE" => {
                     "something moves processes off their CPUs: look for cpuset managers and taskset"
                 }
-                "E-TOPOLOGY" => "pin the VM's CPUs on its host",
                 _ => "the machine was paused or moved: repeat the run",
             };
             let mut finding = finding(code, text, Some(hit.len() as f64), Some(0.0), remedy);
@@ -235,6 +235,28 @@ pub(super) fn lost(cells: &[Cell]) -> Option<Finding> {
     };
     let mut finding = finding("W-LOSS", text, Some(worst.lost as f64), Some(0.0), &remedy);
     finding.cells = hit.iter().map(|cell| cell.id.clone()).collect();
+    Some(finding)
+}
+
+/// Slices that ended long before their time: a few operations speak for them.
+pub(super) fn short(cells: &[Cell]) -> Option<Finding> {
+    const LIMIT: f64 = 0.5;
+    let share = |cell: &Cell| {
+        let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());
+        accepted.filter_map(|round| Some(round.elapsed_ns / round.planned_ns?)).reduce(f64::min)
+    };
+    let all = cells.iter().filter_map(|cell| Some((cell, share(cell)?)));
+    let hit: Vec<(&Cell, f64)> = all.filter(|(_, share)| *share < LIMIT).collect();
+    let (cell, least) = hit.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let text = format!(
+        "slices of {} cells ended before half of their time (shortest: {}, {:.0} %): fewer operations speak for them",
+        hit.len(),
+        cell.id,
+        least * 100.0
+    );
+    let remedy = "longer slices and warm-ups (--slice, --warmup), a quieter machine";
+    let mut finding = finding("W-SHORT", text, Some(*least), Some(LIMIT), remedy);
+    finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
     Some(finding)
 }
 

@@ -6,6 +6,7 @@ use crate::error::named;
 use crate::fit::Fit;
 use crate::job::Job;
 use crate::page::{CAPACITY, Page};
+use crate::plan::Family;
 use crate::slice::{self, Outcome, RawSlice, Surroundings, Terms};
 use ipcperf_core::{Idle, Seat, Shape};
 use ipcperf_stats::Rng;
@@ -43,6 +44,8 @@ pub struct Bench<'a> {
     pub(super) bounds: BoundReadings,
     /// Median clock overhead, ticks.
     pub(super) overhead: u64,
+    /// Peaks of open loops, ticks of a round trip.
+    pub(super) peaks: Vec<(Family, f64)>,
     names: Rng,
     setup: Rng,
     arrivals: Rng,
@@ -119,6 +122,7 @@ impl<'a> Bench<'a> {
             interrupts,
             bounds: BoundReadings::default(),
             overhead: 1,
+            peaks: Vec::new(),
             names: Rng::from_seed(random()),
             setup: Rng::stream(seed, "setup"),
             arrivals: Rng::stream(seed, "arrivals"),
@@ -246,11 +250,28 @@ impl<'a> Bench<'a> {
         Ok(false)
     }
 
-    /// One slice of one cell; true if the user interrupted.
+    /// One slice of one cell, after what has to be known of it; true if the user interrupted.
     ///
     /// # Errors
     /// Idle CPUs cannot be asked to poll, or to stop it.
     pub fn measure(
+        &mut self,
+        cell: &mut CellRun,
+        lengths: Lengths,
+        round: u64,
+        order: u64,
+    ) -> io::Result<bool> {
+        if self.find_peak(cell, lengths)? {
+            return Ok(true);
+        }
+        if cell.ended.is_some() {
+            return Ok(false);
+        }
+        self.measure_one(cell, lengths, round, order)
+    }
+
+    /// One slice of one cell; true if the user interrupted.
+    pub(super) fn measure_one(
         &mut self,
         cell: &mut CellRun,
         lengths: Lengths,
@@ -268,6 +289,7 @@ impl<'a> Bench<'a> {
         let offset = usize::try_from(self.setup.below(64)).unwrap_or(0) * 64;
         let ns_per_tick = self.fit.ns_per_tick();
         let ticks = |duration: Duration| (duration.as_nanos() as f64 / ns_per_tick) as u64;
+        let planned = ticks(lengths.slice);
         let largest = plan.wire.max(plan.carried());
         let job = Job {
             key: plan.key.clone(),
@@ -290,9 +312,10 @@ impl<'a> Bench<'a> {
             seed: self.arrivals.next_u64(),
             overhead: self.overhead,
             warmup: ticks(lengths.warmup),
-            slice: ticks(lengths.slice),
+            slice: planned,
+            peak: self.peak(&plan),
             operations: lengths.operations,
-            batch: settled_batch(cell),
+            batch: cell.batch.unwrap_or(0),
             verify: if largest <= 64 << 10 { VERIFIED } else { 2 },
             time_calls: lengths.time_calls,
         };
@@ -313,6 +336,9 @@ impl<'a> Bench<'a> {
             Outcome::Interrupted => return Ok(true),
             Outcome::Ended(status, kind, reason) => cell.ended = Some((status, kind, reason)),
             Outcome::Measured(raw) => {
+                if plan.key.pattern.facts().is_batched && !lengths.time_calls {
+                    cell.batch.get_or_insert(raw.batch);
+                }
                 if let [Some(before), Some(after)] = raw.sides[0].cacheline {
                     let seen = self.bounds.cacheline.entry(plan.key.placement).or_default();
                     seen.extend([before, after]);
@@ -329,6 +355,7 @@ impl<'a> Bench<'a> {
                     raw: *raw,
                     rejected,
                     steal_ns,
+                    planned: (lengths.operations == 0).then_some(planned),
                 });
             }
         }
@@ -348,13 +375,6 @@ fn run_directory() -> io::Result<RunDirectory> {
         let what = format!("a run directory in '{}' (XDG_RUNTIME_DIR, TMPDIR)", base.display());
         named(&what, &error)
     })
-}
-
-/// Operations per sample as the first round decided: per-operation and batch timing must not mix in one cell. Where
-/// the batch only sets how often the clock is read, every round decides anew.
-fn settled_batch(cell: &CellRun) -> u64 {
-    let first = cell.slices.first().filter(|_| cell.plan.key.pattern.facts().is_batched);
-    first.map_or(0, |slice| slice.raw.batch)
 }
 
 /// Whether the CPU limit of a control group stopped the slice: then it measured the limit.

@@ -90,6 +90,10 @@ pub struct CellRun {
     pub plan: CellPlan,
     /// Slices that ran to their end.
     pub slices: Vec<SliceRun>,
+    /// Operations per sample of all its slices, as the first one decided: single operations in one round and means of
+    /// many in another are no figures of one cell. `None` before it, and where the batch only sets how often the clock is
+    /// read.
+    pub batch: Option<u64>,
     /// Why no more slices were tried.
     pub ended: Option<(Status, FailureKind, String)>,
     /// What the system calls of both ends took, or why that is not known; `None`: nobody asked.
@@ -100,7 +104,7 @@ impl CellRun {
     /// Before its first slice.
     #[must_use]
     pub fn new(plan: CellPlan) -> Self {
-        Self { plan, slices: Vec::new(), ended: None, calls: None }
+        Self { plan, slices: Vec::new(), batch: None, ended: None, calls: None }
     }
 
     /// Takes the last slice, in which system calls were timed.
@@ -136,6 +140,8 @@ pub struct SliceRun {
     pub rejected: Option<String>,
     /// Time stolen from all CPUs meanwhile, ns.
     pub steal_ns: Option<u64>,
+    /// How long its timed region was to be, ticks; `None` where a number of operations was asked for.
+    pub planned: Option<u64>,
 }
 
 /// Bound readings, ticks.

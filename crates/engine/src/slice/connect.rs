@@ -57,9 +57,7 @@ pub(super) fn run(
 fn slice(mut after: Aftermath, connect: &ConnectPlan, entry: &Entry, cpus: &[usize]) -> RawSlice {
     let times = std::mem::take(&mut after.times);
     let times = times.parts.each_ref().map(Compact::from);
-    // Counters of processes know nothing of warm-ups: they are shared out by requests.
-    let timed = after.asked as f64 / after.all_asked.max(1) as f64;
-    let part = |count: u64| (count as f64 * timed).round() as u64;
+    let part = |count: u64| after.timed(count);
     let side = |at: usize| {
         let Spent { cpu_ns, user_ns, system_ns, .. } = after.spent[at];
         SideReport {

@@ -2,13 +2,15 @@
 
 use super::runner::{Pass, Runner};
 use crate::arrivals;
+use crate::course::{Course, Expected, FEWEST};
 use crate::hot::{Pace, Plan, Recorder, Tally};
-use crate::job::{Failure, Job};
+use crate::job::{Failure, Job, Segment};
 use crate::page::{self, Page, WAYS};
-use ipcperf_core::{Exchange, Offered, Seat};
+use ipcperf_core::{Exchange, Offered, Rated, Seat};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
+use std::sync::atomic::AtomicU32;
 
 /// How long before a message is due the lead stops sleeping: a sleep may end so much late.
 const NEAR_NS: f64 = 50e3;
@@ -16,13 +18,23 @@ const NEAR_NS: f64 = 50e3;
 /// The longest closed loop that finds the peak of an open one.
 const PEAK_NS: f64 = 200e6;
 
+/// Segments of a timed region in which everything is as expected. Each costs a passing of the gate, about 50 us where both
+/// ends sleep.
+const OF_OPERATIONS: u32 = 4;
+
+/// The same of a stream, in which the buffers are filled once more for each and what drains out of them does not count.
+const OF_STREAM: u32 = 2;
+
 /// One end of one slice at work.
 pub(super) struct End<'a> {
     pub(super) runner: &'a mut dyn Runner,
     pub(super) job: &'a Job,
     pub(super) page: &'a Page,
     clock: Clock,
+    slots: &'a [AtomicU32],
     pub(super) recorder: Recorder<'a>,
+    /// Samples in the slots of which the coordinator was not told yet.
+    used: u64,
     /// Sequence number of the next message; both ends count alike.
     pub(super) next: u64,
     /// Decisions taken so far.
@@ -45,12 +57,15 @@ impl<'a> End<'a> {
         clock: Clock,
     ) -> Self {
         let [short, ..] = page.ways();
+        let slots = if job.key.load.one_way { short } else { page.slots() };
         Self {
             runner,
             job,
             page,
             clock,
-            recorder: Recorder::new(if job.key.load.one_way { short } else { page.slots() }),
+            slots,
+            recorder: Recorder::new(slots),
+            used: 0,
             next: 1,
             agreements: 0,
             meter: if job.seat == Seat::Lead { Meter::find() } else { Meter::default() },
@@ -60,22 +75,62 @@ impl<'a> End<'a> {
         }
     }
 
-    /// Samples of `batch` operations that fit one timed segment, beside those that lead in.
-    pub(super) fn room(&self, pass: Pass, batch: u64) -> u64 {
-        let form = self.runner.form(pass);
-        let all = self.recorder.capacity() / form.slots;
+    /// Samples of `batch` operations that fit the slots.
+    fn capacity(&self, pass: Pass, batch: u64) -> u64 {
+        let all = self.slots.len() as u64 / self.runner.form(pass).slots;
         let ways = if self.job.key.load.one_way { WAYS as u64 / batch.max(1) } else { all };
-        all.min(ways).saturating_sub(form.lead_in).max(1)
+        all.min(ways)
     }
 
-    /// Makes what a timed segment writes resident.
-    pub(super) fn touch(&self, samples: u64) {
-        self.recorder.touch(samples * self.runner.form(Pass::Timed).slots);
+    /// Samples of `batch` operations that fit one segment, beside those that lead in.
+    pub(super) fn room(&self, pass: Pass, batch: u64) -> u64 {
+        let lead_in = self.runner.form(pass).lead_in;
+        self.capacity(pass, batch).saturating_sub(lead_in).max(1)
+    }
+
+    /// Whether a timed segment of so many samples fits behind those that are there.
+    pub(super) fn has_room(&self, samples: u64, batch: u64) -> bool {
+        self.used == 0 || self.used + samples <= self.capacity(Pass::Timed, batch)
+    }
+
+    /// From now on the slots are empty.
+    pub(super) fn forget(&mut self) {
+        self.used = 0;
+    }
+
+    /// Turns to the slots behind those that are used and makes what a timed segment writes resident; returns the first of
+    /// them.
+    pub(super) fn turn_to(&mut self, samples: u64) -> u64 {
+        let slots = self.runner.form(Pass::Timed).slots;
+        let at = self.used * slots;
+        let free = usize::try_from(at).ok().and_then(|at| self.slots.get(at..));
+        self.recorder = Recorder::new(free.unwrap_or_default());
+        self.used += samples;
+        self.recorder.touch(samples * slots);
         if self.job.key.load.one_way {
             let [_, left, arrived] = self.page.ways();
             page::touch(left);
             page::touch(arrived);
         }
+        at
+    }
+
+    /// What the samples of a segment took that count, ticks. Of requests that are under way together by their share, or
+    /// else all but those that lead in: where an end was put off its CPU, one of these is longer than all others.
+    pub(super) fn took(&self, segment: &Segment) -> f64 {
+        let all = segment.end.saturating_sub(segment.begin);
+        if self.job.key.pattern.facts().rate == Some(Rated::Answered) {
+            let counted = segment.samples.saturating_sub(segment.lead_in);
+            return all as f64 * counted as f64 / segment.samples.max(1) as f64;
+        }
+        let at = usize::try_from(segment.at).unwrap_or(usize::MAX);
+        let ticks = |(index, slot)| {
+            let spill = segment.spills.iter().find(|spill| spill.index == index);
+            let ticks = spill.map_or_else(|| Recorder::read(slot), |spill| spill.ticks);
+            if ticks == Recorder::LOST { 0 } else { ticks }
+        };
+        let lead_in: u64 = (0..segment.lead_in).zip(self.slots.iter().skip(at)).map(ticks).sum();
+        all.saturating_sub(lead_in) as f64
     }
 
     pub(super) fn leads(&self) -> bool {
@@ -121,22 +176,31 @@ impl<'a> End<'a> {
 
     /// The lead decides on samples and operations per sample; both get its decision.
     pub(super) fn agree(&mut self, samples: u64, batch: u64) -> (u64, u64) {
-        let mine = self.leads().then_some([samples, batch]);
+        self.agree_with(Seat::Lead, samples, batch)
+    }
+
+    /// The same with a decision of this end.
+    fn agree_with(&mut self, seat: Seat, samples: u64, batch: u64) -> (u64, u64) {
+        let mine = (self.job.seat == seat).then_some([samples, batch]);
         let [samples, batch] = self.page.agree(self.agreements, mine);
         self.agreements += 1;
         (samples, batch)
     }
 
-    /// Runs growing segments until the warm-up time has passed; returns ticks per operation in the last one, seen
-    /// from outside, and the median operation (0 for patterns the lead does not time).
-    pub(super) fn warm_up(&mut self) -> Result<(f64, u64), Failure> {
+    /// Whoever times decides how the timed region goes on; both get the decision. It takes no more than the passing of
+    /// the gate that ends a segment.
+    pub(super) fn go_on(&mut self, samples: u64) -> u64 {
+        self.agree_with(self.job.key.pattern.facts().timed_by, samples, 0).0
+    }
+
+    /// Runs growing segments until the warm-up time has passed; returns what an operation takes. Only the lead knows.
+    pub(super) fn warm_up(&mut self) -> Result<Expected, Failure> {
         let (mut spent, mut wanted) = (0, 1);
-        let mut per_operation = f64::INFINITY;
-        let mut median = 0;
+        let mut expected = Expected::default();
         loop {
             let (samples, batch) = self.agree(wanted, 1);
             if samples == 0 {
-                return Ok((per_operation, median));
+                return Ok(expected);
             }
             let begin = self.clock.start();
             self.segment(Pass::Eager, samples, batch)?;
@@ -144,11 +208,10 @@ impl<'a> End<'a> {
             let elapsed = (self.clock.stop() - begin).max(1);
             if self.leads() {
                 spent += elapsed;
-                per_operation = elapsed as f64 / samples as f64;
-                median = self.recorder.median();
+                expected.add(samples, elapsed, self.recorder.median());
                 let left = self.job.warmup.saturating_sub(spent);
                 // Never more than eight times the last segment: the first ones run on cold caches.
-                let fitting = (left as f64 / per_operation) as u64;
+                let fitting = (left as f64 / expected.per_operation) as u64;
                 wanted = if left == 0 {
                     0
                 } else {
@@ -189,25 +252,27 @@ impl<'a> End<'a> {
         }
     }
 
-    /// Samples and operations per sample of the timed region, in which operations take `interval` and one of the
-    /// warm-up took `median`.
-    pub(super) fn decide(&self, interval: f64, median: u64) -> (u64, u64) {
+    /// How the timed region goes, in which operations take `interval` and one of the warm-up took `median`, and the
+    /// operations of a sample.
+    pub(super) fn decide(&self, interval: f64, median: u64) -> (Course, u64) {
         if self.job.operations > 0 {
-            return (self.job.operations, 1);
+            return (Course::of_samples(self.job.operations), 1);
         }
         let operations = (self.job.slice as f64 / interval).ceil().max(1.0) as u64;
         let overhead = self.job.overhead.max(1);
         let load = &self.job.key.load;
         let facts = self.job.key.pattern.facts();
-        if facts.is_open || load.think_ns > 0 {
-            // A pause is seen in single operations only. So many as fit: pauses may be long.
-            return (operations, 1);
+        if facts.is_open || load.think_ns > 0 || load.stall_ns > 0 {
+            // A pause is seen in single operations only. As many as fit: pauses may be long, and a message that has a
+            // time keeps it. A stop comes after a share of them.
+            let fewest = if facts.is_open || load.think_ns > 0 { 1 } else { FEWEST };
+            return (Course::of_samples(operations.max(fewest)), 1);
         }
         let batch = if facts.timed_by == Seat::Follow {
             // The clock may cost 1 %, and some thousand samples are enough to cut the window at both ends.
             let cheap = (100.0 * overhead as f64 / interval).ceil() as u64;
             cheap.max(operations / 4096).max(1)
-        } else if !facts.is_batched || load.stall_ns > 0 {
+        } else if !facts.is_batched {
             1
         } else {
             // Per-operation timing needs operations of at least 20 times the cost of reading the clock. Below, no
@@ -218,7 +283,8 @@ impl<'a> End<'a> {
                 given => given,
             }
         };
-        (operations.div_ceil(batch).max(8), batch)
+        let segments = if facts.timed_by == Seat::Follow { OF_STREAM } else { OF_OPERATIONS };
+        (Course::of_time(self.job.slice, interval * batch as f64, FEWEST, segments), batch)
     }
 
     /// Fixes when the round trips of the next segment begin; both ends know the longest silence.

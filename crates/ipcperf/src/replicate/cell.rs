@@ -225,7 +225,7 @@ fn other_mode(cell: &Cell) -> BTreeSet<u64> {
 
 /// Adds what a round says.
 fn readings(cell: &Cell, round: &Round, mut readings: Readings) -> Readings {
-    let messages = round.costed_messages().max(1) as f64;
+    let messages = round.cost_messages().max(1) as f64;
     let cpu = &round.cpu_ns;
     readings.set("cpu_ns", (cpu.lead + cpu.follow) as f64 / messages);
     readings.set("user_ns", cpu.user as f64 / messages);

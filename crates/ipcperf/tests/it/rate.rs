@@ -3,6 +3,7 @@
 use crate::common::{Sandbox, cells, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Runs `words` and reads the document.
 fn document(words: &[&str]) -> (Value, String) {
@@ -13,8 +14,13 @@ fn document(words: &[&str]) -> (Value, String) {
     (valid(RESULT_SCHEMA, &sandbox.read("x.json").expect("written")), ended.stdout)
 }
 
-/// Cells that ran: the class of two CPUs may be missing here.
+/// Cells that ran. On one CPU every one can that does not spin; the class of two CPUs may be missing here, and says so.
 fn measured(document: &Value) -> Vec<&Value> {
+    for cell in cells(document).iter().filter(|cell| cell["status"] != "ok") {
+        let can = cell["placement"] == "same-cpu" && cell["wait"] != "spin";
+        let is_refused = cell["load"]["inflight"] != 1 || cell["mechanism"] == "eventfd";
+        assert!(!can || is_refused, "{}: {}", cell["id"], cell["reason"]);
+    }
     let measured: Vec<_> = cells(document).iter().filter(|cell| cell["status"] == "ok").collect();
     assert!(!measured.is_empty(), "nothing was measured: {document}");
     measured
@@ -38,10 +44,10 @@ fn late(cell: &Value) -> u64 {
 }
 
 /// 1,000 messages a second for 2 s and a stop of 100 ms: 100 of 2,000 messages are due while the follow stands, and wait
-/// from 100 ms down to nothing. The 20 slowest, above p99, waited for 80 ms or more. A closed loop has one trip under
-/// way, whatever stops it.
+/// from 100 ms down to nothing: 25 of them for three quarters of the stop or longer, and the 20 slowest, above p99, for
+/// 80 ms. A closed loop has one trip under way, which takes all of the stop.
 #[test]
-fn an_open_loop_sees_a_stop_that_a_closed_one_hides() {
+fn an_open_loop_sees_a_stop_for_every_message_and_a_closed_one_once() {
     let common = ["-m", "unix-stream", "-s", "64", "--rounds", "1", "--slice", "2s"];
     let stop = ["--stall", "100ms"];
     let open = ["-p", "rate", "--rate", "1k", "--arrivals", "constant"];
@@ -49,15 +55,39 @@ fn an_open_loop_sees_a_stop_that_a_closed_one_hides() {
     assert!(shown.contains("OPEN LOOP"), "{shown}");
     let (closed, shown) = document(&[&common[..], &stop, &["-p", "ping-pong"]].concat());
     assert!(shown.contains("CLOSED LOOP"), "{shown}");
-    for (open, closed) in measured(&open).into_iter().zip(measured(&closed)) {
-        let p99 = figure(open, "rtt_ns", "p99");
-        assert!(p99 >= 75e6, "{p99} of {open}");
-        // Only the message under way waited in the mechanism; the others waited at the sender.
-        assert!(figure(open, "service_ns", "p99") < p99, "{open}");
-        assert!(figure(open, "service_ns", "max") >= 95e6);
-        assert!(figure(closed, "rtt_ns", "max") >= 95e6, "{closed}");
-        // Whatever else stops them, the stop above is 25 late messages of the one and a single late trip of the other.
-        assert!(late(closed) < late(open), "{} and {}: {closed}", late(closed), late(open));
+    let (open, closed) = (measured(&open), measured(&closed));
+    let places = |cells: &[&Value]| -> Vec<Value> {
+        cells.iter().map(|cell| cell["placement"].clone()).collect()
+    };
+    assert_eq!(places(&open), places(&closed));
+    for cell in open {
+        let p99 = figure(cell, "rtt_ns", "p99");
+        assert!(p99 >= 75e6 && late(cell) >= 25, "{p99}, {} late of {cell}", late(cell));
+        assert!(figure(cell, "service_ns", "max") >= 95e6, "{cell}");
+    }
+    for cell in closed {
+        assert!(figure(cell, "rtt_ns", "max") >= 95e6 && late(cell) >= 1, "{cell}");
+    }
+}
+
+/// What is offered is a share of one number, found before the rounds: no measurement comes between the shares.
+#[test]
+fn a_larger_share_of_the_peak_is_a_higher_rate() {
+    let words = ["-m", "unix-stream", "-p", "rate", "--rate", "10%..95%", "--rounds", "3"];
+    let (document, _) = document(&[&words[..], &["--slice", "100ms", "--warmup", "5ms"]].concat());
+    for place in ["same-cpu", "same-llc"] {
+        let of_place = |cell: &&&Value| cell["placement"] == place;
+        let all = measured(&document);
+        let cells: Vec<_> = all.iter().filter(of_place).collect();
+        assert!(cells.len() == 6 || (cells.is_empty() && place != "same-cpu"), "{}", cells.len());
+        for (cell, share) in cells.iter().zip([0.1, 0.25, 0.5, 0.75, 0.9, 0.95]) {
+            let peak = cell["peak_per_second"]["value"].as_f64().expect("a peak");
+            assert_eq!(cell["peak_per_second"], cells[0]["peak_per_second"], "{cell}");
+            for round in cell["rounds"].as_array().expect("rounds") {
+                let offered = round["offered_per_second"].as_f64().expect("a rate");
+                assert!((offered / (share * peak) - 1.0).abs() < 1e-3, "{offered} of {peak}");
+            }
+        }
     }
 }
 
@@ -106,15 +136,21 @@ fn pauses_bursts_and_windows_run_over_every_mechanism_or_say_why_not() {
     let ended = sandbox.run(&[&words[..], &loads, &more, &small].concat());
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     let document = valid(RESULT_SCHEMA, &sandbox.read("x.json").expect("written"));
+    let mut ran = BTreeMap::new();
     for cell in cells(&document) {
         let id = &cell["id"];
         match cell["status"].as_str() {
-            Some("ok") => {}
+            Some("ok") => *ran.entry(cell["pattern"].to_string()).or_insert(0) += 1,
             Some("unavailable" | "rejected") => {
                 assert!(!cell["reason"].as_str().unwrap_or_default().is_empty(), "{id}");
             }
             other => panic!("{id}: {other:?}: {}", cell["reason"]),
         }
+    }
+    // The place of two CPUs may be missing; where it is there, pipes and sockets at the least have all of the patterns.
+    let is_there = |cell: &Value| !cell["cpus"].as_array().expect("a list").is_empty();
+    if cells(&document).iter().any(is_there) {
+        assert!(ran.len() == 4 && ran.values().all(|count| *count >= 10), "{ran:?}");
     }
 }
 
@@ -139,7 +175,7 @@ fn a_pause_leaves_room_for_transforms_and_the_way_by_itself() {
     }
 }
 
-/// A request that has its answer is two messages, of these sizes; the first four of a slice are left out.
+/// A request that has its answer is two messages, of these sizes; the first four of each segment are left out.
 fn proved(cell: &Value, size: u64, reply: u64) {
     for round in cell["rounds"].as_array().expect("rounds") {
         let (proof, messages) = (&round["proof"], round["messages"].as_u64().expect("messages"));
@@ -149,11 +185,19 @@ fn proved(cell: &Value, size: u64, reply: u64) {
             "{cell}"
         );
         let [sent, received] = [0, 1].map(|at| proof["lead"][at].as_u64().expect("a count"));
+        // On a busy machine an answer may come too late: a result like any other.
+        let lost = round["lost"].as_u64().expect("a count");
+        assert_eq!(sent, received + lost, "{cell}");
+        if lost > 0 && cell["mechanism"] == "udp" {
+            continue;
+        }
         assert_eq!(
             [&proof["follow"][1], &proof["follow"][0]],
             [&proof["lead"][0], &proof["lead"][1]]
         );
-        assert_eq!((sent, 2 * (received - 4)), (received, messages), "{cell}");
+        let led_in = received - messages / 2;
+        assert!(sent == received && led_in >= 4 && led_in.is_multiple_of(4), "{cell}");
+        assert_eq!(round["moved"], 2 * received, "{cell}");
         assert_eq!(round["bytes"], messages / 2 * (size + reply), "{cell}");
     }
 }

@@ -67,7 +67,8 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
     }
     if rows.iter().any(|row| Column::Figure.cell(row, true).ends_with('^')) {
         lines.push(
-            "^ is the mean of batches: one round trip is too short to be timed alone.".to_owned(),
+            "^ is the median of batch means: one round trip is too short to be timed alone. A few slow ones do not show in it."
+                .to_owned(),
         );
     }
     let is_saturated = |row: &&Row| Column::Figure.cell(row, true) == columns::SATURATED;

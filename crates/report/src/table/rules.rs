@@ -37,7 +37,7 @@ fn batch_means_are_marked() {
     let mut cell = cell("shm-ring/spin", 64, TWO).rtt(80.0, 1.0);
     cell.timing = Some(ipcperf_core::result::Timing { mode: "batch".to_owned(), batch: 32 });
     let text = written(&run(set(vec![cell])), &wide(80));
-    assert!(text.contains("80.0 ns^") && text.contains("^ is the mean of batches"), "{text}");
+    assert!(text.contains("80.0 ns^") && text.contains("^ is the median of batch means"), "{text}");
 }
 
 #[test]

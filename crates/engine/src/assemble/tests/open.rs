@@ -29,6 +29,7 @@ fn a_quantile_among_the_lost_is_none_and_says_so() {
     assert_eq!((cell.status, cell.lost, cell.messages), (Status::Ok, 560, 7 * 2 * 3920));
     assert!((figures["p50"].value.expect("a value") - 5000.0).abs() < 5.0);
     assert!((figures["p90"].value.expect("a value") - 5000.0).abs() < 5.0);
+    assert!(cell.rounds.iter().all(|round| round.unanswered == 80 && round.rejected.is_none()));
     for name in ["p99", "p99.9", "max"] {
         let metric = &figures[name];
         assert_eq!((metric.value, metric.reason.as_deref()), (None, Some("lost")), "{name}");
