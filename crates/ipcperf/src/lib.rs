@@ -30,20 +30,13 @@ mod request;
 mod run;
 mod survey;
 
+pub use ipcperf_builtin::builtin;
 pub use ipcperf_engine::registry::Registry;
 
 use args::{Args, Command};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use error::Stop;
 use std::process::ExitCode;
-
-/// The mechanisms of this program.
-#[must_use]
-pub fn builtin() -> Registry {
-    let mut registry = Registry::new();
-    ipcperf_mech::visit_all(&mut registry);
-    registry
-}
 
 /// The command line over a list of mechanisms.
 #[derive(Debug)]

@@ -39,6 +39,11 @@ const TABLE: &[Allowed] = &[
         outside: None,
     },
     Allowed {
+        package: "ipcperf-builtin",
+        inside: &["ipcperf-engine", "ipcperf-mech"],
+        outside: Some(&[]),
+    },
+    Allowed {
         package: "ipcperf-report",
         inside: &["ipcperf-core", "ipcperf-stats"],
         outside: None,
@@ -111,7 +116,8 @@ mod tests {
             ("ipcperf-mech", "ipcperf-sys"),
             ("ipcperf-core", "serde"),
             ("ipcperf-sys", "libc"),
-            ("ipcperf", "ipcperf-mech"),
+            ("ipcperf", "ipcperf-builtin"),
+            ("ipcperf-builtin", "ipcperf-mech"),
             ("xtask", "ipcperf-stats"),
         ] {
             assert_eq!(check_edge(from, to, false), [], "{from} -> {to}");
