@@ -12,16 +12,17 @@ use ipcperf_engine::run::{Settings, fresh_seed};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Rounds a survey wants before its slices get longer. From nine on the interval of the median leaves out the extreme
-/// rounds (ranks 2 to 8), so that one disturbed round cannot make everything a tie.
-const ROUNDS: u64 = 9;
+/// Rounds a survey wants before its slices get longer. A table of 30 cells is ordered by all its pairs at once, and with
+/// one slice in ten left out as on a busy host, 12 rounds order 99 % of the pairs that are 1.2 times apart; 6 rounds
+/// that two cells share order 38 %, and fewer none (docs/METHOD.md).
+const ROUNDS: u64 = 12;
 /// The pause before each request with which those that spin before they sleep are measured, too: far longer than the few
 /// microseconds that any of them spins, and still 40 round trips in the shortest slice.
 const PAUSE: Duration = Duration::from_micros(200);
 /// Shortest timed region: about 70 round trips of the slowest wake-ups seen (150 us).
 const SHORTEST: Duration = Duration::from_millis(10);
 /// Timed region and warm-up of a slice that a survey of many cells should still have.
-const COMFORTABLE: Duration = Duration::from_millis(16);
+const COMFORTABLE: Duration = Duration::from_millis(10);
 /// Longest: more rounds say more than longer slices.
 const LONGEST: Duration = Duration::from_millis(100);
 
@@ -133,7 +134,7 @@ fn cells(
     Ok(cells)
 }
 
-/// Divides the budget: first nine rounds of slices as long as fit, then, once slices are 100 ms, more rounds.
+/// Divides the budget: first twelve rounds of slices as long as fit, then, once slices are 100 ms, more rounds.
 fn settings(budget: Duration, cells: usize, seed: u64) -> Settings {
     let usable = budget.saturating_sub(BOUNDS);
     let slot = |rounds: u64| usable.div_f64((cells.max(1) as u64 * rounds) as f64);
