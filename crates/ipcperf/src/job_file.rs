@@ -340,7 +340,8 @@ mod tests {
                 "rounds" | "seed" => ("7", ""),
                 "slice" | "warmup" => ("'7ms'", ""),
                 // What is no part of the plan of cells.
-                "exec" | "deadline" | "trace-calls" | "output" | "format" => ("", ""),
+                "exec" | "deadline" | "trace-calls" | "output" | "format" | "fail-if"
+                | "max-noise" => ("", ""),
                 other => panic!("nobody knows what '{other}' does to a plan"),
             };
         };
