@@ -288,7 +288,7 @@ pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
 /// `Noise grade D: steal 9.1 % (A is quiet, F supports no claim).`
 pub(crate) fn grade_words(noise: &Noise) -> String {
     let grade = match noise.grade.as_str() {
-        "none" => return "No noise grade: nothing was measured.".to_owned(),
+        "none" => return "No noise grade: no cell was measured.".to_owned(),
         "" => "unknown",
         grade => grade,
     };

@@ -202,7 +202,7 @@ pub struct PairBounds {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Noise {
-    /// `A` (quiet) to `F` (no claims); `none` where nothing was measured.
+    /// `A` (quiet) to `F` (no claims); `none` where no cell was measured.
     pub grade: String,
     /// What gave the grade its value, in words with the figure: `steal 9.1 %`. Absent where nothing did (`A`, `none`) and
     /// in documents of older builds.

@@ -518,7 +518,7 @@ fn the_grade_names_its_cause_and_no_measurement_is_no_grade() {
         words("D", &["steal 9.1 %", "12 % of the slices rejected"]),
         "Noise grade D: steal 9.1 % and 12 % of the slices rejected (A is quiet, F supports no claim)."
     );
-    assert_eq!(words("none", &[]), "No noise grade: nothing was measured.");
+    assert_eq!(words("none", &[]), "No noise grade: no cell was measured.");
 }
 
 #[test]
