@@ -12,9 +12,9 @@ use ipcperf_engine::run::{Settings, fresh_seed};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Rounds a survey wants before its slices get longer. A table of 30 cells is ordered by all its pairs at once, and with
-/// one slice in ten left out as on a busy host, 12 rounds order 99 % of the pairs that are 1.2 times apart; 6 rounds
-/// that two cells share order 38 %, and fewer none (docs/METHOD.md).
+/// Rounds a survey wants before its slices get longer. A table of 30 cells is ordered by all its pairs at once: where two
+/// cells of a round scatter by 5 % and one slice in 15 is left out, 12 rounds order 99 % of the pairs that are 1.2 times
+/// apart. 6 rounds that two cells share order 38 %, and fewer none (docs/METHOD.md).
 const ROUNDS: u64 = 12;
 /// The pause before each request with which those that spin before they sleep are measured, too: far longer than the few
 /// microseconds that any of them spins, and still 40 round trips in the shortest slice.
