@@ -1,15 +1,15 @@
-//! Is this machine fit to measure? Looks at it, reads settings and measures for about two seconds; changes nothing.
+//! Is this machine fit to measure? Looks at it, reads settings and measures for about two seconds; changes no setting.
 
-mod limits;
 mod moving;
 mod standing;
 
 use crate::host;
+use crate::noise::{BUSY, STEAL, percent};
 use ipcperf_core::result::{
     Check, DOCTOR_SCHEMA, Examination, Finding, Fitness, Host, Kernel, Tool,
 };
 use ipcperf_sys::signals::Interrupts;
-use limits::{BUSY, INTERRUPTED, STOLEN, grade};
+use moving::INTERRUPTED;
 use std::io;
 
 /// Looks at this machine; `None` if the user interrupted.
@@ -33,21 +33,15 @@ pub(crate) fn findings(host: &Host, kernel: &Kernel) -> Vec<Finding> {
 
 /// What centres and tails may claim: each the worst of what decides it.
 fn fitness(moving: &moving::Moving, host: &Host) -> (Fitness, Fitness) {
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let cpus = host.cpus_online.len().max(1) as f64;
-    let stolen =
-        moving.stolen.map(|share| (grade(STOLEN, share), format!("stolen: {}", percent(share))));
+    let stolen = moving.stolen.map(|share| (STEAL.grade(share), (STEAL.words)(share)));
     let busy = moving.busy_cpus.map(|busy| {
         let share = busy / cpus;
-        (grade(BUSY, share), format!("busy without this program: {}", percent(share)))
+        (BUSY.grade(share), format!("other programs, {} of all CPUs", percent(share)))
     });
     let limited = host.cpu_limit.as_ref().map(|_| ('D', "a CPU limit".to_owned()));
-    let interrupted = moving.gaps.iter().map(|gap| gap.share).reduce(f64::max).map(|share| {
-        (
-            grade(INTERRUPTED, share),
-            format!("time lost to interruptions while spinning: {}", percent(share)),
-        )
-    });
+    let worst = moving.gaps.iter().map(|gap| gap.share).reduce(f64::max);
+    let interrupted = worst.map(|share| (INTERRUPTED.grade(share), (INTERRUPTED.words)(share)));
     let centre: Vec<_> = [stolen, busy, limited].into_iter().flatten().collect();
     let tail: Vec<_> = centre.iter().cloned().chain(interrupted).collect();
     let worst = |rows: Vec<(char, String)>, allows: fn(char) -> &'static str| {

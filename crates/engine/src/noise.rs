@@ -130,10 +130,10 @@ fn missing(bounds: &Bounds, is_unasked: bool) -> Vec<&'static str> {
 }
 
 /// One row of the grading table: limits for A, B, C and D; above is F. The worst row counts.
-struct Row {
-    limits: [f64; 4],
+pub(crate) struct Row {
+    pub(crate) limits: [f64; 4],
     /// The figure in words.
-    words: fn(f64) -> String,
+    pub(crate) words: fn(f64) -> String,
 }
 
 /// Robust coefficient of variation of the rounds, median over cells.
@@ -142,7 +142,7 @@ const SPREAD: Row = Row {
     words: |share| format!("the rounds of a typical cell differ by {}", percent(share)),
 };
 /// Stolen share of CPU time.
-const STEAL: Row =
+pub(crate) const STEAL: Row =
     Row { limits: [0.001, 0.01, 0.05, 0.15], words: |share| format!("steal {}", percent(share)) };
 /// Share of the time in which a spinning end was ready but not running.
 const LOAD: Row = Row {
@@ -151,7 +151,7 @@ const LOAD: Row = Row {
 };
 /// Share of all CPUs' time that others used in the pauses. Wider than the share of a spinning end: they need not be the
 /// CPUs of the ends, and a machine that runs nothing else has its own services.
-const BUSY: Row = Row {
+pub(crate) const BUSY: Row = Row {
     limits: [0.02, 0.05, 0.10, 0.25],
     words: |share| format!("other work between the rounds, {} of all CPUs", percent(share)),
 };
@@ -161,13 +161,13 @@ const REJECTED: Row = Row {
     words: |share| format!("{} of the slices rejected", percent(share)),
 };
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     format!("{percent:.*} %", usize::from(percent < 10.0))
 }
 
 impl Row {
-    fn grade(&self, value: f64) -> char {
+    pub(crate) fn grade(&self, value: f64) -> char {
         let passed = self.limits.iter().filter(|limit| value > **limit).count();
         ['A', 'B', 'C', 'D', 'F'][passed]
     }

@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Replicate(ReplicateArgs),
     /// Show a result file again, in any format
     Report(ReportArgs),
-    /// Look whether this machine is fit to measure: what is in the way, what it means, what to do; changes nothing
+    /// Look whether this machine is fit to measure: what is in the way, what it means, what to do; changes no setting
     Doctor(DoctorArgs),
     /// Remove what killed runs of this user left behind
     Clean,

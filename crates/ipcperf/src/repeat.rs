@@ -5,7 +5,6 @@ use crate::measure::Undertaking;
 use crate::{report, request};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use ipcperf_core::OptionSet;
 use ipcperf_core::result::Cell;
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::Registry;
@@ -89,10 +88,6 @@ fn again(registry: &Registry, host: &Host, cell: &Cell) -> Result<CellPlan, Stri
     let key = &cell.key;
     let mechanisms =
         request::mechanisms(registry, &key.mechanism).map_err(|stop| stop.to_string())?;
-    let requested = cell
-        .knobs
-        .iter()
-        .filter_map(|(name, knob)| Some((name.clone(), knob.requested.as_ref()?.to_string())));
     let request = Request {
         mechanisms,
         patterns: vec![key.pattern],
@@ -101,7 +96,7 @@ fn again(registry: &Registry, host: &Host, cell: &Cell) -> Result<CellPlan, Stri
         idle: vec![key.idle],
         touch: key.touch,
         loads: vec![key.load.clone()],
-        options: OptionSet(requested.collect()),
+        options: cell.requested(),
     };
     let mut cells = plan::cells(&request, host).map_err(|error| error.to_string())?;
     match (cells.pop(), cells.is_empty()) {

@@ -333,6 +333,20 @@ pub struct CpuCost {
     pub ci95: Option<[f64; 2]>,
 }
 
+impl Cell {
+    /// The knobs as they were asked for.
+    #[must_use]
+    pub fn requested(&self) -> OptionSet {
+        let text = |knob: &KnobReading| Some(knob.requested.as_ref()?.to_string());
+        OptionSet(
+            self.knobs
+                .iter()
+                .filter_map(|(name, knob)| Some((name.clone(), text(knob)?)))
+                .collect(),
+        )
+    }
+}
+
 impl CpuCost {
     /// What speaks for it, with its interval. A sum over rounds, which older documents have, has none.
     #[must_use]

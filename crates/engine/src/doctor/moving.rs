@@ -1,8 +1,8 @@
 //! What changes from one moment to the next, and so is measured: load, steal, interrupts, the clock, wake-ups.
 
-use super::limits::{BUSY, INTERRUPTED, STOLEN};
 use super::standing::{fine, so};
 use crate::job::Bound;
+use crate::noise::{BUSY, Row, STEAL, percent};
 use crate::run::{Bench, Bounded};
 use ipcperf_core::Idle;
 use ipcperf_core::result::{Check, Host, Rating};
@@ -23,6 +23,12 @@ const SPIN: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A gap between two readings of the clock is an interruption from here on, ns (METHOD.md), or from 20 readings on.
 const LEAST_GAP_NS: f64 = 1000.0;
+
+/// Share of the time of a spinning CPU that was lost to interruptions (METHOD.md).
+pub(super) const INTERRUPTED: Row = Row {
+    limits: [0.001, 0.005, 0.03, 0.10],
+    words: |share| format!("interruptions, {} of a spinning CPU", percent(share)),
+};
 
 /// What was measured. What could not be had is absent.
 #[derive(Debug, Default)]
@@ -203,7 +209,7 @@ impl Moving {
         let share = busy / host.cpus_online.len().max(1) as f64;
         let found = format!("{} of {} CPUs are busy", significant(busy), host.cpus_online.len());
         let check = fine("LOAD", "other programs", found);
-        if share <= BUSY[1] {
+        if share <= BUSY.limits[1] {
             return Some(check);
         }
         let consequence = "they take CPU time and caches from what is measured";
@@ -217,7 +223,7 @@ impl Moving {
         });
         let found = format!("{} % of the CPU time{ever}", significant(stolen * 100.0));
         let check = fine("STEAL", "stolen by the host", found);
-        if stolen > STOLEN[1] {
+        if stolen > STEAL.limits[1] {
             let consequence = "tails measure the host, and so may medians";
             return Some(so(check, Rating::Warning, consequence, "a quieter host, or more rounds"));
         }
@@ -239,7 +245,7 @@ impl Moving {
             format_nanos(longest)
         );
         let check = fine("GAPS", "interruptions", found);
-        if worst.share <= INTERRUPTED[1] {
+        if worst.share <= INTERRUPTED.limits[1] {
             return Some(check);
         }
         let consequence =

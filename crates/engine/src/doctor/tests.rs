@@ -166,7 +166,7 @@ fn the_grade_is_the_worst_of_what_decides_it_and_noise_never_improves_it() {
         let moving = moving::Moving { stolen: Some(stolen), gaps: gaps(0.0), ..Default::default() };
         let (centre, _) = fitness(&moving, &host);
         let grade = centre.grade.chars().next().expect("a grade");
-        assert!(grade >= last && centre.because.contains("stolen"), "{centre:?}");
+        assert!(grade >= last && centre.because.contains("steal"), "{centre:?}");
         last = grade;
     }
     assert_eq!(last, 'F');

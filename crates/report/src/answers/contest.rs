@@ -22,11 +22,7 @@ pub(super) fn sleeps_at_once(cell: &Cell) -> bool {
 
 /// Whether the same was asked of the knobs of both.
 pub(super) fn has_same_knobs(a: &Cell, b: &Cell) -> bool {
-    let requested = |cell: &Cell| {
-        let knobs = cell.knobs.iter().map(|(name, knob)| (name.clone(), knob.requested.clone()));
-        knobs.filter(|(_, value)| value.is_some()).collect::<Vec<_>>()
-    };
-    requested(a) == requested(b)
+    a.requested() == b.requested()
 }
 
 /// The conditions under which cells are compared.

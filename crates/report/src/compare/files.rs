@@ -3,10 +3,8 @@
 use super::fields::{Class, Incomparable, differences};
 use super::judge::{Pair, by_round, judge};
 use super::session::{count, sessions};
-use ipcperf_core::OptionSet;
 use ipcperf_core::result::{
-    COMPARISON_SCHEMA, Cell, Comparison, Design, Finding, KnobReading, ResultSet, Severity, Side,
-    Status,
+    COMPARISON_SCHEMA, Cell, Comparison, Design, Finding, ResultSet, Severity, Side, Status,
 };
 use ipcperf_stats::{Evidence, median};
 use std::collections::BTreeMap;
@@ -50,25 +48,18 @@ impl Gathered<'_> {
     }
 }
 
-/// The key of a cell but for its CPUs, and the knobs as they were asked for.
-fn identity(cell: &Cell) -> String {
-    let asked = |(name, reading): (&String, &KnobReading)| {
-        Some((name.clone(), reading.requested.as_ref()?.to_string()))
-    };
-    let knobs = OptionSet(cell.knobs.iter().filter_map(asked).collect());
-    cell.key.words(&knobs)
-}
-
 /// The cells of one side, in the order of their first document.
 fn gather<'a>(sets: &[&'a ResultSet]) -> Vec<Gathered<'a>> {
     let mut all: Vec<Gathered<'a>> = Vec::new();
+    let mut places = BTreeMap::new();
     for (set, session) in sets.iter().zip(sessions(sets)) {
         for cell in &set.cells {
-            let identity = identity(cell);
-            let at = all.iter().position(|known| known.identity == identity).unwrap_or_else(|| {
+            // Its key but for the CPUs, and the knobs as they were asked for.
+            let identity = cell.key.words(&cell.requested());
+            let at = *places.entry(identity.clone()).or_insert(all.len());
+            if at == all.len() {
                 all.push(Gathered { identity, cell, sessions: BTreeMap::new() });
-                all.len() - 1
-            });
+            }
             if cell.status == Status::Ok {
                 all[at].cell = cell;
                 all[at].sessions.entry(session).or_default().extend(by_round(cell).into_values());
@@ -78,9 +69,16 @@ fn gather<'a>(sets: &[&'a ResultSet]) -> Vec<Gathered<'a>> {
     all
 }
 
+/// The cells of one side by what they have in common with those of the other.
+type Twins<'s, 'a> = BTreeMap<&'s str, &'s Gathered<'a>>;
+
+fn twins<'s, 'a>(side: &'s [Gathered<'a>]) -> Twins<'s, 'a> {
+    side.iter().map(|one| (one.identity.as_str(), one)).collect()
+}
+
 /// What was measured on this side only, with the reason where the other side has tried.
-fn only(side: &[Gathered<'_>], other: &[Gathered<'_>]) -> Vec<String> {
-    let words = |one: &Gathered<'_>| match twin(one, other) {
+fn only(side: &[Gathered<'_>], other: &Twins<'_, '_>) -> Vec<String> {
+    let words = |one: &Gathered<'_>| match other.get(one.identity.as_str()) {
         Some(twin) if twin.is_measured() => None,
         Some(twin) => {
             let reason = twin.cell.reason.as_deref().unwrap_or("no figures");
@@ -89,11 +87,6 @@ fn only(side: &[Gathered<'_>], other: &[Gathered<'_>]) -> Vec<String> {
         None => Some(one.cell.id.clone()),
     };
     side.iter().filter(|one| one.is_measured()).filter_map(words).collect()
-}
-
-/// The same cell of the other side.
-fn twin<'s, 'a>(one: &Gathered<'_>, other: &'s [Gathered<'a>]) -> Option<&'s Gathered<'a>> {
-    other.iter().find(|twin| twin.identity == one.identity)
 }
 
 /// How a cell was timed, where single operations and means of batches are two different figures.
@@ -181,7 +174,8 @@ pub fn compare_files(
         doubt: distrust("A", &a_sets).or_else(|| distrust("B", &b_sets)),
     };
     let (of_a, of_b) = (gather(&a_sets), gather(&b_sets));
-    let both = of_a.iter().filter_map(|one| Some((one, twin(one, &of_b)?)));
+    let (in_a, in_b) = (twins(&of_a), twins(&of_b));
+    let both = of_a.iter().filter_map(|one| Some((one, *in_b.get(one.identity.as_str())?)));
     let pairs: Vec<Pair<'_>> = both
         .filter(|(one, twin)| one.is_measured() && twin.is_measured())
         .map(|(one, twin)| pair(one, twin, &terms))
@@ -197,8 +191,8 @@ pub fn compare_files(
         confounded_by: factors.keys().filter(is_confounding).cloned().collect(),
         factors,
         family: pairs.len() as u64,
-        only_a: only(&of_a, &of_b),
-        only_b: only(&of_b, &of_a),
+        only_a: only(&of_a, &in_b),
+        only_b: only(&of_b, &in_a),
         comparisons: judge(pairs),
     })
 }
