@@ -332,9 +332,9 @@ pub(crate) struct ReportArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) only: OnlyArgs,
-    #[command(flatten)]
     pub(crate) look: LookArgs,
+    #[command(flatten)]
+    pub(crate) only: OnlyArgs,
 }
 
 /// Which cells of a result are shown; places are those among them.
