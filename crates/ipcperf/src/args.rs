@@ -84,6 +84,9 @@ pub(crate) struct LookArgs {
     /// All findings instead of the worst five, and all columns in markdown
     #[arg(short, long)]
     pub(crate) verbose: bool,
+    /// All tables, findings and sentences of a survey, rather than one screen
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Show each row as a multiple of the machine's own limit for it
     #[arg(long)]
     pub(crate) versus_bound: bool,
@@ -330,4 +333,27 @@ pub(crate) struct ReportArgs {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
+    #[command(flatten)]
+    pub(crate) only: OnlyArgs,
+}
+
+/// Which cells of a result are shown; places are those among them.
+#[derive(Clone, Debug, Default, ClapArgs)]
+#[command(next_help_heading = "Only these cells")]
+pub(crate) struct OnlyArgs {
+    /// Mechanisms: pipe,'unix-stream/*'
+    #[arg(short, long, value_name = "NAMES")]
+    pub(crate) mechanism: Option<String>,
+    /// Patterns: ping-pong,stream
+    #[arg(short, long, value_name = "PATTERNS")]
+    pub(crate) pattern: Option<String>,
+    /// Message sizes: 64,4K
+    #[arg(short, long, value_name = "SIZES")]
+    pub(crate) size: Option<String>,
+    /// Placements: same-cpu,same-llc
+    #[arg(long, value_name = "PLACEMENTS")]
+    pub(crate) place: Option<String>,
+    /// The first rows of each ranking
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) top: Option<usize>,
 }

@@ -14,8 +14,17 @@ use std::path::{Component, Path};
 use toml::Value;
 
 /// Flags that are no keys: what a run shows of itself, and not what it is; and what only whoever types may allow.
-const NOT_IN_A_JOB: &[&str] =
-    &["allow-exec", "color", "dry-run", "from", "no-progress", "quiet", "verbose", "versus-bound"];
+const NOT_IN_A_JOB: &[&str] = &[
+    "allow-exec",
+    "color",
+    "dry-run",
+    "from",
+    "full",
+    "no-progress",
+    "quiet",
+    "verbose",
+    "versus-bound",
+];
 
 /// Reads a job file below the flags that were typed: what a flag says wins, and knobs add up.
 pub(crate) fn apply(path: &Path, args: &RunArgs, typed: &ArgMatches) -> Result<RunArgs, Stop> {

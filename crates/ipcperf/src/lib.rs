@@ -21,6 +21,7 @@ mod job_file;
 mod list;
 mod loads;
 mod measure;
+mod only;
 mod output;
 mod progress;
 mod repeat;

@@ -41,11 +41,17 @@ pub(crate) fn format(look: &LookArgs) -> Result<Format, Stop> {
     })
 }
 
+/// Widths that `COLUMNS` may ask for.
+const WIDTHS: std::ops::RangeInclusive<usize> = 20..=1000;
+
 /// The style of text for people.
 pub(crate) fn style(look: &LookArgs, to_file: bool) -> Style {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let width = if to_file { None } else { terminal::stdout_width() };
     let terminal = width.is_some();
+    // What a shell exports for those whose standard output is no terminal.
+    let columns = variable("COLUMNS").and_then(|text| text.parse().ok());
+    let columns = columns.filter(|columns| !to_file && WIDTHS.contains(columns));
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
     let color = match look.color {
         ColorChoice::Always => true,
@@ -57,11 +63,13 @@ pub(crate) fn style(look: &LookArgs, to_file: bool) -> Style {
         }
     };
     Style {
-        width: width.unwrap_or(80),
+        width: width.or(columns).unwrap_or(80),
         color,
         unicode: terminal && locale.to_ascii_lowercase().replace('-', "").contains("utf8"),
         versus_bound: look.versus_bound,
         verbose: look.verbose,
+        full: look.full,
+        top: None,
     }
 }
 

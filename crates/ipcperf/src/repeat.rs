@@ -20,6 +20,7 @@ const BESIDE: &[&str] = &[
     "color",
     "verbose",
     "versus_bound",
+    "full",
     "quiet",
     "no_progress",
     "dry_run",

@@ -2,10 +2,10 @@
 
 use crate::args::ReportArgs;
 use crate::error::Stop;
-use crate::output;
+use crate::{only, output};
 use ipcperf_core::result::ResultSet;
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::LoadError;
+use ipcperf_report::{LoadError, Style};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -59,7 +59,10 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
         let document = ipcperf_report::load_comparison(&text).map_err(refused)?;
         return show(args, |out| ipcperf_report::comparison(&document, format, &style, out));
     }
-    let set = ipcperf_report::load(&text).map_err(refused)?;
+    let mut set = ipcperf_report::load(&text).map_err(refused)?;
+    only::keep(&mut set, &args.only)?;
+    let full = style.full || only::is_some(&args.only);
+    let style = Style { full, top: args.only.top, ..style };
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     show(args, |out| ipcperf_report::render(&set, &specs, format, &style, out))
 }

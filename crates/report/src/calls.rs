@@ -62,7 +62,7 @@ mod tests {
         for format in [Format::Table, Format::Markdown] {
             let shown = |cells| {
                 let mut bytes = Vec::new();
-                let style = Style { width: 400, ..Style::default() };
+                let style = Style { width: 400, full: true, ..Style::default() };
                 render(&sample::set(cells), &sample::spec, format, &style, &mut bytes).unwrap();
                 String::from_utf8(bytes).unwrap().to_lowercase()
             };

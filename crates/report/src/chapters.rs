@@ -2,7 +2,7 @@
 //! size, then ranked. Spinning and blocking mechanisms never meet in one ranking.
 
 use crate::Specs;
-use crate::rank::{Rank, Ranking, Reading, Yardstick, lost_too_much};
+use crate::rank::{Rank, Ranking, Ratio, Reading, Yardstick, lost_too_much};
 use crate::{advice, text};
 use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
 use ipcperf_core::{Idle, Load, PatternKind, Placement, Touch, Wait};
@@ -54,6 +54,8 @@ pub(crate) struct Row<'a> {
     pub(crate) is_floor: bool,
     /// What its ranking goes by.
     pub(crate) yardstick: Yardstick,
+    /// In a run: its figure as a multiple of the best of its ranking, by rounds that have both.
+    pub(crate) beside_best: Option<Ratio>,
 }
 
 impl Way {
@@ -101,7 +103,12 @@ impl Way {
 /// Counts that only say that an end did what it does by nature.
 const ROUTINE: [&str; 2] = ["sleeps", "wake-ups"];
 
-impl Row<'_> {
+impl<'a> Row<'a> {
+    /// A row of no ranking.
+    pub(crate) const fn alone(cell: &'a Cell, yardstick: Yardstick) -> Self {
+        Self { cell, rank: None, is_floor: false, yardstick, beside_best: None }
+    }
+
     /// The metric of its ranking.
     pub(crate) fn metric(&self) -> Option<&Metric> {
         self.yardstick.metric(self.cell)
@@ -225,6 +232,14 @@ pub(crate) fn chapters<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Chapter<'a>
     chapters
 }
 
+/// Leaves the first rows of each ranking; a curve of loads is none.
+pub(crate) fn keep_top(chapters: &mut [Chapter], rows: Option<usize>) {
+    let Some(rows) = rows else { return };
+    let ranked = chapters.iter_mut().filter(|chapter| !chapter.pattern.facts().is_open);
+    let sections = ranked.flat_map(|chapter| &mut chapter.sections);
+    sections.flat_map(|section| &mut section.blocks).for_each(|block| block.rows.truncate(rows));
+}
+
 /// The rankings by CPU time, where there are rivals: every figure stands in the other tables already. A survey shows
 /// those of the first place alone, which is what most programs get.
 fn costs<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Chapter<'a>> {
@@ -329,7 +344,7 @@ fn rows<'a>(
             !is_floor && is_touched(cell.key.touch) && is_ranked(cell) && !lost_too_much(cell);
         match yardstick.reading(cell, &set.clock).filter(|_| has_place) {
             Some(reading) => ranked.push((cell, reading)),
-            None => unranked.push(Row { cell, rank: None, is_floor, yardstick }),
+            None => unranked.push(Row { rank: None, is_floor, ..Row::alone(cell, yardstick) }),
         }
     }
     let ranks = Ranking::of(yardstick, &ranked).ranks();
@@ -338,9 +353,18 @@ fn rows<'a>(
         let by_value = yardstick.order(own.value, other.value);
         by_value.then_with(|| a.key.mechanism.cmp(&b.key.mechanism))
     });
+    let best = ranked.first().map(|((cell, _), _)| *cell);
+    let is_run = set.invocation.plan.command == "run";
+    let others = best.filter(|_| is_run && advice::has_places(set));
     let mut rows: Vec<Row> = ranked
         .into_iter()
-        .map(|((cell, _), rank)| Row { cell, rank: Some(rank), is_floor: false, yardstick })
+        .map(|((cell, _), rank)| Row {
+            rank: Some(rank),
+            beside_best: others
+                .filter(|best| !std::ptr::eq(*best, cell))
+                .and_then(|best| yardstick.ratio(cell, best)),
+            ..Row::alone(cell, yardstick)
+        })
         .collect();
     rows.append(&mut unranked);
     rows

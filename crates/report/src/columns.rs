@@ -3,7 +3,7 @@
 use crate::chapters::{Chapter, Row, label, marked_label};
 use crate::figures::{self, NONE};
 use crate::format::Style;
-use crate::rank::Yardstick;
+use crate::rank::{Ratio, Yardstick};
 use crate::text;
 use ipcperf_core::result::{self, Cell, CpuCost, Metric};
 use ipcperf_core::{self as core, Ends, Exchange, PatternFacts, PatternKind, Rated, Seat};
@@ -20,6 +20,8 @@ pub(crate) enum Column {
     /// What the ranking goes by.
     Figure,
     Spread,
+    /// The figure as a multiple of the best of the ranking, with its interval.
+    BesideBest,
     /// Of all operations, beside the median.
     Mean,
     Messages,
@@ -57,9 +59,9 @@ pub(crate) enum Column {
 }
 
 use Column::{
-    Achieved, Bound, Cpu, CpuSpread, Energy, Errors, Fairness, Faults, Figure, Ipis, Least, Load,
-    Machine, Mean, Mechanism, Messages, Offered, OneWay, Peers, Preempted, Quantile, Rank, Service,
-    Size, Spread, Switches, Syscalls, System, Transform, User,
+    Achieved, BesideBest, Bound, Cpu, CpuSpread, Energy, Errors, Fairness, Faults, Figure, Ipis,
+    Least, Load, Machine, Mean, Mechanism, Messages, Offered, OneWay, Peers, Preempted, Quantile,
+    Rank, Service, Size, Spread, Switches, Syscalls, System, Transform, User,
 };
 
 const P50: Column = Quantile("p50");
@@ -71,9 +73,9 @@ const SERVICE: [Column; 2] = [Service("p50"), Service("p99.9")];
 
 /// Columns from left to right; a pattern has those that its facts give it.
 const ORDER: &[Column] = &[
-    Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, Mean, OneWay, Transform,
-    Bound, Messages, Fairness, Least, P50, P90, P99, P99_9, MAX, SERVICE[0], SERVICE[1], Cpu,
-    Errors, Switches, Ipis, Syscalls,
+    Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, BesideBest, Mean,
+    OneWay, Transform, Bound, Messages, Fairness, Least, P50, P90, P99, P99_9, MAX, SERVICE[0],
+    SERVICE[1], Cpu, Errors, Switches, Ipis, Syscalls,
 ];
 
 /// The same of a table of costs.
@@ -85,7 +87,8 @@ const COST: &[Column] = &[
 /// The order in which columns are given room, while they fit. What a message costs is never the first to go.
 const KEEP: &[Column] = &[
     Load, P50, Cpu, Mean, OneWay, Transform, Bound, Errors, Offered, Fairness, Least, Spread, P99,
-    Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis, Syscalls,
+    BesideBest, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis,
+    Syscalls,
 ];
 const KEEP_COST: &[Column] = &[
     CpuSpread, User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis,
@@ -112,7 +115,10 @@ pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
     let any = |has: &dyn Fn(&Cell) -> bool| {
         blocks.iter().flat_map(|block| &block.rows).any(|row| has(row.cell))
     };
+    let is_beside =
+        || blocks.iter().flat_map(|block| &block.rows).any(|row| row.beside_best.is_some());
     let is_shown = |column: &Column| match column {
+        BesideBest => is_beside(),
         Bound => style.versus_bound,
         Rank => has_rivals,
         OneWay => any(&|cell| cell.key.load.one_way),
@@ -169,6 +175,7 @@ impl Column {
             Spread | CpuSpread => "+/-",
             Mean => "mean",
             Messages => "messages",
+            BesideBest => "x best",
             Bound if is_time => "x bound",
             Bound => "of bound",
             Quantile(name) => match pattern.crowd() {
@@ -235,6 +242,7 @@ impl Column {
                 let unit = Yardstick::of(cell.key.pattern).unit(cell.key.size_bytes);
                 row.metric().map_or_else(|| NONE.to_owned(), |metric| figures::spread(metric, unit))
             }
+            BesideBest => row.beside_best.as_ref().map_or_else(|| NONE.to_owned(), beside_best),
             Mean => quantile(cell.rtt_ns.as_ref(), "mean"),
             Messages => metric(&cell.messages_per_second, figures::per_second),
             Load => cell.key.load.rate.map_or_else(|| NONE.to_owned(), |rate| rate.to_string()),
@@ -291,6 +299,13 @@ impl Column {
     }
 }
 
+/// `1.28 1.21-1.36`.
+fn beside_best(ratio: &Ratio) -> String {
+    let interval =
+        ratio.ci95.map(|[low, high]| format!(" {}-{}", figures::plain(low), figures::plain(high)));
+    format!("{}{}", figures::plain(ratio.value), interval.unwrap_or_default())
+}
+
 fn quantile(table: Option<&BTreeMap<String, Metric>>, name: &str) -> String {
     let Some(metric) = table.and_then(|quantiles| quantiles.get(name)) else {
         return NONE.to_owned();
@@ -319,7 +334,11 @@ fn why(metric: &Metric) -> &'static str {
 
 /// The mode that is not the row's figure: value and rounds.
 pub(crate) fn other_mode(row: &Row<'_>) -> Option<(f64, u64)> {
-    let metric = row.metric()?;
+    other_mode_of(row.metric()?)
+}
+
+/// The mode of a metric that is not its value: value and rounds.
+pub(crate) fn other_mode_of(metric: &Metric) -> Option<(f64, u64)> {
     let value = metric.value?;
     if metric.modes.len() < 2 {
         return None;

@@ -68,12 +68,24 @@ pub struct Style {
     pub versus_bound: bool,
     /// Every finding by itself instead of the worst five with equal codes as one.
     pub verbose: bool,
+    /// All tables of a survey instead of one screen.
+    pub full: bool,
+    /// Rows shown of each ranking; none: all.
+    pub top: Option<usize>,
 }
 
 impl Default for Style {
     /// 80 columns of plain ASCII: what every terminal, pipe and log can take.
     fn default() -> Self {
-        Self { width: 80, color: false, unicode: false, versus_bound: false, verbose: false }
+        Self {
+            width: 80,
+            color: false,
+            unicode: false,
+            versus_bound: false,
+            verbose: false,
+            full: false,
+            top: None,
+        }
     }
 }
 

@@ -23,6 +23,7 @@ mod json;
 mod list;
 mod load;
 mod markdown;
+mod overview;
 mod page;
 mod pipelines;
 mod rank;
@@ -87,6 +88,9 @@ pub fn render(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     match format {
+        Format::Table if overview::is_one_screen(set, style) => {
+            overview::render(set, specs, style, out)
+        }
         Format::Table => {
             table::render(set, specs, style, out)?;
             let mut page = page::Page::new(out, style);

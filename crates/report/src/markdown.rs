@@ -2,7 +2,7 @@
 
 use crate::advice::{caution, has_places};
 use crate::answers::answers;
-use crate::chapters::chapters;
+use crate::chapters::{chapters, keep_top};
 use crate::columns::{self, Column};
 use crate::format::Style;
 use crate::rank::Yardstick;
@@ -76,7 +76,8 @@ pub(crate) fn render(
     for line in table::masthead(set) {
         writeln!(out, "{}\n", plain(&line))?;
     }
-    let chapters = chapters(set, specs);
+    let mut chapters = chapters(set, specs);
+    keep_top(&mut chapters, style.top);
     for chapter in &chapters {
         writeln!(out, "## {}\n", table::title(chapter))?;
         let mut columns = columns::all(&[chapter], style);

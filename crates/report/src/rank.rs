@@ -3,7 +3,7 @@
 use crate::figures;
 use ipcperf_core::result::{Cell, ClockFacts, Metric, Round};
 use ipcperf_core::{Figure, PatternKind};
-use ipcperf_stats::{LEAST_ROUNDS, Order, modes};
+use ipcperf_stats::{Evidence, LEAST_ROUNDS, Order, modes};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -14,6 +14,9 @@ pub(crate) const TIE_FACTOR: f64 = 1.03;
 /// How many rounds are in the smaller mode of a cell that has no place of its own among what lies between its modes: a
 /// third of all. With fewer it is the exception, and the joint test bears it.
 const EITHER_MODE: u64 = 3;
+
+/// Of the interval of a ratio.
+const CONFIDENCE: f64 = 0.95;
 
 /// What cells are ordered by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +36,13 @@ pub(crate) struct Reading {
     span: [f64; 2],
     /// How much of it is the reading of the clock, ns: of operations timed one by one the cost of one start and stop.
     clock: f64,
+}
+
+/// A ratio and its 95 % interval, where there are rounds enough for one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ratio {
+    pub(crate) value: f64,
+    pub(crate) ci95: Option<[f64; 2]>,
 }
 
 impl Reading {
@@ -90,6 +100,16 @@ impl Yardstick {
     fn rounds(self, cell: &Cell) -> impl Iterator<Item = (u64, f64)> {
         let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());
         accepted.filter_map(move |round| Some((round.round, self.of_round(cell, round)?)))
+    }
+
+    /// The figure of one cell as a multiple of that of another, by the rounds that have both.
+    pub(crate) fn ratio(self, cell: &Cell, best: &Cell) -> Option<Ratio> {
+        let of_best: BTreeMap<u64, f64> = self.rounds(best).collect();
+        let both = self.rounds(cell).filter_map(|(round, own)| Some((*of_best.get(&round)?, own)));
+        let (best, own): (Vec<f64>, Vec<f64>) = both.unzip();
+        let evidence = Evidence::paired(&best, &own)?;
+        let interval = evidence.interval(CONFIDENCE);
+        Some(Ratio { value: evidence.ratio(), ci95: interval.map(|one| [one.low, one.high]) })
     }
 
     /// Whether more is better.

@@ -2,7 +2,7 @@
 
 use crate::advice::{caution, has_places};
 use crate::answers::answers;
-use crate::chapters::{Chapter, Row, chapters, unmeasured};
+use crate::chapters::{Chapter, Row, chapters, keep_top, unmeasured};
 use crate::columns::{self, Column};
 use crate::figures;
 use crate::format::Style;
@@ -38,7 +38,8 @@ pub(crate) fn render(
     for line in masthead(set) {
         page.paragraph(Tone::Quiet, "", &line)?;
     }
-    let chapters = chapters(set, specs);
+    let mut chapters = chapters(set, specs);
+    keep_top(&mut chapters, style.top);
     let same = |a: &Chapter, b: &Chapter| (a.pattern, a.yardstick) == (b.pattern, b.yardstick);
     for group in chapters.chunk_by(same) {
         tables(&mut page, group)?;

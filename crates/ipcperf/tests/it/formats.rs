@@ -307,3 +307,40 @@ fn a_document_of_the_first_version_is_shown_with_the_figures_it_had() {
         assert!(table.contains(figure), "{figure} is missing:\n{table}");
     }
 }
+
+#[test]
+fn a_report_shows_the_cells_that_are_asked_for_and_names_the_nearest_of_what_is_not_there() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.home().join("old.json"), FIRST).expect("written");
+    let shown = |more: &[&str]| sandbox.run(&[&["report", "old.json"], more].concat());
+    let streams = shown(&["-p", "stream"]);
+    assert!(streams.stdout.contains("175 MB/s"), "{}{}", streams.stdout, streams.stderr);
+    assert!(!streams.stdout.contains("8.22 us"), "{}", streams.stdout);
+    let cut = shown(&["--top", "1", "-m", "all"]);
+    assert!(cut.stdout.lines().count() <= shown(&[]).stdout.lines().count(), "{}", cut.stdout);
+    for (words, told) in [
+        (["-m", "pip"], "did you mean 'pipe'"),
+        (["-p", "streams"], "did you mean 'stream'"),
+        (["-s", "7"], "no cell left with size 7"),
+        (["--place", "smt"], "no cell left with placement smt"),
+    ] {
+        let ended = shown(&words);
+        assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(2), ""), "{words:?}");
+        assert!(ended.stderr.contains(told), "{words:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn columns_of_the_environment_count_where_standard_output_is_no_terminal() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.home().join("old.json"), FIRST).expect("written");
+    let widest = |columns: &str| {
+        let ended = sandbox.command(&["report", "old.json"]).env("COLUMNS", columns).output();
+        let text = String::from_utf8(ended.expect("runs").stdout).expect("text");
+        text.lines().map(str::len).max().expect("lines")
+    };
+    assert!(widest("140") > 80 && widest("140") <= 140);
+    for strange in ["", "0", "nonsense", "99999999"] {
+        assert!(widest(strange) <= 80, "{strange}");
+    }
+}

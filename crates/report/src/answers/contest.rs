@@ -122,7 +122,7 @@ impl<'a> Contest<'a> {
     }
 
     /// The winner and all others than which nobody is certainly better.
-    fn best(&self) -> Vec<&Contestant<'a>> {
+    pub(super) fn best(&self) -> Vec<&Contestant<'a>> {
         self.ordered.iter().filter(|contestant| contestant.is_best).collect()
     }
 

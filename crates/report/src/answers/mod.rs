@@ -2,12 +2,14 @@
 
 mod answer;
 mod briefly;
+mod choice;
 mod contest;
 mod idle;
 #[cfg(test)]
 mod tests;
 
 pub use answer::{Answer, Question};
+pub(crate) use choice::{Choice, FAMILIAR};
 
 use crate::Specs;
 use crate::advice::has_places;
@@ -26,20 +28,7 @@ use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach, Wait};
 /// winner's ties are named, never ordered. None at noise grade F.
 #[must_use]
 pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
-    if !has_places(set) {
-        return Vec::new();
-    }
-    let all: Vec<Entry> = set
-        .cells
-        .iter()
-        .filter(|cell| cell.status == Status::Ok && !is_floor(&cell.key.mechanism, specs))
-        .filter(|cell| is_touched(cell.key.touch) && !lost_too_much(cell))
-        .map(|cell| Entry { cell, spec: specs(&cell.key.mechanism) })
-        .filter(passes_messages)
-        .collect();
-    // What is sent after a pause or in any other way of its own only stands beside what the questions are about.
-    let (entries, loaded) = all.into_iter().partition(|entry| entry.cell.key.load.is_plain());
-    let survey = Survey { entries, loaded, clock: &set.clock };
+    let Some(survey) = Survey::of(set, specs) else { return Vec::new() };
     [
         survey.small(),
         survey.spin_then_sleep(),
@@ -55,6 +44,11 @@ pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
     .collect()
 }
 
+/// The same for the purposes that most readers have, in one line each.
+pub(crate) fn choices<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Choice<'a>> {
+    Survey::of(set, specs).map(|survey| survey.choices(specs)).unwrap_or_default()
+}
+
 struct Survey<'a> {
     entries: Vec<Entry<'a>>,
     /// Cells that were asked for more than their pattern.
@@ -63,6 +57,38 @@ struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
+    /// The cells that may win something; `None` where the noise supports no claim.
+    fn of(set: &'a ResultSet, specs: &Specs) -> Option<Self> {
+        let all: Vec<Entry> = set
+            .cells
+            .iter()
+            .filter(|cell| cell.status == Status::Ok && !is_floor(&cell.key.mechanism, specs))
+            .filter(|cell| is_touched(cell.key.touch) && !lost_too_much(cell))
+            .map(|cell| Entry { cell, spec: specs(&cell.key.mechanism) })
+            .filter(passes_messages)
+            .collect();
+        // What is sent after a pause or in any other way of its own only stands beside what the questions are about.
+        let (entries, loaded) = all.into_iter().partition(|entry| entry.cell.key.load.is_plain());
+        has_places(set).then_some(Self { entries, loaded, clock: &set.clock })
+    }
+
+    fn choices(&self, specs: &Specs) -> Vec<Choice<'a>> {
+        let by_name =
+            self.small_contest(|entry| reach(entry).is_some_and(|reach| reach != Reach::Related));
+        let rate = Yardstick::of(PatternKind::Stream);
+        let asked = [
+            ("found by name", by_name, ROUND_TRIP),
+            ("parent and child", self.small_contest(|_| true), ROUND_TRIP),
+            ("large messages", self.large_contest(), rate),
+            ("ends may spin", self.spinning_contest(), ROUND_TRIP),
+            ("wake-ups only", self.wake_up_contest(), ROUND_TRIP),
+        ];
+        let choice = |(purpose, contest, yardstick): (_, Option<Contest<'a>>, _)| {
+            Some(Choice::of(purpose, &contest?, yardstick, specs))
+        };
+        asked.into_iter().filter_map(choice).collect()
+    }
+
     /// Cells of one question on its basis, best first.
     fn contest(
         &self,
@@ -156,13 +182,15 @@ impl<'a> Survey<'a> {
     }
 
     /// A stream leaves no pause in which an end could fall asleep, so that what spins before it sleeps may win here.
+    fn large_contest(&self) -> Option<Contest<'a>> {
+        let rate = Yardstick::of(PatternKind::Stream);
+        self.contest(PatternKind::Stream, rate, SizeChoice::Large, |entry| {
+            !entry.cell.key.wait.burns_cpu()
+        })
+    }
+
     fn large(&self) -> Option<Answer> {
-        let contest = self.contest(
-            PatternKind::Stream,
-            Yardstick::of(PatternKind::Stream),
-            SizeChoice::Large,
-            |entry| !entry.cell.key.wait.burns_cpu(),
-        )?;
+        let contest = self.large_contest()?;
         let sentence = format!(
             "Large messages, blocking: {} with messages of {} {}; {}.",
             contest.winner_words(),
@@ -173,11 +201,14 @@ impl<'a> Survey<'a> {
         Some(contest.answer(Question::LargeBlocking, sentence))
     }
 
+    fn spinning_contest(&self) -> Option<Contest<'a>> {
+        self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, |entry| {
+            entry.cell.key.wait.burns_cpu()
+        })
+    }
+
     fn spinning(&self) -> Option<Answer> {
-        let contest =
-            self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, |entry| {
-                entry.cell.key.wait.burns_cpu()
-            })?;
+        let contest = self.spinning_contest()?;
         let sentence = format!(
             "If each end may burn a CPU: {} for a round trip of {} {}; {}.",
             contest.winner_words(),
@@ -203,11 +234,14 @@ impl<'a> Survey<'a> {
         Some(contest.answer(Question::CheapestCpu, sentence))
     }
 
+    fn wake_up_contest(&self) -> Option<Contest<'a>> {
+        self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Wake, |entry| {
+            sleeps_at_once(entry.cell)
+        })
+    }
+
     fn wake_up(&self) -> Option<Answer> {
-        let contest =
-            self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Wake, |entry| {
-                sleeps_at_once(entry.cell)
-            })?;
+        let contest = self.wake_up_contest()?;
         let sentence = format!(
             "Only to wake the other side: {} there and back {}; {}.",
             contest.winner_words(),

@@ -6,9 +6,16 @@ use crate::columns::{self, Column};
 use crate::figures;
 use crate::format::Style;
 use crate::rank::{Yardstick, clock_share, has_too_few_rounds, is_timed_alone};
+use crate::text;
 use ipcperf_core::result::ResultSet;
 use ipcperf_core::{PatternKind, Wait};
 use ipcperf_stats::LEAST_ROUNDS;
+
+/// The quantiles of which a missing one is explained.
+const QUANTILES: [&str; 2] = ["p90", "p99"];
+
+/// The longest slice that is named as a remedy, ms.
+const LONGEST_MS: f64 = 60_000.0;
 
 /// What the signs and columns mean; only those that occur.
 pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style) -> Vec<String> {
@@ -59,6 +66,13 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
                 .to_owned(),
         );
     }
+    if rows.iter().any(|row| row.beside_best.is_some()) {
+        lines.push(
+            "x best is the figure as a multiple of the best of its ranking, by the rounds of both, with the 95 % interval of \
+             this pair alone."
+                .to_owned(),
+        );
+    }
     if rows.iter().any(|row| row.is_two_mode()) {
         lines.push(
             "* The rounds fall into two modes: both figures are shown, the one of more rounds first, never an average."
@@ -78,12 +92,43 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
         .iter()
         .any(|row| (row.cell.rtt_ns.is_some() || row.cell.connect.is_some()) && is_unsupported(row))
     {
-        lines.push("- in a quantile: the sample is too small to support one.".to_owned());
+        lines.push(missing_quantile(set, &rows));
     }
     if style.versus_bound {
         lines.extend(bounds(&rows));
     }
     lines
+}
+
+/// Why the first quantile that is missing is missing, and what would give it.
+fn missing_quantile(set: &ResultSet, rows: &[&Row]) -> String {
+    let lacks = |row: &&Row| {
+        let times = row.cell.times()?;
+        let shown = QUANTILES.iter().filter_map(|name| Some((*name, times.get(*name)?)));
+        let mut missing = shown.filter(|(_, metric)| metric.value.is_none());
+        missing.find_map(|(name, metric)| Some((name, samples(metric.reason.as_deref()?)?)))
+    };
+    match rows.iter().find_map(lacks) {
+        Some((name, (needed, had))) => {
+            let slice = set.invocation.plan.slice_ms * (needed as f64 / had.max(1) as f64);
+            let longer = match slice.is_finite() && slice <= LONGEST_MS {
+                true => format!("--slice {:.0}ms", (slice / 10.0).ceil() * 10.0),
+                false => "a longer --slice".to_owned(),
+            };
+            format!(
+                "- in a quantile: the sample is too small; the first, {name}, needs {} and had {}: {longer}.",
+                text::counted(needed, "sample"),
+                text::grouped(had)
+            )
+        }
+        None => "- in a quantile: the sample is too small to support one.".to_owned(),
+    }
+}
+
+/// Samples needed and had: `needs 2000 samples, has 1500`.
+fn samples(reason: &str) -> Option<(u64, u64)> {
+    let (needed, had) = reason.strip_prefix("needs ")?.split_once(" samples, has ")?;
+    Some((needed.parse().ok()?, had.parse().ok()?))
 }
 
 /// What a place is, and why there is none.

@@ -299,7 +299,7 @@ fn a_wide_interval_is_shown_where_it_costs_no_column() {
         let other = cell("tcp", 64, TWO).rtt(95_000.0, 500.0);
         written(&run(set(vec![wide_one(mechanism), other])), &wide(width))
     };
-    let roomy = shown("pipe", 80);
+    let roomy = shown("pipe", 84);
     assert!(roomy.contains("  0.17-43us  ") && roomy.contains("above 50 % is the"), "{roomy}");
     let mut abbreviated = 0;
     for width in 40..=100 {
@@ -525,7 +525,7 @@ fn the_grade_names_its_cause_and_no_measurement_is_no_grade() {
 fn the_mean_stands_beside_the_median_in_every_format() {
     for format in [Format::Table, Format::Markdown, Format::Csv, Format::Json] {
         let mut bytes = Vec::new();
-        render(&sample::small(), &sample::spec, format, &Style::default(), &mut bytes).unwrap();
+        render(&sample::small(), &sample::spec, format, &wide(80), &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert!(text.contains("mean"), "{format}");
         // 1.05 times the median of pipe.

@@ -11,7 +11,7 @@ pub(super) fn written(set: &ResultSet, style: &Style) -> String {
 }
 
 pub(super) fn wide(width: usize) -> Style {
-    Style { width, ..Style::default() }
+    Style { width, full: true, ..Style::default() }
 }
 
 /// Without the sentences of a survey.

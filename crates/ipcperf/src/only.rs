@@ -1,0 +1,66 @@
+//! Which cells of a result are shown.
+
+use crate::args::OnlyArgs;
+use crate::error::{Stop, unknown};
+use crate::request;
+use ipcperf_core::result::{Cell, ResultSet};
+
+/// Whether some cells are to be left out: what is left is shown in tables of its own.
+pub(crate) fn is_some(only: &OnlyArgs) -> bool {
+    let OnlyArgs { mechanism, pattern, size, place, top } = only;
+    [mechanism, pattern, size, place].into_iter().any(Option::is_some) || top.is_some()
+}
+
+/// Leaves out the cells that nobody asked for.
+pub(crate) fn keep(set: &mut ResultSet, only: &OnlyArgs) -> Result<(), Stop> {
+    if let Some(list) = &only.mechanism {
+        let wanted = mechanisms(set, list)?;
+        set.cells.retain(|cell| wanted.contains(&cell.key.mechanism));
+    }
+    if let Some(list) = &only.pattern {
+        let wanted = request::patterns(list)?;
+        retain(set, "pattern", list, |cell| wanted.contains(&cell.key.pattern))?;
+    }
+    if let Some(list) = &only.size {
+        let wanted = request::sizes(list)?;
+        let is_wanted = |cell: &Cell| wanted.iter().any(|size| *size as u64 == cell.key.size_bytes);
+        retain(set, "size", list, is_wanted)?;
+    }
+    if let Some(list) = &only.place {
+        let wanted = request::placements(list)?;
+        retain(set, "placement", list, |cell| wanted.contains(&cell.key.placement))?;
+    }
+    Ok(())
+}
+
+fn retain(
+    set: &mut ResultSet,
+    what: &str,
+    given: &str,
+    is_wanted: impl Fn(&Cell) -> bool,
+) -> Result<(), Stop> {
+    set.cells.retain(is_wanted);
+    match set.cells.is_empty() {
+        true => Err(Stop::usage(format!("no cell left with {what} {given}"))),
+        false => Ok(()),
+    }
+}
+
+/// Names of the document, whatever this build knows: full names, `name/*` for all variants, `all`.
+fn mechanisms(set: &ResultSet, list: &str) -> Result<Vec<String>, Stop> {
+    let known = || set.cells.iter().map(|cell| cell.key.mechanism.as_str());
+    let mut wanted = Vec::new();
+    for name in list.split(',').map(str::trim) {
+        let is_it = |other: &&str| match name.strip_suffix("/*") {
+            _ if name == "all" => true,
+            Some(base) => other.split('/').next() == Some(base),
+            None => *other == name,
+        };
+        let found: Vec<String> = known().filter(is_it).map(str::to_owned).collect();
+        if found.is_empty() {
+            return Err(unknown("mechanism", name, known(), "the result has no cell of it"));
+        }
+        wanted.extend(found);
+    }
+    Ok(wanted)
+}

@@ -1,0 +1,96 @@
+//! An answer in one line, as the overview of a survey shows it.
+
+use super::contest::{Contest, Contestant};
+use crate::columns::other_mode_of;
+use crate::rank::Yardstick;
+use crate::{Specs, text};
+use ipcperf_core::result::Cell;
+use ipcperf_core::{OnClose, Placement, Spec, Wait};
+
+/// What most programs are written with. Of those that tie with the best one of these is named, and they have a row in the
+/// table wherever they were measured.
+pub(crate) const FAMILIAR: &[&str] = &[
+    "pipe",
+    "fifo",
+    "unix-stream",
+    "unix-seqpacket",
+    "unix-dgram",
+    "tcp",
+    "udp",
+    "posix-mq",
+    "shm-sem",
+    "eventfd",
+    "futex",
+];
+
+/// What to use for a purpose.
+pub(crate) struct Choice<'a> {
+    pub(crate) purpose: &'static str,
+    /// The best; of several that tie the one with the best figure.
+    pub(crate) cell: &'a Cell,
+    pub(crate) figure: String,
+    /// What whoever takes it should know.
+    pub(crate) notes: Vec<String>,
+    /// Under which conditions it was measured.
+    pub(crate) placement: Placement,
+    pub(crate) size: u64,
+}
+
+impl<'a> Choice<'a> {
+    pub(super) fn of(
+        purpose: &'static str,
+        contest: &Contest<'a>,
+        yardstick: Yardstick,
+        specs: &Specs,
+    ) -> Self {
+        let best = contest.best();
+        let winner = contest.winner();
+        let spec = specs(&winner.cell.key.mechanism);
+        let mut notes = caveats(winner.cell, spec);
+        notes.extend(modes(winner.cell, yardstick));
+        notes.extend(ties(&best[1..]));
+        Self {
+            purpose,
+            cell: winner.cell,
+            figure: yardstick.words(winner.reading.value, contest.size),
+            notes,
+            placement: contest.basis.placement,
+            size: contest.size,
+        }
+    }
+}
+
+/// What it costs beside time, and what it does not tell.
+fn caveats(cell: &Cell, spec: Option<&Spec>) -> Vec<String> {
+    let waits = match cell.key.wait {
+        Wait::Spin => Some("burns both CPUs"),
+        Wait::SpinThenBlock => Some("spins before it sleeps"),
+        Wait::Block | Wait::Epoll => None,
+    };
+    let death = spec.map(|spec| match spec.on_death {
+        OnClose::Told => "told of death",
+        OnClose::Late => "told late of death",
+        OnClose::Undetected => "not told of death",
+    });
+    waits.into_iter().chain(death).map(str::to_owned).collect()
+}
+
+/// `or 190 ns in 3 of 7 rounds`.
+fn modes(cell: &Cell, yardstick: Yardstick) -> Option<String> {
+    let metric = yardstick.metric(cell)?;
+    let (value, rounds) = other_mode_of(metric)?;
+    let all: u64 = metric.modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
+    let words = yardstick.words(value, cell.key.size_bytes);
+    Some(format!("or {words} in {} of {}", text::grouped(rounds), text::counted(all, "round")))
+}
+
+/// `ties with pipe and 20 more`.
+fn ties(others: &[&Contestant]) -> Option<String> {
+    let is_familiar = |one: &&&Contestant| FAMILIAR.contains(&one.cell.key.mechanism.as_str());
+    let named = others.iter().find(is_familiar).or(others.first())?;
+    let more = match others.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("ties with {}{more}", named.cell.key.mechanism))
+}

@@ -1,0 +1,340 @@
+//! A survey on one screen: what to use, the mechanisms that people choose between, and where the rest is.
+
+use crate::advice::caution;
+use crate::answers::{Choice, FAMILIAR, choices};
+use crate::chapters::{Row, chapters, label, unmeasured};
+use crate::columns::Column;
+use crate::figures::{self, NONE};
+use crate::format::Style;
+use crate::grid::Grid;
+use crate::page::{Page, Tone};
+use crate::rank::Yardstick;
+use crate::table::{grade_words, masthead};
+use crate::{Specs, text};
+use ipcperf_core::result::{Cell, CellKey, ResultSet, Status};
+use ipcperf_core::{OnClose, PatternKind, Placement};
+use std::io;
+
+#[cfg(test)]
+mod tests;
+
+/// Most rows of the table: with all that stands around it a screen of 40 lines.
+const ROWS: usize = 12;
+
+/// Left edge of what stands under a heading.
+const EDGE: &str = "  ";
+
+/// Whether a set is shown this way: a survey that ranks round trips.
+pub(crate) fn is_one_screen(set: &ResultSet, style: &Style) -> bool {
+    let is_survey = set.invocation.plan.command == "survey" && set.pipelines.is_empty();
+    is_survey && !style.full && !style.verbose
+}
+
+pub(crate) fn render(
+    set: &ResultSet,
+    specs: &Specs,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut page = Page::new(out, style);
+    for line in masthead(set) {
+        page.paragraph(Tone::Quiet, "", &line)?;
+    }
+    // At D and F the caution names the grade and its causes.
+    if !matches!(set.noise.grade.as_str(), "D" | "F") {
+        page.paragraph(Tone::Plain, "", &grade_words(&set.noise))?;
+    }
+    let choices = choices(set, specs);
+    what_to_use(&mut page, set, &choices)?;
+    let shown = table(&mut page, set, specs, &choices)?;
+    absent(&mut page, set)?;
+    rest(&mut page, set, &choices, shown)
+}
+
+fn what_to_use(page: &mut Page, set: &ResultSet, choices: &[Choice]) -> io::Result<()> {
+    page.blank()?;
+    let first = choices.iter().find(|choice| choice.size > 0);
+    let basis = first.map(|choice| {
+        let size = figures::size(choice.size);
+        format!(" ({size} there and back {}, unless said)", place_words(choice.placement))
+    });
+    page.paragraph(Tone::Title, "", &format!("WHAT TO USE{}", basis.unwrap_or_default()))?;
+    if let Some(caution) = caution(set) {
+        page.paragraph(Tone::Doubt, EDGE, &caution)?;
+    }
+    let column = |of: &dyn Fn(&Choice) -> usize| choices.iter().map(of).max().unwrap_or(0);
+    let names: Vec<String> = choices.iter().map(|choice| label(choice.cell)).collect();
+    let widest = names.iter().map(|name| text::width(name)).max().unwrap_or(0).min(24);
+    let purposes = column(&|choice| choice.purpose.len());
+    let figures = column(&|choice| choice.figure.len());
+    for (choice, name) in choices.iter().zip(&names) {
+        let name = text::clip(&text::clean(name, page.style.unicode), widest, page.style.unicode);
+        let gap = " ".repeat(widest.saturating_sub(text::width(&name)));
+        let (purpose, figure) = (choice.purpose, &choice.figure);
+        let first = format!("{EDGE}{purpose:purposes$}  {name}{gap}  {figure:>figures$}  ");
+        page.paragraph(Tone::Plain, &first, &notes(choice, first_size(choices)).join("; "))?;
+    }
+    Ok(())
+}
+
+/// The size that the heading names.
+fn first_size(choices: &[Choice]) -> Option<u64> {
+    choices.iter().map(|choice| choice.size).find(|size| *size > 0)
+}
+
+/// What differs from the heading, then what whoever takes it should know.
+fn notes(choice: &Choice, usual: Option<u64>) -> Vec<String> {
+    let size = Some(choice.size).filter(|size| *size > 0 && Some(*size) != usual);
+    size.map(figures::size).into_iter().chain(choice.notes.iter().cloned()).collect()
+}
+
+fn place_words(placement: Placement) -> String {
+    match placement {
+        Placement::SameCpu => "with both ends on one CPU".to_owned(),
+        Placement::Free => "without pinning".to_owned(),
+        place => format!("on two CPUs, {place}"),
+    }
+}
+
+/// The rows of the first ranking of round trips: those that are chosen, those that everybody knows, then the best of the
+/// others, in the order of that ranking. Returns how many mechanisms it shows.
+fn table(page: &mut Page, set: &ResultSet, specs: &Specs, choices: &[Choice]) -> io::Result<usize> {
+    let chapters = chapters(set, specs);
+    let is_wanted = |chapter: &&crate::chapters::Chapter| {
+        chapter.pattern == PatternKind::PingPong
+            && !chapter.is_spinning
+            && matches!(chapter.yardstick, Yardstick::Own(_))
+    };
+    let Some(section) = chapters.iter().find(is_wanted).and_then(|one| one.sections.first()) else {
+        return Ok(0);
+    };
+    let has_size = |rows: &[Row]| rows.iter().any(|row| row.cell.key.size_bytes > 0);
+    let Some(block) = section.blocks.iter().find(|block| has_size(&block.rows)) else {
+        return Ok(0);
+    };
+    let is_chosen = |row: &&Row| choices.iter().any(|one| label(one.cell) == label(row.cell));
+    let is_familiar = |row: &&Row| FAMILIAR.contains(&row.cell.key.mechanism.as_str());
+    let all: Vec<&Row> = block.rows.iter().filter(|row| !row.is_floor).collect();
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|at| (!is_chosen(&all[*at]), !is_familiar(&all[*at])));
+    order.truncate(ROWS);
+    order.sort_unstable();
+    let rows: Vec<&Row> = order.into_iter().map(|at| all[at]).collect();
+    let Some(base) = rows.first().map(|row| &row.cell.key) else { return Ok(0) };
+    let views = views(set, base);
+    let mut grid = Grid {
+        heads: views.iter().map(|view| view.head.clone()).collect(),
+        right: views.iter().map(|view| view.is_number).collect(),
+        rows: Vec::new(),
+    };
+    for row in &rows {
+        let words = |view: &View| text::clean(&view.of(set, specs, row), page.style.unicode);
+        grid.rows.push(views.iter().map(words).collect());
+    }
+    let has_figures = |at: &usize| grid.rows.iter().any(|row| row[*at] != NONE);
+    let wanted: Vec<usize> = (3..views.len()).filter(has_figures).collect();
+    let room = page.style.width.saturating_sub(EDGE.len());
+    let columns = grid.fit(&[0, 1, 2], &wanted, 1, room, page.style.unicode);
+    let (head, lines) = grid.lines(&columns);
+    page.blank()?;
+    let title = format!("BLOCKING MECHANISMS, {}", section.way.words());
+    page.paragraph(Tone::Title, "", &title)?;
+    page.line(Tone::Quiet, &format!("{EDGE}{head}"))?;
+    for (row, line) in rows.iter().zip(lines) {
+        let is_best = row.rank.is_some_and(|rank| rank.place == 1);
+        page.line(if is_best { Tone::Best } else { Tone::Plain }, &format!("{EDGE}{line}"))?;
+    }
+    legend(page, &grid, &columns, &views)?;
+    Ok(rows.len())
+}
+
+/// One column: what it shows of a mechanism.
+struct View {
+    head: String,
+    is_number: bool,
+    shows: Shows,
+}
+
+enum Shows {
+    /// Of the row itself.
+    Own(Column),
+    /// The figure of the cell that differs in this alone.
+    Other { pattern: PatternKind, size_bytes: u64, placement: Placement, cpus: Vec<usize> },
+    /// Whether an end is told if the other one dies.
+    Death,
+}
+
+/// The columns, the most wanted first.
+fn views(set: &ResultSet, base: &CellKey) -> Vec<View> {
+    let own = |head: &str, column: Column| View {
+        head: head.to_owned(),
+        is_number: column.is_number(),
+        shows: Shows::Own(column),
+    };
+    let other = |head: String, key: &CellKey| View {
+        head,
+        is_number: true,
+        shows: Shows::Other {
+            pattern: key.pattern,
+            size_bytes: key.size_bytes,
+            placement: key.placement,
+            cpus: key.cpus.clone(),
+        },
+    };
+    let measured =
+        || set.cells.iter().filter(|cell| cell.status == Status::Ok).map(|cell| &cell.key);
+    let is_alike =
+        |key: &&CellKey| key.load.is_plain() && (key.touch, key.idle) == (base.touch, base.idle);
+    let is_here = |key: &&CellKey| is_alike(key) && key.placement == base.placement;
+    let size = figures::size(base.size_bytes);
+    let mut views = vec![
+        own("#", Column::Rank),
+        own("mechanism", Column::Mechanism),
+        own(&format!("{size} p50"), Column::Figure),
+    ];
+    let one = measured().filter(is_alike).find(|key| {
+        key.placement == Placement::SameCpu
+            && base.placement != Placement::SameCpu
+            && (key.pattern, key.size_bytes) == (base.pattern, base.size_bytes)
+    });
+    let larger = measured()
+        .filter(is_here)
+        .filter(|key| key.pattern == base.pattern && key.size_bytes > base.size_bytes);
+    let streams = measured().filter(is_here).filter(|key| key.pattern == PatternKind::Stream);
+    views.extend(one.map(|key| other("one CPU".to_owned(), key)));
+    views.extend(
+        streams
+            .max_by_key(|key| key.size_bytes)
+            .map(|key| other(format!("{} rate", figures::size(key.size_bytes)), key)),
+    );
+    views.push(own("CPU/msg", Column::Cpu));
+    views.push(View { head: "death".to_owned(), is_number: false, shows: Shows::Death });
+    views.push(own("p99", Column::Quantile("p99")));
+    views.extend(
+        larger
+            .max_by_key(|key| key.size_bytes)
+            .map(|key| other(format!("{} p50", figures::size(key.size_bytes)), key)),
+    );
+    views
+}
+
+impl View {
+    fn of(&self, set: &ResultSet, specs: &Specs, row: &Row) -> String {
+        match &self.shows {
+            Shows::Own(column) => column.cell(row, true),
+            Shows::Death => match specs(&row.cell.key.mechanism).map(|spec| spec.on_death) {
+                Some(OnClose::Told) => "told",
+                Some(OnClose::Late) => "late",
+                Some(OnClose::Undetected) => "not told",
+                None => NONE,
+            }
+            .to_owned(),
+            Shows::Other { pattern, size_bytes, placement, cpus } => {
+                let key = CellKey {
+                    pattern: *pattern,
+                    size_bytes: *size_bytes,
+                    placement: *placement,
+                    cpus: cpus.clone(),
+                    ..row.cell.key.clone()
+                };
+                let is_it = |cell: &&Cell| {
+                    cell.key == key
+                        && cell.status == Status::Ok
+                        && cell.requested() == row.cell.requested()
+                };
+                let Some(cell) = set.cells.iter().find(is_it) else { return NONE.to_owned() };
+                let yardstick = Yardstick::of(cell.key.pattern);
+                Column::Figure.cell(&Row::alone(cell, yardstick), true)
+            }
+        }
+    }
+}
+
+/// The marks that are shown.
+fn legend(page: &mut Page, grid: &Grid, columns: &[usize], views: &[View]) -> io::Result<()> {
+    let shows =
+        |mark: char| grid.rows.iter().any(|row| columns.iter().any(|at| row[*at].contains(mark)));
+    let ranks = grid.rows.iter().any(|row| row[0] != NONE);
+    let marks = [
+        (ranks, "# is 1 and the number of those that are certainly better"),
+        (ranks && shows('='), "= ties with another"),
+        (shows('~'), "~ spins before it sleeps"),
+        (shows('*'), "* two modes, one is shown"),
+        (shows('^'), "^ timed in batches"),
+    ];
+    let marks: Vec<&str> =
+        marks.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| *text).collect();
+    let hidden: Vec<&str> = (0..views.len())
+        .filter(|at| !columns.contains(at) && grid.rows.iter().any(|row| row[*at] != NONE))
+        .map(|at| views[at].head.as_str())
+        .collect();
+    let mut words = marks.join("; ");
+    if !hidden.is_empty() {
+        words.push_str(&format!("; no room here for {}", hidden.join(", ")));
+    }
+    page.paragraph(Tone::Quiet, EDGE, words.trim_start_matches("; "))
+}
+
+/// What was not measured.
+fn absent(page: &mut Page, set: &ResultSet) -> io::Result<()> {
+    let mut lacking: Vec<String> = Vec::new();
+    let mut failed = 0;
+    for group in unmeasured(set) {
+        match group.status {
+            Status::Unavailable => lacking.extend(group.mechanisms),
+            Status::Skipped => {}
+            _ => failed += group.cells,
+        }
+    }
+    let is_measured = |name: &String| {
+        let mut cells = set.cells.iter().filter(|cell| cell.key.mechanism == *name);
+        cells.any(|cell| cell.status == Status::Ok)
+    };
+    lacking.retain(|name| !is_measured(name));
+    lacking.sort();
+    lacking.dedup();
+    page.blank()?;
+    if failed > 0 {
+        let cells = text::counted(failed as u64, "cell");
+        page.paragraph(Tone::Bad, "", &format!("{cells} failed or gave no accepted figure."))?;
+    }
+    if !lacking.is_empty() {
+        page.paragraph(Tone::Quiet, "", &format!("Not here: {}.", lacking.join(", ")))?;
+    }
+    Ok(())
+}
+
+/// Where everything else is, and what to type next.
+fn rest(page: &mut Page, set: &ResultSet, choices: &[Choice], shown: usize) -> io::Result<()> {
+    let mut measured: Vec<&str> = set
+        .cells
+        .iter()
+        .filter(|cell| cell.status == Status::Ok)
+        .map(|cell| cell.key.mechanism.as_str())
+        .collect();
+    measured.sort_unstable();
+    measured.dedup();
+    let more = measured.len().saturating_sub(shown);
+    let findings = text::counted(set.noise.findings.len() as u64, "finding");
+    let more = match more {
+        0 => "All figures".to_owned(),
+        1 => "1 more mechanism, all figures".to_owned(),
+        more => format!("{more} more mechanisms, all figures"),
+    };
+    let words = format!("{more}, {findings}: ipcperf report FILE --full");
+    page.paragraph(Tone::Plain, "", &words)?;
+    let mut names: Vec<&str> = Vec::new();
+    for choice in choices.iter().filter(|choice| choice.size > 0).take(2) {
+        if !names.contains(&choice.cell.key.mechanism.as_str()) {
+            names.push(&choice.cell.key.mechanism);
+        }
+    }
+    match names.as_slice() {
+        [] => Ok(()),
+        names => {
+            let next =
+                format!("Next, at a size of your own: ipcperf run -m {} -s 4K", names.join(","));
+            page.paragraph(Tone::Plain, "", &next)
+        }
+    }
+}
