@@ -76,11 +76,11 @@ pub(crate) fn wrap(first: &str, text: &str, limit: usize) -> Vec<String> {
     let mut is_empty = true;
     for word in text.split_whitespace() {
         let mut word = word;
-        if !is_empty && width(&line) + 1 + width(word) > limit {
+        if !is_empty && !fits(word, limit.saturating_sub(width(&line) + 1)) {
             lines.push(std::mem::replace(&mut line, hang.clone()));
             is_empty = true;
         }
-        while width(&line) + width(word) + usize::from(!is_empty) > limit {
+        while !fits(word, limit.saturating_sub(width(&line) + usize::from(!is_empty))) {
             let room = limit.saturating_sub(width(&line));
             let cut = fitting(word, room.max(1));
             line.push_str(&word[..cut]);
@@ -104,6 +104,15 @@ pub(crate) fn wrap(first: &str, text: &str, limit: usize) -> Vec<String> {
         lines.push(line);
     }
     lines
+}
+
+/// Whether a text takes at most so many columns, without looking at what is beyond them.
+fn fits(text: &str, room: usize) -> bool {
+    let mut taken = 0;
+    text.chars().all(|sign| {
+        taken += columns(sign);
+        taken <= room
+    })
 }
 
 /// Bytes of the longest beginning of `word` within `room` columns; at least one character.
@@ -178,6 +187,23 @@ mod tests {
         assert_eq!(clip("shm-ring/spin", 6, false), "shm-r~");
         assert_eq!(clip("日本語", 4, true), "日…");
         assert_eq!(clip("abc", 0, true), "");
+    }
+
+    #[test]
+    fn a_long_word_takes_time_in_proportion_to_its_length() {
+        let least = |signs: usize| {
+            let word = "x".repeat(signs);
+            let once = || {
+                let began = std::time::Instant::now();
+                assert_eq!(wrap("", &word, 80).len(), signs.div_ceil(80));
+                began.elapsed().as_secs_f64()
+            };
+            (0..5).map(|_| once()).fold(f64::INFINITY, f64::min)
+        };
+        let (short, long) = (least(10_000), least(640_000));
+        // 64 times as long, and 4,096 times where each line looks at all that is left of the word. On a busy machine what
+        // takes longer is interrupted more often.
+        assert!(long < 1_000.0 * short, "{long} s after {short} s");
     }
 
     #[test]
