@@ -170,8 +170,8 @@ impl Trials {
             "- {n} comparisons in {:.1} min; {:.0} rounds and {:.1} s each (medians), {slowest:.1} s at most; {} within 15 s\n\
              - paired spread of a round: {:.2} % (median), {:.2} % in the pilots\n\
              - half of the 95 % interval: {:.2} % (median)\n\
-             - time within 25 % of the plan: {in_time} of {n}, half-width within a factor of 1.5: {narrow} of {n} \
-             (90 of 100 are asked for; fewer than {fewest} of {n} are not chance)\n",
+             - time within 25 % of the plan: {in_time} of {n} (90 of 100 are asked for; fewer than {fewest} of {n} are not \
+             chance); half of the interval within a factor of 1.5: {narrow} of {n}\n",
             self.took.as_secs_f64() / 60.0,
             self.median(|one| one.rounds as f64),
             self.median(|one| one.taken_s),
@@ -183,7 +183,7 @@ impl Trials {
         if let Some(complaint) = &self.complaint {
             text.push_str(&format!("- {} more without a figure: {complaint}\n", self.failed));
         }
-        (text, in_time >= fewest && narrow >= fewest && self.failed == 0)
+        (text, in_time >= fewest && self.failed == 0)
     }
 
     /// Why nothing could be told, with how often.
@@ -262,7 +262,8 @@ mod tests {
         assert!(trials(12.4, 0.03).plans().1);
         assert!(!trials(12.6, 0.03).plans().1, "too slow");
         assert!(!trials(7.4, 0.03).plans().1, "too quick");
-        assert!(!trials(12.4, 0.04).plans().1, "too wide");
+        let (text, is_kept) = trials(12.4, 0.04).plans();
+        assert!(is_kept && text.contains("1.5: 0 of 20"), "told, and not held against it: {text}");
         let lacking = Trials { failed: 1, complaint: Some("hung".into()), ..trials(10.0, 0.02) };
         let (text, is_kept) = lacking.plans();
         assert!(text.contains("1 more without a figure: hung") && !is_kept, "{text}");
