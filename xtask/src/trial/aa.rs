@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 
-use super::Options;
 use super::binomial::{band, most};
 use super::live::Trials;
+use super::options::Options;
 
 /// The cell: the cheapest kernel mechanism, on one CPU, where no idling is in the figure.
 const CELL: &str = "pipe 64 same-cpu";

@@ -8,7 +8,8 @@ use anyhow::{Context, Result, ensure};
 use ipcperf_stats::{median, student_t_quantile};
 use serde_json::Value;
 
-use super::Options;
+use super::binomial::fewest;
+use super::options::Options;
 
 /// What one comparison of two cells has found.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -164,7 +165,7 @@ impl Trials {
             let factor = one.planned_half_width().map(|planned| one.half_width() / planned);
             factor.is_some_and(|factor| (1.0 / 1.5..=1.5).contains(&factor))
         });
-        let fewest = super::binomial::fewest(n, 0.9);
+        let fewest = fewest(n, 0.9);
         let slowest = self.found.iter().map(|one| one.taken_s).fold(0.0, f64::max);
         let mut text = format!(
             "- {n} comparisons in {:.1} min; {:.0} rounds and {:.1} s each (medians), {slowest:.1} s at most; {} within 15 s\n\

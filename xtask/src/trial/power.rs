@@ -6,9 +6,9 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::Options;
 use super::binomial::fewest;
 use super::live::{Found, Trials};
+use super::options::Options;
 
 /// What the example `delayed` is called as a cell, with a delay in ns.
 fn cell(ns: u64) -> String {
