@@ -101,7 +101,8 @@ impl Trials {
             let from = Instant::now();
             let mut command = Command::new(binary);
             command.args(["compare", "--live"]).args(cells).args(["-q", "--format", "json"]);
-            command.arg(format!("--seed={}", options.seed.wrapping_add(at)));
+            // The pilot of a comparison has the seed after that of its rounds.
+            command.arg(format!("--seed={}", options.seed.wrapping_add(2 * at)));
             command.args(options.seconds.map(|seconds| format!("--time={seconds}s")));
             let output = command.output().with_context(|| binary.display().to_string())?;
             let document: Result<Value> = serde_json::from_slice(&output.stdout)

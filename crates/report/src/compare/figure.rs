@@ -49,7 +49,9 @@ fn exceeded(share: f64) -> f64 {
 impl Reading {
     /// What these two cells are compared by beside the figure that speaks for them.
     pub(crate) fn beside(a: &[&Cell], b: &[&Cell]) -> Vec<Self> {
-        Self::tail(a, b).into_iter().chain([Self::Cpu]).collect()
+        let used = |cell: &&Cell| !Self::Cpu.by_round(cell).is_empty();
+        let cpu = a.iter().any(used) && b.iter().any(used);
+        Self::tail(a, b).into_iter().chain(cpu.then_some(Self::Cpu)).collect()
     }
 
     /// The p99 of each round where every round has the operations for it, else how often the p99 of all of them is

@@ -176,6 +176,8 @@ fn what_is_timed_in_batches_has_no_tail_and_older_documents_have_nothing_beside(
     cell.rounds[5].histogram = None;
     let document = live(&cell, &cell, &cell);
     assert_eq!(document.comparisons[0].secondary.len(), 1, "CPU time only");
+    cell.rounds.iter_mut().for_each(|round| round.cpu_ns = SideCpu::default());
+    assert!(live(&cell, &cell, &cell).comparisons[0].secondary.is_empty(), "nothing was counted");
     let mut older = serde_json::to_value(&document).unwrap();
     for key in ["adjustment", "incomparable", "attempt"] {
         older.as_object_mut().unwrap().remove(key);
