@@ -10,22 +10,31 @@ pub(crate) fn build_product() -> Result<PathBuf> {
     build("target", &[])
 }
 
+/// Builds an example of the product and says where its executable is.
+pub(crate) fn build_example(name: &str) -> Result<PathBuf> {
+    built("target", &["--example", name], &format!("release/examples/{name}"))
+}
+
 /// The same with the symbols that a release leaves out.
 pub(crate) fn build_with_symbols() -> Result<PathBuf> {
     build("target/symbols", &["--config", "profile.release.strip=false"])
 }
 
 fn build(target: &str, more: &[&str]) -> Result<PathBuf> {
+    built(target, &[&["--bin", "ipcperf"], more].concat(), "release/ipcperf")
+}
+
+fn built(target: &str, what: &[&str], executable: &str) -> Result<PathBuf> {
     let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
     let target = metadata.workspace_root.as_std_path().join(target);
     let status = cargo()
-        .args(["build", "--release", "-p", "ipcperf", "--bin", "ipcperf", "--target-dir"])
+        .args(["build", "--release", "-p", "ipcperf", "--target-dir"])
         .arg(&target)
-        .args(more)
+        .args(what)
         .status()
         .context("cannot start cargo")?;
     ensure!(status.success(), "cargo build --release -p ipcperf failed");
-    Ok(target.join("release/ipcperf"))
+    Ok(target.join(executable))
 }
 
 /// The cargo that started this program, or the one on the path.

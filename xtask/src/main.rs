@@ -5,6 +5,7 @@ mod asm;
 mod cargo;
 mod floor;
 mod tidy;
+mod trial;
 
 use std::process::ExitCode;
 
@@ -31,6 +32,8 @@ enum Task {
     Docs,
     /// Check the emitted code of the hot loops: no indirect call, no panic, no allocation
     Asm(asm::Options),
+    /// Try the real program many times over, for minutes or hours; exit 1 if more goes wrong than chance allows
+    Trial(trial::Options),
 }
 
 fn main() -> Result<ExitCode> {
@@ -42,6 +45,7 @@ fn main() -> Result<ExitCode> {
         Task::Tidy => tidy::run()?,
         Task::Docs => tidy::write_documents()?,
         Task::Asm(options) => asm::run(&options)?,
+        Task::Trial(options) => trial::run(&options)?,
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -144,6 +144,13 @@ pub fn duration(text: &str) -> Result<Duration, UnitError> {
     Ok(total)
 }
 
+/// A share as it is written, `5%` or `0.5 %`: 0.05, 0.005. Never negative.
+#[must_use]
+pub fn share(text: &str) -> Option<f64> {
+    let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
+    (percent.is_finite() && percent >= 0.0).then_some(percent / 100.0)
+}
+
 /// Bytes as users write them, the inverse of [`bytes`]: `64`, `4K`, `1M`; the largest suffix that loses nothing.
 #[must_use]
 pub fn format_bytes(bytes: u64) -> String {

@@ -53,30 +53,51 @@ impl Mechanism for Delayed {
     fn attach(mut end: Attach<'_, DelayedOptions>) -> Result<Self::Port, SetupError> {
         end.effective("ns", end.options.ns);
         // The follow answers as it would: each round trip is delayed once.
-        let ns = if end.seat == Seat::Lead { end.options.ns } else { 0 };
+        let delay = (end.seat == Seat::Lead).then(|| Duration::from_nanos(end.options.ns));
         let Attach { wiring, seat, shape, meet, .. } = end;
         let options = &UnixStreamOptions::default();
         let port = UnixStream::<Block>::attach(Attach { wiring, seat, shape, options, meet })?;
-        Ok(Slowed { port, delay: Duration::from_nanos(ns) })
+        Ok(Slowed { port, delay, delays: 0, spent: Duration::ZERO })
     }
 }
 
-/// A port whose messages leave later by this much. It reads the clock as often whatever the delay is, so that nothing
-/// else differs.
+/// A port whose messages leave later. A delay of nothing reads the clock as well, so that nothing else differs.
 #[derive(Debug)]
 struct Slowed<P> {
     port: P,
-    delay: Duration,
+    /// Of the lead only.
+    delay: Option<Duration>,
+    /// How many delays there were, and how long they were: the clock is read in steps, so that none is as asked for.
+    delays: u64,
+    spent: Duration,
+}
+
+/// What a delay is longer by than its steps are, the lead was interrupted in, which is no part of what is added to a median.
+const INTERRUPTED: Duration = Duration::from_micros(1);
+
+impl<P> Slowed<P> {
+    fn wait(&mut self) {
+        let Some(delay) = self.delay else { return };
+        let begin = Instant::now();
+        let spent = loop {
+            let spent = begin.elapsed();
+            if spent >= delay {
+                break spent;
+            }
+            spin_loop();
+        };
+        if spent < delay + INTERRUPTED {
+            self.delays += 1;
+            self.spent += spent;
+        }
+    }
 }
 
 impl<P: Port> Port for Slowed<P> {
     const LOSSY: bool = P::LOSSY;
 
     fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
-        let begin = Instant::now();
-        while begin.elapsed() < self.delay {
-            spin_loop();
-        }
+        self.wait();
         self.port.send(len, fill)
     }
 
@@ -90,6 +111,12 @@ impl<P: Port> Port for Slowed<P> {
 
     fn flush(&mut self) -> Result<(), Fault> {
         self.port.flush()
+    }
+
+    fn events(&self, report: &mut dyn FnMut(&'static str, u64)) {
+        self.port.events(report);
+        report("delays", self.delays);
+        report("ns delayed", u64::try_from(self.spent.as_nanos()).unwrap_or(u64::MAX));
     }
 
     fn finish(&mut self) -> Result<(), Fault> {

@@ -251,9 +251,17 @@ pub(crate) struct CompareArgs {
     /// What may differ between A and B, since it is what is compared: kernel, cpu, mitigations, tool (with commas)
     #[arg(long, value_name = "FACTORS")]
     pub(crate) factor: Option<String>,
-    /// Exit 6 if a cell is certainly slower by more than this, 9 if that cannot be told: slower:5%
+    /// Compare what must not be compared as well, and claim nothing of it
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Of many cells claim more than holds for all of them together: of these claims 1 in 20 may be false
+    /// (Benjamini-Hochberg in place of Holm)
+    #[arg(long, conflicts_with = "fail_on")]
+    pub(crate) explore: bool,
+    /// Exit 6 if a cell is certainly slower by more than this, 9 if that cannot be told (repeatable): slower:5%, or of its
+    /// tail p99:slower:10%
     #[arg(long, value_name = "slower:SHARE")]
-    pub(crate) fail_on: Option<String>,
+    pub(crate) fail_on: Vec<String>,
     /// Write the comparison as a document (JSON) to this file; '-' prints it instead of a table
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

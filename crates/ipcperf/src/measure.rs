@@ -101,18 +101,23 @@ impl Undertaking {
         args: &OutputArgs,
         gates: &Gates,
     ) -> Result<ExitCode, Stop> {
-        let plan = Plan {
-            command: self.command.into(),
-            cells: self.runnable(),
-            rounds: self.settings.rounds,
-            slice_ms: self.settings.slice.as_secs_f64() * 1e3,
-            warmup_ms: self.settings.warmup.as_secs_f64() * 1e3,
-            expected_s: self.expected().as_secs_f64(),
-        };
+        let plan = plan(self.command, self.runnable(), &self.settings, self.expected());
         let Self { cells, settings, .. } = self;
         record(plan, settings.seed, registry, args, gates, |interrupts, progress| {
             run::run(cells, &settings, Some(interrupts), progress)
         })
+    }
+}
+
+/// A plan as the document has it.
+pub(crate) fn plan(command: &str, cells: u64, settings: &Settings, expected: Duration) -> Plan {
+    Plan {
+        command: command.into(),
+        cells,
+        rounds: settings.rounds,
+        slice_ms: settings.slice.as_secs_f64() * 1e3,
+        warmup_ms: settings.warmup.as_secs_f64() * 1e3,
+        expected_s: expected.as_secs_f64(),
     }
 }
 

@@ -86,19 +86,18 @@ const COST: &[Column] = &[
 
 /// The order in which columns are given room, while they fit. What a message costs is never the first to go.
 const KEEP: &[Column] = &[
-    Load, P50, Cpu, Mean, OneWay, Transform, Bound, Errors, Offered, Fairness, Least, Spread, P99,
+    Load, P50, Cpu, Bound, OneWay, Transform, Mean, Errors, Offered, Fairness, Least, P99,
     BesideBest, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis,
     Syscalls,
 ];
-const KEEP_COST: &[Column] = &[
-    CpuSpread, User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis,
-];
+const KEEP_COST: &[Column] =
+    &[User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis];
 
-/// What is never dropped.
+/// What is never dropped: a figure without its uncertainty says too much. Long names are clipped for it.
 pub(crate) const fn always(yardstick: Yardstick) -> &'static [Column] {
     match yardstick {
-        Yardstick::Cpu => &[Size, Peers, Rank, Mechanism, Cpu],
-        _ => &[Size, Peers, Rank, Mechanism, Figure],
+        Yardstick::Cpu => &[Size, Peers, Rank, Mechanism, Cpu, CpuSpread],
+        _ => &[Size, Peers, Rank, Mechanism, Figure, Spread],
     }
 }
 

@@ -29,7 +29,7 @@ mod rng;
 pub mod shape;
 mod verdict;
 
-pub use compare::{Ratio, paired_interval, paired_ratio};
+pub use compare::{Ratio, paired_interval, paired_ratio, paired_spread};
 pub use distribution::student_t_quantile;
 pub use drift::{relative_drift, theil_sen, trend_z};
 pub use estimate::{Estimate, Interval, median, median_estimate, median_interval, robust_cv};
@@ -40,4 +40,4 @@ pub use modes::{Mode, Split};
 pub use order::{LEAST_ROUNDS, Order};
 pub use quantile::{Needed, across_rounds, support};
 pub use rng::Rng;
-pub use verdict::{FEWEST_ROUNDS, Judgement, Rule, holm};
+pub use verdict::{FEWEST_ROUNDS, Judgement, Rule, benjamini_hochberg, holm};

@@ -161,6 +161,23 @@ pub fn holm(values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
+/// The p-values of a family of claims, adjusted so that where those of at most `level` are claimed, at most that share
+/// of the claims is false on average (Benjamini and Hochberg 1995; for independent or positively dependent figures). In
+/// the order given.
+#[must_use]
+pub fn benjamini_hochberg(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|one, other| values[*other].total_cmp(&values[*one]));
+    let mut adjusted = vec![1.0; values.len()];
+    let mut smallest = 1.0_f64;
+    for (larger, at) in order.into_iter().enumerate() {
+        let rank = values.len() - larger;
+        smallest = smallest.min(values[at] * values.len() as f64 / rank as f64);
+        adjusted[at] = smallest;
+    }
+    adjusted
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,6 +290,16 @@ mod tests {
         assert!(adjusted.iter().zip(expected).all(|(a, e)| (a - e).abs() < 1e-12), "{adjusted:?}");
         assert_eq!(holm(&[]), Vec::<f64>::new());
         assert_eq!(holm(&[0.9, 0.9]), [1.0, 1.0]);
+    }
+
+    #[test]
+    fn benjamini_and_hochberg_adjust_as_in_the_worked_example() {
+        // 0.005 x 4/1, 0.01 x 4/2, 0.03 x 4/3, 0.04 x 4/4; none is above the next larger one.
+        let adjusted = benjamini_hochberg(&[0.01, 0.04, 0.03, 0.005]);
+        let expected = [0.02, 0.04, 0.04, 0.02];
+        assert!(adjusted.iter().zip(expected).all(|(a, e)| (a - e).abs() < 1e-12), "{adjusted:?}");
+        assert_eq!(benjamini_hochberg(&[]), Vec::<f64>::new());
+        assert_eq!(benjamini_hochberg(&[0.9, 0.95]), [0.95, 0.95]);
     }
 
     proptest! {

@@ -27,6 +27,18 @@ names! {
 }
 
 names! {
+    /// How claims are adjusted for the number of cells.
+    #[derive(Default)]
+    "adjustment" Adjustment {
+        /// So that at most 5 % of comparisons hold a false claim. What older documents have.
+        #[default]
+        Holm = "holm",
+        /// So that at most 5 % of claims are false: to find out where to look, and no ground for a decision.
+        BenjaminiHochberg = "benjamini-hochberg",
+    }
+}
+
+names! {
     /// How the figures of A and B were found.
     "design" Design {
         /// In rounds that measure A, A again and B in random order, each in fresh processes.
@@ -57,6 +69,10 @@ pub struct Comparison {
     /// What a live comparison was going to do; absent of files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<ComparisonPlan>,
+    /// Of a live comparison that was written to a file which held one of the same arms: how many there were, this one
+    /// included. Those written elsewhere, or not at all, are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u64>,
     /// Where the figures of A are from.
     pub a: Side,
     /// Where the figures of B are from.
@@ -65,8 +81,15 @@ pub struct Comparison {
     pub factors: BTreeMap<String, [String; 2]>,
     /// Those of them that were not named as what is compared: they confound every verdict.
     pub confounded_by: Vec<String>,
-    /// How many cells were compared with each other: claims are adjusted for it (Holm, 5 %).
+    /// What they must not differ in and do, compared all the same because it was forced: nothing is claimed then. Name, and
+    /// what it is of A and of B.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub incomparable: BTreeMap<String, [String; 2]>,
+    /// How many cells were compared with each other: claims are adjusted for it, at 5 %.
     pub family: u64,
+    /// How they are adjusted.
+    #[serde(default)]
+    pub adjustment: Adjustment,
     /// The cells that both have, in the order of A.
     pub comparisons: Vec<CellComparison>,
     /// Cells that only A has, in words.
@@ -81,7 +104,9 @@ pub struct Comparison {
 pub struct ComparisonPlan {
     /// Rounds of the pilot, which count for nothing else.
     pub pilot_rounds: u64,
-    /// 1.4826 MAD of the log-ratios of the pilot's rounds, the largest of all cells; `null` if the pilot has none.
+    /// Spread of the log-ratio of two arms in one round of the pilot: the median distance between two rounds (Shamos) over
+    /// all pairs of arms, as a standard deviation; the largest of all cells. In documents of older builds 1.4826 MAD of B
+    /// over A.
     pub spread: Option<f64>,
     /// Rounds.
     pub rounds: u64,
@@ -119,11 +144,29 @@ pub struct CellComparison {
     pub a: String,
     /// The cell of B in words.
     pub b: String,
-    /// The figure compared: `rtt_ns.p50`, `bytes_per_second`, `messages_per_second`, `requests_per_second`.
+    /// The figure that speaks for the cells.
+    #[serde(flatten)]
+    pub primary: FigureComparison,
+    /// Figures beside it, each a family of its own: `rtt_ns.p99` or how often it is exceeded, and `cpu_ns_per_message`.
+    /// Neither the sentence nor a gate on `slower` asks them. Absent where a cell has none, and in documents of older
+    /// builds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secondary: Vec<FigureComparison>,
+    /// What differs between the two cells themselves: granted knobs, CPUs. Name, and what it is of A and of B.
+    pub factors: BTreeMap<String, [String; 2]>,
+}
+
+/// One figure of a cell of A beside the same of B.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FigureComparison {
+    /// The figure compared: `rtt_ns.p50`, `bytes_per_second`, `messages_per_second`, `connect.requests_per_second`; beside
+    /// them `rtt_ns.p99` (of each round), `above_p99` (share of operations above the p99 of all rounds of both arms, where
+    /// single rounds are too short for a p99), `cpu_ns_per_message`.
     pub metric: String,
     /// More of it is better.
     pub more_is_better: bool,
-    /// Median of A's figures: ns, or per second.
+    /// Median of A's figures: ns, per second, or a share of 1.
     pub a_value: Option<f64>,
     /// Median of B's figures.
     pub b_value: Option<f64>,
@@ -137,7 +180,7 @@ pub struct CellComparison {
     pub control: Option<[f64; 2]>,
     /// Ratios within 1 ± this do not matter.
     pub margin: f64,
-    /// What may be said of B beside A.
+    /// What may be said of B beside A. Of CPU time SLOWER is more.
     pub verdict: Difference,
     /// The figures may not be believed, whatever their interval: `reason` says why.
     pub doubted: bool,
@@ -147,7 +190,8 @@ pub struct CellComparison {
     /// By how much at the least: 0.05 is 5 %. Only of a claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
-    /// How likely such figures are where there is nothing to claim, adjusted for the number of cells (Holm).
+    /// How likely such figures are where there is nothing to claim, adjusted for the number of cells that this figure was
+    /// compared of.
     pub p_adjusted: Option<f64>,
     /// Why it cannot be told, or what else a reader must know; empty where there is nothing to add.
     pub reason: String,
@@ -162,8 +206,6 @@ pub struct CellComparison {
     /// Rounds that would settle what cannot be told, if the ratio is what it seems to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds_to_settle: Option<u64>,
-    /// What differs between the two cells themselves: granted knobs, CPUs. Name, and what it is of A and of B.
-    pub factors: BTreeMap<String, [String; 2]>,
     /// Figures of A, round by round.
     pub a_rounds: Vec<f64>,
     /// Figures of A again, of the same rounds; absent of files.

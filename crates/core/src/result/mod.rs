@@ -19,7 +19,8 @@ pub use cell::{
     KnobReading, Proof, Round, SideCovariates, SideCpu, Status, Timing,
 };
 pub use comparison::{
-    COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design, Difference, Side,
+    Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design, Difference,
+    FigureComparison, Side,
 };
 pub use doctor::{Check, DOCTOR_SCHEMA, Examination, Fitness, Rating};
 pub use environment::{

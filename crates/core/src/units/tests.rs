@@ -90,3 +90,19 @@ proptest! {
         prop_assert!((read / value - 1.0).abs() <= 0.0051, "{} reads {}", value, read);
     }
 }
+
+#[test]
+fn a_share_has_its_sign() {
+    for (text, expected) in [
+        ("1%", Some(0.01)),
+        ("0.5 %", Some(0.005)),
+        ("0%", Some(0.0)),
+        (" 250% ", Some(2.5)),
+        ("1", None),
+        ("-1%", None),
+        ("nan%", None),
+        ("inf%", None),
+    ] {
+        assert_eq!(share(text), expected, "{text}");
+    }
+}

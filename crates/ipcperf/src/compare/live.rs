@@ -1,5 +1,6 @@
 //! Arms measured side by side: a pilot, a plan that is said before it runs, and its rounds.
 
+use super::plan::{Asked, PILOT, Pilot};
 use super::rounds::{self, Rounds};
 use super::{arm, binary};
 use crate::args::CompareArgs;
@@ -10,19 +11,9 @@ use ipcperf_core::result::{Comparison, ComparisonPlan};
 use ipcperf_engine::plan::{CellPlan, Host};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Settings, fresh_seed};
-use ipcperf_report::{Arms, compare_live, metric_of};
-use ipcperf_stats::Rule;
+use ipcperf_report::{Arms, Terms, compare_live, metric_of};
+use ipcperf_stats::paired_spread;
 use std::time::{Duration, Instant};
-
-/// Rounds of the pilot: the fewest that the control needs, and enough to see the spread.
-const PILOT: u64 = 8;
-
-/// Rounds of a plan that nobody else has said: at least, and at most.
-const ROUNDS: [u64; 2] = [20, 400];
-
-/// What a plan that nobody else has said is to find, and how surely: the spread of a pilot is itself a guess.
-const EFFECT: f64 = 0.05;
-const POWER: f64 = 0.99;
 
 /// Warm-up of a slice, as in `run`.
 const WARMUP: Duration = Duration::from_millis(20);
@@ -46,8 +37,7 @@ pub(super) fn run(
     registry: &Registry,
     args: &CompareArgs,
     live: &[String],
-    margin: f64,
-    factors: &[String],
+    terms: &Terms,
 ) -> Result<(Comparison, Option<Code>), Stop> {
     let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
     let cells = cells(registry, &host, args, live)?;
@@ -79,7 +69,7 @@ pub(super) fn run(
     let compared = |rounds: &Rounds, plan| {
         let (a, b) = (cells.a.as_str(), cells.b.as_str());
         let arms = Arms { a, b, set: &rounds.set, other: rounds.other.as_ref() };
-        compare_live(&arms, plan, margin, factors).map_err(Stop::incomparable)
+        compare_live(&arms, plan, terms).map_err(Stop::incomparable)
     };
     // Seeds differ: the pilot must not draw the order and the layout of the rounds that count.
     let began = Instant::now();
@@ -91,47 +81,22 @@ pub(super) fn run(
         ));
     }
     let found = compared(&pilot, ComparisonPlan::default())?;
-    let spread = found.comparisons.iter().filter_map(|one| one.spread).reduce(f64::max);
+    let spreads = found.comparisons.iter().map(|one| &one.primary);
+    let spread = spreads
+        .filter_map(|one| paired_spread(&[&one.a_rounds, &one.control_rounds, &one.b_rounds]))
+        .reduce(f64::max);
     let Some(spread) = spread else {
-        let reason = found.comparisons.first().map_or("", |one| one.reason.as_str());
+        let reason = found.comparisons.first().map_or("", |one| one.primary.reason.as_str());
         return Err(Stop::internal(format!("the pilot found nothing to compare: {reason}")));
     };
-    let rule = Rule { margin, more_is_better: false };
-    let rounds = match asked {
-        Asked::Rounds(rounds) => rounds,
-        Asked::Time(time) => {
-            let rounds = time.as_secs_f64() / pilot.each.as_secs_f64().max(1e-6);
-            (rounds as u64).clamp(PILOT, 10_000)
-        }
-        Asked::Nothing => {
-            let wanted = rule.rounds_to_find(EFFECT.max(2.0 * margin), spread, POWER);
-            wanted.unwrap_or(ROUNDS[1]).clamp(ROUNDS[0], ROUNDS[1])
-        }
-    };
-    let mut plan = ComparisonPlan {
-        pilot_rounds: PILOT,
-        spread: Some(spread),
-        rounds,
-        slice_ms: settings.slice.as_secs_f64() * 1e3,
-        expected_s: (around + pilot.each.mul_f64(rounds as f64)).as_secs_f64(),
-        duration_s: 0.0,
-        smallest_effect: rule.smallest_effect(spread, rounds),
-        seed: settings.seed,
-    };
+    let mut plan = Pilot { spread, each: pilot.each, around }.plan(&asked, terms.margin, &settings);
     if !args.quiet {
         tell(&plan, &pilot, &way);
     }
     let began = Instant::now();
-    let found = measured(&Settings { rounds, ..settings })?;
+    let found = measured(&Settings { rounds: plan.rounds, ..settings })?;
     plan.duration_s = began.elapsed().as_secs_f64();
     Ok((compared(&found, plan)?, measure::verdict(&found.set)))
-}
-
-/// How many rounds were asked for.
-enum Asked {
-    Rounds(u64),
-    Time(Duration),
-    Nothing,
 }
 
 fn asked(args: &CompareArgs) -> Result<Asked, Stop> {

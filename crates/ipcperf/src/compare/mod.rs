@@ -3,6 +3,7 @@
 mod arm;
 mod binary;
 mod live;
+mod plan;
 mod rounds;
 
 use crate::args::CompareArgs;
@@ -10,10 +11,13 @@ use crate::error::{Code, Stop, note, unknown};
 use crate::gates::tell;
 use crate::output::{self, Target};
 use crate::report::read_result;
-use ipcperf_core::result::Comparison;
+use ipcperf_core::result::{Adjustment, Comparison};
+use ipcperf_core::units;
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::{Format, Recorded, Slower, compare_files, comparison, factor_names};
-use std::path::PathBuf;
+use ipcperf_report::{
+    Format, Recorded, Slower, Terms, compare_files, comparison, factor_names, load_comparison,
+};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Ratios within 1 ± this do not matter, unless asked otherwise.
@@ -24,30 +28,43 @@ const LAYOUT: f64 = 0.01;
 
 pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
-    let margin = margin(args)?;
-    let factors = factors(args)?;
-    let gate = args
-        .fail_on
-        .as_deref()
-        .map(|text| {
-            text.parse::<Slower>().map_err(|error| Stop::usage(format!("--fail-on: {error}")))
-        })
-        .transpose()?;
+    let terms = Terms {
+        margin: margin(args)?,
+        factors: factors(args)?,
+        force: args.force,
+        adjustment: if args.explore { Adjustment::BenjaminiHochberg } else { Adjustment::Holm },
+    };
+    let gate = |text: &String| {
+        text.parse::<Slower>().map_err(|error| Stop::usage(format!("--fail-on: {error}")))
+    };
+    let gates = args.fail_on.iter().map(gate).collect::<Result<Vec<Slower>, Stop>>()?;
     let target = match args.output.as_deref() {
         Some(path) => Some(Target::choose(Some(path), &jiff::Timestamp::now())?),
         None => None,
     };
-    let (document, ended) = match args.live.as_slice() {
+    let (mut document, ended) = match args.live.as_slice() {
         [] => {
             let (old, new) = sides(args)?;
-            let document = compare_files(&recorded(&old)?, &recorded(&new)?, margin, &factors);
+            let document = compare_files(&recorded(&old)?, &recorded(&new)?, &terms);
             (document.map_err(Stop::incomparable)?, None)
         }
-        live => live::run(registry, args, live, margin, &factors)?,
+        live => live::run(registry, args, live, &terms)?,
     };
+    if let Some(path) = args.output.as_deref().filter(|_| !args.live.is_empty()) {
+        document.attempt = attempt(&document, path);
+    }
     publish(&document, args, format, target.as_ref())?;
-    let gate = gate.and_then(|gate| tell("--fail-on", gate.check(&document), Code::Slower));
+    let outcomes = gates.iter().map(|gate| tell("--fail-on", gate.check(&document), Code::Slower));
+    let codes: Vec<Code> = outcomes.flatten().collect();
+    let gate = codes.iter().find(|code| **code == Code::Slower).or(codes.first()).copied();
     Ok(ended.or(gate).map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// How often these arms have been measured side by side for this file, if it holds such a comparison already.
+fn attempt(document: &Comparison, path: &Path) -> Option<u64> {
+    let before = load_comparison(&std::fs::read_to_string(path).ok()?).ok()?;
+    let question = |one: &Comparison| (one.design, one.a.names.clone(), one.b.names.clone());
+    (question(&before) == question(document)).then(|| before.attempt.unwrap_or(1).saturating_add(1))
 }
 
 fn publish(
@@ -71,15 +88,10 @@ fn publish(
     shown.map(drop)
 }
 
-/// A share as it is written: `1%`, `0.5%`.
-fn share(text: &str) -> Option<f64> {
-    let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
-    (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
-}
-
 fn margin(args: &CompareArgs) -> Result<f64, Stop> {
     let Some(text) = &args.margin else { return Ok(MARGIN) };
-    let margin = share(text)
+    let margin = units::share(text)
+        .filter(|share| *share <= 1.0)
         .ok_or_else(|| Stop::usage(format!("--margin: '{text}' is not a share (like 1%)")))?;
     let is_one_program = !args.live.is_empty() && args.live_binary.is_none();
     if margin < LAYOUT && !is_one_program {
@@ -122,23 +134,4 @@ fn recorded(paths: &[PathBuf]) -> Result<Vec<Recorded>, Stop> {
         read_result(path).map(|set| Recorded { name, set })
     };
     paths.iter().map(read).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_share_has_its_sign() {
-        for (text, expected) in [
-            ("1%", Some(0.01)),
-            ("0.5 %", Some(0.005)),
-            ("0%", Some(0.0)),
-            ("1", None),
-            ("-1%", None),
-            ("nan%", None),
-        ] {
-            assert_eq!(share(text), expected, "{text}");
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use crate::error::Stop;
 use crate::measure;
 use crate::progress::Line;
-use ipcperf_core::result::{Plan, ResultSet};
+use ipcperf_core::result::ResultSet;
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::run::{self, Progress, Settings};
 use ipcperf_sys::signals::Interrupts;
@@ -26,14 +26,7 @@ pub(super) fn measure(
     interrupts: &Interrupts,
     line: &Line,
 ) -> Result<Rounds, Stop> {
-    let plan = Plan {
-        command: "compare".into(),
-        cells: cells.len() as u64,
-        rounds: settings.rounds,
-        slice_ms: settings.slice.as_secs_f64() * 1e3,
-        warmup_ms: settings.warmup.as_secs_f64() * 1e3,
-        expected_s: 0.0,
-    };
+    let plan = measure::plan("compare", cells.len() as u64, settings, Duration::ZERO);
     let (mut first, mut took) = (None, Duration::ZERO);
     let mut show = |progress: Progress<'_>| {
         match progress {

@@ -64,6 +64,16 @@ fn two_cells_are_compared_by_a_plan_that_is_told_before() {
     assert_eq!(one["b"], "unix-stream ping-pong 64B same-cpu");
     let again = sandbox.run(&["report", "found.json"]);
     assert_eq!((again.status.code(), again.stdout), (Some(0), ended.stdout));
+    assert!(found["attempt"].is_null(), "{found}");
+    let metrics: Vec<&Value> =
+        one["secondary"].as_array().expect("a list").iter().map(|one| &one["metric"]).collect();
+    assert_eq!(metrics.last(), Some(&&json!("cpu_ns_per_message")), "{metrics:?}");
+    // The same question for the same file is another attempt; another question is not.
+    let ended = sandbox.run(&live(&cells, &["-q", "-o", "found.json"]));
+    assert!(ended.stdout.contains("Attempt 2 of this comparison in this file"), "{}", ended.stdout);
+    let cells = ["pipe 64 same-cpu", "fifo 64 same-cpu"];
+    let ended = sandbox.run(&live(&cells, &["-q", "-o", "found.json"]));
+    assert!(!ended.stdout.contains("Attempt"), "{}", ended.stdout);
     // A round counts for all arms or for none.
     let rounds = |name: &str| one[name].as_array().expect("a list").len();
     assert!(rounds("a_rounds") >= 1, "{one}");
@@ -128,7 +138,7 @@ fn recorded_results_are_compared_and_gated() {
         told.starts_with("--fail-on cannot tell: pipe ping-pong 64B same-cpu: between "),
         "{told}"
     );
-    assert!(shown.contains("one session a side: only a difference beyond"), "{shown}");
+    assert!(shown.contains("one session a side, which in"), "{shown}");
     change(&sandbox, "new.json", |document| scale(document, 10.0));
     let (code, told, shown) = gated("100%");
     assert_eq!(code, Some(6), "{told}");
@@ -147,6 +157,12 @@ fn recorded_results_are_compared_and_gated() {
         told.starts_with("ipcperf: these results cannot be compared: they differ in architecture"),
         "{told}"
     );
+    let forced = sandbox.run(&[&files[..], &["--force", "--fail-on", "slower:5%"]].concat());
+    assert_eq!(forced.status.code(), Some(9), "{}", forced.stderr);
+    assert!(forced.stdout.starts_with("B beside A: 2 CAN'T TELL"), "{}", forced.stdout);
+    // Nothing is decided by what is claimed to find out where to look.
+    let explored = sandbox.run(&[&files[..], &["--explore", "--fail-on", "slower:5%"]].concat());
+    assert_eq!(explored.status.code(), Some(2), "{}", explored.stderr);
 }
 
 #[test]

@@ -1,10 +1,15 @@
 //! From the figures of pairs of cells to verdicts: evidence, doubts, the adjustment for their number.
 
+use super::figure::Reading;
 use crate::figures;
 use crate::text::counted;
-use ipcperf_core::result::{Cell, CellComparison, CellKey, Difference, Metric};
-use ipcperf_core::{Figure, KnobValue};
-use ipcperf_stats::{Evidence, FEWEST_ROUNDS, Interval, Judgement, Rule, holm, median};
+use ipcperf_core::KnobValue;
+use ipcperf_core::result::{
+    Adjustment, Cell, CellComparison, CellKey, Difference, FigureComparison, Metric,
+};
+use ipcperf_stats::{
+    Evidence, FEWEST_ROUNDS, Interval, Judgement, Rule, benjamini_hochberg, holm, median,
+};
 use std::collections::BTreeMap;
 
 /// At most this share of families holds a false claim.
@@ -13,10 +18,19 @@ const LEVEL: f64 = 0.05;
 /// Confidence at which the control must hold 1: it costs 1 % of what could be found.
 const CONTROL: f64 = 0.99;
 
-/// The figures of a cell of A and one of B.
-pub(crate) struct Pair<'a> {
+/// A cell of A and one of B.
+pub(crate) struct Match<'a> {
     pub(crate) a: &'a Cell,
     pub(crate) b: &'a Cell,
+    /// By the figure that speaks for them, and then by others.
+    pub(crate) pairs: Vec<Pair<'a>>,
+}
+
+/// One figure of a cell of A and of one of B.
+pub(crate) struct Pair<'a> {
+    pub(crate) reading: Reading,
+    /// What the cells are.
+    pub(crate) key: &'a CellKey,
     pub(crate) a_rounds: Vec<f64>,
     pub(crate) b_rounds: Vec<f64>,
     /// A again, of the same rounds; empty where there is none.
@@ -28,30 +42,6 @@ pub(crate) struct Pair<'a> {
     pub(crate) floor: Option<(f64, String)>,
     /// Why the figures may not be believed.
     pub(crate) doubt: Option<String>,
-}
-
-/// Whether more of the figure that speaks for a cell is better.
-pub(crate) fn more_is_better(key: &CellKey) -> bool {
-    key.pattern.facts().figure != Figure::Time
-}
-
-/// The figure that speaks for a cell, as the result document calls it.
-pub(crate) fn metric(key: &CellKey) -> &'static str {
-    match key.pattern.facts().figure {
-        Figure::Time => "rtt_ns.p50",
-        Figure::Throughput if key.size_bytes == 0 => "messages_per_second",
-        Figure::Throughput => "bytes_per_second",
-        Figure::Requests => "connect.requests_per_second",
-    }
-}
-
-/// The figures of the accepted rounds of a cell, by number of the round.
-pub(crate) fn by_round(cell: &Cell) -> BTreeMap<u64, f64> {
-    let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none() && round.proof.holds);
-    accepted
-        .filter_map(|round| Some((round.round, cell.figure_of(round)?)))
-        .filter(|(_, figure)| figure.is_finite() && *figure > 0.0)
-        .collect()
 }
 
 /// A ratio with as many digits as tell two arms apart: `1.014x`, `28.1x`.
@@ -91,7 +81,7 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     fn of(pair: Pair<'a>) -> Self {
         let floor = pair.floor.as_ref().map_or(0.0, |(floor, _)| *floor);
-        let more_is_better = more_is_better(&pair.a.key);
+        let more_is_better = pair.reading.more_is_better(pair.key);
         let rule = Rule { margin: pair.margin.max(floor), more_is_better };
         let control = Evidence::paired(&pair.a_rounds, &pair.control_rounds)
             .and_then(|evidence| evidence.interval(CONTROL));
@@ -104,7 +94,7 @@ impl<'a> Found<'a> {
     }
 
     /// The comparison, with the p-value adjusted for the size of its family.
-    fn told(self, adjusted: Option<f64>, family: usize) -> CellComparison {
+    fn told(self, adjusted: Option<f64>, family: usize) -> FigureComparison {
         let Self { pair, rule, control, judgement, doubt } = self;
         let evidence = pair.evidence.as_ref();
         let fewest = pair.a_rounds.len().min(pair.b_rounds.len()) as u64;
@@ -116,9 +106,7 @@ impl<'a> Found<'a> {
         let is_claim = at_least.is_some();
         let reason = match (&doubt, &pair.floor) {
             (Some(doubt), _) => doubt.clone(),
-            (None, Some((floor, why))) if !is_claim => {
-                format!("{why}: only a difference beyond {} can be claimed", percent(*floor))
-            }
+            (None, Some((_, why))) if !is_claim => format!("{why}: only more can be claimed"),
             (None, _) if is_claim && adjusted.is_some_and(|p| p > LEVEL) => format!(
                 "by itself it would be {verdict}, but not as one of {}: p is {:.2}",
                 counted(family as u64, "cell"),
@@ -141,10 +129,8 @@ impl<'a> Found<'a> {
             0 => vec![pair.a_rounds.len() as u64, pair.b_rounds.len() as u64],
             paired => vec![paired as u64],
         };
-        CellComparison {
-            a: pair.a.id.clone(),
-            b: pair.b.id.clone(),
-            metric: metric(&pair.a.key).to_owned(),
+        FigureComparison {
+            metric: pair.reading.metric(pair.key).to_owned(),
             more_is_better: rule.more_is_better,
             a_value: median(&pair.a_rounds),
             b_value: median(&pair.b_rounds),
@@ -167,7 +153,6 @@ impl<'a> Found<'a> {
             spread,
             smallest_effect,
             rounds_to_settle: settle.filter(|_| verdict == Difference::CannotTell),
-            factors: differing(pair.a, pair.b),
             a_rounds: pair.a_rounds,
             control_rounds: pair.control_rounds,
             b_rounds: pair.b_rounds,
@@ -176,12 +161,16 @@ impl<'a> Found<'a> {
 }
 
 /// The verdicts of a family of pairs.
-pub(crate) fn judge(pairs: Vec<Pair<'_>>) -> Vec<CellComparison> {
+pub(crate) fn judge(pairs: Vec<Pair<'_>>, adjustment: Adjustment) -> Vec<FigureComparison> {
     let found: Vec<Found<'_>> = pairs.into_iter().map(Found::of).collect();
     let is_judged = |one: &Found<'_>| one.doubt.is_none();
     let values = |one: &Found<'_>| one.judgement.filter(|_| is_judged(one)).map(|one| one.p);
     let chances: Vec<f64> = found.iter().filter_map(values).collect();
-    let (family, mut adjusted) = (chances.len(), holm(&chances).into_iter());
+    let adjust = match adjustment {
+        Adjustment::Holm => holm,
+        Adjustment::BenjaminiHochberg => benjamini_hochberg,
+    };
+    let (family, mut adjusted) = (chances.len(), adjust(&chances).into_iter());
     found
         .into_iter()
         .map(|one| {
@@ -189,6 +178,35 @@ pub(crate) fn judge(pairs: Vec<Pair<'_>>) -> Vec<CellComparison> {
             one.told(p, family)
         })
         .collect()
+}
+
+/// The verdicts of all cells, one family after the other: what speaks for them, their tails, their CPU time.
+pub(crate) fn compare(matches: Vec<Match<'_>>, adjustment: Adjustment) -> Vec<CellComparison> {
+    let mut families: [Vec<(usize, Pair<'_>)>; 3] = Default::default();
+    let mut cells = Vec::new();
+    for (at, Match { a, b, pairs }) in matches.into_iter().enumerate() {
+        cells.push((a, b, Vec::new()));
+        for pair in pairs {
+            families[pair.reading.family()].push((at, pair));
+        }
+    }
+    for family in families {
+        let (places, pairs): (Vec<usize>, Vec<Pair<'_>>) = family.into_iter().unzip();
+        for (at, one) in places.into_iter().zip(judge(pairs, adjustment)) {
+            cells[at].2.push(one);
+        }
+    }
+    let told = |(a, b, figures): (&Cell, &Cell, Vec<FigureComparison>)| {
+        let mut figures = figures.into_iter();
+        Some(CellComparison {
+            a: a.id.clone(),
+            b: b.id.clone(),
+            primary: figures.next()?,
+            secondary: figures.collect(),
+            factors: differing(a, b),
+        })
+    };
+    cells.into_iter().filter_map(told).collect()
 }
 
 fn too_few(pair: &Pair<'_>) -> Option<String> {

@@ -1,8 +1,9 @@
 //! Arms that were measured side by side, round by round, with their control.
 
 use super::fields::{Class, Differences, Incomparable, differences};
-use super::files::distrust;
-use super::judge::{Pair, by_round, judge, metric};
+use super::figure::{Reading, metric};
+use super::files::{Terms, distrust, disturbance};
+use super::judge::{Match, Pair, compare};
 use ipcperf_core::result::{
     COMPARISON_SCHEMA, Cell, CellKey, Comparison, ComparisonPlan, Design, ResultSet, Side,
 };
@@ -28,14 +29,41 @@ pub fn metric_of(key: &CellKey) -> &'static str {
 }
 
 /// The figures of the rounds that count for all three: a round is left out for all arms or for none.
-fn rounds(cells: [&Cell; 3]) -> [Vec<f64>; 3] {
-    let [a, again, b] = cells.map(by_round);
+fn rounds(cells: [&Cell; 3], reading: Reading) -> [Vec<f64>; 3] {
+    let [a, again, b] = cells.map(|cell| reading.by_round(cell));
     let common: Vec<u64> = a
         .keys()
         .filter(|round| again.contains_key(round) && b.contains_key(round))
         .copied()
         .collect();
     [a, again, b].map(|figures| common.iter().map(|round| figures[round]).collect())
+}
+
+/// One figure of A, A again and B.
+fn pair<'a>(
+    cells: [&'a Cell; 3],
+    reading: Reading,
+    margin: f64,
+    doubt: Option<&str>,
+    disturbed: Option<&str>,
+) -> Pair<'a> {
+    let [a_rounds, control_rounds, b_rounds] = rounds(cells, reading);
+    let [a, again, b] = cells;
+    let of_tail = || {
+        let figures: [&[f64]; 2] = [&a_rounds, &b_rounds];
+        reading.doubt([&[a, again], &[b]], figures, disturbed)
+    };
+    Pair {
+        reading,
+        key: &a.key,
+        evidence: Evidence::paired(&a_rounds, &b_rounds),
+        margin: reading.margin(margin),
+        floor: None,
+        doubt: doubt.map(ToOwned::to_owned).or_else(of_tail),
+        a_rounds,
+        b_rounds,
+        control_rounds,
+    }
 }
 
 /// A or B, where it could not be measured.
@@ -60,37 +88,31 @@ fn unmeasured(cells: [&Cell; 3]) -> Option<String> {
 pub fn compare_live(
     arms: &Arms<'_>,
     plan: ComparisonPlan,
-    margin: f64,
-    expected: &[String],
+    terms: &Terms,
 ) -> Result<Comparison, Incomparable> {
     let set = arms.set;
     let between =
         |class| arms.other.map_or_else(Differences::new, |b| differences(&[set], &[b], class));
     let hard = between(Class::Hard);
-    if !hard.is_empty() {
-        return Err(Incomparable(hard));
-    }
+    let forced = terms.admit(&hard)?;
     let factors = between(Class::Factor);
     // What the other program is, is what is compared.
-    let is_confounding = |name: &&String| *name != "tool" && !expected.contains(name);
+    let is_confounding = |name: &&String| *name != "tool" && !terms.factors.contains(name);
     let confounded_by: Vec<String> = factors.keys().filter(is_confounding).cloned().collect();
-    let distrusted = distrust("this run", &[set]);
-    let cells = set.cells.chunks_exact(3);
-    let pairs: Vec<Pair<'_>> = cells
+    let distrusted = forced.or_else(|| distrust("this run", &[set]));
+    let disturbed = disturbance(&[set]);
+    let matches: Vec<Match<'_>> = set
+        .cells
+        .chunks_exact(3)
         .map(|three| {
             let three = [&three[0], &three[1], &three[2]];
-            let [a_rounds, control_rounds, b_rounds] = rounds(three);
-            Pair {
-                a: three[0],
-                b: three[2],
-                evidence: Evidence::paired(&a_rounds, &b_rounds),
-                a_rounds,
-                b_rounds,
-                control_rounds,
-                margin,
-                floor: None,
-                doubt: distrusted.clone().or_else(|| unmeasured(three)),
-            }
+            let doubt = distrusted.clone().or_else(|| unmeasured(three));
+            let beside = Reading::beside(&three[..1], &three[2..]);
+            let readings = [Reading::Own].into_iter().chain(beside);
+            let pair = |reading| {
+                pair(three, reading, terms.margin, doubt.as_deref(), disturbed.as_deref())
+            };
+            Match { a: three[0], b: three[2], pairs: readings.map(pair).collect() }
         })
         .collect();
     let side = |name: &str, of: &ResultSet| Side {
@@ -108,8 +130,11 @@ pub fn compare_live(
         b: side(arms.b, arms.other.unwrap_or(set)),
         factors,
         confounded_by,
-        family: pairs.len() as u64,
-        comparisons: judge(pairs),
+        incomparable: hard,
+        attempt: None,
+        family: matches.len() as u64,
+        adjustment: terms.adjustment,
+        comparisons: compare(matches, terms.adjustment),
         only_a: Vec::new(),
         only_b: Vec::new(),
     })

@@ -1,6 +1,7 @@
 //! Comparisons: which of two arms is faster, or which of two sets of documents, cell by cell.
 
 mod fields;
+mod figure;
 mod files;
 mod judge;
 mod live;
@@ -11,7 +12,7 @@ mod session;
 mod tests;
 
 pub use fields::{Incomparable, factor_names};
-pub use files::{Recorded, compare_files};
+pub use files::{Recorded, Terms, compare_files};
 pub use live::{Arms, compare_live, metric_of};
 pub use render::comparison;
 pub(crate) use sentence::sentences;

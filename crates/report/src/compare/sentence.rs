@@ -1,8 +1,9 @@
 //! What the rounds of a run say in one sentence: one cell beside another, or the best beside the rest.
 
-use super::judge::{Pair, between, by_round, judge, percent, times};
+use super::figure::Reading;
+use super::judge::{Pair, between, judge, percent, times};
 use crate::text::join;
-use ipcperf_core::result::{Cell, CellComparison, Difference, ResultSet, Status};
+use ipcperf_core::result::{Adjustment, Cell, Difference, FigureComparison, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Figure, OptionSet, Placement};
 use ipcperf_stats::Evidence;
@@ -54,7 +55,7 @@ fn place(cell: &Cell) -> String {
 }
 
 /// What B does beside A: `takes 1.28x [1.21, 1.36] as long as`.
-pub(super) fn relation(one: &CellComparison, figure: Figure) -> Option<String> {
+pub(super) fn relation(one: &FigureComparison, figure: Figure) -> Option<String> {
     let (ratio, ci) = (one.ratio.value?, one.ratio.ci95?);
     let told = format!("{} {}", times(ratio), between(ci));
     Some(match figure {
@@ -64,14 +65,14 @@ pub(super) fn relation(one: &CellComparison, figure: Figure) -> Option<String> {
     })
 }
 
-fn pair<'a>(a: &'a Cell, b: &'a Cell) -> Pair<'a> {
-    let (of_a, of_b) = (by_round(a), by_round(b));
+fn pair<'a>(a: &'a Cell, b: &Cell) -> Pair<'a> {
+    let (of_a, of_b) = (Reading::Own.by_round(a), Reading::Own.by_round(b));
     let common = || of_a.iter().filter_map(|(round, a)| Some((*a, *of_b.get(round)?)));
     let (a_rounds, b_rounds): (Vec<f64>, Vec<f64>) = common().unzip();
     let mode = |cell: &Cell| cell.timing.as_ref().map(|timing| timing.mode.clone());
     Pair {
-        a,
-        b,
+        reading: Reading::Own,
+        key: &a.key,
         evidence: Evidence::paired(&a_rounds, &b_rounds),
         a_rounds,
         b_rounds,
@@ -112,7 +113,7 @@ fn sentence(cells: &[&Cell]) -> Option<String> {
 fn two(a: &Cell, b: &Cell) -> Option<String> {
     let figure = a.key.pattern.facts().figure;
     let told = |a: &Cell, b: &Cell| {
-        let one = judge(vec![pair(a, b)]).pop()?;
+        let one = judge(vec![pair(a, b)], Adjustment::Holm).pop()?;
         let relation = relation(&one, figure)?;
         Some((one.verdict, format!("{} {relation} {}{}.", name(b), name(a), place(a))))
     };
@@ -145,18 +146,19 @@ fn best(cells: &[&Cell]) -> Option<String> {
             first = cell;
         }
     }
-    let mut pairs = Vec::new();
+    let (mut pairs, mut arms) = (Vec::new(), Vec::new());
     for (at, one) in cells.iter().enumerate() {
         for other in &cells[at + 1..] {
             // The best is always A, so that its comparisons are told one way.
             let (a, b) = if other.id == first.id { (other, one) } else { (one, other) };
             pairs.push(pair(a, b));
+            arms.push((*a, *b));
         }
     }
-    let worse: Vec<(&Cell, CellComparison)> = judge(pairs)
-        .into_iter()
-        .filter(|one| one.a == first.id && one.verdict == Difference::Slower)
-        .filter_map(|one| Some((*cells.iter().find(|cell| cell.id == one.b)?, one)))
+    let judged = arms.into_iter().zip(judge(pairs, Adjustment::Holm));
+    let worse: Vec<(&Cell, FigureComparison)> = judged
+        .filter(|((a, _), one)| a.id == first.id && one.verdict == Difference::Slower)
+        .map(|((_, b), one)| (b, one))
         .collect();
     let ((second, how), rest) = worse.split_first()?;
     let mut parts = vec![format!(

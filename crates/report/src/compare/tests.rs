@@ -1,7 +1,7 @@
 //! Comparisons of documents built in a few words.
 
 use super::fields::{Class, differences};
-use super::{Arms, Recorded, compare_files, compare_live, comparison, sentences};
+use super::{Arms, Recorded, Terms, compare_files, compare_live, comparison, sentences};
 use crate::gate::{Limit, Outcome, Slower};
 use crate::sample::{self, Build, ONE, TWO};
 use crate::schema::{errors, unnamed};
@@ -9,6 +9,9 @@ use crate::text::width;
 use crate::{COMPARISON_SCHEMA, Format, Style};
 use ipcperf_core::result::*;
 use serde_json::{Value, json};
+
+mod beside;
+mod terms;
 
 /// The share by which round `at` is off, within 1 ± `spread`, in no order.
 fn wobble(at: usize, spread: f64) -> f64 {
@@ -40,8 +43,12 @@ fn recorded(name: &str, cells: Vec<Cell>) -> Recorded {
     Recorded { name: name.to_owned(), set: sample::set(cells) }
 }
 
+fn terms() -> Terms {
+    Terms { margin: 0.01, ..Terms::default() }
+}
+
 fn files(a: &[Recorded], b: &[Recorded]) -> Comparison {
-    compare_files(a, b, 0.01, &[]).expect("comparable")
+    compare_files(a, b, &terms()).expect("comparable")
 }
 
 /// A and B of one cell each, recorded once.
@@ -74,11 +81,11 @@ fn live(ratio: f64, off: f64) -> Comparison {
         measured("unix-stream", figures(ratio, 7)),
     ]);
     let arms = Arms { a: "pipe 64", b: "unix-stream 64", set: &set, other: None };
-    compare_live(&arms, plan(), 0.01, &[]).expect("comparable")
+    compare_live(&arms, plan(), &terms()).expect("comparable")
 }
 
 fn verdict(document: &Comparison) -> (Difference, &str) {
-    let one = &document.comparisons[0];
+    let one = &document.comparisons[0].primary;
     (one.verdict, &one.reason)
 }
 
@@ -185,12 +192,13 @@ fn only_the_parts_that_differ_are_told() {
 
 #[test]
 fn one_session_a_side_is_believed_only_beyond_the_session_floor() {
-    let (far, near) = (pair(10_000.0, 11_000.0), pair(10_000.0, 10_300.0));
-    assert_eq!(verdict(&far), (Difference::Slower, "one session a side"));
-    let expected = "one session a side: only a difference beyond 5 % can be claimed";
-    assert_eq!(verdict(&near), (Difference::CannotTell, expected));
-    assert_eq!(verdict(&pair(10_000.0, 10_000.0)), (Difference::CannotTell, expected));
-    assert_eq!(verdict(&pair(11_000.0, 10_000.0)).0, Difference::Faster);
+    let (far, near) = (pair(10_000.0, 12_000.0), pair(10_000.0, 11_000.0));
+    let assumed = "one session a side, which in virtual machines may differ by 11 %";
+    assert_eq!(verdict(&far), (Difference::Slower, assumed));
+    let expected = &format!("{assumed}: only more can be claimed");
+    assert_eq!(verdict(&near), (Difference::CannotTell, expected.as_str()));
+    assert_eq!(verdict(&pair(10_000.0, 10_000.0)), (Difference::CannotTell, expected.as_str()));
+    assert_eq!(verdict(&pair(12_000.0, 10_000.0)).0, Difference::Faster);
     let bare = |nanos| {
         let mut one = recorded("x.json", vec![around("pipe", nanos, 0.005)]);
         one.set.host.hypervisor = None;
@@ -198,7 +206,7 @@ fn one_session_a_side_is_believed_only_beyond_the_session_floor() {
     };
     let metal = files(&bare(10_000.0), &bare(10_500.0));
     assert_eq!(
-        (verdict(&metal).0, metal.comparisons[0].session_floor),
+        (verdict(&metal).0, metal.comparisons[0].primary.session_floor),
         (Difference::Slower, Some(0.03))
     );
 }
@@ -257,7 +265,7 @@ fn what_may_not_be_believed_is_not_told_however_far_apart() {
     for (change, reason) in cases {
         let document = changed(change);
         assert_eq!(verdict(&document), (Difference::CannotTell, reason));
-        assert!(document.comparisons[0].doubted);
+        assert!(document.comparisons[0].primary.doubted);
     }
     assert_eq!(verdict(&changed(|_| {})).0, Difference::Slower);
     let rejected = changed(|set| {
@@ -274,7 +282,7 @@ fn what_differs_confounds_unless_it_is_what_is_compared() {
     new[0].set.host.cpu_model = "Another".to_owned();
     let factors = |expected: &[&str]| {
         let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
-        compare_files(&old, &new, 0.01, &expected).unwrap().confounded_by
+        compare_files(&old, &new, &Terms { factors: expected, ..terms() }).unwrap().confounded_by
     };
     assert_eq!(factors(&[]), ["cpu", "kernel"]);
     assert_eq!(factors(&["kernel"]), ["cpu"]);
@@ -283,7 +291,7 @@ fn what_differs_confounds_unless_it_is_what_is_compared() {
     assert!(text(&document, Format::Table).contains("CONFOUNDED by cpu and kernel"));
     assert!(text(&document, Format::Markdown).contains("CONFOUNDED by cpu and kernel: SLOWER"));
     new[0].set.host.arch = "aarch64".to_owned();
-    let refused = compare_files(&old, &new, 0.01, &[]).unwrap_err().to_string();
+    let refused = compare_files(&old, &new, &terms()).unwrap_err().to_string();
     assert_eq!(
         refused,
         "these results cannot be compared: they differ in architecture (x86_64 and aarch64)"
@@ -308,7 +316,8 @@ fn cells_are_matched_by_what_was_asked_for_and_those_of_one_side_are_named() {
         around("unix-stream", 9_000.0, 0.01),
     ];
     let document = files(&[recorded("old.json", old)], &[recorded("new.json", new)]);
-    let ratios: Vec<f64> = document.comparisons.iter().filter_map(|one| one.ratio.value).collect();
+    let ratios: Vec<f64> =
+        document.comparisons.iter().filter_map(|one| one.primary.ratio.value).collect();
     assert!((ratios[0] - 2.0).abs() < 1e-9 && (ratios[1] - 1.4).abs() < 1e-9, "{ratios:?}");
     assert_eq!(document.comparisons[0].factors["CPUs"], ["[0, 0]", "[1, 1]"]);
     assert_eq!(document.comparisons[1].factors["pipe.size"], ["4K", "8K"]);
@@ -329,7 +338,7 @@ fn a_rate_that_falls_is_slower() {
         [recorded("x.json", vec![cell])]
     };
     let document = files(&stream(1e9), &stream(0.8e9));
-    let one = &document.comparisons[0];
+    let one = &document.comparisons[0].primary;
     assert_eq!((one.metric.as_str(), one.verdict), ("bytes_per_second", Difference::Slower));
     // From 1 to 0.8 is 25 % slower, less what the interval takes.
     assert!(one.at_least.is_some_and(|least| (0.2..0.25).contains(&least)), "{one:?}");
@@ -349,7 +358,7 @@ fn rounds_side_by_side_tell_what_common_noise_hides_and_the_control_must_agree()
     );
     let near = live(1.012, 1.0);
     assert!(verdict(&near).1.starts_with("leaning slower; 12 rounds find differences"), "{near:?}");
-    assert!(near.comparisons[0].rounds_to_settle.is_some_and(|rounds| rounds > 12));
+    assert!(near.comparisons[0].primary.rounds_to_settle.is_some_and(|rounds| rounds > 12));
 }
 
 #[test]
@@ -364,14 +373,14 @@ fn a_round_counts_for_all_arms_or_for_none() {
     set.cells[1].rounds[5].p50_ns = None;
     set.cells[2].rounds[9].rejected = Some("E-MIGRATE".to_owned());
     let arms = Arms { a: "a", b: "b", set: &set, other: None };
-    let document = compare_live(&arms, plan(), 0.01, &[]).unwrap();
-    let one = &document.comparisons[0];
+    let document = compare_live(&arms, plan(), &terms()).unwrap();
+    let one = &document.comparisons[0].primary;
     assert_eq!((one.rounds.as_slice(), one.verdict), (&[9][..], Difference::Slower));
     assert_eq!(one.a_rounds.len(), 9);
     assert_eq!((one.b_rounds.len(), one.control_rounds.len()), (9, 9));
     set.cells[2].reason = Some("round 3 has no proof".to_owned());
     let arms = Arms { a: "a", b: "b", set: &set, other: None };
-    let document = compare_live(&arms, plan(), 0.01, &[]).unwrap();
+    let document = compare_live(&arms, plan(), &terms()).unwrap();
     assert_eq!(verdict(&document), (Difference::CannotTell, "B: round 3 has no proof"));
 }
 
@@ -389,7 +398,7 @@ fn what_another_build_is_does_not_confound_and_the_machine_under_it_does() {
     other.tool.version = "0.2.0".to_owned();
     let compared = |other: &ResultSet| {
         let arms = Arms { a: "a", b: "b", set: &set, other: Some(other) };
-        compare_live(&arms, plan(), 0.01, &[])
+        compare_live(&arms, plan(), &terms())
     };
     let document = compared(&other).unwrap();
     assert_eq!((document.design, verdict(&document).0), (Design::LiveBinary, Difference::Slower));
@@ -411,11 +420,11 @@ fn of_many_cells_a_claim_must_survive_its_number() {
     let compared = |count: usize| files(&side(1.0, count), &side(1.5, count));
     let (alone, many) = (compared(1), compared(30));
     assert_eq!(verdict(&alone).0, Difference::Slower);
-    let p = |document: &Comparison| document.comparisons[0].p_adjusted.unwrap();
+    let p = |document: &Comparison| document.comparisons[0].primary.p_adjusted.unwrap();
     assert!((p(&alone) - 2.0 / 924.0).abs() < 1e-9 && (p(&many) - 60.0 / 924.0).abs() < 1e-9);
     let expected = "by itself it would be SLOWER, but not as one of 30 cells: p is 0.06";
     assert_eq!(verdict(&many), (Difference::CannotTell, expected));
-    assert!(many.comparisons.iter().all(|one| one.at_least.is_none()));
+    assert!(many.comparisons.iter().all(|one| one.primary.at_least.is_none()));
 }
 
 fn mixed() -> Comparison {
@@ -488,7 +497,8 @@ fn documents_are_valid_by_the_schema_which_names_every_key() {
         let read: Comparison = serde_json::from_value(document.clone()).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap(), document);
     }
-    assert_eq!(text(&mixed(), Format::Csv).lines().count(), 4);
+    // Two figures of each of three cells.
+    assert_eq!(text(&mixed(), Format::Csv).lines().count(), 7);
     assert_eq!(text(&mixed(), Format::Ndjson).lines().count(), 3);
 }
 
@@ -507,7 +517,7 @@ fn a_gate_fails_on_what_is_certain_and_tells_what_is_not() {
     assert_eq!(kind(&live(0.5, 1.0)), "passed");
     assert_eq!(kind(&live(1.0, 1.05)), "open", "the control failed");
     assert_eq!(kind(&pair(10_000.0, 12_000.0)), "failed");
-    assert_eq!(kind(&pair(10_000.0, 10_000.0)), "open", "a session may hide 5 %");
+    assert_eq!(kind(&pair(10_000.0, 10_000.0)), "open", "a session may hide 11 %");
     assert_eq!(kind(&pair(12_000.0, 10_000.0)), "passed");
     let mut missing = live(1.0, 1.0);
     missing.only_a.push("fifo".into());
@@ -518,7 +528,7 @@ fn a_gate_fails_on_what_is_certain_and_tells_what_is_not() {
     let nothing = Comparison { comparisons: Vec::new(), ..live(1.0, 1.0) };
     assert_eq!(kind(&nothing), "open");
     for text in ["slower", "slower:5", "faster:5%", "slower:-1%", "slower:nan%", ""] {
-        let said = format!("'{text}' is not a gate (like slower:5%)");
+        let said = format!("'{text}' is not a gate (like slower:5% or p99:slower:10%)");
         assert_eq!(text.parse::<Slower>(), Err(said));
     }
 }

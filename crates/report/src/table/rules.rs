@@ -87,6 +87,22 @@ fn other_loads_are_named_and_ranked_apart() {
 }
 
 #[test]
+fn the_uncertainty_stands_beside_every_figure_however_long_the_names_are() {
+    let long = |size: u64| {
+        let cell = cell("unix-stream", 64, TWO).rtt(70_000.0, 910.0);
+        ["sndbuf", "rcvbuf", "bind.directory"]
+            .into_iter()
+            .fold(cell, |cell, knob| cell.knob(&format!("unix-stream.{knob}"), Some(size), size))
+    };
+    let set = run(set(vec![long(1_048_576), long(2_097_152)]));
+    for width in [60, 80, 100] {
+        let shown = written(&set, &wide(width));
+        assert!(shown.lines().any(|line| line.contains("p50") && line.contains("+/-")), "{shown}");
+        assert_eq!(shown.lines().filter(|line| line.contains("1.3%")).count(), 2, "{shown}");
+    }
+}
+
+#[test]
 fn a_bound_is_shown_as_a_multiple_also_at_80_columns() {
     let text = written(&sample::survey(), &Style { versus_bound: true, ..wide(80) });
     assert!(text.contains("x bound") && text.contains("1.62x"), "{text}");

@@ -276,10 +276,10 @@ fn a_small_set_at_40_columns_drops_columns() {
     ROUND TRIP, BLOCKING MECHANISMS
     CPUs 0 and 1 (same-llc), idle as-is,
     touch cacheline
-      size  #   mechanism      p50  CPU/msg
-      64 B  1=  pipe       71.5 us  17.9 us
-            1=  fifo       72.1 us  18.0 us
-            3   tcp        95.0 us  23.8 us
+      size  #   mechanism      p50   +/-
+      64 B  1=  pipe       71.5 us  1.7%
+            1=  fifo       72.1 us  2.1%
+            3   tcp        95.0 us  0.9%
 
     CPU PER MESSAGE OF A ROUND TRIP,
     BLOCKING MECHANISMS

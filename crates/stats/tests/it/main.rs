@@ -3,4 +3,5 @@
 mod coverage;
 mod histogram;
 mod order;
+mod plan;
 mod verdict;

@@ -1,0 +1,134 @@
+//! How many rounds a live comparison takes and how long they take: arithmetic of what was asked for and what a pilot has
+//! found.
+
+use ipcperf_core::result::ComparisonPlan;
+use ipcperf_engine::run::Settings;
+use ipcperf_stats::Rule;
+use std::time::Duration;
+
+/// Rounds of the pilot: the fewest that the control needs, and enough to see the spread.
+pub(super) const PILOT: u64 = 8;
+
+/// Rounds of a plan that nobody else has said: at least, and at most.
+const ROUNDS: [u64; 2] = [20, 400];
+
+/// What a plan that nobody else has said is to find, and how surely: the spread of a pilot is itself a guess.
+const EFFECT: f64 = 0.05;
+const POWER: f64 = 0.99;
+
+/// How many rounds were asked for.
+pub(super) enum Asked {
+    Rounds(u64),
+    Time(Duration),
+    Nothing,
+}
+
+/// What the pilot has found.
+pub(super) struct Pilot {
+    /// Of the log-ratio of single rounds.
+    pub(super) spread: f64,
+    /// How long one round takes.
+    pub(super) each: Duration,
+    /// How long everything takes that comes once, before and after the rounds.
+    pub(super) around: Duration,
+}
+
+impl Pilot {
+    /// What is going to be done with these settings, whose rounds are those of the pilot.
+    pub(super) fn plan(&self, asked: &Asked, margin: f64, settings: &Settings) -> ComparisonPlan {
+        let rule = Rule { margin, more_is_better: false };
+        let rounds = match asked {
+            Asked::Rounds(rounds) => *rounds,
+            Asked::Time(time) => {
+                let rounds = time.as_secs_f64() / self.each.as_secs_f64().max(1e-6);
+                (rounds as u64).clamp(PILOT, 10_000)
+            }
+            Asked::Nothing => {
+                let wanted = rule.rounds_to_find(EFFECT.max(2.0 * margin), self.spread, POWER);
+                wanted.unwrap_or(ROUNDS[1]).clamp(ROUNDS[0], ROUNDS[1])
+            }
+        };
+        ComparisonPlan {
+            pilot_rounds: settings.rounds,
+            spread: Some(self.spread),
+            rounds,
+            slice_ms: settings.slice.as_secs_f64() * 1e3,
+            expected_s: (self.around + self.each.mul_f64(rounds as f64)).as_secs_f64(),
+            duration_s: 0.0,
+            smallest_effect: rule.smallest_effect(self.spread, rounds),
+            seed: settings.seed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcperf_stats::Rng;
+
+    fn settings() -> Settings {
+        Settings {
+            rounds: PILOT,
+            slice: Duration::from_millis(100),
+            warmup: Duration::from_millis(20),
+            seed: 1,
+            budget: None,
+            time_calls: false,
+        }
+    }
+
+    /// Seconds of a round of three slices, each of 120 ms and what starting and ending it takes; one in 20 is held up.
+    fn round(rng: &mut Rng, load: f64) -> f64 {
+        let mut slice = || {
+            let stall = if rng.below(20) == 0 { rng.exponential(0.1) } else { 0.0 };
+            0.12 + load * (0.008 * (0.8 * rng.normal()).exp() + stall)
+        };
+        slice() + slice() + slice()
+    }
+
+    fn rounds(rng: &mut Rng, count: u64, load: f64) -> f64 {
+        (0..count).map(|_| round(rng, load)).sum()
+    }
+
+    #[test]
+    fn the_time_that_is_printed_is_kept_within_a_quarter() {
+        let (mut rng, trials) = (Rng::stream(1, "time"), 500);
+        let once = 2.4;
+        let (mut kept, mut without) = (0, 0);
+        for _ in 0..trials {
+            let each = Duration::from_secs_f64(rounds(&mut rng, PILOT, 1.0) / PILOT as f64);
+            let spread = 0.02 + 0.1 * rng.unit();
+            let pilot = Pilot { spread, each, around: Duration::from_secs_f64(once) };
+            let plan = pilot.plan(&Asked::Nothing, 0.01, &settings());
+            // The machine is as busy as in the pilot, or half as busy again.
+            let load = 1.0 + 0.5 * rng.unit();
+            let taken = once + rounds(&mut rng, plan.rounds, load);
+            let is_near = |planned: f64| (0.75..=1.25).contains(&(taken / planned));
+            kept += u64::from(is_near(plan.expected_s));
+            without += u64::from(is_near(0.12 * 3.0 * plan.rounds as f64));
+        }
+        assert!(kept >= 490, "{kept} of {trials}");
+        // Slices alone are not the time: what comes once and what each start costs belongs to it.
+        assert!(without < 400, "{without} of {trials}");
+    }
+
+    #[test]
+    fn a_plan_has_the_rounds_that_were_asked_for_or_those_that_find_a_difference() {
+        let pilot = |spread: f64| Pilot {
+            spread,
+            each: Duration::from_millis(400),
+            around: Duration::from_secs(2),
+        };
+        let plan = |asked: &Asked, spread: f64| pilot(spread).plan(asked, 0.01, &settings());
+        assert_eq!(plan(&Asked::Rounds(50), 0.05).rounds, 50);
+        assert_eq!(plan(&Asked::Time(Duration::from_secs(20)), 0.05).rounds, 50);
+        assert_eq!(plan(&Asked::Time(Duration::from_secs(1)), 0.05).rounds, PILOT);
+        // 34 rounds find 5 % at a spread of 5 % in 99 of 100.
+        let planned = plan(&Asked::Nothing, 0.05);
+        assert!((33..=37).contains(&planned.rounds), "{}", planned.rounds);
+        assert!((planned.expected_s - (2.0 + 0.4 * planned.rounds as f64)).abs() < 1e-9);
+        assert!(planned.smallest_effect.is_some_and(|effect| effect < 0.05));
+        assert_eq!(plan(&Asked::Nothing, 0.001).rounds, ROUNDS[0]);
+        assert_eq!(plan(&Asked::Nothing, 1.0).rounds, ROUNDS[1]);
+    }
+}
