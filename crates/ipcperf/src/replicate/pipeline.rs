@@ -119,14 +119,14 @@ fn plan(keys: &Keys) -> Result<Plan, String> {
     })
 }
 
-/// A run that was too short, made longer: by what it lacks and a quarter more, at least twice as long, since a part of it
-/// was the start of its processes. `None` where it is long enough, or as long as the published one.
+/// A run that was too short, made longer by half more than it lacks, since a part of it was the start of its processes.
+/// `None` where it is long enough, or as long as the published one.
 fn lengthened(plan: &Plan, wall_ns: u64, shortest: Duration) -> Option<Plan> {
     let lacking = shortest.as_nanos() as f64 / wall_ns.max(1) as f64;
     if lacking <= 1.0 || plan.bytes >= plan.published_bytes {
         return None;
     }
-    let blocks = (plan.bytes as f64 / plan.block as f64 * (lacking * 1.25).max(2.0)).ceil();
+    let blocks = (plan.bytes as f64 / plan.block as f64 * lacking * 1.5).ceil();
     let bytes = (blocks as u64).saturating_mul(plan.block as u64).min(plan.published_bytes);
     Some(Plan { bytes, ..*plan })
 }
