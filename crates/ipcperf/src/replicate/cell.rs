@@ -193,36 +193,16 @@ pub(crate) fn keep(measured: &mut Measured, cell: &Cell, mut beside: BTreeMap<u6
     if !matches!(cell.status, Status::Ok | Status::Skipped) && measured.ended.is_none() {
         measured.ended = Some((cell.status, cell.reason.clone().unwrap_or_default()));
     }
-    let unseen = user_time_unseen(cell);
     for round in &cell.rounds {
         match &round.rejected {
             Some(reason) => measured.reject(round.round, reason.clone()),
             None => {
                 let first = beside.remove(&round.round).unwrap_or_default();
-                let mut found = readings(cell, round, first);
-                if let Some(reason) = &unseen {
-                    found.values.remove("user_ns");
-                    found.facts.insert("user_ns".into(), reason.clone());
-                }
-                measured.keep(round.round, round.order, found);
+                measured.keep(round.round, round.order, readings(cell, round, first));
             }
         }
     }
     measured.set_aside(other_mode(cell));
-}
-
-/// Why a cell has no user time: no round is without any, and whoever counts it as nought takes the step of a tick for a
-/// figure. The CPU clock of a process, which is exact, does not divide its time.
-fn user_time_unseen(cell: &Cell) -> Option<String> {
-    let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());
-    let unseen = accepted.filter(|round| round.cpu_ns.user == 0).count();
-    (unseen > 0).then(|| {
-        format!(
-            "the kernel divides CPU time by its ticks, and none of them fell on user code in {unseen} of {} rounds: \
-             longer slices show it",
-            cell.rounds.len()
-        )
-    })
 }
 
 /// The accepted rounds that fall into the mode that does not speak for a cell.
@@ -348,25 +328,6 @@ value = true
             assert_eq!(arm.rounds[0].values.get(name), Some(&value), "{name}");
         }
         assert_eq!(study.claims[0].measured.as_ref().and_then(|metric| metric.value), Some(5.0));
-    }
-
-    /// A round of 0 made the whole claim untestable with "a round gives no finite figure", and tables showed medians of
-    /// whole ticks.
-    #[test]
-    fn user_time_that_the_ticks_of_a_round_have_missed_is_missing_and_the_reason_told() {
-        let mut cell = cell("ok");
-        assert_eq!(user_time_unseen(&cell), None);
-        cell.rounds[1].cpu_ns.user = 0;
-        let study = Study::parse(&STUDY.replace("p50_ns(pipe)", "user_ns(pipe)"), &|_, _| Ok(()));
-        let study = study.expect("well formed");
-        let mut measured = Measured::new(&study.arms[0]);
-        keep(&mut measured, &cell, BTreeMap::new());
-        let arms = [measured];
-        let found = Findings::new(&arms, 2, Noise::default());
-        let result = found.result(&study, Scale::Smoke, 1.0, false);
-        assert_eq!(result.arms[0].rounds[0].values.get("user_ns"), None);
-        assert!(result.arms[0].rounds[0].values.contains_key("cpu_ns"), "it is exact");
-        assert!(result.claims[0].reason.contains("by its ticks"), "{}", result.claims[0].reason);
     }
 
     #[test]

@@ -252,6 +252,22 @@ fn twelve_tests_refute_a_claim_by_chance_no_more_often_than_one() {
     assert!(count <= 20, "{count} of 400");
 }
 
+/// As a ratio it had no value where a round had no tick of the kernel in user code: UNTESTABLE at the smallest scale.
+#[test]
+fn user_time_of_rounds_without_a_tick_still_has_an_order() {
+    let mut study = embedded().into_iter().find(|one| one.name() == "inferno").expect("ours");
+    study.claims.retain(|claim| claim.id == "s0.c3");
+    let arm = |id: &str, user_ns: [f64; 8]| {
+        let rows = user_ns.map(|user_ns| BTreeMap::from([("user_ns".to_owned(), user_ns)]));
+        recorded(study.arms.iter().find(|arm| arm.id == id).expect(id), &rows)
+    };
+    let ticks = [0.0, 450.0, 900.0, 0.0, 450.0, 0.0, 450.0, 900.0];
+    let mut arms = [arm("message", ticks), arm("file", [4000.0; 8])];
+    assert_eq!(judged(&study, &arms, 8)[0].verdict, Verdict::Reproduced);
+    arms[1] = arm("file", [900.0, 0.0, 0.0, 450.0, 0.0, 900.0, 0.0, 450.0]);
+    assert_eq!(judged(&study, &arms, 8)[0].verdict, Verdict::Inconclusive);
+}
+
 fn finding(code: &str, cells: &[&str]) -> Finding {
     Finding {
         code: code.into(),
