@@ -1,7 +1,7 @@
 //! The clients of a connect slice: each asks, reads the answer to its end, hangs up, and asks again.
 
 use super::answer::Answers;
-use super::plan::{Model, add, is_tcp, site};
+use super::plan::{Model, add, site};
 use super::times::{Sample, Taker, Times};
 use crate::job::{Failure, Machine};
 use crate::task::{WorkerContext, pin};
@@ -123,7 +123,7 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         .collect::<Result<_, _>>()?;
     context.ready(&())?;
     let books = Mutex::new(Books::default());
-    let lock = (ask.model == Model::OneLock).then(|| Mutex::new(()));
+    let lock = ask.model.locks().then(|| Mutex::new(()));
     let gate = Barrier::new(callers.len());
     let clients = std::thread::scope(|scope| {
         let threads: Vec<_> = callers
@@ -193,7 +193,7 @@ impl<'a> Client<'a> {
         Self {
             caller,
             lock,
-            polls: ask.model == Model::AsPublished && is_tcp(ask.door),
+            polls: ask.model.polls(ask.door),
             clock: if ask.counter { Clock::counter() } else { Clock::monotonic() },
             // One byte more than any answer: a longer one is wrong.
             buffer: vec![0; answers.len() + 1],

@@ -59,6 +59,20 @@ pub enum Model {
     AsPublished,
     /// Every call on a socket holds a lock that all clients share: a stand-in for the lock of an interpreter.
     OneLock,
+    /// Both: nothing blocks over TCP, and every call on a socket holds the lock. Whoever polls does not hold it.
+    AsPublishedOneLock,
+}
+
+impl Model {
+    /// Whether a client of this door connects without blocking, and polls.
+    pub(super) fn polls(self, door: Door) -> bool {
+        matches!(self, Self::AsPublished | Self::AsPublishedOneLock) && is_tcp(door)
+    }
+
+    /// Whether all clients share a lock.
+    pub(super) fn locks(self) -> bool {
+        matches!(self, Self::OneLock | Self::AsPublishedOneLock)
+    }
 }
 
 /// A connect slice.
@@ -114,4 +128,26 @@ pub(super) fn add(errors: &mut BTreeMap<i32, u64>, code: i32) {
 #[must_use]
 pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was published is both at once, and was no model: each alone differs in one thing from what blocks.
+    #[test]
+    fn a_model_polls_over_tcp_only_and_locks_over_everything() {
+        let model =
+            |name: &str| -> Model { serde_json::from_str(&format!("\"{name}\"")).expect(name) };
+        for (name, polls, locks) in [
+            ("blocking", false, false),
+            ("as-published", true, false),
+            ("one-lock", false, true),
+            ("as-published-one-lock", true, true),
+        ] {
+            let model = model(name);
+            assert_eq!((model.polls(Door::Tcp), model.locks()), (polls, locks), "{name}");
+            assert!(!model.polls(Door::UnixPath), "{name}");
+        }
+    }
 }

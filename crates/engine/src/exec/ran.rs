@@ -63,6 +63,8 @@ pub struct Ran {
     pub elapsed_ns: u64,
     /// Bytes that came out.
     pub arrived_bytes: u64,
+    /// The first of them.
+    pub start: String,
     /// The programs.
     pub programs: Vec<Seen>,
 }

@@ -49,9 +49,9 @@ pub fn once(
         let held = input.map(OwnedFd::try_clone).transpose()?;
         programs.start(name, command, held)
     })?;
-    let Finished { programs, end_ns, arrived_bytes, .. } = programs.finish(Some(output))?;
+    let Finished { programs, end_ns, arrived_bytes, start } = programs.finish(Some(output))?;
     let elapsed_ns = end_ns.saturating_sub(start_ns);
-    let ran = Ran { elapsed_ns, arrived_bytes, programs };
+    let ran = Ran { elapsed_ns, arrived_bytes, start, programs };
     if arrived_bytes == 0 && ran.taken_bytes().unwrap_or(0) == 0 {
         let last = plan.commands.last().map_or("", String::as_str);
         return Err(Error::Failed(format!("no bytes: nothing came out of '{last}'")));

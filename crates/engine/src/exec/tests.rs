@@ -21,8 +21,8 @@ fn ran(programs: &[&str], wait: Duration) -> Result<Ran, Error> {
         let held = input.map(OwnedFd::try_clone).transpose()?;
         running.start(name, command, held)
     })?;
-    let Finished { programs, end_ns, arrived_bytes, .. } = running.finish(Some(output))?;
-    Ok(Ran { elapsed_ns: end_ns - start_ns, arrived_bytes, programs })
+    let Finished { programs, end_ns, arrived_bytes, start } = running.finish(Some(output))?;
+    Ok(Ran { elapsed_ns: end_ns - start_ns, arrived_bytes, start, programs })
 }
 
 const LONG: Duration = Duration::from_secs(60);
@@ -35,7 +35,7 @@ fn counts() -> bool {
 fn every_byte_is_counted_at_every_joint() {
     let commands = ["head -c 3000000 /dev/zero", "cat", "wc -c"];
     let ran = ran(&commands, LONG).expect("they end");
-    assert_eq!(ran.arrived_bytes, "3000000\n".len() as u64);
+    assert_eq!((ran.arrived_bytes, ran.start.as_str()), (8, "3000000\n"));
     assert_eq!(
         ran.programs.iter().map(|seen| seen.unread_bytes).collect::<Vec<_>>(),
         [None, Some(0), Some(0)]

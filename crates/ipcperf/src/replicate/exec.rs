@@ -3,47 +3,108 @@
 use super::work::{Turn, Work};
 use crate::exec;
 use ipcperf_core::result::ProofKind;
-use ipcperf_engine::exec::{PipelinePlan, once};
+use ipcperf_engine::exec::{PipelinePlan, Programs, once};
 use ipcperf_engine::task::TaskError;
 use ipcperf_study::Readings;
 use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Its name in a study.
 pub(crate) const KIND: &str = "exec";
 
+/// How long a program may take to find out whether all is there that the others need.
+const LOOKING: Duration = Duration::from_secs(10);
+
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Keys {
     /// Each reads what the one before it writes.
     programs: Vec<String>,
+    /// A program that ends well if all is there that they need.
+    needs: Option<String>,
+    /// What the last of them writes are figures, a name and a number in each line.
+    #[serde(default)]
+    figures: bool,
+    /// What stands for a name in braces.
+    #[serde(flatten)]
+    words: BTreeMap<String, toml::Value>,
 }
 
 impl Keys {
     fn of(table: &toml::Table) -> Result<Self, String> {
-        table.clone().try_into().map_err(|error| format!("exec: {error}"))
+        let mut keys: Self = table.clone().try_into().map_err(|error| format!("exec: {error}"))?;
+        for (name, value) in std::mem::take(&mut keys.words) {
+            let word = match value {
+                toml::Value::String(text) => text,
+                toml::Value::Integer(number) => number.to_string(),
+                other => return Err(format!("exec: {name}: {other} is no word")),
+            };
+            let place = format!("{{{name}}}");
+            let texts = keys.programs.iter_mut().chain(&mut keys.needs);
+            let texts: Vec<&mut String> = texts.filter(|text| text.contains(&place)).collect();
+            if texts.is_empty() {
+                return Err(format!("exec: unknown key '{name}', and no program has a {place}"));
+            }
+            for text in texts {
+                *text = text.replace(&place, &word);
+            }
+        }
+        Ok(keys)
     }
 }
 
-struct Exec(PipelinePlan);
+struct Exec {
+    plan: PipelinePlan,
+    needs: Option<PipelinePlan>,
+    figures: bool,
+}
 
 /// The commands of an arm, for the user to see.
 pub(crate) fn commands(table: &toml::Table) -> Result<Vec<String>, String> {
-    Keys::of(table).map(|keys| keys.programs)
+    let Keys { programs, needs, .. } = Keys::of(table)?;
+    let first = needs.into_iter().flat_map(|needs| [needs, exec::NEXT.to_owned()]);
+    Ok(first.chain(programs).collect())
 }
 
 /// Makes the work.
 pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
-    let plan = exec::plan(&commands(table)?).map_err(|stop| stop.to_string())?;
-    Ok(Box::new(Exec(plan)))
+    let Keys { programs, needs, figures, .. } = Keys::of(table)?;
+    let plan = |commands: &[String]| exec::plan(commands).map_err(|stop| stop.to_string());
+    let needs = needs.map(|needs| plan(&[needs])).transpose()?;
+    Ok(Box::new(Exec { plan: plan(&programs)?, needs, figures }))
+}
+
+/// What a program says that does not find what is needed.
+fn lacks(needs: &PipelinePlan) -> Option<String> {
+    let words = needs.programs.first()?;
+    let (program, arguments) = words.split_first()?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut programs = Programs::new(Instant::now() + LOOKING, None);
+    let ended = programs.start(program, &mut command, None).and_then(|()| programs.finish(None));
+    ended.err().map(|error| error.to_string())
+}
+
+/// The figures that a program has written.
+fn figures(text: &str) -> Result<Vec<(&str, f64)>, TaskError> {
+    let each = text.lines().map(|line| {
+        let named = line.split_once(' ');
+        let figure = named.and_then(|(name, number)| Some((name, number.trim().parse().ok()?)));
+        figure.ok_or_else(|| TaskError::Failed(format!("'{line}' is no name and number")))
+    });
+    each.collect()
 }
 
 impl Work for Exec {
     fn missing(&self) -> Option<String> {
-        exec::missing(&self.0)
+        let all = [Some(&self.plan), self.needs.as_ref()];
+        let missing = all.into_iter().flatten().find_map(exec::missing);
+        missing.or_else(|| self.needs.as_ref().and_then(lacks))
     }
 
     fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
-        let ran = once(&self.0, turn.deadline, turn.interrupts)?;
+        let ran = once(&self.plan, turn.deadline, turn.interrupts)?;
         let mut readings = Readings::default();
         let seconds = |nanos: u64| nanos as f64 / 1e9;
         let bytes = ran.arrived_bytes.max(ran.taken_bytes().unwrap_or(0)) as f64;
@@ -55,7 +116,7 @@ impl Work for Exec {
             let cpu_s = seconds(seen.ended.user_ns + seen.ended.system_ns);
             readings.set(format!("cpu_s.{at}"), cpu_s);
         }
-        let proof = ran.proof(&self.0.commands);
+        let proof = ran.proof(&self.plan.commands);
         let proofs = f64::from(u8::from(proof.kind == ProofKind::Bytes));
         for (name, value) in [
             ("bytes", bytes),
@@ -68,10 +129,54 @@ impl Work for Exec {
         ] {
             readings.set(name, value);
         }
-        readings.facts.insert("programs".into(), self.0.id());
+        if self.figures {
+            for (name, value) in figures(&ran.start)? {
+                readings.set(name, value);
+            }
+        }
+        readings.facts.insert("programs".into(), self.plan.id());
         if let Some(reason) = proof.reason {
             readings.facts.insert("proof".into(), reason);
         }
         Ok(readings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> Result<Vec<String>, String> {
+        commands(&text.parse().expect("a table"))
+    }
+
+    #[test]
+    fn a_name_in_braces_stands_for_what_the_arm_says() {
+        let text = "programs = ['x {of} {n}', 'y {n}']\nneeds = 'z {of}'\nof = 'a b'\nn = 7";
+        assert_eq!(told(text).expect("well formed"), ["z a b", ",", "x a b 7", "y 7"]);
+        for (wrong, part) in [
+            ("programs = ['x']\nprogram = 'y'", "unknown key 'program'"),
+            ("programs = ['x {n}']\nn = [1]", "is no word"),
+        ] {
+            let error = told(wrong).expect_err(part);
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_needed_and_not_there_is_told_and_figures_are_read() {
+        let work = |needs: &str| {
+            let text = format!(
+                "programs = ['printf \"a 1.5\\nb 2\\n\"']\nneeds = '{needs}'\nfigures = true"
+            );
+            make(&text.parse().expect("a table")).expect("well formed")
+        };
+        assert_eq!(work("true").missing(), None);
+        let missing = work("sh -c \"echo no gem >&2; exit 1\"").missing();
+        assert_eq!(missing.as_deref(), Some("sh: exit code 1: no gem"));
+        let missing = work("no-such-program-anywhere").missing().expect("it is not there");
+        assert!(missing.contains("no program 'no-such-program-anywhere' in PATH"), "{missing}");
+        assert_eq!(figures("user_s 0.5\nreal_s 1\n"), Ok(vec![("user_s", 0.5), ("real_s", 1.0)]));
+        assert!(figures("user_s\n").is_err() && figures("a b\n").is_err());
     }
 }

@@ -13,10 +13,11 @@ use super::work::{Turn, Work};
 use ipcperf_engine::task::{NamedTask, TaskError, WorkerContext};
 use ipcperf_study::Readings;
 use ipcperf_sys::io::pipe::{self, End};
-use plan::{CLOSING, Method, Plan, Run};
+use plan::{Method, Plan, Run};
 use relay::Duty;
 use serde::Deserialize;
 use serde_json::Value;
+use std::time::Duration;
 
 /// One end of a pipeline.
 pub(super) const TASK: NamedTask<'_> =
@@ -39,6 +40,8 @@ enum Variant {
     StandIn,
     /// A writer and a reader, and nobody between; from a tenth of the bytes on.
     Direct,
+    /// As published, but both ends start at the same moment: whether they find each other.
+    Together,
 }
 
 /// The keys of an arm.
@@ -53,8 +56,12 @@ struct Keys {
     bytes: u64,
     /// A shorter one: at most so many bytes,
     most_bytes: Option<u64>,
-    /// and at most so many blocks.
+    /// and at most so many blocks,
     most_blocks: Option<u64>,
+    /// unless a run would be over before so many milliseconds: then as many more bytes as that takes, up to the
+    /// published length. At full length a run takes as long as it takes.
+    #[serde(default)]
+    shortest_ms: u64,
     /// Capacity of an anonymous pipe.
     pipe_bytes: Option<u64>,
 }
@@ -62,7 +69,9 @@ struct Keys {
 #[derive(Debug)]
 struct Pipeline {
     variant: Variant,
+    /// Its length grows until a run is long enough, and stays so for the rounds that follow.
     plan: Plan,
+    shortest: Duration,
 }
 
 fn serve(context: &mut WorkerContext<'_>) -> Result<Value, String> {
@@ -80,7 +89,8 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, String> {
 pub(crate) fn make(keys: &toml::Table) -> Result<Box<dyn Work>, String> {
     let keys: Keys = keys.clone().try_into().map_err(|error| format!("pipeline: {error}"))?;
     let plan = plan(&keys)?;
-    Ok(Box::new(Pipeline { variant: keys.variant, plan }))
+    let shortest = Duration::from_millis(keys.shortest_ms);
+    Ok(Box::new(Pipeline { variant: keys.variant, plan, shortest }))
 }
 
 fn plan(keys: &Keys) -> Result<Plan, String> {
@@ -96,61 +106,134 @@ fn plan(keys: &Keys) -> Result<Plan, String> {
     if pipe_bytes.is_some() && keys.method != Method::AnonymousPipe {
         return Err("pipeline: pipe_bytes is for anonymous pipes".into());
     }
+    if keys.variant == Variant::Together && keys.method == Method::AnonymousPipe {
+        return Err("pipeline: the ends of an anonymous pipe cannot miss each other".into());
+    }
     Ok(Plan {
         method: keys.method,
         block,
         bytes,
-        // A shorter transfer has a shorter wait, so that the wait keeps its share.
-        closing: (bytes < keys.bytes)
-            .then(|| CLOSING.mul_f64(bytes as f64 / keys.bytes.max(1) as f64)),
+        published_bytes: keys.bytes,
         one_way: keys.variant == Variant::OneWay,
         pipe_bytes,
     })
 }
 
+/// A run that was too short, made longer by half more than it lacks, since a part of it was the start of its processes.
+/// `None` where it is long enough, or as long as the published one.
+fn lengthened(plan: &Plan, wall_ns: u64, shortest: Duration) -> Option<Plan> {
+    let lacking = shortest.as_nanos() as f64 / wall_ns.max(1) as f64;
+    if lacking <= 1.0 || plan.bytes >= plan.published_bytes {
+        return None;
+    }
+    let blocks = (plan.bytes as f64 / plan.block as f64 * lacking * 1.5).ceil();
+    let bytes = (blocks as u64).saturating_mul(plan.block as u64).min(plan.published_bytes);
+    Some(Plan { bytes, ..*plan })
+}
+
+impl Pipeline {
+    /// One run from outside, by relays.
+    fn relayed(&self, plan: &Plan, turn: &Turn<'_>) -> Result<Run, TaskError> {
+        match socat::installed() {
+            Ok(socat) if self.variant != Variant::StandIn => socat.measure(plan, turn),
+            _ => relay::measure(plan, turn),
+        }
+    }
+
+    /// The transfer of this round: made again with more bytes where it was too short.
+    fn long_enough(
+        &mut self,
+        mut run: impl FnMut(&Self) -> Result<Run, TaskError>,
+    ) -> Result<Run, TaskError> {
+        loop {
+            let ran = run(self)?;
+            match lengthened(&self.plan, ran.wall_ns, self.shortest) {
+                Some(longer) => self.plan = longer,
+                None => return Ok(ran),
+            }
+        }
+    }
+
+    fn direct(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
+        let mut readings = Readings::default();
+        let mut steady_bytes = 0;
+        let run = self.long_enough(|own| {
+            let seen = steady::measure(&own.plan, turn)?;
+            steady_bytes = seen.bytes;
+            Ok(seen.run)
+        })?;
+        consumed(&mut readings, &self.plan, &run);
+        let rate = steady_bytes as f64 * 8e9 / run.wall_ns as f64;
+        readings.set("mbits", rate / 1e6);
+        readings.set("bits_per_second", rate);
+        let text = "writer and reader, nobody between, steady state";
+        readings.facts.insert("variant".into(), text.into());
+        Ok(readings)
+    }
+
+    /// Whether two ends that start at the same moment find each other.
+    fn together(&self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
+        let socat = socat::installed().as_ref().map_err(|why| TaskError::Failed(why.clone()))?;
+        let mut readings = Readings::default();
+        let missed = socat.at_once(&self.plan, turn)?;
+        readings.set("missed", f64::from(u8::from(missed.is_some())));
+        if let Some(words) = missed {
+            readings.facts.insert("an end that missed the other".into(), words);
+        }
+        Ok(readings)
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        match socat::installed() {
+            _ if self.variant == Variant::StandIn => {
+                vec![("variant", "stand-in: two workers; poll, read, write for each block".into())]
+            }
+            Ok(socat) => {
+                let [source, sink] = socat::commands(&self.plan);
+                let program = format!("two processes of {}", socat.version());
+                vec![("variant", program), ("source", source), ("sink", sink)]
+            }
+            Err(reason) => vec![("variant", format!("stand-in: two workers, because {reason}"))],
+        }
+    }
+}
+
 impl Work for Pipeline {
     fn missing(&self) -> Option<String> {
+        if self.variant == Variant::Together {
+            return socat::installed().as_ref().err().cloned();
+        }
         let bytes = self.plan.pipe_bytes?;
         let tried = pipe::pair().and_then(|pair| pipe::set_capacity(&pair.write, Some(bytes)));
         tried.err().map(|error| error.to_string())
     }
 
     fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
+        match self.variant {
+            Variant::Direct => return self.direct(turn),
+            Variant::Together => return self.together(turn),
+            Variant::AsPublished | Variant::OneWay | Variant::StandIn => {}
+        }
+        let run = self.long_enough(|own| own.relayed(&own.plan, turn))?;
+        // What a run takes that moves next to nothing: both processes start, meet and end, and nothing waits.
         let plan = &self.plan;
+        let least = Plan { bytes: plan.block as u64, one_way: true, ..*plan };
+        let startup_ns = self.relayed(&least, turn)?.wall_ns;
         let mut readings = Readings::default();
-        let mut fact = |name: &str, text: String| readings.facts.insert(name.to_owned(), text);
+        consumed(&mut readings, plan, &run);
+        let wall_ns = run.wall_ns.max(1) as f64;
+        readings.set("mbits", plan.bytes as f64 * 8e3 / wall_ns);
+        readings.set("bits_per_second", published_rate(plan.bytes, run.wall_ns)?);
+        readings.set("startup_ms", startup_ns as f64 / 1e6);
+        readings.set("startup_share", startup_ns as f64 / wall_ns);
+        let by_socat = self.variant != Variant::StandIn && socat::installed().is_ok();
+        readings.set("by_socat", f64::from(u8::from(by_socat)));
+        readings.facts.insert("closing wait".into(), closing_words(plan));
         if let Some(bytes) = plan.pipe_bytes {
-            fact("pipe", format!("capacity {bytes} bytes"));
+            readings.facts.insert("pipe".into(), format!("capacity {bytes} bytes"));
         }
-        if self.variant == Variant::Direct {
-            fact("variant", "writer and reader, nobody between, steady state".into());
-            let seen = steady::measure(plan, turn)?;
-            rates(&mut readings, plan, seen.bits_per_second(), &seen.run);
-            return Ok(readings);
-        }
-        fact("closing wait", closing_words(plan));
-        let mut is_socat = false;
-        let run = if self.variant == Variant::StandIn {
-            fact("variant", "stand-in: two workers; poll, read, write for each block".into());
-            relay::measure(plan, turn)?
-        } else {
-            match socat::installed() {
-                Ok(socat) => {
-                    is_socat = true;
-                    let [source, sink] = socat::commands(plan);
-                    fact("variant", format!("two processes of {}", socat.version()));
-                    fact("source", source);
-                    fact("sink", sink);
-                    socat.measure(plan, turn)?
-                }
-                Err(reason) => {
-                    fact("variant", format!("stand-in: two workers, because {reason}"));
-                    relay::measure(plan, turn)?
-                }
-            }
-        };
-        rates(&mut readings, plan, published_rate(plan.bytes, run.wall_ns)?, &run);
-        readings.set("by_socat", f64::from(u8::from(is_socat)));
+        let facts = self.facts().into_iter().map(|(name, text)| (name.to_owned(), text));
+        readings.facts.extend(facts);
         Ok(readings)
     }
 }
@@ -160,7 +243,7 @@ fn closing_words(plan: &Plan) -> String {
         return "none".into();
     }
     let wait_ms = plan.wait().as_secs_f64() * 1e3;
-    let scaled = if plan.closing.is_some() { ", shortened like the transfer" } else { "" };
+    let scaled = if plan.closing().is_some() { ", shortened like the transfer" } else { "" };
     format!("{wait_ms:.3} ms at either end, in the time that counts{scaled}")
 }
 
@@ -173,18 +256,19 @@ fn published_rate(bytes: u64, wall_ns: u64) -> Result<f64, TaskError> {
         .ok_or_else(|| TaskError::Failed(format!("{bytes} bytes took less than a millisecond")))
 }
 
-fn rates(readings: &mut Readings, plan: &Plan, bits_per_second: f64, run: &Run) {
+fn consumed(readings: &mut Readings, plan: &Plan, run: &Run) {
     let blocks = plan.bytes as f64 / plan.block as f64;
-    readings.set("bits_per_second", bits_per_second);
-    readings.set("mbits", bits_per_second / 1e6);
-    readings.set("wall_s", run.wall_ns as f64 / 1e9);
-    readings.set("user_s", run.user_ns as f64 / 1e9);
-    readings.set("system_s", run.system_ns as f64 / 1e9);
-    readings.set("cpu_s", (run.user_ns + run.system_ns) as f64 / 1e9);
-    readings.set("cpu_us_per_block", (run.user_ns + run.system_ns) as f64 / 1e3 / blocks);
-    readings.set("races_lost", run.races_lost as f64);
-    if let Some(startup_ns) = run.startup_ns {
-        readings.set("startup_ms", startup_ns as f64 / 1e6);
+    let cpu_ns = (run.user_ns + run.system_ns) as f64;
+    for (name, value) in [
+        ("bytes", plan.bytes as f64),
+        ("wall_s", run.wall_ns as f64 / 1e9),
+        ("user_s", run.user_ns as f64 / 1e9),
+        ("system_s", run.system_ns as f64 / 1e9),
+        ("cpu_s", cpu_ns / 1e9),
+        ("cpu_us_per_block", cpu_ns / 1e3 / blocks),
+        ("races_lost", run.races_lost as f64),
+    ] {
+        readings.set(name, value);
     }
 }
 

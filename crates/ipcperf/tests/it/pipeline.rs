@@ -102,22 +102,46 @@ fn a_run_that_lost_bytes_is_no_figure_and_one_whose_ends_missed_is_tried_again()
         assert!(reason.contains("999999 of 1000000 bytes"), "{reason}");
     }
     // The source finds nobody twice. Then all is well: what the sink writes is what is counted.
-    let missed = "echo x >> ../../missed; [ $(wc -l < ../../missed) -gt 2 ] && exit 0; \
+    let missed = "echo x >> ../../missed; n=${*#*readbytes=}; echo ${n%% *} > ../../bytes; \
+                  [ $(wc -l < ../../missed) -gt 2 ] && exit 0; \
                   echo 'socat[1] E connect: Connection refused' >&2; exit 1";
     let found = replicate(
         &sandbox,
         &study(&[("as-published", "unix-stream")], 1),
-        Some(&fake(missed, "sleep 0.1; exec head -c 1000000 /dev/zero")),
+        Some(&fake(missed, "sleep 0.1; read -r n < ../../bytes; exec head -c $n /dev/zero")),
     );
     let arm = &found[0];
     assert_eq!((&arm["status"], value(arm, 0, "races_lost")), (&"ok".into(), Some(2.0)), "{arm}");
     assert_eq!(value(arm, 0, "by_socat"), Some(1.0));
+    // It sleeps as long for a single block: all of a run is start-up, as far as can be told.
+    let [least_ms, share, wall_s] =
+        ["startup_ms", "startup_share", "wall_s"].map(|name| value(arm, 0, name).expect("told"));
+    assert!(least_ms >= 100.0 && (share - least_ms / 1e3 / wall_s).abs() < 1e-9, "{arm}");
     assert_eq!(arm["facts"]["variant"], "two processes of socat 9.8.7");
     // Anything else is told as it is.
     let broken = fake("echo 'E cannot' >&2; exit 3", "sleep 600");
     let found = replicate(&sandbox, &text, Some(&broken));
     assert!(found.iter().all(|arm| arm["reason"] == "socat: exit code 3: E cannot"), "{found:?}");
     assert!(is_empty(&sandbox.run_directories()));
+}
+
+/// The published scripts hang there: the one end has gone, and the other waits for it.
+#[test]
+fn ends_that_start_at_once_and_miss_each_other_are_told_and_ended() {
+    if !fs::read_to_string("/proc/self/io").is_ok_and(|text| text.contains("wchar")) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let exists = fake("echo 'E mkfifo(namedpipe, 438): File exists' >&2; exit 1", "sleep 600");
+    let found = replicate(&sandbox, &study(&[("together", "named-pipe")], 2), Some(&exists));
+    assert_eq!(found[0]["status"], "ok", "{}", found[0]);
+    assert_eq!([0, 1].map(|round| value(&found[0], round, "missed")), [Some(1.0); 2]);
+    let words = &found[0]["facts"]["an end that missed the other"];
+    assert_eq!(words, "E mkfifo(namedpipe, 438): File exists");
+    let meet = fake("exit 0", "exec head -c 1000000 /dev/zero");
+    let found = replicate(&sandbox, &study(&[("together", "tcp")], 1), Some(&meet));
+    assert_eq!(value(&found[0], 0, "missed"), Some(0.0), "{}", found[0]);
+    assert!(is_empty(&sandbox.run_directories()) && is_empty(&sandbox.temporary()));
 }
 
 #[test]

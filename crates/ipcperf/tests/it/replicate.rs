@@ -72,16 +72,16 @@ fn assert_nothing_is_left(sandbox: &Sandbox) {
 /// Runs a study at the smallest scale: every published cell is a number or explained. Gives its claims.
 fn replicate(sandbox: &Sandbox, name: &str) -> Vec<Value> {
     let file = format!("{name}.json");
-    // Fewer rounds than the claims need to be refuted: it is about the document.
+    // Fewer rounds than the claims need to be refuted, and just enough for intervals: it is about the document.
     let words =
-        ["replicate", name, "--scale", "smoke", "--rounds", "8", "--csv", "csv", "-o", &file];
+        ["replicate", name, "--scale", "smoke", "--rounds", "6", "--csv", "csv", "-o", &file];
     let ended = sandbox.run(&words);
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     let document = valid(REPLICATION_SCHEMA, &sandbox.read(&file).expect("written"));
     let [study] = list(&document, "studies") else { panic!("{name} is one study") };
     assert_eq!(text(study, "name"), name);
     check(study);
-    assert_eq!(study["rounds"], 8);
+    assert_eq!(study["rounds"], 6);
     // The same document, shown again.
     assert_eq!(sandbox.run(&["report", &file]).stdout, ended.stdout);
     for format in ["markdown", "csv", "ndjson"] {

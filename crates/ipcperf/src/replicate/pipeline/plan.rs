@@ -4,7 +4,7 @@ use serde::Deserialize;
 use std::time::Duration;
 
 /// How long socat goes on serving one direction after the other has ended, unless it is told otherwise (`-t`).
-pub(super) const CLOSING: Duration = Duration::from_millis(500);
+const CLOSING: Duration = Duration::from_millis(500);
 
 /// What the bytes go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -36,19 +36,26 @@ pub(super) struct Plan {
     pub(super) method: Method,
     pub(super) block: usize,
     pub(super) bytes: u64,
-    /// How long a relay goes on after one direction of a pipe has ended; `None` is socat's own choice.
-    pub(super) closing: Option<Duration>,
+    /// Of the original.
+    pub(super) published_bytes: u64,
     pub(super) one_way: bool,
     pub(super) pipe_bytes: Option<u64>,
 }
 
 impl Plan {
+    /// How long a relay goes on after one direction of a pipe has ended; `None` is socat's own choice. A shorter transfer
+    /// has a shorter wait, so that the wait keeps its share.
+    pub(super) fn closing(&self) -> Option<Duration> {
+        let share = self.bytes as f64 / self.published_bytes.max(1) as f64;
+        (self.bytes < self.published_bytes).then(|| CLOSING.mul_f64(share))
+    }
+
     /// Of pipes; the other end of a socket ends the wait.
     pub(super) fn wait(&self) -> Duration {
         if self.one_way || !self.method.is_pipe() {
             Duration::ZERO
         } else {
-            self.closing.unwrap_or(CLOSING)
+            self.closing().unwrap_or(CLOSING)
         }
     }
 }
@@ -57,8 +64,6 @@ impl Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) wall_ns: u64,
-    /// From the start to the first block at the sink, where that can be told.
-    pub(super) startup_ns: Option<u64>,
     pub(super) user_ns: u64,
     pub(super) system_ns: u64,
     pub(super) races_lost: u64,

@@ -38,8 +38,6 @@ pub(super) struct Duty {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Seen {
     pub(super) bytes: u64,
-    /// When the first block had passed (`CLOCK_MONOTONIC`).
-    pub(super) first_ns: u64,
     /// Of the steady part: its length.
     pub(super) steady_bytes: u64,
     /// And how long it took.
@@ -113,7 +111,6 @@ pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Run, TaskError> {
     complete(plan, "the sink took", received.bytes)?;
     Ok(Run {
         wall_ns: end_ns.saturating_sub(start_ns),
-        startup_ns: Some(received.first_ns.saturating_sub(start_ns)),
         user_ns: sent.user_ns + received.user_ns,
         system_ns: sent.system_ns + received.system_ns,
         races_lost: 0,
@@ -183,9 +180,6 @@ fn relay(
             break;
         }
         write_all(to, block)?;
-        if seen.bytes == 0 {
-            seen.first_ns = monotonic_ns();
-        }
         seen.bytes += block.len() as u64;
     }
     Ok(seen)

@@ -70,7 +70,8 @@ impl Socat {
     pub(super) fn measure(&self, plan: &Plan, turn: &Turn<'_>) -> Result<Run, TaskError> {
         let mut words = String::new();
         for missed in 0..ATTEMPTS {
-            match self.attempt(plan, turn, missed)? {
+            let more = HEAD_START * u32::try_from(missed).unwrap_or(u32::MAX);
+            match self.attempt(plan, turn, Some(more))? {
                 Attempt::Ran(run) => return Ok(Run { races_lost: missed, ..run }),
                 Attempt::Missed(what) => words = what,
             }
@@ -78,7 +79,25 @@ impl Socat {
         Err(TaskError::Failed(format!("socat: no connection in {ATTEMPTS} attempts: {words}")))
     }
 
-    fn attempt(&self, plan: &Plan, turn: &Turn<'_>, missed: u64) -> Result<Attempt, TaskError> {
+    /// Starts both ends at the same moment: what the one says that did not find the other.
+    pub(super) fn at_once(
+        &self,
+        plan: &Plan,
+        turn: &Turn<'_>,
+    ) -> Result<Option<String>, TaskError> {
+        Ok(match self.attempt(plan, turn, None)? {
+            Attempt::Ran(_) => None,
+            Attempt::Missed(words) => Some(words),
+        })
+    }
+
+    /// Tries it once. The sink has the published head start and so much more; with `None` there is none.
+    fn attempt(
+        &self,
+        plan: &Plan,
+        turn: &Turn<'_>,
+        more: Option<Duration>,
+    ) -> Result<Attempt, TaskError> {
         let name = format!("{}-{:x}", plan.method.name(), turn.nonce);
         // Whatever the two make there; a process that is killed leaves it.
         let _guard = Unlink::new(turn.directory.join(&name));
@@ -94,8 +113,8 @@ impl Socat {
         let mut start_ns = monotonic_ns();
         let mut ready = self.command(turn, &sink(plan, &name, port));
         programs.start(NAME, ready.stdin(from), None)?;
-        if plan.method != Method::AnonymousPipe {
-            head_start(HEAD_START * u32::try_from(missed).unwrap_or(u32::MAX), turn);
+        if let Some(more) = more.filter(|_| plan.method != Method::AnonymousPipe) {
+            head_start(more, turn);
             start_ns = monotonic_ns();
         }
         // The coordinator's own ends of the pipe go with the commands.
@@ -117,10 +136,9 @@ impl Socat {
         complete(plan, "socat: the sink took", received)?;
         Ok(Attempt::Ran(Run {
             wall_ns: finished.end_ns.saturating_sub(start_ns),
-            startup_ns: None,
             user_ns: finished.programs.iter().map(|one| one.ended.user_ns).sum(),
             system_ns: finished.programs.iter().map(|one| one.ended.system_ns).sum(),
-            races_lost: missed,
+            races_lost: 0,
         }))
     }
 
@@ -179,7 +197,7 @@ fn sink(plan: &Plan, name: &str, port: u16) -> Vec<String> {
 
 fn flags(plan: &Plan) -> Vec<String> {
     let mut flags = Vec::new();
-    match plan.closing {
+    match plan.closing() {
         _ if plan.one_way => flags.push("-u".into()),
         // A sink that reads a socket has its other direction ended from the start, by its null device: shortened, the
         // wait would end it in the first pause of the source. It does not wait at the end.

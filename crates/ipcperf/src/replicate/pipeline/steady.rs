@@ -15,14 +15,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// What was seen of the steady part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steady {
-    bytes: u64,
+    pub(super) bytes: u64,
     pub(super) run: Run,
-}
-
-impl Steady {
-    pub(super) fn bits_per_second(&self) -> f64 {
-        self.bytes as f64 * 8e9 / self.run.wall_ns as f64
-    }
 }
 
 /// Measures one run.
@@ -43,7 +37,6 @@ pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Steady, TaskError>
     }
     let run = Run {
         wall_ns: received.steady_ns,
-        startup_ns: None,
         user_ns: sent.user_ns + received.user_ns,
         system_ns: sent.system_ns + received.system_ns,
         races_lost: 0,
