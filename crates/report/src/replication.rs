@@ -8,8 +8,8 @@ use crate::markdown::{escape, row, rule};
 use crate::page::{Page, Tone};
 use crate::{table, text};
 use ipcperf_core::result::{
-    ClaimKind, ClaimResult, Metric, Published, Replication, RowResult, StudyResult, TableResult,
-    Verdict,
+    ClaimKind, ClaimResult, Metric, Mode, Published, Replication, RowResult, StudyResult,
+    TableResult, Verdict,
 };
 use std::io::{self, Write};
 
@@ -145,6 +145,23 @@ fn lacks(table: &TableResult) -> Vec<String> {
     reasons.into_iter().map(told).collect()
 }
 
+/// Rows of a table whose rounds fall into two modes, with those of its first figure.
+fn modes(table: &TableResult) -> impl Iterator<Item = String> + '_ {
+    table.rows.iter().filter_map(|row| {
+        let figures = table.columns.iter().zip(&row.measured);
+        let (column, modes) = figures
+            .map(|(column, metric)| (column, &metric.modes))
+            .find(|(_, modes)| modes.len() == 2)?;
+        let shown = |mode: &Mode| format!("{} in {} rounds", figure(mode.value), mode.rounds);
+        let both: Vec<String> = modes.iter().map(shown).collect();
+        Some(format!(
+            "{}: two modes, {column} {}; one of them is shown",
+            row.label,
+            text::join(&both)
+        ))
+    })
+}
+
 /// Figures of a claim that are all shown; of more, the one that decided.
 const FIGURES: usize = 6;
 
@@ -273,7 +290,7 @@ fn page(document: &Replication, page: &mut Page<'_>) -> io::Result<()> {
             let title = format!("{}, {} ({})", table.title, table.unit, statistic(table));
             page.paragraph(Tone::Title, "", &title)?;
             blocks(&grid(table, page.style), page)?;
-            for reason in lacks(table) {
+            for reason in modes(table).chain(lacks(table)) {
                 page.paragraph(Tone::Quiet, "- ", &reason)?;
             }
         }
@@ -353,6 +370,9 @@ fn markdown(document: &Replication, style: &Style, out: &mut dyn Write) -> io::R
             rule(&grid.right, out)?;
             for line in &grid.rows {
                 row(line, style, out)?;
+            }
+            for row in modes(table) {
+                writeln!(out, "\n{}", plain(&row))?;
             }
             for reason in lacks(table) {
                 writeln!(out, "\n{}", plain(&format!("Missing: {reason}")))?;

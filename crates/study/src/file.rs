@@ -155,7 +155,7 @@ impl Study {
                 ));
             }
             for of in amount.keys.keys() {
-                if !arms.iter().any(|arm| arm.work == *of || arm.id == *of) {
+                if !arms.iter().any(|arm| [&arm.work, &arm.base, &arm.id].contains(&of)) {
                     return Err(format!(
                         "[scale.{scale}.{of}]: no arm does this work, and none has this id"
                     ));

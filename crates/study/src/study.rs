@@ -41,7 +41,7 @@ pub(crate) struct Amount {
     /// How long it takes, as a reader should expect it: "4 h". Only told.
     #[serde(default)]
     pub(crate) expected: Option<String>,
-    /// Keys for every arm of a kind of work, or for one arm.
+    /// Keys for every arm of a kind of work, for all values of an arm, or for one arm.
     #[serde(flatten)]
     pub(crate) keys: BTreeMap<String, toml::Table>,
 }
@@ -168,10 +168,10 @@ impl Study {
     }
 
     /// What an arm is told at a scale: its own keys, over them those of the scale for its kind of work, and over both
-    /// those of the scale for this arm.
+    /// those of the scale for all its values and for it alone.
     pub fn keys(&self, arm: &Arm, scale: Scale) -> toml::Table {
         let mut keys = arm.keys.clone();
-        for of in [&arm.work, &arm.id] {
+        for of in [&arm.work, &arm.base, &arm.id] {
             let more = self.scales.get(&scale).and_then(|amount| amount.keys.get(of));
             for (key, value) in more.into_iter().flatten() {
                 keys.insert(key.clone(), value.clone());

@@ -215,10 +215,11 @@ accept = "> 1"
 "#;
 
 #[test]
-fn what_a_scale_says_of_one_arm_wins_over_what_it_says_of_its_work() {
+fn what_a_scale_says_of_one_arm_wins_over_what_it_says_of_all_its_values_and_of_its_work() {
     let text = SMALL.replace(
         "scale.smoke.rounds = 8",
         "scale.smoke.rounds = 8\nscale.smoke.self-loop = { samples = 1, warmup = 2 }\n\
+         scale.smoke.b = { warmup = 4 }\n\
          scale.smoke.\"b[20]\" = { samples = 3 }",
     );
     let study = Study::parse(&text, &anything).expect("well formed");
@@ -227,8 +228,9 @@ fn what_a_scale_says_of_one_arm_wins_over_what_it_says_of_its_work() {
         let keys = study.keys(arm, Scale::Smoke);
         [&keys["samples"], &keys["warmup"]].map(|value| value.as_integer())
     };
-    assert_eq!(keys("b[10]"), [Some(1), Some(2)]);
-    assert_eq!(keys("b[20]"), [Some(3), Some(2)]);
+    assert_eq!(keys("a"), [Some(1), Some(2)]);
+    assert_eq!(keys("b[10]"), [Some(1), Some(4)]);
+    assert_eq!(keys("b[20]"), [Some(3), Some(4)]);
 }
 
 /// Recorded rounds with a verdict of every kind.
