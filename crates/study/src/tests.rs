@@ -13,6 +13,7 @@ use ipcperf_stats::median;
 use std::collections::{BTreeMap, BTreeSet};
 
 mod claims;
+mod mended;
 
 /// Every kind of work, whatever it is told.
 fn anything(_: &str, _: &toml::Table) -> Result<(), String> {
