@@ -10,7 +10,7 @@
 //! | port | one end of an open channel; what the hot loop holds |
 //! | lead, follow | the two ends, everywhere |
 //! | pattern | what the loop does: `ping-pong`, `stream` |
-//! | placement | where the two ends run: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`, `free` |
+//! | placement | where the two ends run: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`, `free`, or two CPUs by their numbers, `0,1` |
 //! | idle | what an idle CPU does: `as-is`, or `poll` (the PM QoS request is held at 0 for the slice) |
 //! | load | what a pattern is asked to do beyond that: pauses, rates, windows, clients, a transform of the payload |
 //! | touch | what happens to the payload: `none`, `header`, `cacheline`, `full` |
@@ -38,6 +38,7 @@ mod missing;
 mod names;
 pub mod options;
 mod pattern;
+mod placement;
 mod port;
 pub mod prelude;
 pub mod result;
@@ -51,9 +52,10 @@ pub use load::{Load, LoadKey};
 pub use load_value::{Arrivals, LoadError, MOST_PEERS, Offered, PACKET_HEAD, Transform};
 pub use mechanism::{Attach, Mechanism, Meet, SetupError, Visitor};
 pub use missing::Missing;
-pub use names::{Crowd, Door, Idle, Placement, Serving, Touch, UnknownName, nearest};
+pub use names::{Crowd, Door, Idle, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind, Rated};
+pub use placement::Placement;
 pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take};
 pub use seat::Seat;
 pub use shape::Shape;

@@ -72,34 +72,6 @@ macro_rules! names {
 pub(crate) use names;
 
 names! {
-    /// Where the two ends of a cell run.
-    #[derive(Default)]
-    "placement" Placement {
-        /// Both ends pinned to one CPU: every message is a context switch.
-        #[default]
-        SameCpu = "same-cpu",
-        /// Two hardware threads of one core.
-        Smt = "smt",
-        /// Two cores that share their last-level cache.
-        SameLlc = "same-llc",
-        /// Two cores of one NUMA node with different last-level caches.
-        CrossLlc = "cross-llc",
-        /// Two NUMA nodes.
-        CrossNode = "cross-node",
-        /// Not pinned: the scheduler decides, so repeats may differ by a large factor.
-        Free = "free",
-    }
-}
-
-impl Placement {
-    /// Whether the two ends are pinned to two different CPUs.
-    #[must_use]
-    pub const fn is_two_cpus(self) -> bool {
-        matches!(self, Self::Smt | Self::SameLlc | Self::CrossLlc | Self::CrossNode)
-    }
-}
-
-names! {
     /// Where a client connects to for a single request.
     "door" Door {
         /// A UNIX stream socket with a path.
@@ -174,12 +146,12 @@ mod tests {
 
     #[test]
     fn every_word_parses_to_itself_and_a_wrong_one_names_the_list() {
-        for place in Placement::ALL {
-            assert_eq!(place.name().parse(), Ok(*place));
+        for door in Door::ALL {
+            assert_eq!(door.name().parse(), Ok(*door));
         }
-        let error = "same_cpu".parse::<Placement>().expect_err("an underscore is not a dash");
-        assert!(error.to_string().contains("unknown placement 'same_cpu'"));
-        assert!(error.known.contains(&"same-cpu"));
+        let error = "unix_path".parse::<Door>().expect_err("an underscore is not a dash");
+        assert!(error.to_string().contains("unknown door 'unix_path'"));
+        assert!(error.known.contains(&"unix-path"));
     }
 
     #[test]

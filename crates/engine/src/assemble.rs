@@ -157,7 +157,7 @@ fn bounds(readings: &BoundReadings, ns: f64) -> Bounds {
         let mode =
             |mode: &modes::Mode| Mode { value: mode.median * ns, rounds: mode.rounds.len() as u64 };
         PairBounds {
-            placement: placement.name().into(),
+            placement: placement.to_string(),
             cpus: cpus.clone(),
             cacheline_rtt_ns: spread(lines, ns),
             cacheline_modes: modes::split(lines)

@@ -45,6 +45,10 @@ pub(crate) fn measure(job: &BoundJob, page: &Page) -> Result<BoundReport, Failur
             named("rtt", futex_wake(page.line(), job.seat, clock))
         }
         Bound::Clocks(intervals, cpus) => clocks::errors_on(intervals, *cpus).map_err(failed)?,
+        Bound::Apart => {
+            page.gate().meet();
+            clocks::apart(page, job.seat)
+        }
         Bound::Copying(chunks) => copying::costs(chunks).map_err(failed)?,
         Bound::SelfLoop(trips) => return self_loop::talk(*trips, clock, page).map_err(failed),
     };

@@ -124,6 +124,8 @@ pub enum Bound {
     Settle,
     /// How far two clocks are off after an interval, on these CPUs one after the other; lead only.
     Clocks(Intervals, [usize; 2]),
+    /// How far the clocks of two CPUs are apart.
+    Apart,
     /// A pipe and shared memory with both ends in one process; lead only.
     Copying(Chunks),
     /// A process that reads its own byte from a socket pair; lead only.

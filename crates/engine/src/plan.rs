@@ -24,7 +24,7 @@ pub struct Request {
     pub patterns: Vec<PatternKind>,
     /// Message sizes, bytes; wake-up mechanisms have one cell whatever the sizes are.
     pub sizes: Vec<usize>,
-    /// Placement classes.
+    /// Placements.
     pub placements: Vec<Placement>,
     /// Idle policies.
     pub idle: Vec<Idle>,
@@ -274,7 +274,7 @@ fn objection(
         return Ok(Some(Missing::new(host.topology.objection(placement), "")));
     }
     let shares = match placement {
-        Placement::SameCpu => true,
+        place if place.is_one_cpu() => true,
         // Not pinned, but with one CPU there is no other place to go.
         Placement::Free => host.topology.cpus.len() < 2,
         _ => false,
@@ -349,7 +349,7 @@ mod tests {
     fn host(cpus: usize) -> Host {
         let cpus = (0..cpus).map(|id| Cpu { id, core: id, llc: 0, node: 0 }).collect();
         Host {
-            topology: Topology { cpus },
+            topology: Topology { cpus, ..Topology::default() },
             idle_objection: Some("a key".into()),
             memory: Some(1 << 30),
         }
@@ -389,6 +389,24 @@ mod tests {
         let free = Request { placements: vec![Placement::Free], ..request() };
         assert!(objections(&free, &host(1))[1].1.contains("time slice"));
         assert_eq!(objections(&free, &host(2))[1].1, "");
+        let named = |lead, follow| Request {
+            placements: vec![Placement::Cpus { lead, follow }],
+            ..request()
+        };
+        assert!(objections(&named(1, 1), &host(2))[1].1.contains("time slice"));
+        assert_eq!(objections(&named(1, 0), &host(2))[1].1, "");
+    }
+
+    #[test]
+    fn cpus_that_were_named_are_those_of_the_key_and_a_missing_one_is_told() {
+        let place = |lead, follow| Placement::Cpus { lead, follow };
+        let placements = vec![place(1, 0), place(0, 1), place(0, 5)];
+        let planned = cells(&Request { placements, ..request() }, &host(2)).expect("good knobs");
+        let found: Vec<_> = planned.iter().take(3).map(|cell| cell.key.cpus.clone()).collect();
+        assert_eq!(found, [vec![1, 0], vec![0, 1], vec![]]);
+        assert_eq!(planned[0].id, "sample ping-pong 64B place=1,0");
+        let missing = planned[2].objection.as_ref().expect("there are two CPUs").to_string();
+        assert!(missing.contains("CPU 5 is not allowed here"), "{missing}");
     }
 
     #[test]

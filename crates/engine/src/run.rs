@@ -101,7 +101,11 @@ mod tests {
     #[test]
     fn every_round_takes_every_cell_once_and_idle_polling_in_one_block() {
         let cpus = (0..2).map(|id| Cpu { id, core: id, llc: 0, node: 0 }).collect();
-        let host = Host { topology: Topology { cpus }, idle_objection: None, memory: None };
+        let host = Host {
+            topology: Topology { cpus, ..Topology::default() },
+            idle_objection: None,
+            memory: None,
+        };
         let request = Request {
             mechanisms: vec![crate::testing::entries()[0]],
             patterns: PatternKind::ALL.to_vec(),

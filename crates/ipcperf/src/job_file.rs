@@ -408,6 +408,21 @@ mod tests {
     }
 
     #[test]
+    fn cpus_by_their_numbers_are_a_placement_however_they_are_listed() {
+        let registry = crate::builtin();
+        let places = |place: &str| -> Vec<String> {
+            let text = format!("mechanism = 'pipe'\nplace = {place}\n");
+            let args = read_job(&text, &[]).expect("a good job");
+            let plan = crate::run::plan(&registry, &args, 5).expect(place);
+            plan.cells.iter().map(|cell| cell.key.placement.to_string()).collect()
+        };
+        for place in ["'0,1'", "[0, 1]", "['0,1']"] {
+            assert_eq!(places(place), ["0,1"], "{place}");
+        }
+        assert_eq!(places("['free', '3,0', 0, 0]"), ["free", "3,0", "0,0"]);
+    }
+
+    #[test]
     fn all_keys_together_are_a_job() {
         let (mut text, mut words) = (String::new(), vec!["--allow-exec".to_owned()]);
         for key in known_keys() {

@@ -38,16 +38,20 @@ pub(crate) fn mechanisms(registry: &Registry, list: &str) -> Result<Vec<Entry>, 
     Ok(chosen)
 }
 
+fn one_of<T: FromStr<Err = UnknownName>>(word: &str) -> Result<T, Stop> {
+    word.parse().map_err(|error: UnknownName| {
+        let list = format!("known: {}", error.known.join(", "));
+        unknown(error.kind, word, error.known, &list)
+    })
+}
+
 fn words<T>(list: &str) -> Result<Vec<T>, Stop>
 where
     T: FromStr<Err = UnknownName> + PartialEq,
 {
     let mut chosen = Vec::new();
     for word in list.split(',').map(str::trim) {
-        let one = word.parse().map_err(|error: UnknownName| {
-            let list = format!("known: {}", error.known.join(", "));
-            unknown(error.kind, word, error.known, &list)
-        })?;
+        let one = one_of(word)?;
         if !chosen.contains(&one) {
             chosen.push(one);
         }
@@ -59,8 +63,29 @@ pub(crate) fn patterns(list: &str) -> Result<Vec<PatternKind>, Stop> {
     words(list)
 }
 
+/// Placements; two numbers with a comma between them are the CPUs of lead and follow.
 pub(crate) fn placements(list: &str) -> Result<Vec<Placement>, Stop> {
-    words(list)
+    let is_cpu = |word: &str| !word.is_empty() && word.chars().all(|sign| sign.is_ascii_digit());
+    let mut parts = list.split(',').map(str::trim).peekable();
+    let mut chosen = Vec::new();
+    while let Some(word) = parts.next() {
+        let one = if is_cpu(word) {
+            let Some(follow) = parts.next_if(|next| is_cpu(next)) else {
+                let text = format!(
+                    "CPU {word} has no partner; a pair has the CPUs of lead and follow, \
+                     {word},{word} for both ends on one"
+                );
+                return Err(Stop::usage(text));
+            };
+            one_of(&format!("{word},{follow}"))?
+        } else {
+            one_of(word)?
+        };
+        if !chosen.contains(&one) {
+            chosen.push(one);
+        }
+    }
+    Ok(chosen)
 }
 
 pub(crate) fn idle(list: &str) -> Result<Vec<Idle>, Stop> {

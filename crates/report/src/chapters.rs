@@ -85,9 +85,12 @@ impl Way {
     /// `CPUs 0 and 1 (same-llc), idle as-is, touch cacheline`.
     pub(crate) fn words(&self) -> String {
         let cpus: Vec<String> = self.cpus.iter().take(8).map(ToString::to_string).collect();
-        let one = self.placement == Placement::SameCpu || cpus.len() == 1;
+        let one = self.placement.is_one_cpu() || cpus.len() == 1;
         let place = match (self.placement, cpus.is_empty()) {
             (Placement::Free, _) => "not pinned (free)".to_owned(),
+            (Placement::Cpus { lead, follow }, _) if !self.is_fan && !one => {
+                format!("lead on CPU {lead}, follow on CPU {follow}")
+            }
             (place, true) => place.to_string(),
             (place, false) if one && self.is_fan => format!("all on CPU {} ({place})", cpus[0]),
             (place, false) if self.is_fan => {
@@ -165,8 +168,9 @@ pub(crate) fn place_order(placement: Placement) -> usize {
         Placement::Smt => 1,
         Placement::CrossLlc => 2,
         Placement::CrossNode => 3,
-        Placement::SameCpu => 4,
-        Placement::Free => 5,
+        Placement::Cpus { lead, follow } if lead != follow => 4,
+        Placement::SameCpu | Placement::Cpus { .. } => 5,
+        Placement::Free => 6,
     }
 }
 
@@ -430,7 +434,7 @@ impl Unmeasured {
     pub(crate) fn who(&self, set: &ResultSet) -> String {
         let everywhere = set.cells.iter().all(|cell| self.placements.contains(&cell.key.placement));
         let place = match self.placements.as_slice() {
-            [only] if !everywhere => format!(" on {only}"),
+            [only] if !everywhere => format!(" on {only:#}"),
             _ => String::new(),
         };
         let cells = match self.cells {

@@ -8,8 +8,8 @@ use crate::markdown::{escape, row, rule};
 use crate::page::{Page, Tone};
 use crate::{table, text};
 use ipcperf_core::result::{
-    ClaimKind, ClaimResult, Metric, Published, Replication, RowResult, StudyResult, TableResult,
-    Verdict,
+    ClaimKind, ClaimResult, Metric, Mode, Published, Replication, RowResult, StudyResult,
+    TableResult, Verdict,
 };
 use std::io::{self, Write};
 
@@ -100,8 +100,8 @@ fn course(study: &StudyResult) -> String {
     )
 }
 
-/// How many claims of each kind got which verdict: "4 REPRODUCED, 1 DIRECTION; extensions: 2 MEASURED". Only those of the
-/// original come first: what is ours is no replication.
+/// How many claims of each kind got which verdict: "4 REPRODUCED, 1 DIRECTION; extensions: 2 MEASURED". Those that
+/// the original makes come first: what is read off its tables it did not say, and what is ours is no replication.
 fn tally(claims: &[ClaimResult]) -> String {
     let of = |kind: ClaimKind| {
         let count = |verdict: Verdict| {
@@ -112,11 +112,15 @@ fn tally(claims: &[ClaimResult]) -> String {
         let words = counts.filter(|(count, _)| *count > 0);
         words.map(|(count, verdict)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", ")
     };
-    let ours = [("extensions", ClaimKind::Extension), ("self-checks", ClaimKind::Check)];
-    let ours = ours.map(|(name, kind)| (name, of(kind)));
+    let others = [
+        ("readings of its tables", ClaimKind::Reading),
+        ("extensions", ClaimKind::Extension),
+        ("self-checks", ClaimKind::Check),
+    ];
+    let others = others.map(|(name, kind)| (name, of(kind)));
     let claims = Some(of(ClaimKind::Claim)).filter(|words| !words.is_empty());
     let mut parts = vec![claims.unwrap_or_else(|| "none".into())];
-    let told = ours.iter().filter(|(_, words)| !words.is_empty());
+    let told = others.iter().filter(|(_, words)| !words.is_empty());
     parts.extend(told.map(|(name, words)| format!("{name}: {words}")));
     parts.join("; ")
 }
@@ -139,6 +143,23 @@ fn lacks(table: &TableResult) -> Vec<String> {
         _ => format!("{reason} ({count} figures)"),
     };
     reasons.into_iter().map(told).collect()
+}
+
+/// Rows of a table whose rounds fall into two modes, with those of its first figure.
+fn modes(table: &TableResult) -> impl Iterator<Item = String> + '_ {
+    table.rows.iter().filter_map(|row| {
+        let figures = table.columns.iter().zip(&row.measured);
+        let (column, modes) = figures
+            .map(|(column, metric)| (column, &metric.modes))
+            .find(|(_, modes)| modes.len() == 2)?;
+        let shown = |mode: &Mode| format!("{} in {} rounds", figure(mode.value), mode.rounds);
+        let both: Vec<String> = modes.iter().map(shown).collect();
+        Some(format!(
+            "{}: two modes, {column} {}; one of them is shown",
+            row.label,
+            text::join(&both)
+        ))
+    })
 }
 
 /// Figures of a claim that are all shown; of more, the one that decided.
@@ -174,7 +195,7 @@ fn finding(claim: &ClaimResult, is_verbose: bool) -> String {
     }
     let mut parts = Vec::new();
     match claim.kind {
-        ClaimKind::Claim => parts.push(match published(&claim.published) {
+        ClaimKind::Claim | ClaimKind::Reading => parts.push(match published(&claim.published) {
             text if text.is_empty() => "published n/a".to_owned(),
             text => format!("published {text}"),
         }),
@@ -269,7 +290,7 @@ fn page(document: &Replication, page: &mut Page<'_>) -> io::Result<()> {
             let title = format!("{}, {} ({})", table.title, table.unit, statistic(table));
             page.paragraph(Tone::Title, "", &title)?;
             blocks(&grid(table, page.style), page)?;
-            for reason in lacks(table) {
+            for reason in modes(table).chain(lacks(table)) {
                 page.paragraph(Tone::Quiet, "- ", &reason)?;
             }
         }
@@ -349,6 +370,9 @@ fn markdown(document: &Replication, style: &Style, out: &mut dyn Write) -> io::R
             rule(&grid.right, out)?;
             for line in &grid.rows {
                 row(line, style, out)?;
+            }
+            for row in modes(table) {
+                writeln!(out, "\n{}", plain(&row))?;
             }
             for reason in lacks(table) {
                 writeln!(out, "\n{}", plain(&format!("Missing: {reason}")))?;

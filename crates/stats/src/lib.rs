@@ -38,6 +38,6 @@ pub use fairness::jain;
 pub use histogram::{Histogram, PartsError};
 pub use modes::{Mode, Split};
 pub use order::{LEAST_ROUNDS, Order};
-pub use quantile::{Needed, across_rounds, support};
+pub use quantile::{Needed, across_rounds, quantile_interval, support};
 pub use rng::Rng;
 pub use verdict::{FEWEST_ROUNDS, Judgement, Rule, benjamini_hochberg, holm};

@@ -53,17 +53,38 @@ pub fn across_rounds(rounds: &[&Histogram], q: f64) -> Option<Estimate> {
         merged.merge(round);
     }
     let value = merged.quantile(q)? as f64;
-    let enough = rounds.len() >= ROUNDS && support(merged.count(), q).is_ok();
-    let ci95 = if enough { exceedance_interval(&rounds, &merged, 1.0 - q) } else { None };
-    Some(Estimate { value, ci95 })
+    Some(Estimate { value, ci95: interval(&rounds, &merged, q, 0.95) })
+}
+
+/// The interval of [`across_rounds`] at another confidence, 0 < `confidence` < 1. `None` where `across_rounds` gives none.
+pub fn quantile_interval(rounds: &[&Histogram], q: f64, confidence: f64) -> Option<Interval> {
+    let rounds: Vec<&Histogram> = rounds.iter().copied().filter(|r| r.count() > 0).collect();
+    let mut merged = Histogram::new();
+    rounds.iter().for_each(|round| merged.merge(round));
+    interval(&rounds, &merged, q, confidence)
+}
+
+fn interval(
+    rounds: &[&Histogram],
+    merged: &Histogram,
+    q: f64,
+    confidence: f64,
+) -> Option<Interval> {
+    let is_enough = rounds.len() >= ROUNDS && support(merged.count(), q).is_ok();
+    if is_enough { exceedance_interval(rounds, merged, 1.0 - q, confidence) } else { None }
 }
 
 /// The thresholds whose exceedance is compatible with `tail`.
-fn exceedance_interval(rounds: &[&Histogram], merged: &Histogram, tail: f64) -> Option<Interval> {
+fn exceedance_interval(
+    rounds: &[&Histogram],
+    merged: &Histogram,
+    tail: f64,
+    confidence: f64,
+) -> Option<Interval> {
     let (min, max) = (merged.min()? as f64, merged.max()? as f64);
     let total = merged.count() as f64;
     let freedom = rounds.len() - 1;
-    let t = student_t_quantile(0.975, freedom)?;
+    let t = student_t_quantile(f64::midpoint(1.0, confidence), freedom)?;
     let variance_factor = rounds.len() as f64 / freedom as f64;
     // Per round: its size, how many of its values lie above the threshold, its buckets to come.
     let mut walk: Vec<_> = rounds
@@ -147,6 +168,24 @@ mod tests {
         rounds.push(&empty);
         assert_eq!(across_rounds(&rounds, 0.5).unwrap().ci95, None, "an empty round is no round");
         assert_eq!(across_rounds(&[&empty], 0.5), None);
+    }
+
+    #[test]
+    fn an_interval_at_a_higher_confidence_is_wider_and_holds_the_usual_one() {
+        let mut rng = Rng::from_seed(5);
+        let rounds: Vec<Histogram> = (0..10)
+            .map(|_| {
+                let level = 1_000 + rng.below(300);
+                let mut round = Histogram::new();
+                (0..5_000).for_each(|_| round.record(level + rng.below(2_000)));
+                round
+            })
+            .collect();
+        let rounds: Vec<&Histogram> = rounds.iter().collect();
+        let at = |confidence| quantile_interval(&rounds, 0.99, confidence).unwrap();
+        assert_eq!(Some(at(0.95)), across_rounds(&rounds, 0.99).unwrap().ci95);
+        assert!(at(0.999).low < at(0.95).low && at(0.95).high < at(0.999).high, "{:?}", at(0.999));
+        assert_eq!(quantile_interval(&rounds, 0.9999, 0.95), None, "50,000 values");
     }
 
     #[test]

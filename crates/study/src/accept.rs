@@ -28,7 +28,7 @@ pub(crate) enum Accept {
 const FACTOR: f64 = 1.5;
 
 /// How often a claim that holds may be called not reproduced, however many tests it has.
-const ERROR: f64 = 0.05;
+pub(crate) const ERROR: f64 = 0.05;
 
 impl FromStr for Accept {
     type Err = String;

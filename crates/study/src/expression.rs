@@ -74,6 +74,38 @@ impl Expression {
         })
     }
 
+    /// The least and the largest value it has where every reading may be anything from one end of its range to the other
+    /// by itself; `None` where a reading has no range, or what it is divided by may be 0.
+    pub(crate) fn range(
+        &self,
+        read: &mut dyn FnMut(&str, &str) -> Option<[f64; 2]>,
+    ) -> Option<[f64; 2]> {
+        Some(match self {
+            Self::Number(number) => [*number; 2],
+            Self::Reading { metric, arm } => read(metric, arm)?,
+            Self::Negative(one) => {
+                let [low, high] = one.range(read)?;
+                [-high, -low]
+            }
+            Self::Pair(operator, left, right) => {
+                let (left, right) = (left.range(read)?, right.range(read)?);
+                if *operator == '/' && right[0] <= 0.0 && right[1] >= 0.0 {
+                    return None;
+                }
+                // Each of the four operations is monotonous in each of its sides, so that the ends are at the corners.
+                let corner = |a: f64, b: f64| match operator {
+                    '+' => a + b,
+                    '-' => a - b,
+                    '*' => a * b,
+                    _ => a / b,
+                };
+                let corners = left.map(|a| right.map(|b| corner(a, b)));
+                let all = corners.as_flattened().iter().copied();
+                [all.clone().fold(f64::INFINITY, f64::min), all.fold(f64::NEG_INFINITY, f64::max)]
+            }
+        })
+    }
+
     /// Calls `seen` with the metric and arm of every reading in it.
     pub(crate) fn readings<'a>(&'a self, seen: &mut dyn FnMut(&'a str, &'a str)) {
         match self {
@@ -257,6 +289,27 @@ mod tests {
         ] {
             let error = Expression::parse(text).expect_err(text);
             assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn ranges_of_readings_make_the_range_of_an_expression() {
+        let range = |text: &str| {
+            let mut read = |metric: &str, _: &str| match metric {
+                "a" => Some([2.0, 4.0]),
+                "b" => Some([-1.0, 3.0]),
+                _ => None,
+            };
+            Expression::parse(text).expect(text).range(&mut read)
+        };
+        for (text, expected) in [
+            ("a(x) / a(y)", Some([0.5, 2.0])),
+            ("a(x) - b(x)", Some([-1.0, 5.0])),
+            ("-a(x) * b(x) + 1", Some([-11.0, 5.0])),
+            ("a(x) / b(x)", None),
+            ("a(x) + c(x)", None),
+        ] {
+            assert_eq!(range(text), expected, "{text}");
         }
     }
 

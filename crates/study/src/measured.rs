@@ -116,6 +116,11 @@ impl Measured {
             .collect()
     }
 
+    /// Single operations of all rounds.
+    pub(crate) fn all_operations(&self) -> Vec<&Histogram> {
+        self.histograms.iter().filter(|all| all.count() > 0).collect()
+    }
+
     /// Why it has no figures.
     pub fn reason(&self) -> Option<String> {
         match &self.ended {

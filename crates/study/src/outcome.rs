@@ -1,14 +1,14 @@
 //! What the rounds of a study come to: its tables filled, its claims judged.
 
-use crate::accept::{Figure, Judged, check, judge, overall};
+use crate::accept::{ERROR, Figure, Judged, check, judge, overall};
 use crate::expression::Expression;
 use crate::measured::{Measured, QUANTILES};
 use crate::study::{Claim, How, Row, Statistic, Study, Table};
 use ipcperf_core::result::{
-    ClaimKind, ClaimResult, Metric, Noise, Published, RowResult, Scale, StudyResult, TableResult,
-    Verdict,
+    ClaimKind, ClaimResult, Metric, Mode, Noise, Published, RowResult, Scale, StudyResult,
+    TableResult, Verdict,
 };
-use ipcperf_stats::{Histogram, across_rounds, median_estimate, support};
+use ipcperf_stats::{Histogram, across_rounds, median_estimate, quantile_interval, support};
 use std::collections::BTreeSet;
 
 /// Rounds that a table of single runs shows where the original does not say how many it had.
@@ -169,8 +169,25 @@ impl<'a> Findings<'a> {
             value: Some(value),
             ci95,
             method: Some(statistic.name().into()),
+            modes: self.two_modes(expression),
             ..Metric::default()
         }
+    }
+
+    /// The two modes of a reading whose rounds fall into two, the smaller first: a table shows the one that speaks.
+    fn two_modes(&self, expression: &Expression) -> Vec<Mode> {
+        let Expression::Reading { metric, arm } = expression else { return Vec::new() };
+        let Some(arm) = self.arm(arm) else { return Vec::new() };
+        let mode = |speaks: bool| {
+            let rounds = (0..self.rounds).filter(|round| arm.speaks(*round) == speaks);
+            let values: Vec<f64> = rounds.filter_map(|round| arm.reading(metric, round)).collect();
+            let rounds = values.len() as u64;
+            median_estimate(&values).map(|estimate| Mode { value: estimate.value, rounds })
+        };
+        let mut modes: Vec<Mode> =
+            mode(true).zip(mode(false)).into_iter().flat_map(<[_; 2]>::from).collect();
+        modes.sort_by(|a, b| a.value.total_cmp(&b.value));
+        modes
     }
 
     /// Quantiles of all rounds together; of anything else the median over rounds.
@@ -208,12 +225,61 @@ impl<'a> Findings<'a> {
                     .filter(|_| is_plain)
                     .map(|interval| [interval.low / 1e3, interval.high / 1e3]),
                 method: Some("merged".into()),
+                modes: self.two_modes(expression),
                 ..Metric::default()
             },
             Err(()) => Metric::missing(
                 short.or_else(|| self.lack(expression)).unwrap_or_else(|| "no samples".into()),
             ),
         }
+    }
+
+    /// An expression over quantiles of all rounds together, which support more than each round by itself. Its interval runs
+    /// over the intervals of the quantiles, each so sure that all of them hold together: their error is divided by their
+    /// number (Bonferroni), and once more by the number of tests, as in [`Figure::of`]. Unlike a ratio within rounds it
+    /// gains nothing from what slowed a whole round down.
+    ///
+    /// The error says which quantile has too few samples, if that is why there is none.
+    fn pooled(&self, expression: &Expression, tests: usize) -> Result<Figure, Option<String>> {
+        let of = |metric: &str, id: &str| {
+            let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
+            let arm = self.arm(id).filter(|arm| arm.reason().is_none());
+            let (arm, (_, q)) = arm.zip(quantile)?;
+            let all = arm.all_operations();
+            (!all.is_empty()).then_some((arm, all, *q))
+        };
+        let (mut count, mut short) = (0_usize, None);
+        let value = expression.value(&mut |metric, id| {
+            let (arm, all, q) = of(metric, id).ok_or(())?;
+            count += 1;
+            let samples: u64 = all.iter().map(|one| one.count()).sum();
+            if let Err(needed) = support(samples, q) {
+                let (label, name) = (&arm.arm.label, metric.trim_end_matches("_ns"));
+                let needed = needed.samples;
+                short = Some(format!(
+                    "{label}: {name} needs {needed} samples, all rounds together have {samples}"
+                ));
+                return Err(());
+            }
+            across_rounds(&all, q).map(|estimate| estimate.value / 1e3).ok_or(())
+        });
+        let Ok(value) = value else { return Err(short) };
+        let interval = |error: f64| {
+            expression.range(&mut |metric, id| {
+                let (_, all, q) = of(metric, id)?;
+                let interval = quantile_interval(&all, q, 1.0 - error / count.max(1) as f64)?;
+                Some([interval.low / 1e3, interval.high / 1e3])
+            })
+        };
+        let ci95 = interval(0.05);
+        let metric = Metric {
+            value: Some(value),
+            ci95,
+            reason: ci95.is_none().then(|| "an interval needs 8 rounds".to_owned()),
+            method: Some("merged".into()),
+            modes: Vec::new(),
+        };
+        Ok(Figure { metric, joint: interval(ERROR / tests.max(1) as f64) })
     }
 
     /// A row for each of the first runs, as an original that printed raw values has them.
@@ -269,7 +335,11 @@ impl<'a> Findings<'a> {
             .iter()
             .map(|test| {
                 let (values, figure) = match self.lack(&test.expression) {
-                    Some(reason) => (Vec::new(), Figure::missing(reason)),
+                    Some(reason) => {
+                        let pooled = self.pooled(&test.expression, tests.len());
+                        let missing = |short: Option<String>| short.unwrap_or(reason);
+                        (Vec::new(), pooled.unwrap_or_else(|short| Figure::missing(missing(short))))
+                    }
                     None => {
                         let values = self.values(&test.expression);
                         let figure = Figure::of(&values, is_value, tests.len());
@@ -282,7 +352,7 @@ impl<'a> Findings<'a> {
                 }
             })
             .collect();
-        if let (ClaimKind::Claim, Some(cause)) = (claim.kind, self.too_noisy()) {
+        if let (true, Some(cause)) = (claim.kind.is_published(), self.too_noisy()) {
             for test in judged.iter_mut().filter(|test| test.result.measured.value.is_some()) {
                 test.result.verdict = Verdict::Inconclusive;
                 test.reason.clone_from(&cause);

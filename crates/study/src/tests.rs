@@ -13,6 +13,7 @@ use ipcperf_stats::median;
 use std::collections::{BTreeMap, BTreeSet};
 
 mod claims;
+mod mended;
 
 /// Every kind of work, whatever it is told.
 fn anything(_: &str, _: &toml::Table) -> Result<(), String> {
@@ -237,19 +238,19 @@ each = { size = [10] }
 [[claim]]
 id = "x.holds"
 text = "what is measured is positive"
-check = true
+kind = "self-check"
 test = "wall_s(a)"
 accept = "> 0"
 [[claim]]
 id = "x.fails"
 text = "noise is above one in every round"
-check = true
+kind = "self-check"
 test = "noise(a)"
 accept = "> 1"
 "#;
 
 #[test]
-fn what_a_scale_says_of_one_arm_wins_over_what_it_says_of_its_work() {
+fn what_a_scale_says_of_one_arm_wins_over_what_it_says_of_all_its_values_and_of_its_work() {
     let text = SMALL.replace(
         "scale.smoke.rounds = 8",
         "scale.smoke.rounds = 8\nscale.smoke.self-loop = { samples = 1, warmup = 2 }\n\
@@ -373,10 +374,18 @@ fn what_is_wrong_with_a_study_is_told_in_one_line_with_the_nearest_right_word() 
         ("each = { size = [10] }", "each = { size = [] }", "0 tests"),
         ("each = { size = [10] }", "each = { size = [10], way = [1] }", "there is no {way} in"),
         (
-            "check = true\ntest = \"wall",
-            "check = true\npublished = 1\ntest = \"wall",
-            "nothing was published",
+            "kind = \"self-check\"\ntest = \"wall",
+            "kind = \"self-check\"\npublished = 1\ntest = \"wall",
+            "nothing was published for our own self-check",
         ),
+        (
+            "published = 2.1",
+            "kind = \"extension\"\npublished = 2.1",
+            "nothing was published for our own extension",
+        ),
+        ("published = 2.1", "kind = \"reading\"", "a reading needs 'published' or 'stated'"),
+        ("published = 2.1", "kind = \"claim\"", "a claim needs 'published' or 'stated'"),
+        ("published = 2.1", "kind = \"guess\"\npublished = 2.1", "unknown variant `guess`"),
         ("x.direction", "x.reproduced", "there are two of them"),
         ("statistic = \"median\"", "statistic = \"average\"", "unknown variant `average`"),
         ("cells = [\"wall_s(b[10])\", \"\"]", "cells = [\"wall_s(b[10])\"]", "2 cells are needed"),

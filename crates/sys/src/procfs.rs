@@ -233,6 +233,26 @@ pub fn memory_bytes(field: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1024)
 }
 
+/// The frequency that the machine names for its first CPU, MHz: in the name of its model, or else the present one.
+#[must_use]
+pub fn named_mhz() -> Option<f64> {
+    named_in(&fs::read_to_string("/proc/cpuinfo").ok()?)
+}
+
+fn named_in(info: &str) -> Option<f64> {
+    let model = info.lines().find(|line| line.starts_with("model name"));
+    let ghz = model.and_then(|line| line.rsplit_once('@')?.1.trim().strip_suffix("GHz"));
+    let named = ghz.and_then(|ghz| ghz.trim().parse::<f64>().ok()).map(|ghz| ghz * 1e3);
+    named.or_else(|| present_mhz(info)).filter(|mhz| mhz.is_finite() && *mhz > 0.0)
+}
+
+/// The present frequency of the first CPU, MHz, as `/proc/cpuinfo` has it.
+#[must_use]
+pub fn present_mhz(info: &str) -> Option<f64> {
+    let line = info.lines().find(|line| line.starts_with("cpu MHz"))?;
+    line.split_once(':')?.1.trim().parse().ok()
+}
+
 /// A small text file without its line end.
 #[must_use]
 pub fn text(path: &str) -> Option<String> {
@@ -265,6 +285,16 @@ mod tests {
         let arm = "           CPU0       CPU1\nIPI0:         4          6       Rescheduling interrupts\nIPI1:         2          3       Function call interrupts\nIPI2:         9          9       CPU stop interrupts\n";
         assert_eq!(count_interrupts(arm, &[0, 1]), Some(15));
         assert_eq!(count_interrupts("CPU0\n 1: 5 x\n", &[0]), None);
+    }
+
+    #[test]
+    fn a_frequency_is_that_of_the_model_before_that_of_the_moment() {
+        let model = "model name\t: A CPU @ 2.67GHz\n";
+        let now = "cpu MHz\t\t: 800.5\n";
+        assert_eq!(named_in(&format!("{model}{now}")), Some(2670.0));
+        assert_eq!(named_in(&format!("model name\t: Another CPU\n{now}")), Some(800.5));
+        assert_eq!(named_in("cpu MHz\t\t: 0.000\n"), None);
+        assert_eq!((named_in("flags: x\n"), present_mhz(now)), (None, Some(800.5)));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Which CPUs exist, what they share, and which pair stands for a placement class. Read from sysfs; in a VM it is
-//! what the hypervisor claims.
+//! Which CPUs exist, what they share, and which pair stands for a placement. Read from sysfs; in a VM it is what the
+//! hypervisor claims.
 
 use ipcperf_core::Placement;
 use std::collections::BTreeSet;
@@ -11,6 +11,10 @@ use std::path::Path;
 pub struct Topology {
     /// Ascending.
     pub cpus: Vec<Cpu>,
+    /// All that the kernel knows of, also those that are not allowed; empty where it does not say.
+    pub present: Vec<usize>,
+    /// Those of them that run; empty where the kernel does not say.
+    pub online: Vec<usize>,
 }
 
 /// One logical CPU.
@@ -70,11 +74,15 @@ impl Topology {
                 Cpu { id, core, llc, node }
             })
             .collect();
-        Self { cpus }
+        let listed = |name: &str| {
+            let text = fs::read_to_string(root.join("cpu").join(name)).unwrap_or_default();
+            cpu_list(&text)
+        };
+        Self { cpus, present: listed("present"), online: listed("online") }
     }
 
-    /// The CPUs of lead and follow for a class, if the machine has such a pair among the allowed CPUs. The highest
-    /// numbers are taken, since low ones serve most interrupts. Empty for [`Placement::Free`].
+    /// The CPUs of lead and follow, if the machine has such a pair among the allowed CPUs. Of a class the highest numbers
+    /// are taken, since low ones serve most interrupts. Empty for [`Placement::Free`].
     #[must_use]
     pub fn pair(&self, placement: Placement) -> Option<Vec<usize>> {
         let fits = |a: &Cpu, b: &Cpu| match placement {
@@ -83,10 +91,13 @@ impl Topology {
             Placement::SameLlc => a.core != b.core && a.llc == b.llc,
             Placement::CrossLlc => a.llc != b.llc && a.node == b.node,
             Placement::CrossNode => a.node != b.node,
-            Placement::Free => false,
+            Placement::Free | Placement::Cpus { .. } => false,
         };
         if placement == Placement::Free {
             return (!self.cpus.is_empty()).then(Vec::new);
+        }
+        if let Some(named) = placement.named() {
+            return named.iter().all(|cpu| self.allows(*cpu)).then(|| named.to_vec());
         }
         let mut downwards = self.cpus.iter().rev();
         downwards.find_map(|follow| {
@@ -104,10 +115,32 @@ impl Topology {
             .find(|placement| self.pair(*placement).is_some())
     }
 
-    /// Why a class does not exist here.
+    fn allows(&self, cpu: usize) -> bool {
+        self.cpus.iter().any(|one| one.id == cpu)
+    }
+
+    /// Why a CPU cannot be used that is not allowed.
+    fn refusal(&self, cpu: usize) -> String {
+        let lacks = |list: &[usize]| !list.is_empty() && !list.contains(&cpu);
+        if lacks(&self.present) {
+            format!("there is no CPU {cpu} here, only {}", ranges(&self.present))
+        } else if lacks(&self.online) {
+            format!("CPU {cpu} is offline")
+        } else {
+            let allowed: Vec<usize> = self.cpus.iter().map(|one| one.id).collect();
+            format!("CPU {cpu} is not allowed here (affinity, cpuset), only {}", ranges(&allowed))
+        }
+    }
+
+    /// Why a placement does not exist here.
     #[must_use]
     pub fn objection(&self, placement: Placement) -> String {
         let allowed = self.cpus.len();
+        if let Some(named) = placement.named() {
+            let refused = named.into_iter().filter(|cpu| !self.allows(*cpu));
+            let reasons: BTreeSet<String> = refused.map(|cpu| self.refusal(cpu)).collect();
+            return reasons.into_iter().collect::<Vec<_>>().join("; ");
+        }
         match placement {
             _ if allowed < 2 => format!("only {allowed} CPU is allowed here (affinity, cpuset)"),
             Placement::Smt => "no core has two hardware threads among the allowed CPUs".into(),
@@ -118,7 +151,9 @@ impl Topology {
                 "there is one last-level cache per NUMA node among the allowed CPUs".into()
             }
             Placement::CrossNode => "there is one NUMA node among the allowed CPUs".into(),
-            Placement::SameCpu | Placement::Free => "no CPU is allowed".into(),
+            Placement::SameCpu | Placement::Free | Placement::Cpus { .. } => {
+                "no CPU is allowed".into()
+            }
         }
     }
 
@@ -176,6 +211,22 @@ pub fn cpu_list(text: &str) -> Vec<usize> {
         .collect()
 }
 
+/// CPUs as the kernel lists them: `0-3,8`.
+fn ranges(cpus: &[usize]) -> String {
+    let mut all: Vec<(usize, usize)> = Vec::new();
+    for &cpu in cpus {
+        match all.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => all.push((cpu, cpu)),
+        }
+    }
+    let shown = all.into_iter().map(|(first, last)| match last == first {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    shown.collect::<Vec<_>>().join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,6 +280,31 @@ mod tests {
     }
 
     #[test]
+    fn two_cpus_by_their_numbers_are_those_or_the_reason_why_not() {
+        let root = tree(&[("0", "0-3"), ("1", "0-3"), ("2", "0-3"), ("3", "0-3")], &["0-3"]);
+        let says = |name: &str, list: &str| {
+            fs::write(root.path().join("cpu").join(name), list).expect("a file");
+        };
+        says("present", "0-3\n");
+        says("online", "0-2\n");
+        let here = Topology::read_from(root.path(), &[0, 1]);
+        let place = |lead, follow| Placement::Cpus { lead, follow };
+        assert_eq!(here.pair(place(1, 0)), Some(vec![1, 0]), "in the order that was asked for");
+        assert_eq!(here.pair(place(1, 1)), Some(vec![1, 1]));
+        for (asked, reason) in [
+            (place(0, 9), "there is no CPU 9 here, only 0-3"),
+            (place(3, 0), "CPU 3 is offline"),
+            (place(2, 2), "CPU 2 is not allowed here (affinity, cpuset), only 0-1"),
+            (place(9, 3), "CPU 3 is offline; there is no CPU 9 here, only 0-3"),
+        ] {
+            assert_eq!(here.pair(asked), None, "{asked}");
+            assert_eq!(here.objection(asked), reason);
+        }
+        let silent = Topology::read_from(Path::new("/nonexistent"), &[0]);
+        assert!(silent.objection(place(0, 5)).contains("CPU 5 is not allowed here"));
+    }
+
+    #[test]
     fn caches_split_inside_a_node_are_cross_llc() {
         let root = tree(&[("0", "0-1"), ("1", "0-1"), ("2", "2-3"), ("3", "2-3")], &["0-3"]);
         let topology = Topology::read_from(root.path(), &[0, 1, 2, 3]);
@@ -247,6 +323,7 @@ mod tests {
     fn hostile_lists_are_cut_short() {
         assert_eq!(cpu_list("0-3,8,10-11\n"), [0, 1, 2, 3, 8, 10, 11]);
         assert_eq!(cpu_list("5-3,x,,7"), [7]);
+        assert_eq!(ranges(&cpu_list("0-3,8,10-11")), "0-3,8,10-11");
         assert!(cpu_list("0-99999999999").len() <= 65_537);
         assert!(cpu_list("18446744073709551615-18446744073709551615").len() <= 65_537);
     }

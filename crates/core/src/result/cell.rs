@@ -3,9 +3,10 @@
 use super::metric::{Metric, OperationMode};
 use super::pattern::{Connections, Fan, FanRound, OneWay, TransformCost};
 use crate::load::Load;
-use crate::names::{Idle, Placement, Touch};
+use crate::names::{Idle, Touch};
 use crate::options::{KnobValue, OptionSet};
 use crate::pattern::{Figure, PatternKind};
+use crate::placement::Placement;
 use crate::spec::Wait;
 use crate::units::format_bytes;
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,7 @@ pub struct CellKey {
     pub size_bytes: u64,
     /// Where the ends run.
     pub placement: Placement,
-    /// The CPUs of lead and follow in even rounds (swapped in odd rounds); empty for `free`.
+    /// The CPUs of lead and follow in even rounds (swapped in odd rounds, but for CPUs that were named); empty for `free`.
     pub cpus: Vec<usize>,
     /// What idle CPUs do.
     pub idle: Idle,
@@ -50,8 +51,10 @@ impl CellKey {
             size if size >= 1024 => format_bytes(size),
             size => format!("{size}B"),
         };
-        let mut words =
-            vec![format!("{} {} {size} {}", self.mechanism, self.pattern, self.placement)];
+        // A pair of numbers alone would be taken for sizes.
+        let key = if self.placement.named().is_some() { "place=" } else { "" };
+        let (mechanism, pattern, place) = (&self.mechanism, self.pattern, self.placement);
+        let mut words = vec![format!("{mechanism} {pattern} {size} {key}{place}")];
         if self.idle != Idle::AsIs {
             words.push(format!("idle={}", self.idle));
         }

@@ -72,7 +72,9 @@ impl Floors {
         };
         match plan.key.placement {
             // Both ends run one after the other and must each enter the kernel, or nobody else would run.
-            Placement::SameCpu => told("E-IMPOSSIBLE", self.syscall? * 2.0, "two system calls"),
+            place if place.is_one_cpu() => {
+                told("E-IMPOSSIBLE", self.syscall? * 2.0, "two system calls")
+            }
             Placement::Free => None,
             placement => {
                 let (_, smallest) = self.cacheline.get(&placement)?;

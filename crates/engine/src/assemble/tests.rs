@@ -66,7 +66,11 @@ fn plan(pattern: PatternKind) -> CellPlan {
         loads: vec![ipcperf_core::Load::default()],
         options: OptionSet::default(),
     };
-    let host = Host { topology: Topology { cpus }, idle_objection: None, memory: None };
+    let host = Host {
+        topology: Topology { cpus, ..Topology::default() },
+        idle_objection: None,
+        memory: None,
+    };
     plan::cells(&request, &host).expect("good knobs").remove(0)
 }
 

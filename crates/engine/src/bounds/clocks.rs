@@ -1,13 +1,21 @@
-//! How far two clocks are off after an interval: `CLOCK_MONOTONIC` and the counter of the CPU, both against
-//! `CLOCK_MONOTONIC_RAW`, on both CPUs of a pair, over intervals from a microsecond upwards.
+//! How far clocks are off after an interval: `CLOCK_MONOTONIC` and the counter of the CPU, both against
+//! `CLOCK_MONOTONIC_RAW`, on both CPUs of a pair, over intervals from a microsecond upwards. The counter becomes a clock by
+//! a rate, twice: by the one that it has over the whole of it (`counter`), and by the frequency that the machine names for
+//! its CPU (`nominal`), as a program does that knows no better.
 //!
 //! Readings end in the CPU (`a`, `b`) and the interval in nanoseconds: `mono_ns.a.1000`, `counter_ns.b.1000000`, each the
-//! median of the absolute errors; `mono_slope.a` and its like are their growth on one CPU, `mono_slope` and `counter_slope`
-//! on both, in nanoseconds per second.
+//! median of the absolute errors; `mono_slope.a` and its like are their growth on one CPU, `mono_slope`, `counter_slope`
+//! and `nominal_slope` on both, in nanoseconds per second. `nominal_mhz` is the frequency. What begins with `nominal` is
+//! absent where the machine names none.
+//!
+//! How far the clocks of two CPUs are apart at one moment is [`apart`].
 
+use crate::offset;
+use crate::page::Page;
+use ipcperf_core::Seat;
 use ipcperf_stats::median;
-use ipcperf_sys::affinity;
 use ipcperf_sys::clock::{Clock, monotonic_ns, raw_ns};
+use ipcperf_sys::{affinity, procfs};
 use serde::{Deserialize, Serialize};
 
 /// Over which intervals, and how often.
@@ -51,6 +59,8 @@ impl Intervals {
 struct Errors {
     mono_ns: Vec<f64>,
     counter_ns: Vec<f64>,
+    /// Empty where no rate is named.
+    nominal_ns: Vec<f64>,
 }
 
 fn readings(intervals: &Intervals, errors: &[Errors; 2]) -> Vec<(String, f64)> {
@@ -59,6 +69,7 @@ fn readings(intervals: &Intervals, errors: &[Errors; 2]) -> Vec<(String, f64)> {
     for (name, of) in [
         ("mono", (|errors| &errors.mono_ns) as fn(&Errors) -> &Vec<f64>),
         ("counter", |errors| &errors.counter_ns),
+        ("nominal", |errors| &errors.nominal_ns),
     ] {
         let mut all = Vec::new();
         for (cpu, errors) in ["a", "b"].iter().zip(errors) {
@@ -125,12 +136,16 @@ impl Reading {
 /// Two readings around one interval.
 type Span = (Reading, Reading);
 
-/// By how much both clocks are off after `span`: the monotonic one and the counter.
-fn errors((begin, end): Span, ns_per_tick: f64) -> (f64, f64) {
+/// By how much the monotonic clock is off after `span`.
+fn mono_error((begin, end): Span) -> f64 {
     let reference = end.moment() - begin.moment();
-    let mono = end.mono as f64 - begin.mono as f64;
-    let counter = end.counter.wrapping_sub(begin.counter) as f64 * ns_per_tick;
-    ((mono - reference).abs(), (counter - reference).abs())
+    (end.mono as f64 - begin.mono as f64 - reference).abs()
+}
+
+/// By how much the counter is off after `span`, at this rate.
+fn counter_error((begin, end): Span, ns_per_tick: f64) -> f64 {
+    let reference = end.moment() - begin.moment();
+    (end.counter.wrapping_sub(begin.counter) as f64 * ns_per_tick - reference).abs()
 }
 
 /// Waits without sleeping: a CPU that sleeps may change its frequency, and comes back late.
@@ -165,18 +180,45 @@ pub(super) fn errors_on(
     // One rate for the whole of it, on both CPUs: a rate from a short beginning would be the larger error.
     let pair = |reading: Reading| (reading.counter, reading.moment() as u64);
     let ns_per_tick = rate(pair(first), pair(last));
-    Ok(readings(intervals, &spans.map(|spans| of_cpu(&spans, ns_per_tick))))
+    let nominal_mhz = COUNTER.is_counter().then(procfs::named_mhz).flatten();
+    let nominal = nominal_mhz.map(|mhz| 1e3 / mhz);
+    let errors = spans.map(|spans| of_cpu(&spans, ns_per_tick, nominal));
+    let mut readings = readings(intervals, &errors);
+    readings.extend(nominal_mhz.map(|mhz| ("nominal_mhz".to_owned(), mhz)));
+    Ok(readings)
 }
 
-fn of_cpu(intervals: &[Vec<Span>], ns_per_tick: f64) -> Errors {
+fn of_cpu(intervals: &[Vec<Span>], ns_per_tick: f64, nominal: Option<f64>) -> Errors {
     let mut found = Errors::default();
     for spans in intervals {
-        let (mono, counter): (Vec<f64>, Vec<f64>) =
-            spans.iter().map(|span| errors(*span, ns_per_tick)).unzip();
-        found.mono_ns.extend(median(&mono));
-        found.counter_ns.extend(median(&counter));
+        let middle = |error: &dyn Fn(Span) -> f64| {
+            median(&spans.iter().map(|span| error(*span)).collect::<Vec<_>>())
+        };
+        found.mono_ns.extend(middle(&mono_error));
+        found.counter_ns.extend(middle(&|span| counter_error(span, ns_per_tick)));
+        if let Some(nominal) = nominal {
+            found.nominal_ns.extend(middle(&|span| counter_error(span, nominal)));
+        }
     }
     found
+}
+
+/// How far the counters and the monotonic clocks of two CPUs are apart at one moment, found out by a word that goes there
+/// and back between them: `counter_ticks` and `mono_ns`, with how far that can be off (`counter_bound_ticks`,
+/// `mono_bound_ns`). Nothing of the follow.
+pub(super) fn apart(page: &Page, seat: Seat) -> Vec<(String, f64)> {
+    // The length of a tick only says when it is long enough: CPU counters have a quarter of a nanosecond to one.
+    let counter = offset::measure(page, seat, 0.5, || COUNTER.stop());
+    let mono = offset::measure(page, seat, 1.0, monotonic_ns);
+    let both = counter.into_iter().zip(mono).flat_map(|(counter, mono)| {
+        [
+            ("counter_ticks", counter.ticks as f64),
+            ("counter_bound_ticks", counter.bound as f64),
+            ("mono_ns", mono.ticks as f64),
+            ("mono_bound_ns", mono.bound as f64),
+        ]
+    });
+    both.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 #[cfg(test)]
@@ -201,7 +243,7 @@ mod tests {
         let judged = |ghz: f64, ppm: f64| {
             let spans: Vec<_> =
                 intervals.iter().map(|interval| vec![synthetic(*interval, ghz, ppm)]).collect();
-            of_cpu(&spans, 0.5)
+            of_cpu(&spans, 0.5, Some(0.5001))
         };
         let slope_of = |values: &[f64]| {
             let points =
@@ -209,7 +251,7 @@ mod tests {
             slope(&points.collect::<Vec<_>>()).expect("three places")
         };
         let exact = judged(2.0, 0.0);
-        assert_eq!((exact.mono_ns, exact.counter_ns), (vec![0.0; 3], vec![0.0; 3]));
+        assert_eq!((&exact.mono_ns, &exact.counter_ns), (&vec![0.0; 3], &vec![0.0; 3]));
         let gaining = judged(2.0, 40.0);
         assert!((slope_of(&gaining.mono_ns) - 40_000.0).abs() < 1.0, "{gaining:?}");
         assert!(slope_of(&gaining.counter_ns).abs() < 1e-9);
@@ -217,6 +259,19 @@ mod tests {
         let slow = judged(1.9996, 0.0);
         assert!((slope_of(&slow.counter_ns) - 200_000.0).abs() < 10.0, "{slow:?}");
         assert!((slow.counter_ns[1] - 200.0).abs() < 1.0);
+        // The rate that is named is 200 ppm too slow: the counter itself runs true.
+        assert!((slope_of(&exact.nominal_ns) - 200_000.0).abs() < 10.0, "{exact:?}");
+    }
+
+    #[test]
+    fn one_monotonic_clock_is_not_apart_from_itself() {
+        let page = Page::create(crate::page::CAPACITY).expect("memory");
+        let found: BTreeMap<_, _> = std::thread::scope(|scope| {
+            scope.spawn(|| apart(&page, Seat::Follow));
+            apart(&page, Seat::Lead).into_iter().collect()
+        });
+        assert!(found["mono_ns"].abs() <= found["mono_bound_ns"], "{found:?}");
+        assert_eq!(found.len(), 4);
     }
 
     #[test]
@@ -244,6 +299,7 @@ mod tests {
         let errors = |factor: f64| Errors {
             mono_ns: vec![5.0; 4],
             counter_ns: [1e3, 1e4, 1e5, 1e6].map(|interval| interval * factor).to_vec(),
+            nominal_ns: Vec::new(),
         };
         let readings: BTreeMap<_, _> =
             readings(&asked, &[errors(1e-3), errors(3e-3)]).into_iter().collect();
@@ -252,6 +308,7 @@ mod tests {
         assert_eq!(value("mono_slope"), Some(0.0));
         let slopes = ["counter_slope.a", "counter_slope.b", "counter_slope"].map(value);
         assert_eq!(slopes, [Some(1e6), Some(3e6), Some(2e6)]);
+        assert_eq!(value("nominal_slope"), None, "the machine names no rate");
     }
 
     #[test]
@@ -259,7 +316,7 @@ mod tests {
         let (begin, end) = span(200_000);
         let per_tick =
             rate((begin.counter, begin.moment() as u64), (end.counter, end.moment() as u64));
-        let (mono, counter) = errors((begin, end), per_tick);
+        let (mono, counter) = (mono_error((begin, end)), counter_error((begin, end), per_tick));
         assert!(mono < 200_000.0 && counter < 1000.0, "{mono} {counter}");
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) 
     };
     let is_pieces = spec.payload == Payload::Stream && size > ATOMIC;
     let crowded = match key.placement {
-        Placement::SameCpu => true,
+        place if place.is_one_cpu() => true,
         Placement::Free => (cpus as u64) <= peers,
         // All peers are on the other CPU.
         _ => peers > 1,

@@ -280,8 +280,9 @@ impl<'a> Bench<'a> {
     ) -> io::Result<bool> {
         let plan = cell.plan.clone();
         let mut cpus = plan.key.cpus.clone();
-        // Whatever is special about one CPU (interrupts, a busier sibling) must not stick to one seat.
-        if round % 2 == 1 {
+        // Whatever is special about one CPU (interrupts, a busier sibling) must not stick to one seat, unless that was
+        // asked for.
+        if round % 2 == 1 && plan.key.placement.named().is_none() {
             cpus.reverse();
         }
         let nonce = self.names.next_u64();

@@ -28,6 +28,7 @@ pub(crate) fn cells(
             match (key, key.parse::<LoadKey>()) {
                 ("idle", _) => idle = request::idle(value)?,
                 ("touch", _) => touch = request::touch(value)?,
+                ("place", _) => placements = Some(request::placements(value)?),
                 (_, Ok(key)) => drop(load.0.insert(key, value.to_owned())),
                 _ if key.contains('.') => settings.push(word.to_owned()),
                 _ => settings.push(format!("{base}.{word}")),
@@ -75,7 +76,7 @@ fn switch(word: &str) -> Option<LoadKey> {
 
 /// A word that is no part of a cell, with the nearest that is.
 fn strange(word: &str) -> Stop {
-    let placements = Placement::ALL.iter().map(|one| one.name());
+    let placements = Placement::known().into_iter();
     let patterns = PatternKind::ALL.iter().map(|one| one.name());
     let list = "a cell is a mechanism, then size, placement, pattern and key=value in any order";
     unknown("word of a cell", word, placements.chain(patterns), list)
@@ -109,7 +110,11 @@ mod tests {
 
     fn host() -> Host {
         let cpus = (0..2).map(|id| Cpu { id, core: id, llc: 0, node: 0 }).collect();
-        Host { topology: Topology { cpus }, idle_objection: None, memory: None }
+        Host {
+            topology: Topology { cpus, ..Topology::default() },
+            idle_objection: None,
+            memory: None,
+        }
     }
 
     fn ids(text: &str, pattern: Option<&str>) -> Result<Vec<String>, String> {
@@ -131,6 +136,8 @@ mod tests {
                 "unix-stream ping-pong 64B same-llc touch=full think=10us",
             ),
             ("pipe one-way", "pipe ping-pong 64B same-llc one-way"),
+            ("pipe place=1,0 4K", "pipe ping-pong 4K place=1,0"),
+            ("pipe place=0,0", "pipe ping-pong 64B place=0,0"),
             ("eventfd", "eventfd ping-pong 0B same-llc"),
         ] {
             assert_eq!(ids(text, None), Ok(vec![id.to_owned()]), "{text}");
@@ -151,6 +158,10 @@ mod tests {
             ("pipe 64 4K", "cell 'pipe 64 4K': '4K' is said twice"),
             ("pipe siez=1M", "unknown knob 'pipe.siez'; did you mean 'pipe.size'?"),
             ("pipe 4Q", "'4Q' is not a size (like 64, 4K, 1M)"),
+            (
+                "pipe place=0",
+                "CPU 0 has no partner; a pair has the CPUs of lead and follow, 0,0 for both ends on one",
+            ),
             ("pipe idle=pol", "unknown idle policy 'pol'; did you mean 'poll'?"),
         ] {
             assert_eq!(ids(text, None), Err(said.to_owned()), "{text}");

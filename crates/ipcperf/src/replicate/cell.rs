@@ -3,7 +3,7 @@
 use super::connect;
 use crate::loads::{LoadArgs, loads};
 use crate::request;
-use ipcperf_core::result::{Cell, Mode, Round, Status};
+use ipcperf_core::result::{Cell, Mode, Round, SideCovariates, Status};
 use ipcperf_core::{Idle, LoadKey, OptionSet, PatternKind, Touch};
 use ipcperf_engine::calls_of;
 use ipcperf_engine::connect::Model;
@@ -230,6 +230,20 @@ fn readings(cell: &Cell, round: &Round, mut readings: Readings) -> Readings {
     readings.set("cpu_ns", (cpu.lead + cpu.follow) as f64 / messages);
     readings.set("user_ns", cpu.user as f64 / messages);
     readings.set("system_ns", cpu.system as f64 / messages);
+    let sides = [&round.covariates.lead, &round.covariates.follow];
+    let both = |of: fn(&SideCovariates) -> u64| {
+        sides.iter().map(|side| of(side)).sum::<u64>() as f64 / messages
+    };
+    let switches = |side: &SideCovariates| side.voluntary_switches + side.involuntary_switches;
+    readings.set("switches_per_message", both(switches));
+    let faults = |side: &SideCovariates| side.minor_faults + side.major_faults;
+    readings.set("page_faults_per_message", both(faults));
+    if let [Some(lead), Some(follow)] = sides.map(|side| side.migrations) {
+        readings.set("migrations_per_message", (lead + follow) as f64 / messages);
+    }
+    if let Some(ipis) = round.covariates.ipis {
+        readings.set("ipis_per_message", ipis as f64 / messages);
+    }
     readings.set("messages", round.messages as f64);
     readings.set("lost", round.lost as f64);
     if let Some(rate) = round.messages_per_second {
@@ -288,9 +302,9 @@ value = true
                 r#"{{"round": {round}, "order": 0, {rejected} "cpus": [0, 0], "messages": 4, "bytes": 4,
                 "elapsed_ns": 1e6, "p50_ns": {p50}, "cpu_ns": {{"lead": 8, "follow": 4, "user": 4, "system": 8}},
                 "histogram": {{"unit": "ps", "min": 1000, "max": 1000, "sum": 2000, "buckets": [[1000, 2]]}},
-                "covariates": {{"lead": {{"voluntary_switches": 0, "involuntary_switches": 0, "minor_faults": 0,
-                "major_faults": 0}}, "follow": {{"voluntary_switches": 0, "involuntary_switches": 0,
-                "minor_faults": 0, "major_faults": 0}}}}, "proof": {{"nonce": "", "lead_pid": 1, "follow_pid": 2,
+                "covariates": {{"ipis": 2, "lead": {{"voluntary_switches": 3, "involuntary_switches": 1, "minor_faults": 2,
+                "major_faults": 0, "migrations": 1}}, "follow": {{"voluntary_switches": 4, "involuntary_switches": 0,
+                "minor_faults": 1, "major_faults": 1, "migrations": 0}}}}, "proof": {{"nonce": "", "lead_pid": 1, "follow_pid": 2,
                 "lead": [1, 1], "follow": [1, 1], "fully_checked": 0, "holds": true}}}}"#
             )
         };
@@ -324,7 +338,16 @@ value = true
         assert_eq!(arm.facts["round 0 does not count"], "E-IMPOSSIBLE: too fast");
         assert_eq!(arm.facts["pipe.size"], "64K");
         assert_eq!(arm.rounds.len(), 1);
-        for (name, value) in [("p50_ns", 5.0), ("cpu_ns", 3.0), ("least_ns", 1.0), ("asked", 7.0)] {
+        for (name, value) in [
+            ("p50_ns", 5.0),
+            ("cpu_ns", 3.0),
+            ("least_ns", 1.0),
+            ("asked", 7.0),
+            ("switches_per_message", 2.0),
+            ("page_faults_per_message", 1.0),
+            ("migrations_per_message", 0.25),
+            ("ipis_per_message", 0.5),
+        ] {
             assert_eq!(arm.rounds[0].values.get(name), Some(&value), "{name}");
         }
         assert_eq!(study.claims[0].measured.as_ref().and_then(|metric| metric.value), Some(5.0));
@@ -354,7 +377,9 @@ value = true
         let arms = [measured];
         let found = Findings::new(&arms, 8, Noise::default());
         let result = found.result(&study, Scale::Smoke, 1.0, false);
-        assert_eq!(result.tables[0].rows[0].measured[0].value, Some(5.0), "no mixture");
+        let shown = &result.tables[0].rows[0].measured[0];
+        assert_eq!(shown.value, Some(5.0), "no mixture");
+        assert_eq!(shown.modes, [mode(5.0, 5), mode(50.0, 3)], "and marked as one of two");
         assert_eq!(result.arms[0].facts["rounds in the other mode"], "0, 1, 2");
         assert_eq!(result.arms[0].rounds.len(), 8, "all are in the document");
     }

@@ -11,7 +11,7 @@ use ipcperf_engine::host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::task::TaskError;
 use ipcperf_study::Readings;
-use ipcperf_sys::procfs::text;
+use ipcperf_sys::procfs::{present_mhz, text};
 use ipcperf_sys::topology::cpu_list;
 use serde::Deserialize;
 use std::path::Path;
@@ -67,7 +67,7 @@ fn machine(readings: &mut Readings) {
         ("cpus", Some(host.cpus_online.len() as f64)),
         ("threads_per_core", threads),
         ("cores_per_socket", in_socket.zip(threads).map(|(all, threads)| all / threads)),
-        ("mhz", mhz(&info)),
+        ("mhz", present_mhz(&info)),
         ("memory_gib", Some(host.memory_bytes as f64 / f64::from(1 << 30))),
     ];
     for index in 0..8 {
@@ -98,12 +98,6 @@ fn machine(readings: &mut Readings) {
         ("idle", host.idle.unwrap_or_else(|| "not under the control of this kernel".into())),
     ];
     readings.facts.extend(facts.map(|(name, value)| (name.to_owned(), value)));
-}
-
-/// The present frequency of the first CPU.
-fn mhz(info: &str) -> Option<f64> {
-    let line = info.lines().find(|line| line.starts_with("cpu MHz"))?;
-    line.split_once(':')?.1.trim().parse().ok()
 }
 
 /// A size as sysfs writes it: "32K", "6144K", "1M".
@@ -144,6 +138,5 @@ mod tests {
         machine(&mut readings);
         assert!(readings.values.get("cpus").is_some_and(|cpus| *cpus >= 1.0));
         assert_eq!([kib("32K"), kib("1M"), kib("32")], [Some(32.0), Some(1024.0), None]);
-        assert_eq!(mhz("flags: x\ncpu MHz\t\t: 800.5\n"), Some(800.5));
     }
 }

@@ -201,7 +201,7 @@ impl ArmRun {
             Some(Doing::Bound(work)) => match work.on(context.host) {
                 Err(reason) => Err((Status::Unavailable, reason)),
                 Ok((bound, cpus)) => {
-                    match bench.measure_bound(&bound, &cpus[1..], patience(scale))? {
+                    match bench.measure_bound(&bound, work.workers(&cpus), patience(scale))? {
                         Bounded::Interrupted => return Ok(true),
                         Bounded::Failed(status, reason) => Err((status, reason)),
                         Bounded::Found { values, samples } => {

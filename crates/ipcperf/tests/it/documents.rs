@@ -280,6 +280,37 @@ fn the_document_tells_nothing_about_whose_machine_it_was() {
     assert!(!written.contains(home.trim_end_matches("/result.json")));
 }
 
+/// Named CPUs are not exchanged between rounds as those of a class are.
+#[test]
+fn cpus_that_were_named_keep_their_seats_in_every_round() {
+    let sandbox = Sandbox::new();
+    let words = ["-m", "pipe", "--place", "free,0,0,65535,0", "-o", "-"];
+    let ended = sandbox.run(&run(&words));
+    let document = valid(RESULT_SCHEMA, &ended.stdout);
+    let [_, one, missing] = cells(&document) else { panic!("three cells were asked for") };
+    assert_eq!(text(missing, "status"), "unavailable");
+    assert!(text(missing, "reason").contains("CPU 65535"), "{missing}");
+    let allowed = list(&document["host"], "cpus_allowed");
+    let pair = |a: &Value, b: &Value| vec![a.clone(), b.clone()];
+    if !allowed.contains(&Value::from(0)) {
+        assert!(text(one, "reason").contains("CPU 0"), "{one}");
+        return;
+    }
+    assert_eq!(text(one, "id"), "pipe ping-pong 64B place=0,0");
+    let [.., before, last] = allowed else { return };
+    let place = format!("{last},{before}");
+    let words = ["-m", "pipe", "--place", &place, "-o", "named.json"];
+    sandbox.run(&run(&words));
+    let document = valid(RESULT_SCHEMA, &sandbox.read("named.json").expect("written"));
+    let [cell] = cells(&document) else { panic!("one cell was asked for") };
+    assert_eq!((text(cell, "status"), text(cell, "placement")), ("ok", place.as_str()));
+    for round in list(cell, "rounds") {
+        assert_eq!(list(round, "cpus"), pair(last, before).as_slice(), "{round}");
+    }
+    let again = sandbox.run(&["run", "--from", "named.json", "--dry-run"]);
+    assert!(again.status.success() && again.stdout.contains(&place), "{}", again.stderr);
+}
+
 #[test]
 fn a_placement_this_machine_does_not_have_is_no_success() {
     let sandbox = Sandbox::new();

@@ -60,9 +60,9 @@ impl Basis {
             Idle::Poll => ", idle CPUs polling",
         };
         match self.placement {
-            Placement::SameCpu => format!("with both ends on one CPU{idle}"),
+            place if place.is_one_cpu() => format!("with both ends on one CPU{idle}"),
             Placement::Free => format!("without pinning{idle}"),
-            place => format!("on two CPUs ({place}{idle})"),
+            place => format!("on two CPUs ({place:#}{idle})"),
         }
     }
 }

@@ -45,7 +45,7 @@ fn place(cell: &Cell) -> String {
         size => format!(" at {}", format_size(size)),
     };
     let cpus = match cell.key.placement {
-        Placement::SameCpu => " on one CPU",
+        place if place.is_one_cpu() => " on one CPU",
         Placement::Free => " on any CPUs",
         _ => " on two CPUs",
     };

@@ -65,10 +65,22 @@ fn document() -> Replication {
             measured: (0..9)
                 .map(|at| match at {
                     0 => Metric::missing("needs 20000 samples, has 3"),
+                    1 => Metric {
+                        modes: vec![
+                            Mode { value: 2500.0, rounds: 7 },
+                            Mode { value: 12_000.0, rounds: 5 },
+                        ],
+                        ..metric(2500.0)
+                    },
                     at => metric(0.003 * 10_f64.powi(at)),
                 })
                 .collect(),
         }],
+    };
+    let read = ClaimResult {
+        id: "s9.c2".into(),
+        kind: ClaimKind::Reading,
+        ..claim(Verdict::Direction, metric(1.9))
     };
     let study = StudyResult {
         name: "sample".into(),
@@ -89,7 +101,11 @@ fn document() -> Replication {
         }),
         arms: vec![arm("a", Status::Ok, None), arm("b", Status::Unavailable, Some("missing"))],
         tables: vec![table],
-        claims: Verdict::ALL.iter().map(|verdict| claim(*verdict, metric(1.9))).collect(),
+        claims: Verdict::ALL
+            .iter()
+            .map(|verdict| claim(*verdict, metric(1.9)))
+            .chain([read])
+            .collect(),
         errata: vec![Erratum { claims: vec!["s9.c1".into()], text: "It is wrong.".into() }],
     };
     Replication {
@@ -128,10 +144,20 @@ fn no_line_is_wider_than_asked_and_every_figure_is_there_at_every_width() {
 }
 
 #[test]
-fn what_is_ours_is_tallied_apart_from_what_was_claimed() {
+fn a_row_of_a_table_that_is_one_mode_of_two_says_so_in_words() {
+    let words =
+        "pipes: two modes, column 1 2500 in 7 rounds and 12000 in 5 rounds; one of them is shown";
+    for format in [Format::Table, Format::Markdown] {
+        let text = shown(format, &Style { width: 200, ..Style::default() });
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+#[test]
+fn what_is_read_off_tables_and_what_is_ours_is_tallied_apart_from_what_was_claimed() {
     let text = shown(Format::Table, &Style { width: 200, ..Style::default() });
     let tally = "All 10 claims: 2 REPRODUCED, 2 DIRECTION, 2 NOT REPRODUCED, 2 INCONCLUSIVE, 2 UNTESTABLE; \
-                 extensions: 2 MEASURED; self-checks: 2 HOLDS, 2 FAILS";
+                 readings of its tables: 2 DIRECTION; extensions: 2 MEASURED; self-checks: 2 HOLDS, 2 FAILS";
     assert!(text.contains(tally), "{text}");
 }
 

@@ -252,10 +252,10 @@ fn bounds(rows: &[&Row]) -> Option<String> {
         let value = figures::of(row.cell.key.pattern.facts().figure, bound.value, 1);
         let words = match bound.name.as_str() {
             "cacheline_rtt_ns" => {
-                format!("a cache line there and back on {} {value}", row.cell.key.placement)
+                format!("a cache line there and back on {:#} {value}", row.cell.key.placement)
             }
             "futex_wake_rtt_ns" => {
-                format!("a futex wake there and back on {} {value}", row.cell.key.placement)
+                format!("a futex wake there and back on {:#} {value}", row.cell.key.placement)
             }
             name => format!("{name} {value}"),
         };

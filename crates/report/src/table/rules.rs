@@ -219,6 +219,7 @@ fn idle_policies_and_placements_have_their_own_headings_and_rankings() {
         cell("pipe", 64, TWO).rtt(4_000.0, 20.0).idle(Idle::Poll),
         cell("pipe", 64, ONE).rtt(6_000.0, 20.0),
         cell("pipe", 64, Placement::Free).rtt(9_000.0, 20.0),
+        cell("pipe", 64, Placement::Cpus { lead: 1, follow: 0 }).rtt(5_000.0, 20.0),
     ];
     let text = written(&run(set(cells)), &wide(80));
     for heading in [
@@ -226,10 +227,11 @@ fn idle_policies_and_placements_have_their_own_headings_and_rankings() {
         "CPUs 0 and 1 (same-llc), idle poll, touch cacheline",
         "both ends on CPU 0 (same-cpu), idle as-is, touch cacheline",
         "not pinned (free), idle as-is, touch cacheline",
+        "lead on CPU 1, follow on CPU 0, idle as-is, touch cacheline",
     ] {
         assert!(text.lines().any(|line| line == heading), "{heading} in {text}");
     }
-    assert_eq!(text.matches("64 B  pipe ").count(), 4, "{text}");
+    assert_eq!(text.matches("64 B  pipe ").count(), 5, "{text}");
 }
 
 #[test]

@@ -1,0 +1,90 @@
+//! Claims that once tested something else than what was said.
+
+use super::*;
+
+/// The claim of a study with this id after `rounds` rounds that leave no doubt, in which readings are what `value` says of
+/// their metric and arm.
+fn verdict(study: &str, id: &str, value: &dyn Fn(&str, &str) -> f64) -> Verdict {
+    let mut study = embedded().into_iter().find(|one| one.head.name == study).expect(study);
+    study.claims.retain(|claim| claim.id == id);
+    let mut readings: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+    for claim in &study.claims {
+        let How::Tests { tests, .. } = &claim.how else { panic!("{id}") };
+        for test in tests {
+            test.expression.readings(&mut |metric, arm| {
+                let of_arm = readings.entry(arm.to_owned()).or_default();
+                of_arm.insert(metric.to_owned(), value(metric, arm));
+            });
+        }
+    }
+    let find = |id: &String| study.arms.iter().find(|arm| arm.id == *id).expect("checked");
+    let rounds = study.rounds(Scale::Smoke);
+    let recorded = |(id, values): (&String, &BTreeMap<String, f64>)| {
+        recorded(find(id), &vec![values.clone(); rounds as usize])
+    };
+    let arms: Vec<Measured> = readings.iter().map(recorded).collect();
+    judged(&study, &arms, rounds)[0].verdict
+}
+
+/// 6500 bytes are ahead of all smaller packets; only whoever looks at larger ones sees that they are not the best.
+#[test]
+fn packets_of_6500_bytes_are_best_only_if_larger_ones_are_slower_too() {
+    let rate = |larger: f64| {
+        move |_: &str, arm: &str| {
+            let packet = arm.trim_start_matches("packets[").trim_end_matches(']');
+            let packet: f64 = packet.parse().expect("bytes");
+            if packet > 6500.0 { larger } else { packet }
+        }
+    };
+    assert_eq!(verdict("wisconsin", "s2.c11", &rate(5000.0)), Verdict::Reproduced);
+    assert_eq!(verdict("wisconsin", "s2.c11", &rate(14_000.0)), Verdict::NotReproduced);
+}
+
+/// A counter of constant rate that is taken for another one: its error grows, whatever a fit to the same run says.
+#[test]
+fn the_error_of_the_counter_is_that_of_its_nominal_rate() {
+    let slope = |nominal: f64| {
+        move |metric: &str, _: &str| if metric == "nominal_slope" { nominal } else { 0.0 }
+    };
+    assert_eq!(verdict("wisconsin", "s2.c10", &slope(200_000.0)), Verdict::Reproduced);
+    assert_eq!(verdict("wisconsin", "s2.c10", &slope(50.0)), Verdict::NotReproduced);
+    assert_eq!(verdict("wisconsin", "s2.c10.fitted", &slope(0.0)), Verdict::Measured);
+}
+
+#[test]
+fn what_was_published_for_a_size_that_is_not_stated_stands_at_no_size() {
+    let study = embedded().into_iter().find(|one| one.head.name == "wisconsin").expect("ours");
+    let rows = study.tables.iter().flat_map(|table| &table.rows);
+    for row in rows {
+        for (cell, published) in row.cells.iter().zip(&row.published) {
+            let is_one = [1951.0, 166.0].map(Published::Number).contains(published);
+            assert!(!is_one || cell.is_none(), "{}: {published}", row.label);
+        }
+    }
+}
+
+/// The published order of the extreme tails is one of the program that talks to itself. A corrected program with the
+/// shortest tail of all does not refute it, and is not asked.
+#[test]
+fn the_order_of_extreme_tails_is_that_of_the_programs_as_they_were_published() {
+    let tail = |_: &str, arm: &str| match arm {
+        "pipes" => 31_290.0,
+        "tcp" => 37_019.0,
+        "self-loop" => 54_714.0,
+        "eventfd" => 68_528.0,
+        other => panic!("{other} was not published"),
+    };
+    assert_eq!(verdict("marhubi", "s4.c5", &tail), Verdict::Reproduced);
+}
+
+#[test]
+fn the_second_core_costs_as_many_nanoseconds_as_published_or_the_size_differs() {
+    let cost = |ns: f64| {
+        move |_: &str, arm: &str| if arm == "different-core" { 4232.0 + ns } else { 4232.0 }
+    };
+    assert_eq!(verdict("marhubi", "s4.c7.ns", &cost(811.0)), Verdict::Reproduced);
+    assert_eq!(verdict("marhubi", "s4.c7.ns", &cost(30_000.0)), Verdict::Direction);
+    // The ratio alone cannot tell: it is near enough to the published one.
+    assert_eq!(verdict("marhubi", "s4.c7.ns", &cost(300.0)), Verdict::Direction);
+    assert_eq!(verdict("marhubi", "s4.c7", &cost(300.0)), Verdict::Reproduced);
+}
