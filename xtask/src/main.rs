@@ -1,10 +1,11 @@
 //! Automation that needs more than a shell line: measures what ipcperf adds to bare loops, checks
-//! the rules of the project, reads the emitted code of the hot loops. `cargo xtask --help` lists it.
+//! the rules of the project, reads the emitted code of the hot loops, tries statistical promises. `cargo xtask --help` lists it.
 
 mod asm;
 mod cargo;
 mod floor;
 mod tidy;
+mod trial;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,8 @@ enum Task {
     Tidy,
     /// Write the documents that the program itself knows best
     Docs,
+    /// Try a statistical promise many times: simulated hosts, and real ones beside themselves
+    Trial(trial::Options),
     /// Check the emitted code of the hot loops: no indirect call, no panic, no allocation
     Asm(asm::Options),
 }
@@ -41,6 +44,7 @@ fn main() -> Result<ExitCode> {
         Task::Bare(job) => floor::print(&job)?,
         Task::Tidy => tidy::run()?,
         Task::Docs => tidy::write_documents()?,
+        Task::Trial(options) => trial::run(&options)?,
         Task::Asm(options) => asm::run(&options)?,
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
