@@ -13,7 +13,7 @@ use cells::{
 };
 use finding::finding;
 use ipcperf_core::Placement;
-use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Noise, Status};
+use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Host, Noise, Status};
 use ipcperf_core::units::format_nanos;
 use ipcperf_stats::median;
 use ipcperf_sys::procfs;
@@ -50,15 +50,16 @@ impl Input {
         findings: &Findings,
         clock: &ClockFacts,
         bounds: &Bounds,
-        cpus: usize,
+        host: &Host,
+        caches_described: bool,
     ) -> Self {
         let slices: Vec<_> = findings.cells.iter().flat_map(|cell| &cell.slices).collect();
         let rejected = slices.iter().filter(|slice| slice.rejected.is_some()).count();
-        let allowed = ipcperf_sys::affinity::allowed_cpus().unwrap_or_default();
-        let available = findings.duration.as_nanos() as f64 * allowed.len().max(1) as f64;
+        let cpus = host.cpus_allowed.len().max(1);
+        let available = findings.duration.as_nanos() as f64 * cpus as f64;
         Self {
             steal: findings.steal_ns.map(|steal| steal as f64 / available),
-            busy: busy(findings, cpus),
+            busy: busy(findings, host.cpus_online.len()),
             rejected: rejected as f64 / slices.len().max(1) as f64,
             clock: clock.clone(),
             pairs: bounds
@@ -80,10 +81,7 @@ impl Input {
             reaped: findings.reaped.clone(),
             // A pipeline is measured against none.
             no_bounds: missing(bounds, findings.interrupted || findings.cells.is_empty()),
-            caches_described: allowed.iter().all(|cpu| {
-                let path = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index0/shared_cpu_list");
-                ipcperf_sys::procfs::text(&path).is_some()
-            }),
+            caches_described,
             invalid: findings
                 .cells
                 .iter()

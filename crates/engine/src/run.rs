@@ -81,7 +81,7 @@ pub fn run(
 
 /// The cells of one round in random order. Those with idle polling come in one block, first or last, so that the
 /// machine has to settle only once.
-fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
+pub(crate) fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
     let mut turn: Vec<usize> = (0..cells.len())
         .filter(|index| cells[*index].plan.objection.is_none() && cells[*index].ended.is_none())
         .collect();
