@@ -97,6 +97,11 @@ pub(crate) fn clock_cost(
         previous = stop;
     }
     costs.sort_unstable();
+    // A reading may take longer than a step: then what readings took differs by one.
+    let steps = costs.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0);
+    granularity = steps.min().unwrap_or(granularity).min(granularity);
+    // A clock that never moved has no step that is known.
+    let granularity = if granularity == u64::MAX { 0 } else { granularity };
     let at = |share: f64| costs[((pairs - 1) as f64 * share) as usize] as f64;
     vec![
         ("min".into(), at(0.0)),

@@ -31,6 +31,8 @@ pub(crate) struct Input {
     /// Share of slices that were rejected.
     rejected: f64,
     clock: ClockFacts,
+    /// What a system call takes that does nothing, ns.
+    null_call: Option<f64>,
     pairs: Vec<(String, Vec<f64>)>,
     /// Rounds of the cell that has most, if not even it has enough for an interval.
     too_few: Option<u64>,
@@ -62,6 +64,7 @@ impl Input {
             busy: busy(findings, host.cpus_online.len()),
             rejected: rejected as f64 / slices.len().max(1) as f64,
             clock: clock.clone(),
+            null_call: bounds.null_syscall_ns.as_ref().map(|call| call.median),
             pairs: bounds
                 .pairs
                 .iter()
@@ -222,6 +225,21 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     Noise { grade, causes, findings, ..Noise::default() }
 }
 
+/// A clock that enters the kernel for each reading: of short operations hardly anything else is timed.
+fn slow_clock(input: &Input) -> Option<Finding> {
+    let slowest = input.clock.before.iter().map(|one| one.p50_ns).reduce(f64::max)?;
+    let call = input.null_call.filter(|call| slowest >= *call)?;
+    let text = format!(
+        "reading the clock takes {}, as long as a system call ({}): operations of less than {} are timed in batches",
+        format_nanos(slowest),
+        format_nanos(call),
+        format_nanos(20.0 * slowest),
+    );
+    let remedy =
+        "a clock source that is read without the kernel: tsc, where the CPU has a constant one";
+    Some(finding("W-SLOWCLOCK", text, Some(slowest), Some(call), remedy))
+}
+
 fn payload(input: &Input) -> Option<Finding> {
     let (id, reason) = input.invalid.first()?;
     let count = input.invalid.len();
@@ -281,6 +299,7 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
             ));
         }
     }
+    list.extend(slow_clock(input));
     let backwards: u64 =
         input.clock.before.iter().chain(&input.clock.after).map(|one| one.negative).sum();
     if backwards > 0 {

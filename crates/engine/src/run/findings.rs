@@ -203,9 +203,12 @@ pub struct BoundReadings {
 
 impl BoundReadings {
     /// Median cost of one start and stop of the clock before the rounds, ticks: of the CPU on which it is largest, and
-    /// one tick at the least.
+    /// one tick at the least. A clock that goes in steps errs by up to half of one at both ends, whatever it costs.
     pub(crate) fn overhead(&self) -> u64 {
-        let medians = self.clock[0].values().filter_map(|values| values.get("p50"));
-        medians.fold(1.0_f64, |worst, one| worst.max(*one)) as u64
+        let costs = self.clock[0].values().map(|values| {
+            let value = |name| values.get(name).copied().unwrap_or_default();
+            f64::max(value("p50"), value("granularity") / 2.0)
+        });
+        costs.fold(1.0, f64::max) as u64
     }
 }
