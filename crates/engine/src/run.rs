@@ -7,6 +7,7 @@ mod peak;
 
 pub use bench::{Bench, Lengths, random};
 pub use bounds::Bounded;
+pub(crate) use findings::Around;
 pub use findings::{BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause};
 pub use peak::TRIALS;
 
