@@ -7,7 +7,16 @@ const COUNT: &str = "IPCPERF_TRIALS";
 
 pub(super) fn run(name: &str, count: u32) -> Result<bool> {
     let status = crate::cargo::cargo()
-        .args(["test", "--quiet", "--package", "ipcperf-report", "--test", "trials", "--"])
+        .args([
+            "test",
+            "--release",
+            "--quiet",
+            "--package",
+            "ipcperf-report",
+            "--test",
+            "trials",
+            "--",
+        ])
         .arg(format!("{name}::"))
         .args(["--nocapture", "--test-threads=2"])
         .env(COUNT, count.to_string())
