@@ -43,7 +43,7 @@ const TRIALS: &[Trial] = &[
     Trial {
         name: "families",
         what: "96 equal cells hold no claim",
-        count: 200,
+        count: 60,
         run: simulated::run,
     },
     Trial {

@@ -19,7 +19,7 @@ fn services() -> Vec<(&'static str, Service)> {
     let lognormal = Shape::LogNormal { median: 5e3, sigma: 0.3 };
     let slow = Shape::LogNormal { median: 2e4, sigma: 0.2 };
     let pareto = Shape::Pareto { least: 5e3, alpha: 4.0 };
-    let remembering = Service { memory: 0.9, ..Service::of(lognormal) };
+    let remembering = Service { memory: 0.5, ..Service::of(lognormal) };
     vec![
         ("constant", Service::of(Shape::Constant(5e3))),
         ("uniform", Service::of(Shape::Uniform([3e3, 9e3]))),
