@@ -136,4 +136,10 @@ fn the_cost_and_the_step_of_a_clock_are_found_and_short_operations_become_batche
     host.clock.cost_ns = 400.0;
     let slow = timing(&host.document());
     assert!(slow.mode == "batch" && slow.batch >= 7, "{slow:?}");
+    // A reading that costs nothing to speak of tells an operation of five steps no better.
+    (host.clock.cost_ns, host.clock.step_ns) = (30.0, 1000.0);
+    let coarse = timing(&host.document());
+    assert!(coarse.mode == "batch" && coarse.batch >= 9, "{coarse:?}");
+    host.clock.step_ns = 100.0;
+    assert_eq!(timing(&host.document()).mode, "per-op");
 }
