@@ -1,5 +1,5 @@
 //! Automation that needs more than a shell line: measures what ipcperf adds to bare loops, checks
-//! the rules of the project, reads the emitted code of the hot loops. `cargo xtask --help` lists it.
+//! the rules of the project, reads the emitted code of the hot loops, tries statistical promises. `cargo xtask --help` lists it.
 
 mod asm;
 mod cargo;
@@ -32,7 +32,7 @@ enum Task {
     Docs,
     /// Check the emitted code of the hot loops: no indirect call, no panic, no allocation
     Asm(asm::Options),
-    /// Try the real program many times over, for minutes or hours; exit 1 if more goes wrong than chance allows
+    /// Try a statistical promise many times, on simulated hosts or with the real program; exit 1 if it does not hold
     Trial(trial::Options),
 }
 

@@ -20,12 +20,13 @@ use crate::job::CallsReport;
 use crate::noise;
 use crate::run::{BoundReadings, Findings};
 use ipcperf_core::result::{
-    Bounds, CallTimes, ClockFacts, ClockReading, CopyBandwidth, Invocation, Mode, Noise,
-    PairBounds, ResultSet, SCHEMA, Spread, Tool,
+    Bounds, CallTimes, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel,
+    Mode, Noise, PairBounds, ResultSet, SCHEMA, Spread, Tool,
 };
 use ipcperf_core::{Idle, Placement};
 use ipcperf_stats::{median, modes};
 use ipcperf_sys::meter::{Meter, Span};
+use ipcperf_sys::procfs;
 use std::collections::BTreeMap;
 
 /// What the document says about the run beside what was measured.
@@ -39,24 +40,59 @@ pub struct Facts {
     pub invocation: Invocation,
 }
 
+/// The machine of a run, as its document describes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    pub(crate) host: Host,
+    pub(crate) kernel: Kernel,
+    /// What its settings mean for the figures.
+    pub(crate) findings: Vec<Finding>,
+    /// Whether the kernel says which CPUs share a cache.
+    pub(crate) caches_described: bool,
+    /// Why it says nothing of energy.
+    pub(crate) no_energy: Option<String>,
+}
+
+impl Machine {
+    /// This one.
+    fn here() -> Self {
+        let (host, kernel) = (crate::host::host(), crate::host::kernel());
+        let is_described = |cpu: &usize| {
+            let path = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index0/shared_cpu_list");
+            procfs::text(&path).is_some()
+        };
+        Self {
+            findings: crate::doctor::findings(&host, &kernel),
+            caches_described: host.cpus_allowed.iter().all(is_described),
+            no_energy: Meter::energy_objection(),
+            host,
+            kernel,
+        }
+    }
+}
+
 /// Makes the document.
 #[must_use]
-pub fn result_set(mut findings: Findings, facts: Facts) -> ResultSet {
+pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
+    document(findings, facts, Machine::here())
+}
+
+/// Makes the document of a run on this machine.
+pub(crate) fn document(mut findings: Findings, facts: Facts, machine: Machine) -> ResultSet {
     let ns = findings.fit.ns_per_tick();
     topology::leave_out(&mut findings, ns);
     let floors = bound::Floors::of(&findings.bounds, ns);
     let clock = clock_facts(&findings, ns);
     let bounds = bounds(&findings.bounds, ns);
-    let host = crate::host::host();
-    let kernel = crate::host::kernel();
+    let Machine { host, kernel, .. } = &machine;
     let around = Circumstances {
         is_guest: host.hypervisor.is_some(),
         is_precise: kernel.cpu_accounting == accounting::PRECISE,
         idle: findings.idle,
-        no_energy: Meter::energy_objection(),
+        no_energy: machine.no_energy.clone(),
     };
     let is_precise = around.is_precise;
-    let noise_input = noise::Input::of(&findings, &clock, &bounds, host.cpus_online.len());
+    let noise_input = noise::Input::of(&findings, &clock, &bounds, host, machine.caches_described);
     let cells: Vec<_> = findings
         .cells
         .into_iter()
@@ -68,7 +104,7 @@ pub fn result_set(mut findings: Findings, facts: Facts) -> ResultSet {
     let noise = Noise {
         idle_busy_cpus: per_ns(findings.idle.busy_ns, &findings.idle),
         idle_watts: per_ns(findings.idle.energy_uj, &findings.idle).map(|power| power * 1e3),
-        machine: crate::doctor::findings(&host, &kernel),
+        machine: machine.findings,
         ..noise::judge(&noise_input, &cells)
     };
     ResultSet {
@@ -78,8 +114,8 @@ pub fn result_set(mut findings: Findings, facts: Facts) -> ResultSet {
         interrupted: findings.interrupted,
         tool: facts.tool,
         invocation: facts.invocation,
-        host,
-        kernel,
+        host: machine.host,
+        kernel: machine.kernel,
         clock,
         noise,
         bounds,

@@ -30,7 +30,7 @@ pub(crate) const COPY_SIZES: [usize; 4] = [4 << 10, 64 << 10, 1 << 20, 16 << 20]
 pub(crate) fn measure(job: &BoundJob, page: &Page) -> Result<BoundReport, Failure> {
     let clock = if job.counter { Clock::counter() } else { Clock::monotonic() };
     let values = match &job.what {
-        Bound::Clock => clock_cost(clock),
+        Bound::Clock => clock_cost(100_000, || clock.start(), || clock.stop()),
         Bound::Alone => alone(clock),
         Bound::CacheLine => {
             page.gate().meet();
@@ -80,15 +80,17 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 /// Cost of one start-stop pair around nothing, which is what every per-operation sample contains, and the smallest
-/// step between two readings that differ. Over 100,000 pairs.
-fn clock_cost(clock: Clock) -> Vec<(String, f64)> {
-    const PAIRS: usize = 100_000;
-    let mut costs = Vec::with_capacity(PAIRS);
+/// step between two readings that differ. Over so many pairs, of a clock that is read before an operation and after it.
+pub(crate) fn clock_cost(
+    pairs: usize,
+    start: impl Fn() -> u64,
+    stop: impl Fn() -> u64,
+) -> Vec<(String, f64)> {
+    let mut costs = Vec::with_capacity(pairs);
     let (mut granularity, mut negative) = (u64::MAX, 0_u32);
-    let mut previous = clock.stop();
-    for _ in 0..PAIRS {
-        let start = clock.start();
-        let stop = clock.stop();
+    let mut previous = stop();
+    for _ in 0..pairs {
+        let (start, stop) = (start(), stop());
         negative += u32::from(stop < start) + u32::from(start < previous);
         costs.push(stop.saturating_sub(start));
         for step in [stop.saturating_sub(start), start.saturating_sub(previous)] {
@@ -99,7 +101,12 @@ fn clock_cost(clock: Clock) -> Vec<(String, f64)> {
         previous = stop;
     }
     costs.sort_unstable();
-    let at = |share: f64| costs[((PAIRS - 1) as f64 * share) as usize] as f64;
+    // A reading may take longer than a step: then what readings took differs by one.
+    let steps = costs.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0);
+    granularity = steps.min().unwrap_or(granularity).min(granularity);
+    // A clock that never moved has no step that is known.
+    let granularity = if granularity == u64::MAX { 0 } else { granularity };
+    let at = |share: f64| costs[((pairs - 1) as f64 * share) as usize] as f64;
     vec![
         ("min".into(), at(0.0)),
         ("p50".into(), at(0.5)),

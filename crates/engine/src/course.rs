@@ -15,6 +15,13 @@ const LEAST: u64 = 4;
 /// Segments of which nothing arrived that could be timed: then there is no other one. Waiting for what is lost takes long.
 const EMPTY: u32 = 5;
 
+/// Operations of a sample, of which the median one and one reading of the clock take so many ticks. An operation is timed
+/// by itself from 20 times the cost of reading the clock on. Below, no single operation can be told anyway, so a batch is
+/// long enough for the clock to cost 1 %.
+pub(crate) fn batch(median: u64, overhead: u64) -> u64 {
+    if median >= 20 * overhead { 1 } else { (100 * overhead).div_ceil(median.max(1)) }
+}
+
 /// What the warm-up lets expect, by its segment of most operations: those before ran on cold caches, and one that only
 /// fills up the time is mostly the passing of the gate.
 #[derive(Clone, Copy, Debug)]

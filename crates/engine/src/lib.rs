@@ -22,6 +22,7 @@ pub mod plan;
 pub mod protocol;
 pub mod registry;
 pub mod run;
+pub mod simulate;
 pub mod slice;
 pub mod supervisor;
 pub mod task;

@@ -13,7 +13,7 @@ use cells::{
 };
 use finding::finding;
 use ipcperf_core::Placement;
-use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Noise, Status};
+use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Host, Noise, Status};
 use ipcperf_core::units::format_nanos;
 use ipcperf_stats::median;
 use ipcperf_sys::procfs;
@@ -31,6 +31,8 @@ pub(crate) struct Input {
     /// Share of slices that were rejected.
     rejected: f64,
     clock: ClockFacts,
+    /// What a system call takes that does nothing, ns.
+    null_call: Option<f64>,
     pairs: Vec<(String, Vec<f64>)>,
     /// Rounds of the cell that has most, if not even it has enough for an interval.
     too_few: Option<u64>,
@@ -50,17 +52,19 @@ impl Input {
         findings: &Findings,
         clock: &ClockFacts,
         bounds: &Bounds,
-        cpus: usize,
+        host: &Host,
+        caches_described: bool,
     ) -> Self {
         let slices: Vec<_> = findings.cells.iter().flat_map(|cell| &cell.slices).collect();
         let rejected = slices.iter().filter(|slice| slice.rejected.is_some()).count();
-        let allowed = ipcperf_sys::affinity::allowed_cpus().unwrap_or_default();
-        let available = findings.duration.as_nanos() as f64 * allowed.len().max(1) as f64;
+        let cpus = host.cpus_allowed.len().max(1);
+        let available = findings.duration.as_nanos() as f64 * cpus as f64;
         Self {
             steal: findings.steal_ns.map(|steal| steal as f64 / available),
-            busy: busy(findings, cpus),
+            busy: busy(findings, host.cpus_online.len()),
             rejected: rejected as f64 / slices.len().max(1) as f64,
             clock: clock.clone(),
+            null_call: bounds.null_syscall_ns.as_ref().map(|call| call.median),
             pairs: bounds
                 .pairs
                 .iter()
@@ -80,10 +84,7 @@ impl Input {
             reaped: findings.reaped.clone(),
             // A pipeline is measured against none.
             no_bounds: missing(bounds, findings.interrupted || findings.cells.is_empty()),
-            caches_described: allowed.iter().all(|cpu| {
-                let path = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index0/shared_cpu_list");
-                ipcperf_sys::procfs::text(&path).is_some()
-            }),
+            caches_described,
             invalid: findings
                 .cells
                 .iter()
@@ -224,6 +225,21 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     Noise { grade, causes, findings, ..Noise::default() }
 }
 
+/// A clock that enters the kernel for each reading: of short operations hardly anything else is timed.
+fn slow_clock(input: &Input) -> Option<Finding> {
+    let slowest = input.clock.before.iter().map(|one| one.p50_ns).reduce(f64::max)?;
+    let call = input.null_call.filter(|call| slowest >= *call)?;
+    let text = format!(
+        "reading the clock takes {}, as long as a system call ({}): operations of less than {} are timed in batches",
+        format_nanos(slowest),
+        format_nanos(call),
+        format_nanos(20.0 * slowest),
+    );
+    let remedy =
+        "a clock source that is read without the kernel: tsc, where the CPU has a constant one";
+    Some(finding("W-SLOWCLOCK", text, Some(slowest), Some(call), remedy))
+}
+
 fn payload(input: &Input) -> Option<Finding> {
     let (id, reason) = input.invalid.first()?;
     let count = input.invalid.len();
@@ -283,6 +299,7 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
             ));
         }
     }
+    list.extend(slow_clock(input));
     let backwards: u64 =
         input.clock.before.iter().chain(&input.clock.after).map(|one| one.negative).sum();
     if backwards > 0 {

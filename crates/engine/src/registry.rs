@@ -40,6 +40,9 @@ pub(crate) type AttachFan = fn(Attach<'_, OptionSet>) -> Result<Box<dyn FanLoops
 
 type Over<P> = fn(&mut P, &Job, AnyWork<'_>, Measure<'_>) -> Result<SideReport, Failure>;
 
+/// Why a mechanism that is simulated has no channel.
+const SIMULATED: &str = "it is simulated";
+
 /// What is compiled for some mechanisms only.
 struct Own<M>(PhantomData<M>);
 
@@ -70,6 +73,23 @@ impl Entry {
             drive: drive::<M>,
             fan: Own::<M>::FAN,
             is_lossy: <M::Port as Port>::LOSSY,
+        }
+    }
+
+    /// Facts without a mechanism: whoever simulates slices opens no channel.
+    pub(crate) const fn simulated(spec: &'static Spec) -> Self {
+        Self {
+            spec,
+            knobs: &[],
+            probe: |_| Ok(Ok(())),
+            limit: |_| Ok(None),
+            window: |_, _| Ok(None),
+            door: |_| Ok(None),
+            open: |_, _| Err(SetupError::Protocol(SIMULATED.to_owned())),
+            attach: |_| Err(SetupError::Protocol(SIMULATED.to_owned())),
+            drive: |_, _, _, _| Err(SIMULATED.to_owned().into()),
+            fan: None,
+            is_lossy: false,
         }
     }
 

@@ -7,6 +7,7 @@ mod peak;
 
 pub use bench::{Bench, Lengths, random};
 pub use bounds::Bounded;
+pub(crate) use findings::Around;
 pub use findings::{BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause};
 pub use peak::TRIALS;
 
@@ -81,7 +82,7 @@ pub fn run(
 
 /// The cells of one round in random order. Those with idle polling come in one block, first or last, so that the
 /// machine has to settle only once.
-fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
+pub(crate) fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
     let mut turn: Vec<usize> = (0..cells.len())
         .filter(|index| cells[*index].plan.objection.is_none() && cells[*index].ended.is_none())
         .collect();

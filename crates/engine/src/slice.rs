@@ -22,6 +22,7 @@ use crate::protocol::Word;
 use crate::registry::Entry;
 use crate::supervisor::{Stop, Supervisor};
 use compact::collect;
+use ipcperf_core::result::CellKey;
 use ipcperf_core::{Ends, OptionSet, Rated, Seat};
 use ipcperf_stats::Histogram;
 use raw::outcome;
@@ -79,12 +80,12 @@ fn attempt(
             }
             let [lead, follow] = &mut slice.sides;
             let last = [lead, follow].map(|side| std::mem::take(&mut side.segments));
-            slice.fold_all(job, page, last);
+            slice.fold_all(&job.key, page, last);
             break;
         }
         let [lead, follow]: [Word; 2] =
             words.try_into().map_err(|_| "a pair says two words".to_owned())?;
-        slice.fold_all(job, page, [lead.ready()?, follow.ready()?]);
+        slice.fold_all(&job.key, page, [lead.ready()?, follow.ready()?]);
         for seat in Seat::BOTH {
             workers.go(seat.index(), &())?;
         }
@@ -105,21 +106,26 @@ pub(crate) fn name(seat: Seat) -> &'static str {
 
 impl RawSlice {
     /// Adds segments, of which both ends have as many.
-    fn fold_all(&mut self, job: &Job, page: &Page, [lead, follow]: [Vec<Segment>; 2]) {
+    pub(crate) fn fold_all(
+        &mut self,
+        key: &CellKey,
+        page: &Page,
+        [lead, follow]: [Vec<Segment>; 2],
+    ) {
         for segment in lead.into_iter().zip(follow) {
-            self.fold(job, page, &segment.into());
+            self.fold(key, page, &segment.into());
         }
     }
 
     /// Adds one segment, whose samples lie in the page.
-    fn fold(&mut self, job: &Job, page: &Page, [lead, follow]: &[Segment; 2]) {
-        let facts = job.key.pattern.facts();
+    fn fold(&mut self, key: &CellKey, page: &Page, [lead, follow]: &[Segment; 2]) {
+        let facts = key.pattern.facts();
         match &mut self.data {
             Data::Trips(trips) => {
                 let samples = of_segment(page, lead);
                 self.batch = lead.batch;
                 let all = lead.end - lead.begin;
-                if facts.is_open || job.key.load.think_ns > 0 {
+                if facts.is_open || key.load.think_ns > 0 {
                     self.operations += trips.pace(&samples, lead, facts.is_open);
                     self.elapsed += all;
                 } else {
@@ -127,7 +133,7 @@ impl RawSlice {
                     let answered = trips.unanswered;
                     let took = trips.record(&samples);
                     let is_whole = trips.unanswered == answered;
-                    self.operations += count * lead.batch * job.key.load.burst.max(1);
+                    self.operations += count * lead.batch * key.load.burst.max(1);
                     // Operations may have been under way together, and what was waited for in vain took its time, too.
                     // Those that lead in are left out of both.
                     let is_alone = facts.rate != Some(Rated::Answered) && is_whole;
@@ -222,12 +228,11 @@ fn steady(samples: &[u64], segment: &Segment, sender_end: u64) -> Window {
 mod tests {
     use super::*;
     use ipcperf_core::PatternKind;
-    use ipcperf_core::result::CellKey;
 
     #[test]
     fn what_was_waited_for_in_vain_took_its_time_and_segments_lie_one_behind_the_other() {
         let key = CellKey { pattern: PatternKind::Burst, ..CellKey::default() };
-        let (job, page) = (crate::testing::job(key), Page::create(16).expect("memory"));
+        let page = Page::create(16).expect("memory");
         let segment = |at: u64, lost: bool, end| {
             let mut recorder = Recorder::new(&page.slots()[at as usize..]);
             for sample in 0..5 {
@@ -240,7 +245,7 @@ mod tests {
         let leads = vec![segment(0, false, 500), segment(5, true, 10_420)];
         let follows = vec![Segment::default(); 2];
         let mut slice = RawSlice::of(Data::Trips(Box::default()));
-        slice.fold_all(&job, &page, [leads, follows]);
+        slice.fold_all(&key, &page, [leads, follows]);
         let Data::Trips(trips) = &slice.data else { panic!("the lead timed nothing") };
         let histogram = Histogram::from(&trips.histogram);
         assert_eq!((histogram.count(), trips.unanswered, slice.operations), (7, 1, 8));

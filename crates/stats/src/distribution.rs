@@ -24,7 +24,7 @@ fn bisect(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
 /// The standard normal distribution function, by the Taylor series of Marsaglia, "Evaluating the
 /// Normal Distribution", Journal of Statistical Software 11(4), 2004. Absolute error below 1e-14
 /// for |z| ≤ 7.
-pub(crate) fn normal_cdf(z: f64) -> f64 {
+pub fn normal_cdf(z: f64) -> f64 {
     if z.abs() > 7.0 {
         return if z > 0.0 { 1.0 } else { 0.0 };
     }

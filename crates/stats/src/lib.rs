@@ -30,7 +30,7 @@ pub mod shape;
 mod verdict;
 
 pub use compare::{Ratio, paired_interval, paired_ratio, paired_spread};
-pub use distribution::student_t_quantile;
+pub use distribution::{normal_cdf, student_t_quantile};
 pub use drift::{relative_drift, theil_sen, trend_z};
 pub use estimate::{Estimate, Interval, median, median_estimate, median_interval, robust_cv};
 pub use evidence::Evidence;

@@ -12,12 +12,12 @@ const CELL: &str = "pipe 64 same-cpu";
 /// Claims that are asked for at most.
 const CLAIMS: f64 = 0.02;
 
-pub(super) fn run(options: &Options) -> Result<bool> {
+pub(super) fn run(_name: &str, count: u64, options: &Options) -> Result<bool> {
     let binary = match &options.binary {
         Some(binary) => binary.clone(),
         None => crate::cargo::build_product()?,
     };
-    let trials = Trials::carry_out(&binary, [CELL, CELL], options, options.count.unwrap_or(200))?;
+    let trials = Trials::carry_out(&binary, [CELL, CELL], options, count)?;
     let (text, is_kept) = told(&trials);
     println!("aa: '{CELL}' beside itself\n{text}");
     Ok(is_kept)

@@ -51,7 +51,7 @@ impl Arm {
     }
 }
 
-pub(super) fn run(options: &Options) -> Result<bool> {
+pub(super) fn run(_name: &str, count: u64, options: &Options) -> Result<bool> {
     ensure!(options.percent > 0.0, "--percent: B must be the slower one");
     let binary = match &options.binary {
         Some(binary) => binary.clone(),
@@ -63,7 +63,7 @@ pub(super) fn run(options: &Options) -> Result<bool> {
     let added = delayed.delay - plain.delay;
     ensure!(added > 0.0, "{ns} ns of delay add {added:.1} ns: --percent is too small");
     let (a, b) = (cell(0), cell(ns));
-    let trials = Trials::carry_out(&binary, [&a, &b], options, options.count.unwrap_or(100))?;
+    let trials = Trials::carry_out(&binary, [&a, &b], options, count)?;
     let (text, is_kept) = told(&trials, added);
     println!(
         "power: '{b}' beside '{a}', a UNIX stream socket of {:.0} ns; the delay adds {added:.0} ns, {:.2} %\n{text}",

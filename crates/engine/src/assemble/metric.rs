@@ -196,8 +196,9 @@ fn extremes(slices: &[Timed<'_>]) -> [(String, Metric); 2] {
 /// Nanoseconds of a picosecond.
 const PICOS: f64 = 1e-3;
 
-/// A quantile: the median over rounds where every slice supports it by itself, else that of all slices merged, else
-/// nothing.
+/// A quantile: of the middle the median over rounds where every slice supports it by itself, else that of all slices
+/// merged, else nothing. What is rare comes in bursts that most rounds do not have: a median over rounds would be that of
+/// rounds without.
 fn quantile(slices: &[Timed<'_>], q: f64) -> Metric {
     let supported =
         |slice: &Timed<'_>| support(slice.histogram.count() + slice.unanswered, q).is_ok();
@@ -205,7 +206,8 @@ fn quantile(slices: &[Timed<'_>], q: f64) -> Metric {
         let among = among_answered(slice.histogram.count(), slice.unanswered, q)?;
         slice.histogram.quantile(among).map(|picos| picos as f64 * PICOS)
     };
-    if slices.iter().all(supported)
+    if q <= 0.5
+        && slices.iter().all(supported)
         && let Some(values) = slices.iter().map(of_round).collect::<Option<Vec<f64>>>()
         && !values.is_empty()
     {

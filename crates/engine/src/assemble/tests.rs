@@ -215,7 +215,9 @@ fn a_quantile_the_sample_cannot_support_is_null_with_the_number_it_needs() {
     let slices = (0..8).map(|round| round_trips(round, 5000, 250)).collect();
     let (cell, _) = cell_of(PatternKind::PingPong, slices, None);
     let table = cell.rtt_ns.expect("round trips");
-    assert_eq!(table["p90"].method.as_deref(), Some("rounds"));
+    assert_eq!(table["p50"].method.as_deref(), Some("rounds"));
+    // What is rare is in few rounds: a median over them would be that of rounds without.
+    assert_eq!(table["p90"].method.as_deref(), Some("merged"));
     // 2000 samples in all, but only 250 in a round: enough together, not alone.
     assert_eq!(table["p99"].method.as_deref(), Some("merged"));
     assert_eq!(table["p99.9"].value, None);

@@ -27,6 +27,12 @@ impl Trip {
         Self { service, late: (high & !FREE) << LOW | low, free: high & FREE != 0 }
     }
 
+    /// What is recorded of it.
+    pub(crate) fn kept(self) -> [u64; SLOTS as usize] {
+        let free = if self.free { FREE } else { 0 };
+        [self.service, self.late & ((1 << LOW) - 1), (self.late >> LOW) & (FREE - 1) | free]
+    }
+
     /// From when it was due to its reply, ticks; [`Recorder::LOST`](super::Recorder::LOST) if none came.
     #[must_use]
     pub fn response(self) -> u64 {

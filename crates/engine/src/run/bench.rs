@@ -1,13 +1,15 @@
 //! What measures slices, and how one is measured.
 
-use super::findings::{BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause};
+use super::findings::{
+    Around, BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause,
+};
 use crate::connect::Model;
 use crate::error::named;
 use crate::fit::Fit;
 use crate::job::Job;
 use crate::page::{CAPACITY, Page};
 use crate::plan::Family;
-use crate::slice::{self, Outcome, RawSlice, Surroundings, Terms};
+use crate::slice::{self, Outcome, Surroundings, Terms};
 use ipcperf_core::{Idle, Seat, Shape};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
@@ -332,7 +334,7 @@ impl<'a> Bench<'a> {
             let around = Surroundings { page: &self.page, interrupts: self.interrupts };
             slice::run(&plan.entry, &plan.options, &terms, around)
         };
-        let jumped = self.fit.boundary().map(|text| format!("E-CLOCKJUMP: {text}"));
+        let jumped = self.fit.boundary();
         match outcome {
             Outcome::Interrupted => return Ok(true),
             Outcome::Ended(status, kind, reason) => cell.ended = Some((status, kind, reason)),
@@ -340,24 +342,25 @@ impl<'a> Bench<'a> {
                 if plan.key.pattern.facts().is_batched && !lengths.time_calls {
                     cell.batch.get_or_insert(raw.batch);
                 }
-                if let [Some(before), Some(after)] = raw.sides[0].cacheline {
-                    let seen = self.bounds.cacheline.entry(plan.key.placement).or_default();
-                    seen.extend([before, after]);
-                }
-                let rejected =
-                    jumped.or_else(|| misplaced(&raw, &cpus)).or_else(|| stopped(throttled));
-                let steal_ns =
-                    procfs::steal_ns().zip(steal).map(|(now, then)| now.saturating_sub(then));
-                cell.slices.push(SliceRun {
+                let grown = |before: Option<u64>, after: Option<u64>| {
+                    after.zip(before).map(|(after, before)| after.saturating_sub(before))
+                };
+                let around = Around {
+                    jumped,
+                    throttled: grown(throttled, procfs::throttled()),
+                    steal_ns: grown(steal, procfs::steal_ns()),
+                };
+                let slice = SliceRun {
                     round,
                     order,
                     cpus,
                     nonce,
                     raw: *raw,
-                    rejected,
-                    steal_ns,
+                    rejected: None,
+                    steal_ns: None,
                     planned: (lengths.operations == 0).then_some(planned),
-                });
+                };
+                cell.keep(slice, around, &mut self.bounds);
             }
         }
         Ok(false)
@@ -378,29 +381,8 @@ fn run_directory() -> io::Result<RunDirectory> {
     })
 }
 
-/// Whether the CPU limit of a control group stopped the slice: then it measured the limit.
-fn stopped(before: Option<u64>) -> Option<String> {
-    let times = procfs::throttled()?.saturating_sub(before?);
-    (times > 0)
-        .then(|| format!("E-THROTTLE: the control group's CPU limit stopped it {times} times"))
-}
-
 /// What a slice moves at the least, whatever its length (verification, warm-up, twelve samples, both ways), at a rate
 /// that no working mechanism is below: 64 messages at 100 MB/s.
 fn moving(size: usize) -> Duration {
     Duration::from_secs_f64(64.0 * size as f64 / 100e6)
-}
-
-/// Whether an end was not where it was put.
-fn misplaced(raw: &RawSlice, cpus: &[usize]) -> Option<String> {
-    for (side, cpu) in raw.sides.iter().zip(cpus) {
-        let allowed = side.allowed.as_deref().is_none_or(|allowed| allowed == [*cpu]);
-        if side.cpu != *cpu || !allowed || side.migrations.is_some_and(|count| count > 0) {
-            return Some(format!(
-                "E-MIGRATE: pinned to CPU {cpu}, found on CPU {} (allowed: {:?})",
-                side.cpu, side.allowed
-            ));
-        }
-    }
-    None
 }

@@ -63,8 +63,7 @@ impl Bench<'_> {
                 None => return Ok(true),
             };
         }
-        let medians = self.bounds.clock[0].values().filter_map(|values| values.get("p50"));
-        self.overhead = medians.fold(1.0_f64, |worst, one| worst.max(*one)) as u64;
+        self.overhead = self.bounds.overhead();
         Ok(false)
     }
 

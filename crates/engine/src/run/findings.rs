@@ -107,6 +107,23 @@ impl CellRun {
         Self { plan, slices: Vec::new(), batch: None, ended: None, calls: None }
     }
 
+    /// Keeps a slice that ran to its end, rejected where something around it says that it measured something else.
+    pub(crate) fn keep(&mut self, slice: SliceRun, around: Around, bounds: &mut BoundReadings) {
+        if let [Some(before), Some(after)] = slice.raw.sides[0].cacheline {
+            let seen = bounds.cacheline.entry(self.plan.key.placement).or_default();
+            seen.extend([before, after]);
+        }
+        let stopped = around.throttled.filter(|times| *times > 0).map(|times| {
+            format!("E-THROTTLE: the control group's CPU limit stopped it {times} times")
+        });
+        let rejected = around
+            .jumped
+            .map(|text| format!("E-CLOCKJUMP: {text}"))
+            .or_else(|| misplaced(&slice.raw, &slice.cpus))
+            .or(stopped);
+        self.slices.push(SliceRun { rejected, steal_ns: around.steal_ns, ..slice });
+    }
+
     /// Takes the last slice, in which system calls were timed.
     ///
     /// # Errors
@@ -121,6 +138,31 @@ impl CellRun {
             _ => Err("the calls of a crowd of processes are not timed".into()),
         }
     }
+}
+
+/// What was read before a slice and after it.
+#[derive(Debug, Default)]
+pub(crate) struct Around {
+    /// What the clock did that it must not do.
+    pub(crate) jumped: Option<String>,
+    /// How often the CPU limit of a control group stopped it: then it measured the limit.
+    pub(crate) throttled: Option<u64>,
+    /// Time stolen from all CPUs, ns.
+    pub(crate) steal_ns: Option<u64>,
+}
+
+/// Whether an end was not where it was put.
+fn misplaced(raw: &RawSlice, cpus: &[usize]) -> Option<String> {
+    for (side, cpu) in raw.sides.iter().zip(cpus) {
+        let allowed = side.allowed.as_deref().is_none_or(|allowed| allowed == [*cpu]);
+        if side.cpu != *cpu || !allowed || side.migrations.is_some_and(|count| count > 0) {
+            return Some(format!(
+                "E-MIGRATE: pinned to CPU {cpu}, found on CPU {} (allowed: {:?})",
+                side.cpu, side.allowed
+            ));
+        }
+    }
+    None
 }
 
 /// One slice and its circumstances.
@@ -157,4 +199,16 @@ pub struct BoundReadings {
     pub cacheline: BTreeMap<Placement, Vec<f64>>,
     /// CPUs by placement.
     pub cpus: BTreeMap<Placement, Vec<usize>>,
+}
+
+impl BoundReadings {
+    /// Median cost of one start and stop of the clock before the rounds, ticks: of the CPU on which it is largest, and
+    /// one tick at the least. A clock that goes in steps errs by up to half of one at both ends, whatever it costs.
+    pub(crate) fn overhead(&self) -> u64 {
+        let costs = self.clock[0].values().map(|values| {
+            let value = |name| values.get(name).copied().unwrap_or_default();
+            f64::max(value("p50"), value("granularity") / 2.0)
+        });
+        costs.fold(1.0, f64::max) as u64
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::runner::{Pass, Runner};
 use crate::arrivals;
-use crate::course::{Course, Expected, FEWEST};
+use crate::course::{self, Course, Expected, FEWEST};
 use crate::hot::{Pace, Plan, Recorder, Tally};
 use crate::job::{Failure, Job, Segment};
 use crate::page::{self, Page, WAYS};
@@ -275,11 +275,8 @@ impl<'a> End<'a> {
         } else if !facts.is_batched {
             1
         } else {
-            // Per-operation timing needs operations of at least 20 times the cost of reading the clock. Below, no
-            // single operation can be told anyway, so a batch is long enough for the clock to cost 1 %.
             match self.job.batch {
-                0 if median >= 20 * overhead => 1,
-                0 => (100 * overhead).div_ceil(median.max(1)),
+                0 => course::batch(median, overhead),
                 given => given,
             }
         };

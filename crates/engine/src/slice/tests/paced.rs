@@ -56,38 +56,3 @@ fn no_messages_are_no_queue() {
     let (trips, segment) = served(3.0, 3, 1, None);
     assert!(!saturated(&trips, &segment), "three messages are not enough to tell");
 }
-
-/// The share of messages of a Poisson stream that wait for at most `time` service times before a server that takes
-/// always the same time (Erlang).
-fn waiting(load: f64, time: f64) -> f64 {
-    let mut sum = 0.0;
-    for done in 0..=time as u32 {
-        let x = load * (time - f64::from(done));
-        let factors: f64 = (1..=done).map(|k| -x / f64::from(k)).product();
-        sum += factors * x.exp();
-    }
-    (1.0 - load) * sum
-}
-
-fn quantile_in_theory(load: f64, q: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 40.0);
-    for _ in 0..60 {
-        let middle = f64::midpoint(low, high);
-        if waiting(load, middle) < q { low = middle } else { high = middle }
-    }
-    low + 1.0
-}
-
-#[test]
-fn response_times_are_those_of_the_theory_of_queues() {
-    for load in [0.5, 0.9] {
-        let (trips, _) = served(load, 2_000_000, 7, None);
-        let mut responses: Vec<u64> = trips.iter().map(|trip| trip.response()).collect();
-        responses.sort_unstable();
-        for q in [0.5, 0.99] {
-            let seen = responses[(q * responses.len() as f64) as usize] as f64 / SERVICE as f64;
-            let expected = quantile_in_theory(load, q);
-            assert!((seen / expected - 1.0).abs() < 0.03, "{load} {q}: {seen} {expected}");
-        }
-    }
-}
