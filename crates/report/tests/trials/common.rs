@@ -2,7 +2,7 @@
 
 use ipcperf_core::result::{Comparison, ComparisonPlan, ResultSet};
 use ipcperf_engine::simulate::{Service, Shape, Simulated, Simulation};
-use ipcperf_report::{Arms, compare_live};
+use ipcperf_report::{Arms, Terms, compare_live};
 
 /// Repetitions of a trial: so many unless `cargo xtask trial` asks for more.
 pub(crate) fn trials(few: usize) -> usize {
@@ -38,7 +38,8 @@ pub(crate) fn arms(factor: f64) -> Vec<Simulated> {
 /// What `compare` says of the arms of a run.
 pub(crate) fn compared(set: &ResultSet, margin: f64) -> Comparison {
     let arms = Arms { a: "a", b: "b", set, other: None };
-    compare_live(&arms, ComparisonPlan::default(), margin, &[]).expect("one run")
+    compare_live(&arms, ComparisonPlan::default(), &Terms { margin, ..Terms::default() })
+        .expect("one run")
 }
 
 /// A run of so many rounds.

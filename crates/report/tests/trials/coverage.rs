@@ -49,9 +49,9 @@ fn simulate(levels: &[Level], count: usize) -> Outcome {
     for seed in 0..count {
         let simulation = Simulation { levels: levels.to_vec(), ..run(seed, ROUNDS, arms(1.0)) };
         let Comparison { comparisons, .. } = compared(&simulation.document(), 0.01);
-        let [low, high] = comparisons[0].ratio.ci95.expect("20 rounds");
+        let [low, high] = comparisons[0].primary.ratio.ci95.expect("20 rounds");
         outcome.held += usize::from(low <= 1.0 && 1.0 <= high);
-        let verdict = comparisons[0].verdict;
+        let verdict = comparisons[0].primary.verdict;
         outcome.claims += usize::from(matches!(verdict, Difference::Faster | Difference::Slower));
     }
     outcome

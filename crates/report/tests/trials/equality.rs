@@ -13,7 +13,7 @@ fn verdicts(factor: f64, margin: f64, rounds: u64, count: usize) -> Vec<Differen
     let of = |seed| {
         let levels = vec![Level::Process { spread: SPREAD }];
         let run = Simulation { levels, operations: 200, ..run(seed, rounds, arms(factor)) };
-        compared(&run.document(), margin).comparisons[0].verdict
+        compared(&run.document(), margin).comparisons[0].primary.verdict
     };
     (0..count).map(of).collect()
 }

@@ -24,10 +24,10 @@ fn a_family_of_96_equal_cells_rarely_holds_a_claim_and_without_adjusting_it_ofte
         let found = compared(&suite.document(), 0.01);
         assert_eq!(found.family, (MECHANISMS * SIZES) as u64);
         let is_claim = |verdict| matches!(verdict, Difference::Faster | Difference::Slower);
-        claims += usize::from(found.comparisons.iter().any(|one| is_claim(one.verdict)));
+        claims += usize::from(found.comparisons.iter().any(|one| is_claim(one.primary.verdict)));
         // What each would say by itself.
         let beyond = found.comparisons.iter().filter(|one| {
-            let [low, high] = one.ratio.ci95.expect("16 rounds");
+            let [low, high] = one.primary.ratio.ci95.expect("16 rounds");
             low > 1.01 || high < 1.0 / 1.01
         });
         let beyond = beyond.count();

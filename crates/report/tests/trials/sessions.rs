@@ -3,7 +3,7 @@
 use crate::common::{percent, run, tell, trials, usual_times};
 use ipcperf_core::result::Difference;
 use ipcperf_engine::simulate::{Level, Simulated, Simulation};
-use ipcperf_report::{Recorded, compare_files};
+use ipcperf_report::{Recorded, Terms, compare_files};
 use ipcperf_stats::{Evidence, Rng, Rule};
 
 /// Runs of one side on days of their own, each at a level of its own.
@@ -29,8 +29,9 @@ fn claims(count: usize, effect: f64) -> [f64; 2] {
     for _ in 0..trials {
         let a = side(&mut rng, count, effect, 1);
         let b = side(&mut rng, count, effect, 11);
-        let found = compare_files(&a, &b, 0.01, &[]).expect("the same machine");
-        let verdict = found.comparisons[0].verdict;
+        let found = compare_files(&a, &b, &Terms { margin: 0.01, ..Terms::default() })
+            .expect("the same machine");
+        let verdict = found.comparisons[0].primary.verdict;
         told += usize::from(matches!(verdict, Difference::Faster | Difference::Slower));
         let [a, b] = [a, b].map(|side| {
             let rounds = side.iter().flat_map(|one| &one.set.cells[0].rounds);
