@@ -209,6 +209,8 @@ fn of_cpu(intervals: &[Vec<Span>], ns_per_tick: f64, nominal: Option<f64>) -> Er
 pub(super) fn apart(page: &Page, seat: Seat) -> Vec<(String, f64)> {
     // The length of a tick only says when it is long enough: CPU counters have a quarter of a nanosecond to one.
     let counter = offset::measure(page, seat, 0.5, || COUNTER.stop());
+    // The next one begins with a word that would hide the last of this one from a follow that has not seen it yet.
+    page.gate().meet();
     let mono = offset::measure(page, seat, 1.0, monotonic_ns);
     let both = counter.into_iter().zip(mono).flat_map(|(counter, mono)| {
         [
@@ -263,15 +265,18 @@ mod tests {
         assert!((slope_of(&exact.nominal_ns) - 200_000.0).abs() < 10.0, "{exact:?}");
     }
 
+    /// Again and again: the follow may be slow to see that the first clock is done.
     #[test]
     fn one_monotonic_clock_is_not_apart_from_itself() {
         let page = Page::create(crate::page::CAPACITY).expect("memory");
-        let found: BTreeMap<_, _> = std::thread::scope(|scope| {
-            scope.spawn(|| apart(&page, Seat::Follow));
-            apart(&page, Seat::Lead).into_iter().collect()
-        });
-        assert!(found["mono_ns"].abs() <= found["mono_bound_ns"], "{found:?}");
-        assert_eq!(found.len(), 4);
+        for _ in 0..10 {
+            let found: BTreeMap<_, _> = std::thread::scope(|scope| {
+                scope.spawn(|| apart(&page, Seat::Follow));
+                apart(&page, Seat::Lead).into_iter().collect()
+            });
+            assert!(found["mono_ns"].abs() <= found["mono_bound_ns"], "{found:?}");
+            assert_eq!(found.len(), 4);
+        }
     }
 
     #[test]
