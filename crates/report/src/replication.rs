@@ -100,8 +100,8 @@ fn course(study: &StudyResult) -> String {
     )
 }
 
-/// How many claims of each kind got which verdict: "4 REPRODUCED, 1 DIRECTION; extensions: 2 MEASURED". Only those of the
-/// original come first: what is ours is no replication.
+/// How many claims of each kind got which verdict: "4 REPRODUCED, 1 DIRECTION; extensions: 2 MEASURED". Those that
+/// the original makes come first: what is read off its tables it did not say, and what is ours is no replication.
 fn tally(claims: &[ClaimResult]) -> String {
     let of = |kind: ClaimKind| {
         let count = |verdict: Verdict| {
@@ -112,11 +112,15 @@ fn tally(claims: &[ClaimResult]) -> String {
         let words = counts.filter(|(count, _)| *count > 0);
         words.map(|(count, verdict)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", ")
     };
-    let ours = [("extensions", ClaimKind::Extension), ("self-checks", ClaimKind::Check)];
-    let ours = ours.map(|(name, kind)| (name, of(kind)));
+    let others = [
+        ("readings of its tables", ClaimKind::Reading),
+        ("extensions", ClaimKind::Extension),
+        ("self-checks", ClaimKind::Check),
+    ];
+    let others = others.map(|(name, kind)| (name, of(kind)));
     let claims = Some(of(ClaimKind::Claim)).filter(|words| !words.is_empty());
     let mut parts = vec![claims.unwrap_or_else(|| "none".into())];
-    let told = ours.iter().filter(|(_, words)| !words.is_empty());
+    let told = others.iter().filter(|(_, words)| !words.is_empty());
     parts.extend(told.map(|(name, words)| format!("{name}: {words}")));
     parts.join("; ")
 }
@@ -174,7 +178,7 @@ fn finding(claim: &ClaimResult, is_verbose: bool) -> String {
     }
     let mut parts = Vec::new();
     match claim.kind {
-        ClaimKind::Claim => parts.push(match published(&claim.published) {
+        ClaimKind::Claim | ClaimKind::Reading => parts.push(match published(&claim.published) {
             text if text.is_empty() => "published n/a".to_owned(),
             text => format!("published {text}"),
         }),

@@ -77,9 +77,9 @@ struct FileClaim {
     stated: Option<String>,
     #[serde(default)]
     accept: Option<OneOrMany<String>>,
-    /// It is of this program and must hold whatever the machine is.
+    /// Whose it is. Without this, a claim of the original where something was published, else an extension.
     #[serde(default)]
-    check: bool,
+    kind: Option<ClaimKind>,
     #[serde(default)]
     value: bool,
     #[serde(default)]
@@ -367,20 +367,25 @@ impl FileClaim {
             Published::Many(all) if !all.is_empty() && all.iter().all(is_figure) => true,
             _ => return Err("'published' is for figures; what was said goes into 'stated'".into()),
         };
-        match (self.check, has_figures, &self.stated) {
-            (true, false, None) => Ok((ClaimKind::Check, Published::Nothing)),
-            (true, ..) => Err("a 'check' is of this program, and nothing was published".into()),
-            (false, true, None) => Ok((ClaimKind::Claim, self.published.clone())),
-            (false, true, Some(_)) => Err("either 'published' or 'stated' is needed".into()),
-            (false, false, Some(words)) if !words.is_empty() => {
-                Ok((ClaimKind::Claim, Published::Text(words.clone())))
-            }
-            (false, false, Some(_)) => Err("'stated' is empty".into()),
-            // What nobody can test was claimed by somebody.
-            (false, false, None) if self.untestable.is_some() => {
-                Ok((ClaimKind::Claim, Published::Nothing))
-            }
-            (false, false, None) => Ok((ClaimKind::Extension, Published::Nothing)),
+        let published = match (has_figures, &self.stated) {
+            (true, None) => self.published.clone(),
+            (true, Some(_)) => return Err("either 'published' or 'stated' is needed".into()),
+            (false, Some(words)) if words.is_empty() => return Err("'stated' is empty".into()),
+            (false, Some(words)) => Published::Text(words.clone()),
+            (false, None) => Published::Nothing,
+        };
+        let is_given = published != Published::Nothing;
+        // What nobody can test was claimed by somebody.
+        let is_theirs = is_given || self.untestable.is_some();
+        let kind = match self.kind {
+            Some(kind) => kind,
+            None if is_theirs => ClaimKind::Claim,
+            None => ClaimKind::Extension,
+        };
+        match kind.is_published() {
+            true if !is_theirs => Err(format!("a {kind} needs 'published' or 'stated'")),
+            false if is_given => Err(format!("nothing was published for our own {kind}")),
+            _ => Ok((kind, published)),
         }
     }
 }
@@ -399,7 +404,9 @@ fn check_claim(claim: &FileClaim, expression: &Read<'_>) -> Result<Claim, String
             }
             let accepts = match (&claim.accept, kind) {
                 (Some(_), ClaimKind::Extension) => {
-                    return Err(wrong("'accept' needs 'published' or 'stated', or 'check = true'"));
+                    return Err(wrong(
+                        "'accept' needs 'published' or 'stated', or kind = 'self-check'",
+                    ));
                 }
                 (None, ClaimKind::Extension) => vec![None; texts.len()],
                 (None, _) => return Err(wrong("'accept' is missing")),

@@ -282,7 +282,7 @@ impl<'a> Findings<'a> {
                 }
             })
             .collect();
-        if let (ClaimKind::Claim, Some(cause)) = (claim.kind, self.too_noisy()) {
+        if let (true, Some(cause)) = (claim.kind.is_published(), self.too_noisy()) {
             for test in judged.iter_mut().filter(|test| test.result.measured.value.is_some()) {
                 test.result.verdict = Verdict::Inconclusive;
                 test.reason.clone_from(&cause);

@@ -108,7 +108,7 @@ pub(crate) struct Row {
     pub(crate) published: Vec<Published>,
 }
 
-/// A claim of the original, an extension of ours, or a self-check.
+/// A claim of the original, a reading of its tables, an extension of ours, or a self-check.
 #[derive(Debug)]
 pub(crate) struct Claim {
     pub(crate) id: String,

@@ -203,13 +203,13 @@ each = { size = [10] }
 [[claim]]
 id = "x.holds"
 text = "what is measured is positive"
-check = true
+kind = "self-check"
 test = "wall_s(a)"
 accept = "> 0"
 [[claim]]
 id = "x.fails"
 text = "noise is above one in every round"
-check = true
+kind = "self-check"
 test = "noise(a)"
 accept = "> 1"
 "#;
@@ -338,10 +338,18 @@ fn what_is_wrong_with_a_study_is_told_in_one_line_with_the_nearest_right_word() 
         ("each = { size = [10] }", "each = { size = [] }", "0 tests"),
         ("each = { size = [10] }", "each = { size = [10], way = [1] }", "there is no {way} in"),
         (
-            "check = true\ntest = \"wall",
-            "check = true\npublished = 1\ntest = \"wall",
-            "nothing was published",
+            "kind = \"self-check\"\ntest = \"wall",
+            "kind = \"self-check\"\npublished = 1\ntest = \"wall",
+            "nothing was published for our own self-check",
         ),
+        (
+            "published = 2.1",
+            "kind = \"extension\"\npublished = 2.1",
+            "nothing was published for our own extension",
+        ),
+        ("published = 2.1", "kind = \"reading\"", "a reading needs 'published' or 'stated'"),
+        ("published = 2.1", "kind = \"claim\"", "a claim needs 'published' or 'stated'"),
+        ("published = 2.1", "kind = \"guess\"\npublished = 2.1", "unknown variant `guess`"),
         ("x.direction", "x.reproduced", "there are two of them"),
         ("statistic = \"median\"", "statistic = \"average\"", "unknown variant `average`"),
         ("cells = [\"wall_s(b[10])\", \"\"]", "cells = [\"wall_s(b[10])\"]", "2 cells are needed"),

@@ -54,10 +54,20 @@ names! {
         /// The original's: it published figures, or stated what the tests spell out.
         #[default]
         Claim = "claim",
+        /// Read off a table or a figure of the original, whose text does not say it. It is judged like a claim.
+        Reading = "reading",
         /// Ours: nothing was published, and it gets figures and no judgement.
         Extension = "extension",
         /// Of this program: what must hold whatever the machine is.
         Check = "self-check",
+    }
+}
+
+impl ClaimKind {
+    /// Whether something was published that it is held against.
+    #[must_use]
+    pub const fn is_published(self) -> bool {
+        matches!(self, Self::Claim | Self::Reading)
     }
 }
 

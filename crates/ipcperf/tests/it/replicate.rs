@@ -51,14 +51,17 @@ fn check(study: &Value) {
         let (id, verdict) = (text(claim, "id"), text(claim, "verdict"));
         assert!(!text(claim, "reason").is_empty(), "{name} {id}");
         let own = match text(claim, "kind") {
-            "claim" if grade == "F" => &["INCONCLUSIVE", "UNTESTABLE"][..],
-            "claim" => &["REPRODUCED", "DIRECTION", "NOT REPRODUCED", "INCONCLUSIVE", "UNTESTABLE"],
+            "claim" | "reading" if grade == "F" => &["INCONCLUSIVE", "UNTESTABLE"][..],
+            "claim" | "reading" => {
+                &["REPRODUCED", "DIRECTION", "NOT REPRODUCED", "INCONCLUSIVE", "UNTESTABLE"]
+            }
             "extension" => &["MEASURED", "UNTESTABLE"],
             _ => &["HOLDS", "UNTESTABLE"],
         };
         assert!(own.contains(&verdict), "{name} {id}: {claim}");
         let is_published = !claim["published"].is_null();
-        assert_eq!(is_published, claim["kind"] == "claim", "{name} {id}");
+        let is_theirs = ["claim", "reading"].contains(&text(claim, "kind"));
+        assert_eq!(is_published, is_theirs, "{name} {id}");
     }
 }
 

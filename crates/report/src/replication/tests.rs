@@ -70,6 +70,11 @@ fn document() -> Replication {
                 .collect(),
         }],
     };
+    let read = ClaimResult {
+        id: "s9.c2".into(),
+        kind: ClaimKind::Reading,
+        ..claim(Verdict::Direction, metric(1.9))
+    };
     let study = StudyResult {
         name: "sample".into(),
         title: "A sample \u{1b}[31mstudy".into(),
@@ -89,7 +94,11 @@ fn document() -> Replication {
         }),
         arms: vec![arm("a", Status::Ok, None), arm("b", Status::Unavailable, Some("missing"))],
         tables: vec![table],
-        claims: Verdict::ALL.iter().map(|verdict| claim(*verdict, metric(1.9))).collect(),
+        claims: Verdict::ALL
+            .iter()
+            .map(|verdict| claim(*verdict, metric(1.9)))
+            .chain([read])
+            .collect(),
         errata: vec![Erratum { claims: vec!["s9.c1".into()], text: "It is wrong.".into() }],
     };
     Replication {
@@ -128,10 +137,10 @@ fn no_line_is_wider_than_asked_and_every_figure_is_there_at_every_width() {
 }
 
 #[test]
-fn what_is_ours_is_tallied_apart_from_what_was_claimed() {
+fn what_is_read_off_tables_and_what_is_ours_is_tallied_apart_from_what_was_claimed() {
     let text = shown(Format::Table, &Style { width: 200, ..Style::default() });
     let tally = "All 10 claims: 2 REPRODUCED, 2 DIRECTION, 2 NOT REPRODUCED, 2 INCONCLUSIVE, 2 UNTESTABLE; \
-                 extensions: 2 MEASURED; self-checks: 2 HOLDS, 2 FAILS";
+                 readings of its tables: 2 DIRECTION; extensions: 2 MEASURED; self-checks: 2 HOLDS, 2 FAILS";
     assert!(text.contains(tally), "{text}");
 }
 

@@ -32,6 +32,29 @@ fn the_published_figures_reproduce_their_own_claims() {
     assert!(count > 80, "{count} published figures");
 }
 
+/// What an author's table shows and the text does not say is no claim of the author.
+#[test]
+fn what_is_read_off_a_table_is_marked_as_a_reading_and_judged_like_a_claim() {
+    let readings = |name: &str| -> Vec<String> {
+        let study = embedded().into_iter().find(|study| study.head.name == name).expect(name);
+        let claims = study.claims.into_iter();
+        claims.filter(|claim| claim.kind == ClaimKind::Reading).map(|claim| claim.id).collect()
+    };
+    assert_eq!(readings("wisconsin"), ["s2.c7"]);
+    assert_eq!(readings("marhubi"), ["s4.c3", "s4.c4", "s4.c5", "s4.c8", "s4.c9"]);
+    let text = SMALL.replacen("published = 2.1", "kind = \"reading\"\npublished = 2.1", 1);
+    let study = Study::parse(&text, &anything).expect("well formed");
+    let rounds = |wall: f64| vec![BTreeMap::from([("wall_s".to_owned(), wall)]); 9];
+    let arms: Vec<Measured> = study
+        .arms
+        .iter()
+        .zip([1.0, 2.0, 2.0])
+        .map(|(arm, wall)| recorded(arm, &rounds(wall)))
+        .collect();
+    let first = judged(&study, &arms, 9).swap_remove(0);
+    assert_eq!((first.kind, first.verdict), (ClaimKind::Reading, Verdict::Reproduced));
+}
+
 /// A value that a test accepts surely, or surely does not.
 fn example(test: &Test, is_value: bool, is_accepted: bool) -> f64 {
     let candidates = [1e-6, 0.5, 0.9, 1.0, 1.1, 1.75, 3.0, 1e6, 0.0, -1e6].into_iter();
@@ -52,7 +75,7 @@ fn every_claim_can_fail_and_hold_with_the_rounds_of_every_scale() {
     for study in embedded() {
         for scale in Scale::ALL {
             let rounds = usize::try_from(study.rounds(*scale)).expect("few");
-            for claim in study.claims.iter().filter(|claim| claim.kind == ClaimKind::Claim) {
+            for claim in study.claims.iter().filter(|claim| claim.kind.is_published()) {
                 let How::Tests { tests, is_value } = &claim.how else {
                     panic!("{}: nobody can test it", claim.id)
                 };
@@ -211,7 +234,7 @@ fn at_grade_f_no_claim_has_a_verdict_and_the_cause_is_told() {
     assert_eq!(quiet[0].verdict, Verdict::Reproduced);
     assert!(quiet[0].reason.ends_with("; in two modes: a"), "{}", quiet[0].reason);
     for (before, after) in quiet.iter().zip(&noisy) {
-        let judged = after.kind == ClaimKind::Claim && before.verdict != Verdict::Untestable;
+        let judged = after.kind.is_published() && before.verdict != Verdict::Untestable;
         let expected = if judged { Verdict::Inconclusive } else { before.verdict };
         assert_eq!(after.verdict, expected, "{}", after.id);
         assert!(!judged || after.tests.iter().all(|test| test.verdict == expected), "{}", after.id);
