@@ -53,7 +53,7 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     let style = output::style(&args.look, args.output.is_some());
     if ipcperf_report::is_replication(&text) {
         let document = ipcperf_report::load_replication(&text).map_err(refused)?;
-        return show(args, |out| ipcperf_report::replication(&document, format, &style, out));
+        return show(args, |out| ipcperf_report::replication(&document, format, &style, None, out));
     }
     if ipcperf_report::is_comparison(&text) {
         let document = ipcperf_report::load_comparison(&text).map_err(refused)?;

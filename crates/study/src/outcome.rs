@@ -104,6 +104,7 @@ impl<'a> Findings<'a> {
             notes: head.notes,
             scale,
             rounds: self.rounds,
+            cuts: Vec::new(),
             duration_s,
             noise: Some(self.noise.clone()),
             tables: self.tables(study),
@@ -115,20 +116,29 @@ impl<'a> Findings<'a> {
 
     /// All tables of a study.
     pub(crate) fn tables(&self, study: &Study) -> Vec<TableResult> {
-        study.tables.iter().map(|table| self.table(table)).collect()
+        let tested = tested(study);
+        study.tables.iter().map(|table| self.table(table, &tested)).collect()
     }
 
-    fn table(&self, table: &Table) -> TableResult {
-        let rows = match table.statistic {
-            Statistic::Runs => table.rows.iter().flat_map(|row| self.runs(table, row)).collect(),
-            statistic => table.rows.iter().map(|row| self.row(statistic, row)).collect(),
-        };
+    fn table(&self, table: &Table, tested: &Tested<'_>) -> TableResult {
+        let mut rows = Vec::new();
+        for row in &table.rows {
+            let mut of_row = match table.statistic {
+                Statistic::Runs => self.runs(table, row),
+                statistic => vec![self.row(statistic, row)],
+            };
+            for one in &mut of_row {
+                one.claims = claims_on(row, tested);
+            }
+            rows.append(&mut of_row);
+        }
         TableResult {
             title: table.title.clone(),
             unit: table.unit.clone(),
             statistic: table.statistic.name().into(),
             columns: table.columns.clone(),
             rows,
+            plot: table.plot.clone(),
         }
     }
 
@@ -141,6 +151,7 @@ impl<'a> Findings<'a> {
             label: row.label.clone(),
             published: row.published.clone(),
             measured: row.cells.iter().map(figure).collect(),
+            claims: Vec::new(),
         }
     }
 
@@ -237,7 +248,7 @@ impl<'a> Findings<'a> {
                 }
             });
             let label = format!("{}, run {}", row.label, at + 1);
-            RowResult { label, published, measured: measured.collect() }
+            RowResult { label, published, measured: measured.collect(), claims: Vec::new() }
         };
         published.into_iter().enumerate().map(run).collect()
     }
@@ -258,6 +269,7 @@ impl<'a> Findings<'a> {
             reason,
             tests,
             note: claim.note.clone(),
+            artefact: claim.artefact.clone(),
         };
         let (tests, is_value) = match &claim.how {
             How::Untestable(reason) => {
@@ -321,6 +333,37 @@ impl<'a> Findings<'a> {
     }
 }
 
+/// The readings that each claim is tested on.
+type Tested<'a> = Vec<(&'a str, BTreeSet<(&'a str, &'a str)>)>;
+
+fn tested(study: &Study) -> Tested<'_> {
+    let mut all = Vec::new();
+    for claim in &study.claims {
+        let mut readings = BTreeSet::new();
+        if let How::Tests { tests, .. } = &claim.how {
+            for test in tests {
+                test.expression.readings(&mut |metric, arm| {
+                    readings.insert((metric, arm));
+                });
+            }
+        }
+        all.push((claim.id.as_str(), readings));
+    }
+    all
+}
+
+/// The claims that are tested on a reading of this row.
+fn claims_on(row: &Row, tested: &Tested<'_>) -> Vec<String> {
+    let mut shown = BTreeSet::new();
+    for cell in row.cells.iter().flatten() {
+        cell.readings(&mut |metric, arm| {
+            shown.insert((metric, arm));
+        });
+    }
+    let on = tested.iter().filter(|(_, readings)| !readings.is_disjoint(&shown));
+    on.map(|(id, _)| (*id).to_owned()).collect()
+}
+
 /// Why the test that decided came out as it did.
 fn explain(tests: &[Judged], at: usize) -> String {
     let Some(Judged { result, reason }) = tests.get(at) else { return String::new() };
@@ -329,9 +372,12 @@ fn explain(tests: &[Judged], at: usize) -> String {
     if alike {
         return reason.clone();
     }
+    if !result.label.is_empty() {
+        return format!("{}: {reason}", result.label);
+    }
     let words = result.test.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     let text = words.filter(|words| is_whole(words)).unwrap_or(&result.test);
-    format!("figure {}, {text}: {reason}", at + 1)
+    format!("{text}: {reason}")
 }
 
 /// Whether all parentheses in a text are closed in it.

@@ -202,6 +202,7 @@ fn publish(
         document,
         ipcperf_report::Format::Json,
         &output::style(&args.output.look, true),
+        None,
         &mut json,
     )
     .map_err(|error| Stop::internal(format!("document: {error}")))?;
@@ -210,7 +211,7 @@ fn publish(
     }
     let mut bytes = Vec::new();
     let style = output::style(&args.output.look, false);
-    ipcperf_report::replication(document, format, &style, &mut bytes)
+    ipcperf_report::replication(document, format, &style, None, &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
     let shown = output::to_stdout(&bytes);
     let path = target.write(|out| out.write_all(&json))?;
