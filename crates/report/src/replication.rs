@@ -12,7 +12,7 @@ use crate::csv::cell as csv_cell;
 use crate::format::{Format, Style};
 use crate::json;
 use crate::page::{Page, Tone};
-use ipcperf_core::result::{ClaimKind, ClaimResult, Replication};
+use ipcperf_core::result::Replication;
 use std::io::{self, Write};
 
 pub use across::across;
@@ -50,24 +50,9 @@ fn page(document: &Replication, page: &mut Page<'_>) -> io::Result<()> {
     }
     if document.studies.len() > 1 {
         page.blank()?;
-        page.paragraph(Tone::Title, "", &total(document))?;
+        page.paragraph(Tone::Title, "", &words::total(document))?;
     }
     Ok(())
-}
-
-/// The verdicts on all studies together.
-fn total(document: &Replication) -> String {
-    let all: Vec<&ClaimResult> = document.studies.iter().flat_map(|study| &study.claims).collect();
-    let count = all.iter().filter(|claim| claim.kind == ClaimKind::Claim).count();
-    let kinds = ClaimKind::ALL.iter().map(|kind| (kind, words::tally(&all, *kind)));
-    let kinds = kinds.filter(|(_, tally)| !tally.is_empty());
-    let parts: Vec<String> = kinds
-        .map(|(kind, tally)| match kind {
-            ClaimKind::Claim => tally,
-            other => format!("{}: {tally}", words::group(*other).to_lowercase()),
-        })
-        .collect();
-    format!("All {count} claims: {}", parts.join("; "))
 }
 
 /// One line for each reading of each round.

@@ -39,42 +39,50 @@ fn base(arm: &Arm) -> &str {
     with_value.map_or(arm.label.as_str(), str::trim_end)
 }
 
-/// The name of a figure: of a reading, or of the ratio of two. Anything else is said by its expression alone, and has none.
+/// The name of a figure: of a reading, or of the ratio or the difference of two, in whatever unit. Anything else is said by
+/// its expression alone, and has none.
 pub(crate) fn of(expression: &Expression, arms: &[Arm]) -> String {
+    if let Expression::Pair('*' | '/', inner, unit) = expression
+        && matches!(**unit, Expression::Number(_))
+    {
+        return of(inner, arms);
+    }
     let find = |id: &str| arms.iter().find(|arm| arm.id == id);
     let parts = match expression {
         Expression::Reading { metric, arm } => {
             find(arm).map(|arm| vec![arm.label.clone(), reading(metric)])
         }
-        Expression::Pair('/', left, right) => match (left.as_ref(), right.as_ref()) {
-            (
-                Expression::Reading { metric: over, arm: a },
-                Expression::Reading { metric: under, arm: b },
-            ) => find(a).zip(find(b)).map(|(a, b)| ratio((over, a), (under, b))),
-            _ => None,
-        },
+        Expression::Pair(sign @ ('/' | '-'), left, right) => {
+            match (left.as_ref(), right.as_ref()) {
+                (
+                    Expression::Reading { metric: over, arm: a },
+                    Expression::Reading { metric: under, arm: b },
+                ) => find(a).zip(find(b)).map(|(a, b)| pair(*sign, (over, a), (under, b))),
+                _ => None,
+            }
+        }
         _ => None,
     };
     parts.unwrap_or_default().join(", ")
 }
 
-/// The parts of the name of a ratio: what differs stands on both sides of the stroke, what does not beside it.
-fn ratio((over, a): (&str, &Arm), (under, b): (&str, &Arm)) -> Vec<String> {
+/// The parts of the name of a ratio or a difference: what differs stands on both sides of the sign, what does not beside it.
+fn pair(sign: char, (over, a): (&str, &Arm), (under, b): (&str, &Arm)) -> Vec<String> {
     let (over, under) = (reading(over), reading(under));
     if a.id == b.id {
-        return vec![a.label.clone(), format!("{over} / {under}")];
+        return vec![a.label.clone(), format!("{over} {sign} {under}")];
     }
     if over != under {
-        return vec![format!("{over} of {} / {under} of {}", a.label, b.label)];
+        return vec![format!("{over} of {} {sign} {under} of {}", a.label, b.label)];
     }
     if a.each == b.each {
         let each = (!a.each.is_empty()).then(|| a.each.clone());
-        return [format!("{} / {}", base(a), base(b)), over].into_iter().chain(each).collect();
+        return [format!("{} {sign} {}", base(a), base(b)), over].into_iter().chain(each).collect();
     }
     if base(a) == base(b) {
-        return vec![base(a).to_owned(), format!("{} / {}", a.each, b.each), over];
+        return vec![base(a).to_owned(), format!("{} {sign} {}", a.each, b.each), over];
     }
-    vec![format!("{} / {}", a.label, b.label), over]
+    vec![format!("{} {sign} {}", a.label, b.label), over]
 }
 
 #[cfg(test)]
@@ -113,6 +121,7 @@ mod tests {
             ),
             ("p50_ns(pipe) / mean_ns(socket)", "p50 of pipes / mean of UNIX socket"),
             ("(p50_ns(pipe) - 1) / p50_ns(socket)", ""),
+            ("(p50_ns(pipe) - p50_ns(socket)) / 1000", "pipes - UNIX socket, p50"),
             ("5", ""),
         ] {
             let parsed = Expression::parse(expression).expect(expression);

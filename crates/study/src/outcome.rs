@@ -8,7 +8,7 @@ use ipcperf_core::result::{
     ClaimKind, ClaimResult, Metric, Noise, Published, RowResult, Scale, StudyResult, TableResult,
     Verdict,
 };
-use ipcperf_stats::{Histogram, across_rounds, median_estimate, support};
+use ipcperf_stats::{Histogram, across_rounds, median_estimate, student_t_quantile, support};
 use std::collections::BTreeSet;
 
 /// Rounds that a table of single runs shows where the original does not say how many it had.
@@ -172,7 +172,7 @@ impl<'a> Findings<'a> {
         };
         let interval = estimate.ci95.map(|interval| [interval.low, interval.high]);
         let (value, ci95) = match statistic {
-            Statistic::Mean => (values.iter().sum::<f64>() / values.len() as f64, None),
+            Statistic::Mean => mean(&values),
             Statistic::Least => (values.iter().copied().fold(f64::INFINITY, f64::min), None),
             Statistic::Median | Statistic::Merged | Statistic::Runs => (estimate.value, interval),
         };
@@ -333,6 +333,17 @@ impl<'a> Findings<'a> {
     }
 }
 
+/// The arithmetic mean, with the interval of Student's t where a median would have one, too.
+fn mean(values: &[f64]) -> (f64, Option<[f64; 2]>) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let of_mean = (squares / (count - 1.0) / count).sqrt();
+    let quantile = student_t_quantile(0.975, values.len().saturating_sub(1));
+    let half = quantile.filter(|_| values.len() >= 6).map(|quantile| quantile * of_mean);
+    (mean, half.map(|half| [mean - half, mean + half]))
+}
+
 /// The readings that each claim is tested on.
 type Tested<'a> = Vec<(&'a str, BTreeSet<(&'a str, &'a str)>)>;
 
@@ -389,4 +400,23 @@ fn is_whole(text: &str) -> bool {
         _ => depth,
     };
     text.chars().fold(0, depth) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mean;
+
+    /// Seven values of mean 4 and variance 14/3; t of 6 degrees of freedom at 0.975 is 2.4469.
+    #[test]
+    fn a_mean_has_the_interval_of_students_t_and_of_few_rounds_none() {
+        let (value, interval) = mean(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+        let [low, high] = interval.expect("enough rounds");
+        let half = 2.446_912 * (28.0_f64 / 6.0 / 7.0).sqrt();
+        assert!((value - 4.0).abs() < 1e-12);
+        assert!(
+            (low - (4.0 - half)).abs() < 1e-4 && (high - (4.0 + half)).abs() < 1e-4,
+            "{low} {high}"
+        );
+        assert_eq!(mean(&[1.0, 2.0, 3.0, 4.0, 5.0]), (3.0, None));
+    }
 }

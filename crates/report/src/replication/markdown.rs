@@ -3,10 +3,9 @@
 use super::conclusion::conclusion;
 use super::detail::{erratum_words, facts, grid, original, remarks};
 use super::plots::file_name;
-use super::total;
 use super::words::{
     accepted, course, failures, finding, formula, group, heading, here, is_artefact, lacks,
-    table_title, tally, tested_rows, with_interval,
+    table_title, tally, tested_rows, total, with_interval,
 };
 use crate::format::Style;
 use crate::markdown::{escape, row, rule};

@@ -4,8 +4,9 @@ use super::*;
 use crate::load::{is_replication, load_replication};
 use crate::{sample, text};
 use ipcperf_core::result::{
-    ArmResult, ArmRound, Erratum, Metric, Noise, Plot, PlotKind, Published, REPLICATION_SCHEMA,
-    RowResult, Scale, Severity, Status, StudyResult, TableResult, TestResult, Verdict,
+    ArmResult, ArmRound, ClaimKind, ClaimResult, Erratum, Metric, Noise, Plot, PlotKind, Published,
+    REPLICATION_SCHEMA, RowResult, Scale, Severity, Status, StudyResult, TableResult, TestResult,
+    Verdict,
 };
 use std::collections::BTreeMap;
 

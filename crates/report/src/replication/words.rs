@@ -127,6 +127,21 @@ pub(super) fn tally(claims: &[&ClaimResult], kind: ClaimKind) -> String {
     words.map(|(count, verdict)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", ")
 }
 
+/// The verdicts on all studies together.
+pub(super) fn total(document: &Replication) -> String {
+    let all: Vec<&ClaimResult> = document.studies.iter().flat_map(|study| &study.claims).collect();
+    let count = all.iter().filter(|claim| claim.kind == ClaimKind::Claim).count();
+    let kinds = ClaimKind::ALL.iter().map(|kind| (kind, tally(&all, *kind)));
+    let kinds = kinds.filter(|(_, tally)| !tally.is_empty());
+    let parts: Vec<String> = kinds
+        .map(|(kind, tally)| match kind {
+            ClaimKind::Claim => tally,
+            other => format!("{}: {tally}", group(*other).to_lowercase()),
+        })
+        .collect();
+    format!("All {count} claims: {}", parts.join("; "))
+}
+
 /// Reasons of figures that are missing in a table, each once; where many have one remark in parentheses, it stands for
 /// them.
 pub(super) fn lacks(table: &TableResult) -> Vec<String> {
