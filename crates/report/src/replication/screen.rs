@@ -88,7 +88,7 @@ fn groups(study: &StudyResult, page: &Page<'_>, room: usize) -> Vec<Group> {
     };
     let height = |groups: &[Group]| groups.iter().map(Group::lines).sum::<usize>();
     let mut best = Vec::new();
-    for (of_author, of_ours) in [(2, 2), (2, 1), (1, 1)] {
+    for (of_author, of_ours) in [(3, 2), (2, 2), (2, 1), (1, 1)] {
         best = make(of_author, of_ours);
         if height(&best) <= room {
             return best;
