@@ -2,8 +2,8 @@
 
 use super::screen::tone;
 use super::words::{
-    accepted, errata, errata_words, formula, is_artefact, lacks, published, rows_of, table_title,
-    tested_rows, with_interval,
+    accepted, errata, errata_words, formula, is_artefact, lacks, modes, published, rows_of,
+    table_title, tested_rows, with_interval,
 };
 use crate::format::Style;
 use crate::grid::Grid;
@@ -138,7 +138,7 @@ pub(super) fn write(study: &StudyResult, page: &mut Page<'_>) -> io::Result<()> 
         page.blank()?;
         page.paragraph(Tone::Title, "", &table_title(table))?;
         blocks(&grid(table, page.style), page)?;
-        for line in lacks(table).into_iter().chain(tested_rows(table)) {
+        for line in modes(table).into_iter().chain(lacks(table)).chain(tested_rows(table)) {
             page.paragraph(Tone::Quiet, "- ", &line)?;
         }
     }

@@ -4,7 +4,7 @@ use super::conclusion::conclusion;
 use super::detail::{erratum_words, facts, grid, original, remarks};
 use super::plots::file_name;
 use super::words::{
-    accepted, course, failures, finding, formula, group, heading, here, is_artefact, lacks,
+    accepted, course, failures, finding, formula, group, heading, here, is_artefact, lacks, modes,
     table_title, tally, tested_rows, total, with_interval,
 };
 use crate::format::Style;
@@ -87,7 +87,8 @@ fn one(
         grid.rows.iter().try_for_each(|line| row(line, style, out))?;
         writeln!(out)?;
         let missing = lacks(shown).into_iter().map(|reason| format!("Missing: {reason}"));
-        list(&missing.chain(tested_rows(shown)).collect::<Vec<_>>(), out)?;
+        let lines = modes(shown).into_iter().chain(missing).chain(tested_rows(shown));
+        list(&lines.collect::<Vec<_>>(), out)?;
     }
     writeln!(out, "### Every figure of every claim\n")?;
     for claim in &study.claims {

@@ -4,9 +4,9 @@ use super::*;
 use crate::load::{is_replication, load_replication};
 use crate::{sample, text};
 use ipcperf_core::result::{
-    ArmResult, ArmRound, ClaimKind, ClaimResult, Erratum, Metric, Noise, Plot, PlotKind, Published,
-    REPLICATION_SCHEMA, RowResult, Scale, Severity, Status, StudyResult, TableResult, TestResult,
-    Verdict,
+    ArmResult, ArmRound, ClaimKind, ClaimResult, Erratum, Metric, Mode, Noise, Plot, PlotKind,
+    Published, REPLICATION_SCHEMA, RowResult, Scale, Severity, Status, StudyResult, TableResult,
+    TestResult, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -71,6 +71,13 @@ fn document() -> Replication {
             measured: (0..9)
                 .map(|at| match at {
                     0 => Metric::missing("needs 20000 samples, has 3"),
+                    1 => Metric {
+                        modes: vec![
+                            Mode { value: 2500.0, rounds: 7 },
+                            Mode { value: 12_000.0, rounds: 5 },
+                        ],
+                        ..metric(2500.0)
+                    },
                     at => metric(0.003 * 10_f64.powi(at)),
                 })
                 .collect(),
@@ -149,6 +156,16 @@ fn no_line_is_wider_than_asked_and_every_figure_is_there_at_every_width() {
             assert!(text.contains(part), "{width}: {part}");
         }
         assert!(!text.contains('\u{1b}'), "nothing a terminal obeys is passed on");
+    }
+}
+
+#[test]
+fn a_row_of_a_table_that_is_one_mode_of_two_says_so_in_words() {
+    let words =
+        "pipes: two modes, column 1 2500 in 7 rounds and 12000 in 5 rounds; one of them is shown";
+    for format in [Format::Table, Format::Markdown] {
+        let text = shown(format, &Style { width: 200, verbose: true, ..Style::default() });
+        assert!(text.contains(words), "{text}");
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{table, text};
 use ipcperf_core::result::{
-    ClaimKind, ClaimResult, Metric, Published, Replication, StudyResult, TableResult, TestResult,
-    Verdict,
+    ClaimKind, ClaimResult, Metric, Mode, Published, Replication, RowResult, StudyResult,
+    TableResult, TestResult, Verdict,
 };
 
 /// A figure with as many digits as are read: four at most, and no more than the original would have printed.
@@ -160,6 +160,21 @@ pub(super) fn lacks(table: &TableResult) -> Vec<String> {
         _ => format!("{reason} ({count} figures)"),
     };
     reasons.into_iter().map(told).collect()
+}
+
+/// Rows of a table whose rounds fall into two modes, with those of its first figure.
+pub(super) fn modes(table: &TableResult) -> Vec<String> {
+    let told = |row: &RowResult| {
+        let figures = table.columns.iter().zip(&row.measured);
+        let (column, modes) = figures
+            .map(|(column, metric)| (column, &metric.modes))
+            .find(|(_, modes)| modes.len() == 2)?;
+        let shown = |mode: &Mode| format!("{} in {} rounds", figure(mode.value), mode.rounds);
+        let both: Vec<String> = modes.iter().map(shown).collect();
+        let both = text::join(&both);
+        Some(format!("{}: two modes, {column} {both}; one of them is shown", row.label))
+    };
+    table.rows.iter().filter_map(told).collect()
 }
 
 /// Which claims are tested on which rows of a table, rows with the same claims together.
