@@ -287,12 +287,31 @@ pub(crate) struct ReplicateArgs {
     /// How many rounds; an interval needs 6 [default: as the study says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) rounds: Option<u64>,
+    /// How long it may take: rounds are cut to fit, then the scale, and what was cut is said: 10m, 1h
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<String>,
+    /// Only these claims, and only what they need (repeatable, or with commas): s4.c1
+    #[arg(long, value_name = "CLAIM")]
+    pub(crate) only: Vec<String>,
+    /// Set a parameter of the study (repeatable): of all arms that have it (samples=5000), of a kind of work
+    /// (cell.slice=20ms) or of one arm (pipes.samples=100)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Write the file of a study to STUDY.toml, to be read or changed, and measure nothing; -o names another file
+    #[arg(long, value_name = "STUDY", conflicts_with_all = ["study", "across", "only", "set", "budget", "csv", "plots"])]
+    pub(crate) export: Option<String>,
+    /// Show which claims hold where, by result files of several machines or days, and measure nothing
+    #[arg(long, value_name = "RESULT.json", num_args = 1.., conflicts_with_all = ["study", "only", "set", "budget", "csv", "plots"])]
+    pub(crate) across: Vec<PathBuf>,
     /// Run the programs that a study file names
     #[arg(long)]
     pub(crate) allow_exec: bool,
     /// Also write files in the original's own format into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) csv: Option<PathBuf>,
+    /// Also draw the figures of the original again, with ours beside them, into this folder (SVG)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plots: Option<PathBuf>,
     /// Seed of every random choice [default: a random one, recorded in the result]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
@@ -337,6 +356,9 @@ pub(crate) struct DoctorArgs {
 pub(crate) struct ReportArgs {
     /// A result file; '-' reads standard input
     pub(crate) file: PathBuf,
+    /// Of a replication: also draw the figures of the original again, with ours beside them, into this folder (SVG)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plots: Option<PathBuf>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -2,7 +2,7 @@
 
 use crate::args::{ColorChoice, LookArgs};
 use crate::error::{Stop, unknown};
-use ipcperf_core::result::ResultSet;
+use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_report::{Format, Style};
 use ipcperf_sys::file::WholeFile;
 use ipcperf_sys::terminal;
@@ -162,6 +162,37 @@ pub(crate) fn to_file(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Stop> {
     filled(path, fill)?.publish().map_err(|error| cannot_write(path, &error))
+}
+
+/// Writes bytes to a file here that nobody has yet.
+pub(crate) fn to_new_file(
+    name: &str,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Stop> {
+    let path = Path::new(name);
+    match filled(path, fill)?.publish_new([name.to_owned()]) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(Stop::usage(format!("'{name}' is here already; name another file with -o")))
+        }
+        Err(error) => Err(cannot_write(path, &error)),
+    }
+}
+
+/// Makes a folder now rather than after all measuring, if it cannot be made.
+pub(crate) fn folder(flag: &str, path: &Path) -> Result<(), Stop> {
+    std::fs::create_dir_all(path).map_err(|error| {
+        let shown = path.display();
+        Stop::usage(format!("{flag}: cannot make the folder '{shown}': {}", words(&error)))
+    })
+}
+
+/// Writes pictures into a folder that is there.
+pub(crate) fn pictures(path: &Path, document: &Replication) -> Result<(), Stop> {
+    for (name, text) in ipcperf_report::plots(document) {
+        to_file(&path.join(name), |out| out.write_all(text.as_bytes()))?;
+    }
+    Ok(())
 }
 
 /// Writes the document.

@@ -3,7 +3,7 @@
 use crate::args::ReportArgs;
 use crate::error::Stop;
 use crate::{only, output};
-use ipcperf_core::result::ResultSet;
+use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{LoadError, Style};
 use std::io::{Read, Write};
@@ -41,6 +41,16 @@ fn refused(path: &Path, error: &LoadError) -> Stop {
     }
 }
 
+/// Reads a replication.
+pub(crate) fn read_replication(path: &Path) -> Result<Replication, Stop> {
+    let text = text_of(path)?;
+    if !ipcperf_report::is_replication(&text) {
+        let shown = path.display();
+        return Err(Stop::incomparable(format!("'{shown}': no result of 'ipcperf replicate'")));
+    }
+    ipcperf_report::load_replication(&text).map_err(|error| refused(path, &error))
+}
+
 /// Reads a result document.
 pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
     ipcperf_report::load(&text_of(path)?).map_err(|error| refused(path, &error))
@@ -53,7 +63,17 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     let style = output::style(&args.look, args.output.is_some());
     if ipcperf_report::is_replication(&text) {
         let document = ipcperf_report::load_replication(&text).map_err(refused)?;
-        return show(args, |out| ipcperf_report::replication(&document, format, &style, out));
+        if let Some(folder) = &args.plots {
+            output::folder("--plots", folder)?;
+            output::pictures(folder, &document)?;
+        }
+        let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
+        return show(args, |out| {
+            ipcperf_report::replication(&document, format, &style, pictures.as_deref(), out)
+        });
+    }
+    if args.plots.is_some() {
+        return Err(Stop::usage("--plots: only a replication has figures to draw"));
     }
     if ipcperf_report::is_comparison(&text) {
         let document = ipcperf_report::load_comparison(&text).map_err(refused)?;

@@ -34,6 +34,7 @@ mod sample;
 #[cfg(test)]
 mod schema;
 mod specs;
+mod svg;
 mod table;
 mod text;
 
@@ -52,7 +53,7 @@ pub use load::{
     LoadError, is_comparison, is_document, is_replication, load, load_comparison, load_replication,
 };
 pub use reference::reference;
-pub use replication::replication;
+pub use replication::{across, plots, replication};
 pub use specs::Specs;
 pub use text::clean;
 

@@ -10,7 +10,7 @@ use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;
 use crate::{Specs, calls, pipelines, text};
-use ipcperf_core::result::{Finding, Noise, ResultSet, Severity, Status};
+use ipcperf_core::result::{Finding, Host, Kernel, Noise, ResultSet, Severity, Status};
 use std::io;
 
 mod legend;
@@ -81,14 +81,19 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
     if set.interrupted {
         first.push_str(", INTERRUPTED before the plan was done");
     }
-    let mut machine = vec![
-        set.host.cpu_model.clone(),
-        text::counted(set.host.cpus_allowed.len() as u64, "CPU"),
-        format!("Linux {}", set.kernel.release),
+    vec![first, machine(&set.host, &set.kernel)]
+}
+
+/// A machine by its facts.
+pub(crate) fn machine(host: &Host, kernel: &Kernel) -> String {
+    let mut parts = vec![
+        host.cpu_model.clone(),
+        text::counted(host.cpus_allowed.len() as u64, "CPU"),
+        format!("Linux {}", kernel.release),
     ];
-    machine.extend(set.host.hypervisor.iter().map(|name| format!("hypervisor {name}")));
-    machine.extend(set.host.container.iter().map(|name| format!("container {name}")));
-    vec![first, machine.join(", ")]
+    parts.extend(host.hypervisor.iter().map(|name| format!("hypervisor {name}")));
+    parts.extend(host.container.iter().map(|name| format!("container {name}")));
+    parts.join(", ")
 }
 
 /// The heading of a chapter. Where it matters it says whether replies hold back what is sent next.

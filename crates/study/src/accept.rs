@@ -10,6 +10,8 @@ use std::str::FromStr;
 #[derive(Clone, Debug)]
 pub(crate) struct Test {
     pub(crate) expression: Expression,
+    /// What the figure is, in words; empty where only the expression says it.
+    pub(crate) label: String,
     /// `None` of an extension: nothing was published that could be accepted.
     pub(crate) accept: Option<Accept>,
     pub(crate) published: Option<f64>,
@@ -62,11 +64,22 @@ impl FromStr for Accept {
     }
 }
 
+impl Accept {
+    /// The range that it comes to beside what was published.
+    fn beside(self, published: Option<f64>, neutral: f64) -> Self {
+        match (self, published) {
+            (Self::Report, Some(published)) => side(published, neutral),
+            _ => self,
+        }
+    }
+}
+
 impl fmt::Display for Accept {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Report => out.write_str("report"),
             Self::Range { low, high, low_open, high_open } => {
+                let [low, high] = [low, high].map(|end| (end * 1e3).round() / 1e3);
                 match (low.is_finite(), high.is_finite()) {
                     (true, true) => write!(out, "{low} .. {high}"),
                     (true, false) => write!(out, "{} {low}", if low_open { ">" } else { ">=" }),
@@ -188,7 +201,8 @@ pub(crate) fn judge(test: &Test, figure: Figure, is_value: bool, tests: usize) -
             against(test, accept, neutral, interval, (joint, tests))
         }
     };
-    Judged { result: test.result(metric, verdict), reason }
+    let neutral = if is_value { 0.0 } else { 1.0 };
+    Judged { result: test.result(metric, verdict, neutral), reason }
 }
 
 /// The verdict on a figure that has an interval.
@@ -258,16 +272,18 @@ pub(crate) fn check(test: &Test, rounds: &[f64], metric: Metric) -> Judged {
         None => (Verdict::Holds, "in every round".to_owned()),
         Some(value) => (Verdict::Fails, format!("it was {value} in a round")),
     };
-    Judged { result: test.result(metric, verdict), reason }
+    Judged { result: test.result(metric, verdict, 1.0), reason }
 }
 
 impl Test {
     /// As the document has it.
-    fn result(&self, measured: Metric, verdict: Verdict) -> TestResult {
+    fn result(&self, measured: Metric, verdict: Verdict, neutral: f64) -> TestResult {
+        let accepted = |accept: Accept| accept.beside(self.published, neutral).to_string();
         TestResult {
+            label: self.label.clone(),
             test: self.expression.to_string(),
             published: self.published,
-            accept: self.accept.map_or_else(String::new, |accept| accept.to_string()),
+            accept: self.accept.map_or_else(String::new, accepted),
             measured,
             verdict,
         }
@@ -292,6 +308,7 @@ mod tests {
     fn test(accept: &str, published: Option<f64>) -> Test {
         Test {
             expression: Expression::Number(1.0),
+            label: String::new(),
             accept: Some(accept.parse().expect(accept)),
             published,
         }
@@ -388,7 +405,7 @@ mod tests {
     #[test]
     fn the_weakest_test_decides() {
         let judged = |verdict| Judged {
-            result: test("> 1", None).result(Metric::default(), verdict),
+            result: test("> 1", None).result(Metric::default(), verdict, 1.0),
             reason: String::new(),
         };
         use Verdict::{

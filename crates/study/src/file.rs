@@ -2,8 +2,9 @@
 
 use crate::accept::{Accept, Test};
 use crate::expression::Expression;
+use crate::label;
 use crate::study::{Amount, Arm, Check, Claim, CsvFile, Head, How, Row, Statistic, Study, Table};
-use ipcperf_core::result::{ClaimKind, Erratum, Published, Scale};
+use ipcperf_core::result::{ClaimKind, Erratum, Plot, PlotKind, Published, Scale};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +46,24 @@ struct FileTable {
     unit: String,
     statistic: Statistic,
     columns: Vec<String>,
+    /// How it is drawn.
+    #[serde(default)]
+    plot: Option<FilePlot>,
     row: Vec<FileRow>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FilePlot {
+    name: String,
+    kind: PlotKind,
+    #[serde(default)]
+    x: String,
+    /// The logarithmic axes: "x", "y" or "xy".
+    #[serde(default)]
+    log: String,
+    #[serde(default)]
+    columns: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -84,6 +102,12 @@ struct FileClaim {
     value: bool,
     #[serde(default)]
     note: Option<String>,
+    /// What each figure is, where its expression does not say it.
+    #[serde(default)]
+    label: Option<OneOrMany<String>>,
+    /// What else than the mechanisms makes it come out as published.
+    #[serde(default)]
+    artefact: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -162,8 +186,13 @@ impl Study {
                 }
             }
         }
+        let plots = file.table.iter().filter_map(|table| table.plot.as_ref());
+        let mut names = BTreeSet::new();
+        if let Some(twice) = plots.into_iter().find(|plot| !names.insert(plot.name.as_str())) {
+            return Err(format!("plot '{}': there are two of them", twice.name));
+        }
         let tables = file.table.iter().map(|table| check_table(table, &expression));
-        let claims = file.claim.iter().map(|claim| check_claim(claim, &expression));
+        let claims = file.claim.iter().map(|claim| check_claim(claim, &arms, &expression));
         let (tables, claims): (Vec<Table>, Vec<Claim>) =
             (tables.collect::<Result<_, _>>()?, claims.collect::<Result<_, _>>()?);
         let mut ids = BTreeSet::new();
@@ -317,13 +346,37 @@ fn check_table(table: &FileTable, expression: &Read<'_>) -> Result<Table, String
         published.resize(published.len().max(width), Published::Nothing);
         Ok(Row { label: row.label.clone(), cells, published })
     });
+    let plot = table.plot.as_ref().map(|plot| plot.check(&table.columns)).transpose();
     Ok(Table {
+        plot: plot.map_err(|error| format!("table '{}', plot: {error}", table.title))?,
         title: table.title.clone(),
         unit: table.unit.clone(),
         statistic: table.statistic,
         columns: table.columns.clone(),
         rows: rows.collect::<Result<_, _>>()?,
     })
+}
+
+impl FilePlot {
+    fn check(&self, heads: &[String]) -> Result<Plot, String> {
+        if !is_file_name(&self.name) {
+            return Err(format!("name '{}': must be {FILE_NAME}", self.name));
+        }
+        if !["", "x", "y", "xy"].contains(&self.log.as_str()) {
+            return Err(format!("log '{}': can be x, y or xy", self.log));
+        }
+        if let Some(column) = self.columns.iter().find(|column| !heads.contains(column)) {
+            return Err(format!("there is no column '{column}'"));
+        }
+        Ok(Plot {
+            name: self.name.clone(),
+            kind: self.kind,
+            x: self.x.clone(),
+            log_x: self.log.contains('x'),
+            log_y: self.log.contains('y'),
+            columns: self.columns.clone(),
+        })
+    }
 }
 
 /// A value as a text has it.
@@ -390,7 +443,7 @@ impl FileClaim {
     }
 }
 
-fn check_claim(claim: &FileClaim, expression: &Read<'_>) -> Result<Claim, String> {
+fn check_claim(claim: &FileClaim, arms: &[Arm], expression: &Read<'_>) -> Result<Claim, String> {
     let wrong = |what: &str| format!("claim {}: {what}", claim.id);
     let (kind, published) = claim.origin().map_err(|error| wrong(&error))?;
     let how = match (&claim.test, &claim.untestable) {
@@ -417,6 +470,15 @@ fn check_claim(claim: &FileClaim, expression: &Read<'_>) -> Result<Claim, String
                     .map(Some)
                     .collect(),
             };
+            let labels = match &claim.label {
+                None => Vec::new(),
+                Some(label) => {
+                    let given = label
+                        .spread(tests.all().len())
+                        .ok_or_else(|| wrong("as many 'label' as 'test' are needed"))?;
+                    claim.tests(&given).map_err(|error| wrong(&error))?
+                }
+            };
             let test = |(index, (text, accept)): (usize, (&String, &Option<String>))| {
                 let parse = |text: &String| -> Result<Accept, String> { text.parse() };
                 let accept = accept.as_ref().map(parse).transpose().map_err(|e| wrong(&e))?;
@@ -425,7 +487,9 @@ fn check_claim(claim: &FileClaim, expression: &Read<'_>) -> Result<Claim, String
                     return Err(wrong("'report' needs a published figure"));
                 }
                 let expression = expression(text).map_err(|error| wrong(&error))?;
-                Ok(Test { expression, accept, published })
+                let named = || label::of(&expression, arms);
+                let label = labels.get(index).cloned().unwrap_or_else(named);
+                Ok(Test { expression, label, accept, published })
             };
             let tests = texts.iter().zip(&accepts).enumerate().map(test);
             How::Tests { tests: tests.collect::<Result<_, String>>()?, is_value: claim.value }
@@ -438,6 +502,7 @@ fn check_claim(claim: &FileClaim, expression: &Read<'_>) -> Result<Claim, String
         text: claim.text.clone(),
         published,
         note: claim.note.clone(),
+        artefact: claim.artefact.clone(),
         how,
     })
 }

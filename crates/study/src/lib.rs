@@ -8,8 +8,10 @@ mod accept;
 mod csv;
 mod expression;
 mod file;
+mod label;
 mod measured;
 mod outcome;
+mod part;
 mod study;
 #[cfg(test)]
 mod tests;

@@ -138,6 +138,11 @@ impl Measured {
         self.facts.get(family).map(|fact| format!(" ({fact})"))
     }
 
+    /// A reading of the last round.
+    pub fn last(&self, metric: &str) -> Option<f64> {
+        self.rounds.last()?.values.get(metric).copied()
+    }
+
     /// A reading of one round.
     pub(crate) fn reading(&self, metric: &str, round: u64) -> Option<f64> {
         let at = self.rounds.iter().find(|one| one.round == round)?;

@@ -8,7 +8,9 @@ use ipcperf_core::result::{
     ClaimKind, ClaimResult, Metric, Mode, Noise, Published, RowResult, Scale, StudyResult,
     TableResult, Verdict,
 };
-use ipcperf_stats::{Histogram, across_rounds, median_estimate, quantile_interval, support};
+use ipcperf_stats::{
+    Histogram, across_rounds, median_estimate, quantile_interval, student_t_quantile, support,
+};
 use std::collections::BTreeSet;
 
 /// Rounds that a table of single runs shows where the original does not say how many it had.
@@ -104,6 +106,7 @@ impl<'a> Findings<'a> {
             notes: head.notes,
             scale,
             rounds: self.rounds,
+            cuts: Vec::new(),
             duration_s,
             noise: Some(self.noise.clone()),
             tables: self.tables(study),
@@ -115,20 +118,29 @@ impl<'a> Findings<'a> {
 
     /// All tables of a study.
     pub(crate) fn tables(&self, study: &Study) -> Vec<TableResult> {
-        study.tables.iter().map(|table| self.table(table)).collect()
+        let tested = tested(study);
+        study.tables.iter().map(|table| self.table(table, &tested)).collect()
     }
 
-    fn table(&self, table: &Table) -> TableResult {
-        let rows = match table.statistic {
-            Statistic::Runs => table.rows.iter().flat_map(|row| self.runs(table, row)).collect(),
-            statistic => table.rows.iter().map(|row| self.row(statistic, row)).collect(),
-        };
+    fn table(&self, table: &Table, tested: &Tested<'_>) -> TableResult {
+        let mut rows = Vec::new();
+        for row in &table.rows {
+            let mut of_row = match table.statistic {
+                Statistic::Runs => self.runs(table, row),
+                statistic => vec![self.row(statistic, row)],
+            };
+            for one in &mut of_row {
+                one.claims = claims_on(row, tested);
+            }
+            rows.append(&mut of_row);
+        }
         TableResult {
             title: table.title.clone(),
             unit: table.unit.clone(),
             statistic: table.statistic.name().into(),
             columns: table.columns.clone(),
             rows,
+            plot: table.plot.clone(),
         }
     }
 
@@ -141,6 +153,7 @@ impl<'a> Findings<'a> {
             label: row.label.clone(),
             published: row.published.clone(),
             measured: row.cells.iter().map(figure).collect(),
+            claims: Vec::new(),
         }
     }
 
@@ -161,7 +174,7 @@ impl<'a> Findings<'a> {
         };
         let interval = estimate.ci95.map(|interval| [interval.low, interval.high]);
         let (value, ci95) = match statistic {
-            Statistic::Mean => (values.iter().sum::<f64>() / values.len() as f64, None),
+            Statistic::Mean => mean(&values),
             Statistic::Least => (values.iter().copied().fold(f64::INFINITY, f64::min), None),
             Statistic::Median | Statistic::Merged | Statistic::Runs => (estimate.value, interval),
         };
@@ -303,7 +316,7 @@ impl<'a> Findings<'a> {
                 }
             });
             let label = format!("{}, run {}", row.label, at + 1);
-            RowResult { label, published, measured: measured.collect() }
+            RowResult { label, published, measured: measured.collect(), claims: Vec::new() }
         };
         published.into_iter().enumerate().map(run).collect()
     }
@@ -324,6 +337,7 @@ impl<'a> Findings<'a> {
             reason,
             tests,
             note: claim.note.clone(),
+            artefact: claim.artefact.clone(),
         };
         let (tests, is_value) = match &claim.how {
             How::Untestable(reason) => {
@@ -391,6 +405,48 @@ impl<'a> Findings<'a> {
     }
 }
 
+/// The arithmetic mean, with the interval of Student's t where a median would have one, too.
+fn mean(values: &[f64]) -> (f64, Option<[f64; 2]>) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let of_mean = (squares / (count - 1.0) / count).sqrt();
+    let quantile = student_t_quantile(0.975, values.len().saturating_sub(1));
+    let half = quantile.filter(|_| values.len() >= 6).map(|quantile| quantile * of_mean);
+    (mean, half.map(|half| [mean - half, mean + half]))
+}
+
+/// The readings that each claim is tested on.
+type Tested<'a> = Vec<(&'a str, BTreeSet<(&'a str, &'a str)>)>;
+
+fn tested(study: &Study) -> Tested<'_> {
+    let mut all = Vec::new();
+    for claim in &study.claims {
+        let mut readings = BTreeSet::new();
+        if let How::Tests { tests, .. } = &claim.how {
+            for test in tests {
+                test.expression.readings(&mut |metric, arm| {
+                    readings.insert((metric, arm));
+                });
+            }
+        }
+        all.push((claim.id.as_str(), readings));
+    }
+    all
+}
+
+/// The claims that are tested on a reading of this row.
+fn claims_on(row: &Row, tested: &Tested<'_>) -> Vec<String> {
+    let mut shown = BTreeSet::new();
+    for cell in row.cells.iter().flatten() {
+        cell.readings(&mut |metric, arm| {
+            shown.insert((metric, arm));
+        });
+    }
+    let on = tested.iter().filter(|(_, readings)| !readings.is_disjoint(&shown));
+    on.map(|(id, _)| (*id).to_owned()).collect()
+}
+
 /// Why the test that decided came out as it did.
 fn explain(tests: &[Judged], at: usize) -> String {
     let Some(Judged { result, reason }) = tests.get(at) else { return String::new() };
@@ -399,9 +455,12 @@ fn explain(tests: &[Judged], at: usize) -> String {
     if alike {
         return reason.clone();
     }
+    if !result.label.is_empty() {
+        return format!("{}: {reason}", result.label);
+    }
     let words = result.test.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     let text = words.filter(|words| is_whole(words)).unwrap_or(&result.test);
-    format!("figure {}, {text}: {reason}", at + 1)
+    format!("{text}: {reason}")
 }
 
 /// Whether all parentheses in a text are closed in it.
@@ -413,4 +472,23 @@ fn is_whole(text: &str) -> bool {
         _ => depth,
     };
     text.chars().fold(0, depth) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mean;
+
+    /// Seven values of mean 4 and variance 14/3; t of 6 degrees of freedom at 0.975 is 2.4469.
+    #[test]
+    fn a_mean_has_the_interval_of_students_t_and_of_few_rounds_none() {
+        let (value, interval) = mean(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+        let [low, high] = interval.expect("enough rounds");
+        let half = 2.446_912 * (28.0_f64 / 6.0 / 7.0).sqrt();
+        assert!((value - 4.0).abs() < 1e-12);
+        assert!(
+            (low - (4.0 - half)).abs() < 1e-4 && (high - (4.0 + half)).abs() < 1e-4,
+            "{low} {high}"
+        );
+        assert_eq!(mean(&[1.0, 2.0, 3.0, 4.0, 5.0]), (3.0, None));
+    }
 }

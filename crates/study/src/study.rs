@@ -3,7 +3,7 @@
 
 use crate::accept::Test;
 use crate::expression::Expression;
-use ipcperf_core::result::{ClaimKind, Erratum, Published, Scale};
+use ipcperf_core::result::{ClaimKind, Erratum, Plot, Published, Scale};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -98,6 +98,7 @@ pub(crate) struct Table {
     pub(crate) statistic: Statistic,
     pub(crate) columns: Vec<String>,
     pub(crate) rows: Vec<Row>,
+    pub(crate) plot: Option<Plot>,
 }
 
 #[derive(Debug)]
@@ -117,6 +118,8 @@ pub(crate) struct Claim {
     /// Figures, or what was stated in words.
     pub(crate) published: Published,
     pub(crate) note: Option<String>,
+    /// What else than the mechanisms makes it come out as published.
+    pub(crate) artefact: Option<String>,
     pub(crate) how: How,
 }
 

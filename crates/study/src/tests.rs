@@ -303,20 +303,68 @@ fn claims_over_recorded_rounds_get_the_verdicts_they_should() {
         ]
     );
     assert!(claims.iter().all(|claim| !claim.reason.is_empty()));
-    let reason =
-        "figure 1, wall_s(b[10]) / wall_s(a): the interval excludes '< 1', as one of 2 tests";
+    let reason = "b 10 / a, wall: the interval excludes '< 1', as one of 2 tests";
     assert_eq!(claims[2].reason, reason);
     assert!(claims[4].reason.contains("b 20"), "{}", claims[4].reason);
+    let accepted: Vec<&str> = claims[2].tests.iter().map(|test| test.accept.as_str()).collect();
+    assert_eq!(accepted, ["< 1", "0.667 .. 1.5"], "each by itself, and no word of the file");
     let measured = claims[0].measured.clone().expect("a ratio");
     assert!((measured.value.expect("eight rounds") - 2.0).abs() < 1e-9);
     let tables = findings.tables(&study);
     let first = &tables[0].rows[0];
+    assert_eq!(first.claims[..2], ["x.reproduced", "x.direction"]);
+    assert!(!tables[0].rows[1].claims.contains(&"x.holds".to_owned()), "it reads a alone");
     assert!((first.measured[0].value.expect("measured") - 1.035).abs() < 1e-9);
     assert_eq!(first.published, [Published::Number(1.0), Published::Nothing]);
     assert!(
         first.measured[1].reason.as_deref().is_some_and(|why| why.contains("no reading cpu_s"))
     );
     assert_eq!(tables[0].rows[1].measured[1].reason.as_deref(), Some("not measured"));
+}
+
+#[test]
+fn figures_have_the_labels_of_the_file_and_claims_their_artefact() {
+    let text = SMALL
+        .replacen(
+            "published = 2.1",
+            "published = 2.1\nlabel = \"b over a\"\nartefact = \"a wait\"",
+            1,
+        )
+        .replacen("each = { size = [10] }", "each = { size = [10] }\nlabel = \"{size} over a\"", 1);
+    let study = Study::parse(&text, &anything).expect("well formed");
+    let claims = judged(&study, &[], 0);
+    let label = |id: &str| {
+        let claim = claims.iter().find(|claim| claim.id == id).expect(id);
+        (claim.tests[0].label.as_str(), claim.artefact.as_deref())
+    };
+    assert_eq!(label("x.reproduced"), ("b over a", Some("a wait")));
+    assert_eq!(label("x.ours"), ("10 over a", None));
+    assert_eq!(label("x.direction"), ("b 10 / a, wall", None));
+}
+
+/// A reader who sees a figure sees what it is; a formula is for the details.
+#[test]
+fn every_figure_of_the_embedded_claims_has_a_label() {
+    for study in embedded() {
+        for claim in &study.claims {
+            let How::Tests { tests, .. } = &claim.how else { continue };
+            // A single figure without a label is what the claim says.
+            for test in tests.iter().filter(|_| tests.len() > 1) {
+                assert!(!test.label.is_empty(), "{}: {}", claim.id, test.expression);
+            }
+        }
+    }
+}
+
+#[test]
+fn of_a_part_of_a_study_only_what_its_claims_need_is_left() {
+    let mut study = Study::parse(SMALL, &anything).expect("well formed");
+    study.only(&["x.holds".to_owned(), "y.of-another-study".to_owned()]);
+    let arms: Vec<&str> = study.arms.iter().map(|arm| arm.id.as_str()).collect();
+    assert_eq!((arms, study.tables.len(), study.tables[0].rows.len()), (vec!["a"], 1, 1));
+    assert_eq!(study.claim_ids().collect::<Vec<_>>(), ["x.holds"]);
+    study.only(&["x.never".to_owned()]);
+    assert!(study.arms.is_empty() && study.tables.is_empty() && study.claims.is_empty());
 }
 
 #[test]
@@ -390,6 +438,22 @@ fn what_is_wrong_with_a_study_is_told_in_one_line_with_the_nearest_right_word() 
         ("statistic = \"median\"", "statistic = \"average\"", "unknown variant `average`"),
         ("cells = [\"wall_s(b[10])\", \"\"]", "cells = [\"wall_s(b[10])\"]", "2 cells are needed"),
         ("published = [1.0, \"\"]", "published = [1.0, 2.0, 3.0]", "at most 2 figures"),
+        ("published = 2.1", "published = 2.1\nlabel = [\"a\", \"b\"]", "as many 'label' as 'test'"),
+        (
+            "unit = \"s\"",
+            "unit = \"s\"\nplot = { name = \"../x\", kind = \"lines\" }",
+            "plot: name '../x'",
+        ),
+        (
+            "unit = \"s\"",
+            "unit = \"s\"\nplot = { name = \"x\", kind = \"pie\" }",
+            "unknown variant `pie`",
+        ),
+        (
+            "unit = \"s\"",
+            "unit = \"s\"\nplot = { name = \"x\", kind = \"bars\", columns = [\"mean\"] }",
+            "there is no column 'mean'",
+        ),
     ] {
         let text = SMALL.replacen(from, to, 1);
         assert_ne!(text, SMALL, "{from}");

@@ -34,8 +34,9 @@ pub use pipeline::{
     ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,
 };
 pub use replication::{
-    ArmResult, ArmRound, ClaimKind, ClaimResult, Erratum, Published, REPLICATION_SCHEMA,
-    Replication, RowResult, Scale, StudyResult, TableResult, TestResult, Verdict,
+    ArmResult, ArmRound, ClaimKind, ClaimResult, Erratum, Plot, PlotKind, Published,
+    REPLICATION_SCHEMA, Replication, RowResult, Scale, StudyResult, TableResult, TestResult,
+    Verdict,
 };
 
 use serde::{Deserialize, Serialize};

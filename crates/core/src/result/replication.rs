@@ -71,6 +71,38 @@ impl ClaimKind {
     }
 }
 
+names! {
+    /// How a table is drawn.
+    "kind of plot" PlotKind {
+        /// A line for each row, over the columns.
+        Lines = "lines",
+        /// A group of bars for each row, one for each column.
+        Bars = "bars",
+    }
+}
+
+/// A figure of the original, drawn again from a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Plot {
+    /// What its file is called after the study: `tails` of `marhubi` is `marhubi-tails.svg`.
+    pub name: String,
+    /// How it is drawn.
+    pub kind: PlotKind,
+    /// What the columns are, at their axis; empty: the heads say it.
+    #[serde(default)]
+    pub x: String,
+    /// Whether the heads of the columns are numbers on a logarithmic scale.
+    #[serde(default)]
+    pub log_x: bool,
+    /// Whether figures are on a logarithmic scale.
+    #[serde(default)]
+    pub log_y: bool,
+    /// Heads of the columns that are drawn; none: all.
+    #[serde(default)]
+    pub columns: Vec<String>,
+}
+
 /// What was published: a figure, several, a text, or nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -167,8 +199,12 @@ pub struct StudyResult {
     pub notes: Vec<String>,
     /// How much was run.
     pub scale: Scale,
-    /// Rounds, each with every arm once.
+    /// Rounds that were planned, each with every arm once. An interrupted study has fewer.
     pub rounds: u64,
+    /// What was left out, in sentences: to fit a budget, or because only some claims were asked for. Empty where it was run
+    /// as its file says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cuts: Vec<String>,
     /// Wall-clock seconds.
     pub duration_s: f64,
     /// How disturbed it was, as of a run; findings name arms. At grade `F` no claim is judged. Absent in documents of
@@ -234,6 +270,9 @@ pub struct TableResult {
     pub columns: Vec<String>,
     /// Its rows.
     pub rows: Vec<RowResult>,
+    /// How it is drawn; absent where the original has no such figure, and in documents of older builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plot: Option<Plot>,
 }
 
 /// A row of a table.
@@ -246,6 +285,9 @@ pub struct RowResult {
     pub published: Vec<Published>,
     /// What was measured, one for each column.
     pub measured: Vec<Metric>,
+    /// The claims that are tested on what is in this row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<String>,
 }
 
 /// A claim and what came of it.
@@ -274,17 +316,24 @@ pub struct ClaimResult {
     /// What a reader must know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// What else than the mechanisms makes the claim come out as published, where that is known: a claim that is reproduced
+    /// then is no finding about them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artefact: Option<String>,
 }
 
 /// One test of a claim.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestResult {
+    /// What the figure is, in words; empty where only the expression says it, and in documents of older builds.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
     /// The expression over arms.
     pub test: String,
     /// What was published for it, if a number was.
     pub published: Option<f64>,
-    /// What would be accepted; empty of an extension.
+    /// Which figures would be accepted as the direction of the claim; empty of an extension.
     pub accept: String,
     /// What was measured.
     pub measured: Metric,

@@ -17,7 +17,7 @@ const KINDS: &[(&str, Maker)] = &[
     ("after-kill", after_kill::make),
     ("probe-emsgsize", emsgsize::make),
     (exec::KIND, exec::make),
-    ("pipeline", pipeline::make),
+    (pipeline::KIND, pipeline::make),
     ("facts", facts::make),
 ];
 

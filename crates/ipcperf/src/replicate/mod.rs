@@ -1,11 +1,14 @@
 //! `replicate`: published experiments, run again here and judged claim by claim.
 
 mod after_kill;
+mod asked;
 mod bounds;
 mod cell;
 mod connect;
 mod emsgsize;
 mod exec;
+mod expect;
+mod export;
 mod facts;
 mod files;
 mod kinds;
@@ -20,6 +23,8 @@ use crate::error::{Code, Stop, note, unknown};
 use crate::measure::arguments;
 use crate::output::{self, Target};
 use crate::progress::Line;
+use crate::request;
+use expect::Course;
 use ipcperf_core::result::{
     ClaimKind, Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, StudyResult,
 };
@@ -29,21 +34,38 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Progress, fresh_seed};
 use ipcperf_study::{EMBEDDED, Findings, Study};
 use ipcperf_sys::signals::Interrupts;
-use rounds::{Context, Found};
+use rounds::{Context, Limits};
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The largest study file that is read.
 const LARGEST: u64 = 1 << 20;
 
 pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode, Stop> {
-    let scale = scale(&args.scale)?;
-    let studies = choose(args.study.as_deref(), scale, args.allow_exec || args.dry_run)?;
+    if let Some(name) = &args.export {
+        return export::export(name, args.output.output.as_deref(), args.output.quiet);
+    }
     let format = output::format(&args.output.look)?;
-    if let Some(folder) = &args.csv {
-        files::prepare(folder)?;
+    if !args.across.is_empty() {
+        return across(args, format);
+    }
+    let scale = scale(&args.scale)?;
+    let mut studies = choose(args.study.as_deref(), scale, args.allow_exec || args.dry_run)?;
+    let only = asked::only(&mut studies, &args.only)?;
+    let set = asked::set(&mut studies, &args.set, scale)?;
+    let asked: Vec<String> = only.into_iter().chain(set).collect();
+    let longest = Duration::from_secs(7 * 24 * 3600);
+    let budget = args
+        .budget
+        .as_deref()
+        .map(|text| request::time("--budget", text, Duration::from_secs(1), longest));
+    let budget = budget.transpose()?;
+    for (flag, folder) in [("--csv", &args.csv), ("--plots", &args.plots)] {
+        if let (Some(folder), false) = (folder, args.dry_run) {
+            output::folder(flag, folder)?;
+        }
     }
     let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
     for study in &studies {
@@ -57,9 +79,6 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let started = jiff::Timestamp::now();
     let began = Instant::now();
     let target = Target::choose(args.output.output.as_deref(), &started)?;
-    if !args.output.quiet && scale != Scale::Smoke {
-        note(&expectation(&studies, scale));
-    }
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let interrupts = Interrupts::catch()
         .map_err(|error| Stop::internal(format!("signal descriptor: {error}")))?;
@@ -77,12 +96,19 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         kernel: host::kernel(),
         studies: Vec::new(),
     };
-    for study in &studies {
+    for (at, study) in studies.iter().enumerate() {
         let mut context =
             Context { registry, host: &host, interrupts: Some(&interrupts), progress: &mut show };
-        let rounds = args.rounds.unwrap_or_else(|| study.rounds(scale));
-        let (result, interrupted) =
-            replicate(study, scale, rounds, seed, &mut context).map_err(failed)?;
+        let wanted =
+            Course { scale, rounds: args.rounds.unwrap_or_else(|| study.rounds(scale)), cut: None };
+        // What is left of the time is divided among the studies that are left.
+        let left = u32::try_from(studies.len() - at).unwrap_or(u32::MAX);
+        let room = budget.map(|budget| budget.saturating_sub(began.elapsed()) / left);
+        let is_told = !args.output.quiet;
+        let (mut result, expected_s, interrupted) =
+            replicate(study, wanted, (room, is_told), seed, &mut context).map_err(failed)?;
+        result.cuts.splice(0..0, asked.iter().cloned());
+        document.invocation.plan.expected_s += expected_s;
         document.studies.push(result);
         if interrupted {
             document.interrupted = true;
@@ -94,22 +120,91 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     if let Some(folder) = &args.csv {
         files::write(folder, &studies, &document)?;
     }
+    if let Some(folder) = &args.plots {
+        output::pictures(folder, &document)?;
+    }
     publish(&document, args, format, &target)?;
     Ok(if document.interrupted { Code::Interrupted.into() } else { ExitCode::SUCCESS })
 }
 
+/// Measures what fits into `room`; what was found, how many seconds were expected, and whether the user interrupted.
 fn replicate(
     study: &Study,
-    scale: Scale,
-    rounds: u64,
+    wanted: Course,
+    (room, is_told): (Option<Duration>, bool),
     seed: u64,
     context: &mut Context<'_, '_>,
-) -> std::io::Result<(StudyResult, bool)> {
+) -> std::io::Result<(StudyResult, f64, bool)> {
     let began = Instant::now();
-    let Found { arms, noise, interrupted } = rounds::measure(study, scale, rounds, seed, context)?;
-    let findings = Findings::new(&arms, rounds, noise);
-    let result = findings.result(study, scale, began.elapsed().as_secs_f64(), interrupted);
-    Ok((result, interrupted))
+    let mut limits = Limits { until: room.map(|room| began + room), round: None };
+    let mut course = wanted.clone();
+    let mut expected = Duration::ZERO;
+    // Scale smoke is what the first round of the others is: nothing is expected of it but to be short.
+    if wanted.scale != Scale::Smoke || room.is_some() {
+        let found = rounds::measure(study, (Scale::Smoke, 1), Limits::default(), seed, context)?;
+        if found.interrupted {
+            let findings = Findings::new(&found.arms, wanted.rounds, found.noise);
+            let seconds = began.elapsed().as_secs_f64();
+            return Ok((findings.result(study, Scale::Smoke, seconds, true), 0.0, true));
+        }
+        let pilot = found.pilot;
+        let round = |scale| pilot.round(study, scale, context.registry, context.host);
+        if let Some(room) = room {
+            let least = Scale::ALL.iter().map(|scale| study.rounds(*scale)).min().unwrap_or(1);
+            let room = room.saturating_sub(began.elapsed());
+            course = expect::fit(&wanted, least, (room, pilot.beside), &round);
+        }
+        let one = round(course.scale);
+        expected = pilot.beside + one * u32::try_from(course.rounds).unwrap_or(u32::MAX);
+        limits.round = is_told.then_some(one);
+        if is_told {
+            note(&format!(
+                "{} at scale {}: {} rounds, about {}",
+                study.name(),
+                course.scale,
+                course.rounds,
+                expect::words(expected)
+            ));
+            if let Some(cut) = &course.cut {
+                note(cut);
+            }
+        }
+    }
+    let Course { scale, mut rounds, cut } = course;
+    let found = rounds::measure(study, (scale, rounds), limits, seed, context)?;
+    let mut cuts: Vec<String> = cut.into_iter().collect();
+    if !found.interrupted && found.rounds < rounds {
+        cuts.push(format!("Stopped after {} of {rounds} rounds: the time was over.", found.rounds));
+        rounds = found.rounds;
+    }
+    let findings = Findings::new(&found.arms, rounds, found.noise);
+    let seconds = began.elapsed().as_secs_f64();
+    let mut result = findings.result(study, scale, seconds, found.interrupted);
+    result.cuts = cuts;
+    Ok((result, expected.as_secs_f64(), found.interrupted))
+}
+
+/// Claims by machines, from their result files.
+fn across(args: &ReplicateArgs, format: ipcperf_report::Format) -> Result<ExitCode, Stop> {
+    use ipcperf_report::Format;
+    if matches!(format, Format::Json | Format::Ndjson) {
+        return Err(Stop::usage("--across has the formats table, markdown and csv"));
+    }
+    let documents = args.across.iter().map(|path| crate::report::read_replication(path));
+    let documents: Vec<Replication> = documents.collect::<Result<_, _>>()?;
+    let style = output::style(&args.output.look, args.output.output.is_some());
+    let render =
+        |out: &mut dyn std::io::Write| ipcperf_report::across(&documents, format, &style, out);
+    match args.output.output.as_deref() {
+        Some(path) if path.as_os_str() != "-" => {
+            output::to_file(path, render).map(|()| ExitCode::SUCCESS)
+        }
+        _ => {
+            let mut bytes = Vec::new();
+            render(&mut bytes).map_err(|error| Stop::internal(format!("report: {error}")))?;
+            output::to_stdout(&bytes)
+        }
+    }
 }
 
 /// The studies that are meant: all, one by name, or one in a file, whose programs must be allowed.
@@ -162,7 +257,7 @@ fn scale(word: &str) -> Result<Scale, Stop> {
 /// What would be done.
 fn plan(studies: &[Study], scale: Scale, args: &ReplicateArgs) -> Vec<String> {
     let result = Target::planned(args.output.output.as_deref());
-    let mut lines = vec![format!("{}, result: {result}", expectation(studies, scale))];
+    let mut lines = vec![format!("{}; result: {result}", elsewhere(studies, scale))];
     for study in studies {
         let rounds = args.rounds.unwrap_or_else(|| study.rounds(scale));
         let claims = ClaimKind::ALL.iter().map(|kind| (study.claim_count(*kind), kind));
@@ -173,6 +268,7 @@ fn plan(studies: &[Study], scale: Scale, args: &ReplicateArgs) -> Vec<String> {
         for arm in &study.arms {
             lines.push(format!("  {} ({}): {}", arm.id, arm.work, arm.label));
         }
+        lines.push(format!("  claims: {}", study.claim_ids().collect::<Vec<_>>().join(", ")));
     }
     lines
 }
@@ -181,14 +277,15 @@ fn counted(count: usize, kind: ClaimKind) -> String {
     format!("{count} {kind}{}", if count == 1 { "" } else { "s" })
 }
 
-/// How long it takes, as far as the studies say.
-fn expectation(studies: &[Study], scale: Scale) -> String {
+/// How long it took elsewhere, as far as the files of the studies say.
+fn elsewhere(studies: &[Study], scale: Scale) -> String {
     let of = |study: &Study| {
-        let expected = study.expected(scale).unwrap_or("as long as it takes");
-        format!("{} {expected}", study.name())
+        let expected = study.expected(scale)?;
+        Some(format!("{} {expected}", study.name()))
     };
-    let all: Vec<String> = studies.iter().map(of).collect();
-    format!("Scale {scale}, expected: {}", all.join(", "))
+    let all: Vec<String> = studies.iter().filter_map(of).collect();
+    let known = if all.is_empty() { "not known".to_owned() } else { all.join(", ") };
+    format!("Scale {scale}, elsewhere it took: {known}")
 }
 
 fn publish(
@@ -202,6 +299,7 @@ fn publish(
         document,
         ipcperf_report::Format::Json,
         &output::style(&args.output.look, true),
+        None,
         &mut json,
     )
     .map_err(|error| Stop::internal(format!("document: {error}")))?;
@@ -210,7 +308,8 @@ fn publish(
     }
     let mut bytes = Vec::new();
     let style = output::style(&args.output.look, false);
-    ipcperf_report::replication(document, format, &style, &mut bytes)
+    let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
+    ipcperf_report::replication(document, format, &style, pictures.as_deref(), &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
     let shown = output::to_stdout(&bytes);
     let path = target.write(|out| out.write_all(&json))?;

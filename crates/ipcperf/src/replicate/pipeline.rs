@@ -85,6 +85,15 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, String> {
     serde_json::to_value(seen).map_err(|error| error.to_string())
 }
 
+/// Its name in a study.
+pub(crate) const KIND: &str = "pipeline";
+
+/// How many bytes an arm with these keys sends.
+pub(crate) fn bytes(keys: &toml::Table) -> Option<u64> {
+    let keys: Keys = keys.clone().try_into().ok()?;
+    plan(&keys).ok().map(|plan| plan.bytes)
+}
+
 /// Makes the work.
 pub(crate) fn make(keys: &toml::Table) -> Result<Box<dyn Work>, String> {
     let keys: Keys = keys.clone().try_into().map_err(|error| format!("pipeline: {error}"))?;

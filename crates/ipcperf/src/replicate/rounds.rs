@@ -2,8 +2,10 @@
 
 use super::bounds::{self, BoundWork};
 use super::cell::{self, CellWork, Keys};
+use super::expect::{Pilot, Took, words};
 use super::kinds::{CELL, make};
 use super::work::{Turn, Work};
+use crate::error::note;
 use ipcperf_core::result::{Noise, Scale, Status};
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
@@ -28,6 +30,8 @@ enum Doing {
 struct ArmRun {
     doing: Option<Doing>,
     measured: Measured,
+    /// What its last turn took.
+    took: Option<Took>,
 }
 
 /// Who is asked for what is needed to measure.
@@ -66,19 +70,35 @@ pub(crate) fn objection(
 pub(crate) struct Found {
     pub(crate) arms: Vec<Measured>,
     pub(crate) noise: Noise,
+    /// Rounds that were measured, where time ran out before all were.
+    pub(crate) rounds: u64,
+    /// What its turns took, and what came beside them.
+    pub(crate) pilot: Pilot,
     /// The user interrupted.
     pub(crate) interrupted: bool,
+}
+
+/// How long the rounds of a study may take, and how long one is expected to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limits {
+    /// No round begins that is not expected to end before this.
+    pub(crate) until: Option<Instant>,
+    /// What is said to the user; a first round that takes something else corrects it.
+    pub(crate) round: Option<Duration>,
 }
 
 /// Measures a study.
 pub(crate) fn measure(
     study: &Study,
-    scale: Scale,
-    rounds: u64,
+    (scale, rounds): (Scale, u64),
+    limits: Limits,
     seed: u64,
     context: &mut Context<'_, '_>,
 ) -> io::Result<Found> {
     let (began, steal_before) = (Instant::now(), procfs::steal_ns());
+    let mut in_turns = Duration::ZERO;
+    let mut longest = Duration::ZERO;
+    let mut done = 0;
     let mut bench = Bench::open(seed, context.interrupts)?;
     let mut arms: Vec<ArmRun> =
         study.arms.iter().map(|arm| ArmRun::prepare(arm, study, scale, context)).collect();
@@ -86,9 +106,11 @@ pub(crate) fn measure(
     let mut interrupted = prepare_bench(&arms, &mut bench)?;
     let mut order = Rng::stream(seed, study.name());
     for round in 0..rounds {
-        if interrupted {
+        let is_late = |until: Instant| round > 0 && Instant::now() + longest > until;
+        if interrupted || limits.until.is_some_and(is_late) {
             break;
         }
+        let round_began = Instant::now();
         let open = |at: &usize| arms[*at].measured.ended.is_none();
         let mut turn: Vec<usize> = (0..arms.len()).filter(open).collect();
         order.shuffle(&mut turn);
@@ -97,17 +119,29 @@ pub(crate) fn measure(
             let done = round * turn.len() as u64 + position as u64;
             let id = format!("{} {}", study.name(), arms[*at].measured.arm.id);
             (context.progress)(Progress::Slice { done, total, id: &id });
-            if arms[*at].take_turn((round, position as u64), scale, &mut bench, context)? {
-                interrupted = true;
+            let turn_began = Instant::now();
+            interrupted =
+                arms[*at].take_turn((round, position as u64), scale, &mut bench, context)?;
+            let all_s = turn_began.elapsed().as_secs_f64();
+            arms[*at].took = Some(Took { all_s, timed: arms[*at].timed(bench.ns_per_tick()) });
+            if interrupted {
                 break;
             }
+        }
+        let took = round_began.elapsed();
+        in_turns += took;
+        longest = longest.max(took);
+        done += 1;
+        if let (0, Some(expected)) = (round, limits.round) {
+            correct(expected, took, rounds);
         }
     }
     (context.progress)(Progress::Done);
     let mut cells = Vec::new();
     let mut beside = Vec::new();
     let mut measured = Vec::new();
-    for ArmRun { doing, measured: arm } in arms {
+    let turns = arms.iter().map(|arm| arm.took).collect();
+    for ArmRun { doing, measured: arm, .. } in arms {
         if let Some(Doing::Cell(cell)) = doing
             && !cell.lengths.time_calls
         {
@@ -121,7 +155,17 @@ pub(crate) fn measure(
     for ((at, beside), assembled) in beside.into_iter().zip(&set.cells) {
         cell::keep(&mut measured[at], assembled, beside);
     }
-    Ok(Found { arms: measured, noise: set.noise, interrupted })
+    let pilot = Pilot { turns, beside: began.elapsed().saturating_sub(in_turns) };
+    Ok(Found { arms: measured, noise: set.noise, rounds: done, pilot, interrupted })
+}
+
+/// Says so where the first of several rounds takes another time than was expected.
+fn correct(expected: Duration, took: Duration, rounds: u64) {
+    let ratio = took.as_secs_f64() / expected.as_secs_f64().max(1e-3);
+    let left = u32::try_from(rounds.saturating_sub(1)).unwrap_or(u32::MAX);
+    if !(0.67..=1.5).contains(&ratio) && left > 0 {
+        note(&format!("The first round took {}: about {} more", words(took), words(took * left)));
+    }
 }
 
 /// The cost of the clock and the other bounds, once for all cells of a study.
@@ -171,7 +215,16 @@ impl ArmRun {
         };
         let mut measured = Measured::new(arm);
         measured.ended = ended;
-        Self { doing, measured }
+        Self { doing, measured, took: None }
+    }
+
+    /// Seconds of its last turn that were timed, and how many operations these were.
+    fn timed(&self, ns_per_tick: f64) -> Option<(f64, u64)> {
+        if let Some(Doing::Cell(cell)) = &self.doing {
+            let raw = &cell.run.slices.last()?.raw;
+            return Some((raw.elapsed as f64 * ns_per_tick / 1e9, raw.operations));
+        }
+        self.measured.last("wall_s").map(|seconds| (seconds, 0))
     }
 
     /// One turn; true if the user interrupted.

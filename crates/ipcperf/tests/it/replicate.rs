@@ -93,6 +93,12 @@ fn replicate(sandbox: &Sandbox, name: &str) -> Vec<Value> {
     }
     let wide = ended.stdout.lines().find(|line| line.chars().count() > 80);
     assert_eq!(wide, None, "80 columns are enough");
+    assert!(ended.stdout.lines().count() <= 60, "{}", ended.stdout);
+    let top: Vec<&str> = ended.stdout.lines().take(12).collect();
+    let is_concluded = |start: &&str| top.iter().any(|line| line.contains(*start));
+    let starts =
+        ["What holds here", "What does not hold", "What was an", "Nothing is", "too disturbed"];
+    assert!(starts.iter().any(is_concluded), "{}", ended.stdout);
     assert_nothing_is_left(sandbox);
     list(study, "claims").to_vec()
 }
@@ -218,4 +224,101 @@ fn a_study_of_ones_own_is_run_like_the_others() {
     assert_eq!(ended.status.code(), Some(2));
     assert!(ended.stderr.contains("did you mean 'unix-stream'"), "{}", ended.stderr);
     assert_nothing_is_left(&sandbox);
+}
+
+#[test]
+fn a_study_is_exported_and_no_file_is_lost_by_it() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run(&["replicate", "--export", "marhubi"]);
+    assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(0), ""), "{}", ended.stderr);
+    assert!(ended.stderr.contains("Study: marhubi.toml"), "{}", ended.stderr);
+    let text = sandbox.read("marhubi.toml").expect("written");
+    assert_eq!(sandbox.run(&["replicate", "--export", "marhubi", "-o", "-"]).stdout, text);
+    let plan = sandbox.run(&["replicate", "marhubi.toml", "--dry-run"]);
+    assert!(plan.stdout.contains("marhubi: "), "{}{}", plan.stdout, plan.stderr);
+    fs::write(sandbox.home().join("marhubi.toml"), "mine").expect("writable");
+    let again = sandbox.run(&["replicate", "--export", "marhubi"]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(again.stderr.contains("'marhubi.toml' is here already"), "{}", again.stderr);
+    assert_eq!(sandbox.read("marhubi.toml").expect("untouched"), "mine");
+    let over = sandbox.run(&["replicate", "--export", "marhubi", "-o", "marhubi.toml"]);
+    assert!(over.stderr.contains("in place of what was there"), "{}", over.stderr);
+    let wrong = sandbox.run(&["replicate", "--export", "marhubbi"]);
+    assert!(wrong.stderr.contains("did you mean 'marhubi'?"), "{}", wrong.stderr);
+}
+
+#[test]
+fn of_one_claim_only_what_it_needs_is_measured_drawn_and_held_against_another_run() {
+    let sandbox = Sandbox::new();
+    let words = [
+        "replicate",
+        "--only",
+        "s4.c2",
+        "--set",
+        "samples=200",
+        "--rounds",
+        "6",
+        "--plots",
+        "pictures",
+        "--format",
+        "markdown",
+        "-o",
+        "a.json",
+    ];
+    let ended = sandbox.run(&words);
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let document = valid(REPLICATION_SCHEMA, &sandbox.read("a.json").expect("written"));
+    let [study] = list(&document, "studies") else { panic!("one study has this claim") };
+    check(study);
+    let ids: Vec<&str> = list(study, "arms").iter().map(|arm| text(arm, "id")).collect();
+    assert_eq!(ids, ["pipes", "eventfd"]);
+    let cuts: Vec<&str> = list(study, "cuts").iter().filter_map(Value::as_str).collect();
+    assert_eq!(cuts, ["Only s4.c2 was asked for.", "Not as its file says: samples=200."]);
+    assert!(ended.stdout.contains("](<pictures/marhubi-tails.svg>)"), "{}", ended.stdout);
+    let svg = sandbox.read("pictures/marhubi-tails.svg").expect("drawn");
+    assert!(svg.starts_with("<svg") && svg.contains(">eventfd</text>"), "{svg}");
+    let across = sandbox.run(&["replicate", "--across", "a.json", "a.json"]);
+    assert_eq!(across.status.code(), Some(0), "{}", across.stderr);
+    assert!(
+        across.stdout.contains("s4.c2") && across.stdout.contains("1 claim hold"),
+        "{}",
+        across.stdout
+    );
+    for (words, code, part) in [
+        (["--only", "s4.c22"], 2, "did you mean 's4.c2"),
+        (["--set", "sampels=2"], 2, "did you mean 'samples'?"),
+        (["--set", "cell.samples=-2"], 2, "invalid value"),
+        (["--budget", "soon"], 2, "--budget"),
+        (["--across", "/dev/null"], 4, "no result of 'ipcperf replicate'"),
+    ] {
+        let ended = sandbox.run(&["replicate", words[0], words[1]]);
+        assert_eq!(
+            (ended.status.code(), ended.stderr.lines().count()),
+            (Some(code), 1),
+            "{words:?}"
+        );
+        assert!(ended.stderr.contains(part), "{words:?}: {}", ended.stderr);
+    }
+    assert_nothing_is_left(&sandbox);
+}
+
+#[test]
+fn a_budget_cuts_the_scale_and_says_so_before_it_begins_and_in_the_document() {
+    let sandbox = Sandbox::new();
+    let mine = MINE.replacen(
+        "scale.full.rounds = 8",
+        "scale.full = { rounds = 8, pipe = { slice = \"60s\" } }",
+        1,
+    );
+    fs::write(sandbox.home().join("mine.toml"), mine).expect("a study");
+    let words = ["replicate", "mine.toml", "--scale", "full", "--budget", "20s", "-o", "x.json"];
+    let ended = sandbox.run(&words);
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let document = valid(REPLICATION_SCHEMA, &sandbox.read("x.json").expect("written"));
+    let study = &list(&document, "studies")[0];
+    check(study);
+    assert_ne!(text(study, "scale"), "full");
+    let cut = list(study, "cuts")[0].as_str().expect("a sentence");
+    assert!(cut.starts_with("Cut to fit the budget: ") && cut.contains("and not full"), "{cut}");
+    assert!(ended.stderr.contains(cut) && ended.stdout.contains("Cut to fit"), "{}", ended.stderr);
 }

@@ -2,11 +2,15 @@
 
 use super::*;
 use crate::load::{is_replication, load_replication};
-use crate::sample;
+use crate::{sample, text};
 use ipcperf_core::result::{
-    ArmResult, ArmRound, Erratum, Noise, REPLICATION_SCHEMA, Scale, Severity, Status, TestResult,
+    ArmResult, ArmRound, ClaimKind, ClaimResult, Erratum, Metric, Mode, Noise, Plot, PlotKind,
+    Published, REPLICATION_SCHEMA, RowResult, Scale, Severity, Status, StudyResult, TableResult,
+    TestResult, Verdict,
 };
 use std::collections::BTreeMap;
+
+mod screens;
 
 fn metric(value: f64) -> Metric {
     let ci95 = Some([value * 0.9, value * 1.1]);
@@ -20,6 +24,7 @@ fn claim(verdict: Verdict, measured: Metric) -> ClaimResult {
         _ => ClaimKind::Claim,
     };
     let test = TestResult {
+        label: "one / another".into(),
         test: "(a(b) / c(d))".into(),
         published: Some(2.0),
         accept: "> 1".into(),
@@ -36,6 +41,7 @@ fn claim(verdict: Verdict, measured: Metric) -> ClaimResult {
         reason: "because".into(),
         tests: vec![test],
         note: Some("a note".into()),
+        artefact: Some("a cause that is known".into()),
     }
 }
 
@@ -75,7 +81,16 @@ fn document() -> Replication {
                     at => metric(0.003 * 10_f64.powi(at)),
                 })
                 .collect(),
+            claims: vec!["s9.c1".into()],
         }],
+        plot: Some(Plot {
+            name: "figure".into(),
+            kind: PlotKind::Lines,
+            x: "column".into(),
+            log_x: false,
+            log_y: true,
+            columns: Vec::new(),
+        }),
     };
     let read = ClaimResult {
         id: "s9.c2".into(),
@@ -93,6 +108,7 @@ fn document() -> Replication {
         notes: vec!["A note.".into()],
         scale: Scale::Smoke,
         rounds: 8,
+        cuts: vec!["Cut to fit the budget.".into()],
         duration_s: 3.0,
         noise: Some(Noise {
             grade: "D".into(),
@@ -123,7 +139,7 @@ fn document() -> Replication {
 
 fn shown(format: Format, style: &Style) -> String {
     let mut bytes = Vec::new();
-    replication(&document(), format, style, &mut bytes).expect("memory");
+    replication(&document(), format, style, Some("plots"), &mut bytes).expect("memory");
     String::from_utf8(bytes).expect("text")
 }
 
@@ -135,7 +151,7 @@ fn no_line_is_wider_than_asked_and_every_figure_is_there_at_every_width() {
         for line in text.lines() {
             assert!(text::width(line) <= width, "{width}: {line}");
         }
-        for part in ["column 0", "column 8", "4255", "needs 20000 samples", "Erratum", "UNTESTABLE"]
+        for part in ["column 0", "column 8", "4255", "needs 20000 samples", "ERRATA", "UNTESTABLE"]
         {
             assert!(text.contains(part), "{width}: {part}");
         }
@@ -148,7 +164,7 @@ fn a_row_of_a_table_that_is_one_mode_of_two_says_so_in_words() {
     let words =
         "pipes: two modes, column 1 2500 in 7 rounds and 12000 in 5 rounds; one of them is shown";
     for format in [Format::Table, Format::Markdown] {
-        let text = shown(format, &Style { width: 200, ..Style::default() });
+        let text = shown(format, &Style { width: 200, verbose: true, ..Style::default() });
         assert!(text.contains(words), "{text}");
     }
 }
@@ -157,27 +173,35 @@ fn a_row_of_a_table_that_is_one_mode_of_two_says_so_in_words() {
 fn what_is_read_off_tables_and_what_is_ours_is_tallied_apart_from_what_was_claimed() {
     let text = shown(Format::Table, &Style { width: 200, ..Style::default() });
     let tally = "All 10 claims: 2 REPRODUCED, 2 DIRECTION, 2 NOT REPRODUCED, 2 INCONCLUSIVE, 2 UNTESTABLE; \
-                 readings of its tables: 2 DIRECTION; extensions: 2 MEASURED; self-checks: 2 HOLDS, 2 FAILS";
+                 readings of the author's tables: 2 DIRECTION; our extensions: 2 MEASURED; self-checks: 2 HOLDS, 2 FAILS";
     assert!(text.contains(tally), "{text}");
 }
 
 #[test]
 fn grade_and_findings_stand_in_every_format_for_people() {
     for format in [Format::Table, Format::Markdown] {
-        let text = shown(format, &Style { width: 200, ..Style::default() });
+        let text = shown(format, &Style { width: 200, verbose: true, ..Style::default() });
         assert!(text.contains("Noise grade D"), "{text}");
         assert!(text.contains("warning W-STEAL: The host took a share."), "{text}");
     }
 }
 
 #[test]
-fn of_many_figures_the_one_that_decided_is_shown_and_all_of_them_when_asked() {
+fn of_many_figures_the_one_that_decided_is_shown_and_all_of_them_in_the_details() {
     let mut many = claim(Verdict::NotReproduced, metric(0.5));
     many.tests = (1..=9)
-        .map(|at| TestResult { measured: metric(f64::from(at)), ..many.tests[0].clone() })
+        .map(|at| TestResult {
+            measured: metric(f64::from(at)),
+            verdict: if at == 4 { Verdict::NotReproduced } else { Verdict::Reproduced },
+            ..many.tests[0].clone()
+        })
         .collect();
-    assert_eq!(here(&many, false), "0.500 [0.450, 0.550], one of 9");
-    assert_eq!(here(&many, true).matches('[').count(), 9);
+    let line = words::finding(&many);
+    assert_eq!(line, "one / another: 4.00 [3.60, 4.40], published 2, figure 4 of 9");
+    let words = detail::test_words(&many.tests[8]);
+    let expected =
+        "one / another = a(b) / c(d): 9.00 [8.10, 9.90]; published 2; accepted > 1; REPRODUCED";
+    assert_eq!(words, expected);
 }
 
 #[test]
@@ -201,7 +225,7 @@ fn the_document_is_valid_reads_back_and_the_schema_names_every_key() {
     assert!(is_replication(&json) && !is_replication("{\"schema\": \"ipcperf.replication/12\"}"));
     let again = load_replication(&json).expect("well formed");
     let mut bytes = Vec::new();
-    replication(&again, Format::Json, &Style::default(), &mut bytes).expect("memory");
+    replication(&again, Format::Json, &Style::default(), None, &mut bytes).expect("memory");
     assert_eq!(String::from_utf8(bytes).expect("text"), json);
     for text in ["{\"schema\": \"ipcperf.replication/1\"}", "{", ""] {
         let error = load_replication(text).expect_err("nothing in it").to_string();
@@ -222,7 +246,7 @@ fn a_document_of_an_older_build_is_still_read() {
     assert!(old.studies[0].noise.is_none());
     assert!(old.studies[0].claims.iter().all(|claim| claim.kind == ClaimKind::Claim));
     let mut bytes = Vec::new();
-    replication(&old, Format::Table, &Style::default(), &mut bytes).expect("memory");
+    replication(&old, Format::Table, &Style::default(), None, &mut bytes).expect("memory");
     assert!(!String::from_utf8(bytes).expect("text").contains("Noise grade"));
 }
 
@@ -245,7 +269,7 @@ fn what_two_documents_have_in_common_is_described_alike() {
 fn a_wiki_and_a_spreadsheet_get_tables_of_their_own() {
     let text = shown(Format::Markdown, &Style::default());
     assert!(text.contains("\\| with a bar &lt;and>"), "{text}");
-    assert!(text.contains("| s9.c1 | REPRODUCED |"), "{text}");
+    assert!(text.contains("| REPRODUCED | s9.c1 |"), "{text}");
     let text = shown(Format::Csv, &Style::default());
     assert!(text.contains("sample,b,\"unavailable\",0,1,p50_ns,4.5"), "{text}");
     assert_eq!(shown(Format::Ndjson, &Style::default()).lines().count(), 2);
@@ -265,7 +289,7 @@ fn nothing_a_terminal_obeys_is_passed_on_in_any_format() {
     for format in [Format::Table, Format::Markdown, Format::Csv, Format::Json, Format::Ndjson] {
         let mut bytes = Vec::new();
         let style = Style { unicode: true, verbose: true, ..Style::default() };
-        replication(&document, format, &style, &mut bytes).expect("memory");
+        replication(&document, format, &style, None, &mut bytes).expect("memory");
         let text = String::from_utf8(bytes).expect("text");
         let obeyed = |sign: char| sign != '\n' && text::is_unprinted(sign);
         assert_eq!(text.chars().find(|sign| obeyed(*sign)), None, "{format:?}");

@@ -1,0 +1,36 @@
+//! The file of a study, to be read or changed.
+
+use crate::error::{Stop, note, unknown};
+use crate::output;
+use ipcperf_study::EMBEDDED;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Writes it to `STUDY.toml` here, if nothing has that name; to the file that is named, whatever is there; or to standard
+/// output.
+pub(crate) fn export(name: &str, to: Option<&Path>, is_quiet: bool) -> Result<ExitCode, Stop> {
+    let Some((_, text)) = EMBEDDED.iter().find(|(known, _)| *known == name) else {
+        let names = EMBEDDED.iter().map(|(name, _)| *name);
+        let known: Vec<_> = names.clone().collect();
+        return Err(unknown("study", name, names, &format!("known: {}", known.join(", "))));
+    };
+    let said = |words: &str| {
+        if !is_quiet {
+            note(words);
+        }
+    };
+    match to {
+        Some(path) if path.as_os_str() == "-" => return output::to_stdout(text.as_bytes()),
+        Some(path) => {
+            let more = if path.exists() { ", in place of what was there" } else { "" };
+            output::to_file(path, |out| out.write_all(text.as_bytes()))?;
+            said(&format!("Study: {}{more}", path.display()));
+        }
+        None => {
+            let file = format!("{name}.toml");
+            output::to_new_file(&file, |out| out.write_all(text.as_bytes()))?;
+            said(&format!("Study: {file}"));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

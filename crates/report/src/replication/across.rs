@@ -1,0 +1,311 @@
+//! Claims by machines: which hold where, and which turned.
+
+use super::words::{brief, deciding, figure, is_artefact, with_interval};
+use crate::csv::cell as csv_cell;
+use crate::format::{Format, Style};
+use crate::grid::Grid;
+use crate::markdown::{escape, row, rule};
+use crate::page::{Page, Tone};
+use crate::{table, text};
+use ipcperf_core::result::{ClaimKind, ClaimResult, Replication, StudyResult, Verdict};
+use std::io::{self, Write};
+
+/// What the words of the table mean.
+const LEGEND: &str = "yes: REPRODUCED; size: the direction holds, the size differs or is not shown (DIRECTION); no: \
+                      NOT REPRODUCED; open: INCONCLUSIVE; artefact: as published, for a cause that is no property of the \
+                      mechanisms; untested: no figure there; empty: not part of that run. A machine at grade F judges nothing.";
+
+/// The fewest letters of a claim's text.
+const TEXT: usize = 16;
+
+/// A study over the machines that ran it.
+struct Over<'a> {
+    heading: String,
+    /// One for each machine that ran it: its place among all, and what came of it.
+    studies: Vec<(usize, &'a StudyResult)>,
+    /// Ids of all claims.
+    ids: Vec<&'a str>,
+}
+
+impl<'a> Over<'a> {
+    fn all(documents: &'a [Replication]) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for (at, document) in documents.iter().enumerate() {
+            for study in &document.studies {
+                let known = all.iter_mut().find(|one| one.studies[0].1.name == study.name);
+                let over = match known {
+                    Some(over) => over,
+                    None => {
+                        let heading = format!("{}: {}", study.name, study.title);
+                        all.push(Self { heading, studies: Vec::new(), ids: Vec::new() });
+                        all.last_mut().expect("just pushed")
+                    }
+                };
+                over.studies.push((at, study));
+                for claim in &study.claims {
+                    if !over.ids.contains(&claim.id.as_str()) {
+                        over.ids.push(&claim.id);
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// The claim on each machine, as far as that has it.
+    fn claims(&self, id: &str) -> Vec<(usize, &'a ClaimResult)> {
+        let of = |(at, study): &(usize, &'a StudyResult)| {
+            study.claims.iter().find(|claim| claim.id == id).map(|claim| (*at, claim))
+        };
+        self.studies.iter().filter_map(of).collect()
+    }
+
+    /// The noise grade of each machine during this study.
+    fn grade(&self, at: usize) -> Option<&'a str> {
+        let study = self.studies.iter().find(|(of, _)| *of == at)?.1;
+        Some(study.noise.as_ref().map_or("?", |noise| noise.grade.as_str()))
+    }
+}
+
+/// The name of a machine in the tables: a letter, and from the 27th on a number.
+fn name(at: usize) -> String {
+    match u8::try_from(at) {
+        Ok(at @ 0..26) => char::from(b'A' + at).to_string(),
+        _ => format!("M{}", at + 1),
+    }
+}
+
+/// A machine by its own facts, and when it ran.
+fn machine(document: &Replication) -> String {
+    let day = document.started_utc.split('T').next().unwrap_or_default();
+    format!("{}, {day}", table::machine(&document.host, &document.kernel))
+}
+
+fn word(claim: &ClaimResult) -> String {
+    match claim.verdict {
+        Verdict::Reproduced | Verdict::Direction if is_artefact(claim) => "artefact".into(),
+        Verdict::Reproduced => "yes".into(),
+        Verdict::Direction => "size".into(),
+        Verdict::NotReproduced => "no".into(),
+        Verdict::Inconclusive => "open".into(),
+        Verdict::Untestable => "untested".into(),
+        Verdict::Measured => {
+            let value = deciding(claim).and_then(|test| test.measured.value);
+            value.map_or_else(|| "-".into(), figure)
+        }
+        Verdict::Holds => "holds".into(),
+        Verdict::Fails => "fails".into(),
+    }
+}
+
+/// Whether a claim holds on one machine and does not on another.
+fn has_turned(claims: &[(usize, &ClaimResult)]) -> bool {
+    let any =
+        |verdicts: &[Verdict]| claims.iter().any(|(_, claim)| verdicts.contains(&claim.verdict));
+    any(&[Verdict::Reproduced, Verdict::Direction, Verdict::Holds])
+        && any(&[Verdict::NotReproduced, Verdict::Fails])
+}
+
+/// A claim that turned: its figure on each machine.
+fn turned(id: &str, claims: &[(usize, &ClaimResult)]) -> String {
+    let text = claims.first().map(|(_, claim)| brief(claim)).unwrap_or_default();
+    let of = |(at, claim): &(usize, &ClaimResult)| {
+        let test = deciding(claim);
+        let label = test.map(|test| test.label.as_str()).filter(|label| !label.is_empty());
+        let label = label.map(|label| format!("{label} ")).unwrap_or_default();
+        let found = test.map_or_else(|| "-".into(), |test| with_interval(&test.measured));
+        format!("{}: {label}{found} ({})", name(*at), claim.verdict)
+    };
+    let all: Vec<String> = claims.iter().map(of).collect();
+    format!("{id} {text}. {}", all.join("; "))
+}
+
+/// How many claims of authors came out how, over all machines.
+fn tally(all: &[Over<'_>]) -> String {
+    let [mut holds, mut fails, mut turned, mut artefacts, mut open] = [0_u64; 5];
+    for over in all {
+        for id in &over.ids {
+            let claims = over.claims(id);
+            if claims.iter().all(|(_, claim)| claim.kind != ClaimKind::Claim) {
+                continue;
+            }
+            let every = |verdicts: &[Verdict]| {
+                claims.iter().all(|(_, claim)| verdicts.contains(&claim.verdict))
+            };
+            if has_turned(&claims) {
+                turned += 1;
+            } else if claims.iter().any(|(_, claim)| is_artefact(claim)) {
+                artefacts += 1;
+            } else if every(&[Verdict::Reproduced, Verdict::Direction]) {
+                holds += 1;
+            } else if every(&[Verdict::NotReproduced]) {
+                fails += 1;
+            } else {
+                open += 1;
+            }
+        }
+    }
+    let all = text::counted(holds + fails + turned + artefacts + open, "claim");
+    let parts = [
+        (holds, "on every machine that ran it"),
+        (fails, "on none"),
+        (turned, "on one and not on another"),
+        (artefacts, "by an artefact"),
+        (open, "left open on some"),
+    ];
+    let told = parts.into_iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = told.map(|(count, how)| format!("{count} {how}")).collect();
+    format!("Which of {all} hold: {}.", told.join("; "))
+}
+
+/// The claims of a study by machines.
+fn grid(over: &Over<'_>, machines: usize, style: &Style) -> Grid {
+    let clean = |words: &str| text::clean(words, style.unicode);
+    let mut heads = vec!["claim".to_owned(), String::new()];
+    heads.extend((0..machines).map(|at| match over.grade(at) {
+        Some(grade) => clean(&format!("{} ({grade})", name(at))),
+        None => name(at),
+    }));
+    let mut rows = Vec::new();
+    for id in &over.ids {
+        let claims = over.claims(id);
+        let mark = if has_turned(&claims) { "turned: " } else { "" };
+        let text = claims.first().map(|(_, claim)| brief(claim)).unwrap_or_default();
+        let mut line = vec![clean(id), clean(&format!("{mark}{text}"))];
+        line.resize(2 + machines, String::new());
+        for (at, claim) in claims {
+            line[2 + at] = clean(&word(claim));
+        }
+        rows.push(line);
+    }
+    Grid { right: vec![false; heads.len()], heads, rows }
+}
+
+/// Writes claims by machines: as a table, as markdown, or as a line for each claim of each machine.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn across(
+    documents: &[Replication],
+    format: Format,
+    style: &Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let all = Over::all(documents);
+    let turns: Vec<String> = all
+        .iter()
+        .flat_map(|over| over.ids.iter().map(|id| (*id, over.claims(id))))
+        .filter(|(_, claims)| has_turned(claims))
+        .map(|(id, claims)| turned(id, &claims))
+        .collect();
+    match format {
+        Format::Csv => csv(documents, &all, out),
+        Format::Markdown => markdown(documents, &all, &turns, style, out),
+        _ => page(documents, &all, &turns, &mut Page::new(out, style)),
+    }
+}
+
+fn page(
+    documents: &[Replication],
+    all: &[Over<'_>],
+    turns: &[String],
+    page: &mut Page<'_>,
+) -> io::Result<()> {
+    page.paragraph(Tone::Title, "", &tally(all))?;
+    for (at, document) in documents.iter().enumerate() {
+        page.paragraph(Tone::Plain, &format!("{}  ", name(at)), &machine(document))?;
+    }
+    if !turns.is_empty() {
+        page.blank()?;
+        page.line(Tone::Title, "What turned")?;
+        turns.iter().try_for_each(|line| page.paragraph(Tone::Doubt, "- ", line))?;
+    }
+    for over in all {
+        page.blank()?;
+        page.paragraph(Tone::Title, "", &over.heading)?;
+        blocks(&grid(over, documents.len(), page.style), page)?;
+    }
+    page.blank()?;
+    page.paragraph(Tone::Quiet, "", LEGEND)
+}
+
+/// As many machines beside the claims as the width takes, and the others below.
+fn blocks(grid: &Grid, page: &mut Page<'_>) -> io::Result<()> {
+    let mut next = 2;
+    while next < grid.heads.len() {
+        let wanted: Vec<usize> = (next..grid.heads.len()).collect();
+        let room = page.style.width.saturating_sub(TEXT + 2);
+        let mut columns = grid.choose(&[0], &wanted, room);
+        if columns.len() < 2 {
+            columns = vec![0, next];
+        }
+        next = columns.last().copied().unwrap_or(next) + 1;
+        columns.insert(1, 1);
+        let mut block =
+            Grid { heads: grid.heads.clone(), right: grid.right.clone(), rows: grid.rows.clone() };
+        block.fit(&columns, &[], 1, page.style.width, page.style.unicode);
+        let (head, rows) = block.lines(&columns);
+        page.line(Tone::Quiet, &head)?;
+        rows.iter().try_for_each(|line| page.line(Tone::Plain, line))?;
+    }
+    Ok(())
+}
+
+fn markdown(
+    documents: &[Replication],
+    all: &[Over<'_>],
+    turns: &[String],
+    style: &Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let plain = |words: &str| escape(words, style.unicode);
+    writeln!(out, "**{}**\n", plain(&tally(all)))?;
+    for (at, document) in documents.iter().enumerate() {
+        writeln!(out, "- {}: {}", name(at), plain(&machine(document)))?;
+    }
+    writeln!(out)?;
+    if !turns.is_empty() {
+        writeln!(out, "## What turned\n")?;
+        turns.iter().try_for_each(|line| writeln!(out, "- {}", plain(line)))?;
+        writeln!(out)?;
+    }
+    for over in all {
+        writeln!(out, "## {}\n", plain(&over.heading))?;
+        let grid = grid(over, documents.len(), style);
+        row(&grid.heads, style, out)?;
+        rule(&grid.right, out)?;
+        grid.rows.iter().try_for_each(|cells| row(cells, style, out))?;
+        writeln!(out)?;
+    }
+    writeln!(out, "{}", plain(LEGEND))
+}
+
+/// A line for each claim of each machine, with the figure that decided.
+fn csv(documents: &[Replication], all: &[Over<'_>], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "study,claim,machine,date,verdict,value,low,high")?;
+    for over in all {
+        for id in &over.ids {
+            for (at, claim) in over.claims(id) {
+                let document = &documents[at];
+                let machine = table::machine(&document.host, &document.kernel);
+                let measured = deciding(claim).map(|test| &test.measured);
+                let number =
+                    |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+                let interval = measured.and_then(|metric| metric.ci95);
+                writeln!(
+                    out,
+                    "{},{},{},{},{},{},{},{}",
+                    csv_cell(&over.studies[0].1.name),
+                    csv_cell(id),
+                    csv_cell(&machine),
+                    csv_cell(&document.started_utc),
+                    claim.verdict,
+                    number(measured.and_then(|metric| metric.value)),
+                    number(interval.map(|[low, _]| low)),
+                    number(interval.map(|[_, high]| high)),
+                )?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,270 @@
+//! First screens, from stored documents: what a person sees, and how long it is.
+
+use super::*;
+
+/// A stored document of a real run.
+fn stored(text: &str) -> Replication {
+    load_replication(text).expect("stored by this program")
+}
+
+fn marhubi() -> Replication {
+    stored(include_str!("../fixtures/marhubi.json"))
+}
+
+fn baeldung() -> Replication {
+    stored(include_str!("../fixtures/baeldung.json"))
+}
+
+fn at_grade_f() -> Replication {
+    let mut document = marhubi();
+    let study = &mut document.studies[0];
+    study.noise = Some(Noise {
+        grade: "F".into(),
+        causes: vec!["steal 41 %".into(), "other work on the CPUs".into()],
+        ..study.noise.clone().unwrap_or_default()
+    });
+    for claim in &mut study.claims {
+        let is_judged = claim.kind.is_published() && claim.verdict != Verdict::Untestable;
+        for verdict in
+            claim.tests.iter_mut().map(|test| &mut test.verdict).chain([&mut claim.verdict])
+        {
+            if is_judged {
+                *verdict = Verdict::Inconclusive;
+            }
+        }
+    }
+    document
+}
+
+fn interrupted() -> Replication {
+    let mut document = marhubi();
+    document.interrupted = true;
+    for arm in &mut document.studies[0].arms {
+        arm.rounds.retain(|round| round.round < 3);
+    }
+    document
+}
+
+fn with_failed_arms() -> Replication {
+    let mut document = marhubi();
+    let study = &mut document.studies[0];
+    for (at, arm) in study.arms.iter_mut().enumerate().skip(1) {
+        arm.status = Status::Failed;
+        arm.reason = Some(format!("lead: message {at} was lost in each of the rounds so far"));
+        arm.rounds.clear();
+    }
+    for claim in &mut study.claims {
+        claim.verdict = Verdict::Untestable;
+        claim.measured = None;
+        for test in &mut claim.tests {
+            test.measured =
+                Metric::missing("eventfd: message 1 was lost; pipes: message 2 was lost");
+            test.verdict = Verdict::Untestable;
+        }
+    }
+    document
+}
+
+/// A study of very many claims, each with long texts.
+fn crowded() -> Replication {
+    let mut document = baeldung();
+    let study = &mut document.studies[0];
+    for at in 0..70 {
+        let mut more = study.claims[at % study.claims.len()].clone();
+        more.id = format!("{}.{at}", more.id);
+        more.text = "what is said here takes many words ".repeat(9);
+        study.claims.push(more);
+    }
+    document
+}
+
+fn screen(document: &Replication, width: usize) -> String {
+    let mut bytes = Vec::new();
+    let style = Style { width, ..Style::default() };
+    replication(document, Format::Table, &style, None, &mut bytes).expect("memory");
+    String::from_utf8(bytes).expect("text")
+}
+
+#[test]
+fn a_first_screen_has_sixty_lines_and_the_conclusion_within_twelve() {
+    for (name, document) in [
+        ("complete", marhubi()),
+        ("another", baeldung()),
+        ("at grade F", at_grade_f()),
+        ("interrupted", interrupted()),
+        ("with failed arms", with_failed_arms()),
+        ("crowded", crowded()),
+    ] {
+        let study = &document.studies[0];
+        let conclusion = conclusion::conclusion(&document, study);
+        let last = conclusion.split_whitespace().last().expect("words");
+        for width in [80, 100, 200] {
+            let text = screen(&document, width);
+            assert!(text.lines().count() <= 60, "{name} at {width}: {text}");
+            assert!(
+                text.lines().all(|line| text::width(line) <= width),
+                "{name} at {width}: {text}"
+            );
+            let top: Vec<&str> = text.lines().take(12).collect();
+            let top = top.join(" ");
+            let words: Vec<&str> = top.split_whitespace().collect();
+            assert!(words.join(" ").contains(&conclusion), "{name} at {width}: {last}: {text}");
+        }
+    }
+}
+
+#[test]
+fn the_first_screen_of_a_complete_study() {
+    insta::assert_snapshot!(screen(&marhubi(), 80));
+}
+
+#[test]
+fn the_first_screen_of_a_study_with_many_claims() {
+    insta::assert_snapshot!(screen(&baeldung(), 80));
+}
+
+#[test]
+fn the_first_screen_at_grade_f() {
+    insta::assert_snapshot!(screen(&at_grade_f(), 80));
+}
+
+#[test]
+fn the_first_screen_of_an_interrupted_study() {
+    insta::assert_snapshot!(screen(&interrupted(), 80));
+}
+
+#[test]
+fn the_first_screen_of_a_study_with_failed_arms() {
+    insta::assert_snapshot!(screen(&with_failed_arms(), 80));
+}
+
+#[test]
+fn what_came_out_as_published_by_an_artefact_says_so_beside_its_verdict_and_in_the_conclusion() {
+    let document = marhubi();
+    let study = &document.studies[0];
+    let claim = study.claims.iter().find(|claim| claim.id == "s4.c1.loop").expect("of marhubi");
+    assert!(words::is_artefact(claim), "{:?}", claim.verdict);
+    let cause = claim.artefact.as_deref().expect("known");
+    let said = conclusion::conclusion(&document, study);
+    assert!(said.contains(&format!("What was an artefact: {cause}")), "{said}");
+    assert!(!said.contains("What holds here: the published figure of af_unix"), "{said}");
+    for format in [Format::Table, Format::Markdown] {
+        let mut bytes = Vec::new();
+        let style = Style { width: 400, ..Style::default() };
+        replication(&document, format, &style, None, &mut bytes).expect("memory");
+        let text = String::from_utf8(bytes).expect("text");
+        let line = text.lines().find(|line| line.contains("s4.c1.loop")).expect("its line");
+        assert!(line.contains("DIRECTION") && line.contains("an artefact: "), "{line}");
+    }
+}
+
+#[test]
+fn markdown_has_all_that_the_terminal_has() {
+    for document in [marhubi(), baeldung()] {
+        let mut bytes = Vec::new();
+        let style = Style { width: 100_000, verbose: true, ..Style::default() };
+        replication(&document, Format::Table, &style, None, &mut bytes).expect("memory");
+        let terminal = String::from_utf8(std::mem::take(&mut bytes)).expect("text");
+        replication(&document, Format::Markdown, &style, None, &mut bytes).expect("memory");
+        let markdown = String::from_utf8(bytes).expect("text");
+        let plain = |text: &str| -> String {
+            let text = text.replace("&lt;", "<").replace("&amp;", "&").to_lowercase();
+            let signs = text.chars().map(|sign| if sign.is_alphanumeric() { sign } else { ' ' });
+            signs.collect()
+        };
+        let known: std::collections::BTreeSet<String> =
+            plain(&markdown).split_whitespace().map(ToOwned::to_owned).collect();
+        for word in plain(&terminal).split_whitespace() {
+            assert!(known.contains(word), "'{word}' is on the terminal only");
+        }
+    }
+}
+
+#[test]
+fn claims_and_rows_of_tables_name_each_other_and_every_erratum_stands_once() {
+    let document = marhubi();
+    let mut bytes = Vec::new();
+    let style = Style { width: 10_000, verbose: true, ..Style::default() };
+    replication(&document, Format::Table, &style, None, &mut bytes).expect("memory");
+    let text = String::from_utf8(bytes).expect("text");
+    assert!(text.contains("eventfd: see s4.c1, s4.c1.loop, s4.c2, s4.c3"), "{text}");
+    assert!(text.contains("In the tables: 'Round trip by mechanism': pipes, eventfd"), "{text}");
+    for erratum in &document.studies[0].errata {
+        assert_eq!(text.matches(erratum.text.as_str()).count(), 1, "{}", erratum.text);
+    }
+    assert!(!text.contains("accepted report"), "{text}");
+}
+
+#[test]
+fn every_picture_has_a_safe_name_of_its_own_and_markdown_shows_it() {
+    let mut document = marhubi();
+    let names: Vec<String> = plots(&document).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["marhubi-tails.svg", "marhubi-placements.svg"]);
+    let mut bytes = Vec::new();
+    replication(&document, Format::Markdown, &Style::default(), Some("my pictures/"), &mut bytes)
+        .expect("memory");
+    let text = String::from_utf8(bytes).expect("text");
+    assert!(text.contains("](<my pictures/marhubi-tails.svg>)"), "{text}");
+    document.studies[0].name = "../../etc/x".into();
+    for plot in document.studies[0].tables.iter_mut().filter_map(|table| table.plot.as_mut()) {
+        plot.name = "/\u{1b}..".into();
+    }
+    for (name, svg) in plots(&document) {
+        let is_fit = |sign: char| sign.is_ascii_alphanumeric() || "-_".contains(sign);
+        assert!(name.trim_end_matches(".svg").chars().all(is_fit), "{name}");
+        assert!(svg.starts_with("<svg") && !svg.contains("NaN"), "{svg}");
+    }
+}
+
+/// Two machines: on the second one eventfd is slower, and one claim was not part of the run.
+#[test]
+fn claims_by_machines_say_what_turned_and_call_machines_by_their_facts() {
+    let mut other = marhubi();
+    other.host.cpu_model = "Another CPU".into();
+    other.kernel.release = "7.1.0".into();
+    other.started_utc = "2027-01-02T03:04:05Z".into();
+    let study = &mut other.studies[0];
+    study.claims.retain(|claim| claim.id != "s4.c9");
+    for claim in study.claims.iter_mut().filter(|claim| claim.id == "s4.c1") {
+        claim.verdict = Verdict::Reproduced;
+        claim.tests.truncate(1);
+        claim.tests[0].verdict = Verdict::Reproduced;
+        claim.tests[0].measured = metric(3.1);
+    }
+    let documents = [marhubi(), other];
+    let shown = |format, width| {
+        let mut bytes = Vec::new();
+        let style = Style { width, ..Style::default() };
+        across(&documents, format, &style, &mut bytes).expect("memory");
+        String::from_utf8(bytes).expect("text")
+    };
+    for width in [40, 80, 200] {
+        let text = shown(Format::Table, width);
+        assert!(text.lines().all(|line| text::width(line) <= width), "{text}");
+    }
+    insta::assert_snapshot!(shown(Format::Table, 80));
+    let text = shown(Format::Markdown, 80);
+    assert!(text.contains("- B: Another CPU, 2 CPUs, Linux 7.1.0"), "{text}");
+    assert!(text.contains("- s4.c1 UNIX sockets are much faster"), "{text}");
+    let text = shown(Format::Csv, 80);
+    let line = "marhubi,s4.c1,\"Another CPU, 2 CPUs, Linux 7.1.0, hypervisor KVM, container docker\",2027-01-02T03:04:05Z,REPRODUCED,3.1,";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
+fn nothing_a_terminal_obeys_is_passed_on_by_claims_of_machines() {
+    let mut document = document();
+    document.host.cpu_model = "=\u{1b}]52;c;QQ==\u{7}\u{9b}2J\u{202e}".into();
+    for study in &mut document.studies {
+        study.claims[0].text = document.host.cpu_model.clone();
+        study.claims[0].id = document.host.cpu_model.clone();
+    }
+    for format in [Format::Table, Format::Markdown, Format::Csv] {
+        let mut bytes = Vec::new();
+        across(&[document.clone(), document.clone()], format, &Style::default(), &mut bytes)
+            .expect("memory");
+        let text = String::from_utf8(bytes).expect("text");
+        let obeyed = |sign: char| sign != '\n' && text::is_unprinted(sign);
+        assert_eq!(text.chars().find(|sign| obeyed(*sign)), None, "{format:?}");
+    }
+}

@@ -1,0 +1,334 @@
+//! What is said of a study, its figures and its claims, whatever the format.
+
+use crate::{table, text};
+use ipcperf_core::result::{
+    ClaimKind, ClaimResult, Metric, Mode, Published, Replication, RowResult, StudyResult,
+    TableResult, TestResult, Verdict,
+};
+
+/// A figure with as many digits as are read: four at most, and no more than the original would have printed.
+pub(super) fn figure(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 {
+        "0".into()
+    } else if size >= 1e9 {
+        format!("{value:.2e}")
+    } else if size >= 100.0 {
+        format!("{value:.0}")
+    } else if size >= 10.0 {
+        format!("{value:.1}")
+    } else if size >= 1.0 {
+        format!("{value:.2}")
+    } else if size >= 0.01 {
+        format!("{value:.3}")
+    } else {
+        format!("{value:.2e}")
+    }
+}
+
+pub(super) fn with_interval(metric: &Metric) -> String {
+    match (metric.value, metric.ci95) {
+        (Some(value), Some([low, high])) => {
+            format!("{} [{}, {}]", figure(value), figure(low), figure(high))
+        }
+        (Some(value), None) => figure(value),
+        (None, _) => "-".into(),
+    }
+}
+
+pub(super) fn published(published: &Published) -> String {
+    match published {
+        Published::Nothing => String::new(),
+        Published::Number(number) => number.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// How figures of a table were formed, in words.
+pub(super) fn statistic(table: &TableResult) -> &str {
+    match table.statistic.as_str() {
+        "median" => "median over rounds",
+        "mean" => "mean over rounds",
+        "least" => "smallest of all rounds",
+        "merged" => "all rounds together",
+        "runs" => "single rounds",
+        other => other,
+    }
+}
+
+pub(super) fn table_title(table: &TableResult) -> String {
+    format!("{}, {} ({})", table.title.trim(), table.unit, statistic(table))
+}
+
+pub(super) fn heading(study: &StudyResult) -> String {
+    let date = if study.date.is_empty() { String::new() } else { format!(", {}", study.date) };
+    format!("{}: {}{date}", study.name, study.title)
+}
+
+/// The machine of this run, and how quiet it was.
+pub(super) fn here(document: &Replication, study: &StudyResult) -> String {
+    let machine = table::machine(&document.host, &document.kernel);
+    match &study.noise {
+        None => format!("Here: {machine}."),
+        Some(noise) => format!("Here: {machine}. {}", table::grade_words(noise)),
+    }
+}
+
+/// Rounds that were measured.
+pub(super) fn done(study: &StudyResult) -> u64 {
+    let rounds = study.arms.iter().flat_map(|arm| &arm.rounds).map(|round| round.round + 1);
+    rounds.max().unwrap_or(0)
+}
+
+/// What was run, and what was not.
+pub(super) fn course(study: &StudyResult) -> Vec<String> {
+    let missing = study.arms.iter().filter(|arm| arm.reason.is_some()).count();
+    let arms = text::counted(study.arms.len() as u64, "arm");
+    let lacking = match missing {
+        0 => String::new(),
+        count => format!(", {count} of them without figures"),
+    };
+    let rounds = text::counted(study.rounds, "round");
+    let first =
+        format!("Scale {}: {arms}{lacking}, {rounds}, {:.0} s.", study.scale, study.duration_s);
+    [first].into_iter().chain(study.cuts.iter().cloned()).collect()
+}
+
+/// Why arms have no figures, each reason once with the arms it holds for.
+pub(super) fn failures(study: &StudyResult) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for arm in &study.arms {
+        let Some(reason) = &arm.reason else { continue };
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, arms)) => arms.push(arm.id.clone()),
+            None => reasons.push((reason, vec![arm.id.clone()])),
+        }
+    }
+    reasons.into_iter().map(|(why, arms)| format!("{}: {why}", arms.join(", "))).collect()
+}
+
+/// Whose claims of a kind are.
+pub(super) fn group(kind: ClaimKind) -> &'static str {
+    match kind {
+        ClaimKind::Claim => "The author's claims",
+        ClaimKind::Reading => "Readings of the author's tables",
+        ClaimKind::Extension => "Our extensions",
+        ClaimKind::Check => "Self-checks",
+    }
+}
+
+/// How many claims of a kind got which verdict: "4 REPRODUCED, 1 DIRECTION"; empty where there are none.
+pub(super) fn tally(claims: &[&ClaimResult], kind: ClaimKind) -> String {
+    let count = |verdict: Verdict| {
+        claims.iter().filter(|claim| claim.kind == kind && claim.verdict == verdict).count()
+    };
+    let counts = Verdict::ALL.iter().map(|verdict| (count(*verdict), verdict));
+    let words = counts.filter(|(count, _)| *count > 0);
+    words.map(|(count, verdict)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The verdicts on all studies together.
+pub(super) fn total(document: &Replication) -> String {
+    let all: Vec<&ClaimResult> = document.studies.iter().flat_map(|study| &study.claims).collect();
+    let count = all.iter().filter(|claim| claim.kind == ClaimKind::Claim).count();
+    let kinds = ClaimKind::ALL.iter().map(|kind| (kind, tally(&all, *kind)));
+    let kinds = kinds.filter(|(_, tally)| !tally.is_empty());
+    let parts: Vec<String> = kinds
+        .map(|(kind, tally)| match kind {
+            ClaimKind::Claim => tally,
+            other => format!("{}: {tally}", group(*other).to_lowercase()),
+        })
+        .collect();
+    format!("All {count} claims: {}", parts.join("; "))
+}
+
+/// Reasons of figures that are missing in a table, each once; where many have one remark in parentheses, it stands for
+/// them.
+pub(super) fn lacks(table: &TableResult) -> Vec<String> {
+    let mut reasons: Vec<(String, usize)> = Vec::new();
+    for metric in table.rows.iter().flat_map(|row| &row.measured) {
+        let (None, Some(reason)) = (metric.value, &metric.reason) else { continue };
+        let remark = reason.split_once(" (").and_then(|(_, rest)| rest.strip_suffix(')'));
+        let reason = remark.unwrap_or(reason);
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((reason.to_owned(), 1)),
+        }
+    }
+    let told = |(reason, count): (String, usize)| match count {
+        1 => reason,
+        _ => format!("{reason} ({count} figures)"),
+    };
+    reasons.into_iter().map(told).collect()
+}
+
+/// Rows of a table whose rounds fall into two modes, with those of its first figure.
+pub(super) fn modes(table: &TableResult) -> Vec<String> {
+    let told = |row: &RowResult| {
+        let figures = table.columns.iter().zip(&row.measured);
+        let (column, modes) = figures
+            .map(|(column, metric)| (column, &metric.modes))
+            .find(|(_, modes)| modes.len() == 2)?;
+        let shown = |mode: &Mode| format!("{} in {} rounds", figure(mode.value), mode.rounds);
+        let both: Vec<String> = modes.iter().map(shown).collect();
+        let both = text::join(&both);
+        Some(format!("{}: two modes, {column} {both}; one of them is shown", row.label))
+    };
+    table.rows.iter().filter_map(told).collect()
+}
+
+/// Which claims are tested on which rows of a table, rows with the same claims together.
+pub(super) fn tested_rows(table: &TableResult) -> Vec<String> {
+    let mut groups: Vec<(Vec<&str>, &[String])> = Vec::new();
+    for row in table.rows.iter().filter(|row| !row.claims.is_empty()) {
+        match groups.iter_mut().find(|(_, claims)| *claims == row.claims) {
+            Some((rows, _)) => rows.push(&row.label),
+            None => groups.push((vec![&row.label], &row.claims)),
+        }
+    }
+    let told = |(rows, claims): (Vec<&str>, &[String])| {
+        format!("{}: see {}", rows.join("; "), claims.join(", "))
+    };
+    groups.into_iter().map(told).collect()
+}
+
+/// The rows of tables that show what a claim is tested on.
+pub(super) fn rows_of(claim: &ClaimResult, study: &StudyResult) -> String {
+    let mut parts = Vec::new();
+    for table in &study.tables {
+        let rows = table.rows.iter().filter(|row| row.claims.contains(&claim.id));
+        let rows: Vec<&str> = rows.map(|row| row.label.as_str()).collect();
+        match rows.len() {
+            0 => {}
+            many if many == table.rows.len() => parts.push(format!("'{}'", table.title.trim())),
+            _ => parts.push(format!("'{}': {}", table.title.trim(), rows.join(", "))),
+        }
+    }
+    parts.join("; ")
+}
+
+/// Numbers of the errata that concern a claim, from 1.
+pub(super) fn errata(claim: &ClaimResult, study: &StudyResult) -> Vec<usize> {
+    let all = study.errata.iter().zip(1..);
+    all.filter(|(one, _)| one.claims.contains(&claim.id)).map(|(_, number)| number).collect()
+}
+
+/// "erratum 1", "errata 1 and 3"; empty without any.
+pub(super) fn errata_words(numbers: &[usize]) -> String {
+    let list: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    match list.len() {
+        0 => String::new(),
+        1 => format!("erratum {}", list[0]),
+        _ => format!("errata {}", text::join(&list)),
+    }
+}
+
+/// The text of a claim without a remark in parentheses at its end, and without a capital at its beginning.
+pub(super) fn brief(claim: &ClaimResult) -> String {
+    let text = claim.text.trim();
+    let bare = text.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(text, _)| text);
+    let bare = bare.unwrap_or(text);
+    let mut signs = bare.chars();
+    match (signs.next(), signs.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() || second == ' ' => {
+            first.to_lowercase().chain(signs).collect()
+        }
+        _ => bare.to_owned(),
+    }
+}
+
+/// Whether a claim came out as published because of something that is known to be no property of the mechanisms.
+pub(super) fn is_artefact(claim: &ClaimResult) -> bool {
+    claim.artefact.is_some() && matches!(claim.verdict, Verdict::Reproduced | Verdict::Direction)
+}
+
+/// The test that gave a claim its verdict.
+pub(super) fn deciding(claim: &ClaimResult) -> Option<&TestResult> {
+    let decides = |test: &&TestResult| test.verdict == claim.verdict;
+    claim.tests.iter().find(decides).or(claim.tests.first())
+}
+
+/// The expression of a test without the parentheses around all of it.
+pub(super) fn formula(test: &TestResult) -> &str {
+    let inner = test.test.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    inner.filter(|inner| is_whole(inner)).unwrap_or(&test.test)
+}
+
+/// Whether all parentheses in a text are closed in it.
+fn is_whole(text: &str) -> bool {
+    let depth = |depth: i32, sign| match sign {
+        _ if depth < 0 => depth,
+        '(' => depth + 1,
+        ')' => depth - 1,
+        _ => depth,
+    };
+    text.chars().fold(0, depth) == 0
+}
+
+/// What would be accepted; documents of older builds have a word of the study's file for the side that was published.
+pub(super) fn accepted(test: &TestResult) -> &str {
+    if test.accept == "report" { "the published side" } else { &test.accept }
+}
+
+/// Figures of an extension that are all told; of more, how far they go.
+const FIGURES: usize = 3;
+
+/// What was found for a claim, in one line.
+pub(super) fn finding(claim: &ClaimResult) -> String {
+    let text = brief(claim);
+    let Some(test) = deciding(claim) else { return format!("{text}: {}", claim.reason) };
+    match claim.kind {
+        ClaimKind::Check if claim.verdict == Verdict::Holds => text,
+        ClaimKind::Check => format!("{text}: {}", claim.reason),
+        ClaimKind::Extension => format!("{text}: {}", measured(claim, test)),
+        ClaimKind::Claim | ClaimKind::Reading => judged(claim, test, text),
+    }
+}
+
+/// The figures of an extension.
+fn measured(claim: &ClaimResult, test: &TestResult) -> String {
+    let values: Vec<f64> = claim.tests.iter().filter_map(|test| test.measured.value).collect();
+    match values.len() {
+        0 => lack(&test.measured),
+        1 => with_interval(&test.measured),
+        few if few <= FIGURES => {
+            values.iter().map(|value| figure(*value)).collect::<Vec<_>>().join(", ")
+        }
+        many => {
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            format!("{many} figures, {} to {}", figure(least), figure(most))
+        }
+    }
+}
+
+/// The figure of a claim that decided, beside what was published or stated.
+fn judged(claim: &ClaimResult, test: &TestResult, text: String) -> String {
+    let label = match (test.label.as_str(), claim.tests.len()) {
+        ("", 1) => text,
+        ("", _) => formula(test).to_owned(),
+        (label, _) => label.to_owned(),
+    };
+    let found = match test.measured.value {
+        Some(_) => with_interval(&test.measured),
+        None => lack(&test.measured),
+    };
+    let mut told = format!("{label}: {found}");
+    match (test.published, &claim.published) {
+        (Some(published), _) => told += &format!(", published {published}"),
+        (None, Published::Text(words)) => told += &format!(", stated '{words}'"),
+        (None, _) => {}
+    }
+    if claim.tests.len() > 1 {
+        let at = claim.tests.iter().position(|one| std::ptr::eq(one, test)).unwrap_or(0);
+        told += &format!(", figure {} of {}", at + 1, claim.tests.len());
+    }
+    told
+}
+
+/// Why there is no figure: the first reason, without the arm, which the figure's name has.
+fn lack(metric: &Metric) -> String {
+    let reason = metric.reason.as_deref().unwrap_or("no figure");
+    let first = reason.split("; ").next().unwrap_or_default();
+    first.split_once(": ").map_or(first, |(_, why)| why).to_owned()
+}

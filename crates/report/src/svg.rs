@@ -1,0 +1,471 @@
+//! Charts as SVG: lines over numbers or words, and groups of bars, each with what was published beside it.
+//!
+//! A picture is one file that needs nothing else. Its colours are those of Okabe and Ito (2008), which all kinds of colour
+//! vision tell apart, and every series has its own shape and its name beside it, so that nothing depends on colour. It
+//! follows the reader's choice of a light or a dark page. All texts are taken as hostile.
+
+use crate::text;
+use std::fmt::Write;
+
+/// How figures are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A line for each series.
+    Lines,
+    /// A group of bars for each head.
+    Bars,
+}
+
+/// One figure of a series.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Point {
+    pub(crate) here: Option<f64>,
+    pub(crate) interval: Option<[f64; 2]>,
+    pub(crate) published: Option<f64>,
+}
+
+/// What has one name, one colour and one shape.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) label: String,
+    /// One for each head.
+    pub(crate) points: Vec<Point>,
+}
+
+/// A picture.
+#[derive(Clone, Debug)]
+pub(crate) struct Chart {
+    pub(crate) kind: Kind,
+    pub(crate) title: String,
+    /// Lines under the title, smaller.
+    pub(crate) notes: Vec<String>,
+    /// At the horizontal axis.
+    pub(crate) x: String,
+    /// At the vertical axis.
+    pub(crate) unit: String,
+    /// Along the horizontal axis.
+    pub(crate) heads: Vec<String>,
+    pub(crate) series: Vec<Series>,
+    pub(crate) log_x: bool,
+    pub(crate) log_y: bool,
+}
+
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 440.0;
+
+/// Of a letter beside its size: what sans-serif fonts need on average.
+const LETTER: f64 = 0.56;
+/// Between two names.
+const LINE: f64 = 15.0;
+/// The longest name, in letters.
+const NAME: usize = 30;
+
+/// On a light page, and on a dark one.
+const COLOURS: [(&str, &str); 7] = [
+    ("#0072b2", "#4aa8e8"),
+    ("#d55e00", "#f08039"),
+    ("#008a64", "#1fc296"),
+    ("#b3568b", "#e29bc4"),
+    ("#a87400", "#e9b030"),
+    ("#1a1a1a", "#e6e6e6"),
+    ("#3f8fc0", "#9ad4f5"),
+];
+
+/// A text of an SVG file: nothing of it is markup, and nothing a terminal obeys.
+fn escape(words: &str) -> String {
+    let mut escaped = String::new();
+    for sign in text::clean(words, true).chars() {
+        match sign {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            // Not characters, and so not allowed in XML.
+            '\u{fffe}' | '\u{ffff}' => escaped.push('?'),
+            sign => escaped.push(sign),
+        }
+    }
+    escaped
+}
+
+/// An axis: values to places.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    low: f64,
+    high: f64,
+    is_log: bool,
+    from: f64,
+    to: f64,
+}
+
+impl Scale {
+    /// Over all values; from 0, where it is not logarithmic.
+    fn over(values: &[f64], is_log: bool, from: f64, to: f64) -> Self {
+        let usable = values.iter().copied().filter(|value| value.is_finite());
+        let usable: Vec<f64> = usable.filter(|value| !is_log || *value > 0.0).collect();
+        let least = usable.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = usable.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (low, high) = match (usable.is_empty(), is_log) {
+            (true, _) => (1.0, 10.0),
+            (false, true) => (least / 1.3, most * 1.3),
+            (false, false) => {
+                let (low, high) = (least.min(0.0), most.max(0.0));
+                let spare = (high - low) * 0.05;
+                (if low < 0.0 { low - spare } else { low }, high + spare)
+            }
+        };
+        // Figures of a hostile file may be as large as a number can be, or all the same.
+        let (low, high) = (low.max(-1e300), high.min(1e300));
+        let low = if is_log { low.max(1e-300) } else { low };
+        let high = if high > low { high } else { low + low.abs().max(1.0) };
+        Self { low, high, is_log, from, to }
+    }
+
+    /// Where a value is; `None` where it has no place.
+    fn at(&self, value: f64) -> Option<f64> {
+        if !value.is_finite() || (self.is_log && value <= 0.0) {
+            return None;
+        }
+        let value = value.clamp(self.low, self.high);
+        let share = if self.is_log {
+            (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln())
+        } else {
+            // Halved, so that the difference of two huge numbers is a number.
+            (value / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0)
+        };
+        Some(self.from + share * (self.to - self.from))
+    }
+
+    /// Round values along the axis, ten at most.
+    fn ticks(&self) -> Vec<f64> {
+        if self.is_log {
+            let (first, last) = (self.low.log10().ceil() as i32, self.high.log10().floor() as i32);
+            if last - first < 2 {
+                let all = (first - 1..=last)
+                    .flat_map(|decade| [1.0, 2.0, 5.0].map(|factor| factor * power(decade)));
+                return all.filter(|value| (self.low..=self.high).contains(value)).collect();
+            }
+            let step = (last - first) / 9 + 1;
+            let decades = (0..10).map(|at| first + at * step).take_while(|decade| *decade <= last);
+            return decades.map(power).collect();
+        }
+        let rough = (self.high / 2.0 - self.low / 2.0) / 2.5;
+        let decade = 10_f64.powf(rough.log10().floor());
+        let step =
+            [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * decade >= rough * 0.999);
+        let step = step.unwrap_or(10.0) * decade;
+        let first = (self.low / step).ceil();
+        let all = (0..10).map(|at| (first + f64::from(at)) * step);
+        all.take_while(|value| *value <= self.high).collect()
+    }
+}
+
+/// A power of ten, to the last digit, which `powi` does not give.
+fn power(decade: i32) -> f64 {
+    format!("1e{decade}").parse().unwrap_or(f64::NAN)
+}
+
+/// A number at an axis where each has its own: sizes in their usual units.
+fn size(value: f64) -> String {
+    let units = [(1024.0 * 1024.0, "M"), (1024.0, "K")];
+    match units.into_iter().find(|(unit, _)| value >= *unit && value % unit == 0.0) {
+        Some((unit, name)) => format!("{}{name}", tick(value / unit)),
+        None => tick(value),
+    }
+}
+
+/// A number at an axis.
+fn tick(value: f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && !(1e-3..1e7).contains(&size) {
+        format!("{value:e}")
+    } else if size >= 1000.0 {
+        let sign = if value < 0.0 { "-" } else { "" };
+        format!("{sign}{}", text::grouped(size.round() as u64))
+    } else {
+        let text = format!("{value:.3}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+}
+
+/// How wide a text is at a size of its letters.
+fn wide(words: &str, size: f64) -> f64 {
+    text::width(words) as f64 * size * LETTER
+}
+
+/// Moves places apart that are nearer than a line, and keeps them above the end of the axis.
+fn apart(places: &mut [(usize, f64)], bottom: f64) {
+    places.sort_by(|a, b| a.1.total_cmp(&b.1));
+    for at in 1..places.len() {
+        places[at].1 = places[at].1.max(places[at - 1].1 + LINE);
+    }
+    let mut limit = bottom;
+    for place in places.iter_mut().rev() {
+        place.1 = place.1.min(limit);
+        limit = place.1 - LINE;
+    }
+}
+
+/// The picture as it is drawn.
+struct Canvas {
+    text: String,
+    x: Scale,
+    y: Scale,
+}
+
+impl Canvas {
+    fn put(&mut self, element: std::fmt::Arguments<'_>) {
+        // A string takes whatever it is given.
+        let _ = self.text.write_fmt(element);
+        self.text.push('\n');
+    }
+
+    fn line(&mut self, class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
+        self.put(format_args!(
+            r#"<line class="{class}" x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}"/>"#
+        ));
+    }
+
+    fn words(&mut self, class: &str, [x, y]: [f64; 2], more: &str, words: &str) {
+        let words = escape(words);
+        self.put(format_args!(
+            r#"<text class="{class}" x="{x:.1}" y="{y:.1}"{more}>{words}</text>"#
+        ));
+    }
+
+    /// The shape of a series: filled for ours, hollow for what was published.
+    fn mark(&mut self, series: usize, [x, y]: [f64; 2], is_ours: bool) {
+        let colour = series % COLOURS.len();
+        let fill = if is_ours { format!("f{colour}") } else { "hollow".to_owned() };
+        let class = format!("k{colour} {fill}");
+        let r = if is_ours { 3.6 } else { 4.6 };
+        match series % 4 {
+            0 => self
+                .put(format_args!(r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="{r}"/>"#)),
+            1 => {
+                let side = 2.0 * r - 1.0;
+                let (left, top) = (x - side / 2.0, y - side / 2.0);
+                self.put(format_args!(
+                    r#"<rect class="{class}" x="{left:.1}" y="{top:.1}" width="{side:.1}" height="{side:.1}"/>"#
+                ));
+            }
+            2 => self.put(format_args!(
+                r#"<path class="{class}" d="M{x:.1} {:.1}l{:.1} {:.1}h{:.1}z"/>"#,
+                y - r - 0.6,
+                r + 0.6,
+                2.0 * r,
+                -2.0 * r - 1.2,
+            )),
+            _ => {
+                let r = r + 0.8;
+                self.put(format_args!(
+                    r#"<path class="{class}" d="M{x:.1} {:.1}l{r:.1} {r:.1}l-{r:.1} {r:.1}l-{r:.1} -{r:.1}z"/>"#,
+                    y - r
+                ));
+            }
+        }
+    }
+
+    /// The interval of a figure.
+    fn interval(&mut self, series: usize, x: f64, [low, high]: [f64; 2]) {
+        if let (Some(low), Some(high)) = (self.y.at(low), self.y.at(high)) {
+            let class = format!("k{}", series % COLOURS.len());
+            self.line(&class, [x, low], [x, high]);
+            for end in [low, high] {
+                self.line(&class, [x - 3.0, end], [x + 3.0, end]);
+            }
+        }
+    }
+}
+
+fn style() -> String {
+    let rules = |ground: &str, ink: &str, quiet: &str, grid: &str, is_dark: bool| {
+        let mut rules = format!(
+            ".ground,.hollow{{fill:{ground}}}.ink{{fill:{ink}}}.quiet{{fill:{quiet}}}.grid{{stroke:{grid}}}.lead{{stroke:{quiet}}}"
+        );
+        for (at, (light, dark)) in COLOURS.iter().enumerate() {
+            let colour = if is_dark { dark } else { light };
+            rules += &format!(".k{at}{{stroke:{colour}}}.f{at}{{fill:{colour}}}");
+        }
+        rules
+    };
+    format!(
+        "<style>text{{font:12px system-ui,'DejaVu Sans',sans-serif}}.title{{font-size:15px;font-weight:600}}.end{{text-anchor:end}}.middle{{text-anchor:middle}}.none{{fill:none}}.ours{{stroke-width:2}}.theirs{{stroke-dasharray:3 3}}.lead{{stroke-width:.6}}{}@media(prefers-color-scheme:dark){{{}}}</style>",
+        rules("#ffffff", "#1a1a1a", "#5c5c5c", "#dddddd", false),
+        rules("#0d1117", "#e6e6e6", "#a0a0a0", "#30363d", true),
+    )
+}
+
+impl Chart {
+    /// The file.
+    pub(crate) fn svg(&self) -> String {
+        let names: Vec<String> =
+            self.series.iter().map(|one| text::clip(&one.label, NAME, true)).collect();
+        let right = names.iter().map(|name| wide(name, 12.0)).fold(0.0, f64::max) + 34.0;
+        let titles = text::wrap("", &text::clean(&self.title, true), 80);
+        let top = 40.0 + 19.0 * titles.len() as f64 + 16.0 * self.notes.len() as f64;
+        let values: Vec<f64> =
+            self.series.iter().flat_map(|one| &one.points).flat_map(all).collect();
+        let y = Scale::over(&values, self.log_y, 0.0, 0.0);
+        let numbers_wide = y.ticks().into_iter().map(|value| wide(&tick(value), 12.0));
+        let left = numbers_wide.fold(24.0, f64::max) + 24.0;
+        let slot = (WIDTH - left - right) / self.heads.len().max(1) as f64;
+        let longest = self.heads.iter().map(|head| wide(head, 12.0)).fold(0.0, f64::max);
+        let is_turned = longest > slot - 6.0 && !self.log_x;
+        let bottom = HEIGHT - if is_turned { 50.0 + (longest * 0.5).min(90.0) } else { 54.0 };
+        let numbers: Vec<f64> = self.heads.iter().filter_map(|head| head.parse().ok()).collect();
+        let is_numeric = self.log_x && numbers.len() == self.heads.len();
+        let x = if is_numeric {
+            Scale::over(&numbers, true, left, WIDTH - right)
+        } else {
+            let count = self.heads.len().max(1) as f64;
+            Scale { low: 0.0, high: count, is_log: false, from: left, to: WIDTH - right }
+        };
+        let y = Scale { from: bottom, to: top, ..y };
+        let mut canvas = Canvas { text: String::new(), x, y };
+        let title = escape(&self.title);
+        canvas.put(format_args!(
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{title}"><title>{title}</title>"#
+        ));
+        canvas.put(format_args!("{}", style()));
+        canvas.put(format_args!(r#"<rect class="ground" width="{WIDTH}" height="{HEIGHT}"/>"#));
+        for (at, line) in titles.iter().enumerate() {
+            canvas.words("ink title", [16.0, 24.0 + 19.0 * at as f64], "", line);
+        }
+        for (at, line) in self.notes.iter().enumerate() {
+            let y = 24.0 + 19.0 * titles.len() as f64 + 16.0 * at as f64;
+            canvas.words("quiet", [16.0, y], "", &text::clip(line, 118, true));
+        }
+        let places: Vec<f64> = (0..self.heads.len())
+            .map(|at| match numbers.get(at).filter(|_| is_numeric) {
+                Some(number) => canvas.x.at(*number).unwrap_or(left),
+                None => left + slot * (at as f64 + 0.5),
+            })
+            .collect();
+        self.axes(&mut canvas, &places, (is_numeric, is_turned), [top, bottom]);
+        let ends = match self.kind {
+            Kind::Lines => self.lines(&mut canvas, &places),
+            Kind::Bars => self.bars(&mut canvas, &places, slot),
+        };
+        let mut beside: Vec<(usize, f64)> =
+            ends.iter().enumerate().filter_map(|(at, end)| end.map(|[_, y]| (at, y))).collect();
+        apart(&mut beside, bottom);
+        let edge = WIDTH - right + 22.0;
+        for (at, y) in beside {
+            let Some([x, from]) = ends[at] else { continue };
+            canvas.line("lead", [x + 7.0, from], [edge - 12.0, y]);
+            canvas.mark(at, [edge - 5.0, y], true);
+            canvas.words("ink", [edge + 3.0, y + 4.0], "", &names[at]);
+        }
+        canvas.text + "</svg>\n"
+    }
+
+    fn axes(
+        &self,
+        canvas: &mut Canvas,
+        places: &[f64],
+        (is_numeric, is_turned): (bool, bool),
+        [top, bottom]: [f64; 2],
+    ) {
+        let (left, right) = (canvas.x.from, canvas.x.to);
+        for value in canvas.y.ticks() {
+            if let Some(y) = canvas.y.at(value) {
+                canvas.line("grid", [left, y], [right, y]);
+                canvas.words("quiet end", [left - 7.0, y + 4.0], "", &tick(value));
+            }
+        }
+        canvas.line("lead", [left, bottom], [right, bottom]);
+        let mut free = f64::NEG_INFINITY;
+        for (head, x) in self.heads.iter().zip(places) {
+            let number = head.parse().ok().filter(|_| is_numeric);
+            let head = number.map_or_else(|| text::clean(head, true), size);
+            let head = text::clip(&head, NAME, true);
+            canvas.line("lead", [*x, bottom], [*x, bottom + 4.0]);
+            if is_turned {
+                let more = format!(r#" transform="rotate(-28 {x:.1} {:.1})""#, bottom + 16.0);
+                canvas.words("quiet end", [*x, bottom + 16.0], &more, &head);
+            } else if x - wide(&head, 12.0) / 2.0 > free {
+                canvas.words("quiet middle", [*x, bottom + 18.0], "", &head);
+                free = x + wide(&head, 12.0) / 2.0 + 4.0;
+            }
+        }
+        canvas.words("quiet middle", [(left + right) / 2.0, HEIGHT - 12.0], "", &self.x);
+        canvas.words("quiet end", [left - 7.0, top - 9.0], "", &self.unit);
+    }
+
+    /// Draws the lines and says where each ends.
+    fn lines(&self, canvas: &mut Canvas, places: &[f64]) -> Vec<Option<[f64; 2]>> {
+        let mut ends = Vec::new();
+        for (at, series) in self.series.iter().enumerate() {
+            let colour = at % COLOURS.len();
+            let path = |canvas: &Canvas, of: &dyn Fn(&Point) -> Option<f64>| -> Vec<[f64; 2]> {
+                let points = places.iter().zip(&series.points);
+                points.filter_map(|(x, point)| Some([*x, canvas.y.at(of(point)?)?])).collect()
+            };
+            let ours = path(canvas, &|point| point.here);
+            let theirs = path(canvas, &|point| point.published);
+            for (points, class) in [(&theirs, "theirs"), (&ours, "ours")] {
+                let line: Vec<String> =
+                    points.iter().map(|[x, y]| format!("{x:.1} {y:.1}")).collect();
+                if line.len() > 1 {
+                    canvas.put(format_args!(
+                        r#"<path class="none k{colour} {class}" d="M{}"/>"#,
+                        line.join("L")
+                    ));
+                }
+            }
+            for (x, point) in places.iter().zip(&series.points) {
+                if let (Some(_), Some(interval)) = (point.here, point.interval) {
+                    canvas.interval(at, *x, interval);
+                }
+            }
+            theirs.iter().for_each(|place| canvas.mark(at, *place, false));
+            ours.iter().for_each(|place| canvas.mark(at, *place, true));
+            ends.push(ours.last().or(theirs.last()).copied());
+        }
+        ends
+    }
+
+    /// Draws the bars and says where the last one of each series ends.
+    fn bars(&self, canvas: &mut Canvas, places: &[f64], slot: f64) -> Vec<Option<[f64; 2]>> {
+        let wide = slot * 0.8 / self.series.len().max(1) as f64;
+        let nought = canvas.y.at(0.0).unwrap_or(canvas.y.from);
+        let mut ends = Vec::new();
+        for (at, series) in self.series.iter().enumerate() {
+            let colour = at % COLOURS.len();
+            let mut end = None;
+            for (middle, point) in places.iter().zip(&series.points) {
+                let left = middle - slot * 0.4 + wide * at as f64;
+                let x = left + wide / 2.0;
+                if let Some(y) = point.here.and_then(|value| canvas.y.at(value)) {
+                    let (from, to) = (y.min(nought), y.max(nought));
+                    let (width, height) = ((wide * 0.86).max(1.0), (to - from).max(0.5));
+                    canvas.put(format_args!(
+                        r#"<rect class="f{colour}" fill-opacity=".75" x="{left:.1}" y="{from:.1}" width="{width:.1}" height="{height:.1}"/>"#
+                    ));
+                    if let Some(interval) = point.interval {
+                        canvas.interval(at, x - wide * 0.07, interval);
+                    }
+                    end = Some([x, y]);
+                }
+                if let Some(y) = point.published.and_then(|value| canvas.y.at(value)) {
+                    canvas.mark(at, [x - wide * 0.07, y], false);
+                    end = end.or(Some([x, y]));
+                }
+            }
+            ends.push(end);
+        }
+        ends
+    }
+}
+
+/// All values of a figure.
+fn all(point: &Point) -> Vec<f64> {
+    let ends = point.interval.filter(|_| point.here.is_some());
+    let ends = ends.into_iter().flatten();
+    point.here.into_iter().chain(point.published).chain(ends).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! A study that is not run as its file says: only some of its claims, or with other parameters.
+
+use crate::expression::Expression;
+use crate::study::{Check, Claim, How, Study};
+use ipcperf_core::result::Scale;
+use std::collections::BTreeSet;
+
+/// The arms of some expressions.
+fn arms<'a>(expressions: impl Iterator<Item = &'a Expression>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for expression in expressions {
+        expression.readings(&mut |_, arm| {
+            found.insert(arm.to_owned());
+        });
+    }
+    found
+}
+
+fn of_claim(claim: &Claim) -> impl Iterator<Item = &Expression> {
+    let tests = match &claim.how {
+        How::Untestable(_) => [].iter(),
+        How::Tests { tests, .. } => tests.iter(),
+    };
+    tests.map(|test| &test.expression)
+}
+
+impl Study {
+    /// Ids of its claims.
+    pub fn claim_ids(&self) -> impl Iterator<Item = &str> {
+        self.claims.iter().map(|claim| claim.id.as_str())
+    }
+
+    /// Leaves only these claims, the arms that they need, and of the tables what these arms fill. Ids that are not of this
+    /// study are passed over.
+    pub fn only(&mut self, ids: &[String]) {
+        self.claims.retain(|claim| ids.contains(&claim.id));
+        let needed = arms(self.claims.iter().flat_map(of_claim));
+        self.arms.retain(|arm| needed.contains(&arm.id));
+        for table in &mut self.tables {
+            for cell in table.rows.iter_mut().flat_map(|row| &mut row.cells) {
+                if cell.as_ref().is_some_and(|cell| !arms([cell].into_iter()).is_subset(&needed)) {
+                    *cell = None;
+                }
+            }
+            table.rows.retain(|row| row.cells.iter().any(Option::is_some));
+        }
+        self.tables.retain(|table| !table.rows.is_empty());
+        for erratum in &mut self.errata {
+            erratum.claims.retain(|id| ids.contains(id));
+        }
+        self.errata.retain(|erratum| !erratum.claims.is_empty());
+        let bases: BTreeSet<&str> = self.arms.iter().map(|arm| arm.base.as_str()).collect();
+        self.files.retain(|file| file.arms.iter().any(|arm| bases.contains(arm.as_str())));
+    }
+
+    /// What [`set`](Self::set) can change at a scale: the keys of all arms.
+    pub fn parameters(&self, scale: Scale) -> BTreeSet<String> {
+        let keys = self.arms.iter().flat_map(|arm| self.keys(arm, scale));
+        keys.map(|(key, _)| key).collect()
+    }
+
+    /// What can stand before the dot of a parameter: kinds of work and ids of arms.
+    pub fn targets(&self) -> BTreeSet<String> {
+        self.arms.iter().flat_map(|arm| [arm.work.clone(), arm.id.clone()]).collect()
+    }
+
+    /// Sets a key at every scale: of all arms that have it at this one, or of those with this kind of work or this id.
+    /// Says how many arms that were.
+    ///
+    /// # Errors
+    /// What an arm does not understand of it.
+    pub fn set(
+        &mut self,
+        target: Option<&str>,
+        key: &str,
+        value: &toml::Value,
+        scale: Scale,
+        check: &Check<'_>,
+    ) -> Result<usize, String> {
+        let is_meant = |arm: &&crate::Arm| match target {
+            None => self.keys(arm, scale).contains_key(key),
+            Some(target) => arm.work == target || arm.id == target,
+        };
+        let ids: Vec<String> =
+            self.arms.iter().filter(is_meant).map(|arm| arm.id.clone()).collect();
+        for amount in self.scales.values_mut() {
+            for id in &ids {
+                let keys = amount.keys.entry(id.clone()).or_default();
+                keys.insert(key.to_owned(), value.clone());
+            }
+        }
+        for arm in self.arms.iter().filter(|arm| ids.contains(&arm.id)) {
+            check(&arm.work, &self.keys(arm, scale))
+                .map_err(|error| format!("arm {}: {error}", arm.id))?;
+        }
+        Ok(ids.len())
+    }
+}
