@@ -345,15 +345,16 @@ fn figures_have_the_labels_of_the_file_and_claims_their_artefact() {
 /// A reader who sees a figure sees what it is; a formula is for the details.
 #[test]
 fn every_figure_of_the_embedded_claims_has_a_label() {
+    let mut nameless = Vec::new();
     for study in embedded() {
         for claim in &study.claims {
             let How::Tests { tests, .. } = &claim.how else { continue };
             // A single figure without a label is what the claim says.
-            for test in tests.iter().filter(|_| tests.len() > 1) {
-                assert!(!test.label.is_empty(), "{}: {}", claim.id, test.expression);
-            }
+            let figures = tests.iter().filter(|test| tests.len() > 1 && test.label.is_empty());
+            nameless.extend(figures.map(|test| format!("{}: {}", claim.id, test.expression)));
         }
     }
+    assert!(nameless.is_empty(), "{}", nameless.join("\n"));
 }
 
 #[test]

@@ -157,29 +157,6 @@ fn what_is_read_off_a_table_is_marked_as_a_reading_and_judged_like_a_claim() {
     assert_eq!((first.kind, first.verdict), (ClaimKind::Reading, Verdict::Reproduced));
 }
 
-/// What an author's table shows and the text does not say is no claim of the author.
-#[test]
-fn what_is_read_off_a_table_is_marked_as_a_reading_and_judged_like_a_claim() {
-    let readings = |name: &str| -> Vec<String> {
-        let study = embedded().into_iter().find(|study| study.head.name == name).expect(name);
-        let claims = study.claims.into_iter();
-        claims.filter(|claim| claim.kind == ClaimKind::Reading).map(|claim| claim.id).collect()
-    };
-    assert_eq!(readings("wisconsin"), ["s2.c7"]);
-    assert_eq!(readings("marhubi"), ["s4.c3", "s4.c4", "s4.c5", "s4.c8", "s4.c9"]);
-    let text = SMALL.replacen("published = 2.1", "kind = \"reading\"\npublished = 2.1", 1);
-    let study = Study::parse(&text, &anything).expect("well formed");
-    let rounds = |wall: f64| vec![BTreeMap::from([("wall_s".to_owned(), wall)]); 9];
-    let arms: Vec<Measured> = study
-        .arms
-        .iter()
-        .zip([1.0, 2.0, 2.0])
-        .map(|(arm, wall)| recorded(arm, &rounds(wall)))
-        .collect();
-    let first = judged(&study, &arms, 9).swap_remove(0);
-    assert_eq!((first.kind, first.verdict), (ClaimKind::Reading, Verdict::Reproduced));
-}
-
 /// A value that a test accepts surely, or surely does not.
 fn example(test: &Test, is_value: bool, is_accepted: bool) -> f64 {
     let candidates = [1e-6, 0.5, 0.9, 1.0, 1.1, 1.75, 3.0, 1e6, 0.0, -1e6].into_iter();
