@@ -30,7 +30,7 @@ pub(crate) const COPY_SIZES: [usize; 4] = [4 << 10, 64 << 10, 1 << 20, 16 << 20]
 pub(crate) fn measure(job: &BoundJob, page: &Page) -> Result<BoundReport, Failure> {
     let clock = if job.counter { Clock::counter() } else { Clock::monotonic() };
     let values = match &job.what {
-        Bound::Clock => clock_cost(clock),
+        Bound::Clock => clock_cost(|| clock.start(), || clock.stop()),
         Bound::Alone => alone(clock),
         Bound::CacheLine => {
             page.gate().meet();
@@ -76,15 +76,18 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 /// Cost of one start-stop pair around nothing, which is what every per-operation sample contains, and the smallest
-/// step between two readings that differ. Over 100,000 pairs.
-fn clock_cost(clock: Clock) -> Vec<(String, f64)> {
+/// step between two readings that differ. Over 100,000 pairs of readings, before an operation and after it.
+pub fn clock_cost(
+    mut before: impl FnMut() -> u64,
+    mut after: impl FnMut() -> u64,
+) -> Vec<(String, f64)> {
     const PAIRS: usize = 100_000;
     let mut costs = Vec::with_capacity(PAIRS);
     let (mut granularity, mut negative) = (u64::MAX, 0_u32);
-    let mut previous = clock.stop();
+    let mut previous = after();
     for _ in 0..PAIRS {
-        let start = clock.start();
-        let stop = clock.stop();
+        let start = before();
+        let stop = after();
         negative += u32::from(stop < start) + u32::from(start < previous);
         costs.push(stop.saturating_sub(start));
         for step in [stop.saturating_sub(start), start.saturating_sub(previous)] {

@@ -36,7 +36,8 @@ impl Fit {
         self.push(now)
     }
 
-    fn push(&mut self, now: (u64, u64)) -> Option<String> {
+    /// Takes this reading, as (ticks, ns).
+    pub fn push(&mut self, now: (u64, u64)) -> Option<String> {
         let rate = self.ns_per_tick();
         let last = self.pairs[self.pairs.len() - 1];
         self.pairs.push(now);

@@ -128,6 +128,7 @@ pub(crate) fn job(key: CellKey) -> Job {
         batch: 0,
         verify: 1,
         time_calls: false,
+        injections: Vec::new(),
         key,
     }
 }
