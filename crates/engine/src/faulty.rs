@@ -50,35 +50,30 @@ pub(crate) fn around(port: Box<dyn DynPort>, job: &Job) -> Box<dyn DynPort> {
     if injections.is_empty() {
         return port;
     }
-    let has = |is_it: fn(&Mishap) -> bool| injections.iter().any(|one| is_it(&one.mishap));
+    let has = |mishap| injections.iter().any(|one| one.mishap == mishap);
     let served = injections.iter().find_map(|one| match one.mishap {
-        Mishap::Serve { service, ns } => Some((service.times(), ns as f64 / job.ns_per_tick)),
+        Mishap::Serve(service) => Some((service.times(), one.amount as f64 / job.ns_per_tick)),
         _ => None,
     });
     let made_up = |touch| {
         let work = AnyWork::touching(touch, job.shape.nonce);
         if job.seat == Seat::Lead { work.reversed() } else { work }
     };
-    let pretends = has(|one| matches!(one, Mishap::Pretend));
     Box::new(Faulty {
         port,
         clock: job.clock(),
-        ns_per_step: if has(|one| matches!(one, Mishap::Delay { .. })) {
-            chain::ns_per_step()
-        } else {
-            1.0
-        },
+        ns_per_step: if has(Mishap::Delay) { chain::ns_per_step() } else { 1.0 },
         times: served.map_or_else(Vec::new, |(times, unit)| {
             times.iter().map(|time| (time * unit) as u64).collect()
         }),
         sent: 0,
         received: 0,
         begun: 0,
-        copies: has(Mishap::changes),
+        copies: injections.iter().any(|one| one.mishap.changes()),
         message: Vec::new(),
         before: Vec::new(),
         held: None,
-        pretence: pretends.then(|| [made_up(Touch::Full), made_up(job.key.touch)]),
+        pretence: has(Mishap::Pretend).then(|| [made_up(Touch::Full), made_up(job.key.touch)]),
         // A stream begins with one message more.
         verified: job.verify + 1,
         struck: 0,
@@ -89,10 +84,10 @@ pub(crate) fn around(port: Box<dyn DynPort>, job: &Job) -> Box<dyn DynPort> {
 
 impl Mishap {
     /// Whether it is the message that it happens to.
-    fn changes(&self) -> bool {
+    fn changes(self) -> bool {
         matches!(
             self,
-            Self::Corrupt { .. }
+            Self::Corrupt
                 | Self::Drop
                 | Self::Duplicate
                 | Self::Reorder
@@ -104,12 +99,12 @@ impl Mishap {
 
 impl Faulty {
     /// What happens beside a message.
-    fn suffer(&mut self, mishap: Mishap) {
+    fn suffer(&mut self, Injection { mishap, amount: ns, .. }: Injection) {
         match mishap {
             Mishap::Die => std::process::exit(1),
-            Mishap::Stall { ns } => pause::sleep_ns(ns),
-            Mishap::Delay { ns } => chain::run((ns as f64 / self.ns_per_step) as u64),
-            Mishap::Burn { ns } => {
+            Mishap::Stall => pause::sleep_ns(ns),
+            Mishap::Delay => chain::run((ns as f64 / self.ns_per_step) as u64),
+            Mishap::Burn => {
                 // Whatever comes between two readings makes it more.
                 let begin = process_cpu_ns();
                 let mut used = 0;
@@ -122,20 +117,20 @@ impl Faulty {
             Mishap::Allocate if self.struck <= MOST_FRESH => {
                 black_box(vec![1_u8; FRESH].leak());
             }
-            Mishap::Serve { .. } => {
+            Mishap::Serve(_) => {
                 let at = self.sent % self.times.len().max(1) as u64;
                 let time = usize::try_from(at).ok().and_then(|at| self.times.get(at));
                 // From now on: what else goes wrong with the message comes on top.
                 self.spin_until(self.clock.start() + time.copied().unwrap_or(0));
             }
             Mishap::Allocate
-            | Mishap::Corrupt { .. }
+            | Mishap::Corrupt
             | Mishap::Drop
             | Mishap::Duplicate
             | Mishap::Reorder
             | Mishap::Stale
             | Mishap::Truncate
-            | Mishap::DelayShare { .. }
+            | Mishap::DelayShare
             | Mishap::Pretend => {}
         }
     }
@@ -145,27 +140,28 @@ impl Faulty {
     }
 
     /// Sends the message under way, as it is to be.
-    fn send_changed(&mut self, mishap: Option<Mishap>) -> Result<(), Fault> {
+    fn send_changed(&mut self, change: Option<Injection>) -> Result<(), Fault> {
         let Self { port, message, before, held, .. } = self;
         let mut put = |bytes: &[u8]| {
             port.send(bytes.len(), &mut |out| out.copy_from_slice(&bytes[..out.len()]))
         };
-        match mishap {
-            Some(Mishap::Corrupt { byte }) => {
-                let at = byte.min(message.len().saturating_sub(1));
+        match change.map(|one| (one.mishap, one.amount)) {
+            Some((Mishap::Corrupt, byte)) => {
+                let last = message.len().saturating_sub(1);
+                let at = usize::try_from(byte).unwrap_or(last).min(last);
                 if let Some(byte) = message.get_mut(at) {
                     *byte = !*byte;
                 }
                 put(message)?;
             }
-            Some(Mishap::Drop) => {}
-            Some(Mishap::Duplicate) => {
+            Some((Mishap::Drop, _)) => {}
+            Some((Mishap::Duplicate, _)) => {
                 put(message)?;
                 put(message)?;
             }
-            Some(Mishap::Reorder) => *held = Some(message.clone()),
-            Some(Mishap::Stale) => put(before)?,
-            Some(Mishap::Truncate) => put(&message[..message.len().saturating_sub(1)])?,
+            Some((Mishap::Reorder, _)) => *held = Some(message.clone()),
+            Some((Mishap::Stale, _)) => put(before)?,
+            Some((Mishap::Truncate, _)) => put(&message[..message.len().saturating_sub(1)])?,
             _ => {
                 put(message)?;
                 if let Some(late) = held.take() {
@@ -184,11 +180,11 @@ impl DynPort for Faulty {
         self.sent += 1;
         let mut change = None;
         for at in 0..self.injections.len() {
-            let Injection { mishap, .. } = self.injections[at];
-            if self.injections[at].strikes(self.sent) {
+            let injection = self.injections[at];
+            if injection.strikes(self.sent) {
                 self.struck += 1;
-                self.suffer(mishap);
-                change = if mishap.changes() { Some(mishap) } else { change };
+                self.suffer(injection);
+                change = if injection.mishap.changes() { Some(injection) } else { change };
             }
         }
         if self.pretence.is_some() {
@@ -212,9 +208,9 @@ impl DynPort for Faulty {
         }
         self.port.recv(len, take)?;
         for at in 0..self.injections.len() {
-            if let Mishap::DelayShare { share } = self.injections[at].mishap {
+            if let Injection { mishap: Mishap::DelayShare, amount, .. } = self.injections[at] {
                 let now = self.clock.stop();
-                self.spin_until(now + (now.saturating_sub(self.begun) as f64 * share) as u64);
+                self.spin_until(now + now.saturating_sub(self.begun) * amount / 100);
             }
         }
         Ok(())
@@ -281,9 +277,9 @@ mod tests {
     }
 
     /// What leaves of the messages 1 to 4, eight bytes of their number each, where this happens to the second.
-    fn sent(mishap: Mishap) -> Vec<Vec<u8>> {
+    fn sent(mishap: Mishap, amount: u64) -> Vec<Vec<u8>> {
         let kept = Kept::default();
-        let job = job(Injection::once(Seat::Lead, mishap, 2));
+        let job = job(Injection::once(Seat::Lead, mishap, amount, 2));
         let mut port = around(Box::new(kept.clone()), &job);
         for number in 1..=4 {
             port.send(8, &mut |out| out.fill(number)).expect("sent");
@@ -300,23 +296,23 @@ mod tests {
             (Mishap::Duplicate, all(&[1, 2, 2, 3, 4])),
             (Mishap::Reorder, all(&[1, 3, 2, 4])),
             (Mishap::Stale, all(&[1, 1, 3, 4])),
-            (Mishap::Delay { ns: 1 }, all(&[1, 2, 3, 4])),
+            (Mishap::Delay, all(&[1, 2, 3, 4])),
             (Mishap::Call, all(&[1, 2, 3, 4])),
         ] {
-            assert_eq!(sent(mishap), wanted, "{mishap:?}");
+            assert_eq!(sent(mishap, 1), wanted, "{mishap:?}");
         }
         let mut changed = all(&[1, 2, 3, 4]);
         changed[1][7] = !2;
-        assert_eq!(sent(Mishap::Corrupt { byte: 100 }), changed);
+        assert_eq!(sent(Mishap::Corrupt, 100), changed);
         let mut cut = all(&[1, 2, 3, 4]);
         cut[1].truncate(7);
-        assert_eq!(sent(Mishap::Truncate), cut);
+        assert_eq!(sent(Mishap::Truncate, 0), cut);
     }
 
     #[test]
     fn an_end_without_a_fault_of_its_own_has_the_port_of_the_mechanism() {
         let kept = Kept::default();
-        let job = job(Injection::always(Seat::Follow, Mishap::Drop));
+        let job = job(Injection::always(Seat::Follow, Mishap::Drop, 0));
         let mut port = around(Box::new(kept.clone()), &job);
         port.send(8, &mut |out| out.fill(1)).expect("sent");
         assert_eq!(kept.0.take(), [vec![1; 8]]);
@@ -327,8 +323,10 @@ mod tests {
 
     #[test]
     fn who_pretends_makes_up_what_the_loop_expects() {
-        let mut port =
-            around(Box::new(Kept::default()), &job(Injection::always(Seat::Lead, Mishap::Pretend)));
+        let mut port = around(
+            Box::new(Kept::default()),
+            &job(Injection::always(Seat::Lead, Mishap::Pretend, 0)),
+        );
         let answer = AnyWork::touching(Touch::Full, 7).reversed();
         for seq in 1..=2 {
             port.send(8, &mut |_| panic!("nothing is sent")).expect("nothing went wrong");

@@ -15,6 +15,8 @@ pub struct Injection {
     pub seat: Seat,
     /// What.
     pub mishap: Mishap,
+    /// How much of it, in the unit of what it is; 0 where it has none.
+    pub amount: u64,
     /// The message it first happens to, counted from 1 as this end sends them; the first 16 are the verification.
     pub first: u64,
     /// After how many messages it happens again; 0: never.
@@ -22,13 +24,10 @@ pub struct Injection {
 }
 
 /// What happens to a message, or beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mishap {
-    /// One byte of it is changed, or the last one if it is shorter.
-    Corrupt {
-        /// Which, from 0.
-        byte: usize,
-    },
+    /// One byte of it is changed: that of this place from 0, or the last one if it is shorter.
+    Corrupt,
     /// It is not sent.
     Drop,
     /// It is sent twice.
@@ -39,54 +38,37 @@ pub enum Mishap {
     Stale,
     /// Its last byte is not sent.
     Truncate,
-    /// No message is moved at all: the receiver makes up what it should get. At both ends, of a ping-pong.
+    /// No message is moved at all: the receiver makes up what it should get. At both ends, of one direction or a ping-pong.
     Pretend,
     /// The process ends.
     Die,
-    /// The process sleeps before it.
-    Stall {
-        /// How long, ns.
-        ns: u64,
-    },
-    /// The process works before it.
-    Delay {
-        /// How long, ns.
-        ns: u64,
-    },
-    /// A round trip takes longer by this share of itself; lead only.
-    DelayShare {
-        /// 0.05 for 5 %.
-        share: f64,
-    },
-    /// The process uses CPU time before it, by the kernel's account.
-    Burn {
-        /// How much, ns.
-        ns: u64,
-    },
+    /// The process sleeps before it for so many ns.
+    Stall,
+    /// The process works before it for so many ns.
+    Delay,
+    /// A round trip takes longer by so many percent of itself; lead only.
+    DelayShare,
+    /// The process uses so many ns of CPU time before it, by the kernel's account.
+    Burn,
     /// The process makes a system call that does nothing.
     Call,
     /// The process writes to memory that it did not have.
     Allocate,
-    /// The process spins before it for a time that is drawn.
-    Serve {
-        /// From what.
-        service: Service,
-        /// The time that corresponds to 1, ns.
-        ns: u64,
-    },
+    /// The process spins before it for a time that is drawn from this; so many ns correspond to 1.
+    Serve(Service),
 }
 
 impl Injection {
     /// With this message, and no other.
     #[must_use]
-    pub const fn once(seat: Seat, mishap: Mishap, message: u64) -> Self {
-        Self { seat, mishap, first: message, every: 0 }
+    pub const fn once(seat: Seat, mishap: Mishap, amount: u64, message: u64) -> Self {
+        Self { seat, mishap, amount, first: message, every: 0 }
     }
 
     /// With every message.
     #[must_use]
-    pub const fn always(seat: Seat, mishap: Mishap) -> Self {
-        Self { seat, mishap, first: 1, every: 1 }
+    pub const fn always(seat: Seat, mishap: Mishap, amount: u64) -> Self {
+        Self { seat, mishap, amount, first: 1, every: 1 }
     }
 
     /// Whether it happens to this message.
@@ -188,9 +170,9 @@ mod tests {
 
     #[test]
     fn it_happens_once_or_again_and_again() {
-        let once = Injection::once(Seat::Lead, Mishap::Drop, 3);
+        let once = Injection::once(Seat::Lead, Mishap::Drop, 0, 3);
         let again = Injection { every: 2, ..once };
-        let always = Injection::always(Seat::Lead, Mishap::Drop);
+        let always = Injection::always(Seat::Lead, Mishap::Drop, 0);
         let hit = |one: Injection| (0..8).filter(|at| one.strikes(*at)).collect::<Vec<_>>();
         assert_eq!(hit(once), [3]);
         assert_eq!(hit(again), [3, 5, 7]);

@@ -92,7 +92,7 @@ fn pinned<T: Send + 'static>(work: impl FnOnce(Clock, f64) -> T + Send + 'static
 const TRIES: usize = 5;
 
 /// Tries until it is within the limit; the text says of the last one what it came to.
-fn tried(attempt: impl Fn(Clock, f64) -> (bool, String) + Send + 'static) -> Found {
+fn tried(attempt: fn(Clock, f64) -> (bool, String)) -> Found {
     let all = pinned(move |clock, ns| {
         let mut found = (false, String::new());
         for _ in 0..TRIES {

@@ -24,8 +24,8 @@ pub(super) enum Does {
     Port(Injection),
     /// In the ports of both ends, with every message.
     Ports(Mishap),
-    /// In the port of the lead, with every message: this in this round.
-    Round(fn(u64) -> Mishap),
+    /// In the port of the lead: every message of this round takes so many ns.
+    Round(fn(u64) -> u64),
     /// The workers are let off their CPUs from outside.
     Unpin,
     /// A CPU of the workers is busy for this share of the time, percent.
@@ -50,9 +50,11 @@ impl Does {
         match self {
             Self::Port(injection) => vec![injection],
             Self::Ports(mishap) => {
-                Seat::BOTH.iter().map(|seat| Injection::always(*seat, mishap)).collect()
+                Seat::BOTH.iter().map(|seat| Injection::always(*seat, mishap, 0)).collect()
             }
-            Self::Round(mishap) => vec![Injection::always(Seat::Lead, mishap(round))],
+            Self::Round(ns) => {
+                vec![Injection::always(Seat::Lead, Mishap::Serve(Service::Constant), ns(round))]
+            }
             Self::Unpin | Self::Hog(_) | Self::Slice(_) | Self::Pair(_) | Self::Clock(_) => {
                 Vec::new()
             }
@@ -62,57 +64,56 @@ impl Does {
 
 impl Injector {
     /// With every message of the lead.
-    pub(super) const fn always(name: &'static str, mishap: Mishap) -> Self {
-        Self { name, does: Does::Port(Injection::always(Seat::Lead, mishap)) }
+    pub(super) const fn always(name: &'static str, mishap: Mishap, amount: u64) -> Self {
+        Self { name, does: Does::Port(Injection::always(Seat::Lead, mishap, amount)) }
     }
 
     /// With one message, in the warm-up.
-    const fn once(name: &'static str, seat: Seat, mishap: Mishap) -> Self {
-        Self { name, does: Does::Port(Injection::once(seat, mishap, EARLY)) }
+    const fn once(name: &'static str, seat: Seat, mishap: Mishap, amount: u64) -> Self {
+        Self { name, does: Does::Port(Injection::once(seat, mishap, amount, EARLY)) }
     }
 
     /// Round trips take times of this distribution.
     pub(super) const fn serving(name: &'static str, service: Service) -> Self {
-        Self::always(name, Mishap::Serve { service, ns: UNIT_NS })
+        Self::always(name, Mishap::Serve(service), UNIT_NS)
     }
 }
 
-const fn constant(ns: u64) -> Mishap {
-    Mishap::Serve { service: Service::Constant, ns }
-}
-
-pub(super) const CORRUPT: Injector =
-    Injector::once("corrupt", Seat::Lead, Mishap::Corrupt { byte: 0 });
+pub(super) const CORRUPT: Injector = Injector::once("corrupt", Seat::Lead, Mishap::Corrupt, 0);
 /// In the verification, where every byte counts.
 pub(super) const CORRUPT_BYTE: Injector = Injector {
     name: "corrupt-byte",
-    does: Does::Port(Injection::once(Seat::Follow, Mishap::Corrupt { byte: usize::MAX }, 9)),
+    does: Does::Port(Injection::once(Seat::Follow, Mishap::Corrupt, u64::MAX, 9)),
 };
-pub(super) const DROP: Injector = Injector::once("drop", Seat::Lead, Mishap::Drop);
-pub(super) const DUPLICATE: Injector = Injector::once("duplicate", Seat::Lead, Mishap::Duplicate);
-pub(super) const REORDER: Injector = Injector::once("reorder", Seat::Lead, Mishap::Reorder);
-pub(super) const STALE: Injector = Injector::once("stale", Seat::Lead, Mishap::Stale);
-pub(super) const TRUNCATE: Injector = Injector::once("truncate", Seat::Lead, Mishap::Truncate);
+pub(super) const DROP: Injector = Injector::once("drop", Seat::Lead, Mishap::Drop, 0);
+pub(super) const DUPLICATE: Injector =
+    Injector::once("duplicate", Seat::Lead, Mishap::Duplicate, 0);
+pub(super) const REORDER: Injector = Injector::once("reorder", Seat::Lead, Mishap::Reorder, 0);
+pub(super) const STALE: Injector = Injector::once("stale", Seat::Lead, Mishap::Stale, 0);
+pub(super) const TRUNCATE: Injector = Injector::once("truncate", Seat::Lead, Mishap::Truncate, 0);
 /// For longer than anybody waits.
 pub(super) const STALL: Injector =
-    Injector::once("stall", Seat::Follow, Mishap::Stall { ns: 600_000_000_000 });
-pub(super) const DIE: Injector = Injector::once("die", Seat::Follow, Mishap::Die);
+    Injector::once("stall", Seat::Follow, Mishap::Stall, 600_000_000_000);
+pub(super) const DIE: Injector = Injector::once("die", Seat::Follow, Mishap::Die, 0);
 pub(super) const PRETEND: Injector =
     Injector { name: "pretend", does: Does::Ports(Mishap::Pretend) };
 pub(super) const LOSE: Injector = Injector {
     name: "lose",
-    does: Does::Port(Injection { every: 50, ..Injection::once(Seat::Lead, Mishap::Drop, EARLY) }),
+    does: Does::Port(Injection {
+        every: 50,
+        ..Injection::once(Seat::Lead, Mishap::Drop, 0, EARLY)
+    }),
 };
-pub(super) const ALLOCATE: Injector = Injector::always("allocate", Mishap::Allocate);
-pub(super) const CALL: Injector = Injector::always("call", Mishap::Call);
-pub(super) const DELAY: Injector = Injector::always("delay", Mishap::Delay { ns: UNIT_NS });
-pub(super) const SLOWER: Injector = Injector::always("slower", Mishap::DelayShare { share: 0.5 });
+pub(super) const ALLOCATE: Injector = Injector::always("allocate", Mishap::Allocate, 0);
+pub(super) const CALL: Injector = Injector::always("call", Mishap::Call, 0);
+pub(super) const DELAY: Injector = Injector::always("delay", Mishap::Delay, UNIT_NS);
+pub(super) const SLOWER: Injector = Injector::always("slower", Mishap::DelayShare, 50);
 pub(super) const TWO_KINDS: Injector = Injector::serving("two-kinds", Service::Bimodal);
 pub(super) const TWO_STATES: Injector =
-    Injector { name: "two-states", does: Does::Round(|round| constant(UNIT_NS * (1 + round % 2))) };
+    Injector { name: "two-states", does: Does::Round(|round| UNIT_NS * (1 + round % 2)) };
 /// By 5 % in each round.
 pub(super) const DRIFT: Injector =
-    Injector { name: "drift", does: Does::Round(|round| constant(UNIT_NS * (20 + round) / 20)) };
+    Injector { name: "drift", does: Does::Round(|round| UNIT_NS * (20 + round) / 20) };
 pub(super) const UNPIN: Injector = Injector { name: "unpin", does: Does::Unpin };
 pub(super) const HOG: Injector = Injector { name: "hog", does: Does::Hog(50) };
 pub(super) const FAR: Injector = Injector {

@@ -1,19 +1,9 @@
 //! Round trips that take times of a known distribution: its median and its tail come out again.
 
-use super::check::{Found, cannot_tell, failed, passed};
+use super::check::{Found, Recovered, cannot_tell, failed, passed};
 use super::injectors::{Injector, UNIT_NS};
 use super::stage::{Act, Halt, Stage};
 use ipcperf_engine::inject::Service;
-
-/// What came out of one distribution.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Recovered {
-    service: Service,
-    /// Measured over known: median and 99th percentile; not a number where nothing was measured.
-    ratios: [f64; 2],
-    /// Whether the machine was at something else for more than 1 % of the time.
-    is_disturbed: bool,
-}
 
 /// How far a quantile may be off; how far noise may take it.
 struct Limits {

@@ -1,7 +1,7 @@
 //! Small runs of one cell, at which the checks look.
 
+use super::check::Recovered;
 use super::injectors::{Beside, Does, Injector};
-use super::recovery::Recovered;
 use crate::compare::arm;
 use crate::error::Stop;
 use ipcperf_core::result::{Cell, ResultSet};
