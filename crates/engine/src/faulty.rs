@@ -103,7 +103,12 @@ impl Faulty {
         match mishap {
             Mishap::Die => std::process::exit(1),
             Mishap::Stall => pause::sleep_ns(ns),
-            Mishap::Delay => chain::run((ns as f64 / self.ns_per_step) as u64),
+            Mishap::Delay => {
+                // Readings wait for what is under way: nothing else is done beside the work and hides a part of it.
+                black_box(self.clock.start());
+                chain::run((ns as f64 / self.ns_per_step).round() as u64);
+                black_box(self.clock.start());
+            }
             Mishap::Burn => {
                 // Whatever comes between two readings makes it more.
                 let begin = process_cpu_ns();

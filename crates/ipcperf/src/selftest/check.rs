@@ -29,6 +29,6 @@ pub(super) struct Recovered {
     pub(super) service: Service,
     /// Measured over known: median and 99th percentile; not a number where nothing was measured.
     pub(super) ratios: [f64; 2],
-    /// Whether the machine was at something else for more than 1 % of the time.
+    /// Whether the machine was at something else for more than 0.1 % of the time.
     pub(super) is_disturbed: bool,
 }

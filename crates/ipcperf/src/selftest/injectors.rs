@@ -41,8 +41,8 @@ pub(super) enum Does {
 /// A message in the warm-up: after the verification, and before anything is timed.
 const EARLY: u64 = 40;
 
-/// The unit of service times, ns: a thousand times what it costs to end a spin too late.
-pub(super) const UNIT_NS: u64 = 20_000;
+/// The unit of service times, ns: what lies between two of them, clock and loop, is about 0.2 us.
+pub(super) const UNIT_NS: u64 = 50_000;
 
 impl Does {
     /// What goes wrong in the ports of a cell in this round.
