@@ -1,9 +1,9 @@
-//! Prints the JSON Schema of the document that the argument names: `result`, `mechanisms`, `replication`, `comparison` or
-//! `doctor`. `cargo xtask docs` keeps what it prints in `schema/`.
+//! Prints the JSON Schema of the document that the argument names: `result`, `mechanisms`, `replication`, `comparison`,
+//! `doctor` or `selftest`. `cargo xtask docs` keeps what it prints in `schema/`.
 
 use ipcperf_core::result::{
     COMPARISON_SCHEMA, Comparison, DOCTOR_SCHEMA, Examination, MECHANISMS_SCHEMA, MechanismList,
-    REPLICATION_SCHEMA, Replication, ResultSet, SCHEMA,
+    REPLICATION_SCHEMA, Replication, ResultSet, SCHEMA, SELFTEST_SCHEMA, SelfTest,
 };
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -24,8 +24,10 @@ fn main() -> Result<(), Error> {
         "replication" => schema::<Replication>(REPLICATION_SCHEMA),
         "comparison" => schema::<Comparison>(COMPARISON_SCHEMA),
         "doctor" => schema::<Examination>(DOCTOR_SCHEMA),
+        "selftest" => schema::<SelfTest>(SELFTEST_SCHEMA),
         _ => {
-            return Err(Error::other("result, mechanisms, replication, comparison or doctor?"));
+            let known = "result, mechanisms, replication, comparison, doctor or selftest?";
+            return Err(Error::other(known));
         }
     };
     writeln!(stdout(), "{schema:#}")

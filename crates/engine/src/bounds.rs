@@ -81,10 +81,10 @@ fn median(values: &mut [f64]) -> f64 {
 
 /// Cost of one start-stop pair around nothing, which is what every per-operation sample contains, and the smallest
 /// step between two readings that differ. Over so many pairs, of a clock that is read before an operation and after it.
-pub(crate) fn clock_cost(
+pub fn clock_cost(
     pairs: usize,
-    start: impl Fn() -> u64,
-    stop: impl Fn() -> u64,
+    mut start: impl FnMut() -> u64,
+    mut stop: impl FnMut() -> u64,
 ) -> Vec<(String, f64)> {
     let mut costs = Vec::with_capacity(pairs);
     let (mut granularity, mut negative) = (u64::MAX, 0_u32);

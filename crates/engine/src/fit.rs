@@ -45,8 +45,8 @@ impl Fit {
         self.push(now)
     }
 
-    /// The same of a reading that was taken.
-    pub(crate) fn push(&mut self, now: (u64, u64)) -> Option<String> {
+    /// The same of a reading that was taken, as (ticks, ns).
+    pub fn push(&mut self, now: (u64, u64)) -> Option<String> {
         let rate = self.ns_per_tick();
         // How far the clock is off its line since then, and how long that is, ns.
         let off = |then: &(u64, u64)| {

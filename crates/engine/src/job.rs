@@ -2,6 +2,7 @@
 
 use crate::bounds::{Chunks, Intervals};
 use crate::hot::Spill;
+use crate::inject::Injection;
 use crate::offset::Offset;
 use crate::page::CAPACITY;
 use ipcperf_core::result::CellKey;
@@ -56,6 +57,9 @@ pub struct Job {
     /// Whether each system call of the timed region is timed, and the slice yields nothing else.
     #[serde(default)]
     pub time_calls: bool,
+    /// What is to go wrong on purpose.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub injections: Vec<Injection>,
 }
 
 impl Job {

@@ -1,6 +1,7 @@
 //! The list of mechanisms, erased to function pointers: one indirect call per slice, none per message.
 
 use crate::fan::loops::FanLoops;
+use crate::faulty;
 use crate::hot::AnyWork;
 use crate::job::{Failure, Job, SideReport};
 use crate::packets::Packets;
@@ -165,30 +166,42 @@ impl Entry {
         page: &Page,
         context: &mut WorkerContext<'_>,
     ) -> Result<SideReport, Failure> {
-        if job.key.load.packet > 0 {
-            return self.drive_packets(wiring, job, page, context);
+        if job.key.load.packet > 0 || !job.injections.is_empty() {
+            return self.drive_erased(wiring, job, page, context);
         }
         (self.drive)(wiring, job, page, context)
     }
 
-    /// The same for messages in packets: one loop for all mechanisms, behind which an operation is many calls.
-    fn drive_packets(
+    /// The same for messages in packets, and where something is to go wrong on purpose: one loop for all mechanisms, behind
+    /// which an operation is many calls.
+    fn drive_erased(
         &self,
         wiring: Wiring,
         job: &Job,
         page: &Page,
         context: &mut WorkerContext<'_>,
     ) -> Result<SideReport, Failure> {
-        let mut port = self.attach(job.end(wiring, context))?;
+        let mut port = faulty::around(self.attach(job.end(wiring, context))?, job);
         let window = self.window(job.shape.size, &job.options).map_err(refused)?;
         let (len, packet) = (job.len, job.key.load.packet);
+        let mut lossy;
+        let mut lossless;
+        let port: &mut dyn DynPort = match (packet, self.is_lossy) {
+            (0, _) => &mut *port,
+            (_, true) => {
+                lossy = Packets::<true>::new(Erased(&mut *port), len, packet, window);
+                &mut lossy
+            }
+            (_, false) => {
+                lossless = Packets::<false>::new(Erased(&mut *port), len, packet, window);
+                &mut lossless
+            }
+        };
         if self.is_lossy {
-            let mut port = Packets::<true>::new(Erased(&mut *port), len, packet, window);
-            let mut port = Erased::<true>(&mut port);
+            let mut port = Erased::<true>(port);
             measure(&mut |work, with| runner::over(&mut port, job, work, with), job, page, context)
         } else {
-            let mut port = Packets::<false>::new(Erased(&mut *port), len, packet, window);
-            let mut port = Erased::<false>(&mut port);
+            let mut port = Erased::<false>(port);
             measure(&mut |work, with| runner::over(&mut port, job, work, with), job, page, context)
         }
     }

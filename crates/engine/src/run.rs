@@ -5,7 +5,7 @@ mod bounds;
 mod findings;
 mod peak;
 
-pub use bench::{Bench, Lengths, random};
+pub use bench::{Bench, HANG, Lengths, random};
 pub use bounds::Bounded;
 pub(crate) use findings::Around;
 pub use findings::{BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause};

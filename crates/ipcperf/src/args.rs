@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Look whether this machine is fit to measure: what is in the way, what it means, what to do; changes no setting
     Doctor(DoctorArgs),
+    /// Test the measuring itself on this machine, in less than a minute: what is known comes out, what is wrong is found
+    Selftest(SelftestArgs),
     /// Remove what killed runs of this user left behind
     Clean,
     /// Print shell completions
@@ -350,6 +352,27 @@ pub(crate) struct DescribeArgs {
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     pub(crate) look: LookArgs,
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct SelftestArgs {
+    /// Only the checks whose names begin so: timer,clock
+    #[arg(long, value_name = "CHECKS")]
+    pub(crate) only: Option<String>,
+    /// Lets something go wrong in every check: then one of them fails
+    #[arg(long, value_name = "FAULT", hide = true)]
+    pub(crate) inject: Option<String>,
+    /// Does not hear what detectors tell: then each of their checks fails
+    #[arg(long, hide = true)]
+    pub(crate) blind: bool,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+    /// Only results: no progress, no notes
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// No progress line, even on a terminal
+    #[arg(long)]
+    pub(crate) no_progress: bool,
 }
 
 #[derive(Clone, Debug, ClapArgs)]

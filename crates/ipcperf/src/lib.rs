@@ -29,6 +29,7 @@ mod replicate;
 mod report;
 mod request;
 mod run;
+mod selftest;
 mod survey;
 
 pub use ipcperf_builtin::builtin;
@@ -91,6 +92,7 @@ impl Cli {
             Command::Replicate(args) => replicate::run(registry, &args),
             Command::Report(args) => report::run(registry, &args),
             Command::Doctor(args) => doctor::run(&args),
+            Command::Selftest(args) => selftest::run(registry, &args),
             Command::Clean => clean::run(),
             Command::Completions { shell } => {
                 let mut bytes = Vec::new();

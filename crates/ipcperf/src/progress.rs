@@ -9,8 +9,13 @@ use std::time::Duration;
 pub(crate) struct Line(ProgressBar);
 
 impl Line {
-    /// A line that counts up to an expected duration.
+    /// A line that counts slices up to an expected duration.
     pub(crate) fn new(hidden: bool) -> Self {
+        Self::counting("slices", hidden)
+    }
+
+    /// The same of something else.
+    pub(crate) fn counting(what: &str, hidden: bool) -> Self {
         // Drawing is asked for between slices only, so no further rate limit is wanted.
         let target = if hidden {
             ProgressDrawTarget::hidden()
@@ -18,8 +23,9 @@ impl Line {
             ProgressDrawTarget::stderr_with_hz(10)
         };
         let bar = ProgressBar::with_draw_target(None, target);
-        let style =
-            ProgressStyle::with_template("{bar:20} {pos}/{len} slices, {eta} left  {wide_msg}");
+        let style = ProgressStyle::with_template(&format!(
+            "{{bar:20}} {{pos}}/{{len}} {what}, {{eta}} left  {{wide_msg}}"
+        ));
         Self(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
     }
 

@@ -33,6 +33,7 @@ mod replication;
 mod sample;
 #[cfg(test)]
 mod schema;
+mod selftest;
 mod specs;
 mod svg;
 mod table;
@@ -54,6 +55,7 @@ pub use load::{
 };
 pub use reference::reference;
 pub use replication::{across, plots, replication};
+pub use selftest::selftest;
 pub use specs::Specs;
 pub use text::clean;
 
@@ -73,6 +75,9 @@ pub const REPLICATION_SCHEMA: &str =
 
 /// JSON Schema (2020-12) of an examination, `ipcperf.doctor/1`.
 pub const DOCTOR_SCHEMA: &str = include_str!("../../../schema/ipcperf.doctor-1.schema.json");
+
+/// JSON Schema (2020-12) of a self-test, `ipcperf.selftest/1`.
+pub const SELFTEST_SCHEMA: &str = include_str!("../../../schema/ipcperf.selftest-1.schema.json");
 
 /// JSON Schema (2020-12) of a comparison, `ipcperf.comparison/1`.
 pub const COMPARISON_SCHEMA: &str =

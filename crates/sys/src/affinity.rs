@@ -1,5 +1,6 @@
 //! Where a process may run and where it runs.
 
+use rustix::process::Pid;
 use rustix::thread::CpuSet;
 use std::io;
 
@@ -23,6 +24,20 @@ pub fn pin(cpu: usize) -> io::Result<()> {
     let mut set = CpuSet::new();
     set.set(cpu);
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
+}
+
+/// Lets another process of this user, if it has one thread, run on all these CPUs and no others.
+///
+/// # Errors
+/// The kernel's: `ESRCH` if it is gone.
+pub fn allow(pid: u32, cpus: &[usize]) -> io::Result<()> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or(rustix::io::Errno::SRCH)?;
+    let mut set = CpuSet::new();
+    for cpu in cpus.iter().filter(|cpu| **cpu < CpuSet::MAX_CPU) {
+        set.set(*cpu);
+    }
+    Ok(rustix::thread::sched_setaffinity(Some(pid), &set)?)
 }
 
 /// The CPU this instruction runs on.

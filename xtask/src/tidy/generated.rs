@@ -27,6 +27,10 @@ pub(crate) const GENERATED: &[Generated] = &[
     },
     Generated { file: "schema/ipcperf.doctor-1.schema.json", text: |root| schema(root, "doctor") },
     Generated {
+        file: "schema/ipcperf.selftest-1.schema.json",
+        text: |root| schema(root, "selftest"),
+    },
+    Generated {
         file: "schema/ipcperf.comparison-1.schema.json",
         text: |root| schema(root, "comparison"),
     },

@@ -13,6 +13,7 @@ mod metric;
 mod pattern;
 mod pipeline;
 mod replication;
+mod selftest;
 
 pub use cell::{
     BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, HistogramData,
@@ -38,6 +39,7 @@ pub use replication::{
     REPLICATION_SCHEMA, Replication, RowResult, Scale, StudyResult, TableResult, TestResult,
     Verdict,
 };
+pub use selftest::{About, SELFTEST_SCHEMA, SelfTest, Trial, TrialOutcome, Trust};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -24,7 +24,7 @@ pub(super) fn assemble(
     around: &Circumstances,
     interrupted: bool,
 ) -> Cell {
-    let CellRun { plan, slices, batch: _, ended, calls } = run;
+    let CellRun { plan, slices, ended, calls, .. } = run;
     let batch = slices.first().map_or(1, |slice| slice.raw.batch);
     let granted: Vec<_> =
         slices.first().map(|slice| slice.raw.effective.clone()).unwrap_or_default();

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// A slice that takes longer than this plus thirty times its planned length is taken to hang. Generous, because a
 /// hypervisor may stop a machine for seconds.
-pub(super) const HANG: Duration = Duration::from_secs(10);
+pub const HANG: Duration = Duration::from_secs(10);
 
 /// What an operation takes at the most where their number is given, for deadlines: half a mebibyte in packets between
 /// busy CPUs takes more than a millisecond.
@@ -74,6 +74,8 @@ pub struct Lengths {
     pub client: Model,
     /// Whether each system call is timed, and the slice yields nothing else.
     pub time_calls: bool,
+    /// How much longer than thirty times its planned length a slice may take before it is taken to hang: [`HANG`].
+    pub patience: Duration,
 }
 
 /// Operations of a slice whose system calls are timed.
@@ -87,6 +89,7 @@ impl Settings {
             operations: 0,
             client: Model::Blocking,
             time_calls: false,
+            patience: HANG,
         }
     }
 
@@ -321,12 +324,16 @@ impl<'a> Bench<'a> {
             batch: cell.batch.unwrap_or(0),
             verify: if largest <= 64 << 10 { VERIFIED } else { 2 },
             time_calls: lengths.time_calls,
+            injections: cell.injections.clone(),
         };
         let counted = SLOWEST.mul_f64((lengths.operations * plan.key.load.conns.max(1)) as f64);
         // One pause, or one message of a second, may be longer than the whole slice.
         let idle = Duration::from_nanos(plan.key.load.stall_ns + 2 * plan.key.load.think_ns);
-        let deadline =
-            HANG + 30 * (lengths.slice + lengths.warmup) + moving(largest) + counted + idle;
+        let deadline = lengths.patience
+            + 30 * (lengths.slice + lengths.warmup)
+            + moving(largest)
+            + counted
+            + idle;
         let terms = Terms { job, pads, deadline, client: lengths.client };
         let (steal, throttled) = (procfs::steal_ns(), procfs::throttled());
         let outcome = {

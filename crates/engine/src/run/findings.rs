@@ -2,6 +2,7 @@
 
 use crate::exec::PipelineRun;
 use crate::fit::Fit;
+use crate::inject::Injection;
 use crate::job::{CallsReport, FailureKind};
 use crate::plan::CellPlan;
 use crate::slice::RawSlice;
@@ -98,13 +99,16 @@ pub struct CellRun {
     pub ended: Option<(Status, FailureKind, String)>,
     /// What the system calls of both ends took, or why that is not known; `None`: nobody asked.
     pub calls: Option<Result<[CallsReport; 2], String>>,
+    /// What is to go wrong on purpose in its next slice, if that has two ends.
+    pub injections: Vec<Injection>,
 }
 
 impl CellRun {
     /// Before its first slice.
     #[must_use]
     pub fn new(plan: CellPlan) -> Self {
-        Self { plan, slices: Vec::new(), batch: None, ended: None, calls: None }
+        let injections = Vec::new();
+        Self { plan, slices: Vec::new(), batch: None, ended: None, calls: None, injections }
     }
 
     /// Keeps a slice that ran to its end, rejected where something around it says that it measured something else.

@@ -1,6 +1,6 @@
 //! `compare`: whether one of two arms is faster, from recorded results or measured side by side.
 
-mod arm;
+pub(crate) mod arm;
 mod binary;
 mod live;
 mod plan;

@@ -9,7 +9,7 @@ use ipcperf_engine::calls_of;
 use ipcperf_engine::connect::Model;
 use ipcperf_engine::plan::{self, Host, Request};
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{CellRun, Lengths};
+use ipcperf_engine::run::{CellRun, HANG, Lengths};
 use ipcperf_engine::slice::Data;
 use ipcperf_stats::Histogram;
 use ipcperf_study::{Measured, Readings};
@@ -147,6 +147,7 @@ impl Keys {
             },
             client: self.client,
             time_calls: self.time_calls,
+            patience: HANG,
         };
         Ok(CellWork { run: CellRun::new(plan), lengths })
     }

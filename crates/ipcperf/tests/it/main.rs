@@ -19,5 +19,6 @@ mod pipeline;
 mod rate;
 mod repeat;
 mod replicate;
+mod selftest;
 mod soak;
 mod transcripts;

@@ -1,0 +1,85 @@
+//! Whether the program finds on this machine what it claims to find: what `ipcperf selftest` prints as JSON.
+
+use super::{Host, Kernel, Tool};
+use serde::Serialize;
+
+/// The schema of [`SelfTest`].
+pub const SELFTEST_SCHEMA: &str = "ipcperf.selftest/1";
+
+/// What the checks of a self-test came to. Readers ignore keys they do not know.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SelfTest {
+    /// Kind and version of this document.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^ipcperf\.selftest/1(\.[0-9]+)*$")))]
+    pub schema: &'static str,
+    /// What was tested.
+    pub tool: Tool,
+    /// The machine.
+    pub host: Host,
+    /// The kernel and its settings.
+    pub kernel: Kernel,
+    /// Wall-clock seconds of all checks.
+    pub duration_s: f64,
+    /// The checks, in the order in which they ran.
+    pub checks: Vec<Trial>,
+    /// Whether medians and rates of this machine can be believed: no check failed, and none that is about them was left open.
+    pub centre: Trust,
+    /// The same of high quantiles.
+    pub tail: Trust,
+    /// Both in one sentence.
+    pub conclusion: String,
+}
+
+/// What one check came to.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Trial {
+    /// One word for programs and for `--only`: `timer-linear`.
+    pub name: String,
+    /// What it is about.
+    pub about: About,
+    /// What it came to.
+    pub outcome: TrialOutcome,
+    /// What was found, with its unit; why it failed, or why nothing can be told.
+    pub found: String,
+}
+
+/// What figures a check speaks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum About {
+    /// Every figure.
+    All,
+    /// High quantiles.
+    Tail,
+    /// Whether one fault would be found; left open where this machine cannot have it.
+    Fault,
+}
+
+/// What a check came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum TrialOutcome {
+    /// As it must be.
+    Passed,
+    /// It cannot be told on this machine, or not now.
+    CannotTell,
+    /// Not as it must be.
+    Failed,
+}
+
+/// Whether figures can be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Trust {
+    /// They can.
+    Believed,
+    /// It was left open.
+    Undecided,
+    /// They cannot.
+    Refuted,
+}

@@ -1,0 +1,53 @@
+//! Work of a known length: steps each of which needs the result of the one before, so that no CPU can do two at once.
+
+use ipcperf_sys::clock::monotonic_ns;
+use std::hint::black_box;
+
+/// Steps of a calibration: long enough for the clock to cost less than 1 % of it.
+const STEPS: u64 = 10_000;
+
+/// Calibrations: interruptions only make one longer, so that the fastest counts.
+const TRIES: usize = 21;
+
+/// Does so many steps.
+#[inline(never)]
+pub fn run(steps: u64) {
+    let mut value = black_box(0x9e37_79b9_7f4a_7c15_u64);
+    for _ in 0..steps {
+        // The shift keeps the compiler from making one multiplication of several.
+        value = (value ^ (value >> 32)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    }
+    black_box(value);
+}
+
+/// What a step takes, ns.
+#[must_use]
+pub fn ns_per_step() -> f64 {
+    let tries = (0..TRIES).map(|_| {
+        let begin = monotonic_ns();
+        run(STEPS);
+        monotonic_ns() - begin
+    });
+    tries.min().unwrap_or(STEPS).max(1) as f64 / STEPS as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_steps_take_longer_in_proportion() {
+        // Ratios of fastest tries; bounds of one sixteenth, far wider than what a busy machine leaves of them.
+        let fastest = |steps: u64| {
+            let tries = (0..200).map(|_| {
+                let begin = monotonic_ns();
+                run(steps);
+                monotonic_ns() - begin
+            });
+            tries.min().expect("200 tries") as f64
+        };
+        let ratio = fastest(40_000) / fastest(10_000);
+        assert!((3.75..4.25).contains(&ratio), "{ratio}");
+        assert!(ns_per_step() > 0.0);
+    }
+}

@@ -1,0 +1,121 @@
+//! The program tests itself: its detectors find what goes wrong on purpose, and a self-test in which something goes wrong
+//! does not pass.
+
+use crate::common::{Sandbox, at_once, valid};
+use ipcperf_report::SELFTEST_SCHEMA;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+
+/// The exit code and the checks by name, with outcome and what was found.
+fn checks(words: &[&str]) -> (Option<i32>, BTreeMap<String, (String, String)>) {
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run(&[&["selftest", "--format", "json"], words].concat());
+    let document = valid(SELFTEST_SCHEMA, &ended.stdout);
+    for folder in [sandbox.run_directories(), sandbox.temporary(), sandbox.home()] {
+        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0, "{}", folder.display());
+    }
+    let check = |check: &Value| {
+        let text = |key: &str| check[key].as_str().expect("a text").to_owned();
+        (text("name"), (text("outcome"), text("found")))
+    };
+    (
+        ended.status.code(),
+        document["checks"].as_array().expect("a list").iter().map(check).collect(),
+    )
+}
+
+fn outcomes(words: &[&str], outcome: &str) -> usize {
+    let (_, checks) = checks(words);
+    for (name, (got, found)) in &checks {
+        // What cannot be had here says why.
+        assert!(
+            got == outcome || got == "cannot-tell" && !found.is_empty(),
+            "{name}: {got}: {found}"
+        );
+    }
+    checks.values().filter(|(got, _)| got == outcome).count()
+}
+
+#[test]
+fn every_detector_finds_its_fault_and_without_it_nothing_does() {
+    let found = outcomes(&["--only", "finds-"], "passed");
+    assert!(found >= 15, "{found}");
+    let missed = outcomes(&["--only", "finds-", "--blind"], "failed");
+    assert_eq!(missed, found);
+}
+
+#[test]
+fn what_is_exact_is_exact_on_any_machine() {
+    let (code, checks) = checks(&["--only", "calls,cpu-time,sound"]);
+    assert_eq!(checks.len(), 3);
+    assert_eq!(code, Some(0), "{checks:?}");
+    assert!(checks["cpu-time"].0 == "passed" && checks["sound"].0 == "passed", "{checks:?}");
+    let (outcome, found) = &checks["calls"];
+    let is_refused = outcome == "cannot-tell" && found.contains("seccomp");
+    assert!(is_refused || found.starts_with("4.00 calls a round trip"), "{found}");
+}
+
+/// A fault, and a check that it makes fail and that passes without it.
+const FAULTS: &[(&str, &str)] = &[
+    ("corrupt", "sound"),
+    ("corrupt-byte", "sound"),
+    ("drop", "sound"),
+    ("duplicate", "sound"),
+    ("reorder", "sound"),
+    ("stale", "sound"),
+    ("truncate", "sound"),
+    ("stall", "sound"),
+    ("die", "sound"),
+    ("lose", "sound"),
+    ("unpin", "sound"),
+    ("pretend", "calls"),
+    ("allocate", "calls"),
+    ("call", "calls"),
+    ("clock-jump", "clock"),
+    ("clock-drift", "clock"),
+    ("clock-back", "clock"),
+    ("hog", "noise"),
+];
+
+#[test]
+fn a_self_test_fails_with_any_fault_in_it() {
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    // What spins needs two CPUs, and only what spins cannot be moved out of the way of other work.
+    let faults = FAULTS.iter().filter(|(fault, _)| *fault != "hog" || cpus > 1);
+    at_once(faults, |(fault, check)| {
+        let (code, checks) = checks(&["--only", check, "--inject", fault]);
+        let (outcome, found) = &checks[*check];
+        if outcome == "cannot-tell" {
+            assert!(found.contains("seccomp"), "{fault}: {found}");
+            return;
+        }
+        assert_eq!((code, outcome.as_str()), (Some(5), "failed"), "{fault}: {found}");
+    });
+}
+
+/// Times that are wrong are found by as much as they are wrong, at least: nothing but work can make them longer.
+#[test]
+fn round_trips_that_take_longer_are_told_by_how_much() {
+    // By half of each.
+    let (code, checks) = checks(&["--only", "recover-p50", "--inject", "slower"]);
+    let (outcome, found) = &checks["recover-p50"];
+    assert_eq!((code, outcome.as_str()), (Some(5), "failed"), "{found}");
+    let percent = found.split("to ").nth(1).and_then(|rest| rest.split(' ').next());
+    let percent: f64 = percent.and_then(|text| text.parse().ok()).expect("a share");
+    assert!(percent >= 45.0, "{found}");
+}
+
+#[test]
+fn it_says_how_long_it_takes_and_closes_with_one_sentence() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run(&["selftest", "--only", "finds-corrupt,timer-empty"]);
+    assert!(ended.stderr.starts_with("3 checks, about 1 s"), "{}", ended.stderr);
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    assert!(lines.iter().all(|line| line.len() <= 80), "{}", ended.stdout);
+    let conclusion = lines.rsplit(|line| line.is_empty()).next().expect("a paragraph").join(" ");
+    assert!(conclusion.contains("of this machine") && conclusion.ends_with('.'), "{conclusion}");
+    let told = sandbox.run(&["selftest", "--only", "nonsense"]);
+    assert_eq!(told.status.code(), Some(2));
+    assert!(told.stderr.contains("unknown check 'nonsense'"), "{}", told.stderr);
+}
