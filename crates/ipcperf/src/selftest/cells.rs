@@ -142,6 +142,9 @@ pub(super) fn planted(stage: &Stage<'_>) -> Result<Found, Halt> {
     let what = format!("50 ns in each round trip, found as {typical:.1} ns");
     Ok(if (typical - PLANTED).abs() <= LIMIT {
         passed(what)
+    } else if (typical - PLANTED).abs() <= PLANTED / 2.0 {
+        // Work was calibrated in long runs, and a CPU may do it faster in short ones or later.
+        cannot_tell(format!("{what}: the work itself is not known better"))
     } else if spread * typical.abs() > LIMIT {
         cannot_tell(format!("{what}; the rounds differ by {:.0} %", spread * 100.0))
     } else {

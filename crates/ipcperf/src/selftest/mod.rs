@@ -51,7 +51,7 @@ const OWN: [(&str, About, f64, Own); 11] = [
     ("clock", About::All, 0.8, clock::agrees),
     ("calls", About::All, 0.4, cells::calls),
     ("cpu-time", About::All, 0.8, cells::cpu),
-    ("planted", About::All, 2.0, cells::planted),
+    ("planted", About::Fault, 2.0, cells::planted),
     ("recover-p50", About::All, 4.0, recovery::medians),
     ("recover-p99", About::Tail, 0.0, recovery::tails),
     ("omission", About::Tail, 6.5, cells::omission),
