@@ -1,10 +1,14 @@
 //! A mechanism of the engine's own tests: real facts, knobs and ports are somebody else's business.
 
+use crate::job::Job;
 use crate::registry::Entry;
+use ipcperf_core::result::CellKey;
 use ipcperf_core::{
     Attach, BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Memory, Missing,
-    OnClose, Payload, Peers, Port, Reach, SetupError, Shape, Spec, Syscalls, Wait, options,
+    OnClose, OptionSet, Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait,
+    options,
 };
+use std::path::PathBuf;
 
 options! {
     /// One knob.
@@ -95,6 +99,39 @@ macro_rules! sample {
 
 sample!(Sample, SPEC);
 sample!(Spinning, Spec { variant: Some("spin"), wait: Wait::Spin, default: false, ..SPEC });
+
+/// The lead's job of a slice of this cell; the clock's ticks are nanoseconds.
+pub(crate) fn job(key: CellKey) -> Job {
+    Job {
+        seat: Seat::Lead,
+        shape: Shape {
+            size: key.size(),
+            pattern: key.pattern,
+            nonce: 7,
+            buffer_offset: 0,
+            directory: PathBuf::new(),
+        },
+        options: OptionSet::default(),
+        len: key.size(),
+        window: 0,
+        trial: 0,
+        cpu: None,
+        cpus: Vec::new(),
+        counter: false,
+        ns_per_tick: 1.0,
+        seed: 1,
+        overhead: 20,
+        warmup: 1_000_000,
+        slice: 10_000_000,
+        peak: None,
+        operations: 0,
+        batch: 0,
+        verify: 1,
+        time_calls: false,
+        injections: Vec::new(),
+        key,
+    }
+}
 
 /// Both, erased.
 pub(crate) fn entries() -> [Entry; 2] {
