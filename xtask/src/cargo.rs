@@ -17,7 +17,15 @@ pub(crate) fn build_example(name: &str) -> Result<PathBuf> {
 
 /// The same with the symbols that a release leaves out.
 pub(crate) fn build_with_symbols() -> Result<PathBuf> {
-    build("target/symbols", &["--config", "profile.release.strip=false"])
+    build(
+        "target/symbols",
+        &[
+            "--config",
+            "profile.release.strip=false",
+            "--config",
+            "profile.release.package.ipcperf.strip=false",
+        ],
+    )
 }
 
 fn build(target: &str, more: &[&str]) -> Result<PathBuf> {

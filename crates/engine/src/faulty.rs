@@ -3,14 +3,14 @@
 
 use crate::chain;
 use crate::hot::{AnyWork, Work};
-use crate::inject::{BURNT, Injection, Mishap};
+use crate::inject::{BURNT, Effect, Injection};
 use crate::job::Job;
 use ipcperf_core::{DynPort, Fault, Fill, Part, Seat, Take, Touch};
 use ipcperf_sys::clock::{Clock, process_cpu_ns};
 use ipcperf_sys::{pause, process};
 use std::hint::black_box;
 
-/// Memory that [`Mishap::Allocate`] asks for and never gives back, so that it was never used before; and how often at
+/// Memory that [`Effect::Allocate`] asks for and never gives back, so that it was never used before; and how often at
 /// most, so that a long slice leaves some.
 const FRESH: usize = 8 << 10;
 const MOST_FRESH: u64 = 4096;
@@ -50,9 +50,9 @@ pub(crate) fn around(port: Box<dyn DynPort>, job: &Job) -> Box<dyn DynPort> {
     if injections.is_empty() {
         return port;
     }
-    let has = |mishap| injections.iter().any(|one| one.mishap == mishap);
-    let served = injections.iter().find_map(|one| match one.mishap {
-        Mishap::Serve(service) => Some((service.times(), one.amount as f64 / job.ns_per_tick)),
+    let has = |effect| injections.iter().any(|one| one.effect == effect);
+    let served = injections.iter().find_map(|one| match one.effect {
+        Effect::Serve(service) => Some((service.times(), one.amount as f64 / job.ns_per_tick)),
         _ => None,
     });
     let made_up = |touch| {
@@ -62,18 +62,18 @@ pub(crate) fn around(port: Box<dyn DynPort>, job: &Job) -> Box<dyn DynPort> {
     Box::new(Faulty {
         port,
         clock: job.clock(),
-        ns_per_step: if has(Mishap::Delay) { chain::ns_per_step() } else { 1.0 },
+        ns_per_step: if has(Effect::Delay) { chain::ns_per_step() } else { 1.0 },
         times: served.map_or_else(Vec::new, |(times, unit)| {
             times.iter().map(|time| (time * unit) as u64).collect()
         }),
         sent: 0,
         received: 0,
         begun: 0,
-        copies: injections.iter().any(|one| one.mishap.changes()),
+        copies: injections.iter().any(|one| one.effect.changes()),
         message: Vec::new(),
         before: Vec::new(),
         held: None,
-        pretence: has(Mishap::Pretend).then(|| [made_up(Touch::Full), made_up(job.key.touch)]),
+        pretence: has(Effect::Pretend).then(|| [made_up(Touch::Full), made_up(job.key.touch)]),
         // A stream begins with one message more.
         verified: job.verify + 1,
         struck: 0,
@@ -82,7 +82,7 @@ pub(crate) fn around(port: Box<dyn DynPort>, job: &Job) -> Box<dyn DynPort> {
     })
 }
 
-impl Mishap {
+impl Effect {
     /// Whether it is the message that it happens to.
     fn changes(self) -> bool {
         matches!(
@@ -99,17 +99,17 @@ impl Mishap {
 
 impl Faulty {
     /// What happens beside a message.
-    fn suffer(&mut self, Injection { mishap, amount: ns, .. }: Injection) {
-        match mishap {
-            Mishap::Die => std::process::exit(1),
-            Mishap::Stall => pause::sleep_ns(ns),
-            Mishap::Delay => {
+    fn suffer(&mut self, Injection { effect, amount: ns, .. }: Injection) {
+        match effect {
+            Effect::Die => std::process::exit(1),
+            Effect::Stall => pause::sleep_ns(ns),
+            Effect::Delay => {
                 // Readings wait for what is under way: nothing else is done beside the work and hides a part of it.
                 black_box(self.clock.start());
                 chain::run((ns as f64 / self.ns_per_step).round() as u64);
                 black_box(self.clock.start());
             }
-            Mishap::Burn => {
+            Effect::Burn => {
                 // Whatever comes between two readings makes it more.
                 let begin = process_cpu_ns();
                 let mut used = 0;
@@ -118,25 +118,25 @@ impl Faulty {
                 }
                 self.burnt += used;
             }
-            Mishap::Call => process::null_syscall(),
-            Mishap::Allocate if self.struck <= MOST_FRESH => {
+            Effect::Call => process::null_syscall(),
+            Effect::Allocate if self.struck <= MOST_FRESH => {
                 black_box(vec![1_u8; FRESH].leak());
             }
-            Mishap::Serve(_) => {
+            Effect::Serve(_) => {
                 let at = self.sent % self.times.len().max(1) as u64;
                 let time = usize::try_from(at).ok().and_then(|at| self.times.get(at));
                 // From now on: what else goes wrong with the message comes on top.
                 self.spin_until(self.clock.start() + time.copied().unwrap_or(0));
             }
-            Mishap::Allocate
-            | Mishap::Corrupt
-            | Mishap::Drop
-            | Mishap::Duplicate
-            | Mishap::Reorder
-            | Mishap::Stale
-            | Mishap::Truncate
-            | Mishap::DelayShare
-            | Mishap::Pretend => {}
+            Effect::Allocate
+            | Effect::Corrupt
+            | Effect::Drop
+            | Effect::Duplicate
+            | Effect::Reorder
+            | Effect::Stale
+            | Effect::Truncate
+            | Effect::DelayShare
+            | Effect::Pretend => {}
         }
     }
 
@@ -150,8 +150,8 @@ impl Faulty {
         let mut put = |bytes: &[u8]| {
             port.send(bytes.len(), &mut |out| out.copy_from_slice(&bytes[..out.len()]))
         };
-        match change.map(|one| (one.mishap, one.amount)) {
-            Some((Mishap::Corrupt, byte)) => {
+        match change.map(|one| (one.effect, one.amount)) {
+            Some((Effect::Corrupt, byte)) => {
                 let last = message.len().saturating_sub(1);
                 let at = usize::try_from(byte).unwrap_or(last).min(last);
                 if let Some(byte) = message.get_mut(at) {
@@ -159,14 +159,14 @@ impl Faulty {
                 }
                 put(message)?;
             }
-            Some((Mishap::Drop, _)) => {}
-            Some((Mishap::Duplicate, _)) => {
+            Some((Effect::Drop, _)) => {}
+            Some((Effect::Duplicate, _)) => {
                 put(message)?;
                 put(message)?;
             }
-            Some((Mishap::Reorder, _)) => *held = Some(message.clone()),
-            Some((Mishap::Stale, _)) => put(before)?,
-            Some((Mishap::Truncate, _)) => put(&message[..message.len().saturating_sub(1)])?,
+            Some((Effect::Reorder, _)) => *held = Some(message.clone()),
+            Some((Effect::Stale, _)) => put(before)?,
+            Some((Effect::Truncate, _)) => put(&message[..message.len().saturating_sub(1)])?,
             _ => {
                 put(message)?;
                 if let Some(late) = held.take() {
@@ -189,7 +189,7 @@ impl DynPort for Faulty {
             if injection.strikes(self.sent) {
                 self.struck += 1;
                 self.suffer(injection);
-                change = if injection.mishap.changes() { Some(injection) } else { change };
+                change = if injection.effect.changes() { Some(injection) } else { change };
             }
         }
         if self.pretence.is_some() {
@@ -213,7 +213,7 @@ impl DynPort for Faulty {
         }
         self.port.recv(len, take)?;
         for at in 0..self.injections.len() {
-            if let Injection { mishap: Mishap::DelayShare, amount, .. } = self.injections[at] {
+            if let Injection { effect: Effect::DelayShare, amount, .. } = self.injections[at] {
                 let now = self.clock.stop();
                 self.spin_until(now + now.saturating_sub(self.begun) * amount / 100);
             }
@@ -282,9 +282,9 @@ mod tests {
     }
 
     /// What leaves of the messages 1 to 4, eight bytes of their number each, where this happens to the second.
-    fn sent(mishap: Mishap, amount: u64) -> Vec<Vec<u8>> {
+    fn sent(effect: Effect, amount: u64) -> Vec<Vec<u8>> {
         let kept = Kept::default();
-        let job = job(Injection::once(Seat::Lead, mishap, amount, 2));
+        let job = job(Injection::once(Seat::Lead, effect, amount, 2));
         let mut port = around(Box::new(kept.clone()), &job);
         for number in 1..=4 {
             port.send(8, &mut |out| out.fill(number)).expect("sent");
@@ -296,28 +296,28 @@ mod tests {
     fn each_fault_does_what_it_says_to_its_message_and_leaves_the_others() {
         let all =
             |numbers: &[u8]| numbers.iter().map(|number| vec![*number; 8]).collect::<Vec<_>>();
-        for (mishap, wanted) in [
-            (Mishap::Drop, all(&[1, 3, 4])),
-            (Mishap::Duplicate, all(&[1, 2, 2, 3, 4])),
-            (Mishap::Reorder, all(&[1, 3, 2, 4])),
-            (Mishap::Stale, all(&[1, 1, 3, 4])),
-            (Mishap::Delay, all(&[1, 2, 3, 4])),
-            (Mishap::Call, all(&[1, 2, 3, 4])),
+        for (effect, wanted) in [
+            (Effect::Drop, all(&[1, 3, 4])),
+            (Effect::Duplicate, all(&[1, 2, 2, 3, 4])),
+            (Effect::Reorder, all(&[1, 3, 2, 4])),
+            (Effect::Stale, all(&[1, 1, 3, 4])),
+            (Effect::Delay, all(&[1, 2, 3, 4])),
+            (Effect::Call, all(&[1, 2, 3, 4])),
         ] {
-            assert_eq!(sent(mishap, 1), wanted, "{mishap:?}");
+            assert_eq!(sent(effect, 1), wanted, "{effect:?}");
         }
         let mut changed = all(&[1, 2, 3, 4]);
         changed[1][7] = !2;
-        assert_eq!(sent(Mishap::Corrupt, 100), changed);
+        assert_eq!(sent(Effect::Corrupt, 100), changed);
         let mut cut = all(&[1, 2, 3, 4]);
         cut[1].truncate(7);
-        assert_eq!(sent(Mishap::Truncate, 0), cut);
+        assert_eq!(sent(Effect::Truncate, 0), cut);
     }
 
     #[test]
     fn an_end_without_a_fault_of_its_own_has_the_port_of_the_mechanism() {
         let kept = Kept::default();
-        let job = job(Injection::always(Seat::Follow, Mishap::Drop, 0));
+        let job = job(Injection::always(Seat::Follow, Effect::Drop, 0));
         let mut port = around(Box::new(kept.clone()), &job);
         port.send(8, &mut |out| out.fill(1)).expect("sent");
         assert_eq!(kept.0.take(), [vec![1; 8]]);
@@ -330,7 +330,7 @@ mod tests {
     fn who_pretends_makes_up_what_the_loop_expects() {
         let mut port = around(
             Box::new(Kept::default()),
-            &job(Injection::always(Seat::Lead, Mishap::Pretend, 0)),
+            &job(Injection::always(Seat::Lead, Effect::Pretend, 0)),
         );
         let answer = AnyWork::touching(Touch::Full, 7).reversed();
         for seq in 1..=2 {

@@ -5,7 +5,7 @@ use ipcperf_core::Seat;
 use ipcperf_stats::Rng;
 use serde::{Deserialize, Serialize};
 
-/// The name under which a result tells how much CPU time [`Mishap::Burn`] used.
+/// The name under which a result tells how much CPU time [`Effect::Burn`] used.
 pub const BURNT: &str = "CPU time used on purpose, ns";
 
 /// Something wrong at one end.
@@ -14,7 +14,7 @@ pub struct Injection {
     /// At which end.
     pub seat: Seat,
     /// What.
-    pub mishap: Mishap,
+    pub effect: Effect,
     /// How much of it, in the unit of what it is; 0 where it has none.
     pub amount: u64,
     /// The message it first happens to, counted from 1 as this end sends them; the first 16 are the verification.
@@ -25,7 +25,7 @@ pub struct Injection {
 
 /// What happens to a message, or beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Mishap {
+pub enum Effect {
     /// One byte of it is changed: that of this place from 0, or the last one if it is shorter.
     Corrupt,
     /// It is not sent.
@@ -61,14 +61,14 @@ pub enum Mishap {
 impl Injection {
     /// With this message, and no other.
     #[must_use]
-    pub const fn once(seat: Seat, mishap: Mishap, amount: u64, message: u64) -> Self {
-        Self { seat, mishap, amount, first: message, every: 0 }
+    pub const fn once(seat: Seat, effect: Effect, amount: u64, message: u64) -> Self {
+        Self { seat, effect, amount, first: message, every: 0 }
     }
 
     /// With every message.
     #[must_use]
-    pub const fn always(seat: Seat, mishap: Mishap, amount: u64) -> Self {
-        Self { seat, mishap, amount, first: 1, every: 1 }
+    pub const fn always(seat: Seat, effect: Effect, amount: u64) -> Self {
+        Self { seat, effect, amount, first: 1, every: 1 }
     }
 
     /// Whether it happens to this message.
@@ -170,9 +170,9 @@ mod tests {
 
     #[test]
     fn it_happens_once_or_again_and_again() {
-        let once = Injection::once(Seat::Lead, Mishap::Drop, 0, 3);
+        let once = Injection::once(Seat::Lead, Effect::Drop, 0, 3);
         let again = Injection { every: 2, ..once };
-        let always = Injection::always(Seat::Lead, Mishap::Drop, 0);
+        let always = Injection::always(Seat::Lead, Effect::Drop, 0);
         let hit = |one: Injection| (0..8).filter(|at| one.strikes(*at)).collect::<Vec<_>>();
         assert_eq!(hit(once), [3]);
         assert_eq!(hit(again), [3, 5, 7]);

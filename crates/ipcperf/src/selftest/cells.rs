@@ -8,7 +8,7 @@ use super::stage::{Act, Halt, Stage};
 use ipcperf_core::Seat;
 use ipcperf_core::result::{Cell, Round, Status};
 use ipcperf_core::units::format_nanos;
-use ipcperf_engine::inject::{BURNT, Injection, Mishap};
+use ipcperf_engine::inject::{BURNT, Effect, Injection};
 use ipcperf_stats::{median, robust_cv};
 use std::collections::BTreeSet;
 
@@ -80,7 +80,7 @@ pub(super) fn cpu(stage: &Stage<'_>) -> Result<Found, Halt> {
         name: "burn",
         does: Does::Port(Injection {
             every: 1,
-            ..Injection::once(Seat::Lead, Mishap::Burn, BURNT_NS, 17)
+            ..Injection::once(Seat::Lead, Effect::Burn, BURNT_NS, 17)
         }),
     };
     // As long as it takes at the least; what it has to do decides.
@@ -129,7 +129,7 @@ pub(super) fn calls(stage: &Stage<'_>) -> Result<Found, Halt> {
 pub(super) fn planted(stage: &Stage<'_>) -> Result<Found, Halt> {
     const PLANTED: f64 = 50.0;
     const LIMIT: f64 = 10.0;
-    let delay = |ns| [Injector::always("planted", Mishap::Delay, ns)];
+    let delay = |ns| [Injector::always("planted", Effect::Delay, ns)];
     let act = Act { rounds: 12, slice_ms: 20, bounds: true, ..Act::of("null same-cpu") };
     let set = stage.play(&act, &[&delay(0), &delay(50)])?;
     let [without, with] = set.cells.as_slice() else { return Ok(failed("no cells")) };

@@ -1,7 +1,7 @@
 //! What can be made to go wrong on purpose: in the ports of a cell, beside its workers, or where a reading is taken.
 
 use ipcperf_core::Seat;
-use ipcperf_engine::inject::{Injection, Mishap, Service};
+use ipcperf_engine::inject::{Effect, Injection, Service};
 use ipcperf_engine::run::SliceRun;
 use ipcperf_sys::{affinity, procfs};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) enum Does {
     /// In the port of one end.
     Port(Injection),
     /// In the ports of both ends, with every message.
-    Ports(Mishap),
+    Ports(Effect),
     /// In the port of the lead: every message of this round takes so many ns.
     Round(fn(u64) -> u64),
     /// The workers are let off their CPUs from outside.
@@ -49,11 +49,11 @@ impl Does {
     pub(super) fn injections(self, round: u64) -> Vec<Injection> {
         match self {
             Self::Port(injection) => vec![injection],
-            Self::Ports(mishap) => {
-                Seat::BOTH.iter().map(|seat| Injection::always(*seat, mishap, 0)).collect()
+            Self::Ports(effect) => {
+                Seat::BOTH.iter().map(|seat| Injection::always(*seat, effect, 0)).collect()
             }
             Self::Round(ns) => {
-                vec![Injection::always(Seat::Lead, Mishap::Serve(Service::Constant), ns(round))]
+                vec![Injection::always(Seat::Lead, Effect::Serve(Service::Constant), ns(round))]
             }
             Self::Unpin | Self::Hog(_) | Self::Slice(_) | Self::Pair(_) | Self::Clock(_) => {
                 Vec::new()
@@ -64,50 +64,50 @@ impl Does {
 
 impl Injector {
     /// With every message of the lead.
-    pub(super) const fn always(name: &'static str, mishap: Mishap, amount: u64) -> Self {
-        Self { name, does: Does::Port(Injection::always(Seat::Lead, mishap, amount)) }
+    pub(super) const fn always(name: &'static str, effect: Effect, amount: u64) -> Self {
+        Self { name, does: Does::Port(Injection::always(Seat::Lead, effect, amount)) }
     }
 
     /// With one message, in the warm-up.
-    const fn once(name: &'static str, seat: Seat, mishap: Mishap, amount: u64) -> Self {
-        Self { name, does: Does::Port(Injection::once(seat, mishap, amount, EARLY)) }
+    const fn once(name: &'static str, seat: Seat, effect: Effect, amount: u64) -> Self {
+        Self { name, does: Does::Port(Injection::once(seat, effect, amount, EARLY)) }
     }
 
     /// Round trips take times of this distribution.
     pub(super) const fn serving(name: &'static str, service: Service) -> Self {
-        Self::always(name, Mishap::Serve(service), UNIT_NS)
+        Self::always(name, Effect::Serve(service), UNIT_NS)
     }
 }
 
-pub(super) const CORRUPT: Injector = Injector::once("corrupt", Seat::Lead, Mishap::Corrupt, 0);
+pub(super) const CORRUPT: Injector = Injector::once("corrupt", Seat::Lead, Effect::Corrupt, 0);
 /// In the verification, where every byte counts.
 pub(super) const CORRUPT_BYTE: Injector = Injector {
     name: "corrupt-byte",
-    does: Does::Port(Injection::once(Seat::Follow, Mishap::Corrupt, u64::MAX, 9)),
+    does: Does::Port(Injection::once(Seat::Follow, Effect::Corrupt, u64::MAX, 9)),
 };
-pub(super) const DROP: Injector = Injector::once("drop", Seat::Lead, Mishap::Drop, 0);
+pub(super) const DROP: Injector = Injector::once("drop", Seat::Lead, Effect::Drop, 0);
 pub(super) const DUPLICATE: Injector =
-    Injector::once("duplicate", Seat::Lead, Mishap::Duplicate, 0);
-pub(super) const REORDER: Injector = Injector::once("reorder", Seat::Lead, Mishap::Reorder, 0);
-pub(super) const STALE: Injector = Injector::once("stale", Seat::Lead, Mishap::Stale, 0);
-pub(super) const TRUNCATE: Injector = Injector::once("truncate", Seat::Lead, Mishap::Truncate, 0);
+    Injector::once("duplicate", Seat::Lead, Effect::Duplicate, 0);
+pub(super) const REORDER: Injector = Injector::once("reorder", Seat::Lead, Effect::Reorder, 0);
+pub(super) const STALE: Injector = Injector::once("stale", Seat::Lead, Effect::Stale, 0);
+pub(super) const TRUNCATE: Injector = Injector::once("truncate", Seat::Lead, Effect::Truncate, 0);
 /// For longer than anybody waits.
 pub(super) const STALL: Injector =
-    Injector::once("stall", Seat::Follow, Mishap::Stall, 600_000_000_000);
-pub(super) const DIE: Injector = Injector::once("die", Seat::Follow, Mishap::Die, 0);
+    Injector::once("stall", Seat::Follow, Effect::Stall, 600_000_000_000);
+pub(super) const DIE: Injector = Injector::once("die", Seat::Follow, Effect::Die, 0);
 pub(super) const PRETEND: Injector =
-    Injector { name: "pretend", does: Does::Ports(Mishap::Pretend) };
+    Injector { name: "pretend", does: Does::Ports(Effect::Pretend) };
 pub(super) const LOSE: Injector = Injector {
     name: "lose",
     does: Does::Port(Injection {
         every: 50,
-        ..Injection::once(Seat::Lead, Mishap::Drop, 0, EARLY)
+        ..Injection::once(Seat::Lead, Effect::Drop, 0, EARLY)
     }),
 };
-pub(super) const ALLOCATE: Injector = Injector::always("allocate", Mishap::Allocate, 0);
-pub(super) const CALL: Injector = Injector::always("call", Mishap::Call, 0);
-pub(super) const DELAY: Injector = Injector::always("delay", Mishap::Delay, UNIT_NS);
-pub(super) const SLOWER: Injector = Injector::always("slower", Mishap::DelayShare, 50);
+pub(super) const ALLOCATE: Injector = Injector::always("allocate", Effect::Allocate, 0);
+pub(super) const CALL: Injector = Injector::always("call", Effect::Call, 0);
+pub(super) const DELAY: Injector = Injector::always("delay", Effect::Delay, UNIT_NS);
+pub(super) const SLOWER: Injector = Injector::always("slower", Effect::DelayShare, 50);
 pub(super) const TWO_KINDS: Injector = Injector::serving("two-kinds", Service::Bimodal);
 pub(super) const TWO_STATES: Injector =
     Injector { name: "two-states", does: Does::Round(|round| UNIT_NS * (1 + round % 2)) };
