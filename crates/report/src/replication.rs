@@ -18,7 +18,7 @@ use std::io::{self, Write};
 pub use across::across;
 pub use plots::plots;
 
-/// Writes a replication in one of the formats. `pictures` says where its [`plots`] are, as markdown shall refer to them.
+/// Writes a replication in one of the formats. `pictures` says where its [`plots()`] are, as markdown shall refer to them.
 ///
 /// # Errors
 /// `out` refuses the bytes.
