@@ -24,7 +24,7 @@ const ROWS: usize = 12;
 /// Left edge of what stands under a heading.
 const EDGE: &str = "  ";
 
-/// Whether a set is shown this way: a survey that ranks round trips.
+/// Whether a set is shown this way: a survey, unless all of it was asked for.
 pub(crate) fn is_one_screen(set: &ResultSet, style: &Style) -> bool {
     let is_survey = set.invocation.plan.command == "survey" && set.pipelines.is_empty();
     is_survey && !style.full && !style.verbose
@@ -53,12 +53,12 @@ pub(crate) fn render(
 
 fn what_to_use(page: &mut Page, set: &ResultSet, choices: &[Choice]) -> io::Result<()> {
     page.blank()?;
-    let first = choices.iter().find(|choice| choice.size > 0);
-    let basis = first.map(|choice| {
-        let size = figures::size(choice.size);
-        format!(" ({size} there and back {}, unless said)", place_words(choice.placement))
+    let usual = choices.iter().find(|choice| choice.size > 0);
+    let title = usual.map(|usual| {
+        let size = figures::size(usual.size);
+        format!(": {size} there and back {}, unless said", usual.basis)
     });
-    page.paragraph(Tone::Title, "", &format!("WHAT TO USE{}", basis.unwrap_or_default()))?;
+    page.paragraph(Tone::Title, "", &format!("WHAT TO USE{}", title.unwrap_or_default()))?;
     if let Some(caution) = caution(set) {
         page.paragraph(Tone::Doubt, EDGE, &caution)?;
     }
@@ -72,28 +72,18 @@ fn what_to_use(page: &mut Page, set: &ResultSet, choices: &[Choice]) -> io::Resu
         let gap = " ".repeat(widest.saturating_sub(text::width(&name)));
         let (purpose, figure) = (choice.purpose, &choice.figure);
         let first = format!("{EDGE}{purpose:purposes$}  {name}{gap}  {figure:>figures$}  ");
-        page.paragraph(Tone::Plain, &first, &notes(choice, first_size(choices)).join("; "))?;
+        page.paragraph(Tone::Plain, &first, &notes(choice, usual).join("; "))?;
     }
     Ok(())
 }
 
-/// The size that the heading names.
-fn first_size(choices: &[Choice]) -> Option<u64> {
-    choices.iter().map(|choice| choice.size).find(|size| *size > 0)
-}
-
-/// What differs from the heading, then what whoever takes it should know.
-fn notes(choice: &Choice, usual: Option<u64>) -> Vec<String> {
-    let size = Some(choice.size).filter(|size| *size > 0 && Some(*size) != usual);
-    size.map(figures::size).into_iter().chain(choice.notes.iter().cloned()).collect()
-}
-
-fn place_words(placement: Placement) -> String {
-    match placement {
-        Placement::SameCpu => "with both ends on one CPU".to_owned(),
-        Placement::Free => "without pinning".to_owned(),
-        place => format!("on two CPUs, {place}"),
-    }
+/// What differs from what the heading says, then what whoever takes it should know.
+fn notes(choice: &Choice, usual: Option<&Choice>) -> Vec<String> {
+    let is_said = |is_usual: &dyn Fn(&Choice) -> bool| usual.is_some_and(is_usual);
+    let size = (choice.size > 0 && !is_said(&|usual| usual.size == choice.size))
+        .then(|| figures::size(choice.size));
+    let basis = (!is_said(&|usual| usual.basis == choice.basis)).then(|| choice.basis.clone());
+    size.into_iter().chain(basis).chain(choice.notes.iter().cloned()).collect()
 }
 
 /// The rows of the first ranking of round trips: those that are chosen, those that everybody knows, then the best of the

@@ -5,7 +5,7 @@ use crate::columns::other_mode_of;
 use crate::rank::Yardstick;
 use crate::{Specs, text};
 use ipcperf_core::result::Cell;
-use ipcperf_core::{OnClose, Placement, Spec, Wait};
+use ipcperf_core::{OnClose, Spec, Wait};
 
 /// What most programs are written with. Of those that tie with the best one of these is named, and they have a row in the
 /// table wherever they were measured.
@@ -31,8 +31,8 @@ pub(crate) struct Choice<'a> {
     pub(crate) figure: String,
     /// What whoever takes it should know.
     pub(crate) notes: Vec<String>,
-    /// Under which conditions it was measured.
-    pub(crate) placement: Placement,
+    /// Under which conditions it was measured, in words.
+    pub(crate) basis: String,
     pub(crate) size: u64,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Choice<'a> {
             cell: winner.cell,
             figure: yardstick.words(winner.reading.value, contest.size),
             notes,
-            placement: contest.basis.placement,
+            basis: contest.basis.words(),
             size: contest.size,
         }
     }

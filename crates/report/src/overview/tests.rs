@@ -31,7 +31,7 @@ fn a_survey_on_one_screen() {
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
     Noise grade B: steal 0.4 % (A is quiet, F supports no claim).
 
-    WHAT TO USE (64 B there and back on two CPUs, same-llc, unless said)
+    WHAT TO USE: 64 B there and back on two CPUs (same-llc), unless said
       found by name     fifo             72.1 us  told of death
       parent and child  pipe             71.5 us  told of death; ties with fifo
       large messages    tcp            2.81 GB/s  1 MiB; told of death
@@ -111,6 +111,18 @@ fn the_caveats_of_the_best_stand_beside_it() {
     assert!(line("ends may spin").contains("burns both CPUs; not told of death"), "{text}");
     assert!(line("parent and child").contains("told of death; ties with fifo"));
     assert!(line("large messages").contains("1 MiB"));
+}
+
+#[test]
+fn what_was_measured_elsewhere_than_the_heading_says_says_so() {
+    let mut set = set(vec![
+        cell("pipe", 64, TWO).rtt(71_000.0, 500.0),
+        cell("tcp", 1 << 20, ONE).rate(2.8e9, 1e7),
+    ]);
+    set.invocation.plan.command = "survey".to_owned();
+    let text = written(&set, &Style { width: 120, ..Style::default() });
+    assert!(text.contains("WHAT TO USE: 64 B there and back on two CPUs (same-llc)"), "{text}");
+    assert!(text.contains("1 MiB; with both ends on one CPU; told of death"), "{text}");
 }
 
 #[test]
