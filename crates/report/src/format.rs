@@ -68,10 +68,17 @@ pub struct Style {
     pub versus_bound: bool,
     /// Every finding by itself instead of the worst five with equal codes as one.
     pub verbose: bool,
-    /// All tables of a survey instead of one screen.
+    /// All tables of a survey or a study instead of one screen.
     pub full: bool,
     /// Rows shown of each ranking; none: all.
     pub top: Option<usize>,
+}
+
+impl Style {
+    /// Whether more than one screen was asked for.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.full || self.verbose
+    }
 }
 
 impl Default for Style {

@@ -27,7 +27,7 @@ const EDGE: &str = "  ";
 /// Whether a set is shown this way: a survey, unless all of it was asked for.
 pub(crate) fn is_one_screen(set: &ResultSet, style: &Style) -> bool {
     let is_survey = set.invocation.plan.command == "survey" && set.pipelines.is_empty();
-    is_survey && !style.full && !style.verbose
+    is_survey && !style.is_whole()
 }
 
 pub(crate) fn render(

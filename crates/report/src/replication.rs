@@ -44,7 +44,7 @@ fn page(document: &Replication, page: &mut Page<'_>) -> io::Result<()> {
             page.blank()?;
         }
         screen::write(document, study, page)?;
-        if page.style.verbose {
+        if page.style.is_whole() {
             detail::write(study, page)?;
         }
     }

@@ -15,6 +15,9 @@ const MOST: usize = 60;
 /// Where the text of a claim begins: after the longest verdict.
 const TEXT: usize = 16;
 
+/// What stands where words were left out.
+const CUT: &str = " ...";
+
 /// Reasons of missing arms that are told here.
 const FAILURES: usize = 3;
 
@@ -28,77 +31,115 @@ pub(super) fn tone(verdict: Verdict) -> Tone {
     }
 }
 
-/// Lines of a paragraph, at most so many.
+/// Lines of a paragraph, at most so many; what is left out is left out by whole words.
 fn clipped(first: &str, words: &str, page: &Page<'_>, most: usize) -> Vec<String> {
     let words = text::clean(words, page.style.unicode);
     let mut lines = text::wrap(first, &words, page.style.width);
     if lines.len() > most {
         lines.truncate(most);
         if let Some(last) = lines.last_mut() {
-            *last = text::clip(&format!("{last} ..."), page.style.width, page.style.unicode);
+            let room = page.style.width.saturating_sub(CUT.len());
+            while text::width(last) > room
+                && let Some((kept, _)) = last.trim_end().rsplit_once(' ')
+            {
+                *last = kept.trim_end().to_owned();
+            }
+            *last = text::clip(&format!("{last}{CUT}"), page.style.width, page.style.unicode);
         }
     }
     lines
 }
 
+/// A claim on the screen.
+struct Entry {
+    tone: Tone,
+    verdict: Verdict,
+    words: String,
+    /// Lines that it has.
+    most: usize,
+    /// Lines that it takes to say all of it.
+    whole: usize,
+}
+
+impl Entry {
+    fn of(claim: &ClaimResult, study: &StudyResult, page: &Page<'_>) -> Self {
+        let mut words = format!("{} {}", claim.id, finding(claim));
+        let artefact = claim.artefact.as_ref().filter(|_| is_artefact(claim));
+        if let Some(cause) = artefact {
+            words += &format!("; an artefact: {cause}");
+        }
+        let errata = errata_words(&errata(claim, study));
+        if !errata.is_empty() {
+            words += &format!("; {errata}");
+        }
+        // A verdict that is none of the mechanisms must not be read without its cause.
+        let most = if artefact.is_some() { 4 } else { 1 };
+        let mut entry = Self {
+            tone: tone(claim.verdict),
+            verdict: claim.verdict,
+            words,
+            most: usize::MAX,
+            whole: 0,
+        };
+        entry.whole = entry.lines(page).len();
+        entry.most = most.min(entry.whole);
+        entry
+    }
+
+    fn lines(&self, page: &Page<'_>) -> Vec<String> {
+        clipped(&format!("{:TEXT$}", self.verdict), &self.words, page, self.most)
+    }
+}
+
 /// The claims of one kind: a heading with the tally, and the lines of each.
 struct Group {
-    title: String,
-    claims: Vec<(Tone, Vec<String>)>,
+    kind: ClaimKind,
+    title: Vec<String>,
+    claims: Vec<Entry>,
 }
 
 impl Group {
-    fn of(kind: ClaimKind, study: &StudyResult, page: &Page<'_>, most: usize) -> Option<Self> {
+    fn of(kind: ClaimKind, study: &StudyResult, page: &Page<'_>) -> Option<Self> {
         let all: Vec<&ClaimResult> = study.claims.iter().collect();
-        let tally = tally(&all, kind);
-        let lines = |claim: &&ClaimResult| {
-            let first = format!("{:TEXT$}", claim.verdict);
-            let mut words = format!("{} {}", claim.id, finding(claim));
-            let mut most = most;
-            if let Some(cause) = claim.artefact.as_ref().filter(|_| is_artefact(claim)) {
-                words += &format!("; an artefact: {cause}");
-                // A verdict that is none of the mechanisms must not be read without this.
-                most = 4;
-            }
-            let errata = errata_words(&errata(claim, study));
-            if !errata.is_empty() {
-                words += &format!("; {errata}");
-            }
-            (tone(claim.verdict), clipped(&first, &words, page, most))
-        };
-        let claims: Vec<_> = all.iter().filter(|claim| claim.kind == kind).map(lines).collect();
-        (!claims.is_empty()).then(|| Self { title: format!("{}: {tally}", group(kind)), claims })
+        let title = format!("{}: {}", group(kind), tally(&all, kind));
+        let claims = all.iter().filter(|claim| claim.kind == kind);
+        let claims: Vec<Entry> = claims.map(|claim| Entry::of(claim, study, page)).collect();
+        let title = clipped("", &title, page, 2);
+        (!claims.is_empty()).then_some(Self { kind, title, claims })
     }
 
     fn lines(&self) -> usize {
-        1 + self.claims.iter().map(|(_, lines)| lines.len()).sum::<usize>()
+        self.title.len() + self.claims.iter().map(|claim| claim.most).sum::<usize>()
+    }
+
+    fn is_of_author(&self) -> bool {
+        matches!(self.kind, ClaimKind::Claim | ClaimKind::Reading)
     }
 }
 
-/// All groups, in as many lines as are left: first what is ours is kept to one line each, then everything, and what still
-/// does not fit is left out, of ours first.
+/// All groups, in as many lines as are left: a line each, then more for the author's claims, for ours, and again for the
+/// author's. What does not fit at all is left out, of ours first.
 fn groups(study: &StudyResult, page: &Page<'_>, room: usize) -> Vec<Group> {
-    let make = |of_author: usize, of_ours: usize| -> Vec<Group> {
-        let most = |kind: ClaimKind| match kind {
-            ClaimKind::Extension | ClaimKind::Check => of_ours,
-            _ => of_author,
-        };
-        let all = ClaimKind::ALL.iter();
-        all.filter_map(|kind| Group::of(*kind, study, page, most(*kind))).collect()
-    };
+    let kinds = ClaimKind::ALL.iter();
+    let mut groups: Vec<Group> = kinds.filter_map(|kind| Group::of(*kind, study, page)).collect();
     let height = |groups: &[Group]| groups.iter().map(Group::lines).sum::<usize>();
-    let mut best = Vec::new();
-    for (of_author, of_ours) in [(3, 2), (2, 2), (2, 1), (1, 1)] {
-        best = make(of_author, of_ours);
-        if height(&best) <= room {
-            return best;
-        }
-    }
-    while height(&best) > room {
-        let Some(last) = best.iter_mut().rev().find(|group| group.claims.len() > 1) else { break };
+    while height(&groups) > room {
+        let Some(last) = groups.iter_mut().rev().find(|group| group.claims.len() > 1) else {
+            break;
+        };
         last.claims.pop();
     }
-    best
+    let mut left = room.saturating_sub(height(&groups));
+    for (of_author, most) in [(true, 2), (false, 2), (true, 3)] {
+        let chosen = groups.iter_mut().filter(|group| group.is_of_author() == of_author);
+        for claim in chosen.flat_map(|group| &mut group.claims) {
+            if left > 0 && claim.most < most.min(claim.whole) {
+                claim.most += 1;
+                left -= 1;
+            }
+        }
+    }
+    groups
 }
 
 /// Writes it.
@@ -109,7 +150,7 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let mut above: Vec<(Tone, Vec<String>)> = vec![
         (Tone::Title, clipped("", &heading(study), page, 2)),
-        (Tone::Quiet, clipped("", &here(document, study), page, 3)),
+        (Tone::Quiet, clipped("", &here(document, study), page, 4)),
         (Tone::Plain, vec![String::new()]),
         (Tone::Plain, clipped("", &conclusion(document, study), page, usize::MAX)),
         (Tone::Plain, vec![String::new()]),
@@ -122,7 +163,7 @@ pub(super) fn write(
         let more = format!("- and {} reasons more, for other arms", failures.len() - FAILURES);
         above.push((Tone::Quiet, vec![more]));
     }
-    let below = if page.style.verbose { String::new() } else { more(study) };
+    let below = if page.style.is_whole() { String::new() } else { more(study) };
     let below = clipped("", &below, page, 2);
     let used: usize = above.iter().map(|(_, lines)| lines.len()).sum();
     // A blank line before the claims and one after them.
@@ -134,12 +175,12 @@ pub(super) fn write(
     }
     page.blank()?;
     for group in &groups {
-        page.line(Tone::Title, &group.title)?;
-        for (tone, lines) in &group.claims {
-            lines.iter().try_for_each(|line| page.line(*tone, line))?;
+        group.title.iter().try_for_each(|line| page.line(Tone::Title, line))?;
+        for claim in &group.claims {
+            claim.lines(page).iter().try_for_each(|line| page.line(claim.tone, line))?;
         }
     }
-    if page.style.verbose {
+    if page.style.is_whole() {
         return Ok(());
     }
     page.blank()?;

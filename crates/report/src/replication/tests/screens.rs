@@ -86,6 +86,24 @@ fn screen(document: &Replication, width: usize) -> String {
 }
 
 #[test]
+fn nothing_is_cut_to_one_line_while_there_is_room_for_two() {
+    for more in 0..24 {
+        let mut document = marhubi();
+        let study = &mut document.studies[0];
+        for at in 0..more {
+            let mut one = study.claims[at % study.claims.len()].clone();
+            one.text = "what is said here takes many words ".repeat(9);
+            study.claims.push(one);
+        }
+        let text = screen(&document, 80);
+        let is_cut = |line: &str| line.starts_with(char::is_uppercase) && line.ends_with(" ...");
+        let cut = text.lines().filter(|line| is_cut(line)).count();
+        assert!(cut == 0 || text.lines().count() >= 59, "{more} more: {text}");
+        assert!(!text.contains('~'), "words are left out whole: {text}");
+    }
+}
+
+#[test]
 fn a_first_screen_has_sixty_lines_and_the_conclusion_within_twelve() {
     for (name, document) in [
         ("complete", marhubi()),
