@@ -5,7 +5,7 @@ use crate::figures::{self, NONE};
 use crate::list::{ListRow, carries, meets};
 use crate::markdown::{self, escape};
 use crate::{Style, text};
-use ipcperf_core::{BackPressure, Family, Limit, OnClose, Payload, Spec};
+use ipcperf_core::{BackPressure, Capability, Family, Limit, OnClose, Payload, Spec};
 use std::io;
 
 const HEADS: &[&str] = &[
@@ -26,7 +26,56 @@ const HEADS: &[&str] = &[
 const RIGHT: &[bool] =
     &[false, false, false, true, false, false, false, true, true, false, false, false];
 
-/// Writes the reference: an overview, then every mechanism with its variants, knobs and pitfalls. The same rows give
+/// What is often needed, and what it takes. All of them carry bytes of the user's.
+const NEEDS: &[(&str, &[Capability])] = &[
+    ("any two processes", &[Capability::Unrelated]),
+    (
+        "any two processes, told when the other dies",
+        &[Capability::Unrelated, Capability::ToldOfDeath],
+    ),
+    (
+        "any two processes, whole messages, told when the other dies",
+        &[Capability::Unrelated, Capability::Boundaries, Capability::ToldOfDeath],
+    ),
+    (
+        "whole messages, and a sender that waits while nobody receives",
+        &[Capability::Boundaries, Capability::BackPressure],
+    ),
+    (
+        "many senders, whole messages",
+        &[Capability::ManyProducers, Capability::Boundaries, Capability::BackPressure],
+    ),
+    ("many receivers that share the work", &[Capability::ManyConsumers, Capability::BackPressure]),
+    ("descriptors handed over", &[Capability::FdPassing]),
+    ("no copy of the payload", &[Capability::NoCopy]),
+    ("the other process on another host some day", &[Capability::Network]),
+];
+
+/// Which mechanisms have what is often needed, by their facts alone.
+fn chooser(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "## Which have what I need?\n\n\
+         By facts alone; how fast each is depends on the machine, and `ipcperf choose` measures it there. `ipcperf list \
+         --can NEED,NEED` answers for any set of needs.\n"
+    )?;
+    let style = &Style::default();
+    markdown::row(&["need", "`--can`", "mechanisms"].map(str::to_owned), style, out)?;
+    markdown::rule(&[false; 3], out)?;
+    for (need, capabilities) in NEEDS {
+        let has = |row: &&ListRow| {
+            let spec = row.spec;
+            spec.can(Capability::Payload) && capabilities.iter().all(|one| spec.can(*one))
+        };
+        let have = mechanisms(rows.iter().filter(has));
+        let words: Vec<&str> = capabilities.iter().map(|one| one.name()).collect();
+        let cells = [(*need).to_owned(), words.join(","), have.join(", ")];
+        markdown::row(&cells, style, out)?;
+    }
+    writeln!(out)
+}
+
+/// Writes the reference: which mechanisms have what is often needed, an overview, then every mechanism with its variants, knobs and pitfalls. The same rows give
 /// the same bytes on every host; what a row says of its host is left out.
 ///
 /// # Errors
@@ -57,6 +106,7 @@ pub fn reference(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
         "- **calls**: system calls of both ends for one message when nobody waits; a dash where polls depend on timing."
     )?;
     writeln!(out, "- **copies**: of the payload, from the sender's bytes to the receiver's.\n")?;
+    chooser(rows, out)?;
     for family in Family::ALL {
         let members: Vec<&ListRow> = rows.iter().filter(|row| row.spec.family == *family).collect();
         if members.is_empty() {
