@@ -44,10 +44,15 @@ impl Placement {
         (Self::Free, "free"),
     ];
 
+    /// The words of all classes.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        Self::CLASSES.iter().map(|(_, word)| *word)
+    }
+
     /// What can be written for it: the words of all classes, and what two CPUs look like.
     #[must_use]
     pub fn known() -> Vec<&'static str> {
-        Self::CLASSES.iter().map(|(_, word)| *word).chain(["two CPUs like 0,1"]).collect()
+        Self::words().chain(["two CPUs like 0,1"]).collect()
     }
 
     /// Whether the two ends are pinned to two different CPUs.

@@ -1,5 +1,6 @@
 //! What can be typed. What it means is worked out in `request`.
 
+use crate::examples;
 use crate::loads::LoadArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use ipcperf_core::PatternKind;
@@ -27,32 +28,43 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Measure every mechanism in about a minute and say which one to use (the default)
+    #[command(after_help = examples::SURVEY)]
     Survey(SurveyArgs),
     /// Measure chosen mechanisms, patterns, sizes and placements
+    #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
     /// List the mechanisms and whether this machine has them
+    #[command(after_help = examples::LIST)]
     List(ListArgs),
     /// Describe one mechanism: facts, knobs, costs, pitfalls
+    #[command(after_help = examples::DESCRIBE)]
     Describe(DescribeArgs),
     /// Say whether the second of two cells, builds or results is faster, slower, no different, or that it cannot be told
+    #[command(after_help = examples::COMPARE)]
     Compare(Box<CompareArgs>),
     /// Run published experiments again, beside what was published, claim by claim
+    #[command(after_help = examples::REPLICATE)]
     Replicate(ReplicateArgs),
     /// Show a result file again, in any format
+    #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
     /// Look whether this machine is fit to measure: what is in the way, what it means, what to do; changes no setting
+    #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
     /// Test the measuring itself on this machine, in less than a minute: what is known comes out, what is wrong is found
+    #[command(after_help = examples::SELFTEST)]
     Selftest(SelftestArgs),
     /// Remove what killed runs of this user left behind
     Clean,
-    /// Print shell completions
+    /// Print shell completions: of commands, flags, mechanisms, patterns, placements and knobs
+    #[command(after_help = examples::COMPLETIONS)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page (roff)
-    Man,
+    /// Print a manual page (roff), or write all of them
+    #[command(after_help = examples::MAN)]
+    Man(ManArgs),
     /// Print docs/MECHANISMS.md: the facts of all mechanisms, nothing of this machine
     #[command(hide = true)]
     Reference,
@@ -66,6 +78,8 @@ pub(crate) struct OutputArgs {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
+    #[command(flatten)]
+    pub(crate) tables: TableArgs,
     /// Only results: no progress, no notes
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -86,7 +100,12 @@ pub(crate) struct LookArgs {
     /// All findings instead of the worst five, and all columns in markdown
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// All tables, findings and sentences of a survey, rather than one screen
+}
+
+/// How much of a result is shown.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct TableArgs {
+    /// All tables, findings and sentences of a survey or a study, rather than one screen
     #[arg(long)]
     pub(crate) full: bool,
     /// Show each row as a multiple of the machine's own limit for it
@@ -349,6 +368,15 @@ pub(crate) struct DescribeArgs {
 }
 
 #[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct ManArgs {
+    /// The command whose page is printed [default: that of ipcperf itself]
+    pub(crate) command: Option<String>,
+    /// Write the pages of all commands into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     pub(crate) look: LookArgs,
@@ -387,6 +415,8 @@ pub(crate) struct ReportArgs {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
+    #[command(flatten)]
+    pub(crate) tables: TableArgs,
     #[command(flatten)]
     pub(crate) only: OnlyArgs,
 }

@@ -15,11 +15,13 @@ mod clean;
 mod compare;
 mod doctor;
 mod error;
+mod examples;
 mod exec;
 mod gates;
 mod job_file;
 mod list;
 mod loads;
+mod manual;
 mod measure;
 mod only;
 mod output;
@@ -94,19 +96,9 @@ impl Cli {
             Command::Doctor(args) => doctor::run(&args),
             Command::Selftest(args) => selftest::run(registry, &args),
             Command::Clean => clean::run(),
-            Command::Completions { shell } => {
-                let mut bytes = Vec::new();
-                clap_complete::generate(shell, &mut Args::command(), "ipcperf", &mut bytes);
-                output::to_stdout(&bytes)
-            }
+            Command::Completions { shell } => manual::completions(registry, shell),
             Command::Reference => list::reference(registry),
-            Command::Man => {
-                let mut bytes = Vec::new();
-                clap_mangen::Man::new(Args::command())
-                    .render(&mut bytes)
-                    .map_err(|error| Stop::internal(format!("manual page: {error}")))?;
-                output::to_stdout(&bytes)
-            }
+            Command::Man(args) => manual::man(&args),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{DescribeArgs, ListArgs};
 use crate::error::{Stop, unknown};
-use crate::output;
+use crate::{output, request};
 use ipcperf_core::{Capability, Family, OptionSet, UnknownName};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_report::{Format, ListRow};
@@ -58,13 +58,7 @@ pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Sto
 }
 
 pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitCode, Stop> {
-    let Some(entry) = registry.find(&args.name) else {
-        let names: Vec<String> =
-            registry.entries().iter().map(|entry| entry.spec.full_name()).collect();
-        let names = names.iter().map(String::as_str);
-        return Err(unknown("mechanism", &args.name, names, "'ipcperf list' shows them all"));
-    };
-    let row = row(entry)?;
+    let row = row(request::mechanism(registry, &args.name)?)?;
     let style = output::style(&args.look, false);
     let mut bytes = Vec::new();
     match output::format(&args.look)? {

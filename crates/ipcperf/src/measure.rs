@@ -206,7 +206,8 @@ fn publish(
     // Shown first: if the disk is full by now, a minute of measuring is at least on the screen.
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     let mut bytes = Vec::new();
-    ipcperf_report::render(set, &specs, format, &output::style(&args.look, false), &mut bytes)
+    let style = output::table_style(&args.look, &args.tables, false);
+    ipcperf_report::render(set, &specs, format, &style, &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
     let shown = output::to_stdout(&bytes);
     let path = target.write(|out| output::document(set, out))?;

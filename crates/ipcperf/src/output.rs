@@ -1,6 +1,6 @@
 //! Where bytes go: standard output, and files that appear whole or not at all.
 
-use crate::args::{ColorChoice, LookArgs};
+use crate::args::{ColorChoice, LookArgs, TableArgs};
 use crate::error::{Stop, unknown};
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_report::{Format, Style};
@@ -66,11 +66,17 @@ pub(crate) fn style(look: &LookArgs, to_file: bool) -> Style {
         width: width.or(columns).unwrap_or(80),
         color,
         unicode: terminal && locale.to_ascii_lowercase().replace('-', "").contains("utf8"),
-        versus_bound: look.versus_bound,
+        versus_bound: false,
         verbose: look.verbose,
-        full: look.full,
+        full: false,
         top: None,
     }
+}
+
+/// The same with what was asked of tables.
+pub(crate) fn table_style(look: &LookArgs, tables: &TableArgs, to_file: bool) -> Style {
+    let TableArgs { full, versus_bound } = *tables;
+    Style { full, versus_bound, ..style(look, to_file) }
 }
 
 /// Where the result document goes.

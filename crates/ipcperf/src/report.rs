@@ -60,7 +60,7 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     let format = output::format(&args.look)?;
     let text = text_of(&args.file)?;
     let refused = |error: LoadError| refused(&args.file, &error);
-    let style = output::style(&args.look, args.output.is_some());
+    let style = output::table_style(&args.look, &args.tables, args.output.is_some());
     if ipcperf_report::is_replication(&text) {
         let document = ipcperf_report::load_replication(&text).map_err(refused)?;
         if let Some(folder) = &args.plots {

@@ -8,7 +8,59 @@ use ipcperf_engine::registry::{Entry, Registry};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Mechanisms by a list of names: full names, `name/*` for all variants, `all`.
+/// Other names that are in use for a mechanism; results have ours.
+const MECHANISMS: &[(&str, &str)] = &[
+    ("uds", "unix-stream"),
+    ("unix", "unix-stream"),
+    ("unix-socket", "unix-stream"),
+    ("named-pipe", "fifo"),
+];
+
+/// Words that may mean one of several mechanisms, with the one that is most often meant.
+const GUESSES: &[(&str, &str)] = &[
+    ("socket", "unix-stream"),
+    ("shm", "shm-ring"),
+    ("shared-memory", "shm-ring"),
+    ("mq", "posix-mq"),
+    ("message-queue", "posix-mq"),
+];
+
+/// Other names that are in use for a pattern.
+const PATTERNS: &[(&str, &str)] = &[
+    ("latency", "ping-pong"),
+    ("rtt", "ping-pong"),
+    ("throughput", "stream"),
+    ("bandwidth", "stream"),
+];
+
+fn other_name(word: &str, names: &[(&str, &'static str)]) -> Option<&'static str> {
+    names.iter().find(|(other, _)| *other == word).map(|(_, name)| *name)
+}
+
+/// A mechanism by its full name, by another name that is in use for it, or, where each variant has a name of its own, by
+/// the name that they share: then it is the default variant.
+pub(crate) fn mechanism<'a>(registry: &'a Registry, word: &str) -> Result<&'a Entry, Stop> {
+    let name = other_name(word, MECHANISMS).unwrap_or(word);
+    let is_default = |entry: &&Entry| entry.spec.name == name && entry.spec.default;
+    let found = registry.find(name);
+    found.or_else(|| registry.entries().iter().find(is_default)).ok_or_else(|| {
+        let names: Vec<String> =
+            registry.entries().iter().map(|entry| entry.spec.full_name()).collect();
+        match other_name(word, GUESSES) {
+            Some(name) => {
+                Stop::usage(format!("unknown mechanism '{word}'; did you mean '{name}'?"))
+            }
+            None => unknown(
+                "mechanism",
+                word,
+                names.iter().map(String::as_str),
+                "'ipcperf list' shows them all",
+            ),
+        }
+    })
+}
+
+/// Mechanisms by a list of names: those of [`mechanism`], `name/*` for all variants, `all`.
 pub(crate) fn mechanisms(registry: &Registry, list: &str) -> Result<Vec<Entry>, Stop> {
     let mut chosen: Vec<Entry> = Vec::new();
     for name in list.split(',').map(str::trim) {
@@ -17,17 +69,10 @@ pub(crate) fn mechanisms(registry: &Registry, list: &str) -> Result<Vec<Entry>, 
             Some(base) => {
                 registry.entries().iter().filter(|entry| entry.spec.name == base).copied().collect()
             }
-            None => registry.find(name).copied().into_iter().collect(),
+            None => vec![*mechanism(registry, name)?],
         };
         if found.is_empty() {
-            let names: Vec<String> =
-                registry.entries().iter().map(|entry| entry.spec.full_name()).collect();
-            return Err(unknown(
-                "mechanism",
-                name,
-                names.iter().map(String::as_str),
-                "'ipcperf list' shows them all",
-            ));
+            mechanism(registry, name)?;
         }
         for entry in found {
             if !chosen.iter().any(|known| known.spec.full_name() == entry.spec.full_name()) {
@@ -60,7 +105,8 @@ where
 }
 
 pub(crate) fn patterns(list: &str) -> Result<Vec<PatternKind>, Stop> {
-    words(list)
+    let names = list.split(',').map(|word| other_name(word.trim(), PATTERNS).unwrap_or(word));
+    words(&names.collect::<Vec<_>>().join(","))
 }
 
 /// Placements; two numbers with a comma between them are the CPUs of lead and follow.
@@ -146,4 +192,35 @@ pub(crate) fn refused(error: OptionError) -> Stop {
         ));
     }
     Stop::usage(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_names_in_use_mean_what_their_users_mean() {
+        let registry = crate::builtin();
+        let named = |word| mechanism(&registry, word).map(|entry| entry.spec.full_name());
+        for (word, name) in [
+            ("uds", "unix-stream"),
+            ("unix", "unix-stream"),
+            ("named-pipe", "fifo"),
+            ("shm-ring", "shm-ring/adaptive"),
+            ("pipe", "pipe"),
+        ] {
+            assert_eq!(named(word).ok().as_deref(), Some(name), "{word}");
+        }
+        for (word, name) in MECHANISMS {
+            assert!(named(word).is_ok(), "{word} is {name}, which there is not");
+            assert!(registry.find(word).is_none(), "{word} is a name of ours");
+        }
+        for (word, name) in GUESSES {
+            let refused = named(word).expect_err("not one of ours").to_string();
+            assert_eq!(refused, format!("unknown mechanism '{word}'; did you mean '{name}'?"));
+            assert!(named(name).is_ok(), "{name}");
+        }
+        let chosen = patterns("latency, throughput,stream").expect("known");
+        assert_eq!(chosen, [PatternKind::PingPong, PatternKind::Stream]);
+    }
 }

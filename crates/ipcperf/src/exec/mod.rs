@@ -1,6 +1,6 @@
 //! `run --exec`: programs that nobody here wrote, connected by pipes.
 
-mod words;
+pub(crate) mod words;
 
 use crate::args::RunArgs;
 use crate::error::Stop;

@@ -307,7 +307,7 @@ fn publish(
         return output::to_stdout(&json).map(drop);
     }
     let mut bytes = Vec::new();
-    let style = output::style(&args.output.look, false);
+    let style = output::table_style(&args.output.look, &args.output.tables, false);
     let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
     ipcperf_report::replication(document, format, &style, pictures.as_deref(), &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
