@@ -4,6 +4,7 @@
 mod asm;
 mod cargo;
 mod floor;
+mod siege;
 mod tidy;
 mod trial;
 
@@ -32,6 +33,8 @@ enum Task {
     Docs,
     /// Check the emitted code of the hot loops: no indirect call, no panic, no allocation
     Asm(asm::Options),
+    /// Let faults strike real runs at random moments; exit 1 if anything is lost, left or untrue
+    Siege(siege::Options),
     /// Try a statistical promise many times, on simulated hosts or with the real program; exit 1 if it does not hold
     Trial(trial::Options),
 }
@@ -45,6 +48,7 @@ fn main() -> Result<ExitCode> {
         Task::Tidy => tidy::run()?,
         Task::Docs => tidy::write_documents()?,
         Task::Asm(options) => asm::run(&options)?,
+        Task::Siege(options) => siege::run(&options)?,
         Task::Trial(options) => trial::run(&options)?,
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })

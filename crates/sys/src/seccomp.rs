@@ -53,6 +53,8 @@ pub enum Refusal {
     NotPermitted,
     /// `ENOSYS`, as old kernels do.
     NotImplemented,
+    /// This error, as where something has run out.
+    With(i32),
 }
 
 /// From now on these calls of this thread, of its children and of the programs they execute fail. There is no
@@ -64,6 +66,7 @@ pub fn refuse(calls: &[i64], refusal: Refusal) -> io::Result<()> {
     let errno = match refusal {
         Refusal::NotPermitted => libc::EPERM,
         Refusal::NotImplemented => libc::ENOSYS,
+        Refusal::With(errno) => errno,
     };
     let refused = libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
     install(told_apart(calls, libc::SECCOMP_RET_ALLOW, refused)?)

@@ -168,6 +168,18 @@ pub(crate) fn valid(schema: &str, text: &str) -> serde_json::Value {
     document
 }
 
+/// The schema of a document, by what it says of itself.
+pub(crate) fn schema_of(text: &str) -> Option<&'static str> {
+    let document: serde_json::Value = serde_json::from_str(text).ok()?;
+    let kinds = [
+        ("ipcperf.result/1", ipcperf_report::RESULT_SCHEMA),
+        ("ipcperf.replication/1", ipcperf_report::REPLICATION_SCHEMA),
+        ("ipcperf.comparison/1", ipcperf_report::COMPARISON_SCHEMA),
+    ];
+    let kind = document["schema"].as_str()?;
+    kinds.into_iter().find(|(name, _)| kind.starts_with(name)).map(|(_, schema)| schema)
+}
+
 /// The cells of a result document.
 pub(crate) fn cells(document: &serde_json::Value) -> &[serde_json::Value] {
     document["cells"].as_array().expect("a list")

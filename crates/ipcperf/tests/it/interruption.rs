@@ -1,6 +1,6 @@
 //! Runs that are interrupted or killed at any moment: what was measured is kept, and nothing is left behind.
 
-use crate::common::{Ended, Sandbox, at_once, cells, valid, wait_for};
+use crate::common::{Ended, Sandbox, at_once, cells, schema_of, valid, wait_for};
 use crate::watch::{Objects, has_sent, holds_pipes, signal, workers};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
@@ -20,7 +20,7 @@ const NAMED: [&str; 4] =
     ["-m", "sysv-mq,fifo,unix-stream,posix-mq", "--set", "unix-stream.bind=path"];
 
 /// Random moments that can be had again.
-struct Moments {
+pub(crate) struct Moments {
     seed: u64,
     count: u64,
 }
@@ -31,7 +31,7 @@ impl Moments {
         clippy::print_stderr,
         reason = "a failure must be repeatable, and the harness shows this only then"
     )]
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let given = std::env::var("IPCPERF_TEST_SEED").ok();
         let seed = given
             .map_or_else(|| RandomState::new().hash_one(0), |text| text.parse().expect("a number"));
@@ -39,8 +39,13 @@ impl Moments {
         Self { seed, count: 0 }
     }
 
+    /// Those of one of several that happen at the same time.
+    pub(crate) fn of(&self, place: u64) -> Self {
+        Self { seed: self.seed.wrapping_add(place << 32), count: 0 }
+    }
+
     /// A number below `limit`.
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         // splitmix64 (Steele, Lea, Flood 2014).
         self.count += 1;
         let mut word = self.seed.wrapping_add(self.count.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -49,7 +54,7 @@ impl Moments {
         (word ^ (word >> 31)) % limit
     }
 
-    fn wait_up_to(&mut self, most: Duration) {
+    pub(crate) fn wait_up_to(&mut self, most: Duration) {
         let most = u64::try_from(most.as_millis()).expect("short");
         sleep(Duration::from_millis(self.below(most)));
     }
@@ -64,12 +69,12 @@ fn document(sandbox: &Sandbox, name: &str) -> Value {
     valid(RESULT_SCHEMA, &sandbox.read(name).expect("it was written"))
 }
 
-fn no_panic(ended: &Ended) {
+pub(crate) fn no_panic(ended: &Ended) {
     assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
 }
 
 /// No process, no run directory, no kernel object; in the output folder nothing but whole documents.
-fn nothing_is_left(sandbox: &Sandbox, before: &Objects) {
+pub(crate) fn nothing_is_left(sandbox: &Sandbox, before: &Objects) {
     wait_for("the end of every worker", || workers(sandbox).is_empty().then_some(()));
     // A run killed between making its directory and locking it is given two seconds of grace.
     wait_for("an empty folder of run directories", || {
@@ -85,7 +90,8 @@ fn nothing_is_left(sandbox: &Sandbox, before: &Objects) {
     for file in fs::read_dir(sandbox.home()).expect("a folder") {
         let name = file.expect("a file").file_name().into_string().expect("UTF-8");
         assert!(name.ends_with(".json") && !name.starts_with('.'), "half-written: {name}");
-        document(sandbox, &name);
+        let text = sandbox.read(&name).expect("it is there");
+        valid(schema_of(&text).unwrap_or_else(|| panic!("{name} is of no kind")), &text);
     }
 }
 

@@ -13,6 +13,12 @@ pub(crate) fn signal(name: &str, pid: u32) {
     Command::new("sh").args(words).output().expect("there is a shell");
 }
 
+/// Sends a signal to all processes of a group.
+pub(crate) fn signal_group(name: &str, leader: u32) {
+    let words = ["-c", "kill -s \"$0\" -- \"-$1\"", name, &leader.to_string()];
+    Command::new("sh").args(words).output().expect("there is a shell");
+}
+
 /// Workers of this sandbox, in the order of their numbers: processes that run the program as a worker and inherited
 /// its folder of run directories, whoever their parent is now.
 pub(crate) fn workers(sandbox: &Sandbox) -> Vec<u32> {

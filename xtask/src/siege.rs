@@ -1,0 +1,38 @@
+//! Faults at random moments of real runs, for as long as is asked: the test that strikes each kind once, repeated.
+
+use anyhow::{Context, Result};
+
+use crate::cargo::cargo;
+
+/// The arguments of `cargo xtask siege`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// For how long faults strike
+    #[arg(long, default_value_t = 2.0)]
+    minutes: f64,
+    /// Seed of all choices [default: another one each time; it is printed]
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// Runs it and says whether everything survived.
+pub(crate) fn run(options: &Options) -> Result<bool> {
+    let mut command = cargo();
+    command
+        .args([
+            "test",
+            "--quiet",
+            "--package",
+            "ipcperf",
+            "--test",
+            "it",
+            "--",
+            "--nocapture",
+            "siege",
+        ])
+        .env("IPCPERF_SIEGE_SECONDS", format!("{:.0}", options.minutes * 60.0));
+    if let Some(seed) = options.seed {
+        command.env("IPCPERF_TEST_SEED", seed.to_string());
+    }
+    Ok(command.status().context("cannot start cargo")?.success())
+}
