@@ -20,5 +20,6 @@ mod rate;
 mod repeat;
 mod replicate;
 mod selftest;
+mod snippets;
 mod soak;
 mod transcripts;
