@@ -363,6 +363,9 @@ pub(crate) struct ListArgs {
 pub(crate) struct DescribeArgs {
     /// The mechanism: pipe, unix-stream/spin
     pub(crate) name: String,
+    /// Print a complete program that sends a message there and back: c, rust, python
+    #[arg(long, value_name = "LANGUAGE", conflicts_with = "format")]
+    pub(crate) snippet: Option<String>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
 }

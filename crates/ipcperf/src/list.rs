@@ -3,8 +3,9 @@
 use crate::args::{DescribeArgs, ListArgs};
 use crate::error::{Stop, unknown};
 use crate::{output, request};
-use ipcperf_core::{Capability, Family, OptionSet, UnknownName};
+use ipcperf_core::{Capability, Family, OptionSet, Spec, UnknownName};
 use ipcperf_engine::registry::{Entry, Registry};
+use ipcperf_report::snippet::{self, Language};
 use ipcperf_report::{Format, ListRow};
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -58,7 +59,11 @@ pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Sto
 }
 
 pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitCode, Stop> {
-    let row = row(request::mechanism(registry, &args.name)?)?;
+    let entry = request::mechanism(registry, &args.name)?;
+    if let Some(language) = &args.snippet {
+        return output::to_stdout(snippet(registry, entry.spec, language)?.as_bytes());
+    }
+    let row = row(entry)?;
     let style = output::style(&args.look, false);
     let mut bytes = Vec::new();
     match output::format(&args.look)? {
@@ -67,6 +72,32 @@ pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitC
     }
     .map_err(|error| Stop::internal(format!("describe: {error}")))?;
     output::to_stdout(&bytes)
+}
+
+/// The program for a mechanism in a language as typed; where there is none, what has one.
+pub(crate) fn snippet(
+    registry: &Registry,
+    spec: &Spec,
+    language: &str,
+) -> Result<&'static str, Stop> {
+    let known = Language::ALL.iter().map(|language| language.name());
+    let language: Language = language
+        .parse()
+        .map_err(|_| unknown("language", language, known, "known: c, rust, python"))?;
+    let name = spec.full_name();
+    snippet::program(&name, language).ok_or_else(|| {
+        let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
+        let near = snippet::nearest(spec, language, &specs).join(", ");
+        let mut others = Language::ALL.iter().copied().filter(|other| *other != language);
+        let here = match others.find(|other| snippet::program(&name, *other).is_some()) {
+            Some(other) => format!("; there is one in {}", other.title()),
+            None => String::new(),
+        };
+        Stop::usage(format!(
+            "no program in {} for {name}{here}; the nearest that have one: {near}",
+            language.title()
+        ))
+    })
 }
 
 /// The reference of all mechanisms. Nothing of this host is asked for: the document is the same everywhere.

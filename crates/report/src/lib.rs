@@ -34,6 +34,7 @@ mod sample;
 #[cfg(test)]
 mod schema;
 mod selftest;
+pub mod snippet;
 mod specs;
 mod svg;
 mod table;

@@ -21,5 +21,6 @@ mod repeat;
 mod replicate;
 mod selftest;
 mod siege;
+mod snippets;
 mod soak;
 mod transcripts;

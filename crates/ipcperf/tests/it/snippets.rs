@@ -1,0 +1,220 @@
+//! The programs that are printed for mechanisms: each compiles without a warning, answers, and leaves nothing behind.
+
+use crate::common::{Ended, Sandbox, at_once};
+use ipcperf_core::{OptionSet, Payload};
+use ipcperf_engine::registry::Entry;
+use ipcperf_report::snippet::{self, Language};
+use ipcperf_sys::io::queue::mqueue;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SIZES: [u64; 3] = [1, 64, 64 << 10];
+/// More than any socket buffer or queue takes in one message.
+const TOO_MUCH: u64 = 32 << 20;
+
+#[test]
+fn programs_in_c_compile_answer_and_leave_nothing() {
+    try_all(Language::C, "cc", &["--version"], compile_c);
+}
+
+#[test]
+fn programs_in_rust_compile_answer_and_leave_nothing() {
+    let with = |source: &Path, program: &Path| {
+        let mut compiler = Command::new("rustc");
+        compiler.args(["--edition", "2024", "-D", "warnings", "-o"]).arg(program).arg(source);
+        compiler
+    };
+    try_all(Language::Rust, "rustc", &["--version"], with);
+}
+
+#[test]
+fn programs_in_python_answer_and_leave_nothing() {
+    // There is nothing to compile: the program is its source.
+    let with = |source: &Path, program: &Path| {
+        let mut copy = Command::new("cp");
+        copy.arg(source).arg(program);
+        copy
+    };
+    let new_enough = ["-c", "import sys; sys.exit(sys.version_info < (3, 10))"];
+    try_all(Language::Python, "python3", &new_enough, with);
+}
+
+/// Of most mechanisms the end of a peer is told, of the others a wait has a limit, here of a second. What sleeps for ever
+/// is opening a FIFO that nobody else opens, as its program says.
+#[test]
+fn programs_in_c_end_with_an_error_when_the_peer_dies() {
+    if !can_run("cc", &["--version"]) {
+        return;
+    }
+    at_once(snippet::mechanisms(Language::C).filter(|name| *name != "fifo"), |name| {
+        let mut text = snippet::program(name, Language::C).expect("one of the list").to_owned();
+        for (ten, one) in
+            [("tv_sec = 10", "tv_sec = 1"), ("+= 10", "+= 1"), ("+ 10)", "+ 1)"), ("10000", "1000")]
+        {
+            text = text.replace(ten, one);
+        }
+        let (head, tail) = text.split_once(" == 0) {").expect("what the peer does");
+        let sandbox = Sandbox::new();
+        let source = sandbox.temporary().join("source.c");
+        fs::write(&source, format!("{head} == 0) {{ _exit(0);{tail}")).expect("our own folder");
+        let program = sandbox.temporary().join("program");
+        let compiled = sandbox.spawn(compile_c(&source, &program)).end();
+        assert!(compiled.status.success(), "{name}: {}", compiled.stderr);
+        let ended = run(&sandbox, Language::C, &program, None);
+        assert_eq!((ended.stdout.as_str(), ended.status.code()), ("", Some(1)), "{name}");
+        assert_eq!(ended.stderr.lines().count(), 1, "{name}: {}", ended.stderr);
+    });
+}
+
+fn compile_c(source: &Path, program: &Path) -> Command {
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]).arg(program).arg(source);
+    compiler
+}
+
+/// Makes and runs every program of a language, where `tool` can be had.
+fn try_all(
+    language: Language,
+    tool: &str,
+    trial: &[&str],
+    compile: impl Fn(&Path, &Path) -> Command,
+) {
+    if !can_run(tool, trial) {
+        return;
+    }
+    let registry = ipcperf::builtin();
+    let place = |name| registry.entries().iter().position(|entry| entry.spec.full_name() == name);
+    assert!(snippet::mechanisms(language).map(place).is_sorted(), "in the order of the list");
+    for name in snippet::mechanisms(language) {
+        let entry = registry.find(name).expect("a mechanism of the list");
+        let sandbox = Sandbox::new();
+        let printed = sandbox.run(&["describe", name, "--snippet", language.name()]);
+        assert_eq!((printed.stderr.as_str(), printed.status.code()), ("", Some(0)));
+        assert_eq!(Some(printed.stdout.as_str()), snippet::program(name, language));
+        let source = sandbox.temporary().join(match language {
+            Language::C => "source.c",
+            Language::Rust => "source.rs",
+            Language::Python => "source.py",
+        });
+        fs::write(&source, printed.stdout).expect("our own folder");
+        let program = sandbox.temporary().join("program");
+        let compiled = sandbox.spawn(compile(&source, &program)).end();
+        assert!(compiled.status.success(), "{name}: {}{}", compiled.stdout, compiled.stderr);
+        assert_eq!(compiled.stderr, "", "{name}");
+        answers(&sandbox, language, &program, entry);
+    }
+}
+
+/// Whether a tool can be had; where not, the test is skipped.
+fn can_run(tool: &str, trial: &[&str]) -> bool {
+    let tried = Command::new(tool).args(trial).output();
+    let can = tried.is_ok_and(|output| output.status.success());
+    if !can {
+        skipped(&format!("no {tool}, or one that is too old"));
+    }
+    can
+}
+
+fn answers(sandbox: &Sandbox, language: Language, program: &Path, entry: &Entry) {
+    let name = entry.spec.full_name();
+    let options = OptionSet::default();
+    if let Err(missing) = entry.probe(&options).expect("default knobs") {
+        return skipped(&format!("{name}: {}", missing.what));
+    }
+    if matches!(entry.spec.payload, Payload::Wake { .. }) {
+        let ended = run(sandbox, language, program, None);
+        assert_eq!((ended.stderr.as_str(), ended.status.code()), ("", Some(0)), "{name}");
+        assert_eq!(ended.stdout, format!("{name}: woken and answered\n"));
+        return;
+    }
+    let limit = entry.limit(&options).expect("default knobs").map(|limit| limit.bytes as u64);
+    for size in SIZES.into_iter().filter(|size| limit.is_none_or(|limit| *size <= limit)) {
+        let ended = run(sandbox, language, program, Some(size));
+        assert_eq!((ended.stderr.as_str(), ended.status.code()), ("", Some(0)), "{name} {size}");
+        assert_eq!(ended.stdout, format!("{name}: {size} bytes there and back, checked\n"));
+    }
+    if language == Language::C && limit.is_some_and(|limit| limit < TOO_MUCH) {
+        let ended = run(sandbox, language, program, Some(TOO_MUCH));
+        assert_eq!((ended.stdout.as_str(), ended.status.code()), ("", Some(1)), "{name}");
+        let told = ended.stderr.lines().next().unwrap_or_default();
+        assert!(told.ends_with("Message too long") || told.ends_with("Invalid argument"), "{told}");
+    }
+}
+
+/// Runs it in an empty folder; whatever it has made has to be gone with it.
+fn run(sandbox: &Sandbox, language: Language, program: &Path, size: Option<u64>) -> Ended {
+    let mut command = match language {
+        Language::Python => {
+            let mut python = Command::new("python3");
+            python.args(["-W", "error"]).arg(program);
+            python
+        }
+        Language::C | Language::Rust => Command::new(program),
+    };
+    command.args(size.map(|size| size.to_string())).current_dir(sandbox.home()).process_group(0);
+    let running = sandbox.spawn(command);
+    let group = running.child.id();
+    let ended = running.end();
+    let mut left: Vec<PathBuf> = entries(&sandbox.home());
+    let own = format!("example-{group}");
+    left.extend(entries(Path::new("/dev/shm")).into_iter().filter(|path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&own))
+    }));
+    assert!(left.is_empty(), "{left:?}");
+    for end in ["there", "back"] {
+        assert_eq!(mqueue::unlink(&format!("{own}-{end}")), Ok(false), "a queue was left");
+    }
+    // Where the program failed, a child that nothing tells of it lives until its own wait ends.
+    if ended.status.success() {
+        let alive = members(group);
+        assert!(alive.is_empty(), "{alive:?}");
+    }
+    ended
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// What lives of a process group, as `/proc` has it; the dead that wait for their parent do not.
+fn members(group: u32) -> Vec<String> {
+    let stat = |path: PathBuf| fs::read_to_string(path.join("stat")).ok();
+    let is_alive_in_group = |stat: &String| {
+        // The name, in brackets, may hold anything; behind it are state, parent and group.
+        let facts = stat.rsplit_once(')').map_or("", |(_, facts)| facts);
+        let facts: Vec<&str> = facts.split_whitespace().take(3).collect();
+        matches!(facts[..], [state, _, of] if state != "Z" && of == group.to_string())
+    };
+    entries(Path::new("/proc")).into_iter().filter_map(stat).filter(is_alive_in_group).collect()
+}
+
+#[test]
+fn what_has_no_program_is_told_in_a_line_with_what_has_one() {
+    let sandbox = Sandbox::new();
+    for (name, language, told) in [
+        ("pipe/spin", "c", "no program in C for pipe/spin; the nearest that have one: pipe"),
+        (
+            "memfd",
+            "python",
+            "no program in Python for memfd; there is one in C; the nearest that have one: pipe, unix-stream, tcp, \
+             unix-dgram, unix-seqpacket, eventfd, shm-sem",
+        ),
+        ("pipe", "rush", "unknown language 'rush'; did you mean 'rust'?"),
+        ("pipe", "perl", "unknown language 'perl'; known: c, rust, python"),
+    ] {
+        let ended = sandbox.run(&["describe", name, "--snippet", language]);
+        assert_eq!(ended.stderr, format!("ipcperf: {told}\n"));
+        assert_eq!((ended.stdout.as_str(), ended.status.code()), ("", Some(2)));
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "a test that could not be done must say so")]
+fn skipped(why: &str) {
+    assert!(
+        std::env::var_os("IPCPERF_EXPECT_ALL").is_none_or(|on| on != "1"),
+        "IPCPERF_EXPECT_ALL=1, but: {why}"
+    );
+    eprintln!("skipped: {why}");
+}
