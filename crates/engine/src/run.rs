@@ -5,7 +5,7 @@ mod bounds;
 mod findings;
 mod peak;
 
-pub use bench::{Bench, HANG, Lengths, random};
+pub use bench::{Bench, HANG, Lengths};
 pub use bounds::Bounded;
 pub(crate) use findings::Around;
 pub use findings::{BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause};
@@ -14,15 +14,15 @@ pub use peak::TRIALS;
 use crate::plan::CellPlan;
 use ipcperf_core::Idle;
 use ipcperf_stats::Rng;
-use ipcperf_sys::procfs;
 use ipcperf_sys::signals::Interrupts;
+use ipcperf_sys::{procfs, random};
 use std::io;
 use std::time::Instant;
 
 /// A seed for a run that was given none: below 2^53, so that every JSON reader gives it back unchanged.
 #[must_use]
 pub fn fresh_seed() -> u64 {
-    random() >> 11
+    random::number() >> 11
 }
 
 /// Measures all cells of `plan` that can be.

@@ -6,8 +6,8 @@
 //! whose lock can be taken therefore belongs to nobody. What is removed is removed through the locked descriptor, and
 //! only in bases where no other user can put something else in a directory's place.
 
-use crate::directory;
 use crate::io::reap::reap_directory;
+use crate::{directory, random};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use std::ffi::OsStr;
 use std::io;
@@ -40,12 +40,6 @@ pub fn bases() -> Vec<PathBuf> {
     bases
 }
 
-/// Where run directories are made: the first of [`bases`].
-#[must_use]
-pub fn base() -> PathBuf {
-    bases().swap_remove(0)
-}
-
 fn prefix() -> String {
     format!("ipcperf-{}-", rustix::process::geteuid().as_raw())
 }
@@ -57,11 +51,35 @@ fn lock(base: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
 }
 
 impl RunDirectory {
+    /// Makes the directory in the first of [`bases`] that takes it. Its path is told to workers as text.
+    ///
+    /// # Errors
+    /// None does; why, for each.
+    pub fn create() -> io::Result<Self> {
+        let mut refused = Vec::new();
+        for base in bases() {
+            let made = match base.to_str() {
+                Some(_) => Self::create_in(&base, random::number()),
+                None => Err(io::Error::other("its name is not UTF-8")),
+            };
+            match made {
+                Ok(directory) => return Ok(directory),
+                Err(error) => {
+                    let why = error.raw_os_error().map(ipcperf_core::errno::text);
+                    let why = why.unwrap_or_else(|| error.to_string());
+                    refused.push(format!("'{}': {why}", base.display()));
+                }
+            }
+        }
+        let why = refused.join("; ");
+        Err(io::Error::other(format!("no run directory (XDG_RUNTIME_DIR, TMPDIR) in {why}")))
+    }
+
     /// Makes the directory in `base`; `token` is random.
     ///
     /// # Errors
     /// No directory can be made there, or another user could replace it: `base` is neither this user's nor sticky.
-    pub fn create(base: &Path, token: u64) -> io::Result<Self> {
+    pub fn create_in(base: &Path, token: u64) -> io::Result<Self> {
         let name = format!("{}{token:016x}", prefix());
         let safe = directory::open_safe(base)?;
         rustix::fs::mkdirat(&safe, &name, Mode::RWXU)?;
@@ -137,13 +155,13 @@ mod tests {
     #[test]
     fn a_live_run_is_left_alone_and_a_dead_one_is_removed() {
         let base = tempfile::tempdir().expect("a temporary folder");
-        let alive = RunDirectory::create(base.path(), 1).expect("a run directory");
+        let alive = RunDirectory::create_in(base.path(), 1).expect("a run directory");
         let mode = fs::metadata(alive.path()).expect("it exists").mode();
         assert_eq!(mode & 0o777, 0o700);
         assert!(reap(base.path()).expect("readable").is_empty());
         assert!(alive.path().exists());
 
-        let dead = RunDirectory::create(base.path(), 2).expect("a run directory");
+        let dead = RunDirectory::create_in(base.path(), 2).expect("a run directory");
         let path = dead.path().to_owned();
         fs::write(path.join("left-over"), "").expect("a file");
         // What SIGKILL does: the lock goes, the directory stays.
@@ -174,8 +192,8 @@ mod tests {
         if !directory::give_away(&theirs) {
             return;
         }
-        for error in
-            [reap(&theirs).map(drop), RunDirectory::create(&theirs, 2).map(drop)].map(Result::err)
+        for error in [reap(&theirs).map(drop), RunDirectory::create_in(&theirs, 2).map(drop)]
+            .map(Result::err)
         {
             let error = error.expect("not ours").to_string();
             assert!(error.contains("not sticky"), "{error}");
@@ -190,7 +208,7 @@ mod tests {
     fn what_is_removed_is_what_was_locked_wherever_its_name_leads_by_then() {
         let base = tempfile::tempdir().expect("a temporary folder");
         let at = |name: &str| base.path().join(name);
-        let run = RunDirectory::create(base.path(), 1).expect("a run directory");
+        let run = RunDirectory::create_in(base.path(), 1).expect("a run directory");
         let path = run.path().to_owned();
         fs::write(path.join("ours"), "").expect("a file");
         fs::rename(&path, at("moved")).expect("moved");

@@ -17,8 +17,7 @@ use ipcperf_sys::meter::{Meter, Span};
 use ipcperf_sys::qos::PollIdle;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
-use ipcperf_sys::{procfs, rundir};
-use std::hash::{BuildHasher, Hasher, RandomState};
+use ipcperf_sys::{procfs, random, rundir};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -120,7 +119,7 @@ impl<'a> Bench<'a> {
         Ok(Self {
             page: Page::create(CAPACITY)
                 .map_err(|error| named("shared memory (memfd_create)", &error))?,
-            directory: run_directory()?,
+            directory: RunDirectory::create()?,
             clock,
             fallback,
             fit: Fit::start(clock),
@@ -128,7 +127,8 @@ impl<'a> Bench<'a> {
             bounds: BoundReadings::default(),
             overhead: 1,
             peaks: Vec::new(),
-            names: Rng::from_seed(random()),
+            // Names and nonces must differ between runs, whatever the seed.
+            names: Rng::from_seed(random::number()),
             setup: Rng::stream(seed, "setup"),
             arrivals: Rng::stream(seed, "arrivals"),
             reaped,
@@ -372,20 +372,6 @@ impl<'a> Bench<'a> {
         }
         Ok(false)
     }
-}
-
-/// A random number that has nothing to do with the seed: names and nonces must differ between runs.
-#[must_use]
-pub fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
-}
-
-fn run_directory() -> io::Result<RunDirectory> {
-    let base = rundir::base();
-    RunDirectory::create(&base, random()).map_err(|error| {
-        let what = format!("a run directory in '{}' (XDG_RUNTIME_DIR, TMPDIR)", base.display());
-        named(&what, &error)
-    })
 }
 
 /// What a slice moves at the least, whatever its length (verification, warm-up, twelve samples, both ways), at a rate

@@ -291,3 +291,54 @@ fn surveys_ended_at_any_moment_leave_nothing() {
     }
     nothing_is_left(&sandbox, &before);
 }
+/// What is tried to find out what a host has is made and removed within moments; a kill may come between the two.
+#[test]
+fn a_kill_while_something_is_tried_leaves_nothing_that_clean_does_not_find() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        assert!(std::env::var_os("IPCPERF_EXPECT_ALL").is_none(), "no strace");
+        return;
+    }
+    let (sandbox, before) = (Sandbox::new(), Objects::now());
+    let by_key = ["run", "-m", "shm-ring", "--set", "shm-ring.backing=sysv", "--dry-run"];
+    let tries: [(&str, &[&str]); 6] = [
+        ("mkdir", &["list"]),
+        ("mkdirat", &["list"]),
+        ("mq_open", &["list"]),
+        ("msgget", &["list"]),
+        ("semget", &["list"]),
+        ("shmget", &by_key),
+    ];
+    for (call, words) in tries {
+        let mut strace = Command::new("strace");
+        let trace = format!("trace={call}");
+        let inject = format!("inject={call}:signal=SIGTERM:when=1");
+        strace.args(["-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject]);
+        strace.arg(env!("CARGO_BIN_EXE_ipcperf"));
+        let ended = sandbox.spawn(sandbox.surround(strace, words)).end();
+        assert!(!ended.status.success(), "{call}: {ended:?}");
+        nothing_is_left(&sandbox, &before);
+    }
+}
+
+/// A name that can be guessed can be taken by any other user, and what is tried under it would seem to be missing.
+#[test]
+fn nobody_can_take_the_names_under_which_something_is_tried() {
+    let sandbox = Sandbox::new();
+    let names = "for name in ipcperf-trial-$$ ipcperf-trial-$$-0 ipcperf-trial-$$-1 ipcperf-trial-$$-2; do \
+                 mkdir /dev/shm/$name $XDG_RUNTIME_DIR/$name $TMPDIR/$name; done; echo $$; exec $0 list --json";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", names, env!("CARGO_BIN_EXE_ipcperf")]);
+    let ended = sandbox.spawn(sandbox.surround(shell, &[])).end();
+    let (pid, list) = ended.stdout.split_once('\n').expect("the number of the process");
+    for number in ["", "-0", "-1", "-2"] {
+        fs::remove_dir(format!("/dev/shm/ipcperf-trial-{pid}{number}")).expect("made above");
+    }
+    let available = |list: &str| -> BTreeSet<String> {
+        let list: Value = serde_json::from_str(list).expect("JSON");
+        let all = list["mechanisms"].as_array().expect("a list").iter();
+        let here = all.filter(|one| one["available"] == true);
+        here.map(|one| one["name"].to_string()).collect()
+    };
+    assert_eq!(available(list), available(&sandbox.run(&["list", "--json"]).stdout));
+}
+

@@ -26,7 +26,7 @@ pub(crate) fn base(dir: &str) -> Result<PathBuf, Missing> {
 pub(crate) fn scratch(shape: &Shape, base: &Path, messages: u32) -> Result<Scratch, SetupError> {
     let bytes = (shape.size as u64).saturating_mul(2 * u64::from(messages));
     place::room(base, bytes)?;
-    Scratch::create(Some(&shape.directory), base, &shape.name("files"))
+    Scratch::create(&shape.directory, base, &shape.name("files"))
 }
 
 /// A path for system calls.
