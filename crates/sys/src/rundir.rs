@@ -110,24 +110,48 @@ impl Drop for RunDirectory {
     }
 }
 
-/// Removes what runs of this user left in `base` when they were killed; says what in words. Directories whose run
-/// still lives, and those of other users, are left alone.
+/// What became of what killed runs left, in words.
+#[derive(Debug, Default)]
+pub struct Reaped {
+    /// What was removed.
+    pub removed: Vec<String>,
+    /// Directories that cannot be removed, and why.
+    pub kept: Vec<String>,
+}
+
+/// Removes what runs of this user left in `base` when they were killed. Directories whose run still lives, and those of
+/// other users, are left alone; whoever removes the same at the same time does no harm.
 ///
 /// # Errors
-/// `base` is not readable, or neither this user's nor sticky; or something found there cannot be removed.
-pub fn reap(base: &Path) -> io::Result<Vec<String>> {
-    let mut removed = Vec::new();
+/// `base` is not readable, or neither this user's nor sticky.
+pub fn reap(base: &Path) -> io::Result<Reaped> {
+    let mut reaped = Reaped::default();
     let safe = directory::open_safe(base)?;
     for (name, kind) in directory::entries(safe.as_fd())? {
         if !kind.is_dir() || !name.to_str().is_some_and(|name| name.starts_with(&prefix())) {
             continue;
         }
         let Ok(lock) = lock(safe.as_fd(), &name) else { continue };
-        if is_marked(&lock) || is_old(&lock)? {
-            removed.extend(reap_directory(lock.as_fd(), &base.join(name))?);
+        let path = base.join(name);
+        let done = is_left(&lock).and_then(|is_left| match is_left {
+            true => reap_directory(lock.as_fd(), &path),
+            false => Ok(Vec::new()),
+        });
+        match done {
+            Ok(removed) => reaped.removed.extend(removed),
+            Err(error) => {
+                let why = ipcperf_core::errno::text(error.raw_os_error().unwrap_or(libc::EIO));
+                reaped.kept.push(format!("directory {}: {why}", path.display()));
+            }
         }
     }
-    Ok(removed)
+    Ok(reaped)
+}
+
+/// Whether a locked directory is one that a killed run left: not one that somebody else has just removed.
+fn is_left(directory: &OwnedFd) -> io::Result<bool> {
+    let is_there = rustix::fs::fstat(directory)?.st_nlink > 0;
+    Ok(is_there && (is_marked(directory) || is_old(directory)?))
 }
 
 /// Between its creation and its lock a directory looks abandoned; a live run never leaves it unlocked for more than
@@ -158,7 +182,7 @@ mod tests {
         let alive = RunDirectory::create_in(base.path(), 1).expect("a run directory");
         let mode = fs::metadata(alive.path()).expect("it exists").mode();
         assert_eq!(mode & 0o777, 0o700);
-        assert!(reap(base.path()).expect("readable").is_empty());
+        assert!(reap(base.path()).expect("readable").removed.is_empty());
         assert!(alive.path().exists());
 
         let dead = RunDirectory::create_in(base.path(), 2).expect("a run directory");
@@ -167,8 +191,49 @@ mod tests {
         // What SIGKILL does: the lock goes, the directory stays.
         let _ = rustix::fs::flock(&dead.lock, FlockOperation::Unlock);
         std::mem::forget(dead);
-        assert!(!reap(base.path()).expect("readable").is_empty());
+        assert!(!reap(base.path()).expect("readable").removed.is_empty());
         assert!(!path.exists() && alive.path().exists());
+    }
+
+    /// A directory as a killed run leaves it.
+    fn left(base: &Path, token: u64) -> PathBuf {
+        let path = base.join(format!("{}{token:016x}", prefix()));
+        fs::create_dir(&path).expect("a directory");
+        fs::write(path.join(MARK), "").expect("a file");
+        path
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_removed_does_not_stop_the_rest() {
+        let base = tempfile::tempdir().expect("a temporary folder");
+        let all: Vec<PathBuf> = (0..9).map(|token| left(base.path(), token)).collect();
+        fs::create_dir(all[4].join("somebody's")).expect("a directory");
+        let reaped = reap(base.path()).expect("readable");
+        assert_eq!((reaped.removed.len(), reaped.kept.len()), (8, 1), "{reaped:?}");
+        assert!(reaped.kept[0].contains(&all[4].display().to_string()), "{reaped:?}");
+        assert!(reaped.kept[0].contains("not empty"), "{reaped:?}");
+    }
+
+    #[test]
+    fn many_may_clean_at_once() {
+        let base = tempfile::tempdir().expect("a temporary folder");
+        for round in 0..20 {
+            for token in 0..50 {
+                left(base.path(), round * 100 + token);
+            }
+            let begin = std::sync::Barrier::new(4);
+            let all: Vec<Reaped> = std::thread::scope(|scope| {
+                let each = || {
+                    begin.wait();
+                    reap(base.path()).expect("readable")
+                };
+                let threads = [(); 4].map(|()| scope.spawn(each));
+                threads.map(|thread| thread.join().expect("no panic")).into()
+            });
+            let removed: usize = all.iter().map(|reaped| reaped.removed.len()).sum();
+            assert!(all.iter().all(|reaped| reaped.kept.is_empty()), "{all:?}");
+            assert_eq!(removed, 50, "each by one");
+        }
     }
 
     #[test]
@@ -178,7 +243,7 @@ mod tests {
         fs::write(&file, "").expect("a file");
         let link = base.path().join(format!("{}0000000000000002", prefix()));
         std::os::unix::fs::symlink("/", &link).expect("a link");
-        assert!(reap(base.path()).expect("readable").is_empty());
+        assert!(reap(base.path()).expect("readable").removed.is_empty());
         assert!(file.exists() && link.symlink_metadata().is_ok());
     }
 
@@ -200,7 +265,7 @@ mod tests {
         }
         assert!(left.exists());
         fs::set_permissions(&theirs, fs::Permissions::from_mode(0o1777)).expect("root");
-        assert_eq!(reap(&theirs).expect("sticky").len(), 1);
+        assert_eq!(reap(&theirs).expect("sticky").removed.len(), 1);
         assert!(!left.exists());
     }
 

@@ -114,7 +114,8 @@ impl<'a> Bench<'a> {
     /// No page or no run directory can be had.
     pub fn open(seed: u64, interrupts: Option<&'a Interrupts>) -> io::Result<Self> {
         let bases = rundir::bases();
-        let reaped = bases.iter().flat_map(|base| rundir::reap(base).unwrap_or_default()).collect();
+        let reaped = bases.iter().filter_map(|base| rundir::reap(base).ok());
+        let reaped = reaped.flat_map(|reaped| reaped.removed).collect();
         let (clock, fallback) = Clock::choose();
         Ok(Self {
             page: Page::create(CAPACITY)
