@@ -203,13 +203,14 @@ fn publish(
             .map_err(|error| Stop::internal(format!("document: {error}")))?;
         return output::to_stdout(&bytes).map(drop);
     }
-    // Shown first: if the disk is full by now, a minute of measuring is at least on the screen.
+    // Kept first: whoever is to read the screen may never do so. What cannot be kept is on the screen at least.
+    let kept = target.write(|out| output::document(set, out));
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     let mut bytes = Vec::new();
     ipcperf_report::render(set, &specs, format, &output::style(&args.look, false), &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
     let shown = output::to_stdout(&bytes);
-    let path = target.write(|out| output::document(set, out))?;
+    let path = kept?;
     shown?;
     if !args.quiet {
         note(&format!("Result: {}", path.display()));

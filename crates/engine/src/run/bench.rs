@@ -6,10 +6,11 @@ use super::findings::{
 use crate::connect::Model;
 use crate::error::named;
 use crate::fit::Fit;
-use crate::job::Job;
+use crate::job::{FailureKind, Job};
 use crate::page::{CAPACITY, Page};
 use crate::plan::Family;
 use crate::slice::{self, Outcome, Surroundings, Terms};
+use ipcperf_core::result::Status;
 use ipcperf_core::{Idle, Seat, Shape};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
@@ -242,38 +243,39 @@ impl<'a> Bench<'a> {
         cells: &mut [CellRun],
         settings: &Settings,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> io::Result<bool> {
+    ) -> bool {
         let measured = |cell: &&mut CellRun| !cell.slices.is_empty() && cell.ended.is_none();
         let total = cells.len() as u64;
         for (done, cell) in (0..).zip(cells.iter_mut().filter(measured)) {
             progress(Progress::Slice { done, total, id: &cell.plan.id });
             let mut timed = CellRun::new(cell.plan.clone());
-            if self.measure(&mut timed, settings.timing_calls(), 0, 0)? {
-                return Ok(true);
+            if self.measure(&mut timed, settings.timing_calls(), 0, 0) {
+                return true;
             }
             cell.calls = Some(timed.calls());
         }
-        Ok(false)
+        false
     }
 
-    /// One slice of one cell, after what has to be known of it; true if the user interrupted.
-    ///
-    /// # Errors
-    /// Idle CPUs cannot be asked to poll, or to stop it.
+    /// One slice of one cell, after what has to be known of it; true if the user interrupted. What goes wrong on the way
+    /// ends this cell and no other: what has been measured is worth more than what has not.
     pub fn measure(
         &mut self,
         cell: &mut CellRun,
         lengths: Lengths,
         round: u64,
         order: u64,
-    ) -> io::Result<bool> {
-        if self.find_peak(cell, lengths)? {
-            return Ok(true);
-        }
-        if cell.ended.is_some() {
-            return Ok(false);
-        }
-        self.measure_one(cell, lengths, round, order)
+    ) -> bool {
+        let tried = self.find_peak(cell, lengths).and_then(|interrupted| {
+            if interrupted || cell.ended.is_some() {
+                return Ok(interrupted);
+            }
+            self.measure_one(cell, lengths, round, order)
+        });
+        tried.unwrap_or_else(|error| {
+            cell.ended = Some((Status::Failed, FailureKind::Failed, error.to_string()));
+            false
+        })
     }
 
     /// One slice of one cell; true if the user interrupted.

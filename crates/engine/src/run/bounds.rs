@@ -99,10 +99,12 @@ impl Bench<'_> {
     fn bound(&mut self, what: Bound, cpus: &[usize]) -> io::Result<Option<BTreeMap<String, f64>>> {
         const TRIES: usize = 3;
         for _ in 0..TRIES {
-            match self.measure_bound(&what, cpus, HANG)? {
-                Bounded::Found { values, .. } => return Ok(Some(values)),
-                Bounded::Interrupted => return Ok(None),
-                Bounded::Failed(..) => {}
+            match self.measure_bound(&what, cpus, HANG) {
+                Ok(Bounded::Found { values, .. }) => return Ok(Some(values)),
+                Ok(Bounded::Interrupted) => return Ok(None),
+                // Before the first bound nothing is lost by an end; later all that was measured would be.
+                Err(error) if self.bounds.clock[0].is_empty() => return Err(error),
+                Ok(Bounded::Failed(..)) | Err(_) => {}
             }
         }
         Ok(Some(BTreeMap::new()))

@@ -117,13 +117,13 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     }
     document.duration_s = began.elapsed().as_secs_f64();
     document.invocation.plan.command = "replicate".into();
-    if let Some(folder) = &args.csv {
-        files::write(folder, &studies, &document)?;
-    }
-    if let Some(folder) = &args.plots {
-        output::pictures(folder, &document)?;
-    }
-    publish(&document, args, format, &target)?;
+    // What is beside the document cannot cost it, nor one another.
+    let published = publish(&document, args, format, &target);
+    let files = args.csv.iter().map(|folder| files::write(folder, &studies, &document));
+    let pictures = args.plots.iter().map(|folder| output::pictures(folder, &document));
+    let beside: Vec<Result<(), Stop>> = files.chain(pictures).collect();
+    published?;
+    beside.into_iter().collect::<Result<(), Stop>>()?;
     Ok(if document.interrupted { Code::Interrupted.into() } else { ExitCode::SUCCESS })
 }
 
@@ -311,8 +311,9 @@ fn publish(
     let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
     ipcperf_report::replication(document, format, &style, pictures.as_deref(), &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
+    let kept = target.write(|out| out.write_all(&json));
     let shown = output::to_stdout(&bytes);
-    let path = target.write(|out| out.write_all(&json))?;
+    let path = kept?;
     shown?;
     if !args.output.quiet {
         note(&format!("Result: {}", path.display()));
