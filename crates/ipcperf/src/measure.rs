@@ -5,7 +5,7 @@ use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
 use crate::output::{self, Target};
 use crate::progress::Line;
-use ipcperf_core::result::{Cell, Invocation, Plan, ResultSet, Status};
+use ipcperf_core::result::{Cell, Invocation, Noise, Plan, ResultSet, Status};
 use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
@@ -222,10 +222,19 @@ fn publish(
 pub(crate) fn verdict(set: &ResultSet) -> Option<Code> {
     let cells = set.cells.iter().map(|cell| cell.status);
     let statuses: Vec<Status> = cells.chain(set.pipelines.iter().map(|one| one.status)).collect();
+    let unproved = |cell: &Cell| {
+        cell.status == Status::Failed && cell.rounds.iter().any(|round| !round.proof.holds)
+    };
+    let is_invalid = invalid(&set.noise) || set.cells.iter().any(unproved);
+    worst(set.interrupted, is_invalid, &statuses)
+}
+
+/// The worst of how cells, programs or arms ended; `None` if all is well.
+pub(crate) fn worst(interrupted: bool, is_invalid: bool, statuses: &[Status]) -> Option<Code> {
     let with = |status: Status| statuses.contains(&status);
-    if set.interrupted {
+    if interrupted {
         Some(Code::Interrupted)
-    } else if invalid(set) {
+    } else if is_invalid {
         Some(Code::Invalid)
     } else if with(Status::Failed) || with(Status::Deadline) {
         Some(Code::Internal)
@@ -236,20 +245,16 @@ pub(crate) fn verdict(set: &ResultSet) -> Option<Code> {
     }
 }
 
-/// A figure below its floor, a clock that ran backwards, a message that was wrong, a slice without proof.
-fn invalid(set: &ResultSet) -> bool {
-    let unproved = |cell: &Cell| {
-        cell.status == Status::Failed && cell.rounds.iter().any(|round| !round.proof.holds)
-    };
+/// A figure below its floor, a clock that ran backwards, a message that was wrong.
+pub(crate) fn invalid(noise: &Noise) -> bool {
     let worst = ["E-IMPOSSIBLE", "E-CLOCK", "E-PAYLOAD"];
-    set.noise.findings.iter().any(|finding| worst.contains(&finding.code.as_str()))
-        || set.cells.iter().any(unproved)
+    noise.findings.iter().any(|finding| worst.contains(&finding.code.as_str()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipcperf_core::result::{Bounds, ClockFacts, Finding, Host, Kernel, Noise, Severity, Tool};
+    use ipcperf_core::result::{Bounds, ClockFacts, Finding, Host, Kernel, Severity, Tool};
 
     fn set(statuses: &[&str]) -> ResultSet {
         let cell = |status: &&str| {

@@ -20,13 +20,13 @@ pub(crate) use kinds::TASKS;
 
 use crate::args::ReplicateArgs;
 use crate::error::{Code, Stop, note, unknown};
-use crate::measure::arguments;
+use crate::measure::{self, arguments};
 use crate::output::{self, Target};
 use crate::progress::Line;
 use crate::request;
 use expect::Course;
 use ipcperf_core::result::{
-    ClaimKind, Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, StudyResult,
+    ClaimKind, Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, Status, StudyResult,
 };
 use ipcperf_engine::host;
 use ipcperf_engine::plan::Host;
@@ -124,7 +124,15 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let beside: Vec<Result<(), Stop>> = files.chain(pictures).collect();
     published?;
     beside.into_iter().collect::<Result<(), Stop>>()?;
-    Ok(if document.interrupted { Code::Interrupted.into() } else { ExitCode::SUCCESS })
+    Ok(verdict(&document).map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// How it ends: as a run of the same arms would.
+fn verdict(document: &Replication) -> Option<Code> {
+    let arms = document.studies.iter().flat_map(|study| &study.arms);
+    let statuses: Vec<Status> = arms.map(|arm| arm.status).collect();
+    let mut noises = document.studies.iter().filter_map(|study| study.noise.as_ref());
+    measure::worst(document.interrupted, noises.any(measure::invalid), &statuses)
 }
 
 /// Measures what fits into `room`; what was found, how many seconds were expected, and whether the user interrupted.
