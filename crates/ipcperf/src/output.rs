@@ -5,13 +5,15 @@ use crate::error::{Stop, unknown};
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_report::{Format, Style};
 use ipcperf_sys::file::WholeFile;
-use ipcperf_sys::terminal;
+use ipcperf_sys::{signals, terminal};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Writes to standard output. A reader that has gone away (`| head -1`) wanted no more: that is no error.
+/// Whoever reads it may also have stopped reading: then a signal ends the wait.
 pub(crate) fn to_stdout(bytes: &[u8]) -> Result<ExitCode, Stop> {
+    signals::let_end();
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
