@@ -12,6 +12,8 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Settings};
 use ipcperf_report::Format;
 use ipcperf_sys::signals::Interrupts;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -137,7 +139,20 @@ pub(crate) fn take(
     let started_utc = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let facts = Facts { started_utc, tool: crate::build::tool(), invocation };
     let found = measure().map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
-    Ok(ipcperf_engine::result_set(found, facts))
+    Ok(shareable(ipcperf_engine::result_set(found, facts)))
+}
+
+/// The document with the home directory shortened wherever it stands (identities of cells, knobs, reasons, findings): a
+/// result may be shared.
+pub(crate) fn shareable<T: Serialize + DeserializeOwned>(document: T) -> T {
+    let Some(home) = home() else { return document };
+    let text = serde_json::to_string(&document).unwrap_or_default();
+    let short = shortened(&text, &home);
+    if short == text { document } else { serde_json::from_str(&short).unwrap_or(document) }
+}
+
+fn home() -> Option<String> {
+    std::env::var("HOME").ok().filter(|home| home.len() > 1)
 }
 
 /// Measures, writes the document, shows the result.
@@ -173,21 +188,21 @@ pub(crate) fn arguments() -> Vec<String> {
 
 /// The text with the home directory shortened.
 pub(crate) fn without_home(text: &str) -> String {
-    match std::env::var("HOME").ok().filter(|home| home.len() > 1) {
-        Some(home) => shortened(text, &home),
-        None => text.to_owned(),
-    }
+    home().map_or_else(|| text.to_owned(), |home| shortened(text, &home))
 }
 
-/// The word with `~` for the home directory, wherever it stands; a name that merely begins alike stays.
-fn shortened(word: &str, home: &str) -> String {
-    let mut parts = word.split(home);
-    let mut text = parts.next().unwrap_or_default().to_owned();
+/// The text with `~` for the home directory, wherever it stands; a name that merely begins or ends alike stays.
+fn shortened(text: &str, home: &str) -> String {
+    let goes_on = |sign: char| sign.is_alphanumeric() || "._-".contains(sign);
+    let home = home.trim_end_matches('/');
+    let mut parts = text.split(home);
+    let mut short = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        text += if part.is_empty() || part.starts_with(['/', ',', ':', ' ']) { "~" } else { home };
-        text += part;
+        let is_start = !short.ends_with(|sign| goes_on(sign) || sign == '/');
+        short += if is_start && !part.starts_with(goes_on) { "~" } else { home };
+        short += part;
     }
-    text
+    short
 }
 
 fn publish(
@@ -316,6 +331,9 @@ mod tests {
             ("/home/bob/x.json", "~/x.json"),
             ("--output=/home/bob", "--output=~"),
             ("/home/bobby/x.json", "/home/bobby/x.json"),
+            ("/mnt/home/bob/x.json", "/mnt/home/bob/x.json"),
+            (r#"{"id":"temp-file.dir=/home/bob","b":1}"#, r#"{"id":"temp-file.dir=~","b":1}"#),
+            ("mkdir '/home/bob/a': no; /home/bob:/home/bob", "mkdir '~/a': no; ~:~"),
             ("x.json", "x.json"),
         ] {
             assert_eq!(shortened(word, "/home/bob"), short);

@@ -54,6 +54,7 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
     if let Some(path) = args.output.as_deref().filter(|_| !args.live.is_empty()) {
         document.attempt = attempt(&document, path);
     }
+    let document = measure::shareable(document);
     publish(&document, args, format, target.as_ref())?;
     let outcomes = gates.iter().map(|gate| tell("--fail-on", gate.check(&document), Code::Slower));
     let codes: Vec<Code> = outcomes.flatten().collect();

@@ -117,6 +117,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     }
     document.duration_s = began.elapsed().as_secs_f64();
     document.invocation.plan.command = "replicate".into();
+    let document = measure::shareable(document);
     // What is beside the document cannot cost it, nor one another.
     let published = publish(&document, args, format, &target);
     let files = args.csv.iter().map(|folder| files::write(folder, &studies, &document));
