@@ -18,7 +18,7 @@ use ipcperf_sys::meter::{Meter, Span};
 use ipcperf_sys::qos::PollIdle;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
-use ipcperf_sys::{process, procfs, random, rundir};
+use ipcperf_sys::{procfs, random, rundir};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -114,7 +114,6 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// No page or no run directory can be had.
     pub fn open(seed: u64, interrupts: Option<&'a Interrupts>) -> io::Result<Self> {
-        process::address_space().map_err(io::Error::other)?;
         let bases = rundir::bases();
         let reaped = bases.iter().filter_map(|base| rundir::reap(base).ok());
         let reaped = reaped.flat_map(|reaped| reaped.removed).collect();

@@ -7,6 +7,7 @@ use crate::supervisor::{Stop, Supervisor};
 use crate::{bounds, slice};
 use ipcperf_core::result::Status;
 use ipcperf_core::{Idle, Seat};
+use ipcperf_sys::process;
 use ipcperf_sys::qos::PollIdle;
 use std::collections::BTreeMap;
 use std::io;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 impl Bench<'_> {
     /// Bounds of every placement used; true if the user interrupted.
     pub(super) fn measure_bounds(&mut self, cells: &[CellRun]) -> io::Result<bool> {
+        process::address_space().map_err(io::Error::other)?;
         for cell in cells
             .iter()
             .filter(|cell| cell.plan.objection.is_none() && !cell.plan.key.cpus.is_empty())
