@@ -118,13 +118,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     document.duration_s = began.elapsed().as_secs_f64();
     document.invocation.plan.command = "replicate".into();
     let document = measure::shareable(document);
-    // What is beside the document cannot cost it, nor one another.
-    let published = publish(&document, args, format, &target);
-    let files = args.csv.iter().map(|folder| files::write(folder, &studies, &document));
-    let pictures = args.plots.iter().map(|folder| output::pictures(folder, &document));
-    let beside: Vec<Result<(), Stop>> = files.chain(pictures).collect();
-    published?;
-    beside.into_iter().collect::<Result<(), Stop>>()?;
+    publish(&document, &studies, args, format, &target)?;
     Ok(verdict(&document).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
@@ -297,8 +291,10 @@ fn elsewhere(studies: &[Study], scale: Scale) -> String {
     format!("Scale {scale}, elsewhere it took: {known}")
 }
 
+/// Keeps the document first, then what lies beside it, and shows it last: what comes later costs nothing before it.
 fn publish(
     document: &Replication,
+    studies: &[Study],
     args: &ReplicateArgs,
     format: ipcperf_report::Format,
     target: &Target,
@@ -312,22 +308,23 @@ fn publish(
         &mut json,
     )
     .map_err(|error| Stop::internal(format!("document: {error}")))?;
-    if let Target::Stdout = target {
-        return output::to_stdout(&json).map(drop);
-    }
+    let is_kept = !matches!(target, Target::Stdout);
+    let kept = is_kept.then(|| target.write(|out| out.write_all(&json)));
+    let files = args.csv.iter().map(|folder| files::write(folder, studies, document));
+    let pictures = args.plots.iter().map(|folder| output::pictures(folder, document));
+    let beside: Vec<Result<(), Stop>> = files.chain(pictures).collect();
     let mut bytes = Vec::new();
     let style = output::style(&args.output.look, false);
     let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
     ipcperf_report::replication(document, format, &style, pictures.as_deref(), &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
-    let kept = target.write(|out| out.write_all(&json));
-    let shown = output::to_stdout(&bytes);
-    let path = kept?;
-    shown?;
-    if !args.output.quiet {
+    let shown = output::to_stdout(if is_kept { &bytes } else { &json });
+    if let Some(path) = kept.transpose()?
+        && !args.output.quiet
+    {
         note(&format!("Result: {}", path.display()));
     }
-    Ok(())
+    shown.map(drop).and(beside.into_iter().collect())
 }
 
 #[cfg(test)]
