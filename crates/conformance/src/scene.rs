@@ -79,7 +79,7 @@ impl<'a> Scene<'a> {
         let mut random = Random::new(seed);
         let mut inherited = Descriptors::take();
         inherited.fds.retain(|fd| !fd.is_close_on_exec);
-        let run = RunDirectory::create(base, random.next())?;
+        let run = RunDirectory::create_in(base, random.next())?;
         Ok(Self { entry, base, run, deadline, inherited, random: RefCell::new(random) })
     }
 

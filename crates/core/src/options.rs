@@ -45,7 +45,7 @@ pub enum KnobKind {
         /// The words.
         words: &'static [&'static str],
     },
-    /// A place in the file system: one of a list of words, or an absolute path.
+    /// A place in the file system: one of a list of words, or an absolute path, which may begin with `~/`.
     Place {
         /// The words.
         words: &'static [&'static str],
@@ -229,7 +229,7 @@ pub fn check(
             words.contains(&text).then(|| KnobValue::Word(text.to_owned()))
         }
         KnobKind::Place { words } => {
-            let is_path = text.starts_with('/') && !text.contains('\0');
+            let is_path = (text.starts_with('/') || text.starts_with("~/")) && !text.contains('\0');
             (is_path || words.contains(&text)).then(|| KnobValue::Word(text.to_owned()))
         }
     };
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_place_is_a_word_or_an_absolute_path() {
-        for place in ["disk", "/", "/some where/else"] {
+        for place in ["disk", "/", "/some where/else", "~/at home"] {
             let sample = parse(&[&format!("sample.dir={place}")]).expect("a place");
             assert_eq!(sample.dir, place);
         }

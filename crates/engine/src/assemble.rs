@@ -137,8 +137,10 @@ fn per_ns(grown: Option<u64>, span: &Span) -> Option<f64> {
 
 fn clock_facts(findings: &Findings, ns: f64) -> ClockFacts {
     let readings = |readings: &BTreeMap<usize, BTreeMap<String, f64>>| {
+        // A worker that could not be had has read nothing.
         readings
             .iter()
+            .filter(|(_, values)| !values.is_empty())
             .map(|(cpu, values)| {
                 let value = |name: &str| values.get(name).copied().unwrap_or_default();
                 ClockReading {

@@ -83,7 +83,7 @@ impl Input {
                 .filter(|most| (1..ROUNDS_FOR_AN_INTERVAL).contains(most) && !findings.interrupted),
             reaped: findings.reaped.clone(),
             // A pipeline is measured against none.
-            no_bounds: missing(bounds, findings.interrupted || findings.cells.is_empty()),
+            no_bounds: missing(bounds, clock, findings.interrupted || findings.cells.is_empty()),
             caches_described,
             invalid: findings
                 .cells
@@ -113,7 +113,7 @@ fn busy(findings: &Findings, cpus: usize) -> Option<f64> {
 }
 
 /// What of the bounds is missing: without it no result of that kind can be refused as impossible.
-fn missing(bounds: &Bounds, is_unasked: bool) -> Vec<&'static str> {
+fn missing(bounds: &Bounds, clock: &ClockFacts, is_unasked: bool) -> Vec<&'static str> {
     let two_cpus =
         |placement: &str| placement.parse::<Placement>().is_ok_and(Placement::is_two_cpus);
     let mut list = Vec::new();
@@ -126,6 +126,9 @@ fn missing(bounds: &Bounds, is_unasked: bool) -> Vec<&'static str> {
     if bounds.pairs.iter().any(|pair| two_cpus(&pair.placement) && pair.cacheline_rtt_ns.is_none())
     {
         list.push("the cache-line round trip");
+    }
+    if clock.after.len() < clock.before.len() {
+        list.push("the clock after the last round");
     }
     if is_unasked { Vec::new() } else { list }
 }
@@ -281,7 +284,10 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
         let remedy = "pin the VM's CPUs on its host";
         list.push(finding("W-TOPOLOGY", text, Some(modes[1] / modes[0]), Some(1.5), remedy));
     }
-    for (before, after) in input.clock.before.iter().zip(&input.clock.after) {
+    for before in &input.clock.before {
+        let Some(after) = input.clock.after.iter().find(|after| after.cpu == before.cpu) else {
+            continue;
+        };
         let moved = (after.p50_ns - before.p50_ns).abs();
         if moved > (0.2 * before.p50_ns).max(3.0) {
             let text = format!(

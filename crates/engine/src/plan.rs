@@ -14,6 +14,7 @@ use ipcperf_core::{
 };
 use ipcperf_sys::topology::Topology;
 use ipcperf_sys::{procfs, qos};
+use std::collections::HashSet;
 
 /// A block of cells: every combination of its parts.
 #[derive(Clone, Debug)]
@@ -180,12 +181,9 @@ fn keys(request: &Request, entry: &Entry, host: &Host) -> Vec<CellKey> {
     let sizes = if entry.spec.wake_word().is_some() { &[0][..] } else { &request.sizes };
     let mut keys = Vec::new();
     for &pattern in &request.patterns {
-        let mut loads: Vec<Load> = Vec::new();
-        for load in request.loads.iter().map(|load| load.of(pattern)) {
-            if !loads.contains(&load) {
-                loads.push(load);
-            }
-        }
+        let mut told = HashSet::new();
+        let mut loads: Vec<Load> = request.loads.iter().map(|load| load.of(pattern)).collect();
+        loads.retain(|load| told.insert(load.words()));
         for &placement in &request.placements {
             for &idle in &request.idle {
                 for &size in sizes {

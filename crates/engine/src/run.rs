@@ -5,7 +5,7 @@ mod bounds;
 mod findings;
 mod peak;
 
-pub use bench::{Bench, HANG, Lengths, random};
+pub use bench::{Bench, HANG, Lengths};
 pub use bounds::Bounded;
 pub(crate) use findings::Around;
 pub use findings::{BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause};
@@ -14,15 +14,15 @@ pub use peak::TRIALS;
 use crate::plan::CellPlan;
 use ipcperf_core::Idle;
 use ipcperf_stats::Rng;
-use ipcperf_sys::procfs;
 use ipcperf_sys::signals::Interrupts;
+use ipcperf_sys::{procfs, random};
 use std::io;
 use std::time::Instant;
 
 /// A seed for a run that was given none: below 2^53, so that every JSON reader gives it back unchanged.
 #[must_use]
 pub fn fresh_seed() -> u64 {
-    random() >> 11
+    random::number() >> 11
 }
 
 /// Measures all cells of `plan` that can be.
@@ -47,7 +47,8 @@ pub fn run(
     let mut rounds = 0;
     let mut order = Rng::stream(settings.seed, "order");
     let measurable = cells.iter().filter(|cell| cell.plan.objection.is_none()).count() as u64;
-    while rounds < settings.rounds && !interrupted {
+    // A round without a cell would be a pause.
+    while rounds < settings.rounds && !interrupted && cells.iter().any(is_open) {
         let spent = began.elapsed();
         let per_round =
             spent.checked_div(u32::try_from(rounds).unwrap_or(u32::MAX)).unwrap_or_default();
@@ -66,7 +67,7 @@ pub fn run(
                 total: settings.rounds * measurable,
                 id: &cell.plan.id,
             });
-            if run.measure(cell, settings.lengths(), rounds, position as u64)? {
+            if run.measure(cell, settings.lengths(), rounds, position as u64) {
                 interrupted = true;
                 break;
             }
@@ -74,18 +75,21 @@ pub fn run(
         rounds += 1;
     }
     if settings.time_calls && !interrupted {
-        interrupted = run.time_calls(&mut cells, settings, progress)?;
+        interrupted = run.time_calls(&mut cells, settings, progress);
     }
     progress(Progress::Done);
     run.finish(cells, interrupted, began, steal_before)
 }
 
+/// Whether a cell has more slices to come.
+fn is_open(cell: &CellRun) -> bool {
+    cell.plan.objection.is_none() && cell.ended.is_none()
+}
+
 /// The cells of one round in random order. Those with idle polling come in one block, first or last, so that the
 /// machine has to settle only once.
 pub(crate) fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
-    let mut turn: Vec<usize> = (0..cells.len())
-        .filter(|index| cells[*index].plan.objection.is_none() && cells[*index].ended.is_none())
-        .collect();
+    let mut turn: Vec<usize> = (0..cells.len()).filter(|index| is_open(&cells[*index])).collect();
     order.shuffle(&mut turn);
     let first = if order.below(2) == 0 { Idle::AsIs } else { Idle::Poll };
     turn.sort_by_key(|index| cells[*index].plan.key.idle != first);

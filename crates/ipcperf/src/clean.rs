@@ -1,20 +1,28 @@
 //! `clean`: removes what killed runs left behind.
 
-use crate::error::Stop;
+use crate::error::{Code, Stop, note};
 use crate::output;
 use ipcperf_sys::rundir;
 use std::process::ExitCode;
 
 pub(crate) fn run() -> Result<ExitCode, Stop> {
-    let mut removed = Vec::new();
+    let (mut removed, mut kept) = (Vec::new(), Vec::new());
     for base in rundir::bases() {
-        let found = rundir::reap(&base).map_err(|error| {
-            Stop::internal(format!("cannot clean '{}': {}", base.display(), output::words(&error)))
-        })?;
-        removed.extend(found);
+        match rundir::reap(&base) {
+            Ok(reaped) => {
+                removed.extend(reaped.removed);
+                kept.extend(reaped.kept);
+            }
+            Err(error) => kept.push(format!("'{}': {}", base.display(), output::words(&error))),
+        }
     }
-    if removed.is_empty() {
-        return output::lines(["nothing was left behind".into()]);
+    let code = if removed.is_empty() && kept.is_empty() {
+        output::lines(["nothing was left behind".into()])?
+    } else {
+        output::lines(removed.iter().map(|what| format!("removed {what}")))?
+    };
+    for what in &kept {
+        note(&format!("ipcperf: cannot clean {what}"));
     }
-    output::lines(removed.iter().map(|what| format!("removed {what}")))
+    Ok(if kept.is_empty() { code } else { Code::Internal.into() })
 }

@@ -40,6 +40,7 @@ pub use ipcperf_engine::registry::Registry;
 use args::{Args, Command};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use error::Stop;
+use ipcperf_sys::{process, signals};
 use std::process::ExitCode;
 
 /// The command line over a list of mechanisms.
@@ -64,6 +65,16 @@ impl Cli {
     /// Does what the process's arguments say.
     #[must_use]
     pub fn run(self) -> ExitCode {
+        // First of all: what comes next may not fit it.
+        if let Err(error) = process::stack() {
+            return Stop::internal(error).tell();
+        }
+        signals::outlive_large_files();
+        self.obey()
+    }
+
+    #[inline(never)]
+    fn obey(self) -> ExitCode {
         let mut words = std::env::args_os().skip(1);
         if words.next().is_some_and(|word| word == ipcperf_engine::task::SUBCOMMAND) {
             let parent = words.next().and_then(|pid| pid.to_str()?.parse().ok()).unwrap_or(0);

@@ -2,6 +2,7 @@
 //! to ask for, and what its values are, says the vocabulary: flags, help and job files follow from it.
 
 use crate::error::{Stop, unknown};
+use crate::request;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use ipcperf_core::{Load, LoadError, LoadKey, Offered, PatternKind};
@@ -73,7 +74,9 @@ pub(crate) fn loads(args: &LoadArgs, patterns: &[PatternKind]) -> Result<Vec<Loa
             return Err(Stop::usage(format!("--{key} is for the pattern {names}: add -p")));
         }
         let mut more = Vec::new();
-        for value in values(given)? {
+        let values = values(given)?;
+        request::not_too_many("combinations of flags", [loads.len(), values.len()])?;
+        for value in values {
             for load in &loads {
                 let mut load = load.clone();
                 load.set(*key, &value).map_err(|error| refused(*key, &value, error))?;

@@ -5,13 +5,15 @@ use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
 use crate::output::{self, Target};
 use crate::progress::Line;
-use ipcperf_core::result::{Cell, Invocation, Plan, ResultSet, Status};
+use ipcperf_core::result::{Cell, Invocation, Noise, Plan, ResultSet, Status};
 use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Settings};
 use ipcperf_report::Format;
 use ipcperf_sys::signals::Interrupts;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -137,7 +139,20 @@ pub(crate) fn take(
     let started_utc = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let facts = Facts { started_utc, tool: crate::build::tool(), invocation };
     let found = measure().map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
-    Ok(ipcperf_engine::result_set(found, facts))
+    Ok(shareable(ipcperf_engine::result_set(found, facts)))
+}
+
+/// The document with the home directory shortened wherever it stands (identities of cells, knobs, reasons, findings): a
+/// result may be shared.
+pub(crate) fn shareable<T: Serialize + DeserializeOwned>(document: T) -> T {
+    let Some(home) = home() else { return document };
+    let text = serde_json::to_string(&document).unwrap_or_default();
+    let short = shortened(&text, &home);
+    if short == text { document } else { serde_json::from_str(&short).unwrap_or(document) }
+}
+
+fn home() -> Option<String> {
+    std::env::var("HOME").ok().filter(|home| home.len() > 1)
 }
 
 /// Measures, writes the document, shows the result.
@@ -173,21 +188,21 @@ pub(crate) fn arguments() -> Vec<String> {
 
 /// The text with the home directory shortened.
 pub(crate) fn without_home(text: &str) -> String {
-    match std::env::var("HOME").ok().filter(|home| home.len() > 1) {
-        Some(home) => shortened(text, &home),
-        None => text.to_owned(),
-    }
+    home().map_or_else(|| text.to_owned(), |home| shortened(text, &home))
 }
 
-/// The word with `~` for the home directory, wherever it stands; a name that merely begins alike stays.
-fn shortened(word: &str, home: &str) -> String {
-    let mut parts = word.split(home);
-    let mut text = parts.next().unwrap_or_default().to_owned();
+/// The text with `~` for the home directory, wherever it stands; a name that merely begins or ends alike stays.
+fn shortened(text: &str, home: &str) -> String {
+    let goes_on = |sign: char| sign.is_alphanumeric() || "._-".contains(sign);
+    let home = home.trim_end_matches('/');
+    let mut parts = text.split(home);
+    let mut short = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        text += if part.is_empty() || part.starts_with(['/', ',', ':', ' ']) { "~" } else { home };
-        text += part;
+        let is_start = !short.ends_with(|sign| goes_on(sign) || sign == '/');
+        short += if is_start && !part.starts_with(goes_on) { "~" } else { home };
+        short += part;
     }
-    text
+    short
 }
 
 fn publish(
@@ -203,14 +218,15 @@ fn publish(
             .map_err(|error| Stop::internal(format!("document: {error}")))?;
         return output::to_stdout(&bytes).map(drop);
     }
-    // Shown first: if the disk is full by now, a minute of measuring is at least on the screen.
+    // Kept first: whoever is to read the screen may never do so. What cannot be kept is on the screen at least.
+    let kept = target.write(|out| output::document(set, out));
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     let mut bytes = Vec::new();
     let style = output::table_style(&args.look, &args.tables, false);
     ipcperf_report::render(set, &specs, format, &style, &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
     let shown = output::to_stdout(&bytes);
-    let path = target.write(|out| output::document(set, out))?;
+    let path = kept?;
     shown?;
     if !args.quiet {
         note(&format!("Result: {}", path.display()));
@@ -222,10 +238,19 @@ fn publish(
 pub(crate) fn verdict(set: &ResultSet) -> Option<Code> {
     let cells = set.cells.iter().map(|cell| cell.status);
     let statuses: Vec<Status> = cells.chain(set.pipelines.iter().map(|one| one.status)).collect();
+    let unproved = |cell: &Cell| {
+        cell.status == Status::Failed && cell.rounds.iter().any(|round| !round.proof.holds)
+    };
+    let is_invalid = invalid(&set.noise) || set.cells.iter().any(unproved);
+    worst(set.interrupted, is_invalid, &statuses)
+}
+
+/// The worst of how cells, programs or arms ended; `None` if all is well.
+pub(crate) fn worst(interrupted: bool, is_invalid: bool, statuses: &[Status]) -> Option<Code> {
     let with = |status: Status| statuses.contains(&status);
-    if set.interrupted {
+    if interrupted {
         Some(Code::Interrupted)
-    } else if invalid(set) {
+    } else if is_invalid {
         Some(Code::Invalid)
     } else if with(Status::Failed) || with(Status::Deadline) {
         Some(Code::Internal)
@@ -236,20 +261,16 @@ pub(crate) fn verdict(set: &ResultSet) -> Option<Code> {
     }
 }
 
-/// A figure below its floor, a clock that ran backwards, a message that was wrong, a slice without proof.
-fn invalid(set: &ResultSet) -> bool {
-    let unproved = |cell: &Cell| {
-        cell.status == Status::Failed && cell.rounds.iter().any(|round| !round.proof.holds)
-    };
+/// A figure below its floor, a clock that ran backwards, a message that was wrong.
+pub(crate) fn invalid(noise: &Noise) -> bool {
     let worst = ["E-IMPOSSIBLE", "E-CLOCK", "E-PAYLOAD"];
-    set.noise.findings.iter().any(|finding| worst.contains(&finding.code.as_str()))
-        || set.cells.iter().any(unproved)
+    noise.findings.iter().any(|finding| worst.contains(&finding.code.as_str()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipcperf_core::result::{Bounds, ClockFacts, Finding, Host, Kernel, Noise, Severity, Tool};
+    use ipcperf_core::result::{Bounds, ClockFacts, Finding, Host, Kernel, Severity, Tool};
 
     fn set(statuses: &[&str]) -> ResultSet {
         let cell = |status: &&str| {
@@ -311,6 +332,9 @@ mod tests {
             ("/home/bob/x.json", "~/x.json"),
             ("--output=/home/bob", "--output=~"),
             ("/home/bobby/x.json", "/home/bobby/x.json"),
+            ("/mnt/home/bob/x.json", "/mnt/home/bob/x.json"),
+            (r#"{"id":"temp-file.dir=/home/bob","b":1}"#, r#"{"id":"temp-file.dir=~","b":1}"#),
+            ("mkdir '/home/bob/a': no; /home/bob:/home/bob", "mkdir '~/a': no; ~:~"),
             ("x.json", "x.json"),
         ] {
             assert_eq!(shortened(word, "/home/bob"), short);

@@ -5,13 +5,15 @@ use crate::error::{Stop, unknown};
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_report::{Format, Style};
 use ipcperf_sys::file::WholeFile;
-use ipcperf_sys::terminal;
+use ipcperf_sys::{signals, terminal};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Writes to standard output. A reader that has gone away (`| head -1`) wanted no more: that is no error.
+/// Whoever reads it may also have stopped reading: then a signal ends the wait.
 pub(crate) fn to_stdout(bytes: &[u8]) -> Result<ExitCode, Stop> {
+    signals::let_end();
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -121,21 +123,42 @@ impl Target {
         }
     }
 
-    /// Writes the file and says where it is.
+    /// Writes the file and says where it is. What cannot be where it was to be is kept elsewhere, and that is an error.
     pub(crate) fn write(
         &self,
-        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        fill: impl Fn(&mut dyn Write) -> io::Result<()>,
     ) -> Result<PathBuf, Stop> {
         let first = self.first_name();
-        let Self::Fresh(stem) = self else {
-            return to_file(&first, fill).map(|()| first);
+        let written = match self {
+            Self::Fresh(stem) => fresh(Path::new(""), stem, &fill),
+            _ => filled(&first, &fill).and_then(WholeFile::publish).map(|()| first.clone()),
         };
-        let file = filled(&first, fill)?;
-        let more = (2..10_000).map(|number| format!("{stem}-{number}.json"));
-        file.publish_new(std::iter::once(format!("{stem}.json")).chain(more))
-            .map(PathBuf::from)
-            .map_err(|error| cannot_write(&first, &error))
+        written.map_err(|error| {
+            let folders = [PathBuf::from("."), std::env::temp_dir()];
+            let kept = |folder: PathBuf| fresh(&folder, "ipcperf-result", &fill).ok();
+            let error = words(&error);
+            Stop::internal(match folders.into_iter().find_map(kept) {
+                Some(path) => format!(
+                    "cannot write '{}': {error}; the result is in '{}'",
+                    first.display(),
+                    path.display()
+                ),
+                None => format!("cannot write '{}': {error}", first.display()),
+            })
+        })
     }
+}
+
+/// Writes `STEM.json` in a folder, or the first `STEM-N.json` that nobody has.
+fn fresh(
+    folder: &Path,
+    stem: &str,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<PathBuf> {
+    let first = format!("{stem}.json");
+    let file = filled(&folder.join(&first), fill)?;
+    let more = (2..10_000).map(|number| format!("{stem}-{number}.json"));
+    Ok(folder.join(file.publish_new(std::iter::once(first).chain(more))?))
 }
 
 fn refused(path: &Path, error: &io::Error) -> Stop {
@@ -155,11 +178,10 @@ fn cannot_write(path: &Path, error: &io::Error) -> Stop {
 fn filled(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<WholeFile, Stop> {
-    let file = WholeFile::start(path).map_err(|error| refused(path, &error))?;
-    let mut file = io::BufWriter::new(file);
-    fill(&mut file).map_err(|error| cannot_write(path, &error))?;
-    file.into_inner().map_err(|error| cannot_write(path, error.error()))
+) -> io::Result<WholeFile> {
+    let mut file = io::BufWriter::new(WholeFile::start(path)?);
+    fill(&mut file)?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
 /// Writes bytes to a file that appears whole.
@@ -167,7 +189,15 @@ pub(crate) fn to_file(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Stop> {
-    filled(path, fill)?.publish().map_err(|error| cannot_write(path, &error))
+    WholeFile::check(path).map_err(|error| refused(path, &error))?;
+    filled(path, fill).and_then(WholeFile::publish).map_err(|error| cannot_write(path, &error))
+}
+
+/// Writes a text beside a document.
+pub(crate) fn beside(path: &Path, text: &str) -> Result<(), Stop> {
+    filled(path, |out| out.write_all(text.as_bytes()))
+        .and_then(WholeFile::publish)
+        .map_err(|error| cannot_write(path, &error))
 }
 
 /// Writes bytes to a file here that nobody has yet.
@@ -176,7 +206,8 @@ pub(crate) fn to_new_file(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Stop> {
     let path = Path::new(name);
-    match filled(path, fill)?.publish_new([name.to_owned()]) {
+    WholeFile::check(path).map_err(|error| refused(path, &error))?;
+    match filled(path, fill).and_then(|file| file.publish_new([name.to_owned()])) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             Err(Stop::usage(format!("'{name}' is here already; name another file with -o")))
@@ -196,7 +227,7 @@ pub(crate) fn folder(flag: &str, path: &Path) -> Result<(), Stop> {
 /// Writes pictures into a folder that is there.
 pub(crate) fn pictures(path: &Path, document: &Replication) -> Result<(), Stop> {
     for (name, text) in ipcperf_report::plots(document) {
-        to_file(&path.join(name), |out| out.write_all(text.as_bytes()))?;
+        beside(&path.join(name), &text)?;
     }
     Ok(())
 }

@@ -60,6 +60,19 @@ pub(crate) fn mechanism<'a>(registry: &'a Registry, word: &str) -> Result<&'a En
     })
 }
 
+/// As many cells as anybody can read, and as a plan of them fits into memory: each takes about a kilobyte.
+const MOST: usize = 100_000;
+
+/// Refuses a product of so many parts before it is made.
+pub(crate) fn not_too_many<const N: usize>(what: &str, parts: [usize; N]) -> Result<(), Stop> {
+    let all = parts.into_iter().fold(1, usize::saturating_mul);
+    if all <= MOST {
+        return Ok(());
+    }
+    let parts = parts.map(|part| part.to_string()).join(" x ");
+    Err(Stop::usage(format!("{parts} = {all} {what}, and {MOST} are the most: ask for fewer")))
+}
+
 /// Mechanisms by a list of names: those of [`mechanism`], `name/*` for all variants, `all`.
 pub(crate) fn mechanisms(registry: &Registry, list: &str) -> Result<Vec<Entry>, Stop> {
     let mut chosen: Vec<Entry> = Vec::new();

@@ -78,6 +78,15 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<U
         options: request::options(registry, &args.set)?,
     };
     let millisecond = Duration::from_millis(1);
+    let parts = [
+        request.mechanisms.len(),
+        request.patterns.len(),
+        request.sizes.len(),
+        request.placements.len(),
+        request.idle.len(),
+        request.loads.len(),
+    ];
+    request::not_too_many("cells", parts)?;
     let settings = Settings {
         rounds,
         slice: request::time(

@@ -1,6 +1,9 @@
 //! What every mechanism starts from.
 
+use ipcperf_core::PatternKind;
 use ipcperf_core::prelude::*;
+use ipcperf_sys::random;
+use ipcperf_sys::rundir::RunDirectory;
 
 /// The least that can be said: nothing is promised, and one plain variant blocks. Bases of families say more, and a
 /// mechanism says the rest; what the conformance suite cannot try, each mechanism says itself.
@@ -28,6 +31,21 @@ pub(crate) const NOTHING: Spec = Spec {
     window: None,
     needs: &[],
 };
+
+/// A channel of the smallest size for a probe to try, in a directory like that of a run: if the process is killed
+/// meanwhile, the next one finds what it had made, and nobody else could have guessed the names.
+pub(crate) fn trial() -> Result<(RunDirectory, Shape), Missing> {
+    let run = RunDirectory::create()
+        .map_err(|error| Missing::new(error.to_string(), "a directory that may be written"))?;
+    let shape = Shape {
+        size: 0,
+        pattern: PatternKind::PingPong,
+        nonce: random::number(),
+        buffer_offset: 0,
+        directory: run.path().to_owned(),
+    };
+    Ok((run, shape))
+}
 
 /// What a failed trial means for availability.
 pub(crate) fn missing(error: SetupError) -> Missing {

@@ -18,7 +18,7 @@ pub mod stream;
 pub mod wait;
 pub mod wake_up;
 
-pub(crate) use base::{NOTHING, missing};
+pub(crate) use base::{NOTHING, missing, trial};
 use bus::dbus::{Broker, Direct};
 use ipcperf_core::Visitor;
 use ipcperf_sys::io::uring::{Enter, SqPoll};

@@ -52,10 +52,10 @@ pub(crate) fn entries(directory: BorrowedFd<'_>) -> io::Result<Vec<(OsString, Fi
         let entry = entry?;
         let name = entry.file_name();
         let kind = match entry.file_type() {
-            FileType::Unknown => {
-                let facts = fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
-                FileType::from_raw_mode(facts.st_mode)
-            }
+            FileType::Unknown => match fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => continue,
+                facts => FileType::from_raw_mode(facts?.st_mode),
+            },
             kind => kind,
         };
         if name != c"." && name != c".." {

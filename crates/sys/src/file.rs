@@ -1,6 +1,7 @@
 //! A file that appears whole or not at all, whatever kills the process while it is written.
 
 use crate::directory::{self, open_at};
+use crate::random;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -158,8 +159,8 @@ fn is_without_unnamed_files(error: &io::Error) -> bool {
 }
 
 fn beside(target: &directory::Place, mode: Mode) -> io::Result<(File, OsString)> {
-    let name = format!(".{}.{}", target.name.to_string_lossy(), std::process::id());
-    let name = OsString::from(name);
+    // Not after the target, whose name may be as long as names can be.
+    let name = OsString::from(format!(".ipcperf-{:016x}", random::number()));
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
     Ok((open_at(&target.directory, &name, flags, mode)?, name))
 }
@@ -167,6 +168,8 @@ fn beside(target: &directory::Place, mode: Mode) -> io::Result<(File, OsString)>
 /// Opens what is written to and not replaced. Standard output is written to whatever it is; of the rest no device,
 /// since a disk is one too.
 fn through(target: &directory::Place, facts: &Stat) -> io::Result<File> {
+    // Who reads it may never come.
+    crate::signals::let_end();
     let stdout = rustix::stdio::stdout();
     let same = |other: Stat| (other.st_dev, other.st_ino) == (facts.st_dev, facts.st_ino);
     if rustix::fs::fstat(stdout).is_ok_and(same) {
@@ -247,6 +250,19 @@ mod tests {
         assert_eq!(count(), 1);
         assert!(WholeFile::start(&folder.path().join("no/such/run.json")).is_err());
         assert!(WholeFile::start(folder.path()).is_err());
+    }
+
+    #[test]
+    fn the_longest_name_is_replaced_too() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let target = folder.path().join("n".repeat(255));
+        for text in ["first", "second"] {
+            let mut file = WholeFile::start(&target).expect("writable");
+            file.write_all(text.as_bytes()).expect("written");
+            file.publish().expect("published");
+            assert_eq!(fs::read_to_string(&target).expect("there"), text);
+        }
+        assert!(WholeFile::check(&folder.path().join("n".repeat(256))).is_err(), "told at once");
     }
 
     #[test]

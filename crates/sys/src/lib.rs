@@ -18,6 +18,7 @@ pub mod process;
 pub mod procfs;
 pub mod program;
 pub mod qos;
+pub mod random;
 pub mod rundir;
 pub mod seccomp;
 pub mod shm;

@@ -1,7 +1,7 @@
 //! Worker processes: started by re-executing this program, killed with their parent, never left behind.
 
 use crate::control::Control;
-use rustix::process::{PidfdFlags, Signal};
+use rustix::process::{PidfdFlags, Resource, Signal};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -126,6 +126,49 @@ pub fn enlist(parent: u32) -> io::Result<Control> {
     let null = std::fs::File::open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     Ok(Control::from_fd(control))
+}
+
+/// A limit of this process that is below what this program needs.
+#[derive(Clone, Copy, Debug)]
+pub struct TooLittle {
+    /// Bytes there are.
+    pub bytes: u64,
+    /// Bytes it takes.
+    pub needed: u64,
+    /// What of, and how it is raised.
+    pub what: &'static str,
+}
+
+impl std::fmt::Display for TooLittle {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [bytes, needed] = [self.bytes, self.needed].map(ipcperf_core::units::format_size);
+        write!(out, "{} of {bytes} is too small: {needed} is the least", self.what)
+    }
+}
+
+impl std::error::Error for TooLittle {}
+
+fn at_least(resource: Resource, needed: u64, what: &'static str) -> Result<(), TooLittle> {
+    match rustix::process::getrlimit(resource).current {
+        Some(bytes) if bytes < needed => Err(TooLittle { bytes, needed, what }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the stack is as large as the command line takes: one that is not overflows without a word.
+///
+/// # Errors
+/// It is not.
+pub fn stack() -> Result<(), TooLittle> {
+    at_least(Resource::Stack, 1 << 20, "a stack (ulimit -s)")
+}
+
+/// Whether there is as much address space as workers take for buffers and shared pages: who runs out of it is aborted.
+///
+/// # Errors
+/// There is not.
+pub fn address_space() -> Result<(), TooLittle> {
+    at_least(Resource::As, 128 << 20, "an address space (ulimit -v)")
 }
 
 /// The calling process.

@@ -6,8 +6,8 @@
 //! whose lock can be taken therefore belongs to nobody. What is removed is removed through the locked descriptor, and
 //! only in bases where no other user can put something else in a directory's place.
 
-use crate::directory;
 use crate::io::reap::reap_directory;
+use crate::{directory, random};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use std::ffi::OsStr;
 use std::io;
@@ -40,12 +40,6 @@ pub fn bases() -> Vec<PathBuf> {
     bases
 }
 
-/// Where run directories are made: the first of [`bases`].
-#[must_use]
-pub fn base() -> PathBuf {
-    bases().swap_remove(0)
-}
-
 fn prefix() -> String {
     format!("ipcperf-{}-", rustix::process::geteuid().as_raw())
 }
@@ -57,11 +51,35 @@ fn lock(base: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
 }
 
 impl RunDirectory {
+    /// Makes the directory in the first of [`bases`] that takes it. Its path is told to workers as text.
+    ///
+    /// # Errors
+    /// None does; why, for each.
+    pub fn create() -> io::Result<Self> {
+        let mut refused = Vec::new();
+        for base in bases() {
+            let made = match base.to_str() {
+                Some(_) => Self::create_in(&base, random::number()),
+                None => Err(io::Error::other("its name is not UTF-8")),
+            };
+            match made {
+                Ok(directory) => return Ok(directory),
+                Err(error) => {
+                    let why = error.raw_os_error().map(ipcperf_core::errno::text);
+                    let why = why.unwrap_or_else(|| error.to_string());
+                    refused.push(format!("'{}': {why}", base.display()));
+                }
+            }
+        }
+        let why = refused.join("; ");
+        Err(io::Error::other(format!("no run directory (XDG_RUNTIME_DIR, TMPDIR) in {why}")))
+    }
+
     /// Makes the directory in `base`; `token` is random.
     ///
     /// # Errors
     /// No directory can be made there, or another user could replace it: `base` is neither this user's nor sticky.
-    pub fn create(base: &Path, token: u64) -> io::Result<Self> {
+    pub fn create_in(base: &Path, token: u64) -> io::Result<Self> {
         let name = format!("{}{token:016x}", prefix());
         let safe = directory::open_safe(base)?;
         rustix::fs::mkdirat(&safe, &name, Mode::RWXU)?;
@@ -92,24 +110,48 @@ impl Drop for RunDirectory {
     }
 }
 
-/// Removes what runs of this user left in `base` when they were killed; says what in words. Directories whose run
-/// still lives, and those of other users, are left alone.
+/// What became of what killed runs left, in words.
+#[derive(Debug, Default)]
+pub struct Reaped {
+    /// What was removed.
+    pub removed: Vec<String>,
+    /// Directories that cannot be removed, and why.
+    pub kept: Vec<String>,
+}
+
+/// Removes what runs of this user left in `base` when they were killed. Directories whose run still lives, and those of
+/// other users, are left alone; whoever removes the same at the same time does no harm.
 ///
 /// # Errors
-/// `base` is not readable, or neither this user's nor sticky; or something found there cannot be removed.
-pub fn reap(base: &Path) -> io::Result<Vec<String>> {
-    let mut removed = Vec::new();
+/// `base` is not readable, or neither this user's nor sticky.
+pub fn reap(base: &Path) -> io::Result<Reaped> {
+    let mut reaped = Reaped::default();
     let safe = directory::open_safe(base)?;
     for (name, kind) in directory::entries(safe.as_fd())? {
         if !kind.is_dir() || !name.to_str().is_some_and(|name| name.starts_with(&prefix())) {
             continue;
         }
         let Ok(lock) = lock(safe.as_fd(), &name) else { continue };
-        if is_marked(&lock) || is_old(&lock)? {
-            removed.extend(reap_directory(lock.as_fd(), &base.join(name))?);
+        let path = base.join(name);
+        let done = is_left(&lock).and_then(|is_left| match is_left {
+            true => reap_directory(lock.as_fd(), &path),
+            false => Ok(Vec::new()),
+        });
+        match done {
+            Ok(removed) => reaped.removed.extend(removed),
+            Err(error) => {
+                let why = ipcperf_core::errno::text(error.raw_os_error().unwrap_or(libc::EIO));
+                reaped.kept.push(format!("directory {}: {why}", path.display()));
+            }
         }
     }
-    Ok(removed)
+    Ok(reaped)
+}
+
+/// Whether a locked directory is one that a killed run left: not one that somebody else has just removed.
+fn is_left(directory: &OwnedFd) -> io::Result<bool> {
+    let is_there = rustix::fs::fstat(directory)?.st_nlink > 0;
+    Ok(is_there && (is_marked(directory) || is_old(directory)?))
 }
 
 /// Between its creation and its lock a directory looks abandoned; a live run never leaves it unlocked for more than
@@ -137,20 +179,61 @@ mod tests {
     #[test]
     fn a_live_run_is_left_alone_and_a_dead_one_is_removed() {
         let base = tempfile::tempdir().expect("a temporary folder");
-        let alive = RunDirectory::create(base.path(), 1).expect("a run directory");
+        let alive = RunDirectory::create_in(base.path(), 1).expect("a run directory");
         let mode = fs::metadata(alive.path()).expect("it exists").mode();
         assert_eq!(mode & 0o777, 0o700);
-        assert!(reap(base.path()).expect("readable").is_empty());
+        assert!(reap(base.path()).expect("readable").removed.is_empty());
         assert!(alive.path().exists());
 
-        let dead = RunDirectory::create(base.path(), 2).expect("a run directory");
+        let dead = RunDirectory::create_in(base.path(), 2).expect("a run directory");
         let path = dead.path().to_owned();
         fs::write(path.join("left-over"), "").expect("a file");
         // What SIGKILL does: the lock goes, the directory stays.
         let _ = rustix::fs::flock(&dead.lock, FlockOperation::Unlock);
         std::mem::forget(dead);
-        assert!(!reap(base.path()).expect("readable").is_empty());
+        assert!(!reap(base.path()).expect("readable").removed.is_empty());
         assert!(!path.exists() && alive.path().exists());
+    }
+
+    /// A directory as a killed run leaves it.
+    fn left(base: &Path, token: u64) -> PathBuf {
+        let path = base.join(format!("{}{token:016x}", prefix()));
+        fs::create_dir(&path).expect("a directory");
+        fs::write(path.join(MARK), "").expect("a file");
+        path
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_removed_does_not_stop_the_rest() {
+        let base = tempfile::tempdir().expect("a temporary folder");
+        let all: Vec<PathBuf> = (0..9).map(|token| left(base.path(), token)).collect();
+        fs::create_dir(all[4].join("somebody's")).expect("a directory");
+        let reaped = reap(base.path()).expect("readable");
+        assert_eq!((reaped.removed.len(), reaped.kept.len()), (8, 1), "{reaped:?}");
+        assert!(reaped.kept[0].contains(&all[4].display().to_string()), "{reaped:?}");
+        assert!(reaped.kept[0].contains("not empty"), "{reaped:?}");
+    }
+
+    #[test]
+    fn many_may_clean_at_once() {
+        let base = tempfile::tempdir().expect("a temporary folder");
+        for round in 0..20 {
+            for token in 0..50 {
+                left(base.path(), round * 100 + token);
+            }
+            let begin = std::sync::Barrier::new(4);
+            let all: Vec<Reaped> = std::thread::scope(|scope| {
+                let each = || {
+                    begin.wait();
+                    reap(base.path()).expect("readable")
+                };
+                let threads = [(); 4].map(|()| scope.spawn(each));
+                threads.map(|thread| thread.join().expect("no panic")).into()
+            });
+            let removed: usize = all.iter().map(|reaped| reaped.removed.len()).sum();
+            assert!(all.iter().all(|reaped| reaped.kept.is_empty()), "{all:?}");
+            assert_eq!(removed, 50, "each by one");
+        }
     }
 
     #[test]
@@ -160,7 +243,7 @@ mod tests {
         fs::write(&file, "").expect("a file");
         let link = base.path().join(format!("{}0000000000000002", prefix()));
         std::os::unix::fs::symlink("/", &link).expect("a link");
-        assert!(reap(base.path()).expect("readable").is_empty());
+        assert!(reap(base.path()).expect("readable").removed.is_empty());
         assert!(file.exists() && link.symlink_metadata().is_ok());
     }
 
@@ -174,15 +257,15 @@ mod tests {
         if !directory::give_away(&theirs) {
             return;
         }
-        for error in
-            [reap(&theirs).map(drop), RunDirectory::create(&theirs, 2).map(drop)].map(Result::err)
+        for error in [reap(&theirs).map(drop), RunDirectory::create_in(&theirs, 2).map(drop)]
+            .map(Result::err)
         {
             let error = error.expect("not ours").to_string();
             assert!(error.contains("not sticky"), "{error}");
         }
         assert!(left.exists());
         fs::set_permissions(&theirs, fs::Permissions::from_mode(0o1777)).expect("root");
-        assert_eq!(reap(&theirs).expect("sticky").len(), 1);
+        assert_eq!(reap(&theirs).expect("sticky").removed.len(), 1);
         assert!(!left.exists());
     }
 
@@ -190,7 +273,7 @@ mod tests {
     fn what_is_removed_is_what_was_locked_wherever_its_name_leads_by_then() {
         let base = tempfile::tempdir().expect("a temporary folder");
         let at = |name: &str| base.path().join(name);
-        let run = RunDirectory::create(base.path(), 1).expect("a run directory");
+        let run = RunDirectory::create_in(base.path(), 1).expect("a run directory");
         let path = run.path().to_owned();
         fs::write(path.join("ours"), "").expect("a file");
         fs::rename(&path, at("moved")).expect("moved");

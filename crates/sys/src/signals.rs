@@ -5,6 +5,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// What a user sends to end a run.
+const ENDING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
 /// SIGINT, SIGTERM and SIGHUP, delivered through a descriptor instead of ending the process.
 #[derive(Debug)]
 pub struct Interrupts(OwnedFd);
@@ -21,7 +24,7 @@ impl Interrupts {
         let fd = unsafe {
             let mut set = std::mem::zeroed::<libc::sigset_t>();
             libc::sigemptyset(&raw mut set);
-            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            for signal in ENDING {
                 let mut now = std::mem::zeroed::<libc::sigaction>();
                 libc::sigaction(signal, std::ptr::null(), &raw mut now);
                 // A blocked signal arrives even if it is ignored, and `nohup` has asked for SIGHUP to be ignored. A shell
@@ -53,6 +56,38 @@ impl Interrupts {
     pub fn arrived(&self) -> bool {
         let mut info = [0_u8; size_of::<libc::signalfd_siginfo>()];
         matches!(rustix::io::read(&self.0, &mut info), Ok(n) if n > 0)
+    }
+}
+
+/// Ends what [`Interrupts::catch`] began: what has come so far is forgotten, and what comes from now on ends the process,
+/// as it ends any other. For what may wait for somebody else for ever, when no measurement can be lost by it any more.
+pub fn let_end() {
+    // SAFETY: `set` is initialised by sigemptyset before any other use, the time is a valid one, and neither the signal's
+    // facts nor the old mask are asked for.
+    unsafe {
+        let mut set = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&raw mut set);
+        for signal in ENDING {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        let at_once = std::mem::zeroed::<libc::timespec>();
+        while libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const at_once) > 0 {}
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+extern "C" fn nothing(_: libc::c_int) {}
+
+/// From now on a file that grows above its limit (`ulimit -f`) is an error of the call that writes (`EFBIG`), and not a
+/// signal that ends the process without a word. Programs that are executed begin as ever: a handler is not inherited.
+pub fn outlive_large_files() {
+    // SAFETY: all zeroes are a valid action without flags; its handler is an `extern "C" fn` of the right type that does
+    // nothing, which is safe whatever it interrupts.
+    unsafe {
+        let mut action = std::mem::zeroed::<libc::sigaction>();
+        action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        libc::sigaction(libc::SIGXFSZ, &raw const action, std::ptr::null_mut());
     }
 }
 

@@ -61,7 +61,7 @@ pub struct Connections {
     /// Those that failed, by the name of the error.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
-    /// What went wrong at the server, by the name of the error.
+    /// What went wrong at the server, by the name of the error; `stranger`: connections that no client had made.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub server_errors: BTreeMap<String, u64>,
     /// Requests answered per second.

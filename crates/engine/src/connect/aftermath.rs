@@ -107,6 +107,9 @@ impl Aftermath {
             self.errors.insert("wrong answer".into(), timed.wrong);
         }
         self.server_errors = named(&server.errors);
+        if let Some(count @ 1..) = strangers(&all, &server) {
+            self.server_errors.insert(STRANGER.into(), count);
+        }
         self.all_asked = all.asked;
         self.all_answered = all.answered;
         self.served = server.served;
@@ -117,17 +120,32 @@ impl Aftermath {
     }
 }
 
-/// Answers that a client got and the server did not give, or the other way round without a failure to explain it.
+/// What the server calls a connection that no client of this slice made.
+pub(crate) const STRANGER: &str = "stranger";
+
+/// How many the server has answered whom none of the clients knows: anybody on this machine may connect to a port, and a
+/// server that asked who it is would be measured asking. `None` if fewer were served than answered.
+fn strangers(all: &client::Counts, server: &server::Told) -> Option<u64> {
+    let failed = all.asked - all.answered;
+    Some(server.served.checked_sub(all.answered)?.saturating_sub(failed))
+}
+
+/// Answers that a client got and the server did not give. What it gave and no client got, failed requests or strangers
+/// have: then the numbers of these answers are different ones of those that were given.
 fn doubt(all: &client::Counts, server: &server::Told) -> Option<String> {
     let failed = all.asked - all.answered;
     let (answered, served) = (all.answered, server.served);
     if all.wrong > 0 {
         return Some(format!("{} answers were not the server's", all.wrong));
     }
-    if answered > served || served - answered > failed {
+    let Some(others) = served.checked_sub(answered) else {
         return Some(format!("{answered} requests were answered, but the server served {served}"));
-    }
-    if answered == served && all.sum != server.sum {
+    };
+    let [served, others] = [served, others].map(u128::from);
+    let least = others * others.saturating_sub(1) / 2;
+    let most = others * served.saturating_sub(1) - least;
+    let missing = u128::from(server.sum).checked_sub(u128::from(all.sum));
+    if !missing.is_some_and(|missing| (least..=most).contains(&missing)) {
         return Some("the answers that came are not those that were given".into());
     }
     (all.errors.values().sum::<u64>() != failed)
@@ -158,9 +176,15 @@ mod tests {
         // A failure explains an answer that was given and never arrived.
         assert_eq!(doubt(&counts(10, 9, 40), &server(10, 45)), None);
         assert_eq!(doubt(&counts(10, 8, 28), &server(8, 28)), None);
+        assert_eq!(strangers(&counts(10, 9, 40), &server(10, 45)), Some(0));
+        // Two answers nobody asked for, the fourth and the last of twelve.
+        assert_eq!(doubt(&counts(10, 10, 52), &server(12, 66)), None);
+        assert_eq!(strangers(&counts(10, 10, 52), &server(12, 66)), Some(2));
         for (clients, server) in [
             (counts(10, 10, 45), server(9, 36)),
-            (counts(10, 9, 40), server(11, 55)),
+            // Two numbers below twelve are 1 at the least and 21 at the most.
+            (counts(10, 10, 66), server(12, 66)),
+            (counts(10, 10, 44), server(12, 66)),
             // One answer came twice, another not at all.
             (counts(10, 10, 44), server(10, 45)),
             (client::Counts { wrong: 1, ..counts(10, 10, 45) }, server(10, 45)),

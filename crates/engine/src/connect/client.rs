@@ -6,7 +6,7 @@ use super::times::{Sample, Taker, Times};
 use crate::job::{Failure, Machine};
 use crate::task::{WorkerContext, pin};
 use crate::usage::Spent;
-use ipcperf_core::Door;
+use ipcperf_core::{Door, Missing, SetupError};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::doors::{Call, Caller};
@@ -125,19 +125,28 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let books = Mutex::new(Books::default());
     let lock = ask.model.locks().then(|| Mutex::new(()));
     let gate = Barrier::new(callers.len());
+    // Whoever came would wait at the gate for whoever cannot be started: nobody goes there before all are.
+    let are_all_here = Mutex::new(false);
+    let work = |caller| {
+        let go = *are_all_here.lock().unwrap_or_else(PoisonError::into_inner);
+        go.then(|| Client::new(&ask, caller, lock.as_ref()).run(&ask, &gate, &books))
+    };
     let clients = std::thread::scope(|scope| {
-        let threads: Vec<_> = callers
-            .iter()
-            .map(|caller| {
-                scope.spawn(|| Client::new(&ask, caller, lock.as_ref()).run(&ask, &gate, &books))
-            })
-            .collect();
-        let ends = threads
-            .into_iter()
-            .map(|thread| thread.join().map_err(|_| "a client panicked".to_owned()));
+        let mut held = are_all_here.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = |caller| {
+            let work = &work;
+            std::thread::Builder::new().spawn_scoped(scope, move || work(caller))
+        };
+        let threads: Result<Vec<_>, _> = callers.iter().map(start).collect();
+        *held = threads.is_ok();
+        drop(held);
+        let threads = threads.map_err(|error| no_thread(callers.len(), &error))?;
+        let ends = threads.into_iter().map(|thread| {
+            thread.join().ok().flatten().ok_or_else(|| "a client panicked".to_owned())
+        });
         // All of them are waited for, also behind one that failed.
-        ends.collect::<Vec<Result<Done, _>>>()
-    });
+        Ok::<_, SetupError>(ends.collect::<Vec<Result<Done, _>>>())
+    })?;
     let mut told = Told { pid: process::own_pid(), begin: u64::MAX, ..Told::default() };
     let mut times = Times::default();
     for client in clients {
@@ -152,6 +161,12 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     (told.spent, told.machine) = (books.spent, books.machine.into());
     times.write(&file).map_err(|error| format!("connect: {error}"))?;
     Ok(serde_json::to_value(told)?)
+}
+
+fn no_thread(clients: usize, error: &std::io::Error) -> SetupError {
+    let why = ipcperf_core::errno::text(error.raw_os_error().unwrap_or(0));
+    let what = format!("{clients} clients are more threads than this user may have ({why})");
+    Missing::new(what, "fewer --conns, or a higher ulimit -u").into()
 }
 
 /// What one client did.

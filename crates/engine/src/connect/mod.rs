@@ -13,6 +13,7 @@ mod run;
 mod server;
 mod times;
 
+pub(crate) use aftermath::STRANGER;
 pub use aftermath::{Aftermath, Ports};
 pub use answer::SHORTEST;
 pub use plan::{Around, BACKLOG, ConnectPlan, Model, nanoseconds, probe};

@@ -141,7 +141,7 @@ fn gaps_on(cpu: usize, clock_ns: f64) -> Option<Gaps> {
         }
         Some(Gaps::of(cpu, &gaps, last - begin))
     };
-    std::thread::spawn(spin).join().ok()?
+    std::thread::Builder::new().spawn(spin).ok()?.join().ok()?
 }
 
 impl Gaps {

@@ -1,6 +1,7 @@
 //! What the rounds of the cells tell about the machine.
 
 use super::finding::finding;
+use crate::connect::STRANGER;
 use ipcperf_core::Wait;
 use ipcperf_core::result::{Cell, Finding, Metric, OperationMode, Status};
 use ipcperf_core::units::format_nanos;
@@ -285,6 +286,18 @@ pub(super) fn connections(cells: &[Cell]) -> Vec<Finding> {
             .filter(|(cell, _)| cell.lost > 0)
             .map(|(cell, _)| cell.id.clone())
             .collect();
+        list.push(finding);
+    }
+    let strangers = |cell: &Cell| cell.connect.as_ref()?.server_errors.get(STRANGER).copied();
+    let met: Vec<_> = cells.iter().filter_map(|cell| Some((cell, strangers(cell)?))).collect();
+    if let Some((worst, most)) = met.iter().max_by_key(|(_, count)| *count) {
+        let text = format!(
+            "{}: {most} connections of others came to the server, which answered them beside those that were measured",
+            worst.id
+        );
+        let remedy = "find out who connects to every port of this machine";
+        let mut finding = finding("W-STRANGERS", text, Some(*most as f64), Some(0.0), remedy);
+        finding.cells = met.iter().map(|(cell, _)| cell.id.clone()).collect();
         list.push(finding);
     }
     let through = |cell: &Cell| {

@@ -6,10 +6,11 @@ use super::findings::{
 use crate::connect::Model;
 use crate::error::named;
 use crate::fit::Fit;
-use crate::job::Job;
+use crate::job::{FailureKind, Job};
 use crate::page::{CAPACITY, Page};
 use crate::plan::Family;
 use crate::slice::{self, Outcome, Surroundings, Terms};
+use ipcperf_core::result::Status;
 use ipcperf_core::{Idle, Seat, Shape};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
@@ -17,8 +18,7 @@ use ipcperf_sys::meter::{Meter, Span};
 use ipcperf_sys::qos::PollIdle;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
-use ipcperf_sys::{procfs, rundir};
-use std::hash::{BuildHasher, Hasher, RandomState};
+use ipcperf_sys::{procfs, random, rundir};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -115,12 +115,13 @@ impl<'a> Bench<'a> {
     /// No page or no run directory can be had.
     pub fn open(seed: u64, interrupts: Option<&'a Interrupts>) -> io::Result<Self> {
         let bases = rundir::bases();
-        let reaped = bases.iter().flat_map(|base| rundir::reap(base).unwrap_or_default()).collect();
+        let reaped = bases.iter().filter_map(|base| rundir::reap(base).ok());
+        let reaped = reaped.flat_map(|reaped| reaped.removed).collect();
         let (clock, fallback) = Clock::choose();
         Ok(Self {
             page: Page::create(CAPACITY)
                 .map_err(|error| named("shared memory (memfd_create)", &error))?,
-            directory: run_directory()?,
+            directory: RunDirectory::create()?,
             clock,
             fallback,
             fit: Fit::start(clock),
@@ -128,7 +129,8 @@ impl<'a> Bench<'a> {
             bounds: BoundReadings::default(),
             overhead: 1,
             peaks: Vec::new(),
-            names: Rng::from_seed(random()),
+            // Names and nonces must differ between runs, whatever the seed.
+            names: Rng::from_seed(random::number()),
             setup: Rng::stream(seed, "setup"),
             arrivals: Rng::stream(seed, "arrivals"),
             reaped,
@@ -241,38 +243,39 @@ impl<'a> Bench<'a> {
         cells: &mut [CellRun],
         settings: &Settings,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> io::Result<bool> {
+    ) -> bool {
         let measured = |cell: &&mut CellRun| !cell.slices.is_empty() && cell.ended.is_none();
         let total = cells.len() as u64;
         for (done, cell) in (0..).zip(cells.iter_mut().filter(measured)) {
             progress(Progress::Slice { done, total, id: &cell.plan.id });
             let mut timed = CellRun::new(cell.plan.clone());
-            if self.measure(&mut timed, settings.timing_calls(), 0, 0)? {
-                return Ok(true);
+            if self.measure(&mut timed, settings.timing_calls(), 0, 0) {
+                return true;
             }
             cell.calls = Some(timed.calls());
         }
-        Ok(false)
+        false
     }
 
-    /// One slice of one cell, after what has to be known of it; true if the user interrupted.
-    ///
-    /// # Errors
-    /// Idle CPUs cannot be asked to poll, or to stop it.
+    /// One slice of one cell, after what has to be known of it; true if the user interrupted. What goes wrong on the way
+    /// ends this cell and no other: what has been measured is worth more than what has not.
     pub fn measure(
         &mut self,
         cell: &mut CellRun,
         lengths: Lengths,
         round: u64,
         order: u64,
-    ) -> io::Result<bool> {
-        if self.find_peak(cell, lengths)? {
-            return Ok(true);
-        }
-        if cell.ended.is_some() {
-            return Ok(false);
-        }
-        self.measure_one(cell, lengths, round, order)
+    ) -> bool {
+        let tried = self.find_peak(cell, lengths).and_then(|interrupted| {
+            if interrupted || cell.ended.is_some() {
+                return Ok(interrupted);
+            }
+            self.measure_one(cell, lengths, round, order)
+        });
+        tried.unwrap_or_else(|error| {
+            cell.ended = Some((Status::Failed, FailureKind::Failed, error.to_string()));
+            false
+        })
     }
 
     /// One slice of one cell; true if the user interrupted.
@@ -372,20 +375,6 @@ impl<'a> Bench<'a> {
         }
         Ok(false)
     }
-}
-
-/// A random number that has nothing to do with the seed: names and nonces must differ between runs.
-#[must_use]
-pub fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
-}
-
-fn run_directory() -> io::Result<RunDirectory> {
-    let base = rundir::base();
-    RunDirectory::create(&base, random()).map_err(|error| {
-        let what = format!("a run directory in '{}' (XDG_RUNTIME_DIR, TMPDIR)", base.display());
-        named(&what, &error)
-    })
 }
 
 /// What a slice moves at the least, whatever its length (verification, warm-up, twelve samples, both ways), at a rate

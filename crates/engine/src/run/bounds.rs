@@ -7,6 +7,7 @@ use crate::supervisor::{Stop, Supervisor};
 use crate::{bounds, slice};
 use ipcperf_core::result::Status;
 use ipcperf_core::{Idle, Seat};
+use ipcperf_sys::process;
 use ipcperf_sys::qos::PollIdle;
 use std::collections::BTreeMap;
 use std::io;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 impl Bench<'_> {
     /// Bounds of every placement used; true if the user interrupted.
     pub(super) fn measure_bounds(&mut self, cells: &[CellRun]) -> io::Result<bool> {
+        process::address_space().map_err(io::Error::other)?;
         for cell in cells
             .iter()
             .filter(|cell| cell.plan.objection.is_none() && !cell.plan.key.cpus.is_empty())
@@ -99,10 +101,12 @@ impl Bench<'_> {
     fn bound(&mut self, what: Bound, cpus: &[usize]) -> io::Result<Option<BTreeMap<String, f64>>> {
         const TRIES: usize = 3;
         for _ in 0..TRIES {
-            match self.measure_bound(&what, cpus, HANG)? {
-                Bounded::Found { values, .. } => return Ok(Some(values)),
-                Bounded::Interrupted => return Ok(None),
-                Bounded::Failed(..) => {}
+            match self.measure_bound(&what, cpus, HANG) {
+                Ok(Bounded::Found { values, .. }) => return Ok(Some(values)),
+                Ok(Bounded::Interrupted) => return Ok(None),
+                // Before the first bound nothing is lost by an end; later all that was measured would be.
+                Err(error) if self.bounds.clock[0].is_empty() => return Err(error),
+                Ok(Bounded::Failed(..)) | Err(_) => {}
             }
         }
         Ok(Some(BTreeMap::new()))

@@ -10,9 +10,9 @@ use ipcperf_core::result::{Cell, ResultSet, Round};
 use ipcperf_core::units::format_duration;
 use ipcperf_engine::exec::{Error, Programs};
 use ipcperf_engine::plan::CellPlan;
-use ipcperf_engine::run::{Progress, Settings, random};
+use ipcperf_engine::run::{Progress, Settings};
 use ipcperf_stats::Rng;
-use ipcperf_sys::rundir::{self, RunDirectory};
+use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -36,7 +36,7 @@ pub(super) fn measure(
     line: &Line,
 ) -> Result<Rounds, Stop> {
     let failed = |error: std::io::Error| Stop::internal(format!("a run directory: {error}"));
-    let directory = RunDirectory::create(&rundir::base(), random()).map_err(failed)?;
+    let directory = RunDirectory::create().map_err(failed)?;
     let file = directory.path().join("arm.json");
     let mut order = Rng::stream(settings.seed, "order");
     let mut arms: [Vec<(u64, u64, ResultSet)>; 3] = Default::default();

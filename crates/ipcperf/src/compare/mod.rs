@@ -9,6 +9,7 @@ mod rounds;
 use crate::args::CompareArgs;
 use crate::error::{Code, Stop, note, unknown};
 use crate::gates::tell;
+use crate::measure;
 use crate::output::{self, Target};
 use crate::report::read_result;
 use ipcperf_core::result::{Adjustment, Comparison};
@@ -53,6 +54,7 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
     if let Some(path) = args.output.as_deref().filter(|_| !args.live.is_empty()) {
         document.attempt = attempt(&document, path);
     }
+    let document = measure::shareable(document);
     publish(&document, args, format, target.as_ref())?;
     let outcomes = gates.iter().map(|gate| tell("--fail-on", gate.check(&document), Code::Slower));
     let codes: Vec<Code> = outcomes.flatten().collect();
@@ -77,13 +79,15 @@ fn publish(
     let mut bytes = Vec::new();
     comparison(document, format, &output::style(&args.look, false), &mut bytes)
         .map_err(|error| Stop::internal(format!("comparison: {error}")))?;
+    let style = ipcperf_report::Style::default();
+    let kept = target
+        .filter(|target| !matches!(target, Target::Stdout))
+        .map(|target| target.write(|out| comparison(document, Format::Json, &style, out)));
     let shown = output::to_stdout(&bytes);
-    if let Some(target @ (Target::File(_) | Target::Fresh(_))) = target {
-        let style = ipcperf_report::Style::default();
-        let path = target.write(|out| comparison(document, Format::Json, &style, out))?;
-        if !args.quiet {
-            note(&format!("Comparison: {}", path.display()));
-        }
+    if let Some(path) = kept.transpose()?
+        && !args.quiet
+    {
+        note(&format!("Comparison: {}", path.display()));
     }
     shown.map(drop)
 }
@@ -130,7 +134,7 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Stop> {
 
 fn recorded(paths: &[PathBuf]) -> Result<Vec<Recorded>, Stop> {
     let read = |path: &PathBuf| {
-        let name = crate::measure::without_home(&path.display().to_string());
+        let name = measure::without_home(&path.display().to_string());
         read_result(path).map(|set| Recorded { name, set })
     };
     paths.iter().map(read).collect()

@@ -17,6 +17,9 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+/// Most operations of a slice: at 10 us each they take 17 minutes, and a deadline is known for them.
+const MOST_SAMPLES: u64 = 100_000_000;
+
 /// What an arm says.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -131,6 +134,10 @@ impl Keys {
         };
         let mut cells =
             plan::cells(&request, host).map_err(|error| told(request::refused(error)))?;
+        if self.samples > MOST_SAMPLES {
+            let asked = self.samples;
+            return Err(format!("samples: {asked} is above {MOST_SAMPLES}"));
+        }
         let (Some(plan), None) = (cells.pop(), cells.pop()) else {
             return Err("an arm is one cell: one mechanism, pattern and placement".into());
         };

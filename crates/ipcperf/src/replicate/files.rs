@@ -15,7 +15,7 @@ pub(crate) fn write(folder: &Path, studies: &[Study], document: &Replication) ->
                 row.iter().map(|cell| csv_cell(cell)).collect::<Vec<_>>().join(",") + "\n"
             };
             let text: String = rows.iter().map(line).collect();
-            output::to_file(&folder.join(name), |out| out.write_all(text.as_bytes()))?;
+            output::beside(&folder.join(name), &text)?;
         }
     }
     Ok(())

@@ -20,13 +20,13 @@ pub(crate) use kinds::TASKS;
 
 use crate::args::ReplicateArgs;
 use crate::error::{Code, Stop, note, unknown};
-use crate::measure::arguments;
+use crate::measure::{self, arguments};
 use crate::output::{self, Target};
 use crate::progress::Line;
 use crate::request;
 use expect::Course;
 use ipcperf_core::result::{
-    ClaimKind, Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, StudyResult,
+    ClaimKind, Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, Status, StudyResult,
 };
 use ipcperf_engine::host;
 use ipcperf_engine::plan::Host;
@@ -117,14 +117,17 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     }
     document.duration_s = began.elapsed().as_secs_f64();
     document.invocation.plan.command = "replicate".into();
-    if let Some(folder) = &args.csv {
-        files::write(folder, &studies, &document)?;
-    }
-    if let Some(folder) = &args.plots {
-        output::pictures(folder, &document)?;
-    }
-    publish(&document, args, format, &target)?;
-    Ok(if document.interrupted { Code::Interrupted.into() } else { ExitCode::SUCCESS })
+    let document = measure::shareable(document);
+    publish(&document, &studies, args, format, &target)?;
+    Ok(verdict(&document).map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// How it ends: as a run of the same arms would.
+fn verdict(document: &Replication) -> Option<Code> {
+    let arms = document.studies.iter().flat_map(|study| &study.arms);
+    let statuses: Vec<Status> = arms.map(|arm| arm.status).collect();
+    let mut noises = document.studies.iter().filter_map(|study| study.noise.as_ref());
+    measure::worst(document.interrupted, noises.any(measure::invalid), &statuses)
 }
 
 /// Measures what fits into `room`; what was found, how many seconds were expected, and whether the user interrupted.
@@ -288,8 +291,10 @@ fn elsewhere(studies: &[Study], scale: Scale) -> String {
     format!("Scale {scale}, elsewhere it took: {known}")
 }
 
+/// Keeps the document first, then what lies beside it, and shows it last: what comes later costs nothing before it.
 fn publish(
     document: &Replication,
+    studies: &[Study],
     args: &ReplicateArgs,
     format: ipcperf_report::Format,
     target: &Target,
@@ -303,21 +308,23 @@ fn publish(
         &mut json,
     )
     .map_err(|error| Stop::internal(format!("document: {error}")))?;
-    if let Target::Stdout = target {
-        return output::to_stdout(&json).map(drop);
-    }
+    let is_kept = !matches!(target, Target::Stdout);
+    let kept = is_kept.then(|| target.write(|out| out.write_all(&json)));
+    let files = args.csv.iter().map(|folder| files::write(folder, studies, document));
+    let pictures = args.plots.iter().map(|folder| output::pictures(folder, document));
+    let beside: Vec<Result<(), Stop>> = files.chain(pictures).collect();
     let mut bytes = Vec::new();
     let style = output::table_style(&args.output.look, &args.output.tables, false);
     let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
     ipcperf_report::replication(document, format, &style, pictures.as_deref(), &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
-    let shown = output::to_stdout(&bytes);
-    let path = target.write(|out| out.write_all(&json))?;
-    shown?;
-    if !args.output.quiet {
+    let shown = output::to_stdout(if is_kept { &bytes } else { &json });
+    if let Some(path) = kept.transpose()?
+        && !args.output.quiet
+    {
         note(&format!("Result: {}", path.display()));
     }
-    Ok(())
+    shown.map(drop).and(beside.into_iter().collect())
 }
 
 #[cfg(test)]

@@ -120,8 +120,7 @@ pub(crate) fn measure(
             let id = format!("{} {}", study.name(), arms[*at].measured.arm.id);
             (context.progress)(Progress::Slice { done, total, id: &id });
             let turn_began = Instant::now();
-            interrupted =
-                arms[*at].take_turn((round, position as u64), scale, &mut bench, context)?;
+            interrupted = arms[*at].take_turn((round, position as u64), scale, &mut bench, context);
             let all_s = turn_began.elapsed().as_secs_f64();
             arms[*at].took = Some(Took { all_s, timed: arms[*at].timed(bench.ns_per_tick()) });
             if interrupted {
@@ -234,12 +233,12 @@ impl ArmRun {
         scale: Scale,
         bench: &mut Bench<'_>,
         context: &Context<'_, '_>,
-    ) -> io::Result<bool> {
+    ) -> bool {
         let found = match &mut self.doing {
-            None => return Ok(false),
+            None => return false,
             Some(Doing::Cell(cell)) => {
-                if bench.measure(&mut cell.run, cell.lengths, round, order)? {
-                    return Ok(true);
+                if bench.measure(&mut cell.run, cell.lengths, round, order) {
+                    return true;
                 }
                 let ended = cell.run.ended.clone();
                 if let Some((status, _, reason)) = ended {
@@ -248,16 +247,17 @@ impl ArmRun {
                     cell.calls(bench.ns_per_tick()).map_err(|reason| (Status::Rejected, reason))
                 } else {
                     // Its slices are kept, and assembled when all rounds are over.
-                    return Ok(false);
+                    return false;
                 }
             }
             Some(Doing::Bound(work)) => match work.on(context.host) {
                 Err(reason) => Err((Status::Unavailable, reason)),
                 Ok((bound, cpus)) => {
-                    match bench.measure_bound(&bound, work.workers(&cpus), patience(scale))? {
-                        Bounded::Interrupted => return Ok(true),
-                        Bounded::Failed(status, reason) => Err((status, reason)),
-                        Bounded::Found { values, samples } => {
+                    match bench.measure_bound(&bound, work.workers(&cpus), patience(scale)) {
+                        Ok(Bounded::Interrupted) => return true,
+                        Ok(Bounded::Failed(status, reason)) => Err((status, reason)),
+                        Err(error) => Err((Status::Failed, error.to_string())),
+                        Ok(Bounded::Found { values, samples }) => {
                             Ok(work.readings(values, &samples, bench.ns_per_tick(), cpus))
                         }
                     }
@@ -274,7 +274,7 @@ impl ArmRun {
                 };
                 match other.measure(&turn) {
                     Ok(readings) => Ok(readings),
-                    Err(TaskError::Interrupted) => return Ok(true),
+                    Err(TaskError::Interrupted) => return true,
                     Err(TaskError::Deadline(reason)) => Err((Status::Deadline, reason)),
                     Err(TaskError::Failed(reason)) => Err((Status::Failed, reason)),
                 }
@@ -286,6 +286,6 @@ impl ArmRun {
             Err((Status::Rejected, reason)) => self.measured.reject(round, reason),
             Err(ended) => self.measured.ended = Some(ended),
         }
-        Ok(false)
+        false
     }
 }

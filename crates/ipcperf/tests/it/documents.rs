@@ -280,6 +280,30 @@ fn the_document_tells_nothing_about_whose_machine_it_was() {
     assert!(!written.contains(home.trim_end_matches("/result.json")));
 }
 
+/// A knob that names a folder at home is in identities, knobs, command line and reasons, and it can be measured again.
+#[test]
+fn the_document_does_not_name_the_home_directory_whatever_was_asked_for() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.home().to_str().expect("UTF-8").to_owned();
+    for (folder, status) in [("files", "ok"), ("no-such-folder", "unavailable")] {
+        std::fs::create_dir_all(sandbox.home().join("files")).expect("a folder");
+        let set = format!("temp-file.dir={home}/{folder}");
+        let words = ["-m", "temp-file", "--place", "same-cpu", "--set", &set, "-o", "at-home.json"];
+        let ended = sandbox.run(&run(&words));
+        let written = sandbox.read("at-home.json").expect("written");
+        assert!(!written.contains(&home), "{written}");
+        assert!(!ended.stdout.contains(&home), "{}", ended.stdout);
+        let document = valid(RESULT_SCHEMA, &written);
+        let [cell] = cells(&document) else { panic!("one cell was asked for") };
+        assert_eq!(text(cell, "status"), status, "{cell}");
+        assert!(text(cell, "id").contains(&format!("dir=~/{folder}")), "{cell}");
+    }
+    let words = ["-m", "temp-file", "--place", "same-cpu", "-o", "at-home.json", "--set"];
+    sandbox.run(&run(&[&words[..], &[&format!("temp-file.dir={home}/files")]].concat()));
+    let again = sandbox.run(&["run", "--from", "at-home.json", "-o", "again.json"]);
+    assert_eq!(again.status.code(), Some(0), "{}{}", again.stdout, again.stderr);
+}
+
 /// Named CPUs are not exchanged between rounds as those of a class are.
 #[test]
 fn cpus_that_were_named_keep_their_seats_in_every_round() {

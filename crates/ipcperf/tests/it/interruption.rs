@@ -7,8 +7,9 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -161,6 +162,48 @@ fn an_ignored_interrupt_still_interrupts_and_an_ignored_hang_up_does_not() {
     assert_eq!(running.end().status.code(), Some(130));
 }
 
+/// Asks it to end until it has; once may be before it waits.
+fn interrupted_until_it_ends(child: &mut Child) -> ExitStatus {
+    wait_for("the end of an interrupted program", || {
+        signal("INT", child.id());
+        sleep(Duration::from_millis(20));
+        child.try_wait().expect("our own child")
+    })
+}
+
+#[test]
+fn whoever_waits_for_a_reader_that_never_comes_can_be_interrupted() {
+    let sandbox = Sandbox::new();
+    let made = Command::new("mkfifo").arg(sandbox.home().join("fifo")).status().expect("coreutils");
+    assert!(made.success());
+    let words = ["-m", "pipe", "--place", "same-cpu", "--rounds", "1", "--slice", "1ms"];
+    let mut running = sandbox.start(&run(&[&words[..], &["-o", "fifo"]].concat()));
+    has_measured(&sandbox);
+    let status = interrupted_until_it_ends(&mut running.child);
+    assert_eq!(status.signal(), Some(SIGINT), "{}", running.told());
+}
+
+#[test]
+fn a_document_is_kept_before_anybody_reads_the_screen_and_who_never_does_can_be_left() {
+    let sandbox = Sandbox::new();
+    // What a pipe holds (`pipe(7)`).
+    let (_reader, mut full) = std::io::pipe().expect("a pipe");
+    full.write_all(&[0; 1 << 16]).expect("room");
+    let words = ["-m", "pipe", "--place", "same-cpu", "--rounds", "1", "--slice", "1ms"];
+    let mut command = sandbox.command(&run(&[&words[..], &["-o", "kept.json"]].concat()));
+    let mut child = command.stdout(full).spawn().expect("the program starts");
+    let _ = wait_for("the document", || sandbox.read("kept.json").ok());
+    assert_eq!(interrupted_until_it_ends(&mut child).signal(), Some(SIGINT));
+    assert_eq!(cells(&document(&sandbox, "kept.json")).len(), 1);
+}
+
+/// Waits until a run has begun and its own directory is gone again.
+fn has_measured(sandbox: &Sandbox) {
+    let count = || fs::read_dir(sandbox.run_directories()).expect("a folder").count();
+    wait_for("a run directory", || (count() > 0).then_some(()));
+    wait_for("the end of measuring", || (count() == 0).then_some(()));
+}
+
 #[test]
 fn a_killed_worker_costs_its_cell_and_not_the_run() {
     at_once([(0, "KILL", 9), (1, "KILL", 9), (1, "TERM", 15)], |(seat, name, number)| {
@@ -187,6 +230,55 @@ fn a_killed_worker_costs_its_cell_and_not_the_run() {
         assert_eq!(socket["rounds"].as_array().map(Vec::len), Some(2));
         nothing_is_left(&sandbox, &before);
     });
+}
+
+/// No descriptor is left for the next worker, neither for the cell nor for the clock at the end.
+#[test]
+fn a_run_that_gets_no_more_workers_keeps_what_it_measured() {
+    let (sandbox, before) = (Sandbox::new(), Objects::now());
+    let words = ["-m", "pipe", "--place", "same-cpu", "--rounds", "10000"];
+    let running =
+        sandbox.start(&run(&[&words[..], &["--slice", "30ms", "-o", "part.json"]].concat()));
+    let mut seen = BTreeSet::new();
+    wait_for("two slices", || {
+        seen.extend(workers(&sandbox).into_iter().filter(|pid| holds_pipes(*pid)));
+        (seen.len() > 4).then_some(())
+    });
+    let limit = format!("--pid={}", running.child.id());
+    let set = Command::new("prlimit").args([&limit, "--nofile=8:8"]).status().expect("util-linux");
+    assert!(set.success());
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+    no_panic(&ended);
+    let document = document(&sandbox, "part.json");
+    let [pipe] = cells(&document) else { panic!("one cell was asked for") };
+    assert_eq!(pipe["status"], "failed");
+    assert!(
+        pipe["reason"].as_str().is_some_and(|why| why.contains("Too many open files")),
+        "{pipe}"
+    );
+    assert!(pipe["rounds"].as_array().is_some_and(|rounds| rounds.len() >= 2));
+    let findings = document["noise"]["findings"].to_string();
+    assert!(findings.contains("the clock after the last round"), "{findings}");
+    nothing_is_left(&sandbox, &before);
+}
+
+#[test]
+fn a_result_that_cannot_be_where_it_was_to_be_is_kept_elsewhere() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.home().join("gone");
+    fs::create_dir(&folder).expect("a folder");
+    let words = ["-m", "pipe", "--place", "same-cpu", "--rounds", "1", "--slice", "1s"];
+    let running = sandbox.start(&run(&[&words[..], &["-o", "gone/run.json"]].concat()));
+    wait_for("a worker", || (!workers(&sandbox).is_empty()).then_some(()));
+    fs::remove_dir(&folder).expect("it is empty");
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+    assert!(ended.stdout.contains("pipe"), "it is shown: {}", ended.stdout);
+    let told = "cannot write 'gone/run.json': No such file or directory; the result is in \
+                './ipcperf-result.json'";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    assert_eq!(cells(&document(&sandbox, "ipcperf-result.json")).len(), 1);
 }
 
 #[test]
@@ -269,6 +361,57 @@ fn a_worker_dies_with_its_coordinator_even_if_it_waits() {
     running.child.kill().expect("our own child");
     signal("KILL", pair[0]);
     nothing_is_left(&sandbox, &before);
+}
+
+/// What is tried to find out what a host has is made and removed within moments; a kill may come between the two.
+#[test]
+fn a_kill_while_something_is_tried_leaves_nothing_that_clean_does_not_find() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        assert!(std::env::var_os("IPCPERF_EXPECT_ALL").is_none(), "no strace");
+        return;
+    }
+    let (sandbox, before) = (Sandbox::new(), Objects::now());
+    let by_key = ["run", "-m", "shm-ring", "--set", "shm-ring.backing=sysv", "--dry-run"];
+    let tries: [(&str, &[&str]); 6] = [
+        ("mkdir", &["list"]),
+        ("mkdirat", &["list"]),
+        ("mq_open", &["list"]),
+        ("msgget", &["list"]),
+        ("semget", &["list"]),
+        ("shmget", &by_key),
+    ];
+    for (call, words) in tries {
+        let mut strace = Command::new("strace");
+        let trace = format!("trace={call}");
+        let inject = format!("inject={call}:signal=SIGTERM:when=1");
+        strace.args(["-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject]);
+        strace.arg(env!("CARGO_BIN_EXE_ipcperf"));
+        let ended = sandbox.spawn(sandbox.surround(strace, words)).end();
+        assert!(!ended.status.success(), "{call}: {ended:?}");
+        nothing_is_left(&sandbox, &before);
+    }
+}
+
+/// A name that can be guessed can be taken by any other user, and what is tried under it would seem to be missing.
+#[test]
+fn nobody_can_take_the_names_under_which_something_is_tried() {
+    let sandbox = Sandbox::new();
+    let names = "for name in ipcperf-trial-$$ ipcperf-trial-$$-0 ipcperf-trial-$$-1 ipcperf-trial-$$-2; do \
+                 mkdir /dev/shm/$name $XDG_RUNTIME_DIR/$name $TMPDIR/$name; done; echo $$; exec $0 list --json";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", names, env!("CARGO_BIN_EXE_ipcperf")]);
+    let ended = sandbox.spawn(sandbox.surround(shell, &[])).end();
+    let (pid, list) = ended.stdout.split_once('\n').expect("the number of the process");
+    for number in ["", "-0", "-1", "-2"] {
+        fs::remove_dir(format!("/dev/shm/ipcperf-trial-{pid}{number}")).expect("made above");
+    }
+    let available = |list: &str| -> BTreeSet<String> {
+        let list: Value = serde_json::from_str(list).expect("JSON");
+        let all = list["mechanisms"].as_array().expect("a list").iter();
+        let here = all.filter(|one| one["available"] == true);
+        here.map(|one| one["name"].to_string()).collect()
+    };
+    assert_eq!(available(list), available(&sandbox.run(&["list", "--json"]).stdout));
 }
 
 #[test]

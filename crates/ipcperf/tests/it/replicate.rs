@@ -1,6 +1,7 @@
 //! The published studies, run again at the smallest scale: their documents, never their figures.
 
-use crate::common::{Sandbox, valid};
+use crate::common::{Sandbox, valid, wait_for};
+use crate::watch::workers;
 use ipcperf_report::REPLICATION_SCHEMA;
 use serde_json::Value;
 use std::fs;
@@ -79,11 +80,12 @@ fn replicate(sandbox: &Sandbox, name: &str) -> Vec<Value> {
     let words =
         ["replicate", name, "--scale", "smoke", "--rounds", "6", "--csv", "csv", "-o", &file];
     let ended = sandbox.run(&words);
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     let document = valid(REPLICATION_SCHEMA, &sandbox.read(&file).expect("written"));
     let [study] = list(&document, "studies") else { panic!("{name} is one study") };
     assert_eq!(text(study, "name"), name);
     check(study);
+    let has_failed = list(study, "arms").iter().any(|arm| text(arm, "status") == "failed");
+    assert_eq!(ended.status.code(), Some(i32::from(has_failed)), "{}", ended.stderr);
     assert_eq!(study["rounds"], 6);
     // The same document, shown again.
     assert_eq!(sandbox.run(&["report", &file]).stdout, ended.stdout);
@@ -227,6 +229,51 @@ fn a_study_of_ones_own_is_run_like_the_others() {
 }
 
 #[test]
+fn a_study_whose_arm_fails_says_so_by_its_exit_code() {
+    let sandbox = Sandbox::new();
+    let arm = "[[arm]]\nid = \"never\"\nwork = \"exec\"\nprograms = [\"false\"]\n";
+    let head = MINE.split("[[arm]]").next().expect("text before the first arm");
+    let table = "[[table]]\ntitle = \"Time\"\nunit = \"s\"\nstatistic = \"median\"\ncolumns = [\"wall\"]\n\
+                 [[table.row]]\nlabel = \"never\"\ncells = \"{}_s(never)\"\n";
+    fs::write(sandbox.home().join("never.toml"), format!("{head}{arm}{table}")).expect("a study");
+    let ended = sandbox.run(&["replicate", "never.toml", "--allow-exec", "-o", "never.json"]);
+    assert_eq!(ended.status.code(), Some(1), "{}{}", ended.stdout, ended.stderr);
+    let document = valid(REPLICATION_SCHEMA, &sandbox.read("never.json").expect("written"));
+    let arm = &list(&list(&document, "studies")[0], "arms")[0];
+    assert_eq!(text(arm, "status"), "failed");
+}
+
+#[test]
+fn a_file_beside_the_document_that_cannot_be_written_costs_no_measurement() {
+    let sandbox = Sandbox::new();
+    let csv =
+        "[[csv]]\nfile = \"f.csv\"\nheader = [\"a\"]\narms = [\"pipe\"]\nvalues = [\"arm\"]\n";
+    fs::write(sandbox.home().join("mine.toml"), format!("{MINE}{csv}")).expect("a study");
+    fs::create_dir_all(sandbox.home().join("csv/f.csv")).expect("a folder in the file's place");
+    let ended = sandbox.run(&["replicate", "mine.toml", "--csv", "csv", "-o", "mine.json"]);
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+    assert!(ended.stdout.contains("My own study"), "it is shown: {}", ended.stdout);
+    assert!(ended.stderr.contains("cannot write 'csv/f.csv'"), "{}", ended.stderr);
+    let document = valid(REPLICATION_SCHEMA, &sandbox.read("mine.json").expect("kept"));
+    check(&list(&document, "studies")[0]);
+}
+
+/// Nor do the directories of killed runs outlive it.
+#[test]
+fn a_study_removes_what_a_killed_run_left() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.home().join("mine.toml"), MINE).expect("a study");
+    let mut killed = sandbox.start(&["run", "-m", "pipe", "--slice", "60s", "-o", "x.json"]);
+    wait_for("a worker", || (!workers(&sandbox).is_empty()).then_some(()));
+    killed.child.kill().expect("our own child");
+    drop(killed.end());
+    assert_eq!(fs::read_dir(sandbox.run_directories()).expect("a folder").count(), 1);
+    let ended = sandbox.run(&["replicate", "mine.toml", "--rounds", "1"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert_nothing_is_left(&sandbox);
+}
+
+#[test]
 fn a_study_is_exported_and_no_file_is_lost_by_it() {
     let sandbox = Sandbox::new();
     let ended = sandbox.run(&["replicate", "--export", "marhubi"]);
@@ -288,6 +335,7 @@ fn of_one_claim_only_what_it_needs_is_measured_drawn_and_held_against_another_ru
         (["--only", "s4.c22"], 2, "did you mean 's4.c2"),
         (["--set", "sampels=2"], 2, "did you mean 'samples'?"),
         (["--set", "cell.samples=-2"], 2, "invalid value"),
+        (["--set", "cell.samples=1000000000000"], 2, "is above 100000000"),
         (["--budget", "soon"], 2, "--budget"),
         (["--across", "/dev/null"], 4, "no result of 'ipcperf replicate'"),
     ] {

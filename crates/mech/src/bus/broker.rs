@@ -1,10 +1,8 @@
 //! The broker of a D-Bus channel: a dbus-daemon that serves this channel alone.
 
-use ipcperf_core::{Guard, Link, Missing, PatternKind, SetupError, Shape};
+use ipcperf_core::{Guard, Link, Missing, SetupError, Shape};
 use ipcperf_sys::io::companion::Companion;
 use ipcperf_sys::io::names::Unlink;
-use ipcperf_sys::rundir::{self, RunDirectory};
-use std::hash::{BuildHasher, RandomState};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -13,16 +11,7 @@ const DAEMON: &str = "dbus-daemon";
 
 /// Starts a broker and stops it: whether it is installed, and may do what it must, nothing else tells.
 pub(crate) fn try_one() -> Result<(), Missing> {
-    let nonce = RandomState::new().hash_one(std::process::id());
-    let run = RunDirectory::create(&rundir::base(), nonce)
-        .map_err(|error| Missing::new(format!("no directory for its socket: {error}"), ""))?;
-    let shape = Shape {
-        size: 0,
-        pattern: PatternKind::PingPong,
-        nonce,
-        buffer_offset: 0,
-        directory: run.path().to_owned(),
-    };
+    let (_run, shape) = crate::trial()?;
     serve(&shape).map(drop).map_err(|error| {
         let what = format!("{DAEMON} is not installed, or cannot be started: {error}");
         Missing::new(what, "install the package dbus-daemon")

@@ -5,7 +5,6 @@ use crate::by_reference::BY_REFERENCE;
 use crate::by_reference::files;
 use crate::by_reference::named_port::NamedPort;
 use ipcperf_core::prelude::*;
-use ipcperf_sys::io::file::place::Scratch;
 use ipcperf_sys::io::file::{fresh, watch};
 use std::ffi::CString;
 use std::path::Path;
@@ -67,7 +66,9 @@ impl Mechanism for FileRename {
 
     fn probe(options: &FileRenameOptions) -> Result<(), Missing> {
         let base = files::base(&options.dir)?;
-        let tried = Scratch::trial(&base).and_then(|scratch| watch::arrivals(scratch.path()));
+        let (_run, shape) = crate::trial()?;
+        let tried = files::scratch(&shape, &base, 0);
+        let tried = tried.and_then(|scratch| watch::arrivals(scratch.path()));
         tried.map(drop).map_err(|error| match error {
             SetupError::Sys { call, code } if call.starts_with("inotify") => {
                 watch::refused(&call, code)

@@ -12,7 +12,11 @@ pub(crate) fn base(dir: &str) -> Result<PathBuf, Missing> {
         "tmpfs" => place::in_memory(),
         "disk" => place::on_disk(),
         path => {
-            let path = PathBuf::from(path);
+            // Documents have `~` for the home directory, and what they say may be measured again.
+            let path = match path.strip_prefix("~/").zip(std::env::var_os("HOME")) {
+                Some((below, home)) => PathBuf::from(home).join(below),
+                None => PathBuf::from(path),
+            };
             let missing = |what: &str| {
                 let what = format!("{} {what}", path.display());
                 Err(Missing::new(what, "name a directory that may be written"))
@@ -26,7 +30,7 @@ pub(crate) fn base(dir: &str) -> Result<PathBuf, Missing> {
 pub(crate) fn scratch(shape: &Shape, base: &Path, messages: u32) -> Result<Scratch, SetupError> {
     let bytes = (shape.size as u64).saturating_mul(2 * u64::from(messages));
     place::room(base, bytes)?;
-    Scratch::create(Some(&shape.directory), base, &shape.name("files"))
+    Scratch::create(&shape.directory, base, &shape.name("files"))
 }
 
 /// A path for system calls.

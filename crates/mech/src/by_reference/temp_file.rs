@@ -6,7 +6,6 @@ use crate::by_reference::files;
 use crate::by_reference::handover_port::{HandoverPort, Origin, UnnamedFile};
 use crate::by_reference::packets::Company;
 use ipcperf_core::prelude::*;
-use ipcperf_sys::io::file::place::Scratch;
 use ipcperf_sys::io::file::{fresh, store};
 
 ipcperf_core::options! {
@@ -80,8 +79,9 @@ impl Mechanism for TempFile {
 
     fn probe(options: &TempFileOptions) -> Result<(), Missing> {
         let base = files::base(&options.dir)?;
+        let (_run, shape) = crate::trial()?;
         let tried = || {
-            let scratch = Scratch::trial(&base)?;
+            let scratch = files::scratch(&shape, &base, 0)?;
             let path = files::c_path(scratch.path())?;
             if options.is_unnamed() {
                 let made = store::create_unnamed(&path);

@@ -40,7 +40,7 @@ impl PosixMqOptions {
 }
 
 /// Makes a queue. The limits hold for the privileged too, so that a result does not depend on who measured it.
-fn create(directory: Option<&Path>, name: &str, capacity: Capacity) -> Result<OwnedFd, SetupError> {
+fn create(directory: &Path, name: &str, capacity: Capacity) -> Result<OwnedFd, SetupError> {
     for (asked, limit, sysctl) in [
         (capacity.depth, deepest(), "fs.mqueue.msg_max"),
         (capacity.size, largest(), "fs.mqueue.msgsize_max"),
@@ -140,8 +140,9 @@ impl<W: Wait> Mechanism for PosixMq<W> {
     const SHARES: bool = true;
 
     fn probe(options: &PosixMqOptions) -> Result<(), Missing> {
-        let name = mqueue::trial_name();
-        create(None, &name, options.capacity(1)).map(drop).map_err(crate::missing)
+        let (_run, shape) = crate::trial()?;
+        let tried = create(&shape.directory, &shape.name("queue"), options.capacity(1));
+        tried.map(drop).map_err(crate::missing)
     }
 
     fn limit(options: &PosixMqOptions) -> Option<Limit> {
@@ -154,8 +155,7 @@ impl<W: Wait> Mechanism for PosixMq<W> {
     }
 
     fn open(shape: &Shape, options: &PosixMqOptions) -> Result<Link, SetupError> {
-        let make =
-            |what| create(Some(&shape.directory), &shape.name(what), options.capacity(shape.size));
+        let make = |what| create(&shape.directory, &shape.name(what), options.capacity(shape.size));
         let (ping, pong) = (make("ping")?, make("pong")?);
         let granted = mqueue::capacity(&ping)?;
         Ok(Link::of_fds([duplicate(&pong)?, duplicate(&ping)?], [ping, pong])

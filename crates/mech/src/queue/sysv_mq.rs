@@ -63,7 +63,9 @@ impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
     const SHARES: bool = true;
 
     fn probe(options: &SysvMqOptions) -> Result<(), Missing> {
-        let tried = Queue::trial().and_then(|queue| queue.set_capacity(options.qbytes));
+        let (_run, shape) = crate::trial()?;
+        let tried = Queue::create(&shape.directory);
+        let tried = tried.and_then(|queue| queue.set_capacity(options.qbytes));
         tried.map(drop).map_err(|error| crate::missing(explained(error)))
     }
 

@@ -6,7 +6,6 @@ use ipcperf_core::prelude::*;
 use ipcperf_sys::io::Buffer;
 use ipcperf_sys::io::file::file_lock::{FileLock, Lock, RecordLock, RobustMutex};
 use ipcperf_sys::io::file::file_queue::{self, Layout, Queue};
-use ipcperf_sys::rundir;
 use std::marker::PhantomData;
 use std::path::Path;
 
@@ -136,8 +135,8 @@ impl<G: Guarding> Mechanism for MmapQueue<G> {
     type Port = G::Port;
 
     fn probe(options: &MmapQueueOptions) -> Result<(), Missing> {
-        let path = rundir::base().join(format!("ipcperf-trial-{}", std::process::id()));
-        let tried = file_queue::create::<G::Lock>(path, layout(1, options));
+        let (run, _) = crate::trial()?;
+        let tried = file_queue::create::<G::Lock>(run.path().join("queue"), layout(1, options));
         tried.map(drop).map_err(crate::missing)
     }
 

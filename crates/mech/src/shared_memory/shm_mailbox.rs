@@ -92,8 +92,10 @@ impl<W: MailboxWait> Mechanism for ShmMailbox<W> {
 
     fn probe(options: &ShmMailboxOptions) -> Result<(), Missing> {
         let kind = memory::kind(&options.backing, &options.huge);
-        let name = format!("ipcperf-trial-{}", std::process::id());
-        ring::create(Layout::mailbox(1), kind, None, &name).map(drop).map_err(crate::missing)
+        let (_run, shape) = crate::trial()?;
+        let layout = Layout::mailbox(1);
+        let tried = ring::create(layout, kind, Some(&shape.directory), &shape.name("mailbox"));
+        tried.map(drop).map_err(crate::missing)
     }
 
     fn open(shape: &Shape, options: &ShmMailboxOptions) -> Result<Link, SetupError> {

@@ -69,8 +69,10 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
 
     fn probe(options: &ShmRingOptions) -> Result<(), Missing> {
         let kind = memory::kind(&options.backing, &options.huge);
-        let name = format!("ipcperf-trial-{}", std::process::id());
-        let tried = ring::create(layout(1, options), kind, None, &name).map(drop);
+        let (_run, shape) = crate::trial()?;
+        let layout = layout(1, options);
+        let tried = ring::create(layout, kind, Some(&shape.directory), &shape.name("ring"));
+        let tried = tried.map(drop);
         let tried = tried.and_then(|()| if W::BELLS { bells().map(drop) } else { Ok(()) });
         tried.map_err(crate::missing)
     }

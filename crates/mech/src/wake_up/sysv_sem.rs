@@ -64,7 +64,8 @@ impl Mechanism for SysvSem {
     type Port = WordPort<Beside<Semaphores>>;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
-        let tried = Set::trial().and_then(|set| {
+        let (_run, shape) = crate::trial()?;
+        let tried = Set::create(&shape.directory).and_then(|set| {
             // Both directions at once: a wake-up to itself, as a peer would send and take it.
             for (seat, other) in [(Seat::Lead, Seat::Follow), (Seat::Follow, Seat::Lead)] {
                 let moved = Semaphores::attach(set.id(), seat)

@@ -75,30 +75,22 @@ pub fn room(directory: &Path, bytes: u64) -> Result<(), SetupError> {
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
-    _noted: Option<Unlink>,
+    _noted: Unlink,
 }
 
 impl Scratch {
-    /// Makes the directory `name` in `base`. `run` is the ledger; without one (a trial) nothing is noted.
+    /// Makes the directory `name` in `base`. `run` is the ledger.
     ///
     /// # Errors
     /// It cannot be made there.
-    pub fn create(run: Option<&Path>, base: &Path, name: &str) -> Result<Self, SetupError> {
+    pub fn create(run: &Path, base: &Path, name: &str) -> Result<Self, SetupError> {
         let path = base.join(name);
-        let noted = run.map(|run| names::note_directory(run, &path)).transpose()?;
+        let noted = names::note_directory(run, &path)?;
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
             let code = error.raw_os_error().unwrap_or(libc::EIO);
             SetupError::sys(format!("mkdir {}", path.display()), code)
         })?;
         Ok(Self { path, _noted: noted })
-    }
-
-    /// Makes a directory for a trial.
-    ///
-    /// # Errors
-    /// As [`Scratch::create`].
-    pub fn trial(base: &Path) -> Result<Self, SetupError> {
-        Self::create(None, base, &crate::io::queue::mqueue::trial_name())
     }
 
     /// Its path.
@@ -151,8 +143,9 @@ mod tests {
     #[test]
     fn a_scratch_directory_is_private_and_goes_with_what_is_in_it() {
         use std::os::unix::fs::PermissionsExt;
-        let base = tempfile::tempdir().expect("a directory");
-        let scratch = Scratch::create(None, base.path(), "ipcperf-test").expect("a directory");
+        let [run, base] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+        let scratch =
+            Scratch::create(run.path(), base.path(), "ipcperf-test").expect("a directory");
         let inner = scratch.subdirectory("inner").expect("a directory");
         fs::write(inner.join("file"), "x").expect("a file");
         assert_eq!(fs::metadata(scratch.path()).expect("made").permissions().mode() & 0o077, 0);

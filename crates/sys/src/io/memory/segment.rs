@@ -83,7 +83,7 @@ unsafe impl Send for Segment {}
 
 impl Segment {
     /// Makes at least `len` zeroed bytes, present before the first use, and maps them. `name` is unique on the host.
-    /// `directory` is the run's; a trial has none and leaves nothing behind.
+    /// `directory` is the run's; only a memfd does without, which has no name.
     ///
     /// # Errors
     /// `Unavailable` for what this host has not or has not enough of; otherwise the call that failed.
@@ -95,6 +95,7 @@ impl Segment {
     ) -> Result<Self, SetupError> {
         let too_large = || SetupError::sys(format!("shared memory of {len} bytes"), libc::ENOMEM);
         let len = len.max(1).checked_next_multiple_of(kind.page()).ok_or_else(too_large)?;
+        let run = || directory.ok_or_else(|| SetupError::Protocol("a name without a run".into()));
         let segment = match kind.backing {
             Backing::Memfd => Self::memfd(name, len, kind.huge)?,
             Backing::DevShm | Backing::File if kind.huge => {
@@ -103,14 +104,11 @@ impl Segment {
             }
             Backing::DevShm => {
                 let path = Path::new(DEV_SHM).join(name);
-                let noted = directory.map(|run| names::note_posix_memory(run, name)).transpose()?;
-                Self::file(path, noted, len)?
+                let noted = names::note_posix_memory(run()?, name)?;
+                Self::file(path, Some(noted), len)?
             }
-            Backing::File => {
-                let base = directory.map_or_else(crate::rundir::base, Path::to_owned);
-                Self::file(base.join(name), None, len)?
-            }
-            Backing::SysV => Self::sysv(directory, len, kind.huge)?,
+            Backing::File => Self::file(run()?.join(name), None, len)?,
+            Backing::SysV => Self::sysv(run()?, len, kind.huge)?,
         };
         segment.populate()?;
         Ok(segment)
@@ -257,7 +255,7 @@ impl Segment {
         mapped.map(|segment| (segment, name))
     }
 
-    fn sysv(directory: Option<&Path>, len: usize, huge: bool) -> Result<Self, SetupError> {
+    fn sysv(directory: &Path, len: usize, huge: bool) -> Result<Self, SetupError> {
         let made = sysv_memory::create(directory, len, huge);
         let (id, attached) = made.map_err(|code| -> SetupError {
             let missing = match code {
@@ -381,11 +379,12 @@ mod tests {
 
     #[test]
     fn what_is_too_large_or_of_no_such_kind_is_missing() {
+        let run = tempfile::tempdir().expect("a directory");
         for kind in [
             Kind { backing: Backing::DevShm, huge: false },
             Kind { backing: Backing::File, huge: true },
         ] {
-            let made = Segment::create(kind, None, "ipcperf-too-large", 1 << 50);
+            let made = Segment::create(kind, Some(run.path()), "ipcperf-too-large", 1 << 50);
             assert!(matches!(made, Err(SetupError::Unavailable(_))), "{made:?}");
         }
     }

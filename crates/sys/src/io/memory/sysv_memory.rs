@@ -25,22 +25,12 @@ pub(crate) struct Attached {
 }
 
 /// Makes a segment for this user, attaches it, and marks it for removal. Between making and marking it stands in the
-/// ledger of the run; a trial, which has no run, leaves it unnamed.
-pub(crate) fn create(
-    directory: Option<&Path>,
-    len: usize,
-    huge: bool,
-) -> Result<(Id, Attached), i32> {
+/// ledger of the run.
+pub(crate) fn create(directory: &Path, len: usize, huge: bool) -> Result<(Id, Attached), i32> {
     let pages = if huge { HUGE_2M } else { 0 };
-    let (id, _noted) = match directory {
-        None => (get(libc::IPC_PRIVATE, len, pages | 0o600)?, None),
-        Some(directory) => {
-            let get = |key, flags| get(key, len, pages | flags);
-            let made = system_v::create(directory, names::note_sysv_memory, "shmget", get);
-            let (id, noted) = made.map_err(code)?;
-            (id, Some(noted))
-        }
-    };
+    let get = |key, flags| get(key, len, pages | flags);
+    let made = system_v::create(directory, names::note_sysv_memory, "shmget", get);
+    let (id, _noted) = made.map_err(code)?;
     let attached = attach(Id(id));
     remove(id)?;
     Ok((Id(id), attached?))

@@ -10,7 +10,6 @@ use ipcperf_core::SetupError;
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// `errno` of `mq_open` where the kernel was built without queues.
 pub const NOT_BUILT_IN: i32 = libc::ENOSYS;
@@ -18,14 +17,6 @@ pub const NOT_BUILT_IN: i32 = libc::ENOSYS;
 pub const ABOVE_QUOTA: i32 = libc::EMFILE;
 /// `errno` of `mq_open` above `fs.mqueue.queues_max`.
 pub const TOO_MANY: i32 = libc::ENOSPC;
-
-/// A name for a queue that lives from one system call to the next, unique among processes.
-#[must_use]
-pub fn trial_name() -> String {
-    static TRIALS: AtomicU32 = AtomicU32::new(0);
-    let trial = TRIALS.fetch_add(1, Ordering::Relaxed);
-    format!("ipcperf-trial-{}-{trial}", std::process::id())
-}
 
 /// How many messages of which size a queue holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,18 +27,14 @@ pub struct Capacity {
     pub size: u64,
 }
 
-/// Makes a queue that no other process can open. `directory` is the run's ledger; without one (a trial) nothing is
-/// noted, and the queue has a name only from one system call to the next.
+/// Makes a queue that no other process can open: it has a name only from one system call to the next, and stands in the
+/// ledger `directory` for as long.
 ///
 /// # Errors
 /// The call that failed. `EINVAL`: above the limits in `/proc/sys/fs/mqueue`; `EMFILE`: above `RLIMIT_MSGQUEUE`;
 /// `ENOSYS`: not in this kernel.
-pub fn create(
-    directory: Option<&Path>,
-    name: &str,
-    capacity: Capacity,
-) -> Result<OwnedFd, SetupError> {
-    let _noted = directory.map(|directory| names::note_posix_queue(directory, name)).transpose()?;
+pub fn create(directory: &Path, name: &str, capacity: Capacity) -> Result<OwnedFd, SetupError> {
+    let _noted = names::note_posix_queue(directory, name)?;
     let queue =
         open(name, capacity).map_err(|code| SetupError::sys(format!("mq_open /{name}"), code))?;
     unlink(name).map_err(|code| SetupError::sys(format!("mq_unlink /{name}"), code))?;

@@ -24,7 +24,7 @@ const ONLY: libc::c_long = 1;
 #[derive(Debug)]
 pub struct Queue {
     id: Id,
-    _noted: Option<Unlink>,
+    _noted: Unlink,
 }
 
 /// How any process names the queue in a call.
@@ -38,16 +38,7 @@ impl Queue {
     /// The call that failed. `ENOSPC`: `kernel.msgmni` queues exist; `ENOSYS`: not in this kernel.
     pub fn create(directory: &Path) -> Result<Self, SetupError> {
         let (id, noted) = system_v::create(directory, names::note_sysv_queue, "msgget", get)?;
-        Ok(Self { id: Id(id), _noted: Some(noted) })
-    }
-
-    /// Makes a queue without a key, for a trial that removes it at once.
-    ///
-    /// # Errors
-    /// As [`Queue::create`].
-    pub fn trial() -> Result<Self, SetupError> {
-        let id = get(libc::IPC_PRIVATE, 0o600).map_err(|code| SetupError::sys("msgget", code))?;
-        Ok(Self { id: Id(id), _noted: None })
+        Ok(Self { id: Id(id), _noted: noted })
     }
 
     /// Its number, valid until it is removed.

@@ -17,8 +17,10 @@ use std::time::{Duration, Instant};
 
 /// How long an end waits for its peer to connect and say its nonce.
 const ADMISSION: Duration = Duration::from_secs(10);
-/// How long one connection may take to say its nonce before the next is looked at.
-const INTRODUCTION: Duration = Duration::from_secs(1);
+/// How many may wait at a time who have not said their nonce.
+const CANDIDATES: usize = 64;
+/// Bytes of a nonce.
+const NONCE: usize = size_of::<u64>();
 
 /// Connections that may wait at a listener unless somebody asks for another number: the peer, and some strangers.
 pub const BACKLOG: u64 = 8;
@@ -156,24 +158,63 @@ pub(crate) fn introduce(socket: &OwnedFd, nonce: u64) -> Result<(), SetupError> 
 }
 
 /// Accepts connections until one introduces itself with `nonce`; over UNIX sockets it must also belong to this user.
-/// Strangers are closed.
+/// Strangers are closed, and nobody is kept waiting by one who says nothing.
 ///
 /// # Errors
 /// `accept` failed, or nobody came within ten seconds.
 pub fn admit(listener: &OwnedFd, nonce: u64) -> Result<OwnedFd, SetupError> {
     let deadline = Instant::now() + ADMISSION;
-    while readable(listener, deadline)? {
-        let candidate = match net::accept_with(listener, SocketFlags::CLOEXEC) {
-            Ok(candidate) => candidate,
-            // The connection went away again between the two calls.
-            Err(Errno::INTR | Errno::CONNABORTED) => continue,
+    let mut candidates: Vec<Candidate> = Vec::new();
+    while let Some(ready) = readable(listener, &candidates, deadline)? {
+        let [has_come, have_spoken @ ..] = ready.as_slice() else { break };
+        let mut silent = Vec::new();
+        for (mut candidate, has_spoken) in candidates.into_iter().zip(have_spoken) {
+            match has_spoken.then(|| candidate.knows(nonce)).flatten() {
+                Some(true) => return Ok(candidate.socket),
+                Some(false) => {}
+                None => silent.push(candidate),
+            }
+        }
+        candidates = silent;
+        if !has_come {
+            continue;
+        }
+        match net::accept_with(listener, SocketFlags::CLOEXEC) {
+            Ok(socket) if is_own_user(&socket)? => candidates.push(Candidate::new(socket)),
+            // A stranger, or the connection went away again between the two calls.
+            Ok(_) | Err(Errno::INTR | Errno::CONNABORTED) => {}
+            Err(Errno::MFILE) if !candidates.is_empty() => drop(candidates.remove(0)),
             Err(error) => return Err(failed("accept4")(error)),
-        };
-        if is_own_user(&candidate)? && knows(&candidate, nonce)? {
-            return Ok(candidate);
+        }
+        if candidates.len() > CANDIDATES {
+            // The peer says who it is as soon as it is connected; who has been here longest is not it.
+            candidates.remove(0);
         }
     }
     Err(SetupError::Protocol(format!("the peer did not connect within {} s", ADMISSION.as_secs())))
+}
+
+/// Somebody who has connected and not said yet who it is.
+struct Candidate {
+    socket: OwnedFd,
+    said: [u8; NONCE],
+    filled: usize,
+}
+
+impl Candidate {
+    fn new(socket: OwnedFd) -> Self {
+        Self { socket, said: [0; NONCE], filled: 0 }
+    }
+
+    /// Whether it has said the nonce; `None` if it has not said all yet.
+    fn knows(&mut self, nonce: u64) -> Option<bool> {
+        match net::recv(&self.socket, &mut self.said[self.filled..], RecvFlags::DONTWAIT) {
+            Err(Errno::INTR | Errno::AGAIN) => return None,
+            Ok((_, bytes @ 1..)) => self.filled += bytes,
+            Ok(_) | Err(_) => return Some(false),
+        }
+        (self.filled == NONCE).then(|| self.said == nonce.to_ne_bytes())
+    }
 }
 
 fn is_own_user(candidate: &OwnedFd) -> Result<bool, SetupError> {
@@ -186,28 +227,22 @@ fn is_own_user(candidate: &OwnedFd) -> Result<bool, SetupError> {
     Ok(peer.uid == rustix::process::geteuid())
 }
 
-fn knows(candidate: &OwnedFd, nonce: u64) -> Result<bool, SetupError> {
-    let deadline = Instant::now() + INTRODUCTION;
-    let mut said = [0_u8; 8];
-    let mut filled = 0;
-    while filled < said.len() && readable(candidate, deadline)? {
-        match net::recv(candidate, &mut said[filled..], RecvFlags::DONTWAIT) {
-            Ok((_, 0)) => return Ok(false),
-            Ok((_, bytes)) => filled += bytes,
-            Err(Errno::INTR | Errno::AGAIN) => {}
-            Err(_) => return Ok(false),
-        }
-    }
-    Ok(filled == said.len() && said == nonce.to_ne_bytes())
-}
-
-/// Waits until `fd` is readable; `false` once the deadline has passed.
-fn readable(fd: &OwnedFd, deadline: Instant) -> Result<bool, SetupError> {
+/// Waits until somebody comes or says something: who, the listener first; `None` once the deadline has passed.
+fn readable(
+    listener: &OwnedFd,
+    candidates: &[Candidate],
+    deadline: Instant,
+) -> Result<Option<Vec<bool>>, SetupError> {
+    let fds = std::iter::once(listener).chain(candidates.iter().map(|one| &one.socket));
+    let mut polled: Vec<PollFd<'_>> = fds.map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).unwrap_or_default();
-        match poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&left)) {
-            Ok(ready) => return Ok(ready > 0),
+        match poll(&mut polled, Some(&left)) {
+            Ok(0) => return Ok(None),
+            Ok(_) => {
+                return Ok(Some(polled.iter().map(|one| !one.revents().is_empty()).collect()));
+            }
             Err(Errno::INTR) => {}
             Err(error) => return Err(failed("poll")(error)),
         }
@@ -237,6 +272,29 @@ mod tests {
         assert_eq!(crate::io::stream::read(admitted.as_fd(), &mut got), Ok(1));
         drop(guard);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn strangers_who_say_nothing_keep_nobody_waiting() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let name = Name::Path(directory.path().join("door"));
+        let (listener, _guard) = listen_unix(&name, 4096).expect("a listener");
+        let knock = || {
+            let socket = unix_socket(Kind::Stream).expect("a socket");
+            net::connect(&socket, &name.address().expect("short")).expect("a queue");
+            socket
+        };
+        let strangers: Vec<OwnedFd> = (0..200).map(|_| knock()).collect();
+        for half in strangers.iter().take(50) {
+            net::send(half, &[2, 0, 0], SendFlags::NOSIGNAL).expect("room");
+        }
+        let friend = connect_unix(&name, 2).expect("a queue");
+        let began = Instant::now();
+        let admitted = admit(&listener, 2).expect("the last connection");
+        // Each of them was waited for a second; only that is excluded here.
+        assert!(began.elapsed() < ADMISSION, "{:?}", began.elapsed());
+        crate::io::stream::write(friend.as_fd(), b"x").expect("room");
+        assert_eq!(crate::io::stream::read(admitted.as_fd(), &mut [0]), Ok(1));
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub const TOO_MANY: i32 = libc::ENOSPC;
 #[derive(Debug)]
 pub struct Set {
     id: i32,
-    _noted: Option<Unlink>,
+    _noted: Unlink,
 }
 
 impl Set {
@@ -28,17 +28,7 @@ impl Set {
     pub fn create(directory: &Path) -> Result<Self, SetupError> {
         let get = |key, flags| get(key, 2, flags);
         let (id, noted) = system_v::create(directory, names::note_sysv_semaphores, "semget", get)?;
-        Ok(Self { id, _noted: Some(noted) })
-    }
-
-    /// Makes a set without a key, for a trial that removes it at once.
-    ///
-    /// # Errors
-    /// As [`Set::create`].
-    pub fn trial() -> Result<Self, SetupError> {
-        let id =
-            get(libc::IPC_PRIVATE, 2, 0o600).map_err(|code| SetupError::sys("semget", code))?;
-        Ok(Self { id, _noted: None })
+        Ok(Self { id, _noted: noted })
     }
 
     /// Its number, valid until it is removed.

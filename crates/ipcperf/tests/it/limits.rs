@@ -1,0 +1,91 @@
+//! Limits and places that a user or an administrator has set: what cannot be done under them is one line that names
+//! them, and never a signal, a panic or a backtrace.
+
+use crate::common::{Ended, Sandbox, cells, valid};
+use crate::strangers::Somebody;
+use ipcperf_report::RESULT_SCHEMA;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::process::Command;
+
+const SMALL: [&str; 9] =
+    ["run", "-m", "pipe", "--place", "same-cpu", "--rounds", "1", "--slice", "1ms"];
+
+/// The program under a limit, as `prlimit` has it.
+fn under(sandbox: &Sandbox, limit: &str) -> Ended {
+    let mut command = Command::new("prlimit");
+    command.args([limit, env!("CARGO_BIN_EXE_ipcperf")]);
+    sandbox.spawn(sandbox.surround(command, &[&SMALL[..], &["-o", "run.json"]].concat())).end()
+}
+
+fn is_one_line(ended: &Ended, part: &str) {
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    assert!(ended.stderr.starts_with("ipcperf: ") && ended.stderr.contains(part), "{ended:?}");
+}
+
+#[test]
+fn a_limit_that_is_too_small_is_one_line() {
+    let sandbox = Sandbox::new();
+    let line = "a stack (ulimit -s) of 64 KiB is too small: 1 MiB is the least";
+    is_one_line(&under(&sandbox, "--stack=65536:65536"), line);
+    let line = "an address space (ulimit -v) of 60 MiB is too small: 128 MiB is the least";
+    is_one_line(&under(&sandbox, "--as=62914560:62914560"), line);
+    is_one_line(&under(&sandbox, "--fsize=1024:1024"), "File too large");
+}
+
+#[test]
+fn a_place_whose_name_is_no_text_is_one_line() {
+    let sandbox = Sandbox::new();
+    let place = OsString::from_vec(b"no\xfftext".to_vec());
+    std::fs::create_dir(sandbox.home().join(&place)).expect("a folder");
+    let mut command = sandbox.command(&SMALL);
+    command.env_remove("XDG_RUNTIME_DIR").env("TMPDIR", sandbox.home().join(&place));
+    is_one_line(&sandbox.spawn(command).end(), "its name is not UTF-8");
+}
+
+#[test]
+fn where_no_run_directory_can_be_made_the_temporary_directory_does() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&[&SMALL[..], &["-o", "run.json"]].concat());
+    // It is root's, and takes no directories of anybody.
+    command.env("XDG_RUNTIME_DIR", "/proc");
+    let ended = sandbox.spawn(command).end();
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert_eq!(std::fs::read_dir(sandbox.temporary()).expect("a folder").count(), 0);
+}
+
+#[test]
+fn clients_that_are_more_threads_than_allowed_are_said_so_and_nobody_waits_for_them() {
+    let Some(somebody) = Somebody::new() else { return };
+    let words = ["run", "-m", "unix-stream", "-p", "connect", "--conns", "10", "--place", "free"];
+    let more = ["--rounds", "1", "--slice", "5ms", "-o", "run.json"];
+    let ended = somebody.run(&["prlimit", "--nproc=6:6"], &[&words[..], &more].concat());
+    assert_eq!(ended.status.code(), Some(3), "{}{}", ended.stdout, ended.stderr);
+    assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+    let text = somebody.sandbox.read("run.json").expect("written");
+    let document = valid(RESULT_SCHEMA, &text);
+    let [cell] = cells(&document) else { panic!("one cell was asked for") };
+    let reason = cell["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("10 clients") && reason.contains("ulimit -u"), "{cell}");
+}
+
+#[test]
+fn more_cells_than_anybody_can_read_are_refused_before_they_are_planned() {
+    let sandbox = Sandbox::new();
+    let list = |from: u32, unit: &str| {
+        let words: Vec<String> =
+            (from..from + 400).map(|number| format!("{number}{unit}")).collect();
+        words.join(",")
+    };
+    let (think, packet, size) = (list(1, "us"), list(16, ""), list(16, ""));
+    let words = ["run", "-m", "pipe", "--dry-run", "--think", &think];
+    for (more, told) in [
+        (["--packet", &packet], "400 x 400 = 160000 combinations of flags"),
+        (["-s", &size], "1 x 1 x 400 x "),
+    ] {
+        let ended = sandbox.run(&[&words[..], &more].concat());
+        assert_eq!((ended.status.code(), ended.stderr.lines().count()), (Some(2), 1), "{more:?}");
+        assert!(ended.stderr.contains(told) && ended.stderr.contains("100000 are"), "{ended:?}");
+    }
+}
