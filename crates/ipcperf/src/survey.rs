@@ -5,7 +5,7 @@ use crate::error::Stop;
 use crate::gates::Gates;
 use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking};
 use crate::request;
-use ipcperf_core::{Family, Idle, Load, OptionSet, PatternKind, Placement, Touch, Wait};
+use ipcperf_core::{Family, Idle, KnobKind, Load, OptionSet, PatternKind, Placement, Touch, Wait};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
@@ -54,6 +54,18 @@ fn stands(entry: &Entry) -> bool {
     entry.spec.default || (is_shared && entry.spec.variant == Some("spin"))
 }
 
+/// Whether its ends can meet at a path, where they otherwise are a pair.
+fn has_path(entry: &Entry) -> bool {
+    let is_path = |kind| matches!(kind, KnobKind::Choice { words } if words.contains(&"path"));
+    entry.knobs.iter().any(|knob| knob.name == "bind" && is_path(knob.kind))
+}
+
+/// The knobs with which unrelated processes meet over these mechanisms.
+fn found_by_path(entries: &[Entry]) -> OptionSet {
+    let bound = entries.iter().filter(|entry| has_path(entry));
+    OptionSet(bound.map(|entry| (format!("{}.bind", entry.spec.name), "path".into())).collect())
+}
+
 /// Requests in the order in which a reader wants them answered, and how many of them belong to every survey.
 fn wishes(registry: &Registry, host: &Host, everything: bool) -> (Vec<Request>, usize) {
     let all: Vec<Entry> =
@@ -75,8 +87,10 @@ fn wishes(registry: &Registry, host: &Host, everything: bool) -> (Vec<Request>, 
     let one = Placement::SameCpu;
     let near = host.topology.two_cpus().unwrap_or(one);
     // What any process may connect to, rather than what a parent hands to its children.
-    let mut by_name = wish(&named("unix-stream"), trip, 64, near, Idle::AsIs);
-    by_name.options.0.insert("unix-stream.bind".into(), "path".into());
+    let sockets: Vec<Entry> =
+        data.iter().filter(|entry| entry.spec.default && has_path(entry)).copied().collect();
+    let mut by_name = wish(&sockets, trip, 64, near, Idle::AsIs);
+    by_name.options = found_by_path(&sockets);
     let mut wishes = vec![
         wish(&all, trip, 64, near, Idle::AsIs),
         by_name.clone(),

@@ -313,6 +313,8 @@ fn reach(entry: &Entry) -> Option<Reach> {
     });
     Some(match word {
         Some("socketpair") => Reach::Related,
+        // Of a document from before they had the knob: they were pairs.
+        None if matches!(spec.name, "unix-dgram" | "unix-seqpacket") => Reach::Related,
         Some(_) if spec.reach == Reach::Related => Reach::Named,
         _ => spec.reach,
     })
