@@ -95,7 +95,7 @@ fn the_two_ends_of_a_named_socket_find_each_other() {
 fn meets_by_path<M: Mechanism>() {
     let knob = format!("{}.bind=path", M::SPEC.name);
     for size in [1, 64, 100_000] {
-        let effective = ping_pong::<M>(size, 100, &[&knob]).expect("they meet");
+        let effective = ping_pong::<M>(size, 20, &[&knob]).expect("they meet");
         assert_eq!(effective["bind"], KnobValue::Word("path".into()), "{}", M::SPEC.full_name());
         assert!(effective.contains_key("sndbuf") && effective.contains_key("rcvbuf"));
     }
@@ -110,6 +110,40 @@ fn sockets_that_keep_boundaries_are_found_by_path() {
     meets_by_path::<UnixSeqpacket<Block>>();
     meets_by_path::<UnixSeqpacket<Spin>>();
     meets_by_path::<UnixSeqpacket<Epoll>>();
+}
+
+/// The facts are those of a pair: an end that is found by path has to see the same of a peer that is gone.
+#[test]
+fn whoever_was_found_by_path_sees_an_end_as_the_facts_say() {
+    let last = |got: &[u8]| check(got, 1, Seat::Follow);
+    run::<UnixSeqpacket<Block>>(
+        8,
+        &["unix-seqpacket.bind=path"],
+        |port| {
+            assert_eq!(patiently(port, 8, last), Ok(()));
+            assert_eq!(port.recv(8, |_| Ok(())), Err(Fault::Closed));
+        },
+        |port| assert_eq!(port.send(8, |out| fill(out, 1, Seat::Follow)), Ok(())),
+    )
+    .expect("they meet");
+    run::<UnixDgram<Block>>(
+        8,
+        &["unix-dgram.bind=path"],
+        |port| {
+            assert_eq!(port.send(8, |out| fill(out, 1, Seat::Lead)), Ok(()));
+            assert_eq!(patiently(port, 8, last), Ok(()));
+            let is_refused = |_| {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                port.send(8, |out| fill(out, 2, Seat::Lead)).is_err()
+            };
+            assert!((0..10_000).any(is_refused), "only a sender learns that nobody is there");
+        },
+        |port| {
+            assert_eq!(patiently(port, 8, |got| check(got, 1, Seat::Lead)), Ok(()));
+            assert_eq!(port.send(8, |out| fill(out, 1, Seat::Follow)), Ok(()));
+        },
+    )
+    .expect("they meet");
 }
 
 #[test]
