@@ -319,3 +319,58 @@ fn uncarried(cells: &[CellPlan], wanted: &Requirements) -> Option<Stop> {
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_meets_the_needs_comes_first_and_the_rest_as_far_as_there_is_room() {
+        let (registry, host) = (crate::builtin(), Host::read().expect("affinity"));
+        let all: Vec<Entry> = registry.entries().to_vec();
+        let wanted = Requirements {
+            sizes: vec![64, 4096],
+            rate_per_second: Some(1000.0),
+            can: vec![Capability::Unrelated, Capability::Boundaries],
+            no_spin: true,
+            ..Requirements::default()
+        };
+        let of = |seconds| {
+            cells(&all, &host, &wanted, EXPLAINING, Duration::from_secs(seconds)).expect("some")
+        };
+        let unmet = |cell: &CellPlan| wanted.unmet(cell.entry.spec).len();
+        let (short, long) = (of(1), of(24 * 3600));
+        assert!(short.iter().all(|cell| unmet(cell) == 0), "no room for any other");
+        let is_same = |(a, b): (&CellPlan, &CellPlan)| a.id == b.id;
+        assert!(short.iter().zip(&long).all(is_same), "what decides is the same");
+        assert!(long.iter().all(|cell| unmet(cell) <= 1));
+        assert!(long.iter().any(|cell| unmet(cell) == 1));
+        assert!(long.iter().any(|cell| cell.options.0.contains_key("unix-seqpacket.sndbuf")));
+        let ids: BTreeSet<_> = long.iter().map(|cell| &cell.id).collect();
+        assert_eq!(ids.len(), long.len(), "a cell stands in the plan twice");
+        let of_packets = short.iter().filter(|cell| cell.key.mechanism == "unix-seqpacket");
+        let planned: BTreeSet<_> =
+            of_packets.clone().map(|cell| (cell.key.pattern, cell.key.size_bytes)).collect();
+        assert_eq!(planned.len(), 6, "open and closed loop and stream, at both sizes");
+        for cell in of_packets {
+            assert_eq!(cell.options.0["unix-seqpacket.bind"], "path", "{}", cell.id);
+        }
+    }
+
+    #[test]
+    fn slow_rates_and_long_pauses_have_longer_slices() {
+        let of = |rate: Option<f64>, think_ns, p99_ns| {
+            shortest(&Requirements {
+                rate_per_second: rate,
+                think_ns,
+                p99_ns,
+                ..Requirements::default()
+            })
+        };
+        assert_eq!(of(None, 0, None), SHORTEST);
+        assert_eq!(of(Some(100.0), 0, None), Duration::from_millis(400));
+        assert_eq!(of(Some(100_000.0), 1_000_000, Some(1e6)), Duration::from_millis(200));
+        assert_eq!(of(Some(1.0), 0, None), LONGEST);
+    }
+}
