@@ -217,8 +217,9 @@ impl<'a> Choice<'a> {
         let most = (ROWS / wanted.sizes.len().min(SIZES)).max(2);
         let hidden = rows.len().saturating_sub(most);
         let name = |standing: &Standing| {
-            let entrant = self.entrant(standing);
-            self.cell(entrant).map_or_else(|| entrant.name.to_owned(), plain_marked_label)
+            // Not every size may have been measured with the same knobs.
+            let own = wanted.deciding().first().and_then(|pattern| cell(standing, *pattern));
+            own.map_or_else(|| self.entrant(standing).name.to_owned(), plain_marked_label)
         };
         let mut grid = Grid {
             heads: vec!["mechanism".to_owned()],

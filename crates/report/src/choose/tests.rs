@@ -226,6 +226,22 @@ fn a_pair_stands_for_its_socket_until_one_that_is_found_by_name_was_measured() {
     assert!(told(&[Unrelated]) && !told(&[]));
 }
 
+#[test]
+fn each_size_shows_the_knobs_that_it_was_measured_with() {
+    let path = cell("unix-stream", 64, TWO).rtt(11_000.0, 50.0).word("unix-stream.bind", "path");
+    let set = set(vec![path, cell("unix-stream", 4096, TWO).rtt(10_000.0, 50.0)]);
+    let mut bytes = Vec::new();
+    let wanted = wanted(&[64, 4096], &[Unrelated]);
+    super::render(&set, &wanted, &specs, &Style::default(), &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let rows: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("CPU/msg") || line.starts_with("  unix-stream"))
+        .collect();
+    assert!(rows[2].contains("unix-stream bind=path  11.0 us"), "{text}");
+    assert!(rows[4].contains("unix-stream  10.0 us"), "{text}");
+}
+
 /// As the sample, but sockets have names.
 fn specs(name: &str) -> Option<&'static ipcperf_core::Spec> {
     sample::spec(if name == "unix-stream" { "tcp" } else { name })
