@@ -33,6 +33,8 @@ pub(crate) enum Command {
     /// Measure chosen mechanisms, patterns, sizes and placements
     #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
+    /// Say which mechanism to use for what is needed: measured here in a minute, or read from a result
+    Choose(Box<ChooseArgs>),
     /// List the mechanisms and whether this machine has them
     #[command(after_help = examples::LIST)]
     List(ListArgs),
@@ -144,6 +146,55 @@ pub(crate) struct SurveyArgs {
     /// Every variant, not only the default one of each mechanism and what spins in shared memory
     #[arg(long)]
     pub(crate) all: bool,
+    /// Seed of every random choice [default: a random one, recorded in the result]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print the plan and the time it needs, measure nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) gates: GateArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// What is needed, and how much time there is to find it.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct ChooseArgs {
+    /// Message sizes: 64, 4K, lists 1,64,4K [default: 64]
+    #[arg(short, long, value_name = "SIZES")]
+    pub(crate) size: Option<String>,
+    /// Messages come at this rate, answered or not: 20k, 1000/s [default: each waits for the answer to the one before]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<String>,
+    /// The pause before each round trip: 100us [default: none]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) think: Option<String>,
+    /// It must be able to do all of this: unrelated, network, boundaries, fd-passing, two-way, many-producers,
+    /// many-consumers, back-pressure, told-of-close, told-of-death, no-copy, payload
+    #[arg(long, value_name = "CAPABILITIES")]
+    pub(crate) can: Option<String>,
+    /// No end may spin while it waits, not even briefly
+    #[arg(long)]
+    pub(crate) no_spin: bool,
+    /// The longest p99: 50us
+    #[arg(long, value_name = "TIME")]
+    pub(crate) p99: Option<String>,
+    /// What decides among those that meet all of it: p50, p99, cpu, throughput [default: p50]
+    #[arg(long, value_name = "FIGURE")]
+    pub(crate) by: Option<String>,
+    /// Only these mechanisms: pipe,'unix-stream/*',all [default: those of a survey]
+    #[arg(short, long, value_name = "NAMES", conflicts_with = "from")]
+    pub(crate) mechanism: Option<String>,
+    /// Placement: same-cpu, smt, same-llc, cross-llc, cross-node, free, or two CPUs, as 0,1 [default: two close cores]
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) place: Option<String>,
+    /// Choose by this result, and measure nothing
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["budget", "seed", "dry_run", "output", "fail_if", "max_noise"])]
+    pub(crate) from: Option<PathBuf>,
+    /// How long it may take: 20s, 60s, 10m
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) budget: String,
     /// Seed of every random choice [default: a random one, recorded in the result]
     #[arg(long)]
     pub(crate) seed: Option<u64>,

@@ -11,6 +11,7 @@
 
 mod args;
 mod build;
+mod choose;
 mod clean;
 mod compare;
 mod doctor;
@@ -99,6 +100,7 @@ impl Cli {
             Command::Run(args) => {
                 run::run(registry, &args, typed.subcommand_matches("run").unwrap_or(typed))
             }
+            Command::Choose(args) => choose::run(registry, &args),
             Command::List(args) => list::list(registry, &args),
             Command::Describe(args) => list::describe(registry, &args),
             Command::Compare(args) => compare::run(registry, &args),

@@ -23,7 +23,7 @@ fn row(entry: &Entry) -> Result<ListRow, Stop> {
 }
 
 /// The words of a list such as `unrelated,boundaries`; each must be known.
-fn words<T: FromStr<Err = UnknownName>>(
+pub(crate) fn words<T: FromStr<Err = UnknownName>>(
     text: Option<&str>,
     all: &[&'static str],
     where_listed: &str,

@@ -5,7 +5,9 @@ use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
 use crate::output::{self, Target};
 use crate::progress::Line;
-use ipcperf_core::result::{Cell, Invocation, Noise, Plan, ResultSet, Status};
+use ipcperf_core::result::{
+    Cell, Invocation, Noise, Plan, Requirements, ResultSet, Status,
+};
 use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
@@ -37,12 +39,14 @@ fn starting(cell: &CellPlan) -> Duration {
 /// A plan that can be carried out.
 #[derive(Debug)]
 pub(crate) struct Undertaking {
-    /// `survey` or `run`.
+    /// `survey`, `run` or `choose`.
     pub(crate) command: &'static str,
     /// All cells, those that cannot run too.
     pub(crate) cells: Vec<CellPlan>,
     /// How.
     pub(crate) settings: Settings,
+    /// What a mechanism is chosen by, where one is.
+    pub(crate) requirements: Option<Requirements>,
 }
 
 impl Undertaking {
@@ -104,7 +108,8 @@ impl Undertaking {
         gates: &Gates,
     ) -> Result<ExitCode, Stop> {
         let plan = plan(self.command, self.runnable(), &self.settings, self.expected());
-        let Self { cells, settings, .. } = self;
+        let Self { cells, settings, requirements, .. } = self;
+        let plan = Plan { requirements, ..plan };
         record(plan, settings.seed, registry, args, gates, |interrupts, progress| {
             run::run(cells, &settings, Some(interrupts), progress)
         })
@@ -120,6 +125,7 @@ pub(crate) fn plan(command: &str, cells: u64, settings: &Settings, expected: Dur
         slice_ms: settings.slice.as_secs_f64() * 1e3,
         warmup_ms: settings.warmup.as_secs_f64() * 1e3,
         expected_s: expected.as_secs_f64(),
+        requirements: None,
     }
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn plan(
         time_calls: set.cells.iter().any(|cell| cell.calls.is_some()),
     };
     let command = if as_planned.command == "survey" { "survey" } else { "run" };
-    Ok(Undertaking { command, cells, settings })
+    Ok(Undertaking { command, cells, settings, requirements: None })
 }
 
 /// The cell as it is planned here.

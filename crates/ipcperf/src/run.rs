@@ -106,5 +106,5 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<U
         time_calls: args.time_calls,
     };
     let cells = plan::cells(&request, &host).map_err(request::refused)?;
-    Ok(Undertaking { command: "run", cells, settings })
+    Ok(Undertaking { command: "run", cells, settings, requirements: None })
 }

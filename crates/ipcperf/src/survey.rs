@@ -5,7 +5,7 @@ use crate::error::Stop;
 use crate::gates::Gates;
 use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking};
 use crate::request;
-use ipcperf_core::{Family, Idle, Load, OptionSet, PatternKind, Placement, Touch, Wait};
+use ipcperf_core::{Family, Idle, KnobKind, Load, OptionSet, PatternKind, Placement, Touch, Wait};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
@@ -20,7 +20,7 @@ const ROUNDS: u64 = 12;
 /// microseconds that any of them spins, and still 40 round trips in the shortest slice.
 const PAUSE: Duration = Duration::from_micros(200);
 /// Shortest timed region: about 70 round trips of the slowest wake-ups seen (150 us).
-const SHORTEST: Duration = Duration::from_millis(10);
+pub(crate) const SHORTEST: Duration = Duration::from_millis(10);
 /// Timed region and warm-up of a slice that a survey of many cells should still have.
 const COMFORTABLE: Duration = Duration::from_millis(10);
 /// Longest: more rounds say more than longer slices.
@@ -38,8 +38,9 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
     let cells = cells(registry, &host, budget, args.all).map_err(request::refused)?;
     let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
     // The pause of a round is as long as a slice.
-    let settings = settings(budget, runnable + 1, args.seed.unwrap_or_else(fresh_seed));
-    Undertaking { command: "survey", cells, settings }.finish(
+    let seed = args.seed.unwrap_or_else(fresh_seed);
+    let settings = settings(budget, runnable + 1, SHORTEST, seed);
+    Undertaking { command: "survey", cells, settings, requirements: None }.finish(
         registry,
         args.dry_run,
         &args.output,
@@ -49,9 +50,21 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
 
 /// Whether a variant stands for its mechanism in a survey: the default one, and in shared memory also the one that
 /// spins, since that is where spinning pays.
-fn stands(entry: &Entry) -> bool {
+pub(crate) fn stands(entry: &Entry) -> bool {
     let is_shared = entry.spec.family == Family::SharedMemory;
     entry.spec.default || (is_shared && entry.spec.variant == Some("spin"))
+}
+
+/// Whether its ends can meet at a path, where they otherwise are a pair.
+fn has_path(entry: &Entry) -> bool {
+    let is_path = |kind| matches!(kind, KnobKind::Choice { words } if words.contains(&"path"));
+    entry.knobs.iter().any(|knob| knob.name == "bind" && is_path(knob.kind))
+}
+
+/// The knobs with which unrelated processes meet over these mechanisms.
+pub(crate) fn found_by_path(entries: &[Entry]) -> OptionSet {
+    let bound = entries.iter().filter(|entry| has_path(entry));
+    OptionSet(bound.map(|entry| (format!("{}.bind", entry.spec.name), "path".into())).collect())
 }
 
 /// Requests in the order in which a reader wants them answered, and how many of them belong to every survey.
@@ -75,8 +88,10 @@ fn wishes(registry: &Registry, host: &Host, everything: bool) -> (Vec<Request>, 
     let one = Placement::SameCpu;
     let near = host.topology.two_cpus().unwrap_or(one);
     // What any process may connect to, rather than what a parent hands to its children.
-    let mut by_name = wish(&named("unix-stream"), trip, 64, near, Idle::AsIs);
-    by_name.options.0.insert("unix-stream.bind".into(), "path".into());
+    let sockets: Vec<Entry> =
+        data.iter().filter(|entry| entry.spec.default && has_path(entry)).copied().collect();
+    let mut by_name = wish(&sockets, trip, 64, near, Idle::AsIs);
+    by_name.options = found_by_path(&sockets);
     let mut wishes = vec![
         wish(&all, trip, 64, near, Idle::AsIs),
         by_name.clone(),
@@ -121,12 +136,7 @@ fn cells(
     let mut cells = Vec::new();
     for (at, wish) in wishes.iter().enumerate() {
         let more = plan::cells(wish, host)?;
-        let runnable = |cells: &[CellPlan]| {
-            cells.iter().filter(|cell| cell.objection.is_none()).count() as u64
-        };
-        let slices = (runnable(&cells) + runnable(&more)) * ROUNDS;
-        let needed = BOUNDS + (COMFORTABLE + SLICE_OVERHEAD).mul_f64(slices as f64);
-        if at >= always && needed > budget {
+        if at >= always && !has_room(&cells, &more, COMFORTABLE, budget) {
             break;
         }
         cells.extend(more);
@@ -134,20 +144,33 @@ fn cells(
     Ok(cells)
 }
 
-/// Divides the budget: first twelve rounds of slices as long as fit, then, once slices are 100 ms, more rounds.
-fn settings(budget: Duration, cells: usize, seed: u64) -> Settings {
+/// Whether all of these cells can have as many rounds as a plan wants, of slices of this length.
+pub(crate) fn has_room(
+    cells: &[CellPlan],
+    more: &[CellPlan],
+    slice: Duration,
+    budget: Duration,
+) -> bool {
+    let runnable = cells.iter().chain(more).filter(|cell| cell.objection.is_none()).count();
+    let slices = runnable as u64 * ROUNDS;
+    BOUNDS + (slice + SLICE_OVERHEAD).mul_f64(slices as f64) <= budget
+}
+
+/// Divides the budget: first twelve rounds of slices as long as fit, and no less than `shortest`, then, once slices are
+/// 100 ms, more rounds.
+pub(crate) fn settings(budget: Duration, cells: usize, shortest: Duration, seed: u64) -> Settings {
     let usable = budget.saturating_sub(BOUNDS);
     let slot = |rounds: u64| usable.div_f64((cells.max(1) as u64 * rounds) as f64);
     // Of the time beside the overhead a sixth is warm-up.
     let timed = |rounds: u64| slot(rounds).saturating_sub(SLICE_OVERHEAD).mul_f64(5.0 / 6.0);
     let mut rounds = ROUNDS;
-    while rounds > 1 && timed(rounds) < SHORTEST {
+    while rounds > 1 && timed(rounds) < shortest {
         rounds -= 1;
     }
     while timed(rounds + 1) >= LONGEST {
         rounds += 1;
     }
-    let slice = timed(rounds).clamp(SHORTEST, LONGEST);
+    let slice = timed(rounds).clamp(shortest, LONGEST.max(shortest));
     Settings { rounds, slice, warmup: slice / 5, seed, budget: Some(budget), time_calls: false }
 }
 
@@ -159,7 +182,7 @@ mod tests {
     fn the_plan_fits_its_budget_and_uses_it() {
         for (seconds, cells) in [(20, 60), (60, 130), (600, 130), (60, 10), (3600, 130)] {
             let budget = Duration::from_secs(seconds);
-            let plan = settings(budget, cells, 0);
+            let plan = settings(budget, cells, SHORTEST, 0);
             let slice = plan.slice + plan.warmup + SLICE_OVERHEAD;
             let needed = BOUNDS
                 + slice
@@ -210,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_hopeless_budget_still_measures_everything_once() {
-        let plan = settings(Duration::from_secs(1), 130, 0);
+        let plan = settings(Duration::from_secs(1), 130, SHORTEST, 0);
         assert_eq!((plan.rounds, plan.slice), (1, SHORTEST));
     }
 }

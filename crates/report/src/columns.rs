@@ -105,7 +105,7 @@ pub(crate) const fn always(yardstick: Yardstick) -> &'static [Column] {
 pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
     let Some(Chapter { pattern, yardstick, .. }) = chapters.first() else { return Vec::new() };
     let columns = match yardstick {
-        Yardstick::Own(_) => ORDER,
+        Yardstick::Own(_) | Yardstick::P99 => ORDER,
         Yardstick::Cpu => COST,
     };
     let sections = chapters.iter().flat_map(|chapter| &chapter.sections);
@@ -131,7 +131,7 @@ pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
 /// The columns that may be dropped, the most wanted first.
 pub(crate) const fn wanted(yardstick: Yardstick) -> &'static [Column] {
     match yardstick {
-        Yardstick::Own(_) => KEEP,
+        Yardstick::Own(_) | Yardstick::P99 => KEEP,
         Yardstick::Cpu => KEEP_COST,
     }
 }

@@ -10,6 +10,7 @@ mod advice;
 mod answers;
 mod calls;
 mod chapters;
+mod choose;
 mod columns;
 mod compare;
 mod csv;
@@ -41,6 +42,7 @@ mod table;
 mod text;
 
 pub use answers::{Answer, Question, answers};
+pub use choose::lacking;
 pub use compare::{
     Arms, Incomparable, Recorded, Terms, compare_files, compare_live, comparison, factor_names,
     metric_of,
@@ -95,6 +97,10 @@ pub fn render(
     style: &Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
+    let requirements = set.invocation.plan.requirements.as_ref().filter(|_| !style.full);
+    if let (Format::Table, Some(wanted)) = (format, requirements) {
+        return choose::render(set, wanted, specs, style, out);
+    }
     match format {
         Format::Table if overview::is_one_screen(set, style) => {
             overview::render(set, specs, style, out)

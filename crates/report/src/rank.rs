@@ -1,5 +1,6 @@
 //! Who is ahead of whom, and when nobody can say.
 
+use crate::compare::p99_of;
 use crate::figures;
 use ipcperf_core::result::{Cell, ClockFacts, Metric, Round};
 use ipcperf_core::{Figure, PatternKind};
@@ -25,6 +26,8 @@ pub(crate) enum Yardstick {
     Own(Figure),
     /// CPU time of both ends per message, ns; less is better.
     Cpu,
+    /// The p99 of single operations, ns: of each round its own, where a round has operations enough for one.
+    P99,
 }
 
 /// A figure with what it may as well be, whatever its rounds say of their scatter.
@@ -62,6 +65,7 @@ impl Yardstick {
     pub(crate) fn metric(self, cell: &Cell) -> Option<&Metric> {
         match self {
             Self::Own(_) => cell.figure(),
+            Self::P99 => cell.times()?.get("p99"),
             Self::Cpu => None,
         }
     }
@@ -69,7 +73,7 @@ impl Yardstick {
     /// What a cell is ordered by; `None` where it has no such figure.
     pub(crate) fn reading(self, cell: &Cell, clock: &ClockFacts) -> Option<Reading> {
         let value = match self {
-            Self::Own(_) => self.metric(cell)?.value?,
+            Self::Own(_) | Self::P99 => self.metric(cell)?.value?,
             Self::Cpu => cell.cpu_ns_per_message.as_ref()?.figure().value?,
         };
         let span = self.modes(cell).unwrap_or([value; 2]);
@@ -85,7 +89,7 @@ impl Yardstick {
                 [low, high] => [(low.value, low.rounds), (high.value, high.rounds)],
                 _ => return None,
             },
-            (Self::Cpu, _) => {
+            (Self::Cpu | Self::P99, _) => {
                 let values: Vec<f64> = self.rounds(cell).map(|(_, value)| value).collect();
                 let split = modes::split(&values)?;
                 [split.low, split.high].map(|mode| (mode.median, mode.rounds.len() as u64))
@@ -94,6 +98,11 @@ impl Yardstick {
         let all = low.1.saturating_add(high.1);
         let is_either = low.1.min(high.1).saturating_mul(EITHER_MODE) >= all;
         is_either.then_some([low.0.min(high.0), low.0.max(high.0)])
+    }
+
+    /// Whether a cell has as many accepted rounds as an order takes.
+    pub(crate) fn orders(self, cell: &Cell) -> bool {
+        self.rounds(cell).count() >= LEAST_ROUNDS
     }
 
     /// Number and figure of each accepted round.
@@ -131,6 +140,7 @@ impl Yardstick {
         match self {
             Self::Own(_) => cell.figure_of(round),
             Self::Cpu => round.cpu_ns_per_message(),
+            Self::P99 => p99_of(round),
         }
     }
 
@@ -142,7 +152,7 @@ impl Yardstick {
     /// The units its figures are written in.
     pub(crate) const fn unit(self, size: u64) -> figures::Unit {
         match self {
-            Self::Own(Figure::Time) | Self::Cpu => figures::NANOS,
+            Self::Own(Figure::Time) | Self::Cpu | Self::P99 => figures::NANOS,
             Self::Own(Figure::Throughput) if size > 0 => figures::BYTES_PER_SECOND,
             Self::Own(Figure::Throughput | Figure::Requests) => figures::PER_SECOND,
         }
@@ -152,7 +162,7 @@ impl Yardstick {
     pub(crate) fn words(self, value: f64, size: u64) -> String {
         match self {
             Self::Own(figure) => figures::of(figure, value, size),
-            Self::Cpu => figures::nanos(value),
+            Self::Cpu | Self::P99 => figures::nanos(value),
         }
     }
 }
@@ -184,7 +194,7 @@ pub(crate) fn lost_too_much(cell: &Cell) -> bool {
 
 /// Whether a cell has fewer accepted rounds than an order takes.
 pub(crate) fn has_too_few_rounds(cell: &Cell) -> bool {
-    Yardstick::of(cell.key.pattern).rounds(cell).count() < LEAST_ROUNDS
+    !Yardstick::of(cell.key.pattern).orders(cell)
 }
 
 /// A place in a ranking.

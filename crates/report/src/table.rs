@@ -104,7 +104,7 @@ pub(crate) fn title(chapter: &Chapter) -> String {
     let what = match chapter.yardstick {
         Yardstick::Cpu => format!("CPU per {}", facts.cost_of),
         Yardstick::Own(_) if is_loaded => format!("{}{}", facts.title, facts.when_loaded),
-        Yardstick::Own(_) => facts.title.to_owned(),
+        Yardstick::Own(_) | Yardstick::P99 => facts.title.to_owned(),
     };
     let who = match chapter.is_spinning {
         false => "blocking mechanisms",

@@ -1,5 +1,6 @@
 //! What measured, what was asked for, and the machine it happened on.
 
+use super::requirements::Requirements;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ pub struct Invocation {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
-    /// `survey` or `run`.
+    /// `survey`, `run` or `choose`.
     pub command: String,
     /// Cells that can run here.
     pub cells: u64,
@@ -43,6 +44,9 @@ pub struct Plan {
     pub warmup_ms: f64,
     /// Predicted duration, s.
     pub expected_s: f64,
+    /// What `choose` was asked for; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requirements: Option<Requirements>,
 }
 
 /// The machine. No host name, no user name.

@@ -13,6 +13,7 @@ mod metric;
 mod pattern;
 mod pipeline;
 mod replication;
+mod requirements;
 mod selftest;
 
 pub use cell::{
@@ -39,6 +40,7 @@ pub use replication::{
     REPLICATION_SCHEMA, Replication, RowResult, Scale, StudyResult, TableResult, TestResult,
     Verdict,
 };
+pub use requirements::{Goal, Need, Requirements};
 pub use selftest::{About, SELFTEST_SCHEMA, SelfTest, Trial, TrialOutcome, Trust};
 
 use serde::{Deserialize, Serialize};

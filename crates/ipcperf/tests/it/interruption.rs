@@ -17,8 +17,14 @@ const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
 
 /// Everything that has a name in the file system or the kernel.
-const NAMED: [&str; 4] =
-    ["-m", "sysv-mq,fifo,unix-stream,posix-mq", "--set", "unix-stream.bind=path"];
+const NAMED: [&str; 6] = [
+    "-m",
+    "sysv-mq,fifo,unix-stream,unix-dgram,posix-mq",
+    "--set",
+    "unix-stream.bind=path",
+    "--set",
+    "unix-dgram.bind=path",
+];
 
 /// Random moments that can be had again.
 pub(crate) struct Moments {

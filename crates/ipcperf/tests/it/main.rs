@@ -4,6 +4,7 @@ mod common;
 mod watch;
 
 mod calls;
+mod choose;
 mod closed_output;
 mod compare;
 mod connect;

@@ -1,4 +1,4 @@
-//! UNIX datagram sockets: `socketpair(2)`.
+//! UNIX datagram sockets: `socketpair(2)`, or found by path.
 
 use crate::datagram::DATAGRAM;
 use crate::datagram::unix_pair::{self, UnixPairOptions};
@@ -17,19 +17,20 @@ impl<W: Wait> Mechanism for UnixDgram<W> {
         name: "unix-dgram",
         summary: by_class(
             W::CLASS,
-            "A pair of UNIX datagram sockets, reliable and in order; a receiver sleeps in recv.",
-            "A pair of UNIX datagram sockets, not blocking; both ends ask again and again.",
-            "A pair of UNIX datagram sockets, not blocking; a receiver sleeps in epoll_wait, then receives.",
+            "Two UNIX datagram sockets, reliable and in order; a receiver sleeps in recv.",
+            "Two UNIX datagram sockets, not blocking; both ends ask again and again.",
+            "Two UNIX datagram sockets, not blocking; a receiver sleeps in epoll_wait, then receives.",
         ),
         manual: &["unix(7)", "socketpair(2)", "socket(7)"],
         pitfalls: &[
-            "Measured over a socketpair, which only relatives share; sockets with names exist for unrelated processes.",
-            "At a named receiver net.unix.max_dgram_qlen (10 by default) messages may wait; the two ends of a pair are exempt.",
+            "Measured over a socketpair, which only relatives share, unless bind=path is asked for; the data takes the same way.",
+            "A path outlives its socket, and both ends need one if answers are to come back.",
+            "At a named receiver net.unix.max_dgram_qlen (10 by default) messages may wait; two that are connected to each other are exempt.",
             "Nothing tells a receiver that its peer is gone; a sender gets ECONNREFUSED.",
             "The largest message follows SO_SNDBUF; very large ones fail when memory is fragmented (ENOBUFS).",
         ],
         direction: Direction::TwoWay,
-        reach: Reach::Related,
+        reach: Reach::Named,
         producers: Peers::Many,
         consumers: Peers::One,
         descriptors: true,
@@ -49,11 +50,11 @@ impl<W: Wait> Mechanism for UnixDgram<W> {
         unix_pair::limit(Kind::Datagram, options, raise)
     }
 
-    fn open(_: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {
-        unix_pair::open(Kind::Datagram, options)
+    fn open(shape: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {
+        unix_pair::open(Kind::Datagram, shape, options)
     }
 
     fn attach(end: Attach<'_, UnixPairOptions>) -> Result<Self::Port, SetupError> {
-        unix_pair::attach(end)
+        unix_pair::attach(Kind::Datagram, end)
     }
 }

@@ -1,4 +1,4 @@
-//! UNIX sequenced-packet sockets: `socketpair(2)`.
+//! UNIX sequenced-packet sockets: `socketpair(2)`, or a listener found by path.
 
 use crate::datagram::DATAGRAM;
 use crate::datagram::unix_pair::{self, UnixPairOptions};
@@ -17,20 +17,21 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
         name: "unix-seqpacket",
         summary: by_class(
             W::CLASS,
-            "A pair of UNIX sequenced-packet sockets: a connection that keeps boundaries; a receiver sleeps in recv.",
-            "A pair of UNIX sequenced-packet sockets, not blocking; both ends ask again and again.",
-            "A pair of UNIX sequenced-packet sockets, not blocking; a receiver sleeps in epoll_wait, then receives.",
+            "Two UNIX sequenced-packet sockets: a connection that keeps boundaries; a receiver sleeps in recv.",
+            "Two UNIX sequenced-packet sockets, not blocking; both ends ask again and again.",
+            "Two UNIX sequenced-packet sockets, not blocking; a receiver sleeps in epoll_wait, then receives.",
         ),
         manual: &["unix(7)", "socketpair(2)", "socket(7)"],
         pitfalls: &[
-            "Measured over a socketpair, which only relatives share; sockets with names exist for unrelated processes.",
+            "Measured over a socketpair, which only relatives share, unless bind=path is asked for; the data takes the same way.",
+            "A path outlives its socket.",
             "An empty message looks like the end of the connection: messages have at least 1 byte.",
             "The largest message follows SO_SNDBUF; very large ones fail when memory is fragmented (ENOBUFS).",
             "A peer that closes with unread messages is reported once before its own last messages.",
             "The end may be reported once ahead of a message sent just before it: only an end read twice is the end.",
         ],
         direction: Direction::TwoWay,
-        reach: Reach::Related,
+        reach: Reach::Named,
         producers: Peers::One,
         consumers: Peers::One,
         on_close: OnClose::Told,
@@ -55,11 +56,11 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
         Some(Door::UnixSeqpacket)
     }
 
-    fn open(_: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {
-        unix_pair::open(Kind::SeqPacket, options)
+    fn open(shape: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {
+        unix_pair::open(Kind::SeqPacket, shape, options)
     }
 
     fn attach(end: Attach<'_, UnixPairOptions>) -> Result<Self::Port, SetupError> {
-        unix_pair::attach(end)
+        unix_pair::attach(Kind::SeqPacket, end)
     }
 }

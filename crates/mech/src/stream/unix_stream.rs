@@ -60,7 +60,7 @@ impl UnixStreamOptions {
             return Ok(granted(Link::of_fds([lead], [follow]), 0));
         };
         // The kernel does not tell the number of a UNIX listener, but it takes every one that is not above its limit.
-        let (listener, guard) = meeting::listen_unix(&name, self.backlog)?;
+        let (listener, guard) = meeting::listen_unix(Kind::Stream, &name, self.backlog)?;
         Ok(granted(Link::of_fds([], [listener]).guarded(guard), self.backlog))
     }
 
@@ -71,7 +71,9 @@ impl UnixStreamOptions {
                 let [own] = end.descriptors()?;
                 own
             }
-            (Some(name), Seat::Lead) => meeting::connect_unix(&name, end.shape.nonce)?,
+            (Some(name), Seat::Lead) => {
+                meeting::connect_unix(Kind::Stream, &name, end.shape.nonce)?
+            }
             (Some(name), Seat::Follow) => {
                 let [listener] = end.descriptors()?;
                 let own = meeting::admit(&listener, end.shape.nonce)?;

@@ -2,10 +2,11 @@
 
 use crate::common::{check, fill, is_wake, options, patiently, ping_pong, run};
 use ipcperf_core::{
-    Fault, KnobKind, KnobValue, Mechanism, Options, Port, Seat, SetupError, Visitor,
+    Capability, Fault, KnobKind, KnobValue, Mechanism, Options, Port, Seat, SetupError, Visitor,
 };
 use ipcperf_mech::datagram::udp::Udp;
 use ipcperf_mech::datagram::unix_dgram::UnixDgram;
+use ipcperf_mech::datagram::unix_seqpacket::UnixSeqpacket;
 use ipcperf_mech::queue::posix_mq::PosixMq;
 use ipcperf_mech::queue::sysv_mq::SysvMq;
 use ipcperf_mech::shared_memory::shm_ring::ShmRing;
@@ -88,6 +89,61 @@ fn the_two_ends_of_a_named_socket_find_each_other() {
         ping_pong::<UnixStream<Block>>(64, 100, &[&knob]).expect("they meet");
         ping_pong::<UnixStream<Spin>>(64, 100, &[&knob]).expect("they meet");
     }
+}
+
+/// Its ends have no common ancestor to hand them a pair, and are told which way they met.
+fn meets_by_path<M: Mechanism>() {
+    let knob = format!("{}.bind=path", M::SPEC.name);
+    for size in [1, 64, 100_000] {
+        let effective = ping_pong::<M>(size, 20, &[&knob]).expect("they meet");
+        assert_eq!(effective["bind"], KnobValue::Word("path".into()), "{}", M::SPEC.full_name());
+        assert!(effective.contains_key("sndbuf") && effective.contains_key("rcvbuf"));
+    }
+    assert!(M::SPEC.can(Capability::Unrelated), "{}", M::SPEC.full_name());
+}
+
+#[test]
+fn sockets_that_keep_boundaries_are_found_by_path() {
+    meets_by_path::<UnixDgram<Block>>();
+    meets_by_path::<UnixDgram<Spin>>();
+    meets_by_path::<UnixDgram<Epoll>>();
+    meets_by_path::<UnixSeqpacket<Block>>();
+    meets_by_path::<UnixSeqpacket<Spin>>();
+    meets_by_path::<UnixSeqpacket<Epoll>>();
+}
+
+/// The facts are those of a pair: an end that is found by path has to see the same of a peer that is gone.
+#[test]
+fn whoever_was_found_by_path_sees_an_end_as_the_facts_say() {
+    let last = |got: &[u8]| check(got, 1, Seat::Follow);
+    run::<UnixSeqpacket<Block>>(
+        8,
+        &["unix-seqpacket.bind=path"],
+        |port| {
+            assert_eq!(patiently(port, 8, last), Ok(()));
+            assert_eq!(port.recv(8, |_| Ok(())), Err(Fault::Closed));
+        },
+        |port| assert_eq!(port.send(8, |out| fill(out, 1, Seat::Follow)), Ok(())),
+    )
+    .expect("they meet");
+    run::<UnixDgram<Block>>(
+        8,
+        &["unix-dgram.bind=path"],
+        |port| {
+            assert_eq!(port.send(8, |out| fill(out, 1, Seat::Lead)), Ok(()));
+            assert_eq!(patiently(port, 8, last), Ok(()));
+            let is_refused = |_| {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                port.send(8, |out| fill(out, 2, Seat::Lead)).is_err()
+            };
+            assert!((0..10_000).any(is_refused), "only a sender learns that nobody is there");
+        },
+        |port| {
+            assert_eq!(patiently(port, 8, |got| check(got, 1, Seat::Lead)), Ok(()));
+            assert_eq!(port.send(8, |out| fill(out, 1, Seat::Follow)), Ok(()));
+        },
+    )
+    .expect("they meet");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! An answer in one line, as the overview of a survey shows it.
 
-use super::contest::{Contest, Contestant};
+use super::contest::Contest;
 use crate::columns::other_mode_of;
 use crate::rank::Yardstick;
 use crate::{Specs, text};
@@ -48,7 +48,9 @@ impl<'a> Choice<'a> {
         let spec = specs(&winner.cell.key.mechanism);
         let mut notes = caveats(winner.cell, spec);
         notes.extend(modes(winner.cell, yardstick));
-        notes.extend(ties(&best[1..]));
+        let others: Vec<&str> =
+            best[1..].iter().map(|other| other.cell.key.mechanism.as_str()).collect();
+        notes.extend(ties(&others));
         Self {
             purpose,
             cell: winner.cell,
@@ -61,7 +63,7 @@ impl<'a> Choice<'a> {
 }
 
 /// What it costs beside time, and what it does not tell.
-fn caveats(cell: &Cell, spec: Option<&Spec>) -> Vec<String> {
+pub(crate) fn caveats(cell: &Cell, spec: Option<&Spec>) -> Vec<String> {
     let waits = match cell.key.wait {
         Wait::Spin => Some("burns both CPUs"),
         Wait::SpinThenBlock => Some("spins before it sleeps"),
@@ -76,7 +78,7 @@ fn caveats(cell: &Cell, spec: Option<&Spec>) -> Vec<String> {
 }
 
 /// `or 190 ns in 3 of 7 rounds`.
-fn modes(cell: &Cell, yardstick: Yardstick) -> Option<String> {
+pub(crate) fn modes(cell: &Cell, yardstick: Yardstick) -> Option<String> {
     let metric = yardstick.metric(cell)?;
     let (value, rounds) = other_mode_of(metric)?;
     let all: u64 = metric.modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
@@ -85,12 +87,12 @@ fn modes(cell: &Cell, yardstick: Yardstick) -> Option<String> {
 }
 
 /// `ties with pipe and 20 more`.
-fn ties(others: &[&Contestant]) -> Option<String> {
-    let is_familiar = |one: &&&Contestant| FAMILIAR.contains(&one.cell.key.mechanism.as_str());
+pub(crate) fn ties(others: &[&str]) -> Option<String> {
+    let is_familiar = |one: &&&str| FAMILIAR.contains(*one);
     let named = others.iter().find(is_familiar).or(others.first())?;
     let more = match others.len() - 1 {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Some(format!("ties with {}{more}", named.cell.key.mechanism))
+    Some(format!("ties with {named}{more}"))
 }

@@ -27,10 +27,10 @@ pub(super) fn has_same_knobs(a: &Cell, b: &Cell) -> bool {
 
 /// The conditions under which cells are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Basis {
-    pub(super) placement: Placement,
-    pub(super) idle: Idle,
-    pub(super) touch: Touch,
+pub(crate) struct Basis {
+    pub(crate) placement: Placement,
+    pub(crate) idle: Idle,
+    pub(crate) touch: Touch,
 }
 
 impl Basis {
@@ -48,13 +48,13 @@ impl Basis {
         Some(Self { placement: first.key.placement, idle: first.key.idle, touch: first.key.touch })
     }
 
-    pub(super) fn has(&self, cell: &Cell) -> bool {
+    pub(crate) fn has(&self, cell: &Cell) -> bool {
         (cell.key.placement, cell.key.idle, cell.key.touch)
             == (self.placement, self.idle, self.touch)
     }
 
     /// `on two CPUs (same-llc)`, with the idle policy where it is not the machine's own.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let idle = match self.idle {
             Idle::AsIs => "",
             Idle::Poll => ", idle CPUs polling",

@@ -9,14 +9,15 @@ mod idle;
 mod tests;
 
 pub use answer::{Answer, Question};
-pub(crate) use choice::{Choice, FAMILIAR};
+pub(crate) use choice::{Choice, FAMILIAR, caveats, modes, ties};
+pub(crate) use contest::Basis;
 
 use crate::Specs;
 use crate::advice::has_places;
 use crate::chapters::{is_floor, is_touched};
 use crate::figures;
 use crate::rank::{ROUND_TRIP, Yardstick, lost_too_much};
-use contest::{Basis, Contest, Entry, sleeps_at_once};
+use contest::{Contest, Entry, sleeps_at_once};
 use ipcperf_core::result::{ClockFacts, KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach, Wait};
@@ -313,6 +314,8 @@ fn reach(entry: &Entry) -> Option<Reach> {
     });
     Some(match word {
         Some("socketpair") => Reach::Related,
+        // Of a document from before they had the knob: they were pairs.
+        None if matches!(spec.name, "unix-dgram" | "unix-seqpacket") => Reach::Related,
         Some(_) if spec.reach == Reach::Related => Reach::Named,
         _ => spec.reach,
     })

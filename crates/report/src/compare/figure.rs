@@ -85,7 +85,7 @@ impl Reading {
     fn of(self, cell: &Cell, round: &Round) -> Option<f64> {
         match self {
             Self::Own => cell.figure_of(round),
-            Self::P99 => Some(Sample::of(round)?.quantile(TAIL)? as f64 / 1e3),
+            Self::P99 => Sample::of(round)?.tail(),
             Self::Above(limit) => {
                 let sample = Sample::of(round)?;
                 // Half an operation more, so that a round without any has a logarithm (Haldane 1956, Anscombe 1956).
@@ -161,6 +161,13 @@ impl Reading {
     }
 }
 
+/// The p99 of the operations of a round, ns; `None` where they are too few for one.
+pub(crate) fn p99_of(round: &Round) -> Option<f64> {
+    let sample = Sample::of(round)?;
+    support(sample.operations(), TAIL).ok()?;
+    sample.tail()
+}
+
 fn accepted(cell: &Cell) -> impl Iterator<Item = &Round> {
     cell.rounds.iter().filter(|round| round.rejected.is_none() && round.proof.holds)
 }
@@ -188,6 +195,11 @@ impl Sample {
     /// None where it lies among those that were not answered.
     fn quantile(&self, q: f64) -> Option<u64> {
         self.answered.quantile(q * self.operations() as f64 / self.answered.count() as f64)
+    }
+
+    /// The p99, ns.
+    fn tail(&self) -> Option<f64> {
+        Some(self.quantile(TAIL)? as f64 / 1e3)
     }
 
     /// Operations that took longer than this; of those that cannot be told from it half.

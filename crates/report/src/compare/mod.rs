@@ -12,6 +12,7 @@ mod session;
 mod tests;
 
 pub use fields::{Incomparable, factor_names};
+pub(crate) use figure::p99_of;
 pub use files::{Recorded, Terms, compare_files};
 pub use live::{Arms, compare_live, metric_of};
 pub use render::comparison;

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::io::names::{note_directory, note_posix_memory, note_posix_queue};
     use crate::io::pipe;
-    use crate::io::socket::meeting;
+    use crate::io::socket::{Kind, meeting};
     use std::fs;
 
     fn reap(path: &Path) -> io::Result<Vec<String>> {
@@ -118,7 +118,7 @@ mod tests {
         // Forgotten guards are what a killed coordinator leaves.
         std::mem::forget(pipe::make_fifo(run.join("ping")).expect("a fifo"));
         std::mem::forget(
-            meeting::listen_unix(&meeting::Name::Path(run.join("door")), meeting::BACKLOG)
+            meeting::bind_unix(Kind::Stream, &meeting::Name::Path(run.join("door")))
                 .expect("a socket"),
         );
         let queue = sysv::Queue::create(&run).expect("System V queues");

@@ -5,6 +5,7 @@ use super::plan::{Method, Plan};
 use ipcperf_engine::task::{TaskError, WorkerContext};
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::pipe::{self, End};
+use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
 use ipcperf_sys::io::socket::meeting::{self, BACKLOG, Name};
 use serde::{Deserialize, Serialize};
@@ -41,37 +42,37 @@ impl Arranged {
     /// Makes what must be there before the two ends start. Sockets listen already: there is no race to lose.
     pub(super) fn make(plan: &Plan, turn: &Turn<'_>) -> Result<Self, TaskError> {
         let path = turn.directory.join(format!("{}-{:x}", plan.method.name(), turn.nonce));
-        let made =
-            match plan.method {
-                Method::AnonymousPipe => pipe::pair().and_then(|pair| {
-                    pipe::set_capacity(&pair.write, plan.pipe_bytes)?;
-                    Ok(Self {
-                        way: Way::Given,
-                        source: Some(pair.write),
-                        sink: Some(pair.read),
-                        _guard: None,
-                    })
-                }),
-                Method::NamedPipe => pipe::make_fifo(path.clone()).map(|guard| Self {
-                    way: Way::Fifo(path),
+        let made = match plan.method {
+            Method::AnonymousPipe => pipe::pair().and_then(|pair| {
+                pipe::set_capacity(&pair.write, plan.pipe_bytes)?;
+                Ok(Self {
+                    way: Way::Given,
+                    source: Some(pair.write),
+                    sink: Some(pair.read),
+                    _guard: None,
+                })
+            }),
+            Method::NamedPipe => pipe::make_fifo(path.clone()).map(|guard| Self {
+                way: Way::Fifo(path),
+                source: None,
+                sink: None,
+                _guard: Some(guard),
+            }),
+            Method::UnixStream => {
+                let name = Name::Path(path.clone());
+                meeting::listen_unix(Kind::Stream, &name, BACKLOG).map(|(listener, guard)| Self {
+                    way: Way::Unix(path, turn.nonce),
                     source: None,
-                    sink: None,
-                    _guard: Some(guard),
-                }),
-                Method::UnixStream => meeting::listen_unix(&Name::Path(path.clone()), BACKLOG).map(
-                    |(listener, guard)| Self {
-                        way: Way::Unix(path, turn.nonce),
-                        source: None,
-                        sink: Some(listener),
-                        _guard: guard,
-                    },
-                ),
-                Method::Tcp => inet::socket(TCP).and_then(|listener| {
-                    let port = meeting::listen_inet(&listener, TCP, BACKLOG)?;
-                    let way = Way::Tcp(port.number, turn.nonce);
-                    Ok(Self { way, source: None, sink: Some(listener), _guard: None })
-                }),
-            };
+                    sink: Some(listener),
+                    _guard: guard,
+                })
+            }
+            Method::Tcp => inet::socket(TCP).and_then(|listener| {
+                let port = meeting::listen_inet(&listener, TCP, BACKLOG)?;
+                let way = Way::Tcp(port.number, turn.nonce);
+                Ok(Self { way, source: None, sink: Some(listener), _guard: None })
+            }),
+        };
         made.map_err(|error| TaskError::Failed(error.to_string()))
     }
 
@@ -105,7 +106,7 @@ pub(super) fn open(
             meeting::admit(&listener, *nonce)
         }
         (Way::Unix(path, nonce), End::Write, _) => {
-            meeting::connect_unix(&Name::Path(path.clone()), *nonce)
+            meeting::connect_unix(Kind::Stream, &Name::Path(path.clone()), *nonce)
         }
         (Way::Tcp(port, nonce), End::Write, _) => inet::socket(TCP).and_then(|socket| {
             meeting::connect_inet(&socket, SocketAddr::new(LOCAL, *port), *nonce)?;

@@ -104,7 +104,7 @@ impl Door {
             |listener, guard| Self { listener, own: Vec::new(), epoll: None, _guard: guard };
         match site {
             Site::Unix(kind, name) => {
-                let (listener, guard) = meeting::listen_unix_kind(*kind, name, backlog)?;
+                let (listener, guard) = meeting::listen_unix(*kind, name, backlog)?;
                 Ok((simple(listener, guard), site.clone()))
             }
             Site::Tcp(at) => {

@@ -70,20 +70,11 @@ fn listen(socket: &OwnedFd, backlog: u64, what: &str) -> Result<(), SetupError> 
     net::listen(socket, backlog).map_err(failed(format!("listen {what}")))
 }
 
-/// Listens under `name`; the guard unlinks a path.
+/// A UNIX socket under `name`; the guard unlinks a path.
 ///
 /// # Errors
 /// The call that failed; a path longer than 107 bytes is one of the reasons.
-pub fn listen_unix(name: &Name, backlog: u64) -> Result<(OwnedFd, Option<Unlink>), SetupError> {
-    listen_unix_kind(Kind::Stream, name, backlog)
-}
-
-/// As [`listen_unix`], for other kinds of connections too.
-pub(crate) fn listen_unix_kind(
-    kind: Kind,
-    name: &Name,
-    backlog: u64,
-) -> Result<(OwnedFd, Option<Unlink>), SetupError> {
+pub fn bind_unix(kind: Kind, name: &Name) -> Result<(OwnedFd, Option<Unlink>), SetupError> {
     let socket = unix_socket(kind)?;
     // The mode of the socket becomes the mode of the file that `bind` makes: no moment in which others may connect.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR).map_err(failed("fchmod"))?;
@@ -92,6 +83,19 @@ pub(crate) fn listen_unix_kind(
         Name::Path(path) => Some(Unlink::new(path.clone())),
         Name::Abstract(_) => None,
     };
+    Ok((socket, guard))
+}
+
+/// Listens under `name`; the guard unlinks a path.
+///
+/// # Errors
+/// As [`bind_unix`], or the backlog is above the limit.
+pub fn listen_unix(
+    kind: Kind,
+    name: &Name,
+    backlog: u64,
+) -> Result<(OwnedFd, Option<Unlink>), SetupError> {
+    let (socket, guard) = bind_unix(kind, name)?;
     listen(&socket, backlog, &format!("{name:?}"))?;
     Ok((socket, guard))
 }
@@ -100,11 +104,20 @@ pub(crate) fn listen_unix_kind(
 ///
 /// # Errors
 /// The call that failed.
-pub fn connect_unix(name: &Name, nonce: u64) -> Result<OwnedFd, SetupError> {
-    let socket = unix_socket(Kind::Stream)?;
-    net::connect(&socket, &name.address()?).map_err(failed(format!("connect {name:?}")))?;
+pub fn connect_unix(kind: Kind, name: &Name, nonce: u64) -> Result<OwnedFd, SetupError> {
+    let socket = unix_socket(kind)?;
+    call_unix(&socket, name)?;
     introduce(&socket, nonce)?;
     Ok(socket)
+}
+
+/// Connects a socket to the one that has this name. Of a datagram socket: what it sends goes there, and nobody else may
+/// send to it.
+///
+/// # Errors
+/// The call that failed.
+pub fn call_unix(socket: &OwnedFd, name: &Name) -> Result<(), SetupError> {
+    net::connect(socket, &name.address()?).map_err(failed(format!("connect {name:?}")))
 }
 
 /// A listener on an address of this host.
@@ -261,10 +274,11 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("door");
         let (listener, guard) =
-            listen_unix(&Name::Path(path.clone()), BACKLOG).expect("a listener");
-        let mut stranger =
-            UnixStream::from(connect_unix(&Name::Path(path.clone()), 1).expect("a queue"));
-        let friend = connect_unix(&Name::Path(path.clone()), 2).expect("a queue");
+            listen_unix(Kind::Stream, &Name::Path(path.clone()), BACKLOG).expect("a listener");
+        let mut stranger = UnixStream::from(
+            connect_unix(Kind::Stream, &Name::Path(path.clone()), 1).expect("a queue"),
+        );
+        let friend = connect_unix(Kind::Stream, &Name::Path(path.clone()), 2).expect("a queue");
         let admitted = admit(&listener, 2).expect("the second connection");
         assert_eq!(stranger.read(&mut [0]).expect("closed, not reset"), 0);
         crate::io::stream::write(friend.as_fd(), b"x").expect("room");
@@ -302,7 +316,8 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("door");
-        let _open = listen_unix(&Name::Path(path.clone()), BACKLOG).expect("a listener");
+        let _open =
+            listen_unix(Kind::Stream, &Name::Path(path.clone()), BACKLOG).expect("a listener");
         let mode = path.metadata().expect("it exists").permissions().mode();
         assert_eq!(mode & 0o077, 0);
     }

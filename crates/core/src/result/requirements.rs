@@ -1,0 +1,155 @@
+//! What is asked of a mechanism that is to be chosen.
+
+use crate::load::Load;
+use crate::load_value::{Arrivals, Offered};
+use crate::names::names;
+use crate::pattern::PatternKind;
+use crate::placement::Placement;
+use crate::spec::{BackPressure, Capability, Spec, Wait};
+use serde::{Deserialize, Serialize};
+
+/// What `choose` was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Requirements {
+    /// Bytes of the messages, in the order in which they were asked for.
+    pub sizes: Vec<u64>,
+    /// Messages that come per second, whether those before them are answered or not; absent where each waits for the
+    /// answer to the one before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_second: Option<f64>,
+    /// How long the lead sleeps before each round trip, ns; 0 for no pause.
+    #[serde(default)]
+    pub think_ns: u64,
+    /// Where the ends run; absent where nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
+    /// What it must be able to do.
+    #[serde(default)]
+    pub can: Vec<Capability>,
+    /// Whether no end may spin, not even briefly.
+    #[serde(default)]
+    pub no_spin: bool,
+    /// The longest p99 that is allowed, ns; absent where any is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<f64>,
+    /// What decides among those that meet all of this.
+    pub by: Goal,
+    /// Mechanisms that could run and were not measured, since their facts rule them out.
+    #[serde(default)]
+    pub left_out: Vec<String>,
+}
+
+names! {
+    /// What decides among mechanisms that meet all needs.
+    #[derive(Default)]
+    "goal" Goal {
+        /// The median of the times.
+        #[default]
+        P50 = "p50",
+        /// Their tail.
+        P99 = "p99",
+        /// CPU time of both ends for a message.
+        Cpu = "cpu",
+        /// Bytes per second.
+        Throughput = "throughput",
+    }
+}
+
+/// One thing that is asked of a mechanism and is among its facts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// It is able to do this.
+    Can(Capability),
+    /// Its ends sleep as soon as there is nothing to do.
+    NoSpin,
+    /// It passes messages, each of them: no wake-ups, no latest value only.
+    Messages,
+}
+
+impl Need {
+    /// Whether these facts meet it.
+    #[must_use]
+    pub fn is_met(self, spec: &Spec) -> bool {
+        match self {
+            Self::Messages => {
+                spec.wake_word().is_none() && spec.back_pressure != BackPressure::Overwrites
+            }
+            Self::Can(capability) => spec.can(capability),
+            Self::NoSpin => matches!(spec.wait, Wait::Block | Wait::Epoll),
+        }
+    }
+
+    /// How it was asked for: `told-of-death`, `--no-spin`.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Can(capability) => capability.name(),
+            Self::NoSpin => "--no-spin",
+        }
+    }
+}
+
+impl Requirements {
+    /// What is asked of the facts of a mechanism, each once and in an order of its own.
+    #[must_use]
+    pub fn needs(&self) -> Vec<Need> {
+        let spin = self.no_spin.then_some(Need::NoSpin);
+        let mut needs: Vec<Need> = self.can.iter().copied().map(Need::Can).chain(spin).collect();
+        needs.push(Need::Messages);
+        needs.sort_unstable();
+        needs.dedup();
+        needs
+    }
+
+    /// The needs that these facts do not meet.
+    #[must_use]
+    pub fn unmet(&self, spec: &Spec) -> Vec<Need> {
+        self.needs().into_iter().filter(|need| !need.is_met(spec)).collect()
+    }
+
+    /// The patterns whose times count: messages that come at a rate, and round trips wherever pauses were asked for or
+    /// no rate was.
+    #[must_use]
+    pub fn timed(&self) -> Vec<PatternKind> {
+        let open = self.rate_per_second.map(|_| PatternKind::Rate);
+        let closed = (open.is_none() || self.think_ns > 0).then_some(PatternKind::PingPong);
+        open.into_iter().chain(closed).collect()
+    }
+
+    /// The patterns whose figures decide.
+    #[must_use]
+    pub fn deciding(&self) -> Vec<PatternKind> {
+        match self.by {
+            Goal::P50 | Goal::P99 => self.timed(),
+            // Who sends at a rate watches the clock in between, and burns a CPU with it.
+            Goal::Cpu => vec![PatternKind::PingPong],
+            Goal::Throughput => vec![PatternKind::Stream],
+        }
+    }
+
+    /// What a pattern is asked to do.
+    #[must_use]
+    pub fn load(&self, pattern: PatternKind) -> Load {
+        let load = Load {
+            rate: self.rate_per_second.map(Offered::PerSecond),
+            arrivals: Some(Arrivals::Poisson),
+            think_ns: self.think_ns,
+            ..Load::default()
+        };
+        load.of(pattern)
+    }
+
+    /// The same without one of the needs.
+    #[must_use]
+    pub fn without(&self, need: Need) -> Self {
+        let mut less = self.clone();
+        match need {
+            Need::Messages => {}
+            Need::Can(capability) => less.can.retain(|one| *one != capability),
+            Need::NoSpin => less.no_spin = false,
+        }
+        less
+    }
+}

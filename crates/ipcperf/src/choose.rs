@@ -1,0 +1,376 @@
+//! `choose`: which mechanism to use for what somebody says is needed.
+
+use crate::args::ChooseArgs;
+use crate::error::Stop;
+use crate::gates::Gates;
+use crate::measure::{SLICE_OVERHEAD, Undertaking};
+use crate::survey::{SHORTEST, found_by_path, has_room, settings, stands};
+use crate::{list, output, report, request};
+use ipcperf_core::result::{Goal, Need, Requirements};
+use ipcperf_core::units::{format_bytes, format_size};
+use ipcperf_core::{
+    Capability, Idle, KnobKind, Load, LoadKey, Offered, OptionSet, PatternKind, Placement, Touch,
+};
+use ipcperf_engine::plan::{self, CellPlan, Family, Host, Request};
+use ipcperf_engine::registry::{Entry, Registry};
+use ipcperf_engine::run::{TRIALS, fresh_seed};
+use ipcperf_report::Format;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Operations that a slice should have at the least: a median needs 40, and a p99 2,000 in all rounds (docs/METHOD.md).
+const OPERATIONS: [f64; 2] = [40.0, 200.0];
+
+/// What only explains a choice has no room where it would leave shorter slices than this to what decides.
+const EXPLAINING: Duration = Duration::from_millis(40);
+
+/// The longest slice that slow rates and long pauses may ask for.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// What buffers are tried at, beside what they are: as much as most hosts allow without privileges.
+const BUFFER: u64 = 1 << 20;
+
+pub(crate) fn run(registry: &Registry, args: &ChooseArgs) -> Result<ExitCode, Stop> {
+    let wanted = requirements(args)?;
+    match &args.from {
+        Some(path) => from(registry, path, wanted, args),
+        None => measure(registry, wanted, args),
+    }
+}
+
+/// What may be measured of those that miss one need, of all there is time for: the rest is for knobs.
+const NEAR: f64 = 0.75;
+
+/// What was asked for.
+fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
+    let names: Vec<_> = Capability::ALL.iter().map(|capability| capability.name()).collect();
+    let where_listed = "'ipcperf choose -h' shows the capabilities";
+    let goals: Vec<_> = Goal::ALL.iter().map(|goal| goal.name()).collect();
+    let given: Vec<Goal> =
+        list::words(args.by.as_deref(), &goals, "known: p50, p99, cpu, throughput")?;
+    let by = match given.as_slice() {
+        [] => Goal::default(),
+        [one] => *one,
+        _ => return Err(Stop::usage("--by: one figure decides")),
+    };
+    let mut load = Load::default();
+    if let Some(given) = &args.think {
+        let (least, most) = (Duration::ZERO, Duration::from_secs(1));
+        load.think_ns = request::time("--think", given, least, most)?.as_nanos() as u64;
+    }
+    if let Some(given) = &args.rate {
+        load.set(LoadKey::Rate, given).map_err(|_| {
+            Stop::usage(format!("--rate: '{given}' is not a rate (like 50k or 1000/s)"))
+        })?;
+    }
+    let rate_per_second = match load.rate {
+        Some(Offered::OfPeak(_)) => {
+            let why = "a share of the peak is another rate for each mechanism; give messages per second, like 20k";
+            return Err(Stop::usage(format!("--rate: {why}")));
+        }
+        Some(Offered::PerSecond(rate)) => Some(rate),
+        None => None,
+    };
+    let sizes = request::sizes(args.size.as_deref().unwrap_or("64"))?;
+    if sizes.contains(&0) {
+        return Err(Stop::usage("-s 0: a message has at least 1 byte"));
+    }
+    let mut places: Vec<Placement> = match &args.place {
+        Some(given) => request::placements(given)?,
+        None => Vec::new(),
+    };
+    if places.len() > 1 {
+        return Err(Stop::usage("--place: a choice is made for one placement"));
+    }
+    let (short, long) = (Duration::from_nanos(1), Duration::from_secs(10));
+    let p99 = args.p99.as_deref().map(|given| request::time("--p99", given, short, long));
+    Ok(Requirements {
+        sizes: sizes.into_iter().map(|size| size as u64).collect(),
+        rate_per_second,
+        think_ns: load.think_ns,
+        placement: places.pop(),
+        can: list::words(args.can.as_deref(), &names, where_listed)?,
+        no_spin: args.no_spin,
+        p99_ns: p99.transpose()?.map(|time| time.as_secs_f64() * 1e9),
+        by,
+        left_out: Vec::new(),
+    })
+}
+
+/// The choice by what a document has.
+fn from(
+    registry: &Registry,
+    path: &std::path::Path,
+    wanted: Requirements,
+    args: &ChooseArgs,
+) -> Result<ExitCode, Stop> {
+    let shown = path.display();
+    let format = output::format(&args.output.look)?;
+    if format != Format::Table {
+        let why = format!("--from shows a table; its figures are in '{shown}' already");
+        return Err(Stop::usage(why));
+    }
+    let mut set = report::read_result(path)?;
+    if let Some(what) = ipcperf_report::lacking(&set, &wanted) {
+        return Err(Stop::usage(format!("'{shown}': {what}")));
+    }
+    let before = set.invocation.plan.requirements.take();
+    let left_out = before.map(|before| before.left_out).unwrap_or_default();
+    set.invocation.plan.requirements = Some(Requirements { left_out, ..wanted });
+    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
+    let mut bytes = Vec::new();
+    let style = output::style(&args.output.look, false);
+    ipcperf_report::render(&set, &specs, format, &style, &mut bytes)
+        .map_err(|error| Stop::internal(format!("report: {error}")))?;
+    output::to_stdout(&bytes)
+}
+
+/// Measures those that meet the needs, then chooses.
+fn measure(
+    registry: &Registry,
+    mut wanted: Requirements,
+    args: &ChooseArgs,
+) -> Result<ExitCode, Stop> {
+    let gates = Gates::of(&args.gates)?;
+    let (second, day) = (Duration::from_secs(1), Duration::from_secs(24 * 3600));
+    let budget = request::time("--budget", &args.budget, second, day)?;
+    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let candidates: Vec<Entry> = match &args.mechanism {
+        Some(names) => request::mechanisms(registry, names)?,
+        None => registry.entries().iter().filter(|entry| stands(entry)).copied().collect(),
+    };
+    let shortest = shortest(&wanted);
+    let slice = shortest.max(EXPLAINING);
+    let cells = cells(&candidates, &host, &wanted, slice, budget)?;
+    let is_left_out =
+        |entry: &&Entry| !cells.iter().any(|cell| cell.key.mechanism == entry.spec.full_name());
+    wanted.left_out =
+        candidates.iter().filter(is_left_out).map(|entry| entry.spec.full_name()).collect();
+    let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
+    let trial = shortest.max(SHORTEST) / 5 + SHORTEST + SLICE_OVERHEAD;
+    let peaks = trial.mul_f64((Family::all(cells.iter()).len() as u64 * TRIALS) as f64);
+    let seed = args.seed.unwrap_or_else(fresh_seed);
+    let settings = settings(budget.saturating_sub(peaks), runnable + 1, shortest, seed);
+    // The budget of a run ends it; what was spent on peaks is part of it.
+    let settings = ipcperf_engine::run::Settings { budget: Some(budget), ..settings };
+    Undertaking { command: "choose", cells, settings, requirements: Some(wanted) }.finish(
+        registry,
+        args.dry_run,
+        &args.output,
+        &gates,
+    )
+}
+
+/// How long a slice has to be for what is asked of it.
+fn shortest(wanted: &Requirements) -> Duration {
+    let operations = OPERATIONS[usize::from(wanted.p99_ns.is_some() || wanted.by == Goal::P99)];
+    let rate = wanted.rate_per_second.map_or(0.0, |rate| operations / rate);
+    let pauses = operations * wanted.think_ns as f64 / 1e9;
+    Duration::from_secs_f64(rate.max(pauses).min(LONGEST.as_secs_f64())).max(SHORTEST)
+}
+
+/// The cells of those that meet the needs, and, as far as there is room for slices of this length, of those that miss one
+/// need, so that it can be said what the need costs, and with knobs turned.
+fn cells(
+    candidates: &[Entry],
+    host: &Host,
+    wanted: &Requirements,
+    slice: Duration,
+    budget: Duration,
+) -> Result<Vec<CellPlan>, Stop> {
+    let missing = |count: usize| -> Vec<Entry> {
+        let is_it =
+            |entry: &&Entry| !entry.spec.is_floor() && wanted.unmet(entry.spec).len() == count;
+        candidates.iter().filter(is_it).copied().collect()
+    };
+    let eligible = missing(0);
+    if eligible.is_empty() {
+        return Err(nobody(&missing(1), wanted));
+    }
+    let mut near: Vec<Entry> =
+        missing(1).into_iter().filter(|entry| Need::Messages.is_met(entry.spec)).collect();
+    // Those first that are likely to be missed: they copy less.
+    near.sort_by_key(|entry| entry.spec.copies);
+    let options = match wanted.can.contains(&Capability::Unrelated) {
+        true => found_by_path(&eligible),
+        false => OptionSet::default(),
+    };
+    // What times are of, what CPU time is of, what throughput is of.
+    let of_all = joined(wanted.timed(), &[PatternKind::PingPong, PatternKind::Stream]);
+    let mut all = planned(&eligible, &of_all, &options, host, wanted)?;
+    if let Some(stop) = uncarried(&all, wanted) {
+        return Err(stop);
+    }
+    let add = |all: &mut Vec<CellPlan>, more: Vec<CellPlan>, share: f64| {
+        let has_room = has_room(all, &more, slice, budget.mul_f64(share));
+        if has_room {
+            all.extend(more);
+        }
+        has_room
+    };
+    let limited = wanted.p99_ns.map(|_| wanted.timed()).unwrap_or_default();
+    let of_near = joined(wanted.deciding(), &limited);
+    for entry in near {
+        let more = planned(&[entry], &of_near, &OptionSet::default(), host, wanted)?;
+        if !add(&mut all, more, NEAR) {
+            break;
+        }
+    }
+    let largest = wanted.sizes.iter().copied().max().into_iter().collect();
+    let at_most = Requirements { sizes: largest, ..wanted.clone() };
+    let of_knobs = joined(wanted.deciding(), &[PatternKind::Stream]);
+    for entry in &eligible {
+        for (knob, value) in turned(entry) {
+            let mut options = options.clone();
+            options.0.insert(format!("{}.{knob}", entry.spec.name), value);
+            let mut more = planned(&[*entry], &of_knobs, &options, host, &at_most)?;
+            more.retain(|cell| cell.objection.is_none());
+            if !add(&mut all, more, 1.0) {
+                return Ok(all);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// These patterns and more, each once.
+fn joined(mut patterns: Vec<PatternKind>, more: &[PatternKind]) -> Vec<PatternKind> {
+    for pattern in more {
+        if !patterns.contains(pattern) {
+            patterns.push(*pattern);
+        }
+    }
+    patterns
+}
+
+/// Values of knobs beside those that are set anyway: large buffers, and each other word.
+fn turned(entry: &Entry) -> Vec<(&'static str, String)> {
+    let mut turned = Vec::new();
+    for knob in entry.knobs.iter().filter(|knob| knob.name != "bind") {
+        match knob.kind {
+            KnobKind::Bytes { min, max } => {
+                turned.push((knob.name, format_bytes(BUFFER.clamp(min, max))));
+            }
+            KnobKind::Choice { words } => {
+                let others = words.iter().filter(|word| **word != knob.default);
+                turned.extend(others.map(|word| (knob.name, (*word).to_owned())));
+            }
+            _ => {}
+        }
+    }
+    turned
+}
+
+fn planned(
+    mechanisms: &[Entry],
+    patterns: &[PatternKind],
+    options: &OptionSet,
+    host: &Host,
+    wanted: &Requirements,
+) -> Result<Vec<CellPlan>, Stop> {
+    let place = wanted.placement.or(host.topology.two_cpus()).unwrap_or(Placement::SameCpu);
+    let mut cells = Vec::new();
+    for pattern in patterns {
+        let request = Request {
+            mechanisms: mechanisms.to_vec(),
+            patterns: vec![*pattern],
+            sizes: wanted
+                .sizes
+                .iter()
+                .map(|size| usize::try_from(*size).unwrap_or(usize::MAX))
+                .collect(),
+            placements: vec![place],
+            idle: vec![Idle::AsIs],
+            touch: Touch::CacheLine,
+            loads: vec![wanted.load(*pattern)],
+            options: options.clone(),
+        };
+        cells.extend(plan::cells(&request, host).map_err(request::refused)?);
+    }
+    Ok(cells)
+}
+
+/// No mechanism has facts that meet all needs: what to leave out, and who is there then.
+fn nobody(near: &[Entry], wanted: &Requirements) -> Stop {
+    let mut told: Vec<(Need, String)> = Vec::new();
+    for entry in near {
+        let missed = wanted.unmet(entry.spec);
+        if !told.iter().any(|(need, _)| missed.contains(need)) {
+            told.extend(missed.first().map(|need| (*need, entry.spec.full_name())));
+        }
+    }
+    let without = |(need, name): &(Need, String)| format!("; without {}: {name}", need.words());
+    let without: String = told.iter().map(without).collect();
+    Stop::nothing_ran(format!("no mechanism can do all of that{without}"))
+}
+
+/// A size that nobody can carry here, with the reason of one of them.
+fn uncarried(cells: &[CellPlan], wanted: &Requirements) -> Option<Stop> {
+    wanted.sizes.iter().find_map(|size| {
+        let mut of_size = cells.iter().filter(|cell| cell.key.size_bytes == *size);
+        let is_carried = of_size.clone().any(|cell| cell.objection.is_none());
+        let (cell, why) = of_size.find_map(|cell| Some((cell, cell.objection.as_ref()?)))?;
+        let size = format_size(*size);
+        let name = &cell.key.mechanism;
+        (!is_carried).then(|| {
+            Stop::nothing_ran(format!(
+                "nothing that meets the needs carries {size} here; {name}: {why}"
+            ))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_meets_the_needs_comes_first_and_the_rest_as_far_as_there_is_room() {
+        let (registry, host) = (crate::builtin(), Host::read().expect("affinity"));
+        let all: Vec<Entry> = registry.entries().to_vec();
+        let wanted = Requirements {
+            sizes: vec![64, 4096],
+            rate_per_second: Some(1000.0),
+            can: vec![Capability::Unrelated, Capability::Boundaries],
+            no_spin: true,
+            ..Requirements::default()
+        };
+        let of = |seconds| {
+            cells(&all, &host, &wanted, EXPLAINING, Duration::from_secs(seconds)).expect("some")
+        };
+        let unmet = |cell: &CellPlan| wanted.unmet(cell.entry.spec).len();
+        let (short, long) = (of(1), of(24 * 3600));
+        assert!(short.iter().all(|cell| unmet(cell) == 0), "no room for any other");
+        let is_same = |(a, b): (&CellPlan, &CellPlan)| a.id == b.id;
+        assert!(short.iter().zip(&long).all(is_same), "what decides is the same");
+        assert!(long.iter().all(|cell| unmet(cell) <= 1));
+        assert!(long.iter().any(|cell| unmet(cell) == 1));
+        assert!(long.iter().any(|cell| cell.options.0.contains_key("unix-seqpacket.sndbuf")));
+        let ids: BTreeSet<_> = long.iter().map(|cell| &cell.id).collect();
+        assert_eq!(ids.len(), long.len(), "a cell stands in the plan twice");
+        let of_packets = short.iter().filter(|cell| cell.key.mechanism == "unix-seqpacket");
+        let planned: BTreeSet<_> =
+            of_packets.clone().map(|cell| (cell.key.pattern, cell.key.size_bytes)).collect();
+        assert_eq!(planned.len(), 6, "open and closed loop and stream, at both sizes");
+        for cell in of_packets {
+            assert_eq!(cell.options.0["unix-seqpacket.bind"], "path", "{}", cell.id);
+        }
+    }
+
+    #[test]
+    fn slow_rates_and_long_pauses_have_longer_slices() {
+        let of = |rate: Option<f64>, think_ns, p99_ns| {
+            shortest(&Requirements {
+                rate_per_second: rate,
+                think_ns,
+                p99_ns,
+                ..Requirements::default()
+            })
+        };
+        assert_eq!(of(None, 0, None), SHORTEST);
+        assert_eq!(of(Some(100.0), 0, None), Duration::from_millis(400));
+        assert_eq!(of(Some(100_000.0), 1_000_000, Some(1e6)), Duration::from_millis(200));
+        assert_eq!(of(Some(1.0), 0, None), LONGEST);
+    }
+}

@@ -1,0 +1,484 @@
+//! Which mechanism to take, for what somebody said is needed: the choice, why not another, and what would change it.
+
+mod field;
+#[cfg(test)]
+mod tests;
+
+use crate::advice::{caution, has_places};
+use crate::answers::{FAMILIAR, caveats, modes, ties};
+use crate::chapters::{label, marked_label};
+use crate::figures::{self, NONE};
+use crate::format::Style;
+use crate::grid::Grid;
+use crate::page::{Page, Tone};
+use crate::rank::{Ranking, Yardstick};
+use crate::table::{grade_words, masthead};
+use crate::{Specs, text};
+use field::{Contest, Entrant, Field, Standing, Trial, dominates, load_words, p99};
+use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
+use ipcperf_core::{BackPressure, Capability, KnobValue, PatternKind};
+use std::io;
+
+/// Left edge of what stands under a heading.
+const EDGE: &str = "  ";
+
+/// Most rows of the tables of all sizes together: with all that stands around them a screen of 40 lines.
+const ROWS: usize = 9;
+
+/// Most sizes with a table, most reasons, most names of a reason, and most lines of what would change the choice.
+const SIZES: usize = 3;
+const REASONS: usize = 7;
+const NAMES: usize = 3;
+const CHANGES: usize = 4;
+
+/// What is said where no round has a p99 of its own.
+const TAILS_TIE: &str = "No order can be given: a round needs 2,000 operations for a p99 of its own, so that all tie. \
+                         A longer --budget or fewer mechanisms (-m) help.";
+
+/// What a document lacks that the choice needs; `None` where it has all of it.
+#[must_use]
+pub fn lacking(set: &ResultSet, wanted: &Requirements) -> Option<String> {
+    field::lacking(set, wanted)
+}
+
+/// Writes the choice on one screen.
+pub(crate) fn render(
+    set: &ResultSet,
+    wanted: &Requirements,
+    specs: &Specs,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut page = Page::new(out, style);
+    for line in masthead(set) {
+        page.paragraph(Tone::Quiet, "", &line)?;
+    }
+    if !matches!(set.noise.grade.as_str(), "D" | "F") {
+        page.paragraph(Tone::Plain, "", &grade_words(&set.noise))?;
+    }
+    let field = Field::of(set, wanted, specs);
+    let contests = field.contests();
+    let standings = field.standings(&contests);
+    let choice = Choice { set, specs, field: &field, contests: &contests, standings: &standings };
+    choice.head(&mut page)?;
+    choice.winner(&mut page)?;
+    for size in wanted.sizes.iter().take(SIZES) {
+        choice.front(&mut page, *size)?;
+    }
+    choice.left_out(&mut page)?;
+    choice.changes(&mut page)?;
+    choice.knobs(&mut page)?;
+    choice.rest(&mut page)
+}
+
+struct Choice<'a> {
+    set: &'a ResultSet,
+    specs: &'a Specs<'a>,
+    field: &'a Field<'a>,
+    contests: &'a [Contest],
+    /// The best first.
+    standings: &'a [Standing],
+}
+
+impl<'a> Choice<'a> {
+    fn wanted(&self) -> &'a Requirements {
+        &self.field.wanted
+    }
+
+    fn entrant(&self, standing: &Standing) -> &'a Entrant<'a> {
+        &self.field.entrants[standing.at]
+    }
+
+    /// The one that is chosen; nobody where the noise supports no claim.
+    fn chosen(&self) -> Option<&'a Standing> {
+        self.standings.first().filter(|_| has_places(self.set))
+    }
+
+    /// The cell that speaks for an entrant.
+    fn cell(&self, entrant: &Entrant<'a>) -> Option<&'a Cell> {
+        entrant.cell(self.wanted(), self.contests.first()?.trial)
+    }
+
+    fn name(&self, entrant: &Entrant<'a>) -> String {
+        self.cell(entrant).map_or_else(|| entrant.name.to_owned(), plain_label)
+    }
+
+    /// What was asked for.
+    fn head(&self, page: &mut Page) -> io::Result<()> {
+        let wanted = self.wanted();
+        let sizes: Vec<String> = wanted.sizes.iter().map(|size| figures::size(*size)).collect();
+        let loads: Vec<String> = wanted
+            .timed()
+            .into_iter()
+            .map(|pattern| load_words(wanted, pattern).trim().to_owned())
+            .filter(|words| !words.is_empty())
+            .collect();
+        let load =
+            if loads.is_empty() { String::new() } else { format!(" {}", text::join(&loads)) };
+        let basis = self.field.basis.as_ref().map(|basis| format!(" {}", basis.words()));
+        let basis = basis.unwrap_or_default();
+        page.blank()?;
+        let title = format!("CHOICE for {}{load}{basis}", text::join(&sizes));
+        page.paragraph(Tone::Title, "", &title)?;
+        let mut needs: Vec<&str> = wanted
+            .needs()
+            .into_iter()
+            .filter(|need| *need != Need::Messages)
+            .map(Need::words)
+            .collect();
+        let limit = wanted.p99_ns.map(|limit| format!("p99 of at most {}", figures::nanos(limit)));
+        needs.extend(limit.as_deref());
+        let needs = match needs.as_slice() {
+            [] => String::new(),
+            needs => format!("Needed: {}. ", needs.join(", ")),
+        };
+        let others = Goal::ALL.iter().filter(|goal| **goal != wanted.by);
+        let others: Vec<String> = others.map(ToString::to_string).collect();
+        let by = goal_words(wanted.by);
+        let words = format!("{needs}Ranked by {by} (--by {}).", others.join("|"));
+        page.paragraph(Tone::Quiet, EDGE, &words)?;
+        if let Some(caution) = caution(self.set) {
+            return page.paragraph(Tone::Doubt, EDGE, &caution);
+        }
+        let cells = self.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
+        match wanted.by == Goal::P99 && cells.clone().all(|cell| !Yardstick::P99.orders(cell)) {
+            true => page.paragraph(Tone::Doubt, EDGE, TAILS_TIE),
+            false => Ok(()),
+        }
+    }
+
+    fn winner(&self, page: &mut Page) -> io::Result<()> {
+        let Some(chosen) = self.chosen() else {
+            return match self.standings {
+                [] => page.paragraph(Tone::Bad, EDGE, "No mechanism meets all of this."),
+                _ => Ok(()),
+            };
+        };
+        let entrant = self.entrant(chosen);
+        let Some((cell, contest)) = self.cell(entrant).zip(self.contests.first()) else {
+            return Ok(());
+        };
+        let mut notes = caveats(cell, Some(entrant.spec));
+        if entrant.spec.back_pressure == BackPressure::Drops {
+            notes.push("drops what does not fit".to_owned());
+        }
+        if self.wanted().can.contains(&Capability::Unrelated) && is_pair(cell) {
+            notes.push("measured as a pair; found by name, its data takes the same way".to_owned());
+        }
+        notes.extend(modes(cell, contest.yardstick));
+        if chosen.behind > 1.0 {
+            let most = figures::times(chosen.behind);
+            notes.push(format!(
+                "nothing is best in everything; this is never more than {most} the best"
+            ));
+        } else {
+            notes.extend(ties(&self.tied(chosen)));
+        }
+        let mut figure = contest.figure(chosen.at);
+        if self.contests.len() > 1 {
+            figure.push_str(&format!(" ({})", contest.trial.words(self.wanted())));
+        }
+        let first = format!("{EDGE}{}  {figure}  ", self.name(entrant));
+        page.paragraph(Tone::Best, &first, &notes.join("; "))
+    }
+
+    /// Those that are certainly worse nowhere either.
+    fn tied(&self, chosen: &Standing) -> Vec<&'a str> {
+        let others = self.standings.iter().filter(|one| one.at != chosen.at && one.behind <= 1.0);
+        others.map(|one| self.entrant(one).name).collect()
+    }
+
+    /// What nobody beats in everything, at one size.
+    fn front(&self, page: &mut Page, size: u64) -> io::Result<()> {
+        let wanted = self.wanted();
+        let views = views(wanted);
+        let trial = |pattern| Trial { pattern, size };
+        let cell = |standing: &Standing, pattern| {
+            let cell = self.entrant(standing).cell(wanted, trial(pattern))?;
+            (cell.status == Status::Ok).then_some(cell)
+        };
+        let figures = |standing: &Standing| -> Vec<Option<f64>> {
+            views.iter().map(|view| view.read(cell(standing, view.pattern)?)).collect()
+        };
+        let all: Vec<(&Standing, Vec<Option<f64>>)> =
+            self.standings.iter().map(|standing| (standing, figures(standing))).collect();
+        let is_on_front = |(_, own): &&(&Standing, Vec<Option<f64>>)| {
+            let price = |figures: &[Option<f64>]| {
+                let counts = views.iter().zip(figures).filter(|(view, _)| view.what != What::P50);
+                counts.map(|(view, figure)| view.less_is_better(*figure)).collect::<Vec<_>>()
+            };
+            !all.iter().any(|(_, other)| dominates(&price(other), &price(own)))
+        };
+        let is_chosen = |one: &Standing| self.chosen().is_some_and(|chosen| chosen.at == one.at);
+        let rows: Vec<_> = all.iter().filter(|one| is_chosen(one.0) || is_on_front(one)).collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let most = (ROWS / wanted.sizes.len().min(SIZES)).max(2);
+        let hidden = rows.len().saturating_sub(most);
+        let name = |standing: &Standing| {
+            // Not every size may have been measured with the same knobs.
+            let own = wanted.deciding().first().and_then(|pattern| cell(standing, *pattern));
+            own.map_or_else(|| self.entrant(standing).name.to_owned(), plain_marked_label)
+        };
+        let mut grid = Grid {
+            heads: vec!["mechanism".to_owned()],
+            right: std::iter::once(false).chain(views.iter().map(|_| true)).collect(),
+            rows: Vec::new(),
+        };
+        grid.heads.extend(views.iter().map(|view| view.head(wanted)));
+        for (standing, figures) in rows.iter().take(most) {
+            let mut row = vec![text::clean(&name(standing), page.style.unicode)];
+            let figures = views.iter().zip(figures);
+            row.extend(figures.map(|(view, figure)| view.words(*figure, size)));
+            grid.rows.push(row);
+        }
+        let columns: Vec<usize> = (1..=views.len()).collect();
+        let room = page.style.width.saturating_sub(EDGE.len());
+        let shown = grid.fit(&[0], &columns, 0, room, page.style.unicode);
+        let (head, lines) = grid.lines(&shown);
+        page.blank()?;
+        let more = if hidden > 0 { format!(" ({hidden} more)") } else { String::new() };
+        let front = match self.chosen() {
+            Some(_) => "THE CHOICE AND THE PARETO FRONT",
+            None => "THE PARETO FRONT",
+        };
+        let title = format!("{}: {front} (p99, CPU, rate){more}", figures::size(size));
+        page.paragraph(Tone::Title, "", &title)?;
+        page.line(Tone::Quiet, &format!("{EDGE}{head}"))?;
+        for ((standing, _), line) in rows.iter().zip(lines) {
+            let tone = if is_chosen(standing) { Tone::Best } else { Tone::Plain };
+            page.line(tone, &format!("{EDGE}{line}"))?;
+        }
+        Ok(())
+    }
+
+    fn left_out(&self, page: &mut Page) -> io::Result<()> {
+        let groups = &self.field.left_out;
+        if groups.is_empty() {
+            return Ok(());
+        }
+        page.blank()?;
+        page.line(Tone::Title, "LEFT OUT")?;
+        for group in groups.iter().take(REASONS) {
+            let mut names = group.names.clone();
+            names.sort_by_key(|name| {
+                let word = name.split(' ').next().unwrap_or_default();
+                FAMILIAR.iter().position(|known| *known == word).unwrap_or(usize::MAX)
+            });
+            let more = names.len().saturating_sub(NAMES);
+            names.truncate(NAMES);
+            let names = names.join(", ");
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            page.paragraph(Tone::Plain, EDGE, &format!("{}: {names}{more}", group.reason))?;
+        }
+        match groups.len().saturating_sub(REASONS) {
+            0 => Ok(()),
+            more => {
+                let reasons = text::counted(more as u64, "more reason");
+                page.paragraph(Tone::Quiet, EDGE, &format!("and {reasons}"))
+            }
+        }
+    }
+
+    /// What would change the choice.
+    fn changes(&self, page: &mut Page) -> io::Result<()> {
+        let Some(chosen) = self.chosen() else { return Ok(()) };
+        let wanted = self.wanted();
+        let mut changes: Vec<String> = Vec::new();
+        for contest in self.contests {
+            let is_better = |other: &usize| contest.is_better(*other, chosen.at);
+            let order = |a: &usize, b: &usize| {
+                let value = |at: usize| contest.readings[at].value;
+                contest.yardstick.order(value(*a), value(*b))
+            };
+            let best = (0..self.field.entrants.len()).filter(is_better).min_by(order);
+            changes.extend(best.map(|best| {
+                let name = self.name(&self.field.entrants[best]);
+                let (its, own) = (contest.figure(best), contest.figure(chosen.at));
+                format!("{}: {name}, {its} and not {own}", contest.trial.words(wanted))
+            }));
+        }
+        let needs = wanted.needs().into_iter().filter(|need| *need != Need::Messages);
+        for need in needs {
+            let without = format!("without {}", need.words());
+            changes.extend(self.other(&wanted.without(need), &without));
+        }
+        if wanted.p99_ns.is_some() {
+            let without = Requirements { p99_ns: None, ..wanted.clone() };
+            changes.extend(self.other(&without, "without --p99"));
+        }
+        for by in Goal::ALL.iter().filter(|by| **by != wanted.by) {
+            let other = Requirements { by: *by, ..wanted.clone() };
+            changes.extend(self.other(&other, &format!("with --by {by}")));
+        }
+        page.blank()?;
+        page.line(Tone::Title, "WHAT WOULD CHANGE IT")?;
+        if changes.is_empty() {
+            let words = "Nothing that was measured: no size, no need and no goal makes another certainly better.";
+            return page.paragraph(Tone::Plain, EDGE, words);
+        }
+        changes.truncate(CHANGES);
+        changes.iter().try_for_each(|change| page.paragraph(Tone::Plain, EDGE, change))
+    }
+
+    /// Who would be chosen in place of the chosen one for other requirements, where it is certainly better somewhere.
+    fn other(&self, wanted: &Requirements, when: &str) -> Option<String> {
+        let own = self.entrant(self.chosen()?).name;
+        let field = Field::of(self.set, wanted, self.specs);
+        let contests = field.contests();
+        let standings = field.standings(&contests);
+        let best = standings.first()?.at;
+        let own = field.entrants.iter().position(|entrant| entrant.name == own)?;
+        let contest = contests.iter().find(|contest| contest.is_better(best, own))?;
+        let entrant = &field.entrants[best];
+        let name = entrant.cell(wanted, contest.trial).map_or_else(String::new, plain_label);
+        let (its, own) = (contest.figure(best), contest.figure(own));
+        let what = contest.trial.words(wanted);
+        Some(format!("{when}: {name}, {its} and not {own} ({what})"))
+    }
+
+    /// Knobs of the chosen one that were measured.
+    fn knobs(&self, page: &mut Page) -> io::Result<()> {
+        let Some(chosen) = self.chosen() else { return Ok(()) };
+        let wanted = self.wanted();
+        let entrant = self.entrant(chosen);
+        let (mut matter, mut others): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        let mut patterns = wanted.deciding();
+        if !patterns.contains(&PatternKind::Stream) {
+            patterns.push(PatternKind::Stream);
+        }
+        for trial in Trial::all(wanted, &patterns) {
+            let Some(base) = entrant.cell(wanted, trial) else { continue };
+            let yardstick = trial.yardstick(wanted.by);
+            for (turned, cell) in entrant.turned(base) {
+                let read = |cell| yardstick.reading(cell, &self.set.clock).map(|one| (cell, one));
+                let Some((own, other)) = read(base).zip(read(cell)) else { continue };
+                let ranking = Ranking::of(yardstick, &[own, other]);
+                let figure = |value| yardstick.words(value, trial.size);
+                if ranking.is_better(0, 1) || ranking.is_better(1, 0) {
+                    let (with, without) = (figure(other.1.value), figure(own.1.value));
+                    let what = trial.words(wanted);
+                    matter.push(format!("{turned}: {with} and not {without} ({what})"));
+                } else if !others.contains(&turned) {
+                    others.push(turned);
+                }
+            }
+        }
+        if matter.is_empty() && others.is_empty() {
+            return Ok(());
+        }
+        page.blank()?;
+        page.line(Tone::Title, &format!("KNOBS OF {}", entrant.spec.name))?;
+        matter.truncate(CHANGES);
+        matter.iter().try_for_each(|line| page.paragraph(Tone::Plain, EDGE, line))?;
+        others.retain(|knob| !matter.iter().any(|line| line.starts_with(&format!("{knob}:"))));
+        match others.is_empty() {
+            true => Ok(()),
+            false => {
+                let words = format!("no certain difference: {}", others.join(", "));
+                page.paragraph(Tone::Quiet, EDGE, &words)
+            }
+        }
+    }
+
+    fn rest(&self, page: &mut Page) -> io::Result<()> {
+        page.blank()?;
+        page.paragraph(Tone::Plain, "", "All figures: ipcperf report FILE --full")?;
+        let Some(chosen) = self.chosen() else { return Ok(()) };
+        let name = self.entrant(chosen).spec.full_name();
+        page.paragraph(Tone::Plain, "", &format!("Next: ipcperf describe {name}"))
+    }
+}
+
+/// Whether it was measured as a pair of sockets, which only relatives share.
+fn is_pair(cell: &Cell) -> bool {
+    let is_word =
+        |value: &KnobValue| matches!(value, KnobValue::Word(word) if word == "socketpair");
+    let mut knobs = cell.knobs.iter().filter(|(name, _)| name.ends_with(".bind"));
+    knobs.any(|(_, reading)| reading.effective.as_ref().is_some_and(is_word))
+}
+
+fn goal_words(by: Goal) -> &'static str {
+    match by {
+        Goal::P50 => "the median time",
+        Goal::P99 => "the p99 of the times",
+        Goal::Cpu => "CPU time for a message",
+        Goal::Throughput => "throughput",
+    }
+}
+
+/// The mechanism and its knobs. What is asked of all of them stands in the heading.
+fn plain_label(cell: &Cell) -> String {
+    label(&without_load(cell))
+}
+
+fn plain_marked_label(cell: &Cell) -> String {
+    marked_label(&without_load(cell))
+}
+
+fn without_load(cell: &Cell) -> Cell {
+    let mut bare = Cell { knobs: cell.knobs.clone(), key: cell.key.clone(), ..Cell::default() };
+    bare.key.load = ipcperf_core::Load::default();
+    bare
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    P50,
+    P99,
+    Cpu,
+    Rate,
+}
+
+/// A column.
+struct View {
+    pattern: PatternKind,
+    what: What,
+}
+
+/// The columns, the most wanted first.
+fn views(wanted: &Requirements) -> Vec<View> {
+    let timed = wanted.timed();
+    let of =
+        |pattern: &PatternKind| [What::P50, What::P99].map(|what| View { pattern: *pattern, what });
+    let mut views: Vec<View> = timed.iter().take(1).flat_map(of).collect();
+    views.push(View { pattern: PatternKind::PingPong, what: What::Cpu });
+    views.push(View { pattern: PatternKind::Stream, what: What::Rate });
+    views.extend(timed.iter().skip(1).flat_map(of));
+    views
+}
+
+impl View {
+    fn head(&self, wanted: &Requirements) -> String {
+        let paused = self.pattern == PatternKind::PingPong && wanted.timed().len() > 1;
+        let when = if paused { "paused " } else { "" };
+        match self.what {
+            What::P50 => format!("{when}p50"),
+            What::P99 => format!("{when}p99"),
+            What::Cpu => "CPU/msg".to_owned(),
+            What::Rate => "rate".to_owned(),
+        }
+    }
+
+    fn read(&self, cell: &Cell) -> Option<f64> {
+        match self.what {
+            What::P99 => p99(cell),
+            What::Cpu => cell.cpu_ns_per_message.as_ref()?.figure().value,
+            What::P50 | What::Rate => cell.figure()?.value,
+        }
+    }
+
+    /// As a price.
+    fn less_is_better(&self, figure: Option<f64>) -> Option<f64> {
+        if self.what == What::Rate { figure.map(f64::recip) } else { figure }
+    }
+
+    fn words(&self, figure: Option<f64>, size: u64) -> String {
+        let yardstick = match self.what {
+            What::Rate => Yardstick::of(PatternKind::Stream),
+            _ => Yardstick::Cpu,
+        };
+        figure.map_or_else(|| NONE.to_owned(), |figure| yardstick.words(figure, size))
+    }
+}

@@ -1,0 +1,380 @@
+//! Who can be chosen: mechanisms that meet all needs, with the cells that were measured of them; and who is left out.
+
+use crate::Specs;
+use crate::answers::Basis;
+use crate::chapters::{is_floor, place_order};
+use crate::columns::SATURATED;
+use crate::figures;
+use crate::rank::{Ranking, Reading, Yardstick, lost_too_much};
+use ipcperf_core::result::{Cell, ClockFacts, Goal, Need, Requirements, ResultSet, Status};
+use ipcperf_core::units::{format_duration, format_per_second};
+use ipcperf_core::{Capability, Idle, PatternKind, Spec, Touch};
+use std::cmp::Ordering;
+
+/// One thing that is measured of every mechanism: a pattern at a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Trial {
+    pub(super) pattern: PatternKind,
+    pub(super) size: u64,
+}
+
+impl Trial {
+    /// All of these patterns at all sizes.
+    pub(super) fn all(wanted: &Requirements, patterns: &[PatternKind]) -> Vec<Self> {
+        let of = |size: u64| patterns.iter().map(move |pattern| Self { pattern: *pattern, size });
+        wanted.sizes.iter().copied().flat_map(of).collect()
+    }
+
+    pub(super) fn yardstick(self, by: Goal) -> Yardstick {
+        match by {
+            Goal::P99 if self.pattern != PatternKind::Stream => Yardstick::P99,
+            Goal::Cpu => Yardstick::Cpu,
+            _ => Yardstick::of(self.pattern),
+        }
+    }
+
+    fn is_of(self, wanted: &Requirements, cell: &Cell) -> bool {
+        let key = &cell.key;
+        (key.pattern, key.size_bytes) == (self.pattern, self.size)
+            && key.load == wanted.load(self.pattern)
+    }
+
+    /// `4 KiB at 20 k/s`, `4 KiB after pauses of 100us`, `streams of 4 KiB`.
+    pub(super) fn words(self, wanted: &Requirements) -> String {
+        let size = figures::size(self.size);
+        match self.pattern {
+            PatternKind::Stream => format!("streams of {size}"),
+            pattern => format!("{size}{}", load_words(wanted, pattern)),
+        }
+    }
+}
+
+/// ` at 20 k/s`, ` after pauses of 100us`; nothing where each message follows at once.
+pub(super) fn load_words(wanted: &Requirements, pattern: PatternKind) -> String {
+    match (pattern, wanted.rate_per_second, wanted.think_ns) {
+        (PatternKind::Rate, Some(rate), _) => format!(" at {}", format_per_second(rate)),
+        (PatternKind::PingPong, _, think @ 1..) => {
+            format!(" after pauses of {}", format_duration(think))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Who may be chosen.
+pub(super) struct Entrant<'a> {
+    pub(super) name: &'a str,
+    pub(super) spec: &'static Spec,
+    /// All of its cells under the conditions that were asked for, with whatever knobs.
+    pub(super) cells: Vec<&'a Cell>,
+    /// Whether those of its cells stand for it whose ends met by name, where there are some.
+    by_name: bool,
+}
+
+impl<'a> Entrant<'a> {
+    /// The cell that stands for it: with no knob turned but the one that makes it known by name, if that is needed.
+    pub(super) fn cell(&self, wanted: &Requirements, trial: Trial) -> Option<&'a Cell> {
+        let turned = |cell: &Cell| {
+            let requested = cell.requested().0;
+            let bound = requested.keys().any(|knob| knob.ends_with(".bind"));
+            (requested.len() - usize::from(bound), bound != self.by_name)
+        };
+        let of_trial = self.cells.iter().copied().filter(|cell| trial.is_of(wanted, cell));
+        of_trial.min_by_key(|cell| (cell.status != Status::Ok, turned(cell)))
+    }
+
+    /// Cells that differ from this one in knobs that were turned beside, with those knobs: `sndbuf=1M`.
+    pub(super) fn turned(&self, base: &Cell) -> Vec<(String, &'a Cell)> {
+        let asked = base.requested().0;
+        let more = |cell: &&'a Cell| {
+            let mut knobs = cell.requested().0;
+            let is_more = asked.iter().all(|(knob, value)| knobs.get(knob) == Some(value));
+            knobs.retain(|knob, _| !asked.contains_key(knob));
+            let is_alike = cell.key == base.key && cell.status == Status::Ok;
+            let word = |(knob, value): (&String, &String)| {
+                let knob = knob.rsplit_once('.').map_or(knob.as_str(), |(_, knob)| knob);
+                format!("{knob}={value}")
+            };
+            let words: Vec<String> = knobs.iter().map(word).collect();
+            (is_alike && is_more && !words.is_empty()).then(|| (words.join(" "), *cell))
+        };
+        self.cells.iter().filter_map(more).collect()
+    }
+}
+
+/// Those of one reason.
+pub(super) struct LeftOut {
+    pub(super) reason: String,
+    pub(super) names: Vec<String>,
+}
+
+/// Who can be chosen, and who cannot.
+pub(super) struct Field<'a> {
+    pub(super) wanted: Requirements,
+    pub(super) basis: Option<Basis>,
+    pub(super) entrants: Vec<Entrant<'a>>,
+    pub(super) left_out: Vec<LeftOut>,
+    clock: &'a ClockFacts,
+}
+
+/// How far an entrant is behind, over all that decides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    pub(super) at: usize,
+    /// How many times it takes what the best takes where it is the furthest behind, of trials in which somebody is
+    /// certainly better; 1 where nobody ever is.
+    pub(super) behind: f64,
+    /// The product of what it takes in all trials as multiples of the best: decides between those that are as far behind.
+    beside: f64,
+}
+
+/// One trial with all that entered.
+pub(super) struct Contest {
+    pub(super) trial: Trial,
+    pub(super) yardstick: Yardstick,
+    pub(super) readings: Vec<Reading>,
+    ranking: Ranking,
+    /// Who has the best figure.
+    pub(super) best: usize,
+}
+
+impl Contest {
+    pub(super) fn is_better(&self, one: usize, other: usize) -> bool {
+        self.ranking.is_better(one, other)
+    }
+
+    fn is_beaten(&self, one: usize) -> bool {
+        (0..self.readings.len()).any(|other| self.is_better(other, one))
+    }
+
+    /// What one takes as a multiple of what the best takes.
+    fn ratio(&self, one: usize) -> f64 {
+        let [own, best] = [one, self.best].map(|at| self.readings[at].value.max(f64::MIN_POSITIVE));
+        (own / best).max(best / own)
+    }
+
+    /// A figure in words.
+    pub(super) fn figure(&self, one: usize) -> String {
+        self.yardstick.words(self.readings[one].value, self.trial.size)
+    }
+}
+
+impl<'a> Field<'a> {
+    pub(super) fn of(set: &'a ResultSet, wanted: &Requirements, specs: &Specs) -> Self {
+        let basis = basis(set, wanted);
+        let mut field = Self {
+            wanted: wanted.clone(),
+            basis,
+            entrants: Vec::new(),
+            left_out: Vec::new(),
+            clock: &set.clock,
+        };
+        let mut names: Vec<&str> = Vec::new();
+        let in_document = set.cells.iter().map(|cell| cell.key.mechanism.as_str());
+        let unmeasured = set.invocation.plan.requirements.iter().flat_map(|asked| &asked.left_out);
+        for name in in_document.chain(unmeasured.map(String::as_str)) {
+            if !names.contains(&name) && !is_floor(name, specs) {
+                names.push(name);
+            }
+        }
+        let mut left_out = Vec::new();
+        for name in names {
+            match field.enter(set, name, specs(name)) {
+                Ok(entrant) => field.entrants.push(entrant),
+                Err(reason) => left_out.push((reason, name)),
+            }
+        }
+        // Needs first, in their order.
+        left_out.sort_by_key(|(reason, _)| (reason.need.is_none(), reason.need));
+        for (reason, name) in left_out {
+            let name = format!("{name}{}", reason.figure);
+            match field.left_out.iter_mut().find(|group| group.reason == reason.words) {
+                Some(group) => group.names.push(name),
+                None => {
+                    field.left_out.push(LeftOut { reason: reason.words, names: vec![name] });
+                }
+            }
+        }
+        field
+    }
+
+    /// A mechanism, or why it cannot be chosen.
+    fn enter(
+        &self,
+        set: &'a ResultSet,
+        name: &'a str,
+        spec: Option<&'static Spec>,
+    ) -> Result<Entrant<'a>, Reason> {
+        let Some(spec) = spec else { return Err(Reason::of("unknown to this build")) };
+        if let Some(need) = self.wanted.unmet(spec).first() {
+            return Err(Reason::of_need(*need));
+        }
+        let wanted = &self.wanted;
+        let is_here = |cell: &&Cell| {
+            cell.key.mechanism == name && self.basis.as_ref().is_some_and(|basis| basis.has(cell))
+        };
+        let by_name = wanted.can.contains(&Capability::Unrelated);
+        let cells = set.cells.iter().filter(is_here).collect();
+        let entrant = Entrant { name, spec, cells, by_name };
+        let deciding = Trial::all(wanted, &wanted.deciding());
+        for trial in &deciding {
+            let cell = self.measured(&entrant, *trial)?;
+            let yardstick = trial.yardstick(wanted.by);
+            if yardstick.reading(cell, self.clock).is_none() {
+                let metric = yardstick.metric(cell).and_then(|metric| metric.reason.as_deref());
+                return Err(match metric {
+                    Some(SATURATED) => Reason::of("does not keep up with the rate"),
+                    _ => Reason::of(format!("no {}", wanted.by)),
+                });
+            }
+        }
+        let Some(limit) = wanted.p99_ns else { return Ok(entrant) };
+        let mut longest = 0.0_f64;
+        for trial in Trial::all(wanted, &wanted.timed()) {
+            let cell = self.measured(&entrant, trial)?;
+            let Some(p99) = p99(cell) else { return Err(Reason::of("no p99 known")) };
+            longest = longest.max(p99);
+        }
+        if longest > limit {
+            let figure = format!(" {}", figures::nanos(longest));
+            return Err(Reason {
+                figure,
+                ..Reason::of(format!("p99 above {}", figures::nanos(limit)))
+            });
+        }
+        Ok(entrant)
+    }
+
+    /// The cell of a trial, where it can be believed.
+    fn measured(&self, entrant: &Entrant<'a>, trial: Trial) -> Result<&'a Cell, Reason> {
+        let Some(cell) = entrant.cell(&self.wanted, trial) else {
+            return Err(Reason::of("not measured so"));
+        };
+        match (cell.status, &cell.reason) {
+            (Status::Ok, _) if lost_too_much(cell) => Err(Reason::of("lost too many messages")),
+            (Status::Ok, _) => Ok(cell),
+            (Status::Unavailable, Some(reason)) => {
+                Err(Reason::of(reason.split("; ").next().unwrap_or_default()))
+            }
+            _ => Err(Reason::of("gave no accepted figure")),
+        }
+    }
+
+    pub(super) fn contests(&self) -> Vec<Contest> {
+        let trials = Trial::all(&self.wanted, &self.wanted.deciding());
+        trials.into_iter().filter_map(|trial| self.contest(trial)).collect()
+    }
+
+    fn contest(&self, trial: Trial) -> Option<Contest> {
+        let yardstick = trial.yardstick(self.wanted.by);
+        let read = |entrant: &Entrant<'a>| {
+            let cell = entrant.cell(&self.wanted, trial)?;
+            Some((cell, yardstick.reading(cell, self.clock)?))
+        };
+        let cells: Vec<(&Cell, Reading)> = self.entrants.iter().map(read).collect::<Option<_>>()?;
+        let readings: Vec<Reading> = cells.iter().map(|(_, reading)| *reading).collect();
+        let value = |at: &usize| readings[*at].value;
+        let best = (0..readings.len()).min_by(|a, b| yardstick.order(value(a), value(b)))?;
+        Some(Contest { trial, yardstick, ranking: Ranking::of(yardstick, &cells), readings, best })
+    }
+
+    /// Everybody, the best first: who is the least far behind where it is the furthest behind.
+    pub(super) fn standings(&self, contests: &[Contest]) -> Vec<Standing> {
+        let standing = |at: usize| {
+            let lost = contests.iter().filter(|contest| contest.is_beaten(at));
+            Standing {
+                at,
+                behind: lost.map(|contest| contest.ratio(at)).fold(1.0, f64::max),
+                beside: contests.iter().map(|contest| contest.ratio(at)).product(),
+            }
+        };
+        let mut all: Vec<Standing> = match contests {
+            [] => Vec::new(),
+            _ => (0..self.entrants.len()).map(standing).collect(),
+        };
+        all.sort_by(|a, b| {
+            let names = || self.entrants[a.at].name.cmp(self.entrants[b.at].name);
+            a.behind.total_cmp(&b.behind).then(a.beside.total_cmp(&b.beside)).then_with(names)
+        });
+        all
+    }
+}
+
+/// Why a mechanism cannot be chosen.
+struct Reason {
+    /// What of its facts rules it out.
+    need: Option<Need>,
+    words: String,
+    /// What stands behind its name.
+    figure: String,
+}
+
+impl Reason {
+    fn of(words: impl Into<String>) -> Self {
+        Self { need: None, words: words.into(), figure: String::new() }
+    }
+
+    fn of_need(need: Need) -> Self {
+        let words = match need {
+            Need::Messages => "passes no messages: wake-ups or the latest value only".to_owned(),
+            Need::Can(capability) => format!("not {capability}"),
+            Need::NoSpin => "spins".to_owned(),
+        };
+        Self { need: Some(need), ..Self::of(words) }
+    }
+}
+
+/// The p99 of single operations, ns.
+pub(super) fn p99(cell: &Cell) -> Option<f64> {
+    cell.times()?.get("p99")?.value
+}
+
+/// Where the cells ran that are looked at: where it was asked for, else on two CPUs, if that was measured.
+fn basis(set: &ResultSet, wanted: &Requirements) -> Option<Basis> {
+    let trials = Trial::all(wanted, &wanted.deciding());
+    let is_asked = |cell: &&Cell| {
+        (cell.key.idle, cell.key.touch) == (Idle::AsIs, Touch::CacheLine)
+            && wanted.placement.is_none_or(|place| place == cell.key.placement)
+            && trials.iter().any(|trial| trial.is_of(wanted, cell))
+    };
+    let rank = |cell: &&Cell| (cell.status != Status::Ok, place_order(cell.key.placement));
+    let cell = set.cells.iter().filter(is_asked).min_by_key(rank)?;
+    let key = &cell.key;
+    Some(Basis { placement: key.placement, idle: key.idle, touch: key.touch })
+}
+
+/// What a document does not have of what decides: a size, a rate or pauses; `None` where it has all of it.
+pub(super) fn lacking(set: &ResultSet, wanted: &Requirements) -> Option<String> {
+    let is_usual = |cell: &&Cell| {
+        (cell.key.idle, cell.key.touch) == (Idle::AsIs, Touch::CacheLine)
+            && wanted.placement.is_none_or(|place| place == cell.key.placement)
+    };
+    let usual = || set.cells.iter().filter(is_usual);
+    let trials = Trial::all(wanted, &wanted.deciding()).into_iter();
+    let limited = wanted.p99_ns.map(|_| Trial::all(wanted, &wanted.timed()));
+    let mut trials = trials.chain(limited.into_iter().flatten());
+    let missing = trials.find(|trial| !usual().any(|cell| trial.is_of(wanted, cell)))?;
+    let load = wanted.load(missing.pattern);
+    let is_alike = |cell: &&Cell| cell.key.pattern == missing.pattern && cell.key.load == load;
+    let mut sizes: Vec<u64> = usual().filter(is_alike).map(|cell| cell.key.size_bytes).collect();
+    sizes.retain(|size| *size > 0);
+    sizes.sort_unstable();
+    sizes.dedup();
+    let known: Vec<String> = sizes.into_iter().map(figures::size).collect();
+    let what = missing.words(wanted);
+    let pattern = missing.pattern;
+    Some(if known.is_empty() {
+        format!("it has no cell of the pattern {pattern} for {what}, at no size")
+    } else {
+        let known = known.join(", ");
+        format!("it has no cell of the pattern {pattern} for {what}; sizes that it has so: {known}")
+    })
+}
+
+/// Whether one is at least as good in all figures, and better in one by more than a tie; all of them are less is better.
+pub(super) fn dominates(one: &[Option<f64>], other: &[Option<f64>]) -> bool {
+    let or_worst = |value: &Option<f64>| value.unwrap_or(f64::INFINITY);
+    let mut pairs = one.iter().map(or_worst).zip(other.iter().map(or_worst));
+    let is_ahead = |(a, b): (f64, f64)| a * crate::rank::TIE_FACTOR < b;
+    let is_no_worse = pairs.clone().all(|(a, b)| a.total_cmp(&b) != Ordering::Greater);
+    is_no_worse && pairs.any(is_ahead)
+}

@@ -1,0 +1,299 @@
+//! Who is chosen, why not others, and that it is one screen.
+
+use super::*;
+use crate::sample::{self, Build, ONE, TWO, cell, set};
+use crate::{Format, render};
+use ipcperf_core::Capability::{self, *};
+use ipcperf_stats::Rng;
+
+const SCREEN: usize = 40;
+
+fn wanted(sizes: &[u64], can: &[Capability]) -> Requirements {
+    Requirements { sizes: sizes.to_vec(), can: can.to_vec(), ..Requirements::default() }
+}
+
+fn written(set: &ResultSet, wanted: &Requirements, style: &Style) -> String {
+    let mut set = set.clone();
+    set.invocation.plan.command = "choose".to_owned();
+    set.invocation.plan.requirements = Some(wanted.clone());
+    let mut bytes = Vec::new();
+    render(&set, &sample::spec, Format::Table, style, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Everybody in the order of the choice.
+fn order(set: &ResultSet, wanted: &Requirements) -> Vec<String> {
+    let field = Field::of(set, wanted, &sample::spec);
+    let contests = field.contests();
+    let standings = field.standings(&contests);
+    standings.iter().map(|one| field.entrants[one.at].name.to_owned()).collect()
+}
+
+#[test]
+fn a_choice_on_one_screen() {
+    let mut set = sample::survey();
+    set.cells.extend([
+        cell("fifo", 64, TWO).rate(0.4e9, 1e6),
+        cell("tcp", 64, TWO).rate(0.6e9, 1e6),
+        cell("tcp", 64, TWO).rtt(61_000.0, 900.0).knob("tcp.sndbuf", Some(1 << 20), 1 << 20),
+        cell("tcp", 64, TWO).rate(0.7e9, 1e6).knob("tcp.sndbuf", Some(1 << 20), 1 << 20),
+        cell("fifo", 64, TWO).rtt(72_000.0, 900.0).knob("fifo.size", Some(1 << 20), 1 << 20),
+        cell("fifo", 64, TWO).rate(0.9e9, 1e6).knob("fifo.size", Some(1 << 20), 1 << 20),
+    ]);
+    let wanted = Requirements {
+        no_spin: true,
+        p99_ns: Some(120_000.0),
+        left_out: vec!["shm-ring/spin".to_owned()],
+        ..wanted(&[64], &[Unrelated, ToldOfDeath])
+    };
+    insta::assert_snapshot!(written(&set, &wanted, &Style::default()), @r"
+    ipcperf 0.1.0 choose, 2026-08-21T10:00:00Z: 27 of 30 cells measured, 10 rounds
+    of 100 ms, 58.1 s
+    Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
+    Noise grade B: steal 0.4 % (A is quiet, F supports no claim).
+
+    CHOICE for 64 B on two CPUs (same-llc)
+      Needed: unrelated, told-of-death, --no-spin, p99 of at most 120 us. Ranked by
+      the median time (--by p99|cpu|throughput).
+      fifo  72.1 us  told of death
+
+    64 B: THE CHOICE AND THE PARETO FRONT (p99, CPU, rate)
+      mechanism      p50     p99  CPU/msg      rate
+      fifo       72.1 us  108 us  18.0 us  400 MB/s
+
+    LEFT OUT
+      not unrelated: pipe, unix-stream, eventfd and 4 more
+      p99 above 120 us: tcp 142 us
+      no POSIX message queues in this kernel: posix-mq
+
+    WHAT WOULD CHANGE IT
+      Nothing that was measured: no size, no need and no goal makes another
+      certainly better.
+
+    KNOBS OF fifo
+      size=1M: 900 MB/s and not 400 MB/s (streams of 64 B)
+
+    All figures: ipcperf report FILE --full
+    Next: ipcperf describe fifo
+    ");
+}
+
+#[test]
+fn who_lacks_a_need_never_wins_and_a_need_never_adds_anybody() {
+    let mut rng = Rng::from_seed(7);
+    let mut set = sample::survey();
+    // Everybody has every figure, so that needs alone decide.
+    let names: Vec<String> = set.cells.iter().map(|cell| cell.key.mechanism.clone()).collect();
+    set.cells.extend(names.iter().map(|name| cell(name, 64, TWO).rtt(70_000.0, 300.0)));
+    let (mut chosen, mut nobody) = (0, 0);
+    for _ in 0..400 {
+        let mut can: Vec<Capability> =
+            Capability::ALL.iter().copied().filter(|_| rng.below(5) == 0).collect();
+        let more = Requirements {
+            no_spin: rng.below(2) == 0,
+            p99_ns: (rng.below(3) == 0).then_some(100_000.0),
+            ..wanted(&[64], &can)
+        };
+        let all = order(&set, &more);
+        match all.first() {
+            Some(winner) => {
+                let spec = sample::spec(winner).unwrap();
+                assert!(more.can.iter().all(|one| spec.can(*one)), "{winner}: {:?}", more.can);
+                assert!(!more.no_spin || !spec.wait.burns_cpu());
+                assert!(spec.wake_word().is_none() && !spec.is_floor());
+                chosen += 1;
+            }
+            None => nobody += 1,
+        }
+        for need in more.needs() {
+            let fewer = order(&set, &more.without(need));
+            assert!(all.iter().all(|name| fewer.contains(name)), "{need:?} added somebody");
+        }
+        let any_tail = Requirements { p99_ns: None, ..more.clone() };
+        let fewer = order(&set, &any_tail);
+        assert!(all.iter().all(|name| fewer.contains(name)));
+        can.reverse();
+        can.extend(can.clone());
+        let again = Requirements { can, ..more.clone() };
+        let style = Style::default();
+        assert_eq!(written(&set, &again, &style), written(&set, &more, &style));
+    }
+    assert!(chosen > 50 && nobody > 50, "{chosen} {nobody}");
+}
+
+/// Four mechanisms that cross between two sizes.
+fn crossing() -> ResultSet {
+    set(vec![
+        cell("fifo", 64, TWO).rtt(10_000.0, 50.0),
+        cell("fifo", 65_536, TWO).rtt(60_000.0, 300.0),
+        cell("tcp", 64, TWO).rtt(13_000.0, 60.0),
+        cell("tcp", 65_536, TWO).rtt(20_000.0, 100.0),
+        cell("pipe", 64, TWO).rtt(5_000.0, 20.0),
+        cell("pipe", 65_536, TWO).rtt(9_000.0, 20.0),
+    ])
+}
+
+#[test]
+fn of_several_sizes_the_one_wins_that_is_nowhere_far_behind_and_the_turn_is_told() {
+    let wanted = wanted(&[64, 65_536], &[Unrelated]);
+    assert_eq!(order(&crossing(), &wanted), ["tcp", "fifo"]);
+    let text = written(&crossing(), &wanted, &Style { width: 200, ..Style::default() });
+    assert!(text.contains("never more than 1.30x the best"), "{text}");
+    assert!(text.contains("64 B: fifo, 10.0 us and not 13.0 us"), "{text}");
+    assert!(!text.contains("64 KiB: fifo"), "{text}");
+    assert!(text.contains("without unrelated: pipe, 5.00 us and not 13.0 us"), "{text}");
+    assert_eq!(order(&crossing(), &Requirements { sizes: vec![64], ..wanted })[0], "fifo");
+}
+
+#[test]
+fn a_limit_of_the_tail_excludes_and_what_it_excluded_is_told() {
+    // The p99 of the sample is 1.5 times its median.
+    let limited = |p99_ns| Requirements { p99_ns, ..wanted(&[65_536], &[]) };
+    assert_eq!(order(&crossing(), &limited(Some(35_000.0))), ["pipe", "tcp"]);
+    let text = written(&crossing(), &limited(Some(35_000.0)), &Style::default());
+    assert!(text.contains("p99 above 35.0 us: fifo 90.0 us"), "{text}");
+    let text = written(&crossing(), &limited(Some(1_000.0)), &Style::default());
+    assert!(text.contains("No mechanism meets all of this"), "{text}");
+    assert!(!text.contains("Next:"), "{text}");
+}
+
+#[test]
+fn each_goal_has_an_order_of_its_own() {
+    let set = set(vec![
+        cell("pipe", 64, TWO).rtt(10_000.0, 50.0).cpu(9_000.0),
+        cell("fifo", 64, TWO).rtt(14_000.0, 50.0).cpu(4_000.0),
+        cell("pipe", 64, TWO).rate(1e8, 1e5),
+        cell("fifo", 64, TWO).rate(1e8, 1e5),
+        cell("tcp", 64, TWO).rtt(90_000.0, 50.0).cpu(50_000.0),
+        cell("tcp", 64, TWO).rate(9e8, 1e5),
+    ]);
+    let by = |by| order(&set, &Requirements { by, ..wanted(&[64], &[]) })[0].clone();
+    assert_eq!([Goal::P50, Goal::Cpu, Goal::Throughput].map(by), ["pipe", "fifo", "tcp"]);
+    let text = written(&set, &wanted(&[64], &[]), &Style::default());
+    assert!(text.contains("with --by throughput: tcp"), "{text}");
+    assert!(text.contains("with --by cpu: fifo"), "{text}");
+}
+
+#[test]
+fn rates_and_pauses_are_those_that_were_asked_for() {
+    let paused = |name: &str, value: f64| {
+        let mut cell = cell(name, 64, TWO).rtt(value, 90.0);
+        cell.key.load.think_ns = 100_000;
+        cell
+    };
+    let open = |name: &str, value: f64| cell(name, 64, TWO).rtt(value, 90.0).open_loop(20_000.0);
+    let set = set(vec![
+        cell("pipe", 64, TWO).rtt(5_000.0, 50.0),
+        cell("fifo", 64, TWO).rtt(6_000.0, 50.0),
+        paused("pipe", 50_000.0),
+        paused("fifo", 30_000.0),
+        open("pipe", 9_000.0),
+        open("fifo", 12_000.0),
+    ]);
+    let plain = wanted(&[64], &[]);
+    let think = Requirements { think_ns: 100_000, ..plain.clone() };
+    let rate = Requirements { rate_per_second: Some(20_000.0), ..plain.clone() };
+    assert_eq!(order(&set, &plain)[0], "pipe");
+    assert_eq!(order(&set, &think)[0], "fifo");
+    assert_eq!(order(&set, &rate)[0], "pipe");
+    assert_eq!(lacking(&set, &rate), None);
+    let other = Requirements { rate_per_second: Some(30_000.0), ..plain.clone() };
+    let told = lacking(&set, &other).unwrap();
+    assert!(told.contains("pattern rate for 64 B at 30.0 k/s, at no size"), "{told}");
+    let told = lacking(&set, &Requirements { sizes: vec![64, 4096], ..think }).unwrap();
+    assert!(told.contains("4 KiB after pauses of 100us; sizes that it has so: 64 B"), "{told}");
+}
+
+#[test]
+fn a_pair_stands_for_its_socket_until_one_that_is_found_by_name_was_measured() {
+    let pair = || cell("unix-stream", 64, TWO).rtt(10_000.0, 50.0);
+    let path = cell("unix-stream", 64, TWO).rtt(11_000.0, 50.0).word("unix-stream.bind", "path");
+    let label_of = |cells: Vec<Cell>, can: &[Capability]| {
+        let set = set(cells);
+        let field = Field::of(&set, &wanted(&[64], can), &specs);
+        let trial = field.contests()[0].trial;
+        field.entrants[0].cell(&field.wanted, trial).map(plain_label).unwrap()
+    };
+    assert_eq!(label_of(vec![pair()], &[Unrelated]), "unix-stream");
+    assert_eq!(label_of(vec![pair(), path.clone()], &[Unrelated]), "unix-stream bind=path");
+    assert_eq!(label_of(vec![path, pair()], &[]), "unix-stream");
+    let told = |can: &[Capability]| {
+        let set = set(vec![pair().word("unix-stream.bind", "socketpair")]);
+        let mut bytes = Vec::new();
+        super::render(&set, &wanted(&[64], can), &specs, &Style::default(), &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap().contains("measured as a pair")
+    };
+    assert!(told(&[Unrelated]) && !told(&[]));
+}
+
+#[test]
+fn each_size_shows_the_knobs_that_it_was_measured_with() {
+    let path = cell("unix-stream", 64, TWO).rtt(11_000.0, 50.0).word("unix-stream.bind", "path");
+    let set = set(vec![path, cell("unix-stream", 4096, TWO).rtt(10_000.0, 50.0)]);
+    let mut bytes = Vec::new();
+    let wanted = wanted(&[64, 4096], &[Unrelated]);
+    super::render(&set, &wanted, &specs, &Style::default(), &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let rows: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("CPU/msg") || line.starts_with("  unix-stream"))
+        .collect();
+    assert!(rows[2].contains("unix-stream bind=path  11.0 us"), "{text}");
+    assert!(rows[4].contains("unix-stream  10.0 us"), "{text}");
+}
+
+/// As the sample, but sockets have names.
+fn specs(name: &str) -> Option<&'static ipcperf_core::Spec> {
+    sample::spec(if name == "unix-stream" { "tcp" } else { name })
+}
+
+#[test]
+fn whatever_was_measured_fits_on_one_screen_and_at_grade_f_nothing_is_chosen() {
+    let mut crowded = sample::survey();
+    for at in 0..60 {
+        let name = format!("mechanism-with-a-rather-long-name-{at}");
+        crowded.cells.push(cell(&name, 64, TWO).rtt(60_000.0 + 900.0 * f64::from(at), 500.0));
+    }
+    for (name, size) in [("pipe", 4096), ("fifo", 4096), ("tcp", 4096)] {
+        crowded.cells.push(cell(name, size, TWO).rtt(90_000.0, 500.0));
+        crowded.cells.push(cell(name, size, TWO).rate(1e9, 1e6));
+    }
+    let graded = |grade: &str| {
+        let mut set = crowded.clone();
+        set.noise.grade = grade.to_owned();
+        set.noise.causes = vec!["steal 31 % of the time of CPU 0".to_owned()];
+        set
+    };
+    let interrupted = ResultSet { interrupted: true, ..crowded.clone() };
+    let mut one_cpu = crowded.clone();
+    one_cpu.cells.retain(|cell| cell.key.placement == ONE);
+    let empty = ResultSet { cells: Vec::new(), ..sample::survey() };
+    let strict = Requirements {
+        no_spin: true,
+        p99_ns: Some(140_000.0),
+        ..wanted(&[64, 4096], &[Unrelated, ToldOfDeath, BackPressure])
+    };
+    for (what, set) in [
+        ("crowded", crowded.clone()),
+        ("D", graded("D")),
+        ("F", graded("F")),
+        ("interrupted", interrupted),
+        ("one CPU", one_cpu),
+        ("empty", empty),
+    ] {
+        for wanted in [wanted(&[64], &[]), strict.clone()] {
+            for width in [40, 80, 200] {
+                let style = Style { width, ..Style::default() };
+                let text = written(&set, &wanted, &style);
+                let widest = text.lines().map(text::width).max().unwrap_or(0);
+                assert!(widest <= width, "{what} at {width}: {widest}\n{text}");
+                let lines = text.lines().count();
+                assert!(width < 80 || lines <= SCREEN, "{what} at {width}: {lines}\n{text}");
+                assert_eq!(text.contains("Next: "), text.contains("WHAT WOULD CHANGE IT"));
+                if what == "F" {
+                    assert!(text.contains("No advice") && !text.contains("Next:"), "{text}");
+                }
+            }
+        }
+    }
+}
