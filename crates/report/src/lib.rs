@@ -62,8 +62,8 @@ pub use text::clean;
 use ipcperf_core::result::ResultSet;
 use std::io;
 
-/// JSON Schema (2020-12) of the result document, `ipcperf.result/1`.
-pub const RESULT_SCHEMA: &str = include_str!("../../../schema/ipcperf.result-1.schema.json");
+/// JSON Schema (2020-12) of the result document, `ipcperf.result/2`.
+pub const RESULT_SCHEMA: &str = include_str!("../../../schema/ipcperf.result-2.schema.json");
 
 /// JSON Schema (2020-12) of the list of mechanisms, `ipcperf.mechanisms/1`.
 pub const MECHANISMS_SCHEMA: &str =

@@ -2,7 +2,7 @@
 //! and their CPU time.
 
 use ipcperf_core::Figure;
-use ipcperf_core::result::{Cell, CellKey, HistogramData, Round};
+use ipcperf_core::result::{Cell, CellKey, Round};
 use ipcperf_stats::{Histogram, modes, support};
 use std::collections::BTreeMap;
 
@@ -176,8 +176,7 @@ struct Sample {
 impl Sample {
     /// None where operations were timed in batches, or came faster than they were answered.
     fn of(round: &Round) -> Option<Self> {
-        let HistogramData { min, max, sum, buckets, .. } = round.histogram.as_ref()?;
-        let answered = Histogram::from_parts(*min, *max, u128::from(*sum), buckets).ok()?;
+        let answered = Histogram::recorded(round.histogram.as_ref()?)?;
         (!round.saturated).then_some(Self { answered, unanswered: round.unanswered })
     }
 
