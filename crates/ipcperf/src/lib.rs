@@ -29,6 +29,7 @@ mod replicate;
 mod report;
 mod request;
 mod run;
+mod schema;
 mod selftest;
 mod survey;
 
@@ -93,6 +94,7 @@ impl Cli {
             Command::Report(args) => report::run(registry, &args),
             Command::Doctor(args) => doctor::run(&args),
             Command::Selftest(args) => selftest::run(registry, &args),
+            Command::Schema { document } => schema::run(&document),
             Command::Clean => clean::run(),
             Command::Completions { shell } => {
                 let mut bytes = Vec::new();

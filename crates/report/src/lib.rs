@@ -44,7 +44,7 @@ pub use compare::{
     Arms, Incomparable, Recorded, Terms, compare_files, compare_live, comparison, factor_names,
     metric_of,
 };
-pub use csv::cell as csv_cell;
+pub use csv::{Rows, cell as csv_cell, rows};
 pub use describe::describe;
 pub use doctor::doctor;
 pub use format::{Format, Style};

@@ -19,6 +19,7 @@ mod pipeline;
 mod rate;
 mod repeat;
 mod replicate;
+mod rows;
 mod selftest;
 mod soak;
 mod transcripts;
