@@ -90,7 +90,13 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     let full = style.full || only::is_some(&args.only);
     let style = Style { full, top: args.only.top, ..style };
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
-    show(args, |out| ipcperf_report::render(&set, &specs, format, &style, out))
+    show(args, |out| {
+        ipcperf_report::render(&set, &specs, format, &style, out)?;
+        match format {
+            Format::Table if full => ipcperf_report::bars(&set, &style, out),
+            _ => Ok(()),
+        }
+    })
 }
 
 /// The cells of results of any machines, or the rounds of their cells, in one table.

@@ -8,6 +8,7 @@
 
 mod advice;
 mod answers;
+mod bars;
 mod calls;
 mod chapters;
 mod columns;
@@ -19,6 +20,8 @@ mod figures;
 mod format;
 mod gate;
 mod grid;
+#[cfg(test)]
+mod growth;
 mod json;
 mod list;
 mod load;
@@ -82,6 +85,15 @@ pub const SELFTEST_SCHEMA: &str = include_str!("../../../schema/ipcperf.selftest
 /// JSON Schema (2020-12) of a comparison, `ipcperf.comparison/1`.
 pub const COMPARISON_SCHEMA: &str =
     include_str!("../../../schema/ipcperf.comparison-1.schema.json");
+
+/// Draws the distributions of a few cells in characters: quantiles on a scale of powers of ten, rounds in their order.
+/// Nothing where there are many.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn bars(set: &ResultSet, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
+    bars::draw(&mut page::Page::new(out, style), set)
+}
 
 /// Writes a result set in one of the formats.
 ///

@@ -93,6 +93,12 @@ impl Buckets {
         Some(Self(text))
     }
 
+    /// The largest value of the bucket with this lower edge.
+    #[must_use]
+    pub fn upper_edge(low: u64) -> u64 {
+        lower_edge(index(low) + 1).map_or(u64::MAX, |next| next - 1)
+    }
+
     /// Lower edges and counts, in ascending order; `None` where the text is none of buckets.
     #[must_use]
     pub fn read(&self) -> Option<Vec<(u64, u64)>> {
