@@ -51,8 +51,8 @@ impl Format {
     /// The format of a file that ends so.
     #[must_use]
     pub fn of_ending(ending: &str) -> Option<Self> {
-        let is_of = |known: &&str| known.eq_ignore_ascii_case(ending);
-        Self::ALL.iter().copied().find(|format| format.endings().iter().any(|known| is_of(&known)))
+        let is_of = |known: &str| known.eq_ignore_ascii_case(ending);
+        Self::ALL.iter().copied().find(|format| format.endings().iter().any(|known| is_of(known)))
     }
 }
 
