@@ -1,6 +1,14 @@
-//! Facts about the build that can change a number, for `--version` and the result document.
+//! Facts about the build that can change a number, for `--version` and the result document; and the JSON Schemas of all
+//! documents in one compressed file, a sixth of their size.
 
-fn main() {
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write;
+use std::path::Path;
+
+const SCHEMAS: &str = "../../schema";
+
+fn main() -> std::io::Result<()> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let rustc = std::process::Command::new(variable("RUSTC")).arg("--version").output();
     let rustc = rustc
@@ -15,4 +23,24 @@ fn main() {
         println!("cargo::rustc-env=IPCPERF_BUILD_{name}={value}");
     }
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={SCHEMAS}");
+    let out = Path::new(&variable("OUT_DIR")).join("schemas.gz");
+    std::fs::write(out, schemas()?)
+}
+
+/// The name of each document, its schema, and a zero.
+fn schemas() -> std::io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(SCHEMAS)? {
+        let path = entry?.path();
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = file.split(['.', '-']).nth(1).unwrap_or_default().to_owned();
+        all.push((name, std::fs::read_to_string(path)?));
+    }
+    all.sort();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    for (name, schema) in all {
+        write!(packed, "{name}\n{schema}\0")?;
+    }
+    packed.finish()
 }

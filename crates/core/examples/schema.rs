@@ -15,11 +15,17 @@ fn main() -> Result<(), Error> {
     let document = std::env::args().nth(1).unwrap_or_default();
     let schema = match document.as_str() {
         // Of all minor versions.
-        "result" => schema::<ResultSet>(
-            SCHEMA
-                .rsplit_once('.')
-                .map_or(SCHEMA, |(major, _)| if major.contains('/') { major } else { SCHEMA }),
-        ),
+        "result" => {
+            let major = SCHEMA.rsplit_once('.').map(|(major, _)| major);
+            let title = major.filter(|major| major.contains('/')).unwrap_or(SCHEMA);
+            let mut schema = schema::<ResultSet>(title);
+            columns(&mut schema["$defs"], "Round", true);
+            schema["$defs"]["Cell"]["properties"]["rounds"] = json!({
+                "description": schema["$defs"]["Cell"]["properties"]["rounds"]["description"],
+                "anyOf": [{"$ref": "#/$defs/Round"}, {"maxProperties": 0}],
+            });
+            schema
+        }
         "mechanisms" => schema::<MechanismList>(MECHANISMS_SCHEMA),
         "replication" => schema::<Replication>(REPLICATION_SCHEMA),
         "comparison" => schema::<Comparison>(COMPARISON_SCHEMA),
@@ -88,4 +94,48 @@ fn never_empty(property: &mut Map<String, Value>) {
     } else if property.contains_key("minimum") {
         property.insert("minimum".to_owned(), json!(1));
     }
+}
+
+/// Makes columns of the keys of an object, and of those of the objects in it. A column that no round has is absent.
+fn columns(definitions: &mut Value, name: &str, is_always: bool) {
+    let mut within = Vec::new();
+    let definition = &mut definitions[name];
+    let mut required = definition["required"].as_array().cloned().unwrap_or_default();
+    for (key, property) in definition["properties"].as_object_mut().into_iter().flatten() {
+        let is_required = required.iter().any(|name| name == key);
+        let reference = property.get("$ref").and_then(Value::as_str);
+        if let Some(object) = reference.and_then(|path| path.rsplit('/').next()) {
+            within.push((object.to_owned(), is_always && is_required));
+        } else if let Some(values) = property.get_mut("additionalProperties") {
+            *values = column(values, false);
+        } else {
+            if property["type"].as_array().is_some_and(|types| types.contains(&json!("null"))) {
+                required.retain(|name| name != key);
+            }
+            *property = column(property, is_always && is_required);
+        }
+    }
+    definition["required"] = required.into();
+    within.sort();
+    within.dedup();
+    within.iter().for_each(|(object, is_always)| columns(definitions, object, *is_always));
+}
+
+/// The list of such values, with `null` for a round that has none.
+fn column(value: &Value, is_always: bool) -> Value {
+    let mut value = value.clone();
+    let description = value.as_object_mut().and_then(|keys| keys.remove("description"));
+    if !is_always && !value["type"].is_array() {
+        value = match value.as_object_mut() {
+            Some(keys) if keys.len() == 1 && keys.contains_key("type") => {
+                json!({"type": [keys["type"], "null"]})
+            }
+            _ => json!({"anyOf": [value, {"type": "null"}]}),
+        };
+    }
+    let mut column = json!({"type": "array", "items": value});
+    if let Some(description) = description {
+        column["description"] = description;
+    }
+    column
 }

@@ -56,6 +56,12 @@ pub(crate) enum Command {
     /// Test the measuring itself on this machine, in less than a minute: what is known comes out, what is wrong is found
     #[command(after_help = examples::SELFTEST)]
     Selftest(SelftestArgs),
+    /// Print the JSON Schema of a document
+    Schema {
+        /// Which: result, comparison, replication, mechanisms, doctor, selftest
+        #[arg(default_value = "result")]
+        document: String,
+    },
     /// Remove what killed runs of this user left behind
     Clean,
     /// Print shell completions: of commands, flags, mechanisms, patterns, placements and knobs
@@ -459,12 +465,16 @@ pub(crate) struct SelftestArgs {
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ReportArgs {
-    /// A result file; '-' reads standard input
-    pub(crate) file: PathBuf,
+    /// A result file; '-' reads standard input. Several, of any machines, become one CSV file
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What a row of a CSV file is about
+    #[arg(long, value_enum)]
+    pub(crate) rows: Option<RowChoice>,
     /// Of a replication: also draw the figures of the original again, with ours beside them, into this folder (SVG)
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
-    /// Write to this file instead of standard output
+    /// Write to this file instead of standard output. Its ending says the format: .txt, .md, .csv, .json, .ndjson
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -473,6 +483,14 @@ pub(crate) struct ReportArgs {
     pub(crate) tables: TableArgs,
     #[command(flatten)]
     pub(crate) only: OnlyArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowChoice {
+    /// A cell: what its rounds come to
+    Cells,
+    /// One round of a cell
+    Rounds,
 }
 
 /// Which cells of a result are shown; places are those among them.

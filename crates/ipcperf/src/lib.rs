@@ -32,6 +32,7 @@ mod replicate;
 mod report;
 mod request;
 mod run;
+mod schema;
 mod selftest;
 mod survey;
 
@@ -108,6 +109,7 @@ impl Cli {
             Command::Report(args) => report::run(registry, &args),
             Command::Doctor(args) => doctor::run(&args),
             Command::Selftest(args) => selftest::run(registry, &args),
+            Command::Schema { document } => schema::run(&document),
             Command::Clean => clean::run(),
             Command::Completions { shell } => manual::completions(registry, shell),
             Command::Reference => list::reference(registry),

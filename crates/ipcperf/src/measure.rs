@@ -5,9 +5,7 @@ use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
 use crate::output::{self, Target};
 use crate::progress::Line;
-use ipcperf_core::result::{
-    Cell, Invocation, Noise, Plan, Requirements, ResultSet, Status,
-};
+use ipcperf_core::result::{Cell, Invocation, Noise, Plan, Requirements, ResultSet, Status};
 use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;

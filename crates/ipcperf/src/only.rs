@@ -4,6 +4,7 @@ use crate::args::OnlyArgs;
 use crate::error::{Stop, unknown};
 use crate::request;
 use ipcperf_core::result::{Cell, ResultSet};
+use std::collections::BTreeSet;
 
 /// Whether some cells are to be left out: what is left is shown in tables of its own.
 pub(crate) fn is_some(only: &OnlyArgs) -> bool {
@@ -47,16 +48,16 @@ fn retain(
 }
 
 /// Names of the document, whatever this build knows: full names, `name/*` for all variants, `all`.
-fn mechanisms(set: &ResultSet, list: &str) -> Result<Vec<String>, Stop> {
+fn mechanisms(set: &ResultSet, list: &str) -> Result<BTreeSet<String>, Stop> {
     let known = || set.cells.iter().map(|cell| cell.key.mechanism.as_str());
-    let mut wanted = Vec::new();
+    let mut wanted = BTreeSet::new();
     for name in list.split(',').map(str::trim) {
         let is_it = |other: &&str| match name.strip_suffix("/*") {
             _ if name == "all" => true,
             Some(base) => other.split('/').next() == Some(base),
             None => *other == name,
         };
-        let found: Vec<String> = known().filter(is_it).map(str::to_owned).collect();
+        let found: BTreeSet<String> = known().filter(is_it).map(str::to_owned).collect();
         if found.is_empty() {
             return Err(unknown("mechanism", name, known(), "the result has no cell of it"));
         }

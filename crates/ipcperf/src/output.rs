@@ -43,6 +43,50 @@ pub(crate) fn format(look: &LookArgs) -> Result<Format, Stop> {
     })
 }
 
+/// The format of what goes to a file: its ending says it, or `--format`, and they must not contradict each other.
+pub(crate) fn format_of(look: &LookArgs, file: Option<&Path>) -> Result<Format, Stop> {
+    let asked = format(look)?;
+    let Some(path) = file.filter(|path| path.as_os_str() != "-") else { return Ok(asked) };
+    let shown = path.display();
+    match (ending(path).and_then(Format::of_ending), &look.format) {
+        (Some(named), Some(_)) if named != asked => Err(Stop::usage(format!(
+            "'{shown}' ends like {named}, and --format says {asked}; leave one of them out"
+        ))),
+        (Some(format), _) => Ok(format),
+        (None, Some(_)) => Ok(asked),
+        (None, None) => {
+            let known: Vec<String> =
+                Format::ALL.iter().map(|format| format!(".{}", format.endings()[0])).collect();
+            let known = known.join(", ");
+            Err(Stop::usage(format!(
+                "'{shown}': its ending says no format (known: {known}); or say --format"
+            )))
+        }
+    }
+}
+
+/// What a file's name ends in, if it is a word: not the day of `result.2026-11-22`.
+fn ending(path: &Path) -> Option<&str> {
+    path.extension()?
+        .to_str()
+        .filter(|ending| ending.starts_with(|sign: char| sign.is_alphabetic()))
+}
+
+/// What measures writes documents, and they are JSON whatever the file is called.
+fn is_for_a_document(path: &Path) -> Result<(), Stop> {
+    let Some(other) = ending(path).filter(|ending| Format::of_ending(ending) != Some(Format::Json))
+    else {
+        return Ok(());
+    };
+    let (shown, json) = (path.display(), path.with_extension("json"));
+    let json = json.display();
+    let then = match Format::of_ending(other) {
+        Some(format) => format!("; 'ipcperf report {json} -o {shown}' makes {format} of it"),
+        None => String::new(),
+    };
+    Err(Stop::usage(format!("-o names the document, which is JSON: '{json}', not '{shown}'{then}")))
+}
+
 /// Widths that `COLUMNS` may ask for.
 const WIDTHS: std::ops::RangeInclusive<usize> = 20..=1000;
 
@@ -97,7 +141,10 @@ impl Target {
     pub(crate) fn choose(output: Option<&Path>, started: &jiff::Timestamp) -> Result<Self, Stop> {
         let target = match output {
             Some(path) if path.as_os_str() == "-" => return Ok(Self::Stdout),
-            Some(path) => Self::File(path.to_owned()),
+            Some(path) => {
+                is_for_a_document(path)?;
+                Self::File(path.to_owned())
+            }
             None => Self::Fresh(format!("ipcperf-{}", started.strftime("%Y%m%dT%H%M%SZ"))),
         };
         let path = target.first_name();

@@ -1,11 +1,11 @@
 //! `report`: shows a result file again.
 
-use crate::args::ReportArgs;
+use crate::args::{ReportArgs, RowChoice};
 use crate::error::Stop;
 use crate::{only, output};
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::{LoadError, Style};
+use ipcperf_report::{Format, LoadError, Rows, Style};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -29,7 +29,8 @@ fn text_of(path: &Path) -> Result<String, Stop> {
     if bytes.len() as u64 > MOST {
         return Err(Stop::usage(format!("cannot read '{shown}': larger than 256 MiB")));
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 /// Why a document is refused.
@@ -57,9 +58,13 @@ pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
 }
 
 pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
-    let format = output::format(&args.look)?;
-    let text = text_of(&args.file)?;
-    let refused = |error: LoadError| refused(&args.file, &error);
+    let format = output::format_of(&args.look, args.output.as_deref())?;
+    let [file] = args.files.as_slice() else { return rows(args, format) };
+    if args.rows.is_some() {
+        return rows(args, format);
+    }
+    let text = text_of(file)?;
+    let refused = |error: LoadError| refused(file, &error);
     let style = output::table_style(&args.look, &args.tables, args.output.is_some());
     if ipcperf_report::is_replication(&text) {
         let document = ipcperf_report::load_replication(&text).map_err(refused)?;
@@ -80,11 +85,48 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
         return show(args, |out| ipcperf_report::comparison(&document, format, &style, out));
     }
     let mut set = ipcperf_report::load(&text).map_err(refused)?;
+    drop(text);
     only::keep(&mut set, &args.only)?;
     let full = style.full || only::is_some(&args.only);
     let style = Style { full, top: args.only.top, ..style };
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
-    show(args, |out| ipcperf_report::render(&set, &specs, format, &style, out))
+    show(args, |out| {
+        ipcperf_report::render(&set, &specs, format, &style, out)?;
+        match format {
+            Format::Table if full => ipcperf_report::bars(&set, &style, out),
+            _ => Ok(()),
+        }
+    })
+}
+
+/// The cells of results of any machines, or the rounds of their cells, in one table.
+fn rows(args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
+    if format != Format::Csv {
+        return Err(Stop::usage(match args.rows {
+            Some(_) => "--rows is for CSV: add --format csv, or -o FILE.csv",
+            None => {
+                "several results become one table of CSV only: add --format csv, or -o FILE.csv"
+            }
+        }));
+    }
+    if args.plots.is_some() {
+        return Err(Stop::usage("--plots: only a replication has figures to draw"));
+    }
+    let mut sets = Vec::new();
+    for path in &args.files {
+        let mut set = read_result(path)?;
+        if set.cells.is_empty() && !set.pipelines.is_empty() {
+            let shown = path.display();
+            return Err(Stop::usage(format!("'{shown}' has programs, and only cells have rows")));
+        }
+        only::keep(&mut set, &args.only)?;
+        sets.push(set);
+    }
+    let rows = match args.rows {
+        Some(RowChoice::Rounds) => Rows::Rounds,
+        Some(RowChoice::Cells) | None => Rows::Cells,
+    };
+    show(args, |out| ipcperf_report::rows(&sets, rows, out))
 }
 
 fn show(
@@ -92,8 +134,10 @@ fn show(
     render: impl Fn(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<ExitCode, Stop> {
     match &args.output {
-        Some(path) => output::to_file(path, render).map(|()| ExitCode::SUCCESS),
-        None => {
+        Some(path) if path.as_os_str() != "-" => {
+            output::to_file(path, render).map(|()| ExitCode::SUCCESS)
+        }
+        _ => {
             let mut text = Vec::new();
             render(&mut text).map_err(|error| Stop::internal(format!("report: {error}")))?;
             output::to_stdout(&text)

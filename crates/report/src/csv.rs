@@ -1,136 +1,255 @@
-//! One row for each cell, for a spreadsheet. Columns are named by their path in the document (`rtt_ns.p50.value`);
-//! the rounds stay in the document. Quoting follows RFC 4180; lines end in a newline alone, as every other text here, and
-//! no cell has one.
+//! Observations as rows of columns that are always the same, for a spreadsheet, a data frame or a database: one row for
+//! each cell, or for each of its rounds. Quoting follows RFC 4180; lines end in a newline alone, as every other text here,
+//! and no cell has one. `docs/RESULTS.md` lists the columns.
 
 use crate::{pipelines, text};
-use ipcperf_core::result::ResultSet;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use ipcperf_core::result::{Cell, ResultSet};
+use serde_json::{Value, json};
 use std::io;
 
-/// Columns that are always there and come first, so that scripts can rely on them.
-const ALWAYS: &[&str] = &[
-    "id",
-    "mechanism",
-    "wait",
-    "pattern",
-    "size_bytes",
-    "placement",
-    "cpus.0",
-    "cpus.1",
-    "idle",
-    "touch",
-    "status",
-    "reason",
-    "messages",
-    "lost",
-    "verified",
-    "rtt_ns.min.value",
-    "rtt_ns.p50.value",
-    "rtt_ns.p50.ci95.0",
-    "rtt_ns.p50.ci95.1",
-    "rtt_ns.mean.value",
-    "rtt_ns.mean.ci95.0",
-    "rtt_ns.mean.ci95.1",
-    "rtt_ns.p90.value",
-    "rtt_ns.p99.value",
-    "rtt_ns.p99.9.value",
-    "rtt_ns.max.value",
-    "bytes_per_second.value",
-    "bytes_per_second.ci95.0",
-    "bytes_per_second.ci95.1",
-    "messages_per_second.value",
-    "messages_per_second.ci95.0",
-    "messages_per_second.ci95.1",
-    "cpu_ns_per_message.total",
-    "cpu_ns_per_message.ci95.0",
-    "cpu_ns_per_message.ci95.1",
-    "cpu_ns_per_message.lead",
-    "cpu_ns_per_message.follow",
-    "cpu_ns_per_message.user",
-    "cpu_ns_per_message.system",
-    "machine_cpu_ns_per_message.value",
-    "energy_nj_per_message.value",
-    "syscalls_per_message",
-    "context_switches_per_message",
-    "voluntary_switches_per_message",
-    "involuntary_switches_per_message",
-    "page_faults_per_message",
-    "ipis_per_message",
-    "bound.name",
-    "bound.value",
-    "bound.ratio",
-];
+/// A column: its name, and where its value is (RFC 6901).
+pub(crate) type Column = (&'static str, &'static str);
 
-pub(crate) fn render(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut values = Vec::new();
-    for cell in &set.cells {
-        let mut value = serde_json::to_value(cell)?;
-        if let Value::Object(keys) = &mut value {
-            keys.remove("rounds");
-        }
-        values.push(value);
-    }
-    if set.pipelines.is_empty() {
-        return render_values(&values, ALWAYS, out);
-    }
-    // A run has one or the other; a document with both has two tables.
-    if !values.is_empty() {
-        render_values(&values, ALWAYS, out)?;
-        writeln!(out)?;
-    }
-    render_values(&pipelines::rows(set)?, pipelines::ALWAYS, out)
+/// What one row is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rows {
+    /// A cell.
+    #[default]
+    Cells,
+    /// One round of a cell.
+    Rounds,
 }
 
-/// Objects as rows: the columns of `always`, then whatever else occurs, sorted.
-pub(crate) fn render_values(
-    values: &[Value],
-    always: &[&str],
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    let rows: Vec<BTreeMap<String, String>> = values
-        .iter()
-        .map(|value| {
-            let mut row = BTreeMap::new();
-            flatten("", value, &mut row);
-            row
-        })
-        .collect();
-    let occurring: BTreeSet<&str> =
-        rows.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
-    let mut columns: Vec<&str> = always.to_vec();
-    columns.extend(occurring.into_iter().filter(|key| !always.contains(key)));
-    line(columns.iter().copied(), out)?;
-    for row in &rows {
-        line(columns.iter().map(|key| row.get(*key).map_or("", String::as_str)), out)?;
+/// Which run, where, and which cell: first in every row.
+const WHICH: &[Column] = &[
+    ("run", "/run/started"),
+    ("machine", "/run/machine"),
+    ("kernel", "/run/kernel"),
+    ("grade", "/run/grade"),
+    ("id", "/id"),
+    ("mechanism", "/mechanism"),
+    ("wait", "/wait"),
+    ("pattern", "/pattern"),
+    ("size_bytes", "/size_bytes"),
+    ("placement", "/placement"),
+    ("idle", "/idle"),
+    ("touch", "/touch"),
+    ("load", "/words/load"),
+    ("knobs", "/words/knobs"),
+    ("status", "/status"),
+    ("reason", "/reason"),
+];
+
+const OF_A_CELL: &[Column] = &[
+    ("lead_cpu", "/cpus/0"),
+    ("follow_cpu", "/cpus/1"),
+    ("timing", "/timing/mode"),
+    ("batch", "/timing/batch"),
+    ("accepted_rounds", "/words/rounds"),
+    ("verified", "/verified"),
+    ("messages", "/messages"),
+    ("lost", "/lost"),
+    ("min_ns", "/times/min/value"),
+    ("p50_ns", "/times/p50/value"),
+    ("p50_low_ns", "/times/p50/ci95/0"),
+    ("p50_high_ns", "/times/p50/ci95/1"),
+    ("p50_modes", "/words/modes"),
+    ("mean_ns", "/times/mean/value"),
+    ("mean_low_ns", "/times/mean/ci95/0"),
+    ("mean_high_ns", "/times/mean/ci95/1"),
+    ("p90_ns", "/times/p90/value"),
+    ("p99_ns", "/times/p99/value"),
+    ("p99_low_ns", "/times/p99/ci95/0"),
+    ("p99_high_ns", "/times/p99/ci95/1"),
+    ("p99_9_ns", "/times/p99.9/value"),
+    ("p99_99_ns", "/times/p99.99/value"),
+    ("p99_999_ns", "/times/p99.999/value"),
+    ("max_ns", "/times/max/value"),
+    ("bytes_per_second", "/bytes_per_second/value"),
+    ("bytes_per_second_low", "/bytes_per_second/ci95/0"),
+    ("bytes_per_second_high", "/bytes_per_second/ci95/1"),
+    ("messages_per_second", "/messages_per_second/value"),
+    ("messages_per_second_low", "/messages_per_second/ci95/0"),
+    ("messages_per_second_high", "/messages_per_second/ci95/1"),
+    ("requests_per_second", "/connect/requests_per_second/value"),
+    ("requests_per_second_low", "/connect/requests_per_second/ci95/0"),
+    ("requests_per_second_high", "/connect/requests_per_second/ci95/1"),
+    ("offered_per_second", "/offered_per_second/value"),
+    ("achieved_per_second", "/achieved_per_second/value"),
+    ("jain", "/fan/jain/value"),
+    ("cpu_ns_per_message", "/cpu_ns_per_message/total"),
+    ("cpu_ns_per_message_low", "/cpu_ns_per_message/ci95/0"),
+    ("cpu_ns_per_message_high", "/cpu_ns_per_message/ci95/1"),
+    ("lead_cpu_ns_per_message", "/cpu_ns_per_message/lead"),
+    ("follow_cpu_ns_per_message", "/cpu_ns_per_message/follow"),
+    ("user_cpu_ns_per_message", "/cpu_ns_per_message/user"),
+    ("system_cpu_ns_per_message", "/cpu_ns_per_message/system"),
+    ("machine_cpu_ns_per_message", "/machine_cpu_ns_per_message/value"),
+    ("energy_nj_per_message", "/energy_nj_per_message/value"),
+    ("syscalls_per_message", "/syscalls_per_message"),
+    ("context_switches_per_message", "/context_switches_per_message"),
+    ("voluntary_switches_per_message", "/voluntary_switches_per_message"),
+    ("involuntary_switches_per_message", "/involuntary_switches_per_message"),
+    ("page_faults_per_message", "/page_faults_per_message"),
+    ("ipis_per_message", "/ipis_per_message"),
+    ("bound", "/bound/name"),
+    ("bound_value", "/bound/value"),
+    ("bound_ratio", "/bound/ratio"),
+];
+
+const OF_A_ROUND: &[Column] = &[
+    ("round", "/round/round"),
+    ("order", "/round/order"),
+    ("rejected", "/round/rejected"),
+    ("proved", "/round/proof/holds"),
+    ("lead_cpu", "/round/cpus/0"),
+    ("follow_cpu", "/round/cpus/1"),
+    ("messages", "/round/messages"),
+    ("moved", "/round/moved"),
+    ("bytes", "/round/bytes"),
+    ("lost", "/round/lost"),
+    ("unanswered", "/round/unanswered"),
+    ("elapsed_ns", "/round/elapsed_ns"),
+    ("planned_ns", "/round/planned_ns"),
+    ("p50_ns", "/round/p50_ns"),
+    ("mean_ns", "/round/mean_ns"),
+    ("min_ns", "/words/min"),
+    ("max_ns", "/words/max"),
+    ("messages_per_second", "/round/messages_per_second"),
+    ("offered_per_second", "/round/offered_per_second"),
+    ("achieved_per_second", "/round/achieved_per_second"),
+    ("saturated", "/round/saturated"),
+    ("jain", "/round/fan/jain"),
+    ("lead_cpu_ns", "/round/cpu_ns/lead"),
+    ("follow_cpu_ns", "/round/cpu_ns/follow"),
+    ("user_cpu_ns", "/round/cpu_ns/user"),
+    ("system_cpu_ns", "/round/cpu_ns/system"),
+    ("cacheline_rtt_ns", "/round/covariates/cacheline_rtt_ns"),
+    ("cacheline_rtt_after_ns", "/round/covariates/cacheline_rtt_after_ns"),
+    ("ipis", "/round/covariates/ipis"),
+    ("steal_ns", "/round/covariates/steal_ns"),
+    ("machine_window_ns", "/round/covariates/machine_window_ns"),
+    ("machine_busy_ns", "/round/covariates/machine_busy_ns"),
+    ("energy_uj", "/round/covariates/energy_uj"),
+    ("lead_voluntary_switches", "/round/covariates/lead/voluntary_switches"),
+    ("lead_involuntary_switches", "/round/covariates/lead/involuntary_switches"),
+    ("lead_minor_faults", "/round/covariates/lead/minor_faults"),
+    ("lead_major_faults", "/round/covariates/lead/major_faults"),
+    ("lead_migrations", "/round/covariates/lead/migrations"),
+    ("lead_run_delay_ns", "/round/covariates/lead/run_delay_ns"),
+    ("follow_voluntary_switches", "/round/covariates/follow/voluntary_switches"),
+    ("follow_involuntary_switches", "/round/covariates/follow/involuntary_switches"),
+    ("follow_minor_faults", "/round/covariates/follow/minor_faults"),
+    ("follow_major_faults", "/round/covariates/follow/major_faults"),
+    ("follow_migrations", "/round/covariates/follow/migrations"),
+    ("follow_run_delay_ns", "/round/covariates/follow/run_delay_ns"),
+];
+
+/// The cells of a document, or its programs where it has no cells.
+pub(crate) fn render(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()> {
+    if set.cells.is_empty() && !set.pipelines.is_empty() {
+        return render_values(&pipelines::rows(set)?, pipelines::COLUMNS, out);
+    }
+    rows(std::slice::from_ref(set), Rows::Cells, out)
+}
+
+/// The cells of documents, or their rounds, one below the other.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn rows(sets: &[ResultSet], rows: Rows, out: &mut dyn io::Write) -> io::Result<()> {
+    let columns = match rows {
+        Rows::Cells => [WHICH, OF_A_CELL].concat(),
+        Rows::Rounds => [WHICH, OF_A_ROUND].concat(),
+    };
+    line(columns.iter().map(|(name, _)| (*name).to_owned()), out)?;
+    for set in sets {
+        let cpus = text::counted(set.host.cpus_allowed.len() as u64, "CPU");
+        let machine = [Some(&set.host.cpu_model), Some(&cpus), set.host.hypervisor.as_ref()];
+        let machine: Vec<&str> = machine.into_iter().flatten().map(String::as_str).collect();
+        let run = json!({
+            "started": set.started_utc,
+            "machine": machine.join(", "),
+            "kernel": set.kernel.release,
+            "grade": set.noise.grade,
+        });
+        for cell in &set.cells {
+            let mut row = serde_json::to_value(Cell { rounds: Vec::new(), ..cell.clone() })?;
+            row["run"] = run.clone();
+            row["words"] = words(cell);
+            row["times"] = serde_json::to_value(cell.times())?;
+            match rows {
+                Rows::Cells => line(columns.iter().map(|column| seen(&row, column)), out)?,
+                Rows::Rounds => {
+                    for round in &cell.rounds {
+                        row["round"] = serde_json::to_value(round)?;
+                        let times = round.histogram.as_ref().map(|times| [times.min, times.max]);
+                        let times = times.map(|times| times.map(|picos| picos as f64 / 1e3));
+                        row["words"]["min"] = json!(times.map(|[min, _]| min));
+                        row["words"]["max"] = json!(times.map(|[_, max]| max));
+                        line(columns.iter().map(|(_, path)| whole(&row, path)), out)?;
+                    }
+                }
+            }
+        }
     }
     Ok(())
 }
 
-fn flatten(path: &str, value: &Value, row: &mut BTreeMap<String, String>) {
-    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-    match value {
-        Value::Object(keys) => {
-            keys.iter().for_each(|(key, value)| flatten(&below(key), value, row));
+/// What is no value of the document by itself.
+fn words(cell: &Cell) -> Value {
+    let knobs = cell.knobs.iter().filter_map(|(name, knob)| {
+        let value = knob.effective.as_ref().or(knob.requested.as_ref())?;
+        Some(format!("{name}={value}"))
+    });
+    let modes = cell.times().and_then(|times| times.get("p50")).map(|p50| p50.modes.len().max(1));
+    let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none()).count();
+    json!({
+        "load": cell.key.load.words().join(" "),
+        "knobs": knobs.collect::<Vec<_>>().join(" "),
+        "modes": modes,
+        "rounds": accepted,
+    })
+}
+
+/// Objects as rows.
+pub(crate) fn render_values(
+    values: &[Value],
+    columns: &[Column],
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    line(columns.iter().map(|(name, _)| (*name).to_owned()), out)?;
+    values.iter().try_for_each(|row| line(columns.iter().map(|column| seen(row, column)), out))
+}
+
+/// A value in six digits, which is more than any interval supports; a count in all of its digits.
+fn seen(row: &Value, (_, path): &Column) -> String {
+    match row.pointer(path).and_then(|value| value.is_f64().then(|| value.as_f64())?) {
+        Some(number) if number.fract() == 0.0 => number.to_string(),
+        Some(number) => {
+            format!("{number:.5e}").parse::<f64>().map_or_else(|_| String::new(), |n| n.to_string())
         }
-        Value::Array(items) => {
-            let items = items.iter().enumerate();
-            items.for_each(|(at, item)| flatten(&below(&at.to_string()), item, row));
-        }
-        Value::Null => {
-            row.insert(path.to_owned(), String::new());
-        }
-        Value::String(text) => {
-            row.insert(path.to_owned(), text.clone());
-        }
-        Value::Bool(_) | Value::Number(_) => {
-            row.insert(path.to_owned(), value.to_string());
-        }
+        None => whole(row, path),
     }
 }
 
-fn line<'a>(fields: impl Iterator<Item = &'a str>, out: &mut dyn io::Write) -> io::Result<()> {
-    let cells: Vec<String> = fields.map(cell).collect();
+/// A value as it is; several words have a space between them.
+fn whole(row: &Value, path: &str) -> String {
+    match row.pointer(path) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(items)) => {
+            let words = items
+                .iter()
+                .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned));
+            words.collect::<Vec<_>>().join(" ")
+        }
+        Some(value) => value.to_string(),
+    }
+}
+
+fn line(fields: impl Iterator<Item = String>, out: &mut dyn io::Write) -> io::Result<()> {
+    let cells: Vec<String> = fields.map(|field| cell(&field)).collect();
     writeln!(out, "{}", cells.join(","))
 }
 
@@ -192,7 +311,56 @@ mod tests {
             assert_eq!(row[column("id")], cell.id);
             assert_eq!(row[column("size_bytes")], cell.key.size_bytes.to_string());
             let p50 = cell.rtt_ns.as_ref().and_then(|rtt| rtt["p50"].value);
-            assert_eq!(row[column("rtt_ns.p50.value")].parse().ok(), p50);
+            let told: Option<f64> = row[column("p50_ns")].parse().ok();
+            assert_eq!(told.is_some(), p50.is_some());
+            assert!(p50.is_none_or(|p50| (told.unwrap() / p50 - 1.0).abs() < 5e-6), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn every_round_of_every_document_is_a_row_with_its_machine() {
+        let [mut one, mut two] = [sample::small(), sample::survey()];
+        (one.host.cpu_model, one.kernel.release) = ("A, \"B\"".to_owned(), "6.1".to_owned());
+        two.noise.grade = "D".to_owned();
+        let sets = [one, two];
+        let mut bytes = Vec::new();
+        rows(&sets, Rows::Rounds, &mut bytes).unwrap();
+        let table = parse(&String::from_utf8(bytes).unwrap());
+        let column = |name: &str| table[0].iter().position(|head| head == name).unwrap();
+        let rounds = sets.iter().flat_map(|set| {
+            let cells = set.cells.iter();
+            cells.flat_map(move |cell| cell.rounds.iter().map(move |round| (set, cell, round)))
+        });
+        let mut count = 0;
+        for (row, (set, cell, round)) in table[1..].iter().zip(rounds.clone()) {
+            assert!(row[column("machine")].starts_with(&set.host.cpu_model));
+            assert_eq!(row[column("kernel")], set.kernel.release);
+            assert_eq!(row[column("grade")], set.noise.grade);
+            assert_eq!((&row[column("id")], row.len()), (&cell.id, table[0].len()));
+            assert_eq!(row[column("round")], round.round.to_string());
+            assert_eq!(row[column("elapsed_ns")].parse(), Ok(round.elapsed_ns));
+            assert_eq!(row[column("p50_ns")].parse().ok(), round.p50_ns);
+            assert_eq!(row[column("proved")], round.proof.holds.to_string());
+            count += 1;
+        }
+        assert_eq!((count, table.len() - 1), (rounds.clone().count(), rounds.count()));
+    }
+
+    #[test]
+    fn columns_are_those_of_the_manual_in_its_order() {
+        let manual = include_str!("../../../docs/RESULTS.md");
+        for (heading, columns) in [
+            ("### Columns of every row", WHICH),
+            ("### Columns of a cell", OF_A_CELL),
+            ("### Columns of a round", OF_A_ROUND),
+        ] {
+            let section = manual.split(heading).nth(1).unwrap().split("\n#").next().unwrap();
+            let lines = section.lines().filter(|line| line.starts_with("| `"));
+            let heads = lines.map(|line| line.split('|').nth(1).unwrap_or_default());
+            let named: Vec<&str> =
+                heads.flat_map(|head| head.split('`').skip(1).step_by(2)).collect();
+            let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+            assert_eq!(named, names, "{heading}");
         }
     }
 
@@ -226,16 +394,12 @@ mod tests {
     }
 
     #[test]
-    fn the_fixed_columns_are_there_without_any_cell() {
-        let table = table(&sample::set(Vec::new()));
-        assert_eq!(table, [ALWAYS.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()]);
-    }
-
-    #[test]
-    fn knobs_become_columns_and_rounds_do_not() {
+    fn the_columns_are_the_same_whatever_the_cells_have() {
         let cell = sample::cell("pipe", 64, sample::TWO).knob("pipe.size", Some(5000), 8192);
-        let heads = &table(&sample::set(vec![cell]))[0];
-        assert!(heads.iter().any(|head| head == "knobs.pipe.size.effective"));
-        assert!(!heads.iter().any(|head| head.starts_with("rounds")));
+        let with = table(&sample::set(vec![cell]));
+        assert_eq!(table(&sample::set(Vec::new())), [with[0].clone()]);
+        assert_eq!(table(&sample::connections())[0], with[0]);
+        let knobs = with[0].iter().position(|head| head == "knobs").unwrap();
+        assert_eq!(with[1][knobs], "pipe.size=8K");
     }
 }

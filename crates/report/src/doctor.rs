@@ -24,11 +24,19 @@ pub fn doctor(
         Format::Ndjson => checks.iter().try_for_each(|check| json::object(check, out)),
         Format::Csv => {
             let values: Result<Vec<_>, _> = checks.iter().map(serde_json::to_value).collect();
-            let columns = ["code", "subject", "rating", "found", "consequence", "remedy"];
-            csv::render_values(&values?, &columns, out)
+            csv::render_values(&values?, COLUMNS, out)
         }
     }
 }
+
+const COLUMNS: &[csv::Column] = &[
+    ("code", "/code"),
+    ("subject", "/subject"),
+    ("rating", "/rating"),
+    ("found", "/found"),
+    ("consequence", "/consequence"),
+    ("remedy", "/remedy"),
+];
 
 /// The checks by what they mean, the worst first.
 const CHAPTERS: [(Rating, Tone, &str); 3] = [

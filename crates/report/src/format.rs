@@ -35,6 +35,25 @@ impl Format {
             Self::Ndjson => "ndjson",
         }
     }
+
+    /// What files in this format end in, the usual ending first.
+    #[must_use]
+    pub const fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Table => &["txt"],
+            Self::Markdown => &["md", "markdown"],
+            Self::Csv => &["csv"],
+            Self::Json => &["json"],
+            Self::Ndjson => &["ndjson", "jsonl"],
+        }
+    }
+
+    /// The format of a file that ends so.
+    #[must_use]
+    pub fn of_ending(ending: &str) -> Option<Self> {
+        let is_of = |known: &str| known.eq_ignore_ascii_case(ending);
+        Self::ALL.iter().copied().find(|format| format.endings().iter().any(|known| is_of(known)))
+    }
 }
 
 impl fmt::Display for Format {

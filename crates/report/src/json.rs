@@ -9,37 +9,40 @@ use serde_json::Serializer;
 use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io;
 
-/// The document, indented, with a newline at the end.
+/// The document, indented, with a newline at the end. Below the keys of a cell everything stays on one line: indented
+/// throughout, a survey's file is twice as large and nobody can read it.
 pub(crate) fn render(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()> {
-    document(set, out)
+    // Root, list of cells, cell.
+    indented(set, 3, out)
 }
 
-/// Any document of this tool, indented, with a newline at the end. What lies deeper than [`DEPTH`] (a round with its
-/// histogram) stays on one line: indented throughout, a survey's file is four times as large and nobody can read it.
+/// Any document of this tool, indented, with a newline at the end.
 pub(crate) fn document(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
-    let layout = Layout { pretty: PrettyFormatter::new(), depth: 0 };
+    indented(value, 4, out)
+}
+
+fn indented(value: &impl Serialize, deepest: usize, out: &mut dyn io::Write) -> io::Result<()> {
+    let layout = Layout { pretty: PrettyFormatter::new(), depth: 0, deepest };
     value.serialize(&mut Serializer::with_formatter(&mut *out, layout))?;
     writeln!(out)
 }
 
-/// Root, list of cells, cell, list of rounds.
-const DEPTH: usize = 4;
-
-/// Indents down to [`DEPTH`].
+/// Indents down to the deepest level that has lines.
 struct Layout {
     pretty: PrettyFormatter<'static>,
     depth: usize,
+    deepest: usize,
 }
 
 impl Formatter for Layout {
     fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth += 1;
-        if self.depth > DEPTH { out.write_all(b"[") } else { self.pretty.begin_array(out) }
+        if self.depth > self.deepest { out.write_all(b"[") } else { self.pretty.begin_array(out) }
     }
 
     fn end_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth -= 1;
-        if self.depth >= DEPTH { out.write_all(b"]") } else { self.pretty.end_array(out) }
+        if self.depth >= self.deepest { out.write_all(b"]") } else { self.pretty.end_array(out) }
     }
 
     fn begin_array_value<W: ?Sized + io::Write>(
@@ -47,7 +50,7 @@ impl Formatter for Layout {
         out: &mut W,
         first: bool,
     ) -> io::Result<()> {
-        match (self.depth > DEPTH, first) {
+        match (self.depth > self.deepest, first) {
             (false, _) => self.pretty.begin_array_value(out, first),
             (true, true) => Ok(()),
             (true, false) => out.write_all(b","),
@@ -55,17 +58,17 @@ impl Formatter for Layout {
     }
 
     fn end_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        if self.depth > DEPTH { Ok(()) } else { self.pretty.end_array_value(out) }
+        if self.depth > self.deepest { Ok(()) } else { self.pretty.end_array_value(out) }
     }
 
     fn begin_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth += 1;
-        if self.depth > DEPTH { out.write_all(b"{") } else { self.pretty.begin_object(out) }
+        if self.depth > self.deepest { out.write_all(b"{") } else { self.pretty.begin_object(out) }
     }
 
     fn end_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth -= 1;
-        if self.depth >= DEPTH { out.write_all(b"}") } else { self.pretty.end_object(out) }
+        if self.depth >= self.deepest { out.write_all(b"}") } else { self.pretty.end_object(out) }
     }
 
     fn begin_object_key<W: ?Sized + io::Write>(
@@ -73,19 +76,19 @@ impl Formatter for Layout {
         out: &mut W,
         first: bool,
     ) -> io::Result<()> {
-        match (self.depth > DEPTH, first) {
+        match (self.depth > self.deepest, first) {
             (false, _) => self.pretty.begin_object_key(out, first),
             (true, true) => Ok(()),
-            (true, false) => out.write_all(b", "),
+            (true, false) => out.write_all(b","),
         }
     }
 
     fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        out.write_all(b": ")
+        out.write_all(if self.depth > self.deepest { b":" } else { b": " })
     }
 
     fn end_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        if self.depth > DEPTH { Ok(()) } else { self.pretty.end_object_value(out) }
+        if self.depth > self.deepest { Ok(()) } else { self.pretty.end_object_value(out) }
     }
 
     fn write_string_fragment<W: ?Sized + io::Write>(

@@ -8,6 +8,7 @@
 
 mod advice;
 mod answers;
+mod bars;
 mod calls;
 mod chapters;
 mod choose;
@@ -20,6 +21,8 @@ mod figures;
 mod format;
 mod gate;
 mod grid;
+#[cfg(test)]
+mod growth;
 mod json;
 mod list;
 mod load;
@@ -47,7 +50,7 @@ pub use compare::{
     Arms, Incomparable, Recorded, Terms, compare_files, compare_live, comparison, factor_names,
     metric_of,
 };
-pub use csv::cell as csv_cell;
+pub use csv::{Rows, cell as csv_cell, rows};
 pub use describe::describe;
 pub use doctor::doctor;
 pub use format::{Format, Style};
@@ -65,8 +68,8 @@ pub use text::clean;
 use ipcperf_core::result::ResultSet;
 use std::io;
 
-/// JSON Schema (2020-12) of the result document, `ipcperf.result/1`.
-pub const RESULT_SCHEMA: &str = include_str!("../../../schema/ipcperf.result-1.schema.json");
+/// JSON Schema (2020-12) of the result document, `ipcperf.result/2`.
+pub const RESULT_SCHEMA: &str = include_str!("../../../schema/ipcperf.result-2.schema.json");
 
 /// JSON Schema (2020-12) of the list of mechanisms, `ipcperf.mechanisms/1`.
 pub const MECHANISMS_SCHEMA: &str =
@@ -85,6 +88,15 @@ pub const SELFTEST_SCHEMA: &str = include_str!("../../../schema/ipcperf.selftest
 /// JSON Schema (2020-12) of a comparison, `ipcperf.comparison/1`.
 pub const COMPARISON_SCHEMA: &str =
     include_str!("../../../schema/ipcperf.comparison-1.schema.json");
+
+/// Draws the distributions of a few cells in characters: quantiles on a scale of powers of ten, rounds in their order.
+/// Nothing where there are many.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn bars(set: &ResultSet, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
+    bars::draw(&mut page::Page::new(out, style), set)
+}
 
 /// Writes a result set in one of the formats.
 ///

@@ -61,14 +61,34 @@ pub fn list(
         Format::Csv => {
             let values: Result<Vec<_>, _> =
                 rows.iter().map(|row| serde_json::to_value(entry(row))).collect();
-            csv::render_values(
-                &values?,
-                &["name", "family", "default", "available", "missing", "how"],
-                out,
-            )
+            csv::render_values(&values?, COLUMNS, out)
         }
     }
 }
+
+const COLUMNS: &[csv::Column] = &[
+    ("name", "/name"),
+    ("family", "/family"),
+    ("default", "/default"),
+    ("available", "/available"),
+    ("missing", "/missing"),
+    ("how", "/how"),
+    ("wait", "/spec/wait"),
+    ("payload", "/spec/payload/kind"),
+    ("direction", "/spec/direction"),
+    ("reach", "/spec/reach"),
+    ("producers", "/spec/producers"),
+    ("consumers", "/spec/consumers"),
+    ("back_pressure", "/spec/back_pressure"),
+    ("on_close", "/spec/on_close"),
+    ("on_death", "/spec/on_death"),
+    ("descriptors", "/spec/descriptors"),
+    ("memory", "/spec/memory"),
+    ("copies", "/spec/copies"),
+    ("send_calls", "/spec/syscalls/send"),
+    ("recv_calls", "/spec/syscalls/recv"),
+    ("summary", "/spec/summary"),
+];
 
 const HEADS: &[&str] = &[
     "mechanism",

@@ -2,12 +2,14 @@
 
 use crate::text;
 use ipcperf_core::result::{
-    COMPARISON_SCHEMA, Comparison, REPLICATION_SCHEMA, Replication, ResultSet, SchemaError,
+    COMPARISON_SCHEMA, Comparison, REPLICATION_SCHEMA, Replication, ResultSet, SCHEMA, SchemaError,
     check_schema,
 };
-use serde::Deserialize;
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::error::Category;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Why a text is not a result set. Its display is one line without control characters.
@@ -45,10 +47,35 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// The only key that is read before the schema is known.
-#[derive(Deserialize)]
-struct Head {
-    schema: Option<Value>,
+/// The key that says what a document is, which comes first in those that are written here. What stands before it is
+/// passed over, and what stands behind it is left to whoever reads all of it.
+struct Head<'a>(&'a mut Option<Value>);
+
+impl<'de> DeserializeSeed<'de> for Head<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Head<'_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a document")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut keys: A) -> Result<(), A::Error> {
+        while let Some(key) = keys.next_key::<Cow<'_, str>>()? {
+            if key == "schema" {
+                *self.0 = Some(keys.next_value()?);
+                return Err(A::Error::custom("found"));
+            }
+            keys.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
 }
 
 /// Reads a result document. Keys this build does not know are ignored, so newer minor versions load.
@@ -58,7 +85,12 @@ struct Head {
 pub fn load(text: &str) -> Result<ResultSet, LoadError> {
     let found = schema(text)?;
     check_schema(found.as_deref()).map_err(LoadError::Schema)?;
-    serde_json::from_str(text).map_err(|error| refused(&error, text))
+    let mut set: ResultSet = serde_json::from_str(text).map_err(|error| refused(&error, text))?;
+    // What is written of it again has the form of today.
+    if set.schema.split('.').nth(1) == Some("result/1") {
+        SCHEMA.clone_into(&mut set.schema);
+    }
+    Ok(set)
 }
 
 /// Whether a text says that it is a replication of this major version.
@@ -102,17 +134,14 @@ pub fn load_comparison(text: &str) -> Result<Comparison, LoadError> {
 }
 
 fn schema(text: &str) -> Result<Option<String>, LoadError> {
-    // An array would be read as an object whose keys are given by position.
-    let is_object = text.trim_start().starts_with('{');
-    let head = match serde_json::from_str::<Head>(text) {
-        Ok(head) if is_object => head,
-        Ok(_) => return Err(LoadError::Schema(SchemaError::NotAResult { found: None })),
-        Err(error) => return Err(refused(&error, text)),
-    };
-    Ok(head.schema.map(|schema| match schema {
-        Value::String(schema) => short(&schema),
-        other => short(&other.to_string()),
-    }))
+    let mut found = None;
+    let read = Head(&mut found).deserialize(&mut serde_json::Deserializer::from_str(text));
+    match (found, read) {
+        (Some(Value::String(schema)), _) => Ok(Some(short(&schema))),
+        (Some(other), _) => Ok(Some(short(&other.to_string()))),
+        (None, Ok(())) => Ok(None),
+        (None, Err(error)) => Err(refused(&error, text)),
+    }
 }
 
 fn refused(error: &serde_json::Error, text: &str) -> LoadError {
@@ -179,10 +208,11 @@ mod tests {
     #[test]
     fn keys_from_the_future_are_ignored() {
         let mut value = serde_json::to_value(sample::survey()).unwrap();
-        value["schema"] = "ipcperf.result/1.9".into();
+        value["schema"] = "ipcperf.result/2.9".into();
         value["comparisons"] = serde_json::json!([{"deep": [1, 2]}]);
         value["cells"][0]["temperature"] = 31.into();
-        value["cells"][0]["rounds"][0]["covariates"]["moon"] = "full".into();
+        value["cells"][0]["rounds"]["covariates"]["moon"] =
+            value["cells"][0]["rounds"]["order"].clone();
         load(&value.to_string()).unwrap();
     }
 
@@ -193,8 +223,8 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(
-            schema(r#"{"schema": "ipcperf.result/2", "cells": 7}"#),
-            "written as 'ipcperf.result/2'; this build reads 'ipcperf.result/1'"
+            schema(r#"{"schema": "ipcperf.result/3", "cells": 7}"#),
+            "written as 'ipcperf.result/3'; this build reads 'ipcperf.result/1' and '/2'"
         );
         for text in [
             r#"{"schema": "other/1"}"#,

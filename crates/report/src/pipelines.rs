@@ -175,22 +175,22 @@ pub(crate) fn rows(set: &ResultSet) -> io::Result<Vec<serde_json::Value>> {
     set.pipelines.iter().map(row).collect()
 }
 
-/// Columns of a spreadsheet that are always there.
-pub(crate) const ALWAYS: &[&str] = &[
-    "id",
-    "status",
-    "reason",
-    "counted",
-    "bytes.value",
-    "elapsed_ns.value",
-    "elapsed_ns.ci95.0",
-    "elapsed_ns.ci95.1",
-    "bytes_per_second.value",
-    "bytes_per_second.ci95.0",
-    "bytes_per_second.ci95.1",
-    "cpu_ns.value",
-    "proof.kind",
-    "proof.reason",
+/// The columns of a spreadsheet.
+pub(crate) const COLUMNS: &[crate::csv::Column] = &[
+    ("id", "/id"),
+    ("status", "/status"),
+    ("reason", "/reason"),
+    ("counted", "/counted"),
+    ("bytes", "/bytes/value"),
+    ("elapsed_ns", "/elapsed_ns/value"),
+    ("elapsed_low_ns", "/elapsed_ns/ci95/0"),
+    ("elapsed_high_ns", "/elapsed_ns/ci95/1"),
+    ("bytes_per_second", "/bytes_per_second/value"),
+    ("bytes_per_second_low", "/bytes_per_second/ci95/0"),
+    ("bytes_per_second_high", "/bytes_per_second/ci95/1"),
+    ("cpu_ns", "/cpu_ns/value"),
+    ("proof", "/proof/kind"),
+    ("proof_reason", "/proof/reason"),
 ];
 
 /// A pipeline as a test has it.

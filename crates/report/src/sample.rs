@@ -382,11 +382,10 @@ impl Build for Cell {
             achieved_per_second: Some(9_990.0),
             saturated: true,
             histogram: Some(HistogramData {
-                unit: "ps".to_owned(),
                 min: 60_000_000,
                 max: 60_000_000,
                 sum: 120_000_000,
-                buckets: vec![(60_000_000, 2)],
+                buckets: Buckets::new([(59_998_208, 2)]).expect("a bucket"),
             }),
             cpu_ns: SideCpu { lead: 1, follow: 2, user: 1, system: 2 },
             ..slice(self.rounds.len(), 20_000)

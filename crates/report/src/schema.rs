@@ -2,7 +2,7 @@
 
 use crate::sample::Build;
 use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, pipelines, render, sample};
-use ipcperf_core::result::{Fan, FanRound, OneWay, ResultSet, TransformCost};
+use ipcperf_core::result::{Fan, OneWay, ResultSet, TransformCost};
 use ipcperf_core::{
     BackPressure, Direction, Family, Memory, OnClose, Peers, Reach, Transform, Wait,
 };
@@ -93,7 +93,7 @@ fn every_word_of_a_closed_list_is_valid_and_no_other() {
 #[test]
 fn documents_with_keys_of_newer_minors_are_valid() {
     let mut document = result();
-    document["schema"] = json!("ipcperf.result/1.3");
+    document["schema"] = json!("ipcperf.result/2.3");
     document["comparisons"] = json!([]);
     document["cells"][0]["temperature"] = json!(31);
     assert_eq!(errors(&parse(RESULT_SCHEMA), &document), Vec::<String>::new());
@@ -104,7 +104,7 @@ fn documents_that_break_the_contract_are_not_valid() {
     let schema = parse(RESULT_SCHEMA);
     let mutations: &[(&str, &str, Option<Value>)] = &[
         ("", "schema", None),
-        ("", "schema", Some(json!("ipcperf.result/2"))),
+        ("", "schema", Some(json!("ipcperf.result/1"))),
         ("", "cells", Some(json!({}))),
         ("/host", "may_poll_idle", None),
         ("/invocation", "seed", Some(json!(-1))),
@@ -122,10 +122,11 @@ fn documents_that_break_the_contract_are_not_valid() {
         ("/cells/0/rtt_ns/p50", "ci95", Some(json!([1.0]))),
         ("/cells/0/rtt_ns/p50", "ci95", Some(Value::Null)),
         ("/cells/0/load", "think_ns", Some(json!(0))),
-        ("/cells/0/rounds/0/proof", "holds", Some(json!(1))),
-        ("/cells/0/rounds/0", "elapsed_ns", None),
-        ("/cells/0/rounds/0/histogram", "buckets", Some(json!([[1]]))),
-        ("/cells/0/rounds/0/histogram", "unit", Some(json!("ns"))),
+        ("/cells/0/rounds/proof", "holds", Some(json!([1]))),
+        ("/cells/0/rounds", "elapsed_ns", None),
+        ("/cells/0/rounds", "elapsed_ns", Some(json!([null]))),
+        ("/cells/0/rounds", "elapsed_ns", Some(json!(1.5))),
+        ("/cells/0/rounds/histogram", "buckets", Some(json!([[[1, 2]]]))),
         ("/cells/3", "reason", None),
         ("/bounds", "pairs", None),
     ];
@@ -246,7 +247,8 @@ fn every_key_of_a_fan_is_described() {
     };
     let mut document = result();
     document["cells"][0]["fan"] = serde_json::to_value(fan).unwrap();
-    document["cells"][0]["rounds"][0]["fan"] = serde_json::to_value(FanRound::default()).unwrap();
+    document["cells"][0]["rounds"]["fan"] =
+        json!({"served": [[1, 2]], "jain": [null], "pids": [[3, 4]]});
     let schema = parse(RESULT_SCHEMA);
     let mut found = Vec::new();
     unnamed(&schema, &schema, &document, "", &mut found);
@@ -257,7 +259,7 @@ fn every_key_of_a_fan_is_described() {
 fn a_key_the_schema_does_not_name_is_noticed() {
     let schema = parse(RESULT_SCHEMA);
     let mut document = result();
-    document["cells"][0]["rounds"][0]["covariates"]["lead"]["moon"] = json!(1);
+    document["cells"][0]["rounds"]["covariates"]["lead"]["moon"] = json!([1]);
     let mut found = Vec::new();
     unnamed(&schema, &schema, &document, "", &mut found);
     assert_eq!(found, ["/cells/rounds/covariates/lead/moon"]);

@@ -32,7 +32,8 @@ pub fn selftest(
         Format::Ndjson => test.checks.iter().try_for_each(|check| json::object(check, out)),
         Format::Csv => {
             let values: Result<Vec<_>, _> = test.checks.iter().map(serde_json::to_value).collect();
-            csv::render_values(&values?, &["name", "about", "outcome", "found"], out)
+            let columns = ["/name", "/about", "/outcome", "/found"].map(|path| (&path[1..], path));
+            csv::render_values(&values?, &columns, out)
         }
     }
 }

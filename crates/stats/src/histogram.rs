@@ -9,6 +9,7 @@
 use std::fmt;
 
 use crate::rank::nearest_rank;
+use ipcperf_core::result::{Buckets, HistogramData};
 
 const SUB_BITS: u32 = 10;
 /// Buckets per octave: 2^10 is the smallest power of two whose width stays below 0.1 %.
@@ -87,6 +88,19 @@ fn bounds(octave: usize, position: usize) -> (u64, u64) {
 /// `value * factor`, rounded to the nearest integer and saturated to the range of `u64`.
 fn scale(value: u64, factor: f64) -> u64 {
     (value as f64 * factor).round() as u64
+}
+
+/// As a document has it; values are in ps.
+impl From<&Histogram> for HistogramData {
+    fn from(histogram: &Histogram) -> Self {
+        let buckets = histogram.buckets().map(|(low, _, count)| (low, count));
+        Self {
+            min: histogram.min().unwrap_or(0),
+            max: histogram.max().unwrap_or(0),
+            sum: u64::try_from(histogram.sum()).unwrap_or(u64::MAX),
+            buckets: Buckets::new(buckets).expect("buckets of a histogram"),
+        }
+    }
 }
 
 impl Histogram {
@@ -267,6 +281,13 @@ impl Histogram {
         }
         (histogram.min, histogram.max, histogram.sum) = (min, max, sum);
         Ok(histogram)
+    }
+
+    /// One as a document has it; `None` where that is no histogram's.
+    #[must_use]
+    pub fn recorded(data: &HistogramData) -> Option<Self> {
+        let parts = data.buckets.read()?;
+        Self::from_parts(data.min, data.max, data.sum.into(), &parts).ok()
     }
 
     fn midpoint(&self, low: u64, high: u64) -> u64 {

@@ -27,7 +27,7 @@ const TABLE: &[Allowed] = &[
     Allowed {
         package: "ipcperf-core",
         inside: &[],
-        outside: Some(&["serde", "strsim", "schemars"]),
+        outside: Some(&["serde", "serde_json", "strsim", "schemars"]),
     },
     Allowed { package: "ipcperf-ring", inside: &[], outside: Some(&[]) },
     Allowed { package: "ipcperf-sys", inside: &["ipcperf-core", "ipcperf-ring"], outside: None },

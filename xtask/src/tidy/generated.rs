@@ -16,7 +16,7 @@ pub(crate) struct Generated {
 /// matrix.
 pub(crate) const GENERATED: &[Generated] = &[
     Generated { file: "docs/MECHANISMS.md", text: |root| product(root, "reference") },
-    Generated { file: "schema/ipcperf.result-1.schema.json", text: |root| schema(root, "result") },
+    Generated { file: "schema/ipcperf.result-2.schema.json", text: |root| schema(root, "result") },
     Generated {
         file: "schema/ipcperf.mechanisms-1.schema.json",
         text: |root| schema(root, "mechanisms"),

@@ -1,5 +1,7 @@
 //! One cell: its identity, its rounds, and what they add up to.
 
+use super::columns;
+use super::histogram::HistogramData;
 use super::metric::{Metric, OperationMode};
 use super::pattern::{Connections, Fan, FanRound, OneWay, TransformCost};
 use crate::load::Load;
@@ -90,7 +92,9 @@ pub struct Cell {
     /// How operations were timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
-    /// Its slices.
+    /// Its slices, as columns: under each key the list of its values, one for each round; empty where there is none.
+    #[serde(serialize_with = "columns::serialize", deserialize_with = "columns::deserialize")]
+    #[cfg_attr(feature = "schema", schemars(with = "Round"))]
     pub rounds: Vec<Round>,
     /// Messages of all accepted rounds; of a round trip both.
     pub messages: u64,
@@ -451,24 +455,6 @@ impl Round {
         let both = self.cpu_ns.lead.saturating_add(self.cpu_ns.follow);
         (messages > 0).then(|| both as f64 / messages as f64)
     }
-}
-
-/// A log-linear histogram: 1024 buckets per octave, relative width at most 0.098 %. Picoseconds, because a whole
-/// nanosecond is 0.2 % of a fast round trip.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HistogramData {
-    /// Unit of everything below: `ps`, picoseconds.
-    #[cfg_attr(feature = "schema", schemars(extend("const" = "ps")))]
-    pub unit: String,
-    /// Exact smallest.
-    pub min: u64,
-    /// Exact largest.
-    pub max: u64,
-    /// Sum of all.
-    pub sum: u64,
-    /// Lower edge and count of every bucket that is not empty.
-    pub buckets: Vec<(u64, u64)>,
 }
 
 /// CPU time of both sides.

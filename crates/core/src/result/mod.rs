@@ -1,13 +1,17 @@
 //! The result document: everything one run found out, as one immutable JSON file.
 //!
-//! Schema `ipcperf.result/1`. History: 1 is the first, 1.1 has pipelines of programs and times of system calls. A reader ignores keys it
-//! does not know (newer minor versions add keys) and refuses another major. A metric that a pattern does not have is
-//! absent; a value that cannot be supported is `null` with a `reason`. All times are nanoseconds, all rates are per second, all sizes are bytes.
+//! Schema `ipcperf.result/2`. History: 1 is the first, 1.1 has pipelines of programs and times of system calls, 2 has the
+//! rounds as columns and histograms as text. This program reads all of them. A reader ignores keys it does not know
+//! (newer minor versions add keys) and refuses another major. A metric that a pattern does not have is absent; a value
+//! that cannot be supported is `null` with a `reason`. All times are nanoseconds, all rates are per second, all sizes are
+//! bytes.
 
 mod cell;
+mod columns;
 mod comparison;
 mod doctor;
 mod environment;
+mod histogram;
 mod mechanisms;
 mod metric;
 mod pattern;
@@ -17,8 +21,8 @@ mod requirements;
 mod selftest;
 
 pub use cell::{
-    BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, HistogramData,
-    KnobReading, Proof, Round, SideCovariates, SideCpu, Status, Timing,
+    BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, KnobReading, Proof, Round,
+    SideCovariates, SideCpu, Status, Timing,
 };
 pub use comparison::{
     Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design, Difference,
@@ -29,6 +33,7 @@ pub use environment::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Noise,
     PairBounds, Plan, Severity, Spread, Tool,
 };
+pub use histogram::{Buckets, HistogramData};
 pub use mechanisms::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 pub use metric::{Metric, Mode, OperationMode};
 pub use pattern::{BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, TransformCost};
@@ -47,7 +52,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The schema this build writes.
-pub const SCHEMA: &str = "ipcperf.result/1.1";
+pub const SCHEMA: &str = "ipcperf.result/2";
 
 /// Everything one run of ipcperf found out. Times are nanoseconds, rates per second, sizes bytes. Newer minor versions
 /// add keys; readers ignore the ones they do not know.
@@ -55,7 +60,7 @@ pub const SCHEMA: &str = "ipcperf.result/1.1";
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResultSet {
     /// Kind and version of this document.
-    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^ipcperf\.result/1(\.[0-9]+)*$")))]
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^ipcperf\.result/2(\.[0-9]+)*$")))]
     pub schema: String,
     /// When the run started, UTC, RFC 3339.
     pub started_utc: String,
@@ -110,7 +115,7 @@ impl fmt::Display for SchemaError {
                 write!(out, "not an ipcperf result (its schema is '{found}')")
             }
             Self::OtherMajor { found } => {
-                write!(out, "written as '{found}'; this build reads 'ipcperf.result/1'")
+                write!(out, "written as '{found}'; this build reads 'ipcperf.result/1' and '/2'")
             }
         }
     }
@@ -118,7 +123,7 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Checks the `schema` key before anything else of a document is read. Minor versions (`ipcperf.result/1.4`) are fine.
+/// Checks the `schema` key before anything else of a document is read. Minor versions (`ipcperf.result/2.4`) are fine.
 ///
 /// # Errors
 /// The key is absent, of another document, or of another major.
@@ -130,7 +135,10 @@ pub fn check_schema(found: Option<&str>) -> Result<(), SchemaError> {
         return Err(SchemaError::NotAResult { found: Some(found.to_owned()) });
     };
     let major = version.split('.').next().unwrap_or_default();
-    if major == "1" { Ok(()) } else { Err(SchemaError::OtherMajor { found: found.to_owned() }) }
+    match major {
+        "1" | "2" => Ok(()),
+        _ => Err(SchemaError::OtherMajor { found: found.to_owned() }),
+    }
 }
 
 #[cfg(test)]
@@ -140,9 +148,11 @@ mod tests {
     #[test]
     fn newer_minors_are_read_and_other_majors_refused() {
         assert_eq!(check_schema(Some(SCHEMA)), Ok(()));
-        assert_eq!(check_schema(Some("ipcperf.result/1.7")), Ok(()));
+        for known in ["ipcperf.result/1", "ipcperf.result/1.7", "ipcperf.result/2.7"] {
+            assert_eq!(check_schema(Some(known)), Ok(()));
+        }
         assert!(matches!(
-            check_schema(Some("ipcperf.result/2")),
+            check_schema(Some("ipcperf.result/3")),
             Err(SchemaError::OtherMajor { .. })
         ));
         assert!(matches!(

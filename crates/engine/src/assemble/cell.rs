@@ -10,11 +10,10 @@ use crate::plan::CellPlan;
 use crate::run::{CellRun, SliceRun};
 use crate::slice::{Data, RawSlice};
 use ipcperf_core::result::{
-    CallTime, CallTimes, Cell, Covariates, HistogramData, KnobReading, Proof, Round,
-    SideCovariates, SideCpu, Status, Timing,
+    CallTime, CallTimes, Cell, Covariates, KnobReading, Proof, Round, SideCovariates, SideCpu,
+    Status, Timing,
 };
 use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, Rated};
-use ipcperf_stats::Histogram;
 use std::collections::BTreeMap;
 
 pub(super) fn assemble(
@@ -169,7 +168,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         offered_per_second: paced.and_then(|paced| paced.offered),
         achieved_per_second: rate.filter(|_| is_answers),
         saturated,
-        histogram: (histogram.count() > 0).then(|| exported(&histogram)),
+        histogram: (histogram.count() > 0).then(|| (&histogram).into()),
         fan,
         cpu_ns: SideCpu {
             lead: lead.cpu_ns,
@@ -223,16 +222,6 @@ fn side(report: &SideReport) -> SideCovariates {
         migrations: report.migrations,
         run_delay_ns: report.run_delay_ns,
         cpu: Some(report.cpu),
-    }
-}
-
-fn exported(histogram: &Histogram) -> HistogramData {
-    HistogramData {
-        unit: "ps".into(),
-        min: histogram.min().unwrap_or(0),
-        max: histogram.max().unwrap_or(0),
-        sum: u64::try_from(histogram.sum()).unwrap_or(u64::MAX),
-        buckets: histogram.buckets().map(|(low, _, count)| (low, count)).collect(),
     }
 }
 

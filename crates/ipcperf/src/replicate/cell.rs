@@ -261,10 +261,7 @@ fn readings(cell: &Cell, round: &Round, mut readings: Readings) -> Readings {
     if let Some(p50) = round.p50_ns {
         readings.set("p50_ns", p50);
     }
-    let histogram = round.histogram.as_ref().and_then(|data| {
-        Histogram::from_parts(data.min, data.max, u128::from(data.sum), &data.buckets).ok()
-    });
-    if let Some(histogram) = histogram {
+    if let Some(histogram) = round.histogram.as_ref().and_then(Histogram::recorded) {
         readings.singles(histogram);
     }
     readings.facts.insert("CPUs".into(), format!("{:?}", cell.key.cpus));

@@ -47,10 +47,10 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     if let Some(name) = &args.export {
         return export::export(name, args.output.output.as_deref(), args.output.quiet);
     }
-    let format = output::format(&args.output.look)?;
     if !args.across.is_empty() {
-        return across(args, format);
+        return across(args);
     }
+    let format = output::format(&args.output.look)?;
     let scale = scale(&args.scale)?;
     let mut studies = choose(args.study.as_deref(), scale, args.allow_exec || args.dry_run)?;
     let only = asked::only(&mut studies, &args.only)?;
@@ -188,8 +188,9 @@ fn replicate(
 }
 
 /// Claims by machines, from their result files.
-fn across(args: &ReplicateArgs, format: ipcperf_report::Format) -> Result<ExitCode, Stop> {
+fn across(args: &ReplicateArgs) -> Result<ExitCode, Stop> {
     use ipcperf_report::Format;
+    let format = output::format_of(&args.output.look, args.output.output.as_deref())?;
     if matches!(format, Format::Json | Format::Ndjson) {
         return Err(Stop::usage("--across has the formats table, markdown and csv"));
     }

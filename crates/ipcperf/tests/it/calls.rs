@@ -1,7 +1,7 @@
 //! System calls that are timed, through the program as it is built: every knob of messages by reference makes the calls
 //! that it stands for, and no others.
 
-use crate::common::Sandbox;
+use crate::common::{Sandbox, rounds};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -90,7 +90,7 @@ fn every_knob_makes_the_calls_that_it_stands_for() {
         assert_eq!(counts(&calls["follow"]), once(receive), "{mechanism} {knobs:?}");
         assert!(ended.stdout.contains("SYSTEM CALLS, EACH TIMED BY ITSELF"), "{}", ended.stdout);
         // They are of a slice of their own.
-        assert_eq!(cell["rounds"].as_array().map(Vec::len), Some(1), "{cell}");
+        assert_eq!(rounds(cell).len(), 1, "{cell}");
     }
     for folder in [sandbox.run_directories(), sandbox.temporary()] {
         assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0, "{}", folder.display());

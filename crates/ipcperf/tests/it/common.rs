@@ -172,9 +172,9 @@ pub(crate) fn valid(schema: &str, text: &str) -> serde_json::Value {
 pub(crate) fn schema_of(text: &str) -> Option<&'static str> {
     let document: serde_json::Value = serde_json::from_str(text).ok()?;
     let kinds = [
-        ("ipcperf.result/1", ipcperf_report::RESULT_SCHEMA),
-        ("ipcperf.replication/1", ipcperf_report::REPLICATION_SCHEMA),
-        ("ipcperf.comparison/1", ipcperf_report::COMPARISON_SCHEMA),
+        ("ipcperf.result/", ipcperf_report::RESULT_SCHEMA),
+        ("ipcperf.replication/", ipcperf_report::REPLICATION_SCHEMA),
+        ("ipcperf.comparison/", ipcperf_report::COMPARISON_SCHEMA),
     ];
     let kind = document["schema"].as_str()?;
     kinds.into_iter().find(|(name, _)| kind.starts_with(name)).map(|(_, schema)| schema)
@@ -183,4 +183,18 @@ pub(crate) fn schema_of(text: &str) -> Option<&'static str> {
 /// The cells of a result document.
 pub(crate) fn cells(document: &serde_json::Value) -> &[serde_json::Value] {
     document["cells"].as_array().expect("a list")
+}
+
+/// The rounds of a cell, each as an object; the document has them as columns.
+pub(crate) fn rounds(cell: &serde_json::Value) -> Vec<serde_json::Value> {
+    let cell: ipcperf_core::result::Cell = serde_json::from_value(cell.clone()).expect("a cell");
+    let object = |round| serde_json::to_value(round).expect("numbers and words");
+    cell.rounds.iter().map(object).collect()
+}
+
+/// Lower edges (ps) and counts of the histogram of a round.
+pub(crate) fn buckets(round: &serde_json::Value) -> Vec<(u64, u64)> {
+    let buckets = round["histogram"]["buckets"].clone();
+    let buckets: ipcperf_core::result::Buckets = serde_json::from_value(buckets).expect("buckets");
+    buckets.read().expect("buckets")
 }

@@ -33,9 +33,8 @@ fn change(sandbox: &Sandbox, name: &str, with: impl Fn(&mut Value)) {
 fn scale(document: &mut Value, factor: f64) {
     document["noise"] = json!({"grade": "B", "findings": []});
     for cell in document["cells"].as_array_mut().expect("a list") {
-        for round in cell["rounds"].as_array_mut().expect("a list") {
-            let p50 = round["p50_ns"].as_f64().expect("a time");
-            round["p50_ns"] = json!(p50 * factor);
+        for p50 in cell["rounds"]["p50_ns"].as_array_mut().expect("a column") {
+            *p50 = json!(p50.as_f64().expect("a time") * factor);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Connections for single requests: whatever was asked is answered or failed for a reason, and nothing is left.
 
-use crate::common::{Ended, Sandbox, cells, valid};
+use crate::common::{Ended, Sandbox, cells, rounds, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::process::Command;
@@ -25,7 +25,7 @@ fn accounted(cell: &Value) -> u64 {
     let (asked, answered) = (count(&requests["asked"]), count(&requests["answered"]));
     assert_eq!(asked, answered + failed, "{requests}");
     assert_eq!((count(&cell["messages"]), count(&cell["lost"])), (answered, failed), "{cell}");
-    for round in cell["rounds"].as_array().expect("rounds") {
+    for round in &rounds(cell) {
         let proof = &round["proof"];
         assert_eq!(proof["holds"], true, "{proof}");
         assert_ne!(proof["lead_pid"], proof["follow_pid"]);
@@ -84,7 +84,7 @@ fn two_hundred_connect_slices_leave_no_descriptor_no_file_and_no_process() {
     let document = document(&sandbox, &ended);
     for cell in cells(&document) {
         assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
-        assert_eq!(cell["rounds"].as_array().expect("rounds").len(), 50);
+        assert_eq!(rounds(cell).len(), 50);
         accounted(cell);
     }
     for folder in [sandbox.run_directories(), sandbox.temporary()] {

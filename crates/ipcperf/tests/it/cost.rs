@@ -1,6 +1,6 @@
 //! What a message costs: every cell says it, or why not.
 
-use crate::common::{Sandbox, cells, valid};
+use crate::common::{Sandbox, cells, rounds, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 
@@ -58,7 +58,7 @@ fn every_cell_says_what_a_message_costs() {
             .map(|kind| count(&format!("{kind}_switches_per_message")));
         assert!((waited + preempted - all).abs() <= all * 1e-9, "{waited} + {preempted}, {all}");
         assert!(count("page_faults_per_message") >= 0.0);
-        for round in cell["rounds"].as_array().expect("a list") {
+        for round in &rounds(cell) {
             let seen = &round["covariates"];
             let window = seen["machine_window_ns"].as_f64().expect("a length");
             assert!(window >= round["elapsed_ns"].as_f64().expect("a length"), "{seen}");
@@ -153,7 +153,7 @@ fn every_transform_goes_there_and_back_over_every_kind_of_channel() {
         let of = |key: &str| cost[key].as_f64().unwrap_or_else(|| panic!("{key} in {cost}"));
         assert!(of("compress_ns") > 0.0 && of("decompress_ns") > 0.0, "{cost}");
         // Payload is what the program has, whatever the mechanism moves.
-        let round = &cell["rounds"][0];
+        let round = &rounds(cell)[0];
         let [bytes, messages] = ["bytes", "messages"].map(|key| round[key].as_u64());
         assert_eq!(bytes, messages.map(|count| count * cell["size_bytes"].as_u64().unwrap_or(0)));
         if cell["size_bytes"] == 4096 && name != "crc32" {

@@ -1,6 +1,6 @@
 //! Result documents of real, small runs: their structure, never their figures.
 
-use crate::common::{Sandbox, cells, valid};
+use crate::common::{Sandbox, buckets, cells, rounds, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,8 +45,8 @@ fn measured(document: &Value) -> Vec<&Value> {
     measured
 }
 
-fn accepted(cell: &Value) -> impl Iterator<Item = &Value> {
-    list(cell, "rounds").iter().filter(|round| round.get("rejected").is_none())
+fn accepted(cell: &Value) -> impl Iterator<Item = Value> {
+    rounds(cell).into_iter().filter(|round| round.get("rejected").is_none())
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn every_cell_asked_for_is_there_with_a_number_or_a_reason() {
 #[test]
 fn every_number_has_its_proof() {
     let mut nonces = BTreeSet::new();
-    let mut rounds = 0;
+    let mut slices = 0;
     for cell in measured(everything()) {
         let id = text(cell, "id");
         // The floor moves nothing, so there is nothing to prove.
@@ -94,7 +94,7 @@ fn every_number_has_its_proof() {
         assert_eq!(cell["verified"], moves, "{id}");
         assert!(number(&cell["messages"]) > 0, "{id}");
         assert!(accepted(cell).next().is_some(), "{id}");
-        for round in list(cell, "rounds") {
+        for round in &rounds(cell) {
             let proof = &round["proof"];
             assert_eq!(proof["holds"], true, "{id}");
             assert_ne!(proof["lead_pid"], proof["follow_pid"], "{id}");
@@ -105,11 +105,11 @@ fn every_number_has_its_proof() {
             for seat in ["lead", "follow"] {
                 assert!(number(&round["cpu_ns"][seat]) > 0, "{id}: {seat} used no CPU time");
             }
-            nonces.insert(text(proof, "nonce"));
-            rounds += 1;
+            nonces.insert(text(proof, "nonce").to_owned());
+            slices += 1;
         }
     }
-    assert_eq!(nonces.len(), rounds, "no two slices share a nonce");
+    assert_eq!(nonces.len(), slices, "no two slices share a nonce");
 }
 
 #[test]
@@ -123,8 +123,7 @@ fn short_operations_are_timed_in_batches_and_say_so() {
             match mode {
                 "per-op" => {
                     assert_eq!(timing["batch"], 1, "{id}");
-                    let buckets = list(&round["histogram"], "buckets");
-                    let counted: u64 = buckets.iter().map(|bucket| number(&bucket[1])).sum();
+                    let counted: u64 = buckets(&round).iter().map(|bucket| bucket.1).sum();
                     assert_eq!(2 * counted, number(&round["messages"]), "{id}");
                 }
                 "batch" => {
@@ -180,7 +179,7 @@ fn two_spinning_ends_are_never_put_on_one_cpu() {
         if cell["mechanism"] == "pipe/spin" {
             assert!(text(cell, "reason").contains("spinning ends on one CPU"), "{cell}");
         }
-        assert!(list(cell, "rounds").is_empty());
+        assert!(rounds(cell).is_empty());
     }
 }
 
@@ -244,7 +243,8 @@ fn the_same_seed_measures_in_the_same_order() {
         let document = valid(RESULT_SCHEMA, &ended.stdout);
         assert_eq!(document["invocation"]["seed"].to_string(), seed);
         let order = |cell: &Value| {
-            let orders = list(cell, "rounds").iter().map(|round| number(&round["order"]));
+            let rounds = rounds(cell);
+            let orders = rounds.iter().map(|round| number(&round["order"]));
             (text(cell, "id").to_owned(), orders.collect())
         };
         cells(&document).iter().map(order).collect()
@@ -328,7 +328,7 @@ fn cpus_that_were_named_keep_their_seats_in_every_round() {
     let document = valid(RESULT_SCHEMA, &sandbox.read("named.json").expect("written"));
     let [cell] = cells(&document) else { panic!("one cell was asked for") };
     assert_eq!((text(cell, "status"), text(cell, "placement")), ("ok", place.as_str()));
-    for round in list(cell, "rounds") {
+    for round in &rounds(cell) {
         assert_eq!(list(round, "cpus"), pair(last, before).as_slice(), "{round}");
     }
     let again = sandbox.run(&["run", "--from", "named.json", "--dry-run"]);

@@ -21,6 +21,7 @@ mod pipeline;
 mod rate;
 mod repeat;
 mod replicate;
+mod rows;
 mod selftest;
 mod siege;
 mod snippets;

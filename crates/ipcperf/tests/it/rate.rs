@@ -1,6 +1,6 @@
 //! Open and closed loops over a real mechanism: what each can see, and that it ends.
 
-use crate::common::{Sandbox, cells, valid};
+use crate::common::{Sandbox, buckets, cells, rounds, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -33,14 +33,10 @@ fn figure(cell: &Value, table: &str, name: &str) -> f64 {
 
 /// Trips of all rounds that took as long as three quarters of the stop, or longer.
 fn late(cell: &Value) -> u64 {
-    const LATE_PS: f64 = 75e9;
-    let rounds = cell["rounds"].as_array().expect("rounds");
-    let buckets = rounds.iter().flat_map(|round| {
-        assert_eq!(round["histogram"]["unit"], "ps", "{round}");
-        round["histogram"]["buckets"].as_array().expect("a list")
-    });
-    let late = buckets.filter(|bucket| bucket[0].as_f64().expect("a time") >= LATE_PS);
-    late.map(|bucket| bucket[1].as_u64().expect("a count")).sum()
+    const LATE_PS: u64 = 75_000_000_000;
+    let rounds = rounds(cell);
+    let late = rounds.iter().flat_map(buckets).filter(|bucket| bucket.0 >= LATE_PS);
+    late.map(|bucket| bucket.1).sum()
 }
 
 /// 1,000 messages a second for 2 s and a stop of 100 ms: 100 of 2,000 messages are due while the follow stands, and wait
@@ -83,7 +79,7 @@ fn a_larger_share_of_the_peak_is_a_higher_rate() {
         for (cell, share) in cells.iter().zip([0.1, 0.25, 0.5, 0.75, 0.9, 0.95]) {
             let peak = cell["peak_per_second"]["value"].as_f64().expect("a peak");
             assert_eq!(cell["peak_per_second"], cells[0]["peak_per_second"], "{cell}");
-            for round in cell["rounds"].as_array().expect("rounds") {
+            for round in &rounds(cell) {
                 let offered = round["offered_per_second"].as_f64().expect("a rate");
                 assert!((offered / (share * peak) - 1.0).abs() < 1e-3, "{offered} of {peak}");
             }
@@ -98,7 +94,7 @@ fn all_that_is_offered_is_sent_and_answered() {
     for cell in measured(&document) {
         let offered = cell["offered_per_second"]["value"].as_f64().expect("a rate");
         assert!((offered - 200.0).abs() < 0.1, "{offered}");
-        for round in cell["rounds"].as_array().expect("rounds") {
+        for round in &rounds(cell) {
             // As many as are due in a second, also where the machine pauses and the last of them come late.
             assert_eq!(round["proof"]["lead"], serde_json::json!([200, 200]), "{round}");
             assert_eq!(round["proof"]["follow"], serde_json::json!([200, 200]), "{round}");
@@ -118,7 +114,7 @@ fn more_than_the_peak_is_saturated_and_ends_in_time() {
     for cell in measured(&document) {
         assert_eq!(cell["rtt_ns"]["p50"]["value"], Value::Null, "{cell}");
         assert_eq!(cell["rtt_ns"]["p50"]["reason"], "saturated", "{cell}");
-        for round in cell["rounds"].as_array().expect("rounds") {
+        for round in &rounds(cell) {
             assert_eq!(round["proof"]["holds"], true, "{cell}");
         }
     }
@@ -161,7 +157,7 @@ fn a_pause_leaves_room_for_transforms_and_the_way_by_itself() {
     let (document, _) = document(&[&words[..], &small].concat());
     for cell in measured(&document) {
         assert_eq!(cell["load"]["think_ns"], 200_000, "{cell}");
-        for round in cell["rounds"].as_array().expect("rounds") {
+        for round in &rounds(cell) {
             // A trip is two messages, and each has its pause.
             let trips = round["messages"].as_f64().expect("a count") / 2.0;
             assert!(round["elapsed_ns"].as_f64().expect("a time") >= trips * 200e3, "{round}");
@@ -177,7 +173,7 @@ fn a_pause_leaves_room_for_transforms_and_the_way_by_itself() {
 
 /// A request that has its answer is two messages, of these sizes; the first four of each segment are left out.
 fn proved(cell: &Value, size: u64, reply: u64) {
-    for round in cell["rounds"].as_array().expect("rounds") {
+    for round in &rounds(cell) {
         let (proof, messages) = (&round["proof"], round["messages"].as_u64().expect("messages"));
         assert_eq!(
             (&proof["holds"], &proof["fully_checked"]),

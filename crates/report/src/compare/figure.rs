@@ -2,7 +2,7 @@
 //! and their CPU time.
 
 use ipcperf_core::Figure;
-use ipcperf_core::result::{Cell, CellKey, HistogramData, Round};
+use ipcperf_core::result::{Buckets, Cell, CellKey, HistogramData, Round};
 use ipcperf_stats::{Histogram, modes, support};
 use std::collections::BTreeMap;
 
@@ -66,12 +66,9 @@ impl Reading {
         if samples.iter().all(|one| support(one.operations(), TAIL).is_ok()) {
             return Some(Self::P99);
         }
-        let mut together = Sample { answered: Histogram::new(), unanswered: 0 };
-        for one in &samples {
-            together.answered.merge(&one.answered);
-            together.unanswered = together.unanswered.saturating_add(one.unanswered);
-        }
-        together.quantile(TAIL).map(Self::Above)
+        let mut answered = Histogram::new();
+        samples.iter().for_each(|one| one.add_to(&mut answered));
+        quantile(&answered, all, TAIL).map(Self::Above)
     }
 
     /// The figures of the accepted rounds of a cell, by number of the round.
@@ -172,29 +169,39 @@ fn accepted(cell: &Cell) -> impl Iterator<Item = &Round> {
     cell.rounds.iter().filter(|round| round.rejected.is_none() && round.proof.holds)
 }
 
-/// The single operations of a round.
-struct Sample {
-    /// ps.
-    answered: Histogram,
+/// The single operations of a round, as its document has them: to lay them out in a histogram takes a hundred times as
+/// long as to count them, and a comparison of many cells has a million such rounds.
+struct Sample<'a> {
+    data: &'a HistogramData,
+    /// Lower edge (ps) and count.
+    buckets: Vec<(u64, u64)>,
     /// Those that are longer than any.
     unanswered: u64,
 }
 
-impl Sample {
+impl<'a> Sample<'a> {
     /// None where operations were timed in batches, or came faster than they were answered.
-    fn of(round: &Round) -> Option<Self> {
-        let HistogramData { min, max, sum, buckets, .. } = round.histogram.as_ref()?;
-        let answered = Histogram::from_parts(*min, *max, u128::from(*sum), buckets).ok()?;
-        (!round.saturated).then_some(Self { answered, unanswered: round.unanswered })
+    fn of(round: &'a Round) -> Option<Self> {
+        let data = round.histogram.as_ref().filter(|data| data.min <= data.max)?;
+        let buckets = data.buckets.read()?;
+        (!round.saturated).then_some(Self { data, buckets, unanswered: round.unanswered })
     }
 
     fn operations(&self) -> u64 {
-        self.answered.count().saturating_add(self.unanswered)
+        let counts = self.buckets.iter().map(|(_, count)| *count);
+        counts.fold(self.unanswered, u64::saturating_add)
+    }
+
+    fn add_to(&self, histogram: &mut Histogram) {
+        for (low, count) in &self.buckets {
+            // The ends are exact.
+            histogram.record_n((*low).clamp(self.data.min, self.data.max), *count);
+        }
     }
 
     /// None where it lies among those that were not answered.
     fn quantile(&self, q: f64) -> Option<u64> {
-        self.answered.quantile(q * self.operations() as f64 / self.answered.count() as f64)
+        quantile(&Histogram::recorded(self.data)?, self.operations(), q)
     }
 
     /// The p99, ns.
@@ -204,11 +211,16 @@ impl Sample {
 
     /// Operations that took longer than this; of those that cannot be told from it half.
     fn above(&self, limit: u64) -> f64 {
-        let counted = |(low, high, n): (u64, u64, u64)| match limit {
-            limit if limit < low => n as f64,
-            limit if limit <= high => n as f64 / 2.0,
+        let counted = |(low, n): &(u64, u64)| match limit {
+            limit if limit < *low => *n as f64,
+            limit if limit <= Buckets::upper_edge(*low) => *n as f64 / 2.0,
             _ => 0.0,
         };
-        self.answered.buckets().map(counted).sum::<f64>() + self.unanswered as f64
+        self.buckets.iter().map(counted).sum::<f64>() + self.unanswered as f64
     }
+}
+
+/// A quantile of all operations, of which only some were answered.
+fn quantile(answered: &Histogram, operations: u64, q: f64) -> Option<u64> {
+    answered.quantile(q * operations as f64 / answered.count() as f64)
 }

@@ -145,7 +145,7 @@ fn bursty(count: usize) -> [[f64; 2]; 3] {
 
 fn histogram(round: &Round) -> Histogram {
     let kept = round.histogram.as_ref().expect("single operations");
-    Histogram::from_parts(kept.min, kept.max, kept.sum.into(), &kept.buckets).expect("a histogram")
+    Histogram::recorded(kept).expect("a histogram")
 }
 
 #[test]

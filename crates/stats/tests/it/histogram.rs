@@ -253,6 +253,13 @@ proptest! {
     }
 
     #[test]
+    fn a_document_keeps_every_bucket(values in any_values()) {
+        let histogram = histogram(&values.iter().map(|value| value >> 8).collect::<Vec<_>>());
+        let data = ipcperf_core::result::HistogramData::from(&histogram);
+        prop_assert_eq!(Histogram::recorded(&data), Some(histogram));
+    }
+
+    #[test]
     fn parts_rebuild_a_scaled_histogram(values in any_values(), factor in 1e-6..1e3_f64) {
         let scaled = histogram(&values).scaled(factor);
         prop_assert_eq!(scaled.count(), values.len() as u64);

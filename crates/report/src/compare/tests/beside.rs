@@ -12,13 +12,7 @@ use ipcperf_stats::{Histogram, Rng};
 fn operations(nanos: impl IntoIterator<Item = f64>) -> Option<HistogramData> {
     let mut histogram = Histogram::new();
     nanos.into_iter().for_each(|one| histogram.record((one * 1e3) as u64));
-    Some(HistogramData {
-        unit: "ps".to_owned(),
-        min: histogram.min()?,
-        max: histogram.max()?,
-        sum: u64::try_from(histogram.sum()).ok()?,
-        buckets: histogram.buckets().map(|(low, _, count)| (low, count)).collect(),
-    })
+    Some(HistogramData::from(&histogram))
 }
 
 /// Twelve rounds of so many operations of 10 us, of which 1 in 50 takes `tail` times as long; the rounds of the arms

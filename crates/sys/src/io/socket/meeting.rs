@@ -292,7 +292,7 @@ mod tests {
     fn strangers_who_say_nothing_keep_nobody_waiting() {
         let directory = tempfile::tempdir().expect("a directory");
         let name = Name::Path(directory.path().join("door"));
-        let (listener, _guard) = listen_unix(&name, 4096).expect("a listener");
+        let (listener, _guard) = listen_unix(Kind::Stream, &name, 4096).expect("a listener");
         let knock = || {
             let socket = unix_socket(Kind::Stream).expect("a socket");
             net::connect(&socket, &name.address().expect("short")).expect("a queue");
@@ -302,7 +302,7 @@ mod tests {
         for half in strangers.iter().take(50) {
             net::send(half, &[2, 0, 0], SendFlags::NOSIGNAL).expect("room");
         }
-        let friend = connect_unix(&name, 2).expect("a queue");
+        let friend = connect_unix(Kind::Stream, &name, 2).expect("a queue");
         let began = Instant::now();
         let admitted = admit(&listener, 2).expect("the last connection");
         // Each of them was waited for a second; only that is excluded here.

@@ -1,0 +1,293 @@
+//! The rounds of a cell as columns: under each key the list of its values, one for each round, in place of an object for
+//! each round that names all keys again. An object within a round is an object of columns. What a round does not have is
+//! `null` in its column, and a column that no round has is absent.
+
+use serde::de::value::{SeqDeserializer, StrDeserializer};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess,
+    Visitor,
+};
+use serde::ser::{self, Serializer};
+use serde::{Deserialize, Serialize, forward_to_deserialize_any};
+use serde_json::{Error, Map, Value};
+use std::collections::BTreeMap;
+
+/// A column, or the columns of an object. The keys are sorted, so that the text does not depend on how the map of
+/// `serde_json` was built.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Column {
+    Values(Vec<Value>),
+    Parts(BTreeMap<String, Self>),
+}
+
+impl Column {
+    /// Puts in what round number `round` has.
+    fn put(&mut self, round: usize, value: Value) {
+        match (self, value) {
+            (Self::Parts(parts), Value::Object(keys)) => put(parts, round, keys),
+            (Self::Values(values), value) => {
+                values.resize(round, Value::Null);
+                values.push(value);
+            }
+            (Self::Parts(_), _) => {}
+        }
+    }
+
+    fn fill(&mut self, rounds: usize) {
+        match self {
+            Self::Values(values) => values.resize(rounds, Value::Null),
+            Self::Parts(parts) => parts.values_mut().for_each(|part| part.fill(rounds)),
+        }
+    }
+}
+
+fn put(columns: &mut BTreeMap<String, Column>, round: usize, keys: Map<String, Value>) {
+    for (key, value) in keys.into_iter().filter(|(_, value)| !value.is_null()) {
+        let new = || match &value {
+            Value::Object(_) => Column::Parts(BTreeMap::new()),
+            _ => Column::Values(Vec::new()),
+        };
+        columns.entry(key).or_insert_with(new).put(round, value);
+    }
+}
+
+pub(super) fn serialize<T: Serialize, S: Serializer>(
+    rounds: &[T],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut columns = BTreeMap::new();
+    for (at, round) in rounds.iter().enumerate() {
+        match serde_json::to_value(round).map_err(ser::Error::custom)? {
+            Value::Object(keys) => put(&mut columns, at, keys),
+            _ => return Err(ser::Error::custom("a round is an object")),
+        }
+    }
+    columns.values_mut().for_each(|column| column.fill(rounds.len()));
+    columns.serialize(serializer)
+}
+
+/// Reads columns, or the list of rounds that documents of version 1 have.
+pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let node = Value::deserialize(deserializer)?;
+    let read = |row: Row<'_>| T::deserialize(row).map_err(D::Error::custom);
+    if let Value::Array(rounds) = &node {
+        return rounds.iter().map(|node| read(Row { node, at: None })).collect();
+    }
+    let rounds = node.get("round").and_then(Value::as_array).map_or(0, Vec::len);
+    if !is_of_length(&node, rounds) {
+        let what = "the columns of `rounds` have not all one value for each round";
+        return Err(D::Error::custom(what));
+    }
+    (0..rounds).map(|at| read(Row { node: &node, at: Some(at) })).collect()
+}
+
+fn is_of_length(columns: &Value, rounds: usize) -> bool {
+    match columns {
+        Value::Object(keys) => keys.values().all(|part| is_of_length(part, rounds)),
+        Value::Array(values) => values.len() == rounds,
+        _ => false,
+    }
+}
+
+/// A value as it is, or what one round has in columns.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    node: &'a Value,
+    at: Option<usize>,
+}
+
+impl<'a> Row<'a> {
+    /// The value itself where this is no object of columns.
+    fn plain(self) -> Option<&'a Value> {
+        match (self.node, self.at) {
+            (node, None) => Some(node),
+            (Value::Array(values), Some(at)) => values.get(at),
+            (_, Some(_)) => None,
+        }
+    }
+
+    fn is_absent(self) -> bool {
+        match (self.plain(), self.node) {
+            (Some(value), _) => value.is_null(),
+            (None, Value::Object(keys)) => {
+                keys.values().all(|node| Self { node, ..self }.is_absent())
+            }
+            (None, _) => true,
+        }
+    }
+}
+
+impl<'de> Deserializer<'de> for Row<'de> {
+    type Error = Error;
+
+    // Not by way of `&Value`, which would compile all that reads a round a second time.
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        let at = self.at;
+        match self.plain().unwrap_or(self.node) {
+            Value::Object(keys) => visitor.visit_map(Keys { keys: keys.iter(), next: None, at }),
+            Value::Array(values) => {
+                let rows = values.iter().map(|node| Row { node, at: None });
+                visitor.visit_seq(SeqDeserializer::new(rows))
+            }
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            Value::Bool(value) => visitor.visit_bool(*value),
+            Value::Null => visitor.visit_unit(),
+            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                (Some(number), ..) => visitor.visit_u64(number),
+                (_, Some(number), _) => visitor.visit_i64(number),
+                (.., number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
+            },
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.is_absent() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+impl<'de> IntoDeserializer<'de, Error> for Row<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+/// The keys that a round has.
+struct Keys<'a> {
+    keys: serde_json::map::Iter<'a>,
+    next: Option<Row<'a>>,
+    at: Option<usize>,
+}
+
+impl<'de> MapAccess<'de> for Keys<'de> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Error> {
+        let at = self.at;
+        let mut there = self.keys.by_ref().map(|(key, node)| (key, Row { node, at }));
+        let Some((key, row)) = there.find(|(_, row)| !row.is_absent()) else { return Ok(None) };
+        self.next = Some(row);
+        seed.deserialize(StrDeserializer::<Error>::new(key)).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        let row = self.next.take().ok_or_else(|| Error::custom("a value without a key"))?;
+        seed.deserialize(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cell, Covariates, FanRound, HistogramData, Proof, Round, SideCpu};
+    use super::*;
+    use serde_json::json;
+
+    fn round(at: u64) -> Round {
+        Round {
+            round: at,
+            order: 3,
+            rejected: (at == 1).then(|| "moved".to_owned()),
+            cpus: vec![0, 1],
+            messages: 100 + at,
+            moved: Some(7),
+            bytes: 6400,
+            lost: 0,
+            events: if at == 2 { [("torn reads".to_owned(), 3)].into() } else { BTreeMap::new() },
+            unanswered: 0,
+            elapsed_ns: 1e9 / 3.0,
+            planned_ns: None,
+            p50_ns: (at != 1).then_some(0.1 + at as f64),
+            mean_ns: None,
+            messages_per_second: None,
+            offered_per_second: None,
+            achieved_per_second: None,
+            saturated: at == 2,
+            histogram: (at == 0).then(HistogramData::default),
+            fan: (at > 0).then(|| FanRound { served: vec![at; 3], jain: None, pids: Vec::new() }),
+            cpu_ns: SideCpu { lead: u64::MAX, ..SideCpu::default() },
+            covariates: Covariates { ipis: Some(at), ..Covariates::default() },
+            proof: Proof { nonce: "ab".to_owned(), lead: [1, at], ..Proof::default() },
+        }
+    }
+
+    fn cell(rounds: Vec<Round>) -> Value {
+        serde_json::to_value(Cell { rounds, ..Cell::default() }).unwrap()
+    }
+
+    fn read(cell: Value) -> Result<Vec<Round>, Error> {
+        serde_json::from_value::<Cell>(cell).map(|cell| cell.rounds)
+    }
+
+    fn rows(rounds: &[Round]) -> Vec<Value> {
+        rounds.iter().map(|round| serde_json::to_value(round).unwrap()).collect()
+    }
+
+    #[test]
+    fn rounds_are_read_back_from_columns_and_from_the_list_of_version_1() {
+        for count in [0, 1, 4] {
+            let rounds: Vec<Round> = (0..count).map(round).collect();
+            let written = cell(rounds.clone());
+            assert!(written["rounds"].is_object());
+            assert_eq!(rows(&read(written).unwrap()), rows(&rounds), "{count}");
+            let mut old = cell(Vec::new());
+            old["rounds"] = rows(&rounds).into();
+            assert_eq!(rows(&read(old).unwrap()), rows(&rounds), "{count}");
+        }
+    }
+
+    #[test]
+    fn a_column_has_a_value_of_each_round_and_null_where_a_round_has_none() {
+        let columns = &cell((0..3).map(round).collect())["rounds"];
+        assert_eq!(columns["messages"], json!([100, 101, 102]));
+        assert_eq!(columns["p50_ns"], json!([0.1, null, 2.1]));
+        assert_eq!(columns["events"], json!({"torn reads": [null, null, 3]}));
+        assert_eq!(columns["fan"]["served"], json!([null, [1, 1, 1], [2, 2, 2]]));
+        assert_eq!(columns["proof"]["lead"], json!([[1, 0], [1, 1], [1, 2]]));
+        assert_eq!(columns.get("mean_ns"), None);
+        assert_eq!(columns["covariates"].get("energy_uj"), None);
+    }
+
+    #[test]
+    fn columns_that_are_none_are_an_error_and_keys_of_newer_minors_are_not() {
+        let mut newer = cell(vec![round(0)]);
+        newer["rounds"]["covariates"]["moon"] = json!(["full"]);
+        newer["rounds"]["sun"] = json!([{"rises": 6}]);
+        read(newer).unwrap();
+        for (place, value) in [
+            ("/rounds/messages", json!([1, 2])),
+            ("/rounds/messages", json!([null])),
+            ("/rounds/messages", json!(["many"])),
+            ("/rounds/messages", json!(7)),
+            ("/rounds/cpu_ns", json!([1])),
+            ("/rounds/cpu_ns/lead", json!([[1]])),
+            ("/rounds/round", json!([])),
+            ("/rounds", json!(3)),
+            ("/rounds", json!([3])),
+            ("/rounds", json!(null)),
+        ] {
+            let mut broken = cell(vec![round(0)]);
+            *broken.pointer_mut(place).unwrap() = value.clone();
+            assert!(read(broken).is_err(), "{place} {value}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Results of several machines as rows, read by what they are made for: DuckDB, through Python.
+
+use crate::common::Sandbox;
+use serde_json::Value;
+use std::fs;
+use std::process::Command;
+
+/// Written by the first version: six patterns, two rounds.
+const FIRST: &str = include_str!("fixtures/result-1.0.json");
+
+/// What the README says, on these files, and the histograms by the function of the manual.
+const SCRIPT: &str = r#"
+import duckdb, json, re
+rows = duckdb.sql("SELECT machine, id, median(p50_ns), count(*) FROM 'rounds.csv' WHERE rejected IS NULL GROUP BY ALL ORDER BY ALL").fetchall()
+duckdb.sql("COPY (FROM 'rounds.csv') TO 'rounds.parquet'")
+again = duckdb.sql("SELECT machine, id, median(p50_ns), count(*) FROM 'rounds.parquet' WHERE rejected IS NULL GROUP BY ALL ORDER BY ALL").fetchall()
+types = dict(duckdb.sql("SELECT column_name, column_type FROM (DESCRIBE FROM 'rounds.parquet')").fetchall())
+cells = duckdb.sql("SELECT machine, kernel, grade, id, p50_ns FROM 'cells.csv'").fetchall()
+exec(re.search("```python\n(.*?)```", open("RESULTS.md").read(), re.S).group(1))
+counted = []
+for cell in json.load(open("again.json"))["cells"]:
+    for text in cell["rounds"].get("histogram", {}).get("buckets", []):
+        counted += [[list(bucket) for bucket in buckets(text)]] if text else []
+print(json.dumps([rows, again, types, cells, counted]))
+"#;
+
+/// Python with DuckDB; a skip where there is none, which CI takes for a failure.
+#[expect(clippy::print_stderr, reason = "a test that could not be done must say so")]
+fn has_duckdb() -> bool {
+    let asked = Command::new("python3").args(["-c", "import duckdb"]).output();
+    if asked.is_ok_and(|asked| asked.status.success()) {
+        return true;
+    }
+    assert!(
+        std::env::var_os("IPCPERF_EXPECT_ALL").is_none_or(|on| on != "1"),
+        "IPCPERF_EXPECT_ALL=1, but python3 has no duckdb"
+    );
+    eprintln!("skipped: python3 has no duckdb (pip install duckdb)");
+    false
+}
+
+#[test]
+fn duckdb_reads_the_rounds_of_two_machines_and_makes_parquet_of_them() {
+    if !has_duckdb() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let mut other: Value = serde_json::from_str(FIRST).expect("JSON");
+    other["host"]["cpu_model"] = "Other, \"Inc.\" CPU".into();
+    other["kernel"]["release"] = "5.4.0".into();
+    for (name, text) in [
+        ("here.json", FIRST.to_owned()),
+        ("there.json", other.to_string()),
+        ("RESULTS.md", include_str!("../../../../docs/RESULTS.md").to_owned()),
+        ("ask.py", SCRIPT.to_owned()),
+    ] {
+        fs::write(sandbox.home().join(name), text).expect("written");
+    }
+    for more in [
+        &["there.json", "--rows", "rounds", "-o", "rounds.csv"][..],
+        &["there.json", "-o", "cells.csv"],
+        &["-o", "again.json"],
+    ] {
+        let ended = sandbox.run(&[&["report", "here.json"], more].concat());
+        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""), "{more:?}");
+    }
+    let ended = sandbox.spawn(sandbox.surround(Command::new("python3"), &["ask.py"])).end();
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let [rows, again, types, cells, counted]: [Value; 5] =
+        serde_json::from_str(&ended.stdout).expect("JSON");
+    assert_eq!(rows, again, "Parquet has what CSV has");
+    let first: Value = serde_json::from_str(FIRST).expect("JSON");
+    let first = first["cells"].as_array().expect("a list");
+    assert_eq!(cells.as_array().map(Vec::len), Some(2 * first.len()));
+    // By machine, then by cell: all cells of one, then all of the other.
+    let rows = rows.as_array().expect("a list");
+    assert_eq!(rows.len() % 2, 0);
+    for (here, there) in rows[..rows.len() / 2].iter().zip(&rows[rows.len() / 2..]) {
+        assert_ne!(here[0], there[0]);
+        assert_eq!([&here[1], &here[2], &here[3]], [&there[1], &there[2], &there[3]]);
+        let cell = first.iter().find(|cell| cell["id"] == here[1]).expect("a cell of the document");
+        let rounds = cell["rounds"].as_array().expect("a list");
+        let accepted: Vec<&Value> =
+            rounds.iter().filter(|round| round.get("rejected").is_none()).collect();
+        assert_eq!(here[3], accepted.len(), "{here}");
+        let mut p50: Vec<f64> =
+            accepted.iter().filter_map(|round| round["p50_ns"].as_f64()).collect();
+        p50.sort_by(f64::total_cmp);
+        let middle =
+            (!p50.is_empty()).then(|| f64::midpoint(p50[(p50.len() - 1) / 2], p50[p50.len() / 2]));
+        let told = here[2].as_f64();
+        assert_eq!(told.is_some(), middle.is_some(), "{here}");
+        let off = told.zip(middle).map_or(0.0, |(told, middle)| (told / middle - 1.0).abs());
+        assert!(off < 1e-12, "{here} {middle:?}");
+    }
+    for (column, kind) in [
+        ("run", "TIMESTAMP"),
+        ("machine", "VARCHAR"),
+        ("size_bytes", "BIGINT"),
+        ("p50_ns", "DOUBLE"),
+        ("proved", "BOOLEAN"),
+    ] {
+        let found = types[column].as_str().unwrap_or_default();
+        assert!(found.starts_with(kind), "{column}: {found}");
+    }
+    let buckets: Vec<&Value> = first
+        .iter()
+        .flat_map(|cell| cell["rounds"].as_array().expect("a list"))
+        .filter_map(|round| round["histogram"].get("buckets"))
+        .collect();
+    assert!(!buckets.is_empty());
+    assert_eq!(counted.as_array().expect("a list").iter().collect::<Vec<_>>(), buckets);
+}
+
+#[test]
+fn rows_are_of_results_and_in_csv() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.home().join("one.json"), FIRST).expect("written");
+    for (words, part) in [
+        (&["one.json", "one.json"][..], "--format csv"),
+        (&["one.json", "--rows", "rounds"], "--format csv"),
+        (&["one.json", "--rows", "rounds", "-o", "x.md"], "--format csv"),
+        (&["one.json", "absent.json", "--format", "csv"], "absent.json"),
+        (&["one.json", "--rows", "days", "--format", "csv"], "'days'"),
+    ] {
+        let ended = sandbox.run(&[&["report"], words].concat());
+        let (code, lines) = (ended.status.code(), ended.stderr.lines().count());
+        assert_eq!((code, ended.stdout.as_str(), lines), (Some(2), "", 1), "{words:?}");
+        assert!(ended.stderr.contains(part), "{words:?}: {}", ended.stderr);
+    }
+    let rows = |more: &[&str]| {
+        let words = [&["report", "one.json", "one.json", "--format", "csv"], more].concat();
+        sandbox.run(&words).stdout.lines().count()
+    };
+    assert_eq!(rows(&["-p", "stream"]), 1 + 2 * 3);
+    assert_eq!(rows(&["-p", "stream", "--rows", "rounds"]), 1 + 2 * 3 * 2);
+}

@@ -1,0 +1,155 @@
+//! The distribution of a few cells drawn in characters: quantiles as bars on a scale of powers of ten, and the rounds in
+//! their order. A terminal without UTF-8 gets ASCII.
+
+use crate::chapters::label;
+use crate::figures;
+use crate::page::{Page, Tone};
+use ipcperf_core::result::{Cell, Metric, ResultSet, Round, Status};
+use std::collections::BTreeMap;
+use std::io;
+
+/// With more cells than this nobody compares bars.
+const MOST: usize = 6;
+
+/// In this order, as far as the sample supports them.
+const QUANTILES: &[&str] = &["min", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max"];
+
+/// Columns beside a bar: indent, name of the quantile, edges, figure.
+const BESIDE: usize = 24;
+
+/// Heights of the rounds, the lowest first.
+const BLOCKS: [[char; 8]; 2] =
+    [['_', '.', ',', '-', '=', '+', '*', '#'], ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']];
+
+/// What was rejected.
+const REJECTED: char = 'x';
+
+/// Draws the cells that have quantiles, where they are few.
+pub(crate) fn draw(page: &mut Page<'_>, set: &ResultSet) -> io::Result<()> {
+    let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok);
+    let cells: Vec<(&Cell, Vec<(&str, f64)>)> = measured
+        .filter_map(|cell| Some((cell, quantiles(cell.times()?))))
+        .filter(|(_, quantiles)| quantiles.len() > 1)
+        .collect();
+    let values = || cells.iter().flat_map(|(_, quantiles)| quantiles).map(|(_, value)| *value);
+    if cells.is_empty() || cells.len() > MOST {
+        return Ok(());
+    }
+    let low = values().fold(f64::INFINITY, f64::min).log10().floor();
+    let high = values().fold(1.0, f64::max).log10().ceil().max(low + 1.0);
+    let room = page.style.width.saturating_sub(BESIDE).clamp(8, 60);
+    let (from, to) = (figures::nanos(10_f64.powf(low)), figures::nanos(10_f64.powf(high)));
+    page.blank()?;
+    page.line(Tone::Title, &format!("DISTRIBUTION, each bar from {from} to {to}, powers of ten"))?;
+    for (cell, quantiles) in &cells {
+        page.line(Tone::Plain, &format!("{} {}", label(cell), figures::size(cell.key.size_bytes)))?;
+        for (name, value) in quantiles {
+            let share = (value.log10() - low) / (high - low);
+            let bar = bar(share * room as f64, page.style.unicode);
+            let figure = figures::nanos(*value);
+            page.line(Tone::Plain, &format!("  {name:<7} |{bar:<room$}| {figure}"))?;
+        }
+        rounds(page, cell)?;
+    }
+    Ok(())
+}
+
+fn quantiles(times: &BTreeMap<String, Metric>) -> Vec<(&'static str, f64)> {
+    let figure = |name: &&'static str| Some((*name, times.get(*name)?.value?));
+    QUANTILES.iter().filter_map(figure).filter(|(_, value)| *value > 0.0).collect()
+}
+
+/// A bar of so many columns, to an eighth of one where there are signs for that.
+fn bar(columns: f64, unicode: bool) -> String {
+    let eighths = (columns * 8.0).round() as usize;
+    if !unicode {
+        return "#".repeat((eighths + 4) / 8);
+    }
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
+    "█".repeat(eighths / 8) + rest
+}
+
+/// The figure of each round, from the lowest to the highest of them.
+fn rounds(page: &mut Page<'_>, cell: &Cell) -> io::Result<()> {
+    let accepted = |round: &Round| round.rejected.is_none();
+    let figures: Vec<Option<f64>> =
+        cell.rounds.iter().map(|round| cell.figure_of(round).filter(|_| accepted(round))).collect();
+    let low = figures.iter().flatten().fold(f64::INFINITY, |a, b| a.min(*b));
+    let high = figures.iter().flatten().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+    if figures.len() < 2 || !low.is_finite() || !high.is_finite() {
+        return Ok(());
+    }
+    let heights = BLOCKS[usize::from(page.style.unicode)];
+    let height = |figure: &Option<f64>| match figure {
+        None => REJECTED,
+        Some(figure) => heights[(7.99 * (figure - low) / (high - low).max(1e-9)) as usize],
+    };
+    let drawn: String = figures.iter().map(height).collect();
+    let (facts, size) = (cell.key.pattern.facts().figure, cell.key.size_bytes);
+    let [low, high] = [low, high].map(|value| figures::of(facts, value, size));
+    let out = if drawn.contains(REJECTED) { ", x is rejected" } else { "" };
+    page.paragraph(Tone::Plain, "  rounds   ", &format!("{drawn} {low} to {high}{out}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Style;
+    use crate::sample::{self, Build, TWO};
+
+    fn drawn(set: &ResultSet, style: &Style) -> String {
+        let mut bytes = Vec::new();
+        draw(&mut Page::new(&mut bytes, style), set).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    fn set(cells: usize) -> ResultSet {
+        let cell = |at: usize| {
+            let mut cell = sample::cell("pipe", 64 << at, TWO)
+                .rtt(10_000.0, 100.0)
+                .of_rounds(&[10_000.0, 20_000.0, 15_000.0]);
+            let times = cell.rtt_ns.as_mut().unwrap();
+            for (name, value) in [("min", 1000.0), ("p50", 10_000.0), ("max", 100_000.0)] {
+                times.insert(name.to_owned(), sample::metric(value, 0.0));
+            }
+            cell
+        };
+        sample::set((0..cells).map(cell).collect())
+    }
+
+    /// Signs of the bar beside this quantile.
+    fn length(text: &str, name: &str) -> usize {
+        let line = text.lines().find(|line| line.trim_start().starts_with(name)).expect(name);
+        line.split('|').nth(1).unwrap().trim_end().chars().count()
+    }
+
+    #[test]
+    fn each_power_of_ten_is_as_long_as_the_others() {
+        for unicode in [false, true] {
+            let text = drawn(&set(1), &Style { unicode, width: 80, ..Style::default() });
+            let lengths = ["min", "p50", "max"].map(|name| length(&text, name));
+            assert_eq!(lengths, [0, 28, 56], "{text}");
+            assert_eq!(text.is_ascii(), !unicode, "{text}");
+        }
+    }
+
+    #[test]
+    fn rounds_stand_in_their_order_and_what_was_rejected_is_no_height() {
+        let mut set = set(1);
+        let text = drawn(&set, &Style::default());
+        assert!(text.contains("  rounds   _#- 10.0 us to 20.0 us\n"), "{text}");
+        set.cells[0].rounds[1].rejected = Some("moved".to_owned());
+        let text = drawn(&set, &Style { unicode: true, ..Style::default() });
+        assert!(text.contains("▁x█ 10.0 us to 15.0 us, x is rejected"), "{text}");
+    }
+
+    #[test]
+    fn it_is_for_few_cells_and_never_wider_than_the_terminal() {
+        assert_eq!(drawn(&set(MOST + 1), &Style::default()), "");
+        assert_eq!(drawn(&set(0), &Style::default()), "");
+        for width in [20, 40, 80, 200] {
+            let text = drawn(&set(2), &Style { width, unicode: true, ..Style::default() });
+            assert!(text.lines().all(|line| crate::text::width(line) <= width), "{width}: {text}");
+        }
+    }
+}

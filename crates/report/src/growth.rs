@@ -1,0 +1,78 @@
+//! What is done with a document takes twice as long for twice as many cells, and not four times.
+
+use crate::sample::{self, Build, TWO};
+use crate::{Format, Recorded, Rows, Style, Terms, compare_files, comparison, load, render, rows};
+use ipcperf_core::result::{Cell, ResultSet, Round};
+use std::io;
+use std::time::{Duration, Instant};
+
+const FEW: u64 = 100;
+const TIMES: u64 = 8;
+
+/// So many cells of four mechanisms at sizes of their own, of eight rounds each.
+fn document(cells: u64) -> ResultSet {
+    let cell = |at: u64| {
+        let mechanism = ["pipe", "fifo", "unix-stream", "tcp"][at as usize % 4];
+        let nanos = 5000.0 + 100.0 * (at % 7) as f64;
+        let cell = sample::cell(mechanism, 64 + at / 4, TWO).rtt(nanos, 100.0).with_round();
+        let own = cell.rounds[0].clone();
+        let round = |round: u64| Round {
+            round,
+            rejected: None,
+            p50_ns: Some(nanos + 30.0 * (round * 5 % 8) as f64),
+            ..own.clone()
+        };
+        Cell { rounds: (0..8).map(round).collect(), ..cell }
+    };
+    sample::set((0..cells).map(cell).collect())
+}
+
+/// How many times as long it takes for many cells as for few: the less of two, one beside the other.
+fn ratio<T>(few: &T, many: &T, job: impl Fn(&T)) -> f64 {
+    let time = |of: &T| {
+        let begin = Instant::now();
+        job(of);
+        begin.elapsed()
+    };
+    let mut least = [Duration::MAX; 2];
+    for _ in 0..2 {
+        least = [least[0].min(time(few)), least[1].min(time(many))];
+    }
+    least[1].as_secs_f64() / least[0].as_secs_f64()
+}
+
+#[test]
+fn documents_of_many_cells_take_as_long_as_they_have_cells() {
+    let [few, many] = [FEW, TIMES * FEW].map(document);
+    let texts = [&few, &many].map(|set| serde_json::to_string(set).unwrap());
+    let [few, many] = [few, many].map(|set| [Recorded { name: "run.json".to_owned(), set }]);
+    let drawn = |format: Format, full: bool| {
+        let style = Style { full, ..Style::default() };
+        ratio(&few, &many, |one| {
+            render(&one[0].set, &sample::spec, format, &style, &mut io::sink()).unwrap();
+        })
+    };
+    let compared = ratio(&few, &many, |side| {
+        let terms = Terms { margin: 0.01, ..Terms::default() };
+        let document = compare_files(side, side, &terms).unwrap();
+        comparison(&document, Format::Table, &Style::default(), &mut io::sink()).unwrap();
+    });
+    let ratios = [
+        ("load", ratio(&texts[0], &texts[1], |text| drop(load(text).unwrap()))),
+        ("table", drawn(Format::Table, true)),
+        ("screen", drawn(Format::Table, false)),
+        ("markdown", drawn(Format::Markdown, true)),
+        ("json", drawn(Format::Json, true)),
+        (
+            "rows",
+            ratio(&few, &many, |one| {
+                rows(std::slice::from_ref(&one[0].set), Rows::Rounds, &mut io::sink()).unwrap();
+            }),
+        ),
+        ("compare", compared),
+    ];
+    // Eight times as many cells take eight times as long; what grew with their square would take 64 times.
+    for (what, ratio) in ratios {
+        assert!(ratio < 3.0 * TIMES as f64, "{what}: {ratio:.1} times as long");
+    }
+}
