@@ -1,7 +1,6 @@
 //! The distribution of a few cells drawn in characters: quantiles as bars on a scale of powers of ten, and the rounds in
 //! their order. A terminal without UTF-8 gets ASCII.
 
-use crate::chapters::label;
 use crate::figures;
 use crate::page::{Page, Tone};
 use ipcperf_core::result::{Cell, Metric, ResultSet, Round, Status};
@@ -42,7 +41,7 @@ pub(crate) fn draw(page: &mut Page<'_>, set: &ResultSet) -> io::Result<()> {
     page.blank()?;
     page.line(Tone::Title, &format!("DISTRIBUTION, each bar from {from} to {to}, powers of ten"))?;
     for (cell, quantiles) in &cells {
-        page.line(Tone::Plain, &format!("{} {}", label(cell), figures::size(cell.key.size_bytes)))?;
+        page.line(Tone::Plain, &cell.id)?;
         for (name, value) in quantiles {
             let share = (value.log10() - low) / (high - low);
             let bar = bar(share * room as f64, page.style.unicode);

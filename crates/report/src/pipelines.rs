@@ -176,7 +176,7 @@ pub(crate) fn rows(set: &ResultSet) -> io::Result<Vec<serde_json::Value>> {
 }
 
 /// The columns of a spreadsheet.
-pub(crate) const COLUMNS: &[crate::csv::Column] = &[
+pub(crate) const COLUMNS: &[(&str, &str)] = &[
     ("id", "/id"),
     ("status", "/status"),
     ("reason", "/reason"),
