@@ -178,7 +178,7 @@ fn check_output(path: &Path) -> Result<(), &'static str> {
     }
     let is_result = || {
         let mut text = Vec::new();
-        let mut file = fs::File::open(path)?.take(crate::report::MOST);
+        let mut file = fs::File::open(path)?.take(output::MOST);
         file.read_to_end(&mut text)?;
         Ok::<_, std::io::Error>(ipcperf_report::is_document(&String::from_utf8_lossy(&text)))
     };

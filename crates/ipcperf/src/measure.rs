@@ -166,28 +166,9 @@ pub(crate) fn arguments() -> Vec<String> {
     let words = std::env::args_os().enumerate();
     let word = |(index, word): (usize, std::ffi::OsString)| match index {
         0 => "ipcperf".into(),
-        _ => without_home(&word.to_string_lossy()),
+        _ => output::without_home(&word.to_string_lossy()),
     };
     words.map(word).collect()
-}
-
-/// The text with the home directory shortened.
-pub(crate) fn without_home(text: &str) -> String {
-    match std::env::var("HOME").ok().filter(|home| home.len() > 1) {
-        Some(home) => shortened(text, &home),
-        None => text.to_owned(),
-    }
-}
-
-/// The word with `~` for the home directory, wherever it stands; a name that merely begins alike stays.
-fn shortened(word: &str, home: &str) -> String {
-    let mut parts = word.split(home);
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        text += if part.is_empty() || part.starts_with(['/', ',', ':', ' ']) { "~" } else { home };
-        text += part;
-    }
-    text
 }
 
 fn publish(
@@ -302,17 +283,5 @@ mod tests {
         assert_eq!(verdict(&with_finding("E-MIGRATE")), None);
         let interrupted = ResultSet { interrupted: true, ..with_finding("E-PAYLOAD") };
         assert_eq!(verdict(&interrupted), Some(Code::Interrupted));
-    }
-
-    #[test]
-    fn only_the_home_directory_itself_is_shortened() {
-        for (word, short) in [
-            ("/home/bob/x.json", "~/x.json"),
-            ("--output=/home/bob", "--output=~"),
-            ("/home/bobby/x.json", "/home/bobby/x.json"),
-            ("x.json", "x.json"),
-        ] {
-            assert_eq!(shortened(word, "/home/bob"), short);
-        }
     }
 }

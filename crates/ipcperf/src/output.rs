@@ -10,6 +10,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// A survey's result takes 2 MiB; what is larger than this is no result.
+pub(crate) const MOST: u64 = 256 << 20;
+
 /// Writes to standard output. A reader that has gone away (`| head -1`) wanted no more: that is no error.
 pub(crate) fn to_stdout(bytes: &[u8]) -> Result<ExitCode, Stop> {
     let mut out = io::stdout().lock();
@@ -142,6 +145,25 @@ pub(crate) fn words(error: &io::Error) -> String {
     error.raw_os_error().map_or_else(|| error.to_string(), ipcperf_core::errno::text)
 }
 
+/// The text with the home directory shortened.
+pub(crate) fn without_home(text: &str) -> String {
+    match std::env::var("HOME").ok().filter(|home| home.len() > 1) {
+        Some(home) => shortened(text, &home),
+        None => text.to_owned(),
+    }
+}
+
+/// The word with `~` for the home directory, wherever it stands; a name that merely begins alike stays.
+fn shortened(word: &str, home: &str) -> String {
+    let mut parts = word.split(home);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text += if part.is_empty() || part.starts_with(['/', ',', ':', ' ']) { "~" } else { home };
+        text += part;
+    }
+    text
+}
+
 fn cannot_write(path: &Path, error: &io::Error) -> Stop {
     Stop::internal(format!("cannot write '{}': {}", path.display(), words(error)))
 }
@@ -198,4 +220,21 @@ pub(crate) fn pictures(path: &Path, document: &Replication) -> Result<(), Stop> 
 /// Writes the document.
 pub(crate) fn document(set: &ResultSet, out: &mut dyn Write) -> io::Result<()> {
     ipcperf_report::render(set, &|_| None, Format::Json, &Style::default(), out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_home_directory_itself_is_shortened() {
+        for (word, short) in [
+            ("/home/bob/x.json", "~/x.json"),
+            ("--output=/home/bob", "--output=~"),
+            ("/home/bobby/x.json", "/home/bobby/x.json"),
+            ("x.json", "x.json"),
+        ] {
+            assert_eq!(shortened(word, "/home/bob"), short);
+        }
+    }
 }

@@ -10,9 +10,6 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// A survey's result takes 2 MiB; what is larger than this is no result.
-pub(crate) const MOST: u64 = 256 << 20;
-
 /// Reads the text of a document; '-' is standard input.
 fn text_of(path: &Path) -> Result<String, Stop> {
     let shown = path.display();
@@ -25,8 +22,8 @@ fn text_of(path: &Path) -> Result<String, Stop> {
     } else {
         Box::new(std::fs::File::open(path).map_err(failed)?)
     };
-    source.take(MOST + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MOST {
+    source.take(output::MOST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > output::MOST {
         return Err(Stop::usage(format!("cannot read '{shown}': larger than 256 MiB")));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
