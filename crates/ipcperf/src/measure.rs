@@ -118,6 +118,7 @@ pub(crate) fn plan(command: &str, cells: u64, settings: &Settings, expected: Dur
         slice_ms: settings.slice.as_secs_f64() * 1e3,
         warmup_ms: settings.warmup.as_secs_f64() * 1e3,
         expected_s: expected.as_secs_f64(),
+        ..Plan::default()
     }
 }
 

@@ -444,6 +444,7 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
                 slice_ms: 100.0,
                 warmup_ms: 10.0,
                 expected_s: 60.0,
+                crossover: None,
             },
         },
         host: Host {
