@@ -20,6 +20,7 @@ const NOT_IN_A_JOB: &[&str] = &[
     "dry-run",
     "from",
     "full",
+    "keep",
     "no-progress",
     "quiet",
     "verbose",

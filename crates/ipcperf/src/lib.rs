@@ -17,7 +17,9 @@ mod doctor;
 mod error;
 mod exec;
 mod gates;
+mod history;
 mod job_file;
+mod kept;
 mod list;
 mod loads;
 mod measure;
@@ -91,6 +93,7 @@ impl Cli {
             Command::Compare(args) => compare::run(registry, &args),
             Command::Replicate(args) => replicate::run(registry, &args),
             Command::Report(args) => report::run(registry, &args),
+            Command::History(args) => history::run(registry, args.command),
             Command::Doctor(args) => doctor::run(&args),
             Command::Selftest(args) => selftest::run(registry, &args),
             Command::Clean => clean::run(),

@@ -3,6 +3,7 @@
 use crate::args::OutputArgs;
 use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
+use crate::kept::Keeper;
 use crate::output::{self, Target};
 use crate::progress::Line;
 use ipcperf_core::result::{Cell, Invocation, Plan, ResultSet, Status};
@@ -153,13 +154,16 @@ pub(crate) fn record(
     let format = output::format(&args.look)?;
     let started = jiff::Timestamp::now();
     let target = Target::choose(args.output.as_deref(), &started)?;
+    let keeper = Keeper::open(args.keep.as_deref())?;
     let interrupts = interrupts()?;
     let line = Line::new(args.quiet || args.no_progress);
     let mut show = |progress: run::Progress<'_>| line.show(progress);
     let set = take(plan, seed, &started, || measure(&interrupts, &mut show))?;
-    publish(&set, registry, args, format, &target)?;
+    let published = publish(&set, registry, args, format, &target);
+    let kept = keeper.and_then(|keeper| keeper.keep(args.quiet, |out| output::document(&set, out)));
+    published?;
     let gate = gates.check(&set);
-    Ok(verdict(&set).or(gate).map_or(ExitCode::SUCCESS, ExitCode::from))
+    Ok(verdict(&set).or(gate).or(kept).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
 /// The command line with the home directory shortened: a result file may be shared.

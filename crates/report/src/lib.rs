@@ -19,6 +19,7 @@ mod figures;
 mod format;
 mod gate;
 mod grid;
+mod history;
 mod json;
 mod list;
 mod load;
@@ -49,6 +50,7 @@ pub use describe::describe;
 pub use doctor::doctor;
 pub use format::{Format, Style};
 pub use gate::{Limit, Outcome, Slower};
+pub use history::{CellFigure, CellFigures, Kept, Summary, Trend, kept, summary, trend};
 pub use list::{ListRow, list};
 pub use load::{
     LoadError, is_comparison, is_document, is_replication, load, load_comparison, load_replication,

@@ -20,6 +20,7 @@ pub(crate) use kinds::TASKS;
 
 use crate::args::ReplicateArgs;
 use crate::error::{Code, Stop, note, unknown};
+use crate::kept::Keeper;
 use crate::measure::arguments;
 use crate::output::{self, Target};
 use crate::progress::Line;
@@ -79,6 +80,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let started = jiff::Timestamp::now();
     let began = Instant::now();
     let target = Target::choose(args.output.output.as_deref(), &started)?;
+    let keeper = Keeper::open(args.output.keep.as_deref())?;
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let interrupts = Interrupts::catch()
         .map_err(|error| Stop::internal(format!("signal descriptor: {error}")))?;
@@ -123,8 +125,12 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     if let Some(folder) = &args.plots {
         output::pictures(folder, &document)?;
     }
-    publish(&document, args, format, &target)?;
-    Ok(if document.interrupted { Code::Interrupted.into() } else { ExitCode::SUCCESS })
+    let json = json(&document)?;
+    let published = publish(&document, &json, args, format, &target);
+    let kept = keeper.and_then(|keeper| keeper.keep(args.output.quiet, |out| out.write_all(&json)));
+    published?;
+    let interrupted = document.interrupted.then_some(Code::Interrupted);
+    Ok(interrupted.or(kept).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
 /// Measures what fits into `room`; what was found, how many seconds were expected, and whether the user interrupted.
@@ -288,23 +294,23 @@ fn elsewhere(studies: &[Study], scale: Scale) -> String {
     format!("Scale {scale}, elsewhere it took: {known}")
 }
 
+/// The document in bytes.
+fn json(document: &Replication) -> Result<Vec<u8>, Stop> {
+    let (mut bytes, style) = (Vec::new(), ipcperf_report::Style::default());
+    ipcperf_report::replication(document, ipcperf_report::Format::Json, &style, None, &mut bytes)
+        .map_err(|error| Stop::internal(format!("document: {error}")))?;
+    Ok(bytes)
+}
+
 fn publish(
     document: &Replication,
+    json: &[u8],
     args: &ReplicateArgs,
     format: ipcperf_report::Format,
     target: &Target,
 ) -> Result<(), Stop> {
-    let mut json = Vec::new();
-    ipcperf_report::replication(
-        document,
-        ipcperf_report::Format::Json,
-        &output::style(&args.output.look, true),
-        None,
-        &mut json,
-    )
-    .map_err(|error| Stop::internal(format!("document: {error}")))?;
     if let Target::Stdout = target {
-        return output::to_stdout(&json).map(drop);
+        return output::to_stdout(json).map(drop);
     }
     let mut bytes = Vec::new();
     let style = output::style(&args.output.look, false);
@@ -312,7 +318,7 @@ fn publish(
     ipcperf_report::replication(document, format, &style, pictures.as_deref(), &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
     let shown = output::to_stdout(&bytes);
-    let path = target.write(|out| out.write_all(&json))?;
+    let path = target.write(|out| out.write_all(json))?;
     shown?;
     if !args.output.quiet {
         note(&format!("Result: {}", path.display()));

@@ -14,6 +14,7 @@ mod documents;
 mod exec;
 mod fan;
 mod formats;
+mod history;
 mod interruption;
 mod pipeline;
 mod rate;

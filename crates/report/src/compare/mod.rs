@@ -11,8 +11,12 @@ mod session;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use fields::{Differences, Facts, changes, facts};
 pub use fields::{Incomparable, factor_names};
 pub use files::{Recorded, Terms, compare_files};
+pub(crate) use files::session_floor;
+pub(crate) use judge::percent;
 pub use live::{Arms, compare_live, metric_of};
 pub use render::comparison;
+pub(crate) use render::differing;
 pub(crate) use sentence::sentences;
