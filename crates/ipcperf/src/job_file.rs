@@ -13,15 +13,18 @@ use std::io::Read;
 use std::path::{Component, Path};
 use toml::Value;
 
-/// Flags that are no keys: what a run shows of itself, and not what it is; and what only whoever types may allow.
+/// Flags that are no keys: what a run shows of itself, and not what it is; what only whoever types may allow; and a search,
+/// which is a question and no plan.
 const NOT_IN_A_JOB: &[&str] = &[
     "allow-exec",
     "color",
+    "crossover",
     "dry-run",
     "from",
     "full",
     "keep",
     "no-progress",
+    "over",
     "quiet",
     "verbose",
     "versus-bound",

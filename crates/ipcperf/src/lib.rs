@@ -13,6 +13,7 @@ mod args;
 mod build;
 mod clean;
 mod compare;
+mod crossover;
 mod doctor;
 mod error;
 mod exec;

@@ -1,11 +1,12 @@
 //! What `survey` and `run` have in common once the plan stands: dry run, measuring, writing, showing.
 
-use crate::args::OutputArgs;
+use crate::args::{OutputArgs, RunArgs};
 use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
 use crate::kept::Keeper;
 use crate::output::{self, Target};
 use crate::progress::Line;
+use crate::request;
 use ipcperf_core::result::{Cell, Invocation, Plan, ResultSet, Status};
 use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
@@ -45,11 +46,13 @@ pub(crate) struct Undertaking {
 }
 
 impl Undertaking {
-    fn runnable(&self) -> u64 {
+    /// How many cells can run here.
+    pub(crate) fn runnable(&self) -> u64 {
         self.cells.iter().filter(|cell| cell.objection.is_none()).count() as u64
     }
 
-    fn expected(&self) -> Duration {
+    /// How long it takes.
+    pub(crate) fn expected(&self) -> Duration {
         let slice = self.settings.slice + self.settings.warmup;
         let one = |cell: &CellPlan| {
             let load = &cell.key.load;
@@ -108,6 +111,22 @@ impl Undertaking {
             run::run(cells, &settings, Some(interrupts), progress)
         })
     }
+}
+
+/// How a run goes that was asked for so many rounds.
+pub(crate) fn settings(args: &RunArgs, rounds: u64) -> Result<Settings, Stop> {
+    let second = Duration::from_secs(1);
+    let time = |name: &str, given: &Option<String>, default: &str, most: Duration| {
+        request::time(name, given.as_deref().unwrap_or(default), second / 1000, most)
+    };
+    Ok(Settings {
+        rounds,
+        slice: time("--slice", &args.slice, "100ms", 600 * second)?,
+        warmup: time("--warmup", &args.warmup, "20ms", 60 * second)?,
+        seed: args.seed.unwrap_or_else(run::fresh_seed),
+        budget: None,
+        time_calls: args.time_calls,
+    })
 }
 
 /// A plan as the document has it.

@@ -12,6 +12,7 @@ mod calls;
 mod chapters;
 mod columns;
 mod compare;
+mod crossover;
 mod csv;
 mod describe;
 mod doctor;
@@ -85,6 +86,11 @@ pub const SELFTEST_SCHEMA: &str = include_str!("../../../schema/ipcperf.selftest
 pub const COMPARISON_SCHEMA: &str =
     include_str!("../../../schema/ipcperf.comparison-1.schema.json");
 
+/// What a run says in sentences.
+fn sentences(set: &ResultSet) -> Vec<String> {
+    crossover::sentences(set).unwrap_or_else(|| compare::sentences(set))
+}
+
 /// Writes a result set in one of the formats.
 ///
 /// # Errors
@@ -100,17 +106,18 @@ pub fn render(
         Format::Table if overview::is_one_screen(set, style) => {
             overview::render(set, specs, style, out)
         }
+        Format::Table if crossover::is_one_screen(set, style) => crossover::render(set, style, out),
         Format::Table => {
             table::render(set, specs, style, out)?;
             let mut page = page::Page::new(out, style);
-            compare::sentences(set).iter().try_for_each(|words| {
+            sentences(set).iter().try_for_each(|words| {
                 page.blank()?;
                 page.paragraph(page::Tone::Plain, "", words)
             })
         }
         Format::Markdown => {
             markdown::render(set, specs, style, out)?;
-            compare::sentences(set)
+            sentences(set)
                 .iter()
                 .try_for_each(|words| writeln!(out, "\n{}", markdown::escape(words, style.unicode)))
         }

@@ -9,6 +9,7 @@ mod compare;
 mod connect;
 mod container;
 mod cost;
+mod crossover;
 mod doctor;
 mod documents;
 mod exec;

@@ -192,7 +192,7 @@ impl Frame<'_> {
 }
 
 /// Why nothing of these runs may be believed.
-pub(super) fn distrust(side: &str, sets: &[&ResultSet]) -> Option<String> {
+pub(crate) fn distrust(side: &str, sets: &[&ResultSet]) -> Option<String> {
     sets.iter().find_map(|set| {
         if set.noise.grade == "F" {
             return Some(format!("{side} has the noise grade F"));

@@ -13,10 +13,11 @@ mod tests;
 
 pub(crate) use fields::{Differences, Facts, changes, facts};
 pub use fields::{Incomparable, factor_names};
+pub(crate) use figure::Reading;
 pub use files::{Recorded, Terms, compare_files};
-pub(crate) use files::session_floor;
-pub(crate) use judge::percent;
+pub(crate) use files::{distrust, session_floor};
+pub(crate) use judge::{between, percent, times};
 pub use live::{Arms, compare_live, metric_of};
 pub use render::comparison;
 pub(crate) use render::differing;
-pub(crate) use sentence::sentences;
+pub(crate) use sentence::{name, pair, sentences};
