@@ -174,8 +174,8 @@ pub(crate) struct RunArgs {
     /// Idle policies: as-is, poll (poll holds /dev/cpu_dma_latency at 0) [default: as-is]
     #[arg(long, value_name = "POLICIES")]
     pub(crate) idle: Option<String>,
-    /// Search for where one of two mechanisms overtakes the other, with knobs like 'pipe size=1M'; --over says as what grows.
-    /// The list of its flag is where to look first
+    /// Search for where one of two mechanisms overtakes the other as something grows (--over). Each may have knobs: 'pipe
+    /// size=1M'
     #[arg(
         long,
         value_names = ["A", "B"],
@@ -184,7 +184,7 @@ pub(crate) struct RunArgs {
         conflicts_with_all = ["mechanism", "exec", "job", "from"]
     )]
     pub(crate) crossover: Vec<String>,
-    /// With --crossover: size (-s), conns (--conns), rate (--rate) or think (--think)
+    /// With --crossover: what grows: size, conns, rate, think; -s, --conns, --rate or --think list where to look first
     #[arg(long, value_name = "AXIS", requires = "crossover")]
     pub(crate) over: Option<String>,
     /// What happens to the payload: none, header, cacheline, full [default: cacheline]

@@ -101,10 +101,12 @@ impl Index {
 
     /// The documents that have this cell, with its figure.
     pub(crate) fn with(&self, cell: &str) -> Vec<(Kept, CellFigure)> {
-        let quoted = serde_json::to_string(cell).unwrap_or_default();
+        let Ok(key) = serde_json::to_string(cell).map(|cell| cell + ":") else { return Vec::new() };
         let has = |(kept, line): &(Kept, String)| {
-            let (.., mut cells) = line.contains(&quoted).then(|| parsed::<CellFigures>(line))??;
-            Some((kept.clone(), cells.remove(cell)?))
+            // Cells come last in a line: what follows the key is read, and not all cells of a thousand documents.
+            let figure = &line[line.rfind(&key)? + key.len()..];
+            let mut figure = serde_json::Deserializer::from_str(figure).into_iter::<CellFigure>();
+            Some((kept.clone(), figure.next()?.ok()?))
         };
         self.known.iter().filter_map(has).collect()
     }
