@@ -52,7 +52,7 @@ pub use load::{Load, LoadKey};
 pub use load_value::{Arrivals, LoadError, MOST_PEERS, Offered, PACKET_HEAD, Transform};
 pub use mechanism::{Attach, Mechanism, Meet, SetupError, Visitor};
 pub use missing::Missing;
-pub use names::{Crowd, Door, Idle, Serving, Touch, UnknownName, nearest};
+pub use names::{Axis, Crowd, Door, Idle, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind, Rated};
 pub use placement::Placement;

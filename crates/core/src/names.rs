@@ -92,6 +92,22 @@ names! {
 }
 
 names! {
+    /// What grows where one mechanism may overtake another.
+    #[derive(Default)]
+    "axis" Axis {
+        /// Bytes of a message.
+        #[default]
+        Size = "size",
+        /// Clients that connect at the same time.
+        Conns = "conns",
+        /// Messages due per second.
+        Rate = "rate",
+        /// The pause before each round trip.
+        Think = "think",
+    }
+}
+
+names! {
     /// How a server waits for those who connect.
     "server" Serving {
         /// It sleeps in `accept`.

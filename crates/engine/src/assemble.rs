@@ -18,7 +18,7 @@ use crate::assemble::cost::Circumstances;
 use crate::exec;
 use crate::job::CallsReport;
 use crate::noise;
-use crate::run::{BoundReadings, Findings};
+use crate::run::{BoundReadings, CellRun, Findings};
 use ipcperf_core::result::{
     Bounds, CallTimes, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel,
     Mode, Noise, PairBounds, ResultSet, SCHEMA, Spread, Tool,
@@ -122,6 +122,13 @@ pub(crate) fn document(mut findings: Findings, facts: Facts, machine: Machine) -
         cells,
         pipelines,
     }
+}
+
+/// What speaks for a cell in each round that counts so far: for whoever decides by it what is measured next. The document
+/// may leave out more of them.
+#[must_use]
+pub fn figures_of(cell: &CellRun, ns_per_tick: f64) -> BTreeMap<u64, f64> {
+    cell::figures(cell, ns_per_tick)
 }
 
 /// What the system calls of both ends took, as the document has it. For whoever orders rounds itself.

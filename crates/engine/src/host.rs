@@ -24,6 +24,7 @@ pub fn host() -> Host {
     Host {
         arch: std::env::consts::ARCH.into(),
         cpu_model: cpu("model name").or_else(|| cpu("CPU implementer")).unwrap_or_default(),
+        microcode: cpu("microcode"),
         cpus_online: text("/sys/devices/system/cpu/online")
             .map_or_else(|| allowed.clone(), |list| cpu_list(&list)),
         cores: topology.distinct(|cpu| cpu.core),

@@ -36,4 +36,4 @@ mod transform;
 mod usage;
 mod worker;
 
-pub use assemble::{Facts, calls_of, result_set};
+pub use assemble::{Facts, calls_of, figures_of, result_set};

@@ -35,6 +35,24 @@ pub fn run(
     interrupts: Option<&Interrupts>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> io::Result<Findings> {
+    search(plan, settings, interrupts, progress, &mut |_, _| Vec::new())
+}
+
+/// What chooses the cells of the next step by what was found so far, and by the length of a tick in nanoseconds.
+pub type Next<'a> = dyn FnMut(&[CellRun], f64) -> Vec<CellPlan> + 'a;
+
+/// As [`run`], and then as many rounds of the cells that `next` chooses, again and again until it chooses none. The rounds
+/// of all steps are counted on.
+///
+/// # Errors
+/// As there.
+pub fn search(
+    plan: Vec<CellPlan>,
+    settings: &Settings,
+    interrupts: Option<&Interrupts>,
+    progress: &mut dyn FnMut(Progress<'_>),
+    next: &mut Next<'_>,
+) -> io::Result<Findings> {
     let began = Instant::now();
     let mut run = Bench::open(settings.seed, interrupts)?;
     let mut cells: Vec<CellRun> = plan.into_iter().map(CellRun::new).collect();
@@ -46,33 +64,48 @@ pub fn run(
     }
     let mut rounds = 0;
     let mut order = Rng::stream(settings.seed, "order");
-    let measurable = cells.iter().filter(|cell| cell.plan.objection.is_none()).count() as u64;
-    // A round without a cell would be a pause.
-    while rounds < settings.rounds && !interrupted && cells.iter().any(is_open) {
-        let spent = began.elapsed();
-        let per_round =
-            spent.checked_div(u32::try_from(rounds).unwrap_or(u32::MAX)).unwrap_or_default();
-        if rounds > 0 && settings.budget.is_some_and(|budget| spent + per_round > budget) {
-            break;
-        }
-        if run.pause(settings)? {
-            interrupted = true;
-            break;
-        }
-        for (position, index) in turn(&cells, &mut order).into_iter().enumerate() {
-            let done = rounds * measurable + position as u64;
-            let cell = &mut cells[index];
-            progress(Progress::Slice {
-                done,
-                total: settings.rounds * measurable,
-                id: &cell.plan.id,
-            });
-            if run.measure(cell, settings.lengths(), rounds, position as u64) {
+    let (mut first, mut step) = (0, 0);
+    loop {
+        let chosen = cells[first..].iter();
+        let measurable = chosen.filter(|cell| cell.plan.objection.is_none()).count() as u64;
+        let begin = step * settings.rounds;
+        // A round without a cell would be a pause.
+        while rounds < begin + settings.rounds && !interrupted && cells[first..].iter().any(is_open)
+        {
+            let spent = began.elapsed();
+            let per_round =
+                spent.checked_div(u32::try_from(rounds).unwrap_or(u32::MAX)).unwrap_or_default();
+            if rounds > 0 && settings.budget.is_some_and(|budget| spent + per_round > budget) {
+                break;
+            }
+            if run.pause(settings)? {
                 interrupted = true;
                 break;
             }
+            for (position, index) in turn(&cells[first..], &mut order).into_iter().enumerate() {
+                let done = (rounds - begin) * measurable + position as u64;
+                let cell = &mut cells[first + index];
+                progress(Progress::Slice {
+                    done,
+                    total: settings.rounds * measurable,
+                    id: &cell.plan.id,
+                });
+                if run.measure(cell, settings.lengths(), rounds, position as u64) {
+                    interrupted = true;
+                    break;
+                }
+            }
+            rounds += 1;
         }
-        rounds += 1;
+        if interrupted {
+            break;
+        }
+        let more = next(&cells, run.ns_per_tick());
+        if more.is_empty() {
+            break;
+        }
+        (first, step) = (cells.len(), step + 1);
+        cells.extend(more.into_iter().map(CellRun::new));
     }
     if settings.time_calls && !interrupted {
         interrupted = run.time_calls(&mut cells, settings, progress);

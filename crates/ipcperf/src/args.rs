@@ -50,6 +50,8 @@ pub(crate) enum Command {
     /// Show a result file again, in any format
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
+    /// List what was kept with --keep, show it, follow a cell through it, remove it
+    History(HistoryArgs),
     /// Look whether this machine is fit to measure: what is in the way, what it means, what to do; changes no setting
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
@@ -84,6 +86,10 @@ pub(crate) struct OutputArgs {
     /// Result file; '-' prints the document to standard output [default: ipcperf-UTC.json here]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Also keep the document as the latest of this name in the user's data directory: @NAME then stands for it, and
+    /// @NAME~1 for the one kept before it ('ipcperf history')
+    #[arg(long, value_name = "NAME")]
+    pub(crate) keep: Option<String>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
     #[command(flatten)]
@@ -244,6 +250,19 @@ pub(crate) struct RunArgs {
     /// Idle policies: as-is, poll (poll holds /dev/cpu_dma_latency at 0) [default: as-is]
     #[arg(long, value_name = "POLICIES")]
     pub(crate) idle: Option<String>,
+    /// Search for where one of two mechanisms overtakes the other as something grows (--over). Each may have knobs: 'pipe
+    /// size=1M'
+    #[arg(
+        long,
+        value_names = ["A", "B"],
+        num_args = 2,
+        requires = "over",
+        conflicts_with_all = ["mechanism", "exec", "job", "from"]
+    )]
+    pub(crate) crossover: Vec<String>,
+    /// With --crossover: what grows: size, conns, rate, think; -s, --conns, --rate or --think list where to look first
+    #[arg(long, value_name = "AXIS", requires = "crossover")]
+    pub(crate) over: Option<String>,
     /// What happens to the payload: none, header, cacheline, full [default: cacheline]
     #[arg(long, value_name = "TOUCH")]
     pub(crate) touch: Option<String>,
@@ -289,7 +308,7 @@ pub(crate) struct RunArgs {
 /// What is compared, how, and what may come of it.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct CompareArgs {
-    /// Two result files: the old one (A) and the new one (B)
+    /// Two result files: the old one (A) and the new one (B); @NAME is one that is kept, @last the latest of them
     #[arg(value_names = ["OLD.json", "NEW.json"], num_args = 2)]
     pub(crate) files: Vec<PathBuf>,
     /// A result file of A (repeatable, with --new)
@@ -376,10 +395,10 @@ pub(crate) struct ReplicateArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Write the file of a study to STUDY.toml, to be read or changed, and measure nothing; -o names another file
-    #[arg(long, value_name = "STUDY", conflicts_with_all = ["study", "across", "only", "set", "budget", "csv", "plots"])]
+    #[arg(long, value_name = "STUDY", conflicts_with_all = ["study", "across", "only", "set", "budget", "csv", "plots", "keep"])]
     pub(crate) export: Option<String>,
     /// Show which claims hold where, by result files of several machines or days, and measure nothing
-    #[arg(long, value_name = "RESULT.json", num_args = 1.., conflicts_with_all = ["study", "only", "set", "budget", "csv", "plots"])]
+    #[arg(long, value_name = "RESULT.json", num_args = 1.., conflicts_with_all = ["study", "only", "set", "budget", "csv", "plots", "keep"])]
     pub(crate) across: Vec<PathBuf>,
     /// Run the programs that a study file names
     #[arg(long)]
@@ -465,7 +484,8 @@ pub(crate) struct SelftestArgs {
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ReportArgs {
-    /// A result file; '-' reads standard input. Several, of any machines, become one CSV file
+    /// A result file; '-' reads standard input, @NAME is one that is kept, @last the latest of them. Several, of any
+    /// machines, become one CSV file
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// What a row of a CSV file is about
@@ -491,6 +511,47 @@ pub(crate) enum RowChoice {
     Cells,
     /// One round of a cell
     Rounds,
+}
+
+/// What is done with documents that are kept.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct HistoryArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<HistoryCommand>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum HistoryCommand {
+    /// List the documents, the latest first (the default)
+    List {
+        /// Only those of this name
+        #[arg(value_name = "@NAME")]
+        name: Option<String>,
+        #[command(flatten)]
+        look: LookArgs,
+    },
+    /// Show a document, as 'ipcperf report' does
+    Show(ReportArgs),
+    /// Show how a cell fared from one document to the next, with what changed between them: the kernel, the microcode
+    Trend {
+        /// The cell, as documents name it ('pipe ping-pong 64B same-cpu') or as 'compare --live' takes it ('pipe same-cpu')
+        #[arg(value_name = "CELL")]
+        cell: String,
+        /// Only the documents of this name
+        #[arg(value_name = "@NAME")]
+        name: Option<String>,
+        #[command(flatten)]
+        look: LookArgs,
+    },
+    /// Remove documents
+    Rm {
+        /// What they are called: @nightly the latest of that name, @nightly~1 the one before it
+        #[arg(value_name = "@NAME", required = true)]
+        names: Vec<String>,
+        /// All documents of these names
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 /// Which cells of a result are shown; places are those among them.

@@ -13,14 +13,18 @@ use std::io::Read;
 use std::path::{Component, Path};
 use toml::Value;
 
-/// Flags that are no keys: what a run shows of itself, and not what it is; and what only whoever types may allow.
+/// Flags that are no keys: what a run shows of itself, and not what it is; what only whoever types may allow; and a search,
+/// which is a question and no plan.
 const NOT_IN_A_JOB: &[&str] = &[
     "allow-exec",
     "color",
+    "crossover",
     "dry-run",
     "from",
     "full",
+    "keep",
     "no-progress",
+    "over",
     "quiet",
     "verbose",
     "versus-bound",
@@ -178,7 +182,7 @@ fn check_output(path: &Path) -> Result<(), &'static str> {
     }
     let is_result = || {
         let mut text = Vec::new();
-        let mut file = fs::File::open(path)?.take(crate::report::MOST);
+        let mut file = fs::File::open(path)?.take(output::MOST);
         file.read_to_end(&mut text)?;
         Ok::<_, std::io::Error>(ipcperf_report::is_document(&String::from_utf8_lossy(&text)))
     };

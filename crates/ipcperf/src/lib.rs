@@ -14,12 +14,15 @@ mod build;
 mod choose;
 mod clean;
 mod compare;
+mod crossover;
 mod doctor;
 mod error;
 mod examples;
 mod exec;
 mod gates;
+mod history;
 mod job_file;
+mod kept;
 mod list;
 mod loads;
 mod manual;
@@ -107,6 +110,7 @@ impl Cli {
             Command::Compare(args) => compare::run(registry, &args),
             Command::Replicate(args) => replicate::run(registry, &args),
             Command::Report(args) => report::run(registry, &args),
+            Command::History(args) => history::run(registry, args.command),
             Command::Doctor(args) => doctor::run(&args),
             Command::Selftest(args) => selftest::run(registry, &args),
             Command::Schema { document } => schema::run(&document),

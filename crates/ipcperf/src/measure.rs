@@ -1,10 +1,12 @@
 //! What `survey` and `run` have in common once the plan stands: dry run, measuring, writing, showing.
 
-use crate::args::OutputArgs;
+use crate::args::{OutputArgs, RunArgs};
 use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
+use crate::kept::Keeper;
 use crate::output::{self, Target};
 use crate::progress::Line;
+use crate::request;
 use ipcperf_core::result::{Cell, Invocation, Noise, Plan, Requirements, ResultSet, Status};
 use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
@@ -48,11 +50,13 @@ pub(crate) struct Undertaking {
 }
 
 impl Undertaking {
-    fn runnable(&self) -> u64 {
+    /// How many cells can run here.
+    pub(crate) fn runnable(&self) -> u64 {
         self.cells.iter().filter(|cell| cell.objection.is_none()).count() as u64
     }
 
-    fn expected(&self) -> Duration {
+    /// How long it takes.
+    pub(crate) fn expected(&self) -> Duration {
         let slice = self.settings.slice + self.settings.warmup;
         let one = |cell: &CellPlan| {
             let load = &cell.key.load;
@@ -114,6 +118,22 @@ impl Undertaking {
     }
 }
 
+/// How a run goes that was asked for so many rounds.
+pub(crate) fn settings(args: &RunArgs, rounds: u64) -> Result<Settings, Stop> {
+    let second = Duration::from_secs(1);
+    let time = |name: &str, given: &Option<String>, default: &str, most: Duration| {
+        request::time(name, given.as_deref().unwrap_or(default), second / 1000, most)
+    };
+    Ok(Settings {
+        rounds,
+        slice: time("--slice", &args.slice, "100ms", 600 * second)?,
+        warmup: time("--warmup", &args.warmup, "20ms", 60 * second)?,
+        seed: args.seed.unwrap_or_else(run::fresh_seed),
+        budget: None,
+        time_calls: args.time_calls,
+    })
+}
+
 /// A plan as the document has it.
 pub(crate) fn plan(command: &str, cells: u64, settings: &Settings, expected: Duration) -> Plan {
     Plan {
@@ -123,7 +143,7 @@ pub(crate) fn plan(command: &str, cells: u64, settings: &Settings, expected: Dur
         slice_ms: settings.slice.as_secs_f64() * 1e3,
         warmup_ms: settings.warmup.as_secs_f64() * 1e3,
         expected_s: expected.as_secs_f64(),
-        requirements: None,
+        ..Plan::default()
     }
 }
 
@@ -149,14 +169,10 @@ pub(crate) fn take(
 /// The document with the home directory shortened wherever it stands (identities of cells, knobs, reasons, findings): a
 /// result may be shared.
 pub(crate) fn shareable<T: Serialize + DeserializeOwned>(document: T) -> T {
-    let Some(home) = home() else { return document };
+    let Some(home) = output::home() else { return document };
     let text = serde_json::to_string(&document).unwrap_or_default();
-    let short = shortened(&text, &home);
+    let short = output::shortened(&text, &home);
     if short == text { document } else { serde_json::from_str(&short).unwrap_or(document) }
-}
-
-fn home() -> Option<String> {
-    std::env::var("HOME").ok().filter(|home| home.len() > 1)
 }
 
 /// Measures, writes the document, shows the result.
@@ -171,13 +187,15 @@ pub(crate) fn record(
     let format = output::format(&args.look)?;
     let started = jiff::Timestamp::now();
     let target = Target::choose(args.output.as_deref(), &started)?;
+    let keeper = Keeper::open(args.keep.as_deref())?;
     let interrupts = interrupts()?;
     let line = Line::new(args.quiet || args.no_progress);
     let mut show = |progress: run::Progress<'_>| line.show(progress);
     let set = take(plan, seed, &started, || measure(&interrupts, &mut show))?;
+    let kept = keeper.and_then(|keeper| keeper.keep(args.quiet, |out| output::document(&set, out)));
     publish(&set, registry, args, format, &target)?;
     let gate = gates.check(&set);
-    Ok(verdict(&set).or(gate).map_or(ExitCode::SUCCESS, ExitCode::from))
+    Ok(verdict(&set).or(gate).or(kept).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
 /// The command line with the home directory shortened: a result file may be shared.
@@ -185,28 +203,9 @@ pub(crate) fn arguments() -> Vec<String> {
     let words = std::env::args_os().enumerate();
     let word = |(index, word): (usize, std::ffi::OsString)| match index {
         0 => "ipcperf".into(),
-        _ => without_home(&word.to_string_lossy()),
+        _ => output::without_home(&word.to_string_lossy()),
     };
     words.map(word).collect()
-}
-
-/// The text with the home directory shortened.
-pub(crate) fn without_home(text: &str) -> String {
-    home().map_or_else(|| text.to_owned(), |home| shortened(text, &home))
-}
-
-/// The text with `~` for the home directory, wherever it stands; a name that merely begins or ends alike stays.
-fn shortened(text: &str, home: &str) -> String {
-    let goes_on = |sign: char| sign.is_alphanumeric() || "._-".contains(sign);
-    let home = home.trim_end_matches('/');
-    let mut parts = text.split(home);
-    let mut short = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let is_start = !short.ends_with(|sign| goes_on(sign) || sign == '/');
-        short += if is_start && !part.starts_with(goes_on) { "~" } else { home };
-        short += part;
-    }
-    short
 }
 
 fn publish(
@@ -328,20 +327,5 @@ mod tests {
         assert_eq!(verdict(&with_finding("E-MIGRATE")), None);
         let interrupted = ResultSet { interrupted: true, ..with_finding("E-PAYLOAD") };
         assert_eq!(verdict(&interrupted), Some(Code::Interrupted));
-    }
-
-    #[test]
-    fn only_the_home_directory_itself_is_shortened() {
-        for (word, short) in [
-            ("/home/bob/x.json", "~/x.json"),
-            ("--output=/home/bob", "--output=~"),
-            ("/home/bobby/x.json", "/home/bobby/x.json"),
-            ("/mnt/home/bob/x.json", "/mnt/home/bob/x.json"),
-            (r#"{"id":"temp-file.dir=/home/bob","b":1}"#, r#"{"id":"temp-file.dir=~","b":1}"#),
-            ("mkdir '/home/bob/a': no; /home/bob:/home/bob", "mkdir '~/a': no; ~:~"),
-            ("x.json", "x.json"),
-        ] {
-            assert_eq!(shortened(word, "/home/bob"), short);
-        }
     }
 }

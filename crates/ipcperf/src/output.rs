@@ -10,6 +10,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// A survey's result takes 2 MiB; what is larger than this is no result.
+pub(crate) const MOST: u64 = 256 << 20;
+
 /// Writes to standard output. A reader that has gone away (`| head -1`) wanted no more: that is no error.
 /// Whoever reads it may also have stopped reading: then a signal ends the wait.
 pub(crate) fn to_stdout(bytes: &[u8]) -> Result<ExitCode, Stop> {
@@ -218,6 +221,30 @@ pub(crate) fn words(error: &io::Error) -> String {
     error.raw_os_error().map_or_else(|| error.to_string(), ipcperf_core::errno::text)
 }
 
+/// The home directory, where there is one that could be told apart.
+pub(crate) fn home() -> Option<String> {
+    std::env::var("HOME").ok().filter(|home| home.len() > 1)
+}
+
+/// The text with the home directory shortened.
+pub(crate) fn without_home(text: &str) -> String {
+    home().map_or_else(|| text.to_owned(), |home| shortened(text, &home))
+}
+
+/// The text with `~` for the home directory, wherever it stands; a name that merely begins or ends alike stays.
+pub(crate) fn shortened(text: &str, home: &str) -> String {
+    let goes_on = |sign: char| sign.is_alphanumeric() || "._-".contains(sign);
+    let home = home.trim_end_matches('/');
+    let mut parts = text.split(home);
+    let mut short = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_start = !short.ends_with(|sign| goes_on(sign) || sign == '/');
+        short += if is_start && !part.starts_with(goes_on) { "~" } else { home };
+        short += part;
+    }
+    short
+}
+
 fn cannot_write(path: &Path, error: &io::Error) -> Stop {
     Stop::internal(format!("cannot write '{}': {}", path.display(), words(error)))
 }
@@ -282,4 +309,24 @@ pub(crate) fn pictures(path: &Path, document: &Replication) -> Result<(), Stop> 
 /// Writes the document.
 pub(crate) fn document(set: &ResultSet, out: &mut dyn Write) -> io::Result<()> {
     ipcperf_report::render(set, &|_| None, Format::Json, &Style::default(), out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_home_directory_itself_is_shortened() {
+        for (word, short) in [
+            ("/home/bob/x.json", "~/x.json"),
+            ("--output=/home/bob", "--output=~"),
+            ("/home/bobby/x.json", "/home/bobby/x.json"),
+            ("/mnt/home/bob/x.json", "/mnt/home/bob/x.json"),
+            (r#"{"id":"temp-file.dir=/home/bob","b":1}"#, r#"{"id":"temp-file.dir=~","b":1}"#),
+            ("mkdir '/home/bob/a': no; /home/bob:/home/bob", "mkdir '~/a': no; ~:~"),
+            ("x.json", "x.json"),
+        ] {
+            assert_eq!(shortened(word, "/home/bob"), short);
+        }
+    }
 }

@@ -16,6 +16,7 @@ use std::time::Duration;
 const BESIDE: &[&str] = &[
     "from",
     "output",
+    "keep",
     "format",
     "color",
     "verbose",

@@ -2,7 +2,7 @@
 
 use crate::args::{ReportArgs, RowChoice};
 use crate::error::Stop;
-use crate::{only, output};
+use crate::{kept, only, output};
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{Format, LoadError, Rows, Style};
@@ -10,23 +10,20 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// A survey's result takes 2 MiB; what is larger than this is no result.
-pub(crate) const MOST: u64 = 256 << 20;
-
-/// Reads the text of a document; '-' is standard input.
+/// Reads the text of a document; '-' is standard input, and `@NAME` one that is kept.
 fn text_of(path: &Path) -> Result<String, Stop> {
     let shown = path.display();
     let failed = |error: std::io::Error| {
         Stop::usage(format!("cannot read '{shown}': {}", output::words(&error)))
     };
     let mut bytes = Vec::new();
-    let source: Box<dyn Read> = if path.as_os_str() == "-" {
-        Box::new(std::io::stdin().lock())
-    } else {
-        Box::new(std::fs::File::open(path).map_err(failed)?)
+    let source: Box<dyn Read> = match kept::named(path) {
+        Some(file) => Box::new(file?),
+        None if path.as_os_str() == "-" => Box::new(std::io::stdin().lock()),
+        None => Box::new(std::fs::File::open(path).map_err(failed)?),
     };
-    source.take(MOST + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MOST {
+    source.take(output::MOST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > output::MOST {
         return Err(Stop::usage(format!("cannot read '{shown}': larger than 256 MiB")));
     }
     Ok(String::from_utf8(bytes)

@@ -2,7 +2,7 @@
 
 use crate::error::{Stop, unknown};
 use ipcperf_core::{
-    Idle, OptionError, OptionSet, PatternKind, Placement, Touch, UnknownName, nearest, units,
+    Axis, Idle, OptionError, OptionSet, PatternKind, Placement, Touch, UnknownName, nearest, units,
 };
 use ipcperf_engine::registry::{Entry, Registry};
 use std::str::FromStr;
@@ -145,6 +145,10 @@ pub(crate) fn placements(list: &str) -> Result<Vec<Placement>, Stop> {
         }
     }
     Ok(chosen)
+}
+
+pub(crate) fn axis(word: &str) -> Result<Axis, Stop> {
+    one_of(word)
 }
 
 pub(crate) fn idle(list: &str) -> Result<Vec<Idle>, Stop> {

@@ -3,16 +3,14 @@
 use crate::args::RunArgs;
 use crate::error::Stop;
 use crate::gates::Gates;
-use crate::measure::Undertaking;
+use crate::measure::{Undertaking, settings};
 use crate::request;
-use crate::{exec, job_file, loads, repeat};
+use crate::{crossover, exec, job_file, loads, repeat};
 use clap::ArgMatches;
 use ipcperf_core::{Idle, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Host, Request};
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Settings, fresh_seed};
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// Rounds unless asked otherwise: enough for an interval of the median with half of the rounds in another mode.
 const ROUNDS: u64 = 12;
@@ -35,6 +33,9 @@ pub(crate) fn run(
         return Err(Stop::usage(format!("--rounds: {rounds} is not between 1 and 10000")));
     }
     let gates = Gates::of(&args.gates)?;
+    if !args.crossover.is_empty() {
+        return crossover::run(registry, &args, rounds, &gates);
+    }
     if !args.exec.is_empty() {
         return exec::run(registry, &args, rounds, &gates);
     }
@@ -77,7 +78,6 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<U
         touch: request::touch(&or(&args.touch, Touch::CacheLine.name()))?,
         options: request::options(registry, &args.set)?,
     };
-    let millisecond = Duration::from_millis(1);
     let parts = [
         request.mechanisms.len(),
         request.patterns.len(),
@@ -87,24 +87,7 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<U
         request.loads.len(),
     ];
     request::not_too_many("cells", parts)?;
-    let settings = Settings {
-        rounds,
-        slice: request::time(
-            "--slice",
-            &or(&args.slice, "100ms"),
-            millisecond,
-            Duration::from_secs(600),
-        )?,
-        warmup: request::time(
-            "--warmup",
-            &or(&args.warmup, "20ms"),
-            millisecond,
-            Duration::from_secs(60),
-        )?,
-        seed: args.seed.unwrap_or_else(fresh_seed),
-        budget: None,
-        time_calls: args.time_calls,
-    };
     let cells = plan::cells(&request, &host).map_err(request::refused)?;
+    let settings = settings(args, rounds)?;
     Ok(Undertaking { command: "run", cells, settings, requirements: None })
 }

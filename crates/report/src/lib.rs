@@ -14,6 +14,7 @@ mod chapters;
 mod choose;
 mod columns;
 mod compare;
+mod crossover;
 mod csv;
 mod describe;
 mod doctor;
@@ -23,6 +24,7 @@ mod gate;
 mod grid;
 #[cfg(test)]
 mod growth;
+mod history;
 mod json;
 mod list;
 mod load;
@@ -55,6 +57,7 @@ pub use describe::describe;
 pub use doctor::doctor;
 pub use format::{Format, Style};
 pub use gate::{Limit, Outcome, Slower};
+pub use history::{CellFigure, CellFigures, Kept, Summary, Trend, kept, summary, trend};
 pub use list::{ListRow, list};
 pub use load::{
     LoadError, is_comparison, is_document, is_replication, load, load_comparison, load_replication,
@@ -98,6 +101,11 @@ pub fn bars(set: &ResultSet, style: &Style, out: &mut dyn io::Write) -> io::Resu
     bars::draw(&mut page::Page::new(out, style), set)
 }
 
+/// What a run says in sentences.
+fn sentences(set: &ResultSet) -> Vec<String> {
+    crossover::sentences(set).unwrap_or_else(|| compare::sentences(set))
+}
+
 /// Writes a result set in one of the formats.
 ///
 /// # Errors
@@ -117,17 +125,18 @@ pub fn render(
         Format::Table if overview::is_one_screen(set, style) => {
             overview::render(set, specs, style, out)
         }
+        Format::Table if crossover::is_one_screen(set, style) => crossover::render(set, style, out),
         Format::Table => {
             table::render(set, specs, style, out)?;
             let mut page = page::Page::new(out, style);
-            compare::sentences(set).iter().try_for_each(|words| {
+            sentences(set).iter().try_for_each(|words| {
                 page.blank()?;
                 page.paragraph(page::Tone::Plain, "", words)
             })
         }
         Format::Markdown => {
             markdown::render(set, specs, style, out)?;
-            compare::sentences(set)
+            sentences(set)
                 .iter()
                 .try_for_each(|words| writeln!(out, "\n{}", markdown::escape(words, style.unicode)))
         }

@@ -444,6 +444,7 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
                 warmup_ms: 10.0,
                 expected_s: 60.0,
                 requirements: None,
+                crossover: None,
             },
         },
         host: Host {

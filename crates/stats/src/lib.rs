@@ -15,6 +15,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
 mod compare;
+mod crossover;
 mod distribution;
 mod drift;
 mod estimate;
@@ -30,6 +31,7 @@ pub mod shape;
 mod verdict;
 
 pub use compare::{Ratio, paired_interval, paired_ratio, paired_spread};
+pub use crossover::{Arm, Change, Looked, changes, next_point, rounds_for_points, winner};
 pub use distribution::{normal_cdf, student_t_quantile};
 pub use drift::{relative_drift, theil_sen, trend_z};
 pub use estimate::{Estimate, Interval, median, median_estimate, median_interval, robust_cv};

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Seek, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
 /// A file under construction. It has no name until it is published; dropping it leaves nothing.
@@ -52,6 +52,21 @@ impl WholeFile {
                 }
             },
         };
+        let file = Self::begin(target, mode)?;
+        if file.target.facts.is_some() {
+            // What is there keeps its permissions, whatever the umask says.
+            rustix::fs::fchmod(&file.file, mode)?;
+        }
+        Ok(file)
+    }
+
+    /// Starts a file that will be `name` in a directory that is held, whatever is there now.
+    pub(crate) fn start_in(directory: OwnedFd, name: &str, mode: Mode) -> io::Result<Self> {
+        let name = OsString::from(name);
+        Self::begin(directory::Place { directory, name, facts: None, is_open_file: false }, mode)
+    }
+
+    fn begin(target: directory::Place, mode: Mode) -> io::Result<Self> {
         let flags = OFlags::TMPFILE | OFlags::RDWR;
         let (file, place) = match open_at(&target.directory, OsStr::new("."), flags, mode) {
             Err(error) if is_without_unnamed_files(&error) => {
@@ -60,12 +75,7 @@ impl WholeFile {
             }
             other => (other?, Place::Nowhere),
         };
-        let file = Self { file, target, place };
-        if file.target.facts.is_some() {
-            // What is there keeps its permissions, whatever the umask says.
-            rustix::fs::fchmod(&file.file, mode)?;
-        }
-        Ok(file)
+        Ok(Self { file, target, place })
     }
 
     /// Whether a file could be started at `target`; a FIFO is not opened, since that would wait for its reader.

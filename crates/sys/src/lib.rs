@@ -23,6 +23,7 @@ pub mod rundir;
 pub mod seccomp;
 pub mod shm;
 pub mod signals;
+pub mod store;
 pub mod terminal;
 pub mod topology;
 pub mod trace;

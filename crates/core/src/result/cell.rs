@@ -5,7 +5,8 @@ use super::histogram::HistogramData;
 use super::metric::{Metric, OperationMode};
 use super::pattern::{Connections, Fan, FanRound, OneWay, TransformCost};
 use crate::load::Load;
-use crate::names::{Idle, Touch};
+use crate::load_value::Offered;
+use crate::names::{Axis, Idle, Touch};
 use crate::options::{KnobValue, OptionSet};
 use crate::pattern::{Figure, PatternKind};
 use crate::placement::Placement;
@@ -44,6 +45,20 @@ impl CellKey {
     #[must_use]
     pub fn size(&self) -> usize {
         usize::try_from(self.size_bytes).unwrap_or(usize::MAX)
+    }
+
+    /// Where it lies on an axis, in bytes, clients, messages per second or nanoseconds; `None` for a rate that is a share.
+    #[must_use]
+    pub fn place_on(&self, axis: Axis) -> Option<u64> {
+        match axis {
+            Axis::Size => Some(self.size_bytes),
+            Axis::Conns => Some(self.load.conns),
+            Axis::Think => Some(self.load.think_ns),
+            Axis::Rate => match self.load.rate? {
+                Offered::PerSecond(rate) => Some(rate.round() as u64),
+                Offered::OfPeak(_) => None,
+            },
+        }
     }
 
     /// It in words, with these knobs: `pipe ping-pong 64B same-llc pipe.size=1M`.

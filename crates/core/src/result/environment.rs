@@ -1,6 +1,7 @@
 //! What measured, what was asked for, and the machine it happened on.
 
 use super::requirements::Requirements;
+use crate::names::Axis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -47,6 +48,23 @@ pub struct Plan {
     /// What `choose` was asked for; absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requirements: Option<Requirements>,
+    /// What was searched for, where cells were chosen by what others had shown (`--crossover`); absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crossover: Option<Crossover>,
+}
+
+/// A search for where one of two arms overtakes the other. Its points are the cells of the document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Crossover {
+    /// Arm A: a mechanism, and the knobs that were set: `pipe size=1M`.
+    pub a: String,
+    /// Arm B.
+    pub b: String,
+    /// What grows.
+    pub over: Axis,
+    /// How many points were going to be looked at, at the most: what is certain at each is adjusted for all of them.
+    pub most_points: u64,
 }
 
 /// The machine. No host name, no user name.
@@ -57,6 +75,10 @@ pub struct Host {
     pub arch: String,
     /// CPU model as the kernel names it.
     pub cpu_model: String,
+    /// Revision of the CPU's microcode, as the kernel writes it (`0x2b000603`); absent where it does not say, and in
+    /// documents of older builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
     /// CPUs online.
     pub cpus_online: Vec<usize>,
     /// CPUs this process may use (cpuset, affinity).

@@ -116,16 +116,36 @@ fn verdict(
     }
 }
 
+fn read(slice: &SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Reading {
+    match &slice.raw.data {
+        Data::Trips(data) => trips::reading(data, slice, pattern.facts(), batch, ns),
+        Data::Stream(window) => stream::reading(*window, &slice.raw, ns),
+        Data::Fan(data) => fan::reading(data, &slice.raw, ns),
+        Data::Connect(connect) => connect::reading(connect, &slice.raw, ns),
+    }
+}
+
+/// What speaks for each slice that counts so far, by round: of what has been measured while more of it follows.
+pub(super) fn figures(cell: &CellRun, ns: f64) -> BTreeMap<u64, f64> {
+    let pattern = cell.plan.key.pattern;
+    let batch = cell.slices.first().map_or(1, |slice| slice.raw.batch);
+    let counts = cell.slices.iter().filter(|slice| slice.rejected.is_none());
+    let figure = |slice: &SliceRun| {
+        let Reading { p50, rate, own, .. } = read(slice, pattern, batch, ns);
+        let saturated = matches!(&own, Own::Trips(trips) if trips.paced.as_ref().is_some_and(|one| one.saturated));
+        match pattern.facts().figure {
+            Figure::Time => p50.filter(|_| !saturated),
+            Figure::Throughput | Figure::Requests => rate,
+        }
+    };
+    counts.filter_map(|slice| Some((slice.round, figure(slice)?))).collect()
+}
+
 pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced {
     let facts = pattern.facts();
     let lost = slice.raw.counts[facts.exchange.counted_by().index()].lost;
     let agrees = counts_agree(&slice.raw, facts.exchange);
-    let reading = match &slice.raw.data {
-        Data::Trips(data) => trips::reading(data, &slice, facts, batch, ns),
-        Data::Stream(window) => stream::reading(*window, &slice.raw, ns),
-        Data::Fan(data) => fan::reading(data, &slice.raw, ns),
-        Data::Connect(connect) => connect::reading(connect, &slice.raw, ns),
-    };
+    let reading = read(&slice, pattern, batch, ns);
     let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns, planned } = slice;
     let ([lead, follow], [forth, back]) = (&raw.sides, &raw.counts);
     let Reading { operations, p50, mean, rate, histogram, unanswered, fan, own } = reading;

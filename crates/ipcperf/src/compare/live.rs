@@ -6,7 +6,7 @@ use super::{arm, binary};
 use crate::args::CompareArgs;
 use crate::error::{Code, Stop, note};
 use crate::progress::Line;
-use crate::{exec, measure, request};
+use crate::{exec, measure, output, request};
 use ipcperf_core::result::{Comparison, ComparisonPlan};
 use ipcperf_engine::plan::{CellPlan, Host};
 use ipcperf_engine::registry::Registry;
@@ -180,7 +180,7 @@ fn cells(
     };
     let (a, mut b) = (words(&of_a), words(&of_b));
     if let Some(path) = &args.live_binary {
-        let path = measure::without_home(&path.display().to_string());
+        let path = output::without_home(&path.display().to_string());
         b = format!("{b} by {path}");
     }
     let threes = of_a.into_iter().zip(of_b).flat_map(|(a, b)| [a.clone(), a, b]).collect();

@@ -134,7 +134,7 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Stop> {
 
 fn recorded(paths: &[PathBuf]) -> Result<Vec<Recorded>, Stop> {
     let read = |path: &PathBuf| {
-        let name = measure::without_home(&path.display().to_string());
+        let name = output::without_home(&path.display().to_string());
         read_result(path).map(|set| Recorded { name, set })
     };
     paths.iter().map(read).collect()

@@ -100,7 +100,7 @@ pub(crate) fn plan(commands: &[String]) -> Result<PipelinePlan, Stop> {
         }
     };
     let programs = commands.iter().map(words).collect::<Result<_, _>>()?;
-    let commands = commands.iter().map(|command| measure::without_home(command.trim()));
+    let commands = commands.iter().map(|command| output::without_home(command.trim()));
     Ok(PipelinePlan { programs, commands: commands.collect() })
 }
 

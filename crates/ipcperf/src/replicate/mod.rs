@@ -20,6 +20,7 @@ pub(crate) use kinds::TASKS;
 
 use crate::args::ReplicateArgs;
 use crate::error::{Code, Stop, note, unknown};
+use crate::kept::Keeper;
 use crate::measure::{self, arguments};
 use crate::output::{self, Target};
 use crate::progress::Line;
@@ -79,6 +80,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let started = jiff::Timestamp::now();
     let began = Instant::now();
     let target = Target::choose(args.output.output.as_deref(), &started)?;
+    let keeper = Keeper::open(args.output.keep.as_deref())?;
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let interrupts = Interrupts::catch()
         .map_err(|error| Stop::internal(format!("signal descriptor: {error}")))?;
@@ -118,8 +120,10 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     document.duration_s = began.elapsed().as_secs_f64();
     document.invocation.plan.command = "replicate".into();
     let document = measure::shareable(document);
-    publish(&document, &studies, args, format, &target)?;
-    Ok(verdict(&document).map_or(ExitCode::SUCCESS, ExitCode::from))
+    let json = json(&document)?;
+    let kept = keeper.and_then(|keeper| keeper.keep(args.output.quiet, |out| out.write_all(&json)));
+    publish((&document, &json), &studies, args, format, &target)?;
+    Ok(verdict(&document).or(kept).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
 /// How it ends: as a run of the same arms would.
@@ -292,25 +296,24 @@ fn elsewhere(studies: &[Study], scale: Scale) -> String {
     format!("Scale {scale}, elsewhere it took: {known}")
 }
 
+/// The document in bytes.
+fn json(document: &Replication) -> Result<Vec<u8>, Stop> {
+    let (mut bytes, style) = (Vec::new(), ipcperf_report::Style::default());
+    ipcperf_report::replication(document, ipcperf_report::Format::Json, &style, None, &mut bytes)
+        .map_err(|error| Stop::internal(format!("document: {error}")))?;
+    Ok(bytes)
+}
+
 /// Keeps the document first, then what lies beside it, and shows it last: what comes later costs nothing before it.
 fn publish(
-    document: &Replication,
+    (document, json): (&Replication, &[u8]),
     studies: &[Study],
     args: &ReplicateArgs,
     format: ipcperf_report::Format,
     target: &Target,
 ) -> Result<(), Stop> {
-    let mut json = Vec::new();
-    ipcperf_report::replication(
-        document,
-        ipcperf_report::Format::Json,
-        &output::style(&args.output.look, true),
-        None,
-        &mut json,
-    )
-    .map_err(|error| Stop::internal(format!("document: {error}")))?;
     let is_kept = !matches!(target, Target::Stdout);
-    let kept = is_kept.then(|| target.write(|out| out.write_all(&json)));
+    let kept = is_kept.then(|| target.write(|out| out.write_all(json)));
     let files = args.csv.iter().map(|folder| files::write(folder, studies, document));
     let pictures = args.plots.iter().map(|folder| output::pictures(folder, document));
     let beside: Vec<Result<(), Stop>> = files.chain(pictures).collect();
@@ -319,7 +322,7 @@ fn publish(
     let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
     ipcperf_report::replication(document, format, &style, pictures.as_deref(), &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
-    let shown = output::to_stdout(if is_kept { &bytes } else { &json });
+    let shown = output::to_stdout(if is_kept { &bytes } else { json });
     if let Some(path) = kept.transpose()?
         && !args.output.quiet
     {

@@ -99,6 +99,7 @@ impl Sandbox {
             .env("HOME", self.home())
             .env("XDG_RUNTIME_DIR", self.run_directories())
             .env("TMPDIR", self.temporary())
+            .env_remove("XDG_DATA_HOME")
             .stdin(Stdio::null());
         command
     }

@@ -20,27 +20,36 @@ pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) class: Class,
     /// What a document has there, part by part.
-    of: fn(&ResultSet) -> BTreeMap<String, String>,
+    of: fn(&ResultSet) -> Parts,
 }
 
+/// What a document has in one field.
+pub(crate) type Parts = BTreeMap<String, String>;
+
+/// What a document has in every field, by its name.
+pub(crate) type Facts = BTreeMap<String, Parts>;
+
 /// A field of one part.
-fn one(value: impl fmt::Display) -> BTreeMap<String, String> {
+fn one(value: impl fmt::Display) -> Parts {
     [(String::new(), value.to_string())].into()
 }
 
 /// A part that a document may lack.
-fn or_none(value: Option<&String>) -> BTreeMap<String, String> {
+fn or_none(value: Option<&String>) -> Parts {
     one(value.map_or("none", String::as_str))
 }
 
 /// What the build says of these keys.
-fn build(set: &ResultSet, is_wanted: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
+fn build(set: &ResultSet, is_wanted: impl Fn(&str) -> bool) -> Parts {
     let facts = set.tool.build.iter().filter(|(key, _)| is_wanted(key));
     facts.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// Keys of the build that say whether the program itself was optimised: without that it measures itself.
 const OPTIMISATION: [&str; 2] = ["debug_assertions", "opt_level"];
+
+/// Older builds did not write it, and some machines do not tell.
+const MICROCODE: &str = "microcode";
 
 pub(crate) const FIELDS: &[Field] = &[
     Field { name: "architecture", class: Class::Hard, of: |set| one(&set.host.arch) },
@@ -67,6 +76,11 @@ pub(crate) const FIELDS: &[Field] = &[
     Field { name: "sysctl", class: Class::Factor, of: |set| set.kernel.sysctl.clone() },
     Field { name: "accounting", class: Class::Factor, of: |set| one(&set.kernel.cpu_accounting) },
     Field { name: "cpu", class: Class::Factor, of: |set| one(&set.host.cpu_model) },
+    Field {
+        name: MICROCODE,
+        class: Class::Factor,
+        of: |set| set.host.microcode.as_ref().map(one).unwrap_or_default(),
+    },
     Field {
         name: "topology",
         class: Class::Factor,
@@ -139,11 +153,38 @@ pub(crate) fn differences(a: &[&ResultSet], b: &[&ResultSet], class: Class) -> D
     fields.filter_map(|field| Some((field.name.to_owned(), difference(field, a, b)?))).collect()
 }
 
+/// Whether a document does not say it since its build was older or its machine does not: then nothing can be said of it.
+fn is_unsaid(field: &str, parts: &Parts) -> bool {
+    field == MICROCODE && parts.is_empty()
+}
+
+/// What a document has in every field.
+pub(crate) fn facts(set: &ResultSet) -> Facts {
+    FIELDS.iter().map(|field| (field.name.to_owned(), (field.of)(set))).collect()
+}
+
+/// What differs between the facts of two documents, by name of the field.
+pub(crate) fn changes(before: &Facts, after: &Facts) -> Differences {
+    let both = before.iter().filter_map(|(name, parts)| Some((name, parts, after.get(name)?)));
+    let told = |(name, a, b): (&String, &Parts, &Parts)| {
+        let is_said = ![a, b].into_iter().any(|parts| is_unsaid(name, parts));
+        let told = is_said.then(|| told(&[a.clone()].into(), &[b.clone()].into()))?;
+        Some((name.clone(), told?))
+    };
+    both.filter_map(told).collect()
+}
+
 fn difference(field: &Field, a: &[&ResultSet], b: &[&ResultSet]) -> Option<[String; 2]> {
-    let values =
-        |sets: &[&ResultSet]| sets.iter().map(|set| (field.of)(set)).collect::<BTreeSet<_>>();
-    let (a, b) = (values(a), values(b));
-    let all: BTreeSet<_> = a.union(&b).collect();
+    let values = |sets: &[&ResultSet]| {
+        let all = sets.iter().map(|set| (field.of)(set));
+        all.filter(|parts| !is_unsaid(field.name, parts)).collect()
+    };
+    told(&values(a), &values(b))
+}
+
+/// What differs among the values of one field of A and of B.
+fn told(a: &BTreeSet<Parts>, b: &BTreeSet<Parts>) -> Option<[String; 2]> {
+    let all: BTreeSet<_> = a.union(b).collect();
     if all.len() < 2 {
         return None;
     }
@@ -152,16 +193,19 @@ fn difference(field: &Field, a: &[&ResultSet], b: &[&ResultSet]) -> Option<[Stri
     let differs =
         |key: &&String| all.iter().map(|parts| parts.get(*key)).collect::<BTreeSet<_>>().len() > 1;
     let keys: Vec<&String> = keys.into_iter().filter(differs).collect();
-    let words = |parts: &BTreeMap<String, String>| {
+    let words = |parts: &Parts| {
         let part = |key: &&String| {
             let value = parts.get(*key).map_or("none", String::as_str);
             if key.is_empty() { value.to_owned() } else { format!("{key}: {value}") }
         };
         keys.iter().map(part).collect::<Vec<_>>().join(", ")
     };
-    let side = |values: &BTreeSet<BTreeMap<String, String>>| {
+    let side = |values: &BTreeSet<Parts>| {
         let told: BTreeSet<String> = values.iter().map(words).collect();
-        told.into_iter().collect::<Vec<_>>().join(" / ")
+        match told.is_empty() {
+            true => "not known".to_owned(),
+            false => told.into_iter().collect::<Vec<_>>().join(" / "),
+        }
     };
-    Some([side(&a), side(&b)])
+    Some([side(a), side(b)])
 }

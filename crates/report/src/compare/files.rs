@@ -20,6 +20,11 @@ const SESSIONS: usize = 4;
 /// that differ by 6 to 8.5 % without a change (microsoft/mssql-rs, issue 434).
 const FLOORS: [(f64, &str); 2] = [(0.11, "virtual machines"), (0.03, "one machine")];
 
+/// What single sessions of equal programs may differ by, and where.
+pub(crate) fn session_floor(is_virtual: bool) -> (f64, &'static str) {
+    if is_virtual { FLOORS[0] } else { FLOORS[1] }
+}
+
 /// The terms of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
@@ -187,7 +192,7 @@ impl Frame<'_> {
 }
 
 /// Why nothing of these runs may be believed.
-pub(super) fn distrust(side: &str, sets: &[&ResultSet]) -> Option<String> {
+pub(crate) fn distrust(side: &str, sets: &[&ResultSet]) -> Option<String> {
     sets.iter().find_map(|set| {
         if set.noise.grade == "F" {
             return Some(format!("{side} has the noise grade F"));
@@ -233,7 +238,7 @@ pub fn compare_files(
     let distrusted = || distrust("A", &a_sets).or_else(|| distrust("B", &b_sets));
     let frame = Frame {
         terms,
-        floor: if is_virtual { FLOORS[0] } else { FLOORS[1] },
+        floor: session_floor(is_virtual),
         doubt: forced.or_else(distrusted),
         disturbed: disturbance(&all),
     };

@@ -11,9 +11,13 @@ mod session;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use fields::{Differences, Facts, changes, facts};
 pub use fields::{Incomparable, factor_names};
-pub(crate) use figure::p99_of;
+pub(crate) use figure::{Reading, p99_of};
 pub use files::{Recorded, Terms, compare_files};
+pub(crate) use files::{distrust, session_floor};
+pub(crate) use judge::{between, percent, times};
 pub use live::{Arms, compare_live, metric_of};
 pub use render::comparison;
-pub(crate) use sentence::sentences;
+pub(crate) use render::differing;
+pub(crate) use sentence::{name, pair, sentences};

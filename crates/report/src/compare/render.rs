@@ -94,7 +94,10 @@ fn course(document: &Comparison) -> Vec<String> {
 /// Longest value of a factor that is shown in a line.
 const VALUE: usize = 60;
 
-fn differing(factors: &BTreeMap<String, [String; 2]>) -> impl Iterator<Item = String> + '_ {
+/// What differs, one line for each field.
+pub(crate) fn differing(
+    factors: &BTreeMap<String, [String; 2]>,
+) -> impl Iterator<Item = String> + '_ {
     factors.iter().map(|(name, values)| {
         let [a, b] = values.each_ref().map(|value| crate::text::clip(value, VALUE, false));
         format!("{name}: {a} -> {b}")

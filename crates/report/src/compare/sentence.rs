@@ -27,7 +27,7 @@ fn frame(cell: &Cell) -> (String, bool) {
 }
 
 /// A cell as it is called beside others of its frame: its mechanism, and the knobs that were set.
-pub(super) fn name(cell: &Cell) -> String {
+pub(crate) fn name(cell: &Cell) -> String {
     let mut words = vec![cell.key.mechanism.clone()];
     let base = cell.key.mechanism.split('/').next().unwrap_or_default();
     words.extend(cell.knobs.iter().filter_map(|(name, reading)| {
@@ -65,7 +65,8 @@ pub(super) fn relation(one: &FigureComparison, figure: Figure) -> Option<String>
     })
 }
 
-fn pair<'a>(a: &'a Cell, b: &Cell) -> Pair<'a> {
+/// The figures that speak for two cells, in the rounds that count for both.
+pub(crate) fn pair<'a>(a: &'a Cell, b: &Cell) -> Pair<'a> {
     let (of_a, of_b) = (Reading::Own.by_round(a), Reading::Own.by_round(b));
     let common = || of_a.iter().filter_map(|(round, a)| Some((*a, *of_b.get(round)?)));
     let (a_rounds, b_rounds): (Vec<f64>, Vec<f64>) = common().unzip();

@@ -1,6 +1,6 @@
 //! Comparisons of documents built in a few words.
 
-use super::fields::{Class, differences};
+use super::fields::{Class, Differences, changes, differences, facts};
 use super::{Arms, Recorded, Terms, compare_files, compare_live, comparison, sentences};
 use crate::gate::{Limit, Outcome, Slower};
 use crate::sample::{self, Build, ONE, TWO};
@@ -118,6 +118,7 @@ fn every_field_has_its_class_and_no_other() {
         ("/invocation/plan/warmup_ms", "slice", Class::Factor),
         ("/host/arch", "architecture", Class::Hard),
         ("/host/cpu_model", "cpu", Class::Factor),
+        ("/host/microcode", "microcode", Class::Factor),
         ("/host/cpus_allowed", "topology", Class::Factor),
         ("/host/cores", "topology", Class::Factor),
         ("/host/last_level_caches", "topology", Class::Factor),
@@ -140,6 +141,7 @@ fn every_field_has_its_class_and_no_other() {
     }
     // A text where there may be none.
     for value in [
+        &mut set.host.microcode,
         &mut set.host.container,
         &mut set.host.cpu_limit,
         &mut set.host.frequency,
@@ -188,6 +190,24 @@ fn only_the_parts_that_differ_are_told() {
     assert_eq!(found["mitigations"], ["retbleed: none", "retbleed: Vulnerable"]);
     // A side that is not even like itself.
     assert_eq!(differences(&[&old, &new], &[&old, &new], Class::Factor).len(), 1);
+}
+
+#[test]
+fn what_a_document_does_not_say_differs_from_nothing() {
+    let of = |microcode: Option<&str>| {
+        let mut set = sample::small();
+        set.host.microcode = microcode.map(ToOwned::to_owned);
+        set
+    };
+    let (silent, one, two) = (of(None), of(Some("0x1")), of(Some("0x2")));
+    let microcode =
+        |a: &[&ResultSet], b: &[&ResultSet]| differences(a, b, Class::Factor).remove("microcode");
+    assert_eq!(microcode(&[&silent], &[&one]), None);
+    assert_eq!(microcode(&[&one], &[&two]), Some(["0x1".to_owned(), "0x2".to_owned()]));
+    let told = microcode(&[&silent], &[&one, &two]);
+    assert_eq!(told, Some(["not known".to_owned(), "0x1 / 0x2".to_owned()]));
+    assert_eq!(changes(&facts(&silent), &facts(&one)), Differences::new());
+    assert_eq!(changes(&facts(&one), &facts(&two))["microcode"], ["0x1", "0x2"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Statistics against simulated samples and exact references.
 
 mod coverage;
+mod crossover;
 mod histogram;
 mod order;
 mod plan;

@@ -1,0 +1,109 @@
+//! `history`: what was kept with `--keep`.
+
+use crate::args::{HistoryCommand, LookArgs};
+use crate::compare::arm;
+use crate::error::{Stop, unknown};
+use crate::kept::{Archive, Index, SIGN};
+use crate::{output, report};
+use ipcperf_engine::plan::Host;
+use ipcperf_engine::registry::Registry;
+use ipcperf_report::{CellFigure, Kept, trend};
+use std::process::ExitCode;
+
+pub(crate) fn run(registry: &Registry, command: Option<HistoryCommand>) -> Result<ExitCode, Stop> {
+    let Some(command) = command else { return list(None, &LookArgs::default()) };
+    match command {
+        HistoryCommand::List { name, look } => list(name.as_deref(), &look),
+        HistoryCommand::Show(mut args) => {
+            for file in &mut args.files {
+                if let Some(word) = file.to_str().filter(|word| !word.starts_with(SIGN)) {
+                    *file = format!("{SIGN}{word}").into();
+                }
+            }
+            report::run(registry, &args)
+        }
+        HistoryCommand::Trend { cell, name, look } => {
+            follow(registry, &cell, name.as_deref(), &look)
+        }
+        HistoryCommand::Rm { names, all } => {
+            let removed = Archive::open()?.remove(&names, all)?;
+            output::lines(removed.iter().map(|name| format!("removed {name}")))
+        }
+    }
+}
+
+/// What is of this name: `@nightly`, `@nightly~1`, ...
+fn is_of(kept: &Kept, name: Option<&str>) -> bool {
+    name.is_none_or(|name| {
+        let series = kept.name.split('~').next().unwrap_or_default();
+        series.trim_start_matches(SIGN) == name.trim_start_matches(SIGN)
+    })
+}
+
+/// What is kept, and its index. A name that nothing has is refused.
+fn open(name: Option<&str>) -> Result<(Archive, Index), Stop> {
+    let archive = Archive::open()?;
+    name.map_or(Ok(()), |name| archive.knows(name))?;
+    let index = Index::of(&archive);
+    Ok((archive, index))
+}
+
+fn list(name: Option<&str>, look: &LookArgs) -> Result<ExitCode, Stop> {
+    let format = output::format(look)?;
+    let (archive, index) = open(name)?;
+    let shown: Vec<Kept> =
+        index.documents().rev().filter(|kept| is_of(kept, name)).cloned().collect();
+    let mut bytes = Vec::new();
+    ipcperf_report::kept(&shown, &archive.place(), format, &output::style(look, false), &mut bytes)
+        .map_err(|error| Stop::internal(format!("history: {error}")))?;
+    output::to_stdout(&bytes)
+}
+
+fn follow(
+    registry: &Registry,
+    cell: &str,
+    name: Option<&str>,
+    look: &LookArgs,
+) -> Result<ExitCode, Stop> {
+    let format = output::format(look)?;
+    let (_, index) = open(name)?;
+    let mut bytes = Vec::new();
+    for (cell, mut documents) in cells(registry, &index, cell)? {
+        documents.retain(|(kept, _)| is_of(kept, name));
+        if documents.is_empty() {
+            let name = name.unwrap_or_default();
+            return Err(Stop::usage(format!(
+                "no document of the name '{name}' has the cell '{cell}'"
+            )));
+        }
+        if !bytes.is_empty() {
+            bytes.push(b'\n');
+        }
+        trend(&cell, documents)
+            .render(format, &output::style(look, false), &mut bytes)
+            .map_err(|error| Stop::internal(format!("history: {error}")))?;
+    }
+    output::to_stdout(&bytes)
+}
+
+/// A cell, and the documents that have it.
+type Found = (String, Vec<(Kept, CellFigure)>);
+
+/// The cells that these words mean: as a document names one, whatever this build knows, or as a cell is typed.
+fn cells(registry: &Registry, index: &Index, words: &str) -> Result<Vec<Found>, Stop> {
+    let documents = index.with(words);
+    if !documents.is_empty() {
+        return Ok(vec![(words.to_owned(), documents)]);
+    }
+    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let planned = arm::cells(registry, &host, words, None)?;
+    let found = planned.into_iter().map(|cell| match index.with(&cell.id) {
+        documents if documents.is_empty() => {
+            let known = index.cells();
+            let listed = "no kept document has it";
+            Err(unknown("cell", &cell.id, known.iter().map(String::as_str), listed))
+        }
+        documents => Ok((cell.id, documents)),
+    });
+    found.collect()
+}

@@ -1,0 +1,132 @@
+//! What is kept under a name, in real processes.
+
+use crate::common::{Sandbox, at_once, wait_for};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+/// A run that is over soon.
+const RUN: [&str; 12] = [
+    "run",
+    "-m",
+    "pipe",
+    "--place",
+    "same-cpu",
+    "--slice",
+    "1ms",
+    "--warmup",
+    "1ms",
+    "--rounds",
+    "1",
+    "--no-progress",
+];
+
+fn data(sandbox: &Sandbox) -> PathBuf {
+    sandbox.home().join(".local/share/ipcperf")
+}
+
+/// What is listed: names, the latest first.
+fn listed(sandbox: &Sandbox) -> Vec<String> {
+    let ended = sandbox.run(&["history", "list", "--format", "json"]);
+    assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""));
+    let all: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let names = all.as_array().expect("a list").iter().map(|one| one["name"].as_str());
+    names.map(|name| name.expect("a name").to_owned()).collect()
+}
+
+#[test]
+fn what_is_kept_stands_for_its_file_wherever_one_is_read() {
+    let sandbox = Sandbox::new();
+    let said = |words: &[&str]| {
+        let ended = sandbox.run(words);
+        assert_eq!(ended.status.code(), Some(0), "{words:?}: {}", ended.stderr);
+        ended.stdout + &ended.stderr
+    };
+    assert!(said(&["history", "list"]).starts_with("0 documents in ~/.local/share/ipcperf"));
+    for file in ["a.json", "b.json"] {
+        let told = said(&[&RUN[..], &["--keep", "nightly", "-o", file]].concat());
+        assert!(told.ends_with("Kept as @nightly\n"), "{told}");
+    }
+    said(&["replicate", "marhubi", "--rounds", "1", "-q", "-o", "c.json", "--keep", "paper"]);
+    let kept = |name: &str| fs::read_to_string(data(&sandbox).join(name)).expect("kept");
+    assert_eq!(kept("1-nightly.json"), sandbox.read("a.json").expect("written"));
+    assert_eq!(kept("2-nightly.json"), sandbox.read("b.json").expect("written"));
+    assert_eq!(kept("3-paper.json"), sandbox.read("c.json").expect("written"));
+    let mode = |path: PathBuf| fs::metadata(path).expect("there").mode() & 0o777;
+    let modes =
+        [data(&sandbox), data(&sandbox).join("1-nightly.json"), data(&sandbox).join("index.jsonl")];
+    assert_eq!(modes.map(mode), [0o700, 0o600, 0o600]);
+    assert_eq!(listed(&sandbox), ["@paper", "@nightly", "@nightly~1"]);
+    for (word, file) in [
+        ("@nightly~1", "a.json"),
+        ("@nightly", "b.json"),
+        ("@last", "c.json"),
+        ("@last~2", "a.json"),
+    ] {
+        assert_eq!(said(&["report", word]), said(&["report", file]), "{word}");
+    }
+    assert_eq!(
+        said(&["history", "show", "nightly", "--format", "csv"]),
+        said(&["report", "b.json", "--format", "csv"])
+    );
+    let compared = said(&["compare", "@nightly~1", "@nightly"]);
+    assert!(compared.contains("A: @nightly~1 ("), "{compared}");
+    assert!(
+        said(&["run", "--from", "@nightly", "--dry-run"]).contains("pipe ping-pong 64B same-cpu")
+    );
+    assert!(said(&["replicate", "--across", "@paper"]).contains("marhubi"));
+    // A cell by either of its names.
+    let cell = "pipe ping-pong 64B same-cpu";
+    let trend = said(&["history", "trend", cell]);
+    assert!(trend.starts_with(&format!("{cell}: 2 documents of ")), "{trend}");
+    assert_eq!(trend, said(&["history", "trend", "pipe same-cpu", "@nightly"]));
+    assert_eq!(said(&["history", "rm", "@nightly~1"]), "removed @nightly~1\n");
+    assert_eq!(listed(&sandbox), ["@paper", "@nightly"]);
+    // A file may be called like a name.
+    fs::copy(sandbox.home().join("a.json"), sandbox.home().join("@nightly")).expect("a copy");
+    assert_eq!(said(&["report", "./@nightly"]), said(&["report", "a.json"]));
+}
+
+#[test]
+fn two_who_keep_at_the_same_time_keep_two() {
+    let sandbox = Sandbox::new();
+    at_once(["a.json", "b.json", "c.json"], |file| {
+        let ended = sandbox.run(&[&RUN[..], &["-q", "--keep", "same", "-o", file]].concat());
+        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""));
+    });
+    assert_eq!(listed(&sandbox), ["@same", "@same~1", "@same~2"]);
+}
+
+#[test]
+fn what_cannot_be_kept_is_told_before_measuring_and_after_it_nothing_is_lost() {
+    let sandbox = Sandbox::new();
+    let mut words = [&RUN[..], &["--keep", "x", "-o", "a.json"]].concat();
+    let mut command = sandbox.command(&words);
+    command.env("XDG_DATA_HOME", "/proc/nowhere");
+    let ended = sandbox.spawn(command).end();
+    assert_eq!(ended.status.code(), Some(2), "{}", ended.stderr);
+    assert!(
+        ended.stderr.starts_with("ipcperf: cannot keep anything in '/proc/nowhere/ipcperf': "),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!((ended.stderr.lines().count(), sandbox.read("a.json").is_err()), (1, true));
+    // The directory goes away while it is measured.
+    words[10] = "200";
+    let running = sandbox.start(&words);
+    wait_for("the measuring", || {
+        let mut directories = fs::read_dir(sandbox.run_directories()).expect("a folder");
+        directories.next().map(drop)
+    });
+    fs::remove_dir(data(&sandbox)).expect("it is empty");
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("Result: a.json\n"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("ipcperf: --keep x: cannot keep it in '~/.local/share/ipcperf': "),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(sandbox.run(&["report", "a.json"]).status.code(), Some(0));
+}

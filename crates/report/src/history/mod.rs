@@ -1,0 +1,42 @@
+//! Documents that are kept: what their index knows of them, the list of them, and how a cell fared from one to the next.
+
+mod list;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod trend;
+
+pub use list::{Kept, kept};
+pub use summary::{CellFigure, CellFigures, Summary, summary};
+pub use trend::{Trend, trend};
+
+use crate::format::{Format, Style};
+use crate::grid::Grid;
+use crate::{csv, json, markdown};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Rows in a format for programs or for a page; `None` for a terminal, where more than rows is to be said.
+fn rows<T: Serialize>(
+    all: &[T],
+    columns: &[csv::Column],
+    grid: &Grid,
+    (format, style): (Format, &Style),
+    out: &mut dyn Write,
+) -> io::Result<Option<()>> {
+    match format {
+        Format::Table => return Ok(None),
+        Format::Json => json::document(&all, out)?,
+        Format::Ndjson => all.iter().try_for_each(|one| json::object(one, out))?,
+        Format::Csv => {
+            let values = all.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
+            csv::render_values(&values, columns, out)?;
+        }
+        Format::Markdown => {
+            markdown::row(&grid.heads, style, out)?;
+            markdown::rule(&grid.right, out)?;
+            grid.rows.iter().try_for_each(|row| markdown::row(row, style, out))?;
+        }
+    }
+    Ok(Some(()))
+}

@@ -1,0 +1,150 @@
+//! What is told of documents that are kept.
+
+use super::*;
+use crate::sample::{self, Build};
+use ipcperf_core::result::{ResultSet, Status, Timing};
+
+const PIPE: &str = "pipe ping-pong 64B same-llc";
+
+/// A document in which a pipe takes so long, as its index has it.
+fn document(p50: f64, change: impl Fn(&mut ResultSet)) -> (Summary, CellFigures) {
+    let mut set = sample::set(vec![
+        sample::cell("pipe", 64, sample::TWO).rtt(p50, p50 / 100.0),
+        sample::cell("tcp", 64, sample::TWO).not_ok(Status::Failed, "it broke"),
+    ]);
+    set.host.microcode = Some("0x10".to_owned());
+    set.cells[0].timing = Some(Timing { mode: "per-op".into(), batch: 1 });
+    set.tool.build.insert("debug_assertions".to_owned(), "false".to_owned());
+    change(&mut set);
+    summary(&serde_json::to_string(&set).unwrap())
+}
+
+fn kept_as(name: &str, summary: Summary) -> Kept {
+    Kept { name: name.to_owned(), file: format!("1-{name}.json"), bytes: 20_000, summary }
+}
+
+fn text(trend: &Trend, format: Format, width: usize) -> String {
+    let mut bytes = Vec::new();
+    trend.render(format, &Style { width, ..Style::default() }, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// A cell over documents of these changes, named a, b, c, ...
+fn follow(cell: &str, documents: Vec<(Summary, CellFigures)>) -> Trend {
+    let names = "abcdefg".chars().map(|name| format!("@{name}"));
+    let has = |(name, (summary, mut cells)): (String, (Summary, CellFigures))| {
+        Some((kept_as(&name, summary), cells.remove(cell)?))
+    };
+    trend(cell, names.zip(documents).filter_map(has).collect())
+}
+
+fn same(_: &mut ResultSet) {}
+
+fn patched(set: &mut ResultSet) {
+    set.kernel.release = "6.19.1".to_owned();
+    set.host.microcode = Some("0x11".to_owned());
+}
+
+#[test]
+fn a_trend_marks_what_changed_between_documents() {
+    let found = follow(
+        PIPE,
+        vec![
+            document(10_000.0, same),
+            document(10_500.0, same),
+            document(12_000.0, patched),
+            document(11_900.0, patched),
+        ],
+    );
+    insta::assert_snapshot!(text(&found, Format::Table, 100));
+    // A mark stands where something changed, and only there.
+    let shown = text(&found, Format::Table, 80);
+    assert_eq!(shown.matches("  -- ").count(), 2, "{shown}");
+    assert!(shown.lines().all(|line| line.len() <= 80), "{shown}");
+    let csv = text(&found, Format::Csv, 80);
+    assert_eq!(csv.lines().count(), 5, "{csv}");
+    assert!(csv.lines().nth(3).is_some_and(|line| line.contains("0x10,0x11")), "{csv}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_left_out_and_named() {
+    let other = |set: &mut ResultSet| set.host.cpu_model = "Another CPU".to_owned();
+    let debug = |set: &mut ResultSet| {
+        set.tool.build.insert("debug_assertions".to_owned(), "true".to_owned());
+    };
+    let batch = |set: &mut ResultSet| {
+        set.cells[0].timing = Some(Timing { mode: "batch".into(), batch: 64 });
+    };
+    let found = follow(
+        PIPE,
+        vec![
+            document(1.0, other),
+            document(10_000.0, debug),
+            document(500.0, batch),
+            document(10_000.0, same),
+            document(2.0, other),
+            document(10_100.0, same),
+        ],
+    );
+    let shown = text(&found, Format::Table, 200);
+    assert!(shown.starts_with("pipe ping-pong 64B same-llc: 2 documents of "), "{shown}");
+    assert!(
+        shown.contains("Left out: @a and @e: another machine (cpu: Another CPU -> "),
+        "{shown}"
+    );
+    assert!(shown.contains("Left out: @b: a program that was optimised in another way"), "{shown}");
+    assert!(shown.contains("Left out: @c: timed in another way: batch, not per-op"), "{shown}");
+    // The document between them is of another machine, which is no change of this one.
+    assert!(!shown.contains("  -- "), "{shown}");
+    let csv = text(&found, Format::Csv, 80);
+    assert_eq!(csv.matches("another machine").count(), 2, "{csv}");
+}
+
+#[test]
+fn a_cell_without_a_figure_has_a_line_that_says_why() {
+    let tcp = "tcp ping-pong 64B same-llc";
+    let found = follow(tcp, vec![document(1.0, same), document(1.0, same)]);
+    let shown = text(&found, Format::Table, 80);
+    assert_eq!(shown.matches("failed").count(), 2, "{shown}");
+    for format in Format::ALL {
+        text(&found, *format, 80);
+    }
+}
+
+#[test]
+fn a_list_has_what_is_kept_and_what_cannot_be_read() {
+    let all = [
+        kept_as("@nightly", document(10_000.0, patched).0),
+        kept_as("@nightly~1", document(10_000.0, |set| set.interrupted = true).0),
+        kept_as("@broken", summary("{").0),
+        kept_as("@paper", summary(include_str!("../replication/fixtures/marhubi.json")).0),
+    ];
+    let shown = |format: Format, width: usize| {
+        let mut bytes = Vec::new();
+        let style = Style { width, ..Style::default() };
+        kept(&all, "~/.local/share/ipcperf", format, &style, &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    insta::assert_snapshot!(shown(Format::Table, 100));
+    assert!(shown(Format::Table, 60).lines().all(|line| line.len() <= 60));
+    assert_eq!(shown(Format::Csv, 80).lines().count(), 5);
+    assert_eq!(shown(Format::Ndjson, 80).lines().count(), 4);
+    let json: serde_json::Value = serde_json::from_str(&shown(Format::Json, 80)).unwrap();
+    assert_eq!((&json[0]["name"], &json[1]["interrupted"]), (&"@nightly".into(), &true.into()));
+}
+
+#[test]
+fn hostile_names_and_values_are_printed_harmlessly() {
+    let (mut summary, mut cells) = document(10_000.0, same);
+    summary.kernel = "\u{1b}[2J".to_owned();
+    summary.started_utc = "\n".repeat(9);
+    let cell = cells.get_mut(PIPE).unwrap();
+    (cell.value, cell.ci95, cell.metric) =
+        (Some(f64::MAX), Some([-1.0, f64::INFINITY]), "x".to_owned());
+    let cell = cell.clone();
+    let kept = kept_as("@a\u{202e}", summary);
+    let shown =
+        text(&trend("\u{7}", vec![(kept.clone(), cell.clone()), (kept, cell)]), Format::Table, 80);
+    assert!(shown.chars().all(|sign| sign == '\n' || !sign.is_control()), "{shown:?}");
+    assert!(!shown.contains('\u{202e}'));
+}

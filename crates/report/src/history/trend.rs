@@ -1,0 +1,252 @@
+//! One cell over the documents that have it.
+
+use super::list::{Kept, moment};
+use super::rows;
+use super::summary::{CellFigure, Summary};
+use crate::chapters::status_word;
+use crate::compare::{Differences, changes, differing, percent, session_floor};
+use crate::csv;
+use crate::figures::{self, NONE};
+use crate::format::{Format, Style};
+use crate::grid::Grid;
+use crate::page::{Page, Tone};
+use crate::text::{counted, join};
+use ipcperf_core::result::Status;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Fields that say which machine it was.
+const MACHINE: [&str; 4] = ["architecture", "cpu", "topology", "hypervisor"];
+
+/// A program that is not optimised measures itself.
+const OPTIMISATION: &str = "optimisation";
+
+/// The cell in one document.
+#[derive(Clone, Debug, Serialize)]
+struct Point {
+    /// What the document is called.
+    name: String,
+    started_utc: String,
+    grade: String,
+    #[serde(flatten)]
+    figure: CellFigure,
+    /// What is another than in the document before it that counts: the kernel, the microcode.
+    changed: Differences,
+    /// Why it is not set beside the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<String>,
+}
+
+/// Columns that are always there in CSV.
+const COLUMNS: &[csv::Column] = &[
+    ("name", "/name"),
+    ("started_utc", "/started_utc"),
+    ("grade", "/grade"),
+    ("metric", "/metric"),
+    ("timed", "/timed"),
+    ("status", "/status"),
+    ("value", "/value"),
+    ("low", "/ci95/0"),
+    ("high", "/ci95/1"),
+    ("left_out", "/left_out"),
+];
+
+/// A cell over documents, the oldest first.
+#[derive(Clone, Debug)]
+pub struct Trend {
+    cell: String,
+    /// Of the last document that counts.
+    machine: Summary,
+    points: Vec<Point>,
+}
+
+/// What the facts have in a field.
+fn fact<'a>(summary: &'a Summary, field: &str) -> &'a str {
+    let parts = summary.facts.get(field).and_then(|parts| parts.values().next());
+    parts.map_or("", String::as_str)
+}
+
+/// Why a document is not set beside the last one.
+fn incomparable(
+    summary: &Summary,
+    figure: &CellFigure,
+    last: (&Summary, &CellFigure),
+) -> Option<String> {
+    let mut differs = changes(&summary.facts, &last.0.facts);
+    let is_other = |name: &String| MACHINE.contains(&name.as_str());
+    let (machine, build): (Differences, bool) = (
+        differs.extract_if(.., |name, _| is_other(name)).collect(),
+        differs.contains_key(OPTIMISATION),
+    );
+    let told: Vec<String> = differing(&machine).collect();
+    if !told.is_empty() {
+        Some(format!("another machine ({})", told.join("; ")))
+    } else if build {
+        Some("a program that was optimised in another way".to_owned())
+    } else if figure.value.is_some() && figure.timed != last.1.timed {
+        Some(format!("timed in another way: {}, not {}", figure.timed, last.1.timed))
+    } else {
+        None
+    }
+}
+
+/// How a cell fared over these documents, the oldest first. What cannot be compared with the last one that has a figure
+/// is left out, with the reason.
+#[must_use]
+pub fn trend(cell: &str, documents: Vec<(Kept, CellFigure)>) -> Trend {
+    let last = documents.iter().rev().find(|(_, figure)| figure.value.is_some());
+    let last = last.or(documents.last()).cloned();
+    let (last, reference) = last.map(|(kept, figure)| (kept.summary, figure)).unzip();
+    let (last, reference) = (last.unwrap_or_default(), reference.unwrap_or_default());
+    let mut before: Option<Summary> = None;
+    let mut points = Vec::new();
+    for (kept, figure) in documents {
+        let left_out = incomparable(&kept.summary, &figure, (&last, &reference));
+        let mut changed = Differences::new();
+        if left_out.is_none() {
+            changed = before.map_or(changed, |before| changes(&before.facts, &kept.summary.facts));
+            before = Some(kept.summary.clone());
+        }
+        let Summary { started_utc, grade, .. } = kept.summary;
+        points.push(Point { name: kept.name, started_utc, grade, figure, changed, left_out });
+    }
+    Trend { cell: cell.to_owned(), machine: last, points }
+}
+
+/// A figure by the name that it has in the document.
+fn words(metric: &str, value: f64) -> String {
+    match metric {
+        "rtt_ns.p50" => figures::nanos(value),
+        "bytes_per_second" => figures::bytes_per_second(value),
+        _ => figures::per_second(value),
+    }
+}
+
+/// Signs between the least and the largest figure of a trend.
+const WIDTH: usize = 24;
+
+/// Where a figure and its interval lie between `least` and `most`: `   ==o===   `.
+fn bar(figure: &CellFigure, [least, most]: [f64; 2]) -> String {
+    let Some(value) = figure.value else { return String::new() };
+    let at = |value: f64| {
+        let share = if most > least { (value - least) / (most - least) } else { 0.5 };
+        (share.clamp(0.0, 1.0) * (WIDTH - 1) as f64).round() as usize
+    };
+    let [low, high] = figure.ci95.unwrap_or([value; 2]).map(at);
+    let sign = |place| match place {
+        place if place == at(value) => 'o',
+        place if (low..=high).contains(&place) => '=',
+        _ => ' ',
+    };
+    (0..WIDTH).map(sign).collect()
+}
+
+impl Trend {
+    fn shown(&self) -> Vec<&Point> {
+        self.points.iter().filter(|point| point.left_out.is_none()).collect()
+    }
+
+    fn grid(&self) -> Grid {
+        let shown = self.shown();
+        let of = |figure: &CellFigure| {
+            let [low, high] = figure.ci95.map_or([None, None], |ci| ci.map(Some));
+            [figure.value, low, high]
+        };
+        let all = || shown.iter().flat_map(|point| of(&point.figure)).flatten();
+        let ends = [all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)];
+        let metric = shown.last().map_or("", |point| point.figure.metric.as_str());
+        let scale = match ends[0] <= ends[1] {
+            true => ends.map(|end| words(metric, end)).join(" .. "),
+            false => String::new(),
+        };
+        let row = |point: &&Point| {
+            let figure = &point.figure;
+            let mark = if figure.two_modes { "*" } else { "" };
+            let value = match figure.value {
+                Some(value) => words(&figure.metric, value) + mark,
+                None if figure.status == Status::Ok => NONE.to_owned(),
+                None => status_word(figure.status).to_owned(),
+            };
+            let interval =
+                figure.ci95.map(|ci| ci.map(|end| words(&figure.metric, end)).join(" .. "));
+            vec![
+                point.name.clone(),
+                moment(&point.started_utc),
+                value,
+                interval.unwrap_or_else(|| NONE.to_owned()),
+                point.grade.clone(),
+                bar(figure, ends),
+            ]
+        };
+        let speaks = if metric == "rtt_ns.p50" { "p50" } else { "rate" };
+        let heads = ["document", "started (UTC)", speaks, "95 % interval", "noise", &scale];
+        Grid {
+            heads: heads.map(ToOwned::to_owned).to_vec(),
+            right: vec![false, false, true, true, false, false],
+            rows: shown.iter().map(row).collect(),
+        }
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// `out` refuses the bytes.
+    pub fn render(&self, format: Format, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+        let mut grid = self.grid();
+        if rows(&self.points, COLUMNS, &grid, (format, style), out)?.is_some() {
+            return Ok(());
+        }
+        let shown = self.shown();
+        let mut page = Page::new(out, style);
+        let cpus = fact(&self.machine, "topology").split(',').next().unwrap_or_default();
+        let machine = [fact(&self.machine, "cpu"), cpus, fact(&self.machine, "hypervisor")];
+        let machine: Vec<&str> =
+            machine.into_iter().filter(|word| !["", "none"].contains(word)).collect();
+        let count = counted(shown.len() as u64, "document");
+        page.paragraph(
+            Tone::Title,
+            "",
+            &format!("{}: {count} of {}", self.cell, machine.join(", ")),
+        )?;
+        let columns = grid.fit(&[0, 2], &[3, 1, 4, 5], 0, style.width, style.unicode);
+        let (heads, lines) = grid.lines(&columns);
+        page.line(Tone::Quiet, &heads)?;
+        for (point, line) in shown.iter().zip(&lines) {
+            for change in differing(&point.changed) {
+                page.paragraph(Tone::Doubt, "  -- ", &change)?;
+            }
+            page.line(Tone::Plain, line)?;
+        }
+        if shown.iter().any(|point| point.figure.two_modes) {
+            page.paragraph(Tone::Quiet, "", "* two modes, the one of more rounds is shown")?;
+        }
+        self.beside(&mut page, &shown)
+    }
+
+    /// What is not in the table, and what its differences are good for.
+    fn beside(&self, page: &mut Page<'_>, shown: &[&Point]) -> io::Result<()> {
+        let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+        for point in &self.points {
+            let Some(why) = point.left_out.as_deref() else { continue };
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, names)) => names.push(point.name.clone()),
+                None => reasons.push((why, vec![point.name.clone()])),
+            }
+        }
+        for (why, names) in reasons {
+            page.paragraph(Tone::Doubt, "", &format!("Left out: {}: {why}", join(&names)))?;
+        }
+        if let [.., before, last] = shown {
+            let is_virtual = !["", "none"].contains(&fact(&self.machine, "hypervisor"));
+            let (floor, place) = session_floor(is_virtual);
+            let words = format!(
+                "Two documents of {place} may differ by {} without a reason; ipcperf compare {} {} says what can be claimed.",
+                percent(floor),
+                before.name,
+                last.name
+            );
+            page.paragraph(Tone::Quiet, "", &words)?;
+        }
+        Ok(())
+    }
+}
