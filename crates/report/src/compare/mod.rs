@@ -10,6 +10,7 @@ mod sentence;
 mod session;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use fields::{Incomparable, factor_names};
 pub use files::{Recorded, Terms, compare_files};
