@@ -77,7 +77,7 @@ pub(crate) struct OutputArgs {
 /// How results look.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct LookArgs {
-    /// Format of standard output: table, markdown, csv, json, ndjson [default: table]
+    /// Format of standard output: table, markdown, csv, json, ndjson, html [default: table]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
     /// Colours
@@ -377,8 +377,9 @@ pub(crate) struct SelftestArgs {
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ReportArgs {
-    /// A result file; '-' reads standard input
-    pub(crate) file: PathBuf,
+    /// A result file; '-' reads standard input. With --format html also two: before and after
+    #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     /// Of a replication: also draw the figures of the original again, with ours beside them, into this folder (SVG)
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,

@@ -36,9 +36,19 @@ pub(crate) fn format(look: &LookArgs) -> Result<Format, Stop> {
             "format",
             given,
             error.known.iter().copied(),
-            "known: table, markdown, csv, json, ndjson",
+            "known: table, markdown, csv, json, ndjson, html",
         )
     })
+}
+
+/// The format of what is no result, and has no page.
+pub(crate) fn text_format(look: &LookArgs) -> Result<Format, Stop> {
+    match format(look)? {
+        Format::Html => Err(Stop::usage(
+            "--format html: pages are made of results, replications and comparisons; known here: table, markdown, csv, json, ndjson",
+        )),
+        format => Ok(format),
+    }
 }
 
 /// Widths that `COLUMNS` may ask for.

@@ -1,13 +1,14 @@
 //! `report`: shows a result file again.
 
 use crate::args::ReportArgs;
+use crate::compare::MARGIN;
 use crate::error::Stop;
 use crate::{only, output};
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::{LoadError, Style};
+use ipcperf_report::{Format, LoadError, Recorded, Specs, Style, Terms, compare_files};
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// A survey's result takes 2 MiB; what is larger than this is no result.
@@ -56,10 +57,21 @@ pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
     ipcperf_report::load(&text_of(path)?).map_err(|error| refused(path, &error))
 }
 
+/// Reads a result document with the name of its file.
+pub(crate) fn recorded(path: &Path) -> Result<Recorded, Stop> {
+    let name = crate::measure::without_home(&path.display().to_string());
+    read_result(path).map(|set| Recorded { name, set })
+}
+
 pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
-    let text = text_of(&args.file)?;
-    let refused = |error: LoadError| refused(&args.file, &error);
+    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
+    let file = match args.files.as_slice() {
+        [before, after] => return both(args, format, [before, after], &specs),
+        files => files.first().ok_or_else(|| Stop::usage("which result file?"))?,
+    };
+    let text = text_of(file)?;
+    let refused = |error: LoadError| refused(file, &error);
     let style = output::style(&args.look, args.output.is_some());
     if ipcperf_report::is_replication(&text) {
         let document = ipcperf_report::load_replication(&text).map_err(refused)?;
@@ -83,8 +95,31 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     only::keep(&mut set, &args.only)?;
     let full = style.full || only::is_some(&args.only);
     let style = Style { full, top: args.only.top, ..style };
-    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     show(args, |out| ipcperf_report::render(&set, &specs, format, &style, out))
+}
+
+/// Two runs on one page: what the second is beside the first, as `compare` says it, and all of the second.
+fn both(
+    args: &ReportArgs,
+    format: Format,
+    files: [&PathBuf; 2],
+    specs: &Specs,
+) -> Result<ExitCode, Stop> {
+    if format != Format::Html {
+        return Err(Stop::usage(
+            "two files are shown with --format html only; 'ipcperf compare' takes two in every format",
+        ));
+    }
+    let [before, after] = files.map(|path| recorded(path));
+    let (before, mut after) = (before?, after?);
+    let document = compare_files(
+        &[before],
+        std::slice::from_ref(&after),
+        &Terms { margin: MARGIN, ..Terms::default() },
+    );
+    let document = document.map_err(Stop::incomparable)?;
+    only::keep(&mut after.set, &args.only)?;
+    show(args, |out| ipcperf_report::before_and_after(&document, &after.set, specs, out))
 }
 
 fn show(

@@ -187,7 +187,7 @@ fn replicate(
 /// Claims by machines, from their result files.
 fn across(args: &ReplicateArgs, format: ipcperf_report::Format) -> Result<ExitCode, Stop> {
     use ipcperf_report::Format;
-    if matches!(format, Format::Json | Format::Ndjson) {
+    if matches!(format, Format::Json | Format::Ndjson | Format::Html) {
         return Err(Stop::usage("--across has the formats table, markdown and csv"));
     }
     let documents = args.across.iter().map(|path| crate::report::read_replication(path));

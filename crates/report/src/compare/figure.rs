@@ -66,12 +66,7 @@ impl Reading {
         if samples.iter().all(|one| support(one.operations(), TAIL).is_ok()) {
             return Some(Self::P99);
         }
-        let mut together = Sample { answered: Histogram::new(), unanswered: 0 };
-        for one in &samples {
-            together.answered.merge(&one.answered);
-            together.unanswered = together.unanswered.saturating_add(one.unanswered);
-        }
-        together.quantile(TAIL).map(Self::Above)
+        Sample::together(&samples).quantile(TAIL).map(Self::Above)
     }
 
     /// The figures of the accepted rounds of a cell, by number of the round.
@@ -165,8 +160,8 @@ fn accepted(cell: &Cell) -> impl Iterator<Item = &Round> {
     cell.rounds.iter().filter(|round| round.rejected.is_none() && round.proof.holds)
 }
 
-/// The single operations of a round.
-struct Sample {
+/// The single operations of a round, or of several.
+pub(crate) struct Sample {
     /// ps.
     answered: Histogram,
     /// Those that are longer than any.
@@ -181,12 +176,27 @@ impl Sample {
         (!round.saturated).then_some(Self { answered, unanswered: round.unanswered })
     }
 
-    fn operations(&self) -> u64 {
+    fn together(samples: &[Self]) -> Self {
+        let mut together = Self { answered: Histogram::new(), unanswered: 0 };
+        for one in samples {
+            together.answered.merge(&one.answered);
+            together.unanswered = together.unanswered.saturating_add(one.unanswered);
+        }
+        together
+    }
+
+    /// Those of all accepted rounds of a cell; none where a round has none.
+    pub(crate) fn of_cell(cell: &Cell) -> Option<Self> {
+        let samples: Vec<Self> = accepted(cell).map(Self::of).collect::<Option<_>>()?;
+        (!samples.is_empty()).then(|| Self::together(&samples))
+    }
+
+    pub(crate) fn operations(&self) -> u64 {
         self.answered.count().saturating_add(self.unanswered)
     }
 
-    /// None where it lies among those that were not answered.
-    fn quantile(&self, q: f64) -> Option<u64> {
+    /// In ps. None where it lies among those that were not answered.
+    pub(crate) fn quantile(&self, q: f64) -> Option<u64> {
         self.answered.quantile(q * self.operations() as f64 / self.answered.count() as f64)
     }
 

@@ -3,6 +3,7 @@
 mod fields;
 mod figure;
 mod files;
+mod html;
 mod judge;
 mod live;
 mod render;
@@ -13,7 +14,9 @@ mod tests;
 mod words;
 
 pub use fields::{Incomparable, factor_names};
+pub(crate) use figure::Sample;
 pub use files::{Recorded, Terms, compare_files};
+pub(crate) use html::fill;
 pub use live::{Arms, compare_live, metric_of};
 pub use render::comparison;
 pub(crate) use sentence::sentences;

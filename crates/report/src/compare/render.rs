@@ -1,5 +1,6 @@
 //! A comparison for people and programs.
 
+use super::html;
 use super::words::{
     BESIDE, at_least, basis, beside, briefly, cells, course, differing, figure, moved, ratio,
     tally, verdict,
@@ -29,6 +30,7 @@ pub fn comparison(
         Format::Csv => csv(document, out),
         Format::Markdown => markdown(document, style, out),
         Format::Table => table(document, &mut Page::new(out, style)),
+        Format::Html => html::write(document, out),
     }
 }
 
