@@ -15,6 +15,7 @@ mod exec;
 mod fan;
 mod formats;
 mod interruption;
+mod page;
 mod pipeline;
 mod rate;
 mod repeat;
