@@ -1,12 +1,11 @@
 //! `report`: shows a result file again.
 
 use crate::args::ReportArgs;
-use crate::compare::MARGIN;
 use crate::error::Stop;
 use crate::{only, output};
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::{Format, LoadError, Recorded, Specs, Style, Terms, compare_files};
+use ipcperf_report::{Format, LoadError, MARGIN, Recorded, Specs, Style, Terms, compare_files};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -43,8 +43,8 @@ mod web;
 
 pub use answers::{Answer, Question, answers};
 pub use compare::{
-    Arms, Incomparable, Recorded, Terms, compare_files, compare_live, comparison, factor_names,
-    metric_of,
+    Arms, Incomparable, MARGIN, Recorded, Terms, compare_files, compare_live, comparison,
+    factor_names, metric_of,
 };
 pub use csv::cell as csv_cell;
 pub use describe::describe;

@@ -235,11 +235,11 @@ impl Canvas {
         self.text.push('\n');
     }
 
-    /// The head of a picture, with what it shows for those who do not see it.
-    fn begin(&mut self, label: &str, [width, height]: [f64; 2]) {
+    /// The head of a picture, with what it shows for those who do not see it. One with links in it is a group.
+    fn begin(&mut self, label: &str, role: &str, [width, height]: [f64; 2]) {
         let label = escape(label);
         self.put(format_args!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="{label}"><title>{label}</title>"#
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="{role}" aria-label="{label}"><title>{label}</title>"#
         ));
     }
 
@@ -395,7 +395,7 @@ impl Chart {
         };
         let y = Scale { from: bottom, to: top, ..y };
         let mut canvas = Canvas { text: String::new(), x, y };
-        canvas.begin(&self.title, [WIDTH, HEIGHT]);
+        canvas.begin(&self.title, "img", [WIDTH, HEIGHT]);
         if is_file {
             canvas.put(format_args!("{}", style()));
             canvas.put(format_args!(r#"<rect class="ground" width="{WIDTH}" height="{HEIGHT}"/>"#));

@@ -15,13 +15,11 @@ use ipcperf_core::result::{Adjustment, Comparison};
 use ipcperf_core::units;
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{
-    Format, Recorded, Slower, Terms, compare_files, comparison, factor_names, load_comparison,
+    Format, MARGIN, Recorded, Slower, Terms, compare_files, comparison, factor_names,
+    load_comparison,
 };
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Ratios within 1 ± this do not matter, unless asked otherwise.
-pub(crate) const MARGIN: f64 = 0.01;
 
 /// What the layout of a program alone moves its figures by: no two programs differ by less.
 const LAYOUT: f64 = 0.01;

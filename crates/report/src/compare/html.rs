@@ -146,7 +146,7 @@ fn row(html: &mut Html, document: &Comparison, cell: &CellComparison) {
                 html.say("div", &[("class", "was")], &words);
             }
         });
-        html.within("td", &[("class", "t")], |html| {
+        html.within("td", &[("class", "t long")], |html| {
             for (name, other) in beside(cell) {
                 if let Some(other) = other {
                     html.say("div", &[], &format!("{name} {}", briefly(document, other)));

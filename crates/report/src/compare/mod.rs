@@ -17,6 +17,7 @@ pub use fields::{Incomparable, factor_names};
 pub(crate) use figure::Sample;
 pub use files::{Recorded, Terms, compare_files};
 pub(crate) use html::fill;
+pub use judge::MARGIN;
 pub use live::{Arms, compare_live, metric_of};
 pub use render::comparison;
 pub(crate) use sentence::sentences;

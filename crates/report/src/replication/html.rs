@@ -123,7 +123,7 @@ fn claims(html: &mut Html, all: &[&ClaimResult], kind: ClaimKind, number: usize)
                             let cause = cause.map_or_else(String::new, |cause| {
                                 format!("; an artefact: {cause}")
                             });
-                            html.say("td", &[("class", "t")], &(finding(claim) + &cause));
+                            html.say("td", &[("class", "t long")], &(finding(claim) + &cause));
                         });
                     }
                 });

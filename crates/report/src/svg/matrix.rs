@@ -30,7 +30,7 @@ impl Matrix {
         let figures = self.rows.iter().flatten().flatten().map(|(value, _)| *value);
         let scale = Scale::over(&figures.collect::<Vec<_>>(), true, 0.08, 0.62);
         let mut canvas = Canvas { text: String::new(), x: scale, y: scale };
-        canvas.begin(&self.label, [WIDTH, TOP + tall * count + 8.0]);
+        canvas.begin(&self.label, "img", [WIDTH, TOP + tall * count + 8.0]);
         let [row, column] = &self.axes;
         canvas.words("quiet", [LEFT, 14.0], "", column);
         canvas.words("quiet end", [LEFT - 8.0, TOP - 10.0], "", row);

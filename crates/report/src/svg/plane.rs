@@ -101,7 +101,7 @@ impl Plane {
         let x = Scale::over(&xs, true, left, right);
         let x = if self.x.is_reversed { Scale { from: right, to: left, ..x } } else { x };
         let mut canvas = Canvas { text: String::new(), x, y };
-        canvas.begin(&self.label, [WIDTH, HEIGHT]);
+        canvas.begin(&self.label, "group", [WIDTH, HEIGHT]);
         self.axes(&mut canvas, left, right);
         for trace in self.traces.iter().filter(|trace| !trace.is_named) {
             trace.draw(&mut canvas, None);

@@ -50,7 +50,7 @@ impl Strip {
         let bottom = TOP + ROW * self.rows.len() as f64 + 6.0;
         let x = Scale::over(&values.collect::<Vec<_>>(), true, left, right);
         let mut canvas = Canvas { text: String::new(), x, y: x };
-        canvas.begin(&self.label, [WIDTH, bottom + 4.0]);
+        canvas.begin(&self.label, "group", [WIDTH, bottom + 4.0]);
         let mut free = f64::NEG_INFINITY;
         for (value, words) in self.axis.ticks(&x) {
             let Some(x) = canvas.x.at(value) else { continue };

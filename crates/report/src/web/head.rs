@@ -1,7 +1,6 @@
 //! What one sees first: the answer, the mechanisms that people choose between, and the machine with its grade.
 
 use super::cells::Anchors;
-use super::fact;
 use crate::advice::{caution, has_places};
 use crate::answers::{Choice, answers, choices};
 use crate::chapters::{Block, Chapter, label};
@@ -184,6 +183,14 @@ pub(super) fn machine(html: &mut Html, set: &ResultSet, anchors: &Anchors) {
             let heads = ["setting", "value"].map(ToOwned::to_owned);
             html.table("Settings of the kernel", &heads, &[false; 2], &settings);
         });
+    }
+}
+
+/// A pair of a name and a value in a list of facts; nothing where there is no value.
+fn fact(html: &mut Html, name: &str, value: &str) {
+    if !value.is_empty() {
+        html.say("dt", &[], name);
+        html.say("dd", &[], value);
     }
 }
 

@@ -12,7 +12,7 @@ mod tests;
 
 use crate::chapters::chapters;
 use crate::format::Style;
-use crate::html::{Html, Page};
+use crate::html::Page;
 use crate::{Specs, calls, pipelines, table, text};
 use cells::Anchors;
 use ipcperf_core::result::{ResultSet, Status};
@@ -115,12 +115,4 @@ pub(crate) fn foot(set: &ResultSet) -> Vec<String> {
             text::counted(set.cells.len() as u64, "cell")
         ),
     ]
-}
-
-/// A pair of a name and a value in a list of facts; nothing where there is no value.
-fn fact(html: &mut Html, name: &str, value: &str) {
-    if !value.is_empty() {
-        html.say("dt", &[], name);
-        html.say("dd", &[], value);
-    }
 }

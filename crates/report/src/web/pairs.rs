@@ -75,11 +75,7 @@ pub(super) fn pairs(set: &ResultSet) -> Vec<Shown> {
     groups.into_iter().filter_map(|(title, note, pairs)| matrix(title, note, &pairs)).collect()
 }
 
-fn group<'a>(
-    groups: &'a mut Vec<(String, String, Pairs)>,
-    title: String,
-    note: String,
-) -> &'a mut Pairs {
+fn group(groups: &mut Vec<(String, String, Pairs)>, title: String, note: String) -> &mut Pairs {
     let at = groups.iter().position(|(known, about, _)| *known == title && *about == note);
     let at = at.unwrap_or_else(|| {
         groups.push((title, note, Pairs::new()));

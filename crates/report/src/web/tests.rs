@@ -43,8 +43,11 @@ fn no_text_of_a_document_is_markup_wherever_it_stands() {
     is_sound(&page(&set));
 }
 
-/// Attributes and text of the cells of each row of the table of all cells, by the address of the row.
-fn rows(page: &str) -> Vec<(String, Vec<(Option<f64>, String)>)> {
+/// The number behind a cell of the table, and its text.
+type Written = (Option<f64>, String);
+
+/// The rows of the table of all cells, by their addresses.
+fn rows(page: &str) -> Vec<(String, Vec<Written>)> {
     let table = page.split_once("id=\"all-cells\"").unwrap().1.split_once("</table>").unwrap().0;
     let row = |row: &str| {
         let id = row.split_once('"').unwrap().0.to_owned();
