@@ -45,12 +45,11 @@ fn replace(
     count
 }
 
-/// The tags of a page with their attributes, and the texts between them.
-fn parts(page: &str) -> (Vec<(String, Vec<String>)>, Vec<String>) {
-    let (mut tags, mut texts) = (Vec::new(), Vec::new());
+/// The tags of a page with their attributes.
+fn parts(page: &str) -> Vec<(String, Vec<String>)> {
+    let mut tags = Vec::new();
     let mut rest = page;
-    while let Some((text, after)) = rest.split_once('<') {
-        texts.push(text.to_owned());
+    while let Some((_, after)) = rest.split_once('<') {
         let name: String = after
             .chars()
             .take_while(|sign| {
@@ -66,6 +65,7 @@ fn parts(page: &str) -> (Vec<(String, Vec<String>)>, Vec<String>) {
                 break;
             }
             let end = inside.find(['=', ' ', '>']).expect("a tag ends");
+            assert!(end > 0, "<{name}: {}", inside.chars().take(80).collect::<String>());
             attributes.push(inside[..end].to_owned());
             inside = &inside[end..];
             if let Some(value) = inside.strip_prefix("=\"") {
@@ -78,7 +78,7 @@ fn parts(page: &str) -> (Vec<(String, Vec<String>)>, Vec<String>) {
         }
         tags.push((name, attributes));
     }
-    (tags, texts)
+    tags
 }
 
 const TAGS: &[&str] = &[
@@ -166,7 +166,7 @@ const ATTRIBUTES: &[&str] = &[
 ];
 
 pub(crate) fn is_sound(page: &str) {
-    let (tags, _) = parts(page);
+    let tags = parts(page);
     for (tag, attributes) in &tags {
         let bare = tag.trim_start_matches('/');
         assert!(TAGS.contains(&bare), "<{tag}>");
