@@ -105,7 +105,7 @@ pub(crate) struct OutputArgs {
 /// How results look.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct LookArgs {
-    /// Format of standard output: table, markdown, csv, json, ndjson [default: table]
+    /// Format of standard output: table, markdown, csv, json, ndjson, html [default: table]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
     /// Colours
@@ -484,8 +484,8 @@ pub(crate) struct SelftestArgs {
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ReportArgs {
-    /// A result file; '-' reads standard input, @NAME is one that is kept, @last the latest of them. Several, of any
-    /// machines, become one CSV file
+    /// A result file; '-' reads standard input, @NAME is one that is kept, @last the latest of them. Two become a page of
+    /// before and after (html), and any number of them, of any machines, one CSV file
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// What a row of a CSV file is about

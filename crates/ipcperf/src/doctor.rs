@@ -8,7 +8,7 @@ use ipcperf_sys::signals::Interrupts;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Stop> {
-    let format = output::format(&args.look)?;
+    let format = output::text_format(&args.look)?;
     let interrupts = Interrupts::catch()
         .map_err(|error| Stop::internal(format!("signal descriptor: {error}")))?;
     let examination = doctor::examine(crate::build::tool(), Some(&interrupts))

@@ -49,7 +49,7 @@ fn open(name: Option<&str>) -> Result<(Archive, Index), Stop> {
 }
 
 fn list(name: Option<&str>, look: &LookArgs) -> Result<ExitCode, Stop> {
-    let format = output::format(look)?;
+    let format = output::text_format(look)?;
     let (archive, index) = open(name)?;
     let shown: Vec<Kept> =
         index.documents().rev().filter(|kept| is_of(kept, name)).cloned().collect();
@@ -65,7 +65,7 @@ fn follow(
     name: Option<&str>,
     look: &LookArgs,
 ) -> Result<ExitCode, Stop> {
-    let format = output::format(look)?;
+    let format = output::text_format(look)?;
     let (_, index) = open(name)?;
     let mut bytes = Vec::new();
     for (cell, mut documents) in cells(registry, &index, cell)? {

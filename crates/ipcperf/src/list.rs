@@ -39,7 +39,7 @@ pub(crate) fn words<T: FromStr<Err = UnknownName>>(
 }
 
 pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Stop> {
-    let format = if args.json { Format::Json } else { output::format(&args.look)? };
+    let format = if args.json { Format::Json } else { output::text_format(&args.look)? };
     let names: Vec<_> = Family::ALL.iter().map(|family| family.name()).collect();
     let families: Vec<Family> =
         words(args.family.as_deref(), &names, "'ipcperf list -h' shows the families")?;
@@ -66,7 +66,7 @@ pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitC
     let row = row(entry)?;
     let style = output::style(&args.look, false);
     let mut bytes = Vec::new();
-    match output::format(&args.look)? {
+    match output::text_format(&args.look)? {
         Format::Table => ipcperf_report::describe(&row, &style, &mut bytes),
         format => ipcperf_report::list(&[row], format, &style, &mut bytes),
     }

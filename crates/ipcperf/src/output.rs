@@ -41,7 +41,7 @@ pub(crate) fn format(look: &LookArgs) -> Result<Format, Stop> {
             "format",
             given,
             error.known.iter().copied(),
-            "known: table, markdown, csv, json, ndjson",
+            "known: table, markdown, csv, json, ndjson, html",
         )
     })
 }
@@ -88,6 +88,16 @@ fn is_for_a_document(path: &Path) -> Result<(), Stop> {
         None => String::new(),
     };
     Err(Stop::usage(format!("-o names the document, which is JSON: '{json}', not '{shown}'{then}")))
+}
+
+/// The format of what is no result, and has no page.
+pub(crate) fn text_format(look: &LookArgs) -> Result<Format, Stop> {
+    match format(look)? {
+        Format::Html => Err(Stop::usage(
+            "--format html: pages are made of results, replications and comparisons; known here: table, markdown, csv, json, ndjson",
+        )),
+        format => Ok(format),
+    }
 }
 
 /// Widths that `COLUMNS` may ask for.

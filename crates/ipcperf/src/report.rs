@@ -5,9 +5,11 @@ use crate::error::Stop;
 use crate::{kept, only, output};
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::{Format, LoadError, Rows, Style};
+use ipcperf_report::{
+    Format, LoadError, MARGIN, Recorded, Rows, Specs, Style, Terms, compare_files,
+};
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Reads the text of a document; '-' is standard input, and `@NAME` one that is kept.
@@ -54,12 +56,22 @@ pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
     ipcperf_report::load(&text_of(path)?).map_err(|error| refused(path, &error))
 }
 
+/// Reads a result document with the name of its file.
+pub(crate) fn recorded(path: &Path) -> Result<Recorded, Stop> {
+    let name = output::without_home(&path.display().to_string());
+    read_result(path).map(|set| Recorded { name, set })
+}
+
 pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
     let format = output::format_of(&args.look, args.output.as_deref())?;
-    let [file] = args.files.as_slice() else { return rows(args, format) };
-    if args.rows.is_some() {
-        return rows(args, format);
-    }
+    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
+    let file = match args.files.as_slice() {
+        [file] if args.rows.is_none() => file,
+        [before, after] if format == Format::Html && args.rows.is_none() => {
+            return both(args, [before, after], &specs);
+        }
+        _ => return rows(args, format),
+    };
     let text = text_of(file)?;
     let refused = |error: LoadError| refused(file, &error);
     let style = output::table_style(&args.look, &args.tables, args.output.is_some());
@@ -86,7 +98,6 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     only::keep(&mut set, &args.only)?;
     let full = style.full || only::is_some(&args.only);
     let style = Style { full, top: args.only.top, ..style };
-    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     show(args, |out| {
         ipcperf_report::render(&set, &specs, format, &style, out)?;
         match format {
@@ -102,7 +113,8 @@ fn rows(args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
         return Err(Stop::usage(match args.rows {
             Some(_) => "--rows is for CSV: add --format csv, or -o FILE.csv",
             None => {
-                "several results become one table of CSV only: add --format csv, or -o FILE.csv"
+                "several results become one CSV table, or two a page of before and after: add --format csv or html, \
+                 or name the file so with -o"
             }
         }));
     }
@@ -124,6 +136,20 @@ fn rows(args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
         Some(RowChoice::Cells) | None => Rows::Cells,
     };
     show(args, |out| ipcperf_report::rows(&sets, rows, out))
+}
+
+/// Two runs on one page: what the second is beside the first, as `compare` says it, and all of the second.
+fn both(args: &ReportArgs, files: [&PathBuf; 2], specs: &Specs) -> Result<ExitCode, Stop> {
+    let [before, after] = files.map(|path| recorded(path));
+    let (before, mut after) = (before?, after?);
+    let document = compare_files(
+        &[before],
+        std::slice::from_ref(&after),
+        &Terms { margin: MARGIN, ..Terms::default() },
+    );
+    let document = document.map_err(Stop::incomparable)?;
+    only::keep(&mut after.set, &args.only)?;
+    show(args, |out| ipcperf_report::before_and_after(&document, &after.set, specs, out))
 }
 
 fn show(

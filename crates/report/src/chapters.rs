@@ -197,18 +197,23 @@ fn curve(load: &Load) -> Load {
     Load { think_ns, burst, window, ..Load::default() }
 }
 
-/// The mechanism and whatever knobs the user turned, with what the kernel made of them, and where it is on a curve:
-/// `pipe size=5000 (got 8K) think=1ms`.
-pub(crate) fn label(cell: &Cell) -> String {
-    let mut label = cell.key.mechanism.clone();
-    for (name, KnobReading { requested, effective }) in &cell.knobs {
+/// The mechanism and whatever knobs the user turned, with what the kernel made of them: `pipe size=5000 (got 8K)`.
+pub(crate) fn name(cell: &Cell) -> String {
+    let mut name = cell.key.mechanism.clone();
+    for (knob, KnobReading { requested, effective }) in &cell.knobs {
         let Some(requested) = requested else { continue };
-        let knob = name.rsplit_once('.').map_or(name.as_str(), |(_, knob)| knob);
-        label.push_str(&format!(" {knob}={requested}"));
+        let knob = knob.rsplit_once('.').map_or(knob.as_str(), |(_, knob)| knob);
+        name.push_str(&format!(" {knob}={requested}"));
         if let Some(effective) = effective.as_ref().filter(|effective| *effective != requested) {
-            label.push_str(&format!(" (got {effective})"));
+            name.push_str(&format!(" (got {effective})"));
         }
     }
+    name
+}
+
+/// The name, and where the cell is on a curve: `pipe think=1ms`.
+pub(crate) fn label(cell: &Cell) -> String {
+    let mut label = name(cell);
     for word in curve(&cell.key.load).words() {
         label.push_str(&format!(" {word}"));
     }

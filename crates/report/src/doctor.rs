@@ -18,7 +18,7 @@ pub fn doctor(
 ) -> io::Result<()> {
     let checks = &examination.checks;
     match format {
-        Format::Table => table(examination, style, out),
+        Format::Table | Format::Html => table(examination, style, out),
         Format::Markdown => in_markdown(examination, style, out),
         Format::Json => json::document(examination, out),
         Format::Ndjson => checks.iter().try_for_each(|check| json::object(check, out)),

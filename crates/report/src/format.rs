@@ -17,12 +17,14 @@ pub enum Format {
     Json,
     /// For a stream processor: one object on each line.
     Ndjson,
+    /// For a browser: one file with charts, of results, replications and comparisons.
+    Html,
 }
 
 impl Format {
     /// All formats.
     pub const ALL: &'static [Self] =
-        &[Self::Table, Self::Markdown, Self::Csv, Self::Json, Self::Ndjson];
+        &[Self::Table, Self::Markdown, Self::Csv, Self::Json, Self::Ndjson, Self::Html];
 
     /// The word on the command line.
     #[must_use]
@@ -33,6 +35,7 @@ impl Format {
             Self::Csv => "csv",
             Self::Json => "json",
             Self::Ndjson => "ndjson",
+            Self::Html => "html",
         }
     }
 
@@ -45,6 +48,7 @@ impl Format {
             Self::Csv => &["csv"],
             Self::Json => &["json"],
             Self::Ndjson => &["ndjson", "jsonl"],
+            Self::Html => &["html", "htm"],
         }
     }
 
@@ -127,7 +131,7 @@ mod tests {
         let error = "xml".parse::<Format>().expect_err("not a format");
         assert_eq!(
             error.to_string(),
-            "unknown format 'xml' (known: table, markdown, csv, json, ndjson)"
+            "unknown format 'xml' (known: table, markdown, csv, json, ndjson, html)"
         );
     }
 }

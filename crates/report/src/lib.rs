@@ -25,6 +25,7 @@ mod grid;
 #[cfg(test)]
 mod growth;
 mod history;
+mod html;
 mod json;
 mod list;
 mod load;
@@ -45,12 +46,13 @@ mod specs;
 mod svg;
 mod table;
 mod text;
+mod web;
 
 pub use answers::{Answer, Question, answers};
 pub use choose::lacking;
 pub use compare::{
-    Arms, Incomparable, Recorded, Terms, compare_files, compare_live, comparison, factor_names,
-    metric_of,
+    Arms, Incomparable, MARGIN, Recorded, Terms, compare_files, compare_live, comparison,
+    factor_names, metric_of,
 };
 pub use csv::{Rows, cell as csv_cell, rows};
 pub use describe::describe;
@@ -68,7 +70,7 @@ pub use selftest::selftest;
 pub use specs::Specs;
 pub use text::clean;
 
-use ipcperf_core::result::ResultSet;
+use ipcperf_core::result::{Comparison, ResultSet};
 use std::io;
 
 /// JSON Schema (2020-12) of the result document, `ipcperf.result/2`.
@@ -143,5 +145,22 @@ pub fn render(
         Format::Csv => csv::render(set, out),
         Format::Json => json::render(set, out),
         Format::Ndjson => json::render_lines(set, out),
+        Format::Html => web::render(set, specs, out),
     }
+}
+
+/// Writes a page of two documents: what the second is beside the first, then all of the second.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn before_and_after(
+    document: &Comparison,
+    after: &ResultSet,
+    specs: &Specs,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut page = html::Page::default();
+    compare::fill(&mut page, document);
+    web::fill(&mut page, after, specs);
+    page.write(&web::title(after), &web::foot(after), out)
 }

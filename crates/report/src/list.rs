@@ -51,7 +51,7 @@ pub fn list(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     match format {
-        Format::Table => table(rows, style, out),
+        Format::Table | Format::Html => table(rows, style, out),
         Format::Markdown => markdown_table(rows, style, out),
         Format::Json => {
             let mechanisms = rows.iter().map(entry).collect();

@@ -78,7 +78,7 @@ fn what_to_use(page: &mut Page, set: &ResultSet, choices: &[Choice]) -> io::Resu
 }
 
 /// What differs from what the heading says, then what whoever takes it should know.
-fn notes(choice: &Choice, usual: Option<&Choice>) -> Vec<String> {
+pub(crate) fn notes(choice: &Choice, usual: Option<&Choice>) -> Vec<String> {
     let is_said = |is_usual: &dyn Fn(&Choice) -> bool| usual.is_some_and(is_usual);
     let size = (choice.size > 0 && !is_said(&|usual| usual.size == choice.size))
         .then(|| figures::size(choice.size));
@@ -86,22 +86,34 @@ fn notes(choice: &Choice, usual: Option<&Choice>) -> Vec<String> {
     size.into_iter().chain(basis).chain(choice.notes.iter().cloned()).collect()
 }
 
+/// The mechanisms that people choose between.
+pub(crate) struct Familiar<'a> {
+    /// Where and how they ran.
+    pub(crate) way: String,
+    pub(crate) grid: Grid,
+    /// The cell of each row.
+    pub(crate) cells: Vec<&'a Cell>,
+    /// Which rows nothing is certainly better than.
+    pub(crate) is_best: Vec<bool>,
+}
+
 /// The rows of the first ranking of round trips: those that are chosen, those that everybody knows, then the best of the
-/// others, in the order of that ranking. Returns how many mechanisms it shows.
-fn table(page: &mut Page, set: &ResultSet, specs: &Specs, choices: &[Choice]) -> io::Result<usize> {
+/// others, in the order of that ranking.
+pub(crate) fn familiar<'a>(
+    set: &'a ResultSet,
+    specs: &Specs,
+    choices: &[Choice],
+    unicode: bool,
+) -> Option<Familiar<'a>> {
     let chapters = chapters(set, specs);
     let is_wanted = |chapter: &&crate::chapters::Chapter| {
         chapter.pattern == PatternKind::PingPong
             && !chapter.is_spinning
             && matches!(chapter.yardstick, Yardstick::Own(_))
     };
-    let Some(section) = chapters.iter().find(is_wanted).and_then(|one| one.sections.first()) else {
-        return Ok(0);
-    };
+    let section = chapters.iter().find(is_wanted)?.sections.first()?;
     let has_size = |rows: &[Row]| rows.iter().any(|row| row.cell.key.size_bytes > 0);
-    let Some(block) = section.blocks.iter().find(|block| has_size(&block.rows)) else {
-        return Ok(0);
-    };
+    let block = section.blocks.iter().find(|block| has_size(&block.rows))?;
     let is_chosen = |row: &&Row| choices.iter().any(|one| label(one.cell) == label(row.cell));
     let is_familiar = |row: &&Row| FAMILIAR.contains(&row.cell.key.mechanism.as_str());
     let all: Vec<&Row> = block.rows.iter().filter(|row| !row.is_floor).collect();
@@ -110,32 +122,47 @@ fn table(page: &mut Page, set: &ResultSet, specs: &Specs, choices: &[Choice]) ->
     order.truncate(ROWS);
     order.sort_unstable();
     let rows: Vec<&Row> = order.into_iter().map(|at| all[at]).collect();
-    let Some(base) = rows.first().map(|row| &row.cell.key) else { return Ok(0) };
-    let views = views(set, base);
+    let views = views(set, &rows.first()?.cell.key);
     let mut grid = Grid {
         heads: views.iter().map(|view| view.head.clone()).collect(),
         right: views.iter().map(|view| view.is_number).collect(),
         rows: Vec::new(),
     };
     for row in &rows {
-        let words = |view: &View| text::clean(&view.of(set, specs, row), page.style.unicode);
+        let words = |view: &View| text::clean(&view.of(set, specs, row), unicode);
         grid.rows.push(views.iter().map(words).collect());
     }
-    let has_figures = |at: &usize| grid.rows.iter().any(|row| row[*at] != NONE);
-    let wanted: Vec<usize> = (3..views.len()).filter(has_figures).collect();
-    let room = page.style.width.saturating_sub(EDGE.len());
-    let columns = grid.fit(&[0, 1, 2], &wanted, 1, room, page.style.unicode);
-    let (head, lines) = grid.lines(&columns);
-    page.blank()?;
-    let title = format!("BLOCKING MECHANISMS, {}", section.way.words());
-    page.paragraph(Tone::Title, "", &title)?;
-    page.line(Tone::Quiet, &format!("{EDGE}{head}"))?;
-    for (row, line) in rows.iter().zip(lines) {
-        let is_best = row.rank.is_some_and(|rank| rank.place == 1);
-        page.line(if is_best { Tone::Best } else { Tone::Plain }, &format!("{EDGE}{line}"))?;
+    Some(Familiar {
+        way: section.way.words(),
+        grid,
+        cells: rows.iter().map(|row| row.cell).collect(),
+        is_best: rows.iter().map(|row| row.rank.is_some_and(|rank| rank.place == 1)).collect(),
+    })
+}
+
+impl Familiar<'_> {
+    /// The columns beside mechanism and figure that say something, the most wanted first.
+    pub(crate) fn wanted(&self) -> Vec<usize> {
+        let has_figures = |at: &usize| self.grid.rows.iter().any(|row| row[*at] != NONE);
+        (3..self.grid.heads.len()).filter(has_figures).collect()
     }
-    legend(page, &grid, &columns, &views)?;
-    Ok(rows.len())
+}
+
+/// Writes the table and returns how many mechanisms it shows.
+fn table(page: &mut Page, set: &ResultSet, specs: &Specs, choices: &[Choice]) -> io::Result<usize> {
+    let Some(mut shown) = familiar(set, specs, choices, page.style.unicode) else { return Ok(0) };
+    let room = page.style.width.saturating_sub(EDGE.len());
+    let wanted = shown.wanted();
+    let columns = shown.grid.fit(&[0, 1, 2], &wanted, 1, room, page.style.unicode);
+    let (head, lines) = shown.grid.lines(&columns);
+    page.blank()?;
+    page.paragraph(Tone::Title, "", &format!("BLOCKING MECHANISMS, {}", shown.way))?;
+    page.line(Tone::Quiet, &format!("{EDGE}{head}"))?;
+    for (is_best, line) in shown.is_best.iter().zip(lines) {
+        page.line(if *is_best { Tone::Best } else { Tone::Plain }, &format!("{EDGE}{line}"))?;
+    }
+    legend(page, &shown.grid, &columns)?;
+    Ok(shown.cells.len())
 }
 
 /// One column: what it shows of a mechanism.
@@ -240,8 +267,8 @@ impl View {
     }
 }
 
-/// The marks that are shown.
-fn legend(page: &mut Page, grid: &Grid, columns: &[usize], views: &[View]) -> io::Result<()> {
+/// What the marks that are shown mean.
+pub(crate) fn marks(grid: &Grid, columns: &[usize]) -> Vec<String> {
     let shows =
         |mark: char| grid.rows.iter().any(|row| columns.iter().any(|at| row[*at].contains(mark)));
     let ranks = grid.rows.iter().any(|row| row[0] != NONE);
@@ -252,13 +279,15 @@ fn legend(page: &mut Page, grid: &Grid, columns: &[usize], views: &[View]) -> io
         (shows('*'), "* two modes, one is shown"),
         (shows('^'), "^ timed in batches"),
     ];
-    let marks: Vec<&str> =
-        marks.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| *text).collect();
-    let hidden: Vec<&str> = (0..views.len())
+    marks.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned()).collect()
+}
+
+fn legend(page: &mut Page, grid: &Grid, columns: &[usize]) -> io::Result<()> {
+    let hidden: Vec<&str> = (0..grid.heads.len())
         .filter(|at| !columns.contains(at) && grid.rows.iter().any(|row| row[*at] != NONE))
-        .map(|at| views[at].head.as_str())
+        .map(|at| grid.heads[at].as_str())
         .collect();
-    let mut words = marks.join("; ");
+    let mut words = marks(grid, columns).join("; ");
     if !hidden.is_empty() {
         words.push_str(&format!("; no room here for {}", hidden.join(", ")));
     }

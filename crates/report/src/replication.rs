@@ -3,6 +3,7 @@
 mod across;
 mod conclusion;
 mod detail;
+mod html;
 mod markdown;
 mod plots;
 mod screen;
@@ -35,6 +36,7 @@ pub fn replication(
         Format::Csv => csv(document, out),
         Format::Markdown => markdown::write(document, style, pictures, out),
         Format::Table => page(document, &mut Page::new(out, style)),
+        Format::Html => html::write(document, out),
     }
 }
 

@@ -17,7 +17,7 @@ pub fn selftest(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     match format {
-        Format::Table => table(test, style, out),
+        Format::Table | Format::Html => table(test, style, out),
         Format::Markdown => {
             let heads = ["", "check", "found"].map(str::to_owned);
             markdown::row(&heads, style, out)?;

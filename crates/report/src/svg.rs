@@ -1,11 +1,20 @@
-//! Charts as SVG: lines over numbers or words, and groups of bars, each with what was published beside it.
+//! Charts as SVG: lines over numbers or words, and groups of bars, each with what was published beside it; in pages also
+//! planes of two numbers, strips of rounds and matrices.
 //!
-//! A picture is one file that needs nothing else. Its colours are those of Okabe and Ito (2008), which all kinds of colour
+//! A picture is one file that needs nothing else, or a part of a page, which then has the theme once for all. Its colours are those of Okabe and Ito (2008), which all kinds of colour
 //! vision tell apart, and every series has its own shape and its name beside it, so that nothing depends on colour. It
 //! follows the reader's choice of a light or a dark page. All texts are taken as hostile.
 
 use crate::text;
 use std::fmt::Write;
+
+mod matrix;
+mod plane;
+mod strip;
+
+pub(crate) use matrix::Matrix;
+pub(crate) use plane::{Axis, Mark, Plane, Spot, Trace};
+pub(crate) use strip::{Strip, StripRow, spark};
 
 /// How figures are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +61,8 @@ pub(crate) struct Chart {
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 440.0;
+/// Of what is drawn for pages alone, where two stand side by side.
+const NARROW: f64 = 640.0;
 
 /// Of a letter beside its size: what sans-serif fonts need on average.
 const LETTER: f64 = 0.56;
@@ -71,8 +82,8 @@ const COLOURS: [(&str, &str); 7] = [
     ("#3f8fc0", "#9ad4f5"),
 ];
 
-/// A text of an SVG file: nothing of it is markup, and nothing a terminal obeys.
-fn escape(words: &str) -> String {
+/// A text of an SVG file or a page: nothing of it is markup, and nothing a terminal obeys.
+pub(crate) fn escape(words: &str) -> String {
     let mut escaped = String::new();
     for sign in text::clean(words, true).chars() {
         match sign {
@@ -144,7 +155,10 @@ impl Scale {
             if last - first < 2 {
                 let all = (first - 1..=last)
                     .flat_map(|decade| [1.0, 2.0, 5.0].map(|factor| factor * power(decade)));
-                return all.filter(|value| (self.low..=self.high).contains(value)).collect();
+                let all: Vec<f64> =
+                    all.filter(|value| (self.low..=self.high).contains(value)).collect();
+                // Within less than a factor of five there is nothing to see of a logarithm.
+                return if all.len() < 3 { Self { is_log: false, ..*self }.ticks() } else { all };
             }
             let step = (last - first) / 9 + 1;
             let decades = (0..10).map(|at| first + at * step).take_while(|decade| *decade <= last);
@@ -221,6 +235,14 @@ impl Canvas {
         self.text.push('\n');
     }
 
+    /// The head of a picture, with what it shows for those who do not see it. One with links in it is a group.
+    fn begin(&mut self, label: &str, role: &str, [width, height]: [f64; 2]) {
+        let label = escape(label);
+        self.put(format_args!(
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="{role}" aria-label="{label}"><title>{label}</title>"#
+        ));
+    }
+
     fn line(&mut self, class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
         self.put(format_args!(
             r#"<line class="{class}" x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}"/>"#
@@ -279,32 +301,81 @@ impl Canvas {
     }
 }
 
+/// The grounds and inks beside the colours: name, on a light page, on a dark one.
+const PAINTS: [(&str, &str, &str); 4] = [
+    ("ground", "#ffffff", "#0d1117"),
+    ("ink", "#1a1a1a", "#e6e6e6"),
+    ("quiet", "#5c5c5c", "#a0a0a0"),
+    ("grid", "#dddddd", "#30363d"),
+];
+
+/// All names of the theme with their values.
+fn paints(is_dark: bool) -> impl Iterator<Item = (String, &'static str)> {
+    let pick = move |light: &'static str, dark: &'static str| if is_dark { dark } else { light };
+    let named =
+        PAINTS.into_iter().map(move |(name, light, dark)| (name.to_owned(), pick(light, dark)));
+    let numbered = COLOURS.into_iter().enumerate();
+    named.chain(numbered.map(move |(at, (light, dark))| (format!("c{at}"), pick(light, dark))))
+}
+
+/// What does not depend on the theme.
+const SHAPES: &str = "text{font:12px system-ui,'DejaVu Sans',sans-serif}.title{font-size:15px;font-weight:600}.end{text-anchor:end}.middle{text-anchor:middle}.none{fill:none}.ours{stroke-width:2}.theirs{stroke-dasharray:3 3}.lead{stroke-width:.6}";
+
+/// The rules that paint, with what stands for each name of the theme.
+fn rules(paint: impl Fn(&str) -> String) -> String {
+    let [ground, ink, quiet, grid] = PAINTS.map(|(name, ..)| paint(name));
+    let mut rules = format!(
+        ".ground,.hollow{{fill:{ground}}}.ink{{fill:{ink}}}.quiet{{fill:{quiet}}}.grid{{stroke:{grid}}}.lead{{stroke:{quiet}}}"
+    );
+    for at in 0..COLOURS.len() {
+        let colour = paint(&format!("c{at}"));
+        rules += &format!(".k{at}{{stroke:{colour}}}.f{at}{{fill:{colour}}}");
+    }
+    rules
+}
+
+/// The style of a picture that is a file of its own: as values, since not every viewer knows custom properties.
 fn style() -> String {
-    let rules = |ground: &str, ink: &str, quiet: &str, grid: &str, is_dark: bool| {
-        let mut rules = format!(
-            ".ground,.hollow{{fill:{ground}}}.ink{{fill:{ink}}}.quiet{{fill:{quiet}}}.grid{{stroke:{grid}}}.lead{{stroke:{quiet}}}"
-        );
-        for (at, (light, dark)) in COLOURS.iter().enumerate() {
-            let colour = if is_dark { dark } else { light };
-            rules += &format!(".k{at}{{stroke:{colour}}}.f{at}{{fill:{colour}}}");
-        }
-        rules
+    let of = |is_dark: bool| {
+        rules(|name| {
+            let value = paints(is_dark).find(|(known, _)| known == name);
+            value.map_or_else(String::new, |(_, value)| value.to_owned())
+        })
+    };
+    format!("<style>{SHAPES}{}@media(prefers-color-scheme:dark){{{}}}</style>", of(false), of(true))
+}
+
+/// The theme of a page: custom properties, and the rules of its charts over them.
+pub(crate) fn theme() -> String {
+    let of = |is_dark: bool| {
+        paints(is_dark).map(|(name, value)| format!("--{name}:{value};")).collect::<String>()
     };
     format!(
-        "<style>text{{font:12px system-ui,'DejaVu Sans',sans-serif}}.title{{font-size:15px;font-weight:600}}.end{{text-anchor:end}}.middle{{text-anchor:middle}}.none{{fill:none}}.ours{{stroke-width:2}}.theirs{{stroke-dasharray:3 3}}.lead{{stroke-width:.6}}{}@media(prefers-color-scheme:dark){{{}}}</style>",
-        rules("#ffffff", "#1a1a1a", "#5c5c5c", "#dddddd", false),
-        rules("#0d1117", "#e6e6e6", "#a0a0a0", "#30363d", true),
+        ":root{{color-scheme:light dark;{}}}@media(prefers-color-scheme:dark){{:root{{{}}}}}{SHAPES}{}",
+        of(false),
+        of(true),
+        rules(|name| format!("var(--{name})"))
     )
 }
 
 impl Chart {
     /// The file.
     pub(crate) fn svg(&self) -> String {
+        self.drawn(true)
+    }
+
+    /// A part of a page, which has the theme and says above it what the title and the notes do.
+    pub(crate) fn inline(&self) -> String {
+        self.drawn(false)
+    }
+
+    fn drawn(&self, is_file: bool) -> String {
         let names: Vec<String> =
             self.series.iter().map(|one| text::clip(&one.label, NAME, true)).collect();
         let right = names.iter().map(|name| wide(name, 12.0)).fold(0.0, f64::max) + 34.0;
         let titles = text::wrap("", &text::clean(&self.title, true), 80);
-        let top = 40.0 + 19.0 * titles.len() as f64 + 16.0 * self.notes.len() as f64;
+        let above = 19.0 * titles.len() as f64 + 16.0 * self.notes.len() as f64;
+        let top = if is_file { 40.0 + above } else { 30.0 };
         let values: Vec<f64> =
             self.series.iter().flat_map(|one| &one.points).flat_map(all).collect();
         let y = Scale::over(&values, self.log_y, 0.0, 0.0);
@@ -324,18 +395,17 @@ impl Chart {
         };
         let y = Scale { from: bottom, to: top, ..y };
         let mut canvas = Canvas { text: String::new(), x, y };
-        let title = escape(&self.title);
-        canvas.put(format_args!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{title}"><title>{title}</title>"#
-        ));
-        canvas.put(format_args!("{}", style()));
-        canvas.put(format_args!(r#"<rect class="ground" width="{WIDTH}" height="{HEIGHT}"/>"#));
-        for (at, line) in titles.iter().enumerate() {
-            canvas.words("ink title", [16.0, 24.0 + 19.0 * at as f64], "", line);
-        }
-        for (at, line) in self.notes.iter().enumerate() {
-            let y = 24.0 + 19.0 * titles.len() as f64 + 16.0 * at as f64;
-            canvas.words("quiet", [16.0, y], "", &text::clip(line, 118, true));
+        canvas.begin(&self.title, "img", [WIDTH, HEIGHT]);
+        if is_file {
+            canvas.put(format_args!("{}", style()));
+            canvas.put(format_args!(r#"<rect class="ground" width="{WIDTH}" height="{HEIGHT}"/>"#));
+            for (at, line) in titles.iter().enumerate() {
+                canvas.words("ink title", [16.0, 24.0 + 19.0 * at as f64], "", line);
+            }
+            for (at, line) in self.notes.iter().enumerate() {
+                let y = 24.0 + 19.0 * titles.len() as f64 + 16.0 * at as f64;
+                canvas.words("quiet", [16.0, y], "", &text::clip(line, 118, true));
+            }
         }
         let places: Vec<f64> = (0..self.heads.len())
             .map(|at| match numbers.get(at).filter(|_| is_numeric) {

@@ -11,18 +11,16 @@ use crate::error::{Code, Stop, note, unknown};
 use crate::gates::tell;
 use crate::measure;
 use crate::output::{self, Target};
-use crate::report::read_result;
+use crate::report::recorded;
 use ipcperf_core::result::{Adjustment, Comparison};
 use ipcperf_core::units;
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{
-    Format, Recorded, Slower, Terms, compare_files, comparison, factor_names, load_comparison,
+    Format, MARGIN, Recorded, Slower, Terms, compare_files, comparison, factor_names,
+    load_comparison,
 };
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Ratios within 1 ± this do not matter, unless asked otherwise.
-const MARGIN: f64 = 0.01;
 
 /// What the layout of a program alone moves its figures by: no two programs differ by less.
 const LAYOUT: f64 = 0.01;
@@ -46,7 +44,7 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
     let (mut document, ended) = match args.live.as_slice() {
         [] => {
             let (old, new) = sides(args)?;
-            let document = compare_files(&recorded(&old)?, &recorded(&new)?, &terms);
+            let document = compare_files(&all(&old)?, &all(&new)?, &terms);
             (document.map_err(Stop::incomparable)?, None)
         }
         live => live::run(registry, args, live, &terms)?,
@@ -132,10 +130,6 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Stop> {
     }
 }
 
-fn recorded(paths: &[PathBuf]) -> Result<Vec<Recorded>, Stop> {
-    let read = |path: &PathBuf| {
-        let name = output::without_home(&path.display().to_string());
-        read_result(path).map(|set| Recorded { name, set })
-    };
-    paths.iter().map(read).collect()
+fn all(paths: &[PathBuf]) -> Result<Vec<Recorded>, Stop> {
+    paths.iter().map(|path| recorded(path)).collect()
 }

@@ -195,7 +195,7 @@ fn replicate(
 fn across(args: &ReplicateArgs) -> Result<ExitCode, Stop> {
     use ipcperf_report::Format;
     let format = output::format_of(&args.output.look, args.output.output.as_deref())?;
-    if matches!(format, Format::Json | Format::Ndjson) {
+    if matches!(format, Format::Json | Format::Ndjson | Format::Html) {
         return Err(Stop::usage("--across has the formats table, markdown and csv"));
     }
     let documents = args.across.iter().map(|path| crate::report::read_replication(path));

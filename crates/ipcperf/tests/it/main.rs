@@ -19,6 +19,7 @@ mod formats;
 mod history;
 mod interruption;
 mod limits;
+mod page;
 mod pipeline;
 mod rate;
 mod repeat;

@@ -66,9 +66,7 @@ impl Reading {
         if samples.iter().all(|one| support(one.operations(), TAIL).is_ok()) {
             return Some(Self::P99);
         }
-        let mut answered = Histogram::new();
-        samples.iter().for_each(|one| one.add_to(&mut answered));
-        quantile(&answered, all, TAIL).map(Self::Above)
+        Operations::of(&samples).quantile(TAIL).map(Self::Above)
     }
 
     /// The figures of the accepted rounds of a cell, by number of the round.
@@ -223,4 +221,37 @@ impl<'a> Sample<'a> {
 /// A quantile of all operations, of which only some were answered.
 fn quantile(answered: &Histogram, operations: u64, q: f64) -> Option<u64> {
     answered.quantile(q * operations as f64 / answered.count() as f64)
+}
+
+/// The single operations of several rounds together.
+pub(crate) struct Operations {
+    /// ps.
+    answered: Histogram,
+    /// With those that were not answered, which are longer than any.
+    count: u64,
+}
+
+impl Operations {
+    fn of(samples: &[Sample<'_>]) -> Self {
+        let mut answered = Histogram::new();
+        samples.iter().for_each(|one| one.add_to(&mut answered));
+        let count = samples.iter().map(Sample::operations).fold(0, u64::saturating_add);
+        Self { answered, count }
+    }
+
+    /// Those of all accepted rounds of a cell; none where a round has none.
+    pub(crate) fn of_cell(cell: &Cell) -> Option<Self> {
+        let samples: Vec<Sample<'_>> = accepted(cell).map(Sample::of).collect::<Option<_>>()?;
+        (!samples.is_empty()).then(|| Self::of(&samples))
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// In ps. None where it lies among those that were not answered.
+    pub(crate) fn quantile(&self, q: f64) -> Option<u64> {
+        quantile(&self.answered, self.count, q)
+    }
 }

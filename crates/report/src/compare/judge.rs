@@ -12,6 +12,9 @@ use ipcperf_stats::{
 };
 use std::collections::BTreeMap;
 
+/// Ratios within 1 ± this do not matter, unless asked otherwise.
+pub const MARGIN: f64 = 0.01;
+
 /// At most this share of families holds a false claim.
 const LEVEL: f64 = 0.05;
 

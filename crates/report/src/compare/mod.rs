@@ -3,6 +3,7 @@
 mod fields;
 mod figure;
 mod files;
+mod html;
 mod judge;
 mod live;
 mod render;
@@ -10,14 +11,17 @@ mod sentence;
 mod session;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub(crate) use fields::{Differences, Facts, changes, facts};
 pub use fields::{Incomparable, factor_names};
-pub(crate) use figure::{Reading, p99_of};
+pub(crate) use figure::{Operations, Reading, p99_of};
 pub use files::{Recorded, Terms, compare_files};
 pub(crate) use files::{distrust, session_floor};
+pub(crate) use html::fill;
+pub use judge::MARGIN;
 pub(crate) use judge::{between, percent, times};
 pub use live::{Arms, compare_live, metric_of};
 pub use render::comparison;
-pub(crate) use render::differing;
 pub(crate) use sentence::{name, pair, sentences};
+pub(crate) use words::differing;

@@ -1,17 +1,17 @@
 //! A comparison for people and programs.
 
-use super::judge::{between, percent, times};
+use super::html;
+use super::words::{
+    BESIDE, at_least, basis, beside, briefly, cells, course, differing, figure, moved, ratio,
+    tally, verdict,
+};
 use crate::csv::cell as csv_cell;
-use crate::figures;
 use crate::format::{Format, Style};
 use crate::json;
 use crate::markdown::{escape, row, rule};
 use crate::page::{Page, Tone};
-use crate::text::{counted, join};
-use ipcperf_core::result::{
-    Adjustment, CellComparison, Comparison, Design, Difference, FigureComparison, Side,
-};
-use std::collections::BTreeMap;
+use crate::text::join;
+use ipcperf_core::result::{CellComparison, Comparison, Difference};
 use std::io::{self, Write};
 
 /// Writes a comparison in one of the formats.
@@ -30,175 +30,8 @@ pub fn comparison(
         Format::Csv => csv(document, out),
         Format::Markdown => markdown(document, style, out),
         Format::Table => table(document, &mut Page::new(out, style)),
+        Format::Html => html::write(document, out),
     }
-}
-
-/// How many cells got which verdict: "1 SLOWER, 3 CAN'T TELL".
-fn tally(document: &Comparison) -> String {
-    let count = |verdict: &Difference| {
-        document.comparisons.iter().filter(|one| one.primary.verdict == *verdict).count()
-    };
-    let words: Vec<String> = Difference::ALL
-        .iter()
-        .filter(|verdict| count(verdict) > 0)
-        .map(|verdict| format!("{} {verdict}", count(verdict)))
-        .collect();
-    if words.is_empty() { "nothing to compare".to_owned() } else { words.join(", ") }
-}
-
-/// One side: what it is, and how good.
-fn side(letter: char, side: &Side, design: Design) -> String {
-    let grades = join(&side.grades);
-    let tool = if design == Design::Live {
-        String::new()
-    } else {
-        format!("ipcperf {}, ", side.tool.version)
-    };
-    let sessions = counted(side.sessions, "session");
-    format!("{letter}: {} ({tool}{sessions}, noise grade {grades})", side.names.join(", "))
-}
-
-/// What the comparison rests on, in lines.
-fn course(document: &Comparison) -> Vec<String> {
-    let mut lines =
-        vec![side('A', &document.a, document.design), side('B', &document.b, document.design)];
-    if let Some(plan) = &document.plan {
-        let rounds = counted(plan.rounds, "round");
-        let found = plan.smallest_effect.map_or_else(String::new, |effect| {
-            format!(", planned to find differences from {} on", percent(effect))
-        });
-        let stopped = if document.interrupted { ", interrupted" } else { "" };
-        lines.push(format!(
-            "{rounds} of A, A again and B in random order, {:.0} s{found}{stopped}; what is found holds in this session",
-            plan.duration_s
-        ));
-    }
-    if document.adjustment == Adjustment::BenjaminiHochberg {
-        lines.push(
-            "Explored: of what is claimed 1 in 20 may be false (Benjamini-Hochberg), which decides nothing.".to_owned(),
-        );
-    } else if document.family > 1 {
-        lines.push(format!("Claims are adjusted for {}.", counted(document.family, "cell")));
-    }
-    if let Some(attempt) = document.attempt {
-        lines.push(format!(
-            "Attempt {attempt} of this comparison in this file: what is measured until it turns out so is not shown."
-        ));
-    }
-    lines
-        .extend(differing(&document.incomparable).map(|words| format!("Must not differ: {words}")));
-    lines.extend(differing(&document.factors).map(|words| format!("Differs: {words}")));
-    lines
-}
-
-/// Longest value of a factor that is shown in a line.
-const VALUE: usize = 60;
-
-/// What differs, one line for each field.
-pub(crate) fn differing(
-    factors: &BTreeMap<String, [String; 2]>,
-) -> impl Iterator<Item = String> + '_ {
-    factors.iter().map(|(name, values)| {
-        let [a, b] = values.each_ref().map(|value| crate::text::clip(value, VALUE, false));
-        format!("{name}: {a} -> {b}")
-    })
-}
-
-/// A verdict in a word: CPU time is not slow.
-fn word(one: &FigureComparison) -> &'static str {
-    match one.verdict {
-        Difference::Slower if one.metric == CPU => "MORE",
-        Difference::Faster if one.metric == CPU => "LESS",
-        verdict => verdict.name(),
-    }
-}
-
-/// CPU time as the document calls it.
-const CPU: &str = "cpu_ns_per_message";
-
-/// What the figures beside the one that speaks are called, in the order of the columns.
-const BESIDE: [(&str, &[&str]); 2] =
-    [("p99", &["rtt_ns.p99", "above_p99"]), ("CPU per message", &[CPU])];
-
-/// The figures beside the one that speaks, with what they are called; nothing where a cell has none.
-fn beside(one: &CellComparison) -> [(&'static str, Option<&FigureComparison>); 2] {
-    BESIDE.map(|(name, metrics)| {
-        let is_it = |figure: &&FigureComparison| metrics.contains(&figure.metric.as_str());
-        (name, one.secondary.iter().find(is_it))
-    })
-}
-
-/// `1.062x [1.012, 1.110] SLOWER`; of the tail that is only counted how often as many operations exceed it.
-fn briefly(document: &Comparison, one: &FigureComparison) -> String {
-    let often = if one.metric == "above_p99" { "exceeded " } else { "" };
-    format!("{often}{} {}", ratio(one), verdict(document, one))
-}
-
-/// The verdict, with what confounds it in front.
-fn verdict(document: &Comparison, one: &FigureComparison) -> String {
-    let is_told = one.verdict != Difference::CannotTell;
-    match document.confounded_by.as_slice() {
-        names @ [_, ..] if is_told => {
-            format!("CONFOUNDED by {}: {}", join(names), word(one))
-        }
-        _ => word(one).to_owned(),
-    }
-}
-
-/// The figure of one arm.
-fn figure(one: &FigureComparison, value: Option<f64>) -> String {
-    let Some(value) = value else { return figures::NONE.to_owned() };
-    match one.metric.as_str() {
-        "rtt_ns.p50" | "rtt_ns.p99" | CPU => figures::nanos(value),
-        "above_p99" => figures::share(value),
-        "bytes_per_second" => figures::bytes_per_second(value),
-        _ => figures::per_second(value),
-    }
-}
-
-/// By how much B lies above or below A: `+310 ns`.
-fn moved(one: &FigureComparison) -> String {
-    let Some((a, b)) = one.a_value.zip(one.b_value) else { return figures::NONE.to_owned() };
-    let sign = if b < a { '-' } else { '+' };
-    format!("{sign}{}", figure(one, Some((b - a).abs())))
-}
-
-/// B over A with its interval.
-fn ratio(one: &FigureComparison) -> String {
-    let interval = one.ratio.ci95.map_or_else(String::new, |ci| format!(" {}", between(ci)));
-    one.ratio.value.map_or_else(|| figures::NONE.to_owned(), |ratio| times(ratio) + &interval)
-}
-
-/// `at least 3.2 % slower`.
-fn at_least(one: &FigureComparison) -> Option<String> {
-    let side = match one.verdict {
-        Difference::Slower => "slower",
-        Difference::Faster => "faster",
-        Difference::None => return Some(format!("within {}", percent(one.margin))),
-        Difference::CannotTell => return None,
-    };
-    one.at_least.map(|least| format!("at least {} {side}", percent(least)))
-}
-
-/// What it rests on: "34 rounds, control 1.001x [0.993, 1.010]".
-fn basis(one: &FigureComparison) -> String {
-    let rounds = match one.rounds.as_slice() {
-        [paired] => counted(*paired, "round"),
-        [a, b] => format!("{a} and {}", counted(*b, "round")),
-        _ => String::new(),
-    };
-    let mut parts = vec![rounds, format!("margin {}", percent(one.margin))];
-    if let Some(control) = one.control {
-        parts.push(format!("control {}", between(control)));
-    }
-    if let Some(p) = one.p_adjusted {
-        parts.push(match p {
-            p if p < 0.0001 => "p < 0.0001".to_owned(),
-            p if p < 0.1 => format!("p {p:.4}"),
-            _ => "p > 0.1".to_owned(),
-        });
-    }
-    parts.join(", ")
 }
 
 fn tone(verdict: Difference) -> Tone {
@@ -208,11 +41,6 @@ fn tone(verdict: Difference) -> Tone {
         Difference::None => Tone::Plain,
         Difference::CannotTell => Tone::Doubt,
     }
-}
-
-/// The cells in words: one name where both have it.
-fn cells(one: &CellComparison) -> String {
-    if one.a == one.b { one.a.clone() } else { format!("{} beside {}", one.b, one.a) }
 }
 
 /// Where the text beside a verdict begins: after the longest.

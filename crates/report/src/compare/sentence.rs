@@ -1,15 +1,12 @@
 //! What the rounds of a run say in one sentence: one cell beside another, or the best beside the rest.
 
 use super::figure::Reading;
-use super::judge::{Pair, between, judge, percent, times};
+use super::judge::{MARGIN, Pair, between, judge, percent, times};
 use crate::text::join;
 use ipcperf_core::result::{Adjustment, Cell, Difference, FigureComparison, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Figure, OptionSet, Placement};
 use ipcperf_stats::Evidence;
-
-/// Ratios within 1 ± this do not matter.
-const MARGIN: f64 = 0.01;
 
 /// With more cells beside each other a table says more than a sentence.
 const MOST_CELLS: usize = 6;

@@ -3,6 +3,7 @@
 use super::fields::{Class, Differences, changes, differences, facts};
 use super::{Arms, Recorded, Terms, compare_files, compare_live, comparison, sentences};
 use crate::gate::{Limit, Outcome, Slower};
+use crate::html::sound::{is_sound, spoiled};
 use crate::sample::{self, Build, ONE, TWO};
 use crate::schema::{errors, unnamed};
 use crate::text::width;
@@ -669,4 +670,19 @@ fn a_run_says_nothing_where_there_is_nothing_to_say() {
     unproved[1].verified = false;
     silent(unproved);
     silent((0..7).map(|at| around("pipe", 10_000.0 + 1000.0 * f64::from(at), 0.01)).collect());
+}
+
+#[test]
+fn a_page_has_every_verdict_with_what_it_rests_on_and_no_text_of_it_is_markup() {
+    let page = |document: &Comparison| text(document, Format::Html);
+    let document = mixed();
+    let shown = page(&document);
+    is_sound(&shown);
+    for cell in &document.comparisons {
+        let verdict = cell.primary.verdict.name().replace('\'', "&#39;");
+        let told = format!("{verdict}</span>");
+        assert!(shown.contains(&cell.a) && shown.contains(&told), "{} {told}", cell.a);
+    }
+    assert!(shown.contains("Only in A: 1"), "{shown}");
+    is_sound(&page(&serde_json::from_value(spoiled(&document)).unwrap()));
 }

@@ -72,7 +72,11 @@ fn series(table: &TableResult, kind: PlotKind) -> (Vec<String>, Vec<Series>) {
     (heads, all)
 }
 
-fn chart(document: &Replication, study: &StudyResult, table: &TableResult) -> Option<Chart> {
+pub(super) fn chart(
+    document: &Replication,
+    study: &StudyResult,
+    table: &TableResult,
+) -> Option<Chart> {
     let plot = table.plot.as_ref()?;
     let (heads, series) = series(table, plot.kind);
     let points = || series.iter().flat_map(|one| &one.points);

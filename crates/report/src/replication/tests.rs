@@ -1,6 +1,7 @@
 //! A replication in every format.
 
 use super::*;
+use crate::html::sound::{is_sound, spoiled};
 use crate::load::{is_replication, load_replication};
 use crate::{sample, text};
 use ipcperf_core::result::{
@@ -300,4 +301,24 @@ fn nothing_a_terminal_obeys_is_passed_on_in_any_format() {
             assert_eq!(load_replication(&text).expect("well formed").studies[0].name, nasty());
         }
     }
+}
+
+#[test]
+fn a_page_has_every_claim_figure_and_picture_and_no_text_of_it_is_markup() {
+    let shown = shown(Format::Html, &Style::default());
+    is_sound(&shown);
+    let document = document();
+    for study in &document.studies {
+        assert!(study.claims.iter().all(|claim| shown.contains(&format!(">{}</a>", claim.id))));
+        for metric in
+            study.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.measured)
+        {
+            assert!(shown.contains(&words::with_interval(metric)), "{metric:?}");
+        }
+    }
+    assert_eq!(shown.matches("<svg ").count(), plots(&document).len());
+    let spoiled: Replication = serde_json::from_value(spoiled(&document)).expect("a document");
+    let mut bytes = Vec::new();
+    replication(&spoiled, Format::Html, &Style::default(), None, &mut bytes).expect("memory");
+    is_sound(&String::from_utf8(bytes).expect("text"));
 }

@@ -1,0 +1,92 @@
+//! A page that is one file: it asks nobody for anything, runs no script but its own, and is complete without it.
+
+mod digest;
+mod markup;
+#[cfg(test)]
+pub(crate) mod sound;
+
+pub(crate) use markup::Html;
+
+use crate::svg;
+use std::io;
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// Sections under each other, with a list of them at the top.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Page {
+    sections: Vec<(String, String)>,
+    body: Html,
+}
+
+impl Page {
+    /// A part with a heading of its own. `id` is its address in the page.
+    pub(crate) fn section(&mut self, id: &str, title: &str, fill: impl FnOnce(&mut Html)) {
+        self.sections.push((id.to_owned(), title.to_owned()));
+        self.body.within("section", &[("id", id)], |html| {
+            html.say("h2", &[], title);
+            fill(html);
+        });
+    }
+
+    /// What stands above the first section.
+    pub(crate) fn head(&mut self, fill: impl FnOnce(&mut Html)) {
+        self.body.within("div", &[("class", "top")], fill);
+    }
+
+    /// Writes it. `foot` are the last lines: where it all comes from.
+    ///
+    /// # Errors
+    /// `out` refuses the bytes.
+    pub(crate) fn write(
+        self,
+        title: &str,
+        foot: &[String],
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        let style = svg::theme() + STYLE;
+        let policy = format!(
+            "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'",
+            digest::source(SCRIPT),
+            digest::source(&style)
+        );
+        let mut page = Html::default();
+        page.within("html", &[("lang", "en")], |html| {
+            html.within("head", &[], |html| {
+                html.alone("meta", &[("charset", "utf-8")]);
+                // Before anything that it concerns.
+                html.alone(
+                    "meta",
+                    &[("http-equiv", "Content-Security-Policy"), ("content", &policy)],
+                );
+                html.alone(
+                    "meta",
+                    &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")],
+                );
+                html.alone("meta", &[("name", "referrer"), ("content", "no-referrer")]);
+                html.alone("meta", &[("name", "generator"), ("content", "ipcperf")]);
+                // A server that hands the page out is not asked for a picture.
+                html.alone("link", &[("rel", "icon"), ("href", "data:,")]);
+                html.say("title", &[], title);
+                html.own("style", &style);
+            });
+            html.within("body", &[], |html| {
+                html.say("a", &[("class", "skip"), ("href", "#main")], "To the content");
+                html.within("nav", &[("aria-label", "Sections")], |html| {
+                    html.say("span", &[("class", "brand")], "ipcperf");
+                    for (id, title) in &self.sections {
+                        html.say("a", &[("href", &format!("#{id}"))], title);
+                    }
+                });
+                html.within("main", &[("id", "main")], |html| html.append(self.body));
+                html.within("footer", &[], |html| {
+                    foot.iter().for_each(|line| html.say("p", &[], line));
+                });
+                html.own("script", SCRIPT);
+            });
+        });
+        out.write_all(b"<!doctype html>\n")?;
+        out.write_all(page.into_text().as_bytes())
+    }
+}

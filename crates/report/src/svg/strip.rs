@@ -1,0 +1,139 @@
+//! Every round as a point: a row for each cell, and a small picture of one.
+
+use super::{Axis, Canvas, NAME, Scale, escape, wide};
+use crate::text;
+
+/// A cell.
+#[derive(Clone, Debug)]
+pub(crate) struct StripRow {
+    pub(crate) label: String,
+    /// Where in the page it leads.
+    pub(crate) link: Option<String>,
+    /// In their order.
+    pub(crate) rounds: Vec<f64>,
+    pub(crate) value: f64,
+    pub(crate) interval: Option<[f64; 2]>,
+    /// The figure as it is written.
+    pub(crate) words: String,
+    pub(crate) is_best: bool,
+}
+
+/// Cells under each other over one logarithmic axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Strip {
+    /// What it shows, in words.
+    pub(crate) label: String,
+    pub(crate) axis: Axis,
+    pub(crate) rows: Vec<StripRow>,
+}
+
+const WIDTH: f64 = super::NARROW;
+/// Fonts that are wider than most.
+const SLACK: f64 = 1.1;
+const ROW: f64 = 20.0;
+const TOP: f64 = 24.0;
+
+impl Strip {
+    /// A part of a page.
+    pub(crate) fn inline(&self) -> String {
+        let values = self.rows.iter().flat_map(|row| {
+            let ends = row.interval.into_iter().flatten();
+            row.rounds.iter().copied().chain([row.value]).chain(ends)
+        });
+        let longest = |words: &dyn Fn(&StripRow) -> &str| {
+            let widths =
+                self.rows.iter().map(|row| wide(&text::clip(words(row), NAME, true), 12.0));
+            widths.fold(0.0, f64::max) * SLACK
+        };
+        let left = longest(&|row| &row.label) + 14.0;
+        let right = WIDTH - longest(&|row| &row.words) - 14.0;
+        let bottom = TOP + ROW * self.rows.len() as f64 + 6.0;
+        let x = Scale::over(&values.collect::<Vec<_>>(), true, left, right);
+        let mut canvas = Canvas { text: String::new(), x, y: x };
+        canvas.begin(&self.label, "group", [WIDTH, bottom + 4.0]);
+        let mut free = f64::NEG_INFINITY;
+        for (value, words) in self.axis.ticks(&x) {
+            let Some(x) = canvas.x.at(value) else { continue };
+            canvas.line("grid", [x, TOP - 6.0], [x, bottom]);
+            let half = wide(&words, 12.0) / 2.0;
+            if x - half > free && x + half < WIDTH {
+                canvas.words("quiet middle", [x, 12.0], "", &words);
+                free = x + half + 6.0;
+            }
+        }
+        for (at, row) in self.rows.iter().enumerate() {
+            row.draw(&mut canvas, TOP + ROW * (at as f64 + 0.5), [left, right]);
+        }
+        canvas.text + "</svg>\n"
+    }
+}
+
+impl StripRow {
+    fn draw(&self, canvas: &mut Canvas, y: f64, [left, right]: [f64; 2]) {
+        let class = if self.is_best { "best" } else { "other" };
+        canvas.put(format_args!(r#"<g class="{class}">"#));
+        let words = text::clip(&self.label, NAME, true);
+        let name =
+            |canvas: &mut Canvas| canvas.words("ink end", [left - 10.0, y + 4.0], "", &words);
+        match &self.link {
+            Some(link) => {
+                canvas.put(format_args!(r##"<a href="#{}">"##, escape(link)));
+                name(canvas);
+                canvas.put(format_args!("</a>"));
+            }
+            None => name(canvas),
+        }
+        if let Some([low, high]) = self.interval
+            && let (Some(low), Some(high)) = (canvas.x.at(low), canvas.x.at(high))
+        {
+            let (from, width) = (low.min(high), (high - low).abs().max(1.0));
+            canvas.put(format_args!(
+                r#"<rect class="span" x="{from:.1}" y="{:.1}" width="{width:.1}" height="14" rx="2"/>"#,
+                y - 7.0
+            ));
+        }
+        if let Some(x) = canvas.x.at(self.value) {
+            canvas.line("tick", [x, y - 8.0], [x, y + 8.0]);
+        }
+        // The first round at the top of the row and the last at its bottom, so that drift leans.
+        let step = 11.0 / (self.rounds.len().max(2) - 1) as f64;
+        let places = self.rounds.iter().enumerate();
+        let dots = places.filter_map(|(at, value)| {
+            Some(format!("M{:.1} {:.1}h0", canvas.x.at(*value)?, y - 5.5 + step * at as f64))
+        });
+        let dots: String = dots.collect();
+        canvas.put(format_args!(r#"<path class="dots" d="{dots}"/>"#));
+        canvas.words("ink", [right + 10.0, y + 4.0], "", &self.words);
+        canvas.put(format_args!("</g>"));
+    }
+}
+
+const SPARK: [f64; 2] = [72.0, 18.0];
+
+/// Least range of a small picture, as a factor from the middle to an end: what is steadier looks flat.
+const FLAT: f64 = 1.05;
+
+/// The rounds of a cell from left to right, without axes; `None` where there are fewer than two.
+pub(crate) fn spark(rounds: &[f64], label: &str) -> Option<String> {
+    let [width, height] = SPARK;
+    let usable: Vec<f64> = rounds.iter().copied().filter(|value| *value > 0.0).collect();
+    let least = usable.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = usable.iter().copied().fold(0.0, f64::max);
+    if usable.len() < 2 || !most.is_finite() {
+        return None;
+    }
+    let middle = (least * most).sqrt();
+    let ends = [least.min(middle / FLAT), most.max(middle * FLAT)];
+    let scale = Scale { low: ends[0], high: ends[1], is_log: true, from: height - 3.0, to: 3.0 };
+    let step = (width - 6.0) / (usable.len() - 1) as f64;
+    let dots = usable.iter().enumerate();
+    let dots: String = dots
+        .filter_map(|(at, value)| {
+            Some(format!("M{:.1} {:.1}h0", 3.0 + step * at as f64, scale.at(*value)?))
+        })
+        .collect();
+    let label = escape(label);
+    Some(format!(
+        r#"<svg class="spark" viewBox="0 0 {width} {height}" role="img" aria-label="{label}"><path class="dots" d="{dots}"/></svg>"#
+    ))
+}

@@ -1,0 +1,266 @@
+//! Every cell as a row with an address of its own.
+
+use crate::chapters::{Row, name};
+use crate::columns::Column;
+use crate::figures::{self, NONE};
+use crate::html::Html;
+use crate::rank::Yardstick;
+use crate::svg;
+use crate::text;
+use ipcperf_core::Figure;
+use ipcperf_core::result::{Cell, CpuCost, Metric, ResultSet, Status};
+use std::collections::{HashMap, HashSet};
+
+/// Longest address, in letters.
+const LONGEST: usize = 96;
+
+/// Where in the page each cell is: its identity in letters that an address takes.
+pub(super) struct Anchors {
+    by_cell: HashMap<*const Cell, String>,
+    by_id: HashMap<String, String>,
+}
+
+/// `c-pipe-ping-pong-64b-same-llc`.
+fn address(id: &str) -> String {
+    let sign = |sign: char| match sign.to_ascii_lowercase() {
+        fit @ ('a'..='z' | '0'..='9' | '.' | '_') => fit,
+        _ => '-',
+    };
+    format!("c-{}", id.chars().take(LONGEST).map(sign).collect::<String>())
+}
+
+impl Anchors {
+    pub(super) fn of(set: &ResultSet) -> Self {
+        let mut taken = HashSet::new();
+        let mut anchors = Self { by_cell: HashMap::new(), by_id: HashMap::new() };
+        for cell in &set.cells {
+            let base = address(&cell.id);
+            let mut own = base.clone();
+            let mut number = 2;
+            while !taken.insert(own.clone()) {
+                own = format!("{base}-{number}");
+                number += 1;
+            }
+            anchors.by_id.entry(cell.id.clone()).or_insert_with(|| own.clone());
+            anchors.by_cell.insert(std::ptr::from_ref(cell), own);
+        }
+        anchors
+    }
+
+    pub(super) fn link(&self, cell: &Cell) -> Option<String> {
+        self.by_cell.get(&std::ptr::from_ref(cell)).cloned()
+    }
+
+    pub(super) fn by_id(&self, id: &str) -> Option<&str> {
+        self.by_id.get(id).map(String::as_str)
+    }
+}
+
+/// A column of numbers: its head, what is in it, and the number itself as the document has it.
+struct Numbers {
+    head: &'static str,
+    words: fn(&Row) -> String,
+    value: fn(&Cell) -> Option<f64>,
+}
+
+fn quantile(cell: &Cell, name: &str) -> Option<f64> {
+    cell.times()?.get(name)?.value
+}
+
+/// The rate that speaks for a cell, or stands beside its time.
+fn rate(cell: &Cell) -> Option<(f64, String)> {
+    let figure = cell.key.pattern.facts().figure;
+    if figure != Figure::Time {
+        let value = cell.figure()?.value?;
+        return Some((value, Yardstick::of(cell.key.pattern).words(value, cell.key.size_bytes)));
+    }
+    let beside = cell.achieved_per_second.as_ref().or(cell.messages_per_second.as_ref());
+    let value = beside?.value?;
+    Some((value, figures::per_second(value)))
+}
+
+fn nanos(value: Option<f64>) -> String {
+    value.map_or_else(|| NONE.to_owned(), figures::nanos)
+}
+
+/// Half of the interval as a share of the figure that speaks.
+fn spread(cell: &Cell) -> Option<f64> {
+    let Metric { value: Some(value), ci95: Some([low, high]), .. } = *cell.figure()? else {
+        return None;
+    };
+    let share = (high - low).abs() / 2.0 / value.abs();
+    share.is_finite().then_some(share)
+}
+
+const COLUMNS: &[Numbers] = &[
+    Numbers {
+        head: "p50",
+        words: |row| match row.cell.key.pattern.facts().figure {
+            Figure::Time => Column::Figure.cell(row, true),
+            _ => nanos(quantile(row.cell, "p50")),
+        },
+        value: |cell| quantile(cell, "p50"),
+    },
+    Numbers {
+        head: "rate",
+        words: |row| rate(row.cell).map_or_else(|| NONE.to_owned(), |(_, words)| words),
+        value: |cell| rate(cell).map(|(value, _)| value),
+    },
+    Numbers { head: "±", words: |row| Column::Spread.cell(row, true), value: spread },
+    Numbers {
+        head: "p90",
+        words: |row| nanos(quantile(row.cell, "p90")),
+        value: |cell| quantile(cell, "p90"),
+    },
+    Numbers {
+        head: "p99",
+        words: |row| nanos(quantile(row.cell, "p99")),
+        value: |cell| quantile(cell, "p99"),
+    },
+    Numbers {
+        head: "p99.9",
+        words: |row| nanos(quantile(row.cell, "p99.9")),
+        value: |cell| quantile(cell, "p99.9"),
+    },
+    Numbers {
+        head: "CPU/msg",
+        words: |row| Column::Cpu.cell(row, true),
+        value: |cell| cell.cpu_ns_per_message.as_ref().map(CpuCost::figure)?.value,
+    },
+    Numbers {
+        head: "switches",
+        words: |row| Column::Switches.cell(row, true),
+        value: |cell| cell.context_switches_per_message,
+    },
+];
+
+/// Where, and what was asked for beyond the pattern.
+fn conditions(cell: &Cell) -> String {
+    let key = &cell.key;
+    let mut words = vec![key.placement.to_string()];
+    if key.idle != ipcperf_core::Idle::default() {
+        words.push(format!("idle={}", key.idle));
+    }
+    if key.touch != ipcperf_core::Touch::default() {
+        words.push(format!("touch={}", key.touch));
+    }
+    words.extend(key.load.words());
+    words.join(" ")
+}
+
+fn status(cell: &Cell) -> Option<&'static str> {
+    match cell.status {
+        Status::Ok => None,
+        Status::Unavailable => Some("unavailable"),
+        Status::Failed => Some("failed"),
+        Status::Deadline => Some("deadline"),
+        Status::Rejected => Some("rejected"),
+        Status::Skipped => Some("skipped"),
+    }
+}
+
+/// What else is to be known of a cell: why it has no figure, what was lost or counted, what was found.
+fn remarks(cell: &Cell, found: &HashMap<&str, Vec<&str>>) -> String {
+    let why = status(cell)
+        .map(|word| format!("{word}: {}", cell.reason.as_deref().unwrap_or("no reason")));
+    let remark = Row::alone(cell, Yardstick::of(cell.key.pattern)).remark(true);
+    let modes = cell.figure().map(|metric| metric.modes.as_slice()).unwrap_or_default();
+    let modes = (modes.len() > 1).then(|| {
+        let told = modes.iter().map(|mode| {
+            let words = Yardstick::of(cell.key.pattern).words(mode.value, cell.key.size_bytes);
+            format!("{words} in {}", text::counted(mode.rounds, "round"))
+        });
+        format!("two modes: {}", text::join(&told.collect::<Vec<_>>()))
+    });
+    let found = found.get(cell.id.as_str()).map(|codes| codes.join(" "));
+    why.into_iter().chain(modes).chain(remark).chain(found).collect::<Vec<_>>().join("; ")
+}
+
+pub(super) fn table(html: &mut Html, set: &ResultSet, anchors: &Anchors) {
+    let has = |column: &&Numbers| set.cells.iter().any(|cell| (column.value)(cell).is_some());
+    let columns: Vec<&Numbers> = COLUMNS.iter().filter(has).collect();
+    let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
+    for finding in &set.noise.findings {
+        finding.cells.iter().for_each(|id| found.entry(id).or_default().push(&finding.code));
+    }
+    html.within("div", &[("id", "tools")], |_| ());
+    let frame = [
+        ("class", "frame high"),
+        ("tabindex", "0"),
+        ("role", "region"),
+        ("aria-label", "All cells"),
+    ];
+    html.within("div", &frame, |html| {
+        html.within("table", &[("id", "all-cells")], |html| {
+            html.within("thead", &[], |html| {
+                html.within("tr", &[], |html| {
+                    for (head, class) in
+                        [("mechanism", "t"), ("pattern", "t"), ("size", "n"), ("where", "t")]
+                    {
+                        html.say("th", &[("scope", "col"), ("class", class)], head);
+                    }
+                    for column in &columns {
+                        html.say("th", &[("scope", "col"), ("class", "n")], column.head);
+                    }
+                    html.say(
+                        "th",
+                        &[("scope", "col"), ("class", "t"), ("data-plain", "")],
+                        "rounds",
+                    );
+                    html.say("th", &[("scope", "col"), ("class", "t")], "remarks");
+                });
+            });
+            html.within("tbody", &[], |html| {
+                set.cells.iter().for_each(|cell| row(html, cell, &columns, anchors, &found));
+            });
+        });
+    });
+}
+
+fn row(
+    html: &mut Html,
+    cell: &Cell,
+    columns: &[&Numbers],
+    anchors: &Anchors,
+    found: &HashMap<&str, Vec<&str>>,
+) {
+    let own = anchors.link(cell).unwrap_or_default();
+    let shown = Row::alone(cell, Yardstick::of(cell.key.pattern));
+    html.within("tr", &[("id", &own)], |html| {
+        html.within("td", &[("class", "t")], |html| {
+            html.say("a", &[("href", &format!("#{own}"))], &name(cell));
+        });
+        html.say("td", &[("class", "t")], &cell.key.pattern.to_string());
+        number(html, Some(cell.key.size_bytes as f64), &figures::size(cell.key.size_bytes));
+        html.say("td", &[("class", "t")], &conditions(cell));
+        for column in columns {
+            number(html, (column.value)(cell), &(column.words)(&shown));
+        }
+        html.within("td", &[("class", "t")], |html| {
+            let rounds = rounds(cell);
+            let least = rounds.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = rounds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let words = |value| Yardstick::of(cell.key.pattern).words(value, cell.key.size_bytes);
+            let count = text::counted(rounds.len() as u64, "round");
+            let label = format!("{count}, {} to {}", words(least), words(most));
+            if let Some(drawn) = svg::spark(&rounds, &label) {
+                html.picture(&drawn);
+            }
+        });
+        html.say("td", &[("class", "why")], &remarks(cell, found));
+    });
+}
+
+/// A number as it is read, with all of its digits for whoever sorts.
+fn number(html: &mut Html, value: Option<f64>, words: &str) {
+    match value.map(|value| value.to_string()) {
+        Some(value) => html.say("td", &[("class", "n"), ("data-v", &value)], words),
+        None => html.say("td", &[("class", "n")], words),
+    }
+}
+
+/// The figures of the accepted rounds.
+pub(super) fn rounds(cell: &Cell) -> Vec<f64> {
+    let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());
+    accepted.filter_map(|round| cell.figure_of(round)).filter(|value| value.is_finite()).collect()
+}

@@ -1,0 +1,99 @@
+//! Pictures of what a document has: rounds, tails, costs, sizes, loads, pauses and pairs of CPUs.
+
+use super::cells::Anchors;
+use super::curves::{loads, pauses, sizes};
+use super::pairs::pairs;
+use super::picture::Shown;
+use super::rankings::{costs, strip, tails};
+use crate::chapters::{Block, Chapter, Section};
+use crate::html::{Html, Page};
+use crate::rank::Yardstick;
+use crate::text;
+use ipcperf_core::result::ResultSet;
+
+/// Pictures of one kind that are seen at once; the others are shown when asked for.
+const SEEN: usize = 4;
+
+pub(super) fn fill(page: &mut Page, set: &ResultSet, chapters: &[Chapter], anchors: &Anchors) {
+    let own: Vec<&Chapter> =
+        chapters.iter().filter(|one| matches!(one.yardstick, Yardstick::Own(_))).collect();
+    section(
+        page,
+        "rounds",
+        "Every round",
+        ROUNDS,
+        all(&own, |one, part, block| strip(one, part, block, anchors)),
+    );
+    section(
+        page,
+        "tails",
+        "Tails",
+        TAILS,
+        all(&own, |one, part, block| tails(one, part, block, anchors)),
+    );
+    section(page, "cost", "CPU against latency", COST, costs(&own, anchors));
+    section(page, "sizes", "Size", SIZES, sizes(&own, anchors));
+    section(page, "load", "Load", LOAD, loads(&own, anchors));
+    section(page, "pauses", "After a pause", PAUSES, pauses(&own, anchors));
+    section(page, "pairs", "CPU to CPU", PAIRS, pairs(set));
+}
+
+const ROUNDS: &str = "A point is a round, in fresh processes: the first at the top of its row, the last at its bottom, so that drift leans and modes part. The line is the figure, the bar its 95 % interval.";
+const TAILS: &str = "How long all but so many operations took, all accepted rounds together. A line ends where fewer than 20 operations lie beyond it. Grey: the other mechanisms of the same ranking; point at one for its name.";
+const COST: &str = "Down and left is better. No mechanism on the dotted line is beaten in both figures; nearness to it is not tested.";
+const SIZES: &str = "Medians over rounds with their 95 % intervals as bands. A ring is where two of the named lines cross with intervals apart at the measured sizes to both sides; where in between is interpolated.";
+const LOAD: &str =
+    "Response times in an open loop, from when a message was due, over what was offered.";
+const PAUSES: &str = "A round trip after a pause in which the ends fall asleep.";
+const PAIRS: &str = "Darker is slower. Rows are the CPU of the lead, columns that of the follow.";
+
+fn section(page: &mut Page, id: &str, title: &str, lede: &str, mut shown: Vec<Shown>) {
+    if shown.is_empty() {
+        return;
+    }
+    let rest = shown.split_off(shown.len().min(SEEN));
+    page.section(id, title, |html| {
+        html.say("p", &[("class", "soft")], lede);
+        put(html, &shown);
+        if !rest.is_empty() {
+            let more = text::counted(rest.len() as u64, "more picture");
+            html.fold(&more, false, |html| put(html, &rest));
+        }
+    });
+}
+
+fn put(html: &mut Html, shown: &[Shown]) {
+    html.within("div", &[("class", "charts")], |html| {
+        for one in shown {
+            html.figure(&one.title, &one.note, &one.drawn, |html| {
+                if let Some((heads, rows)) = &one.figures {
+                    let right: Vec<bool> = (0..heads.len()).map(|at| at > 0).collect();
+                    html.fold("In figures", false, |html| {
+                        html.table(&one.title, heads, &right, rows)
+                    });
+                }
+            });
+        }
+    });
+}
+
+/// A picture of each ranking: the first of every chapter that has rivals with a payload, then the others.
+fn all(
+    chapters: &[&Chapter],
+    draw: impl Fn(&Chapter, &Section, &Block) -> Option<Shown>,
+) -> Vec<Shown> {
+    let mut ordered = Vec::new();
+    for chapter in chapters {
+        let parts = chapter.sections.iter();
+        let mut blocks: Vec<(&Section, &Block)> =
+            parts.flat_map(|part| part.blocks.iter().map(move |block| (part, block))).collect();
+        let is_slight = |block: &Block| {
+            block.rows.len() < 2 || block.rows.iter().all(|row| row.cell.key.size_bytes == 0)
+        };
+        blocks.sort_by_key(|(_, block)| is_slight(block));
+        let drawn = blocks.into_iter().filter_map(|(part, block)| draw(chapter, part, block));
+        ordered.extend(drawn.enumerate());
+    }
+    ordered.sort_by_key(|(at, _)| *at);
+    ordered.into_iter().map(|(_, shown)| shown).collect()
+}

@@ -1,0 +1,279 @@
+//! What one sees first: the answer, the mechanisms that people choose between, and the machine with its grade.
+
+use super::cells::Anchors;
+use crate::advice::{caution, has_places};
+use crate::answers::{Choice, answers, choices};
+use crate::chapters::{Block, Chapter, label};
+use crate::html::{Html, Page};
+use crate::rank::Yardstick;
+use crate::{Specs, compare, figures, overview, table, text};
+use ipcperf_core::result::{Finding, ResultSet, Severity, Spread};
+
+/// Rankings whose best is told where there is no advice.
+const RANKINGS: usize = 6;
+
+/// One answer: to which question, who it is, with which figure, and what one should know.
+struct Card {
+    purpose: String,
+    name: String,
+    link: Option<String>,
+    figure: String,
+    notes: Vec<String>,
+}
+
+pub(super) fn answer(
+    html: &mut Html,
+    set: &ResultSet,
+    specs: &Specs,
+    chapters: &[Chapter],
+    anchors: &Anchors,
+) {
+    let choices = choices(set, specs);
+    let is_survey = set.invocation.plan.command == "survey" && !choices.is_empty();
+    let sentences = compare::sentences(set);
+    let headline = match sentences.first().filter(|_| !is_survey) {
+        Some(sentence) => sentence.trim_end_matches('.').to_owned(),
+        None if is_survey => "What to use".to_owned(),
+        None => "What was measured".to_owned(),
+    };
+    html.say("h1", &[], &headline);
+    let usual = choices.iter().find(|choice| choice.size > 0).filter(|_| is_survey);
+    if let Some(usual) = usual {
+        let size = figures::size(usual.size);
+        html.say("p", &[], &format!("{size} there and back {}, unless said.", usual.basis));
+    }
+    for sentence in sentences.iter().skip(1).filter(|_| !is_survey) {
+        html.say("p", &[], sentence);
+    }
+    for line in table::masthead(set) {
+        html.say("p", &[("class", "soft")], &line);
+    }
+    if let Some(caution) = caution(set) {
+        html.say("p", &[("class", "alarm")], &caution);
+    }
+    let cards: Vec<Card> = match is_survey {
+        true => choices.iter().map(|choice| of_choice(choice, usual, anchors)).collect(),
+        false => {
+            let best = chapters.iter().filter(|_| has_places(set));
+            best.filter_map(|chapter| self::best(chapter, anchors)).take(RANKINGS).collect()
+        }
+    };
+    if !cards.is_empty() {
+        html.within("dl", &[("class", "answers")], |html| {
+            cards.iter().for_each(|card| card.put(html))
+        });
+    }
+    if is_survey {
+        let all: Vec<String> =
+            answers(set, specs).into_iter().map(|answer| answer.sentence).collect();
+        html.fold("The same in sentences", false, |html| html.list(&all));
+    }
+}
+
+fn of_choice(choice: &Choice, usual: Option<&Choice>, anchors: &Anchors) -> Card {
+    Card {
+        purpose: choice.purpose.to_owned(),
+        name: label(choice.cell),
+        link: anchors.link(choice.cell),
+        figure: choice.figure.clone(),
+        notes: overview::notes(choice, usual),
+    }
+}
+
+/// The best of a chapter's first ranking of messages; of wake-ups, where it has no other.
+fn best(chapter: &Chapter, anchors: &Anchors) -> Option<Card> {
+    let Yardstick::Own(_) = chapter.yardstick else { return None };
+    let section = chapter.sections.first()?;
+    let real = |block: &Block| block.rows.iter().position(|row| !row.is_floor);
+    let blocks = || section.blocks.iter().filter(|block| real(block).is_some());
+    let has_payload = |block: &&Block| block.rows.iter().any(|row| row.cell.key.size_bytes > 0);
+    let block = blocks().find(has_payload).or(blocks().next())?;
+    let row = &block.rows[real(block)?];
+    let value = row.metric()?.value?;
+    let firsts = block.rows.iter().filter(|row| row.rank.is_some_and(|rank| rank.place == 1));
+    let ties = Some(firsts.count()).filter(|ties| *ties > 1);
+    let size = figures::size(row.cell.key.size_bytes);
+    let tie = ties.map(|ties| format!("{ties}-way tie"));
+    Some(Card {
+        purpose: table::title(chapter),
+        name: label(row.cell),
+        link: anchors.link(row.cell),
+        figure: chapter.yardstick.words(value, row.cell.key.size_bytes),
+        notes: [size, section.way.words()].into_iter().chain(tie).collect(),
+    })
+}
+
+impl Card {
+    fn put(&self, html: &mut Html) {
+        html.within("div", &[], |html| {
+            html.say("dt", &[], &self.purpose);
+            html.say("dd", &[("class", "figure")], &self.figure);
+            html.within("dd", &[("class", "name")], |html| {
+                anchored(html, self.link.as_deref(), &self.name)
+            });
+            html.say("dd", &[("class", "notes")], &self.notes.join("; "));
+        });
+    }
+}
+
+/// A name that leads to its cell.
+fn anchored(html: &mut Html, link: Option<&str>, words: &str) {
+    match link {
+        Some(link) => html.say("a", &[("href", &format!("#{link}"))], words),
+        None => html.words(words),
+    }
+}
+
+/// The table of an overview.
+pub(super) fn familiar(page: &mut Page, set: &ResultSet, specs: &Specs, anchors: &Anchors) {
+    if set.invocation.plan.command != "survey" {
+        return;
+    }
+    let Some(shown) = overview::familiar(set, specs, &choices(set, specs), true) else { return };
+    let columns: Vec<usize> = [0, 1, 2].into_iter().chain(shown.wanted()).collect();
+    page.section("choice", "What people choose between", |html| {
+        html.say("p", &[("class", "soft")], &format!("Blocking mechanisms, {}.", shown.way));
+        let right: Vec<&str> =
+            shown.grid.right.iter().map(|right| if *right { "n" } else { "t" }).collect();
+        html.frame("What people choose between", |html| {
+            html.within("table", &[], |html| {
+                html.within("thead", &[], |html| {
+                    html.within("tr", &[], |html| {
+                        for at in &columns {
+                            html.say(
+                                "th",
+                                &[("scope", "col"), ("class", right[*at])],
+                                &shown.grid.heads[*at],
+                            );
+                        }
+                    });
+                });
+                html.within("tbody", &[], |html| {
+                    for ((row, cell), is_best) in
+                        shown.grid.rows.iter().zip(&shown.cells).zip(&shown.is_best)
+                    {
+                        let class = if *is_best { "best" } else { "other" };
+                        html.within("tr", &[("class", class)], |html| {
+                            for at in &columns {
+                                html.within("td", &[("class", right[*at])], |html| match at {
+                                    1 => anchored(html, anchors.link(cell).as_deref(), &row[*at]),
+                                    _ => html.words(&row[*at]),
+                                });
+                            }
+                        });
+                    }
+                });
+            });
+        });
+        let marks = overview::marks(&shown.grid, &columns).join("; ");
+        html.say("p", &[("class", "soft small")], &marks);
+    });
+}
+
+pub(super) fn machine(html: &mut Html, set: &ResultSet, anchors: &Anchors) {
+    html.within("div", &[("class", "machine")], |html| {
+        html.within("dl", &[("class", "facts")], |html| facts(html, set));
+        html.within("div", &[], |html| grade(html, set, anchors));
+    });
+    let settings = set.kernel.mitigations.iter().chain(&set.kernel.sysctl);
+    let settings: Vec<Vec<String>> =
+        settings.map(|(name, value)| vec![name.clone(), value.clone()]).collect();
+    if !settings.is_empty() {
+        html.fold("Settings of the kernel", false, |html| {
+            let heads = ["setting", "value"].map(ToOwned::to_owned);
+            html.table("Settings of the kernel", &heads, &[false; 2], &settings);
+        });
+    }
+}
+
+/// A pair of a name and a value in a list of facts; nothing where there is no value.
+fn fact(html: &mut Html, name: &str, value: &str) {
+    if !value.is_empty() {
+        html.say("dt", &[], name);
+        html.say("dd", &[], value);
+    }
+}
+
+fn facts(html: &mut Html, set: &ResultSet) {
+    let (host, kernel) = (&set.host, &set.kernel);
+    let optional = |value: &Option<String>| value.clone().unwrap_or_default();
+    let spread = |spread: &Option<Spread>| spread.as_ref().map(|one| figures::nanos(one.median));
+    fact(html, "CPU", &host.cpu_model);
+    let cpus = text::counted(host.cpus_allowed.len() as u64, "CPU");
+    let cores = text::counted(host.cores, "core");
+    let caches = text::counted(host.last_level_caches, "last-level cache");
+    let nodes = text::counted(host.nodes, "node");
+    fact(html, "Topology", &format!("{cpus}, {cores}, {caches}, {nodes}"));
+    let memory = host.memory_bytes as f64 / f64::from(1 << 30);
+    fact(html, "Memory", &format!("{memory:.1} GiB"));
+    fact(html, "Kernel", &format!("Linux {} ({})", kernel.release, host.arch));
+    fact(html, "Hypervisor", &optional(&host.hypervisor));
+    fact(html, "Container", &optional(&host.container));
+    fact(html, "CPU limit", &optional(&host.cpu_limit));
+    fact(html, "Frequency", &optional(&host.frequency));
+    fact(html, "Idle", &optional(&host.idle));
+    fact(html, "Clock", &set.clock.source);
+    fact(html, "System call", &spread(&set.bounds.null_syscall_ns).unwrap_or_default());
+    for pair in &set.bounds.pairs {
+        let cpus: Vec<String> = pair.cpus.iter().map(ToString::to_string).collect();
+        let name = format!("CPU {} ({})", text::join(&cpus), pair.placement);
+        let line =
+            spread(&pair.cacheline_rtt_ns).map(|ns| format!("cache line there and back {ns}"));
+        let wake =
+            spread(&pair.futex_wake_rtt_ns).map(|ns| format!("futex wake there and back {ns}"));
+        let both: Vec<String> = line.into_iter().chain(wake).collect();
+        fact(html, &name, &both.join(", "));
+    }
+}
+
+fn grade(html: &mut Html, set: &ResultSet, anchors: &Anchors) {
+    let grade = set.noise.grade.as_str();
+    html.within("div", &[("class", "grade")], |html| {
+        let known = ["A", "B", "C", "D", "F"].into_iter().find(|known| *known == grade);
+        if let Some(known) = known {
+            html.say("b", &[("class", &format!("g-{known}")), ("aria-hidden", "true")], known);
+        }
+        html.say("p", &[], &table::grade_words(&set.noise));
+    });
+    let findings = table::counted_findings(&set.noise, true);
+    if findings.is_empty() {
+        return;
+    }
+    let severe = findings.iter().filter(|(one, _)| one.severity != Severity::Info).count();
+    let (first, rest) = findings.split_at(severe.clamp(1, 6).min(findings.len()));
+    list(html, first, anchors);
+    if !rest.is_empty() {
+        let more = text::counted(rest.len() as u64, "more finding");
+        html.fold(&more, false, |html| list(html, rest, anchors));
+    }
+}
+
+fn list(html: &mut Html, findings: &[(&Finding, usize)], anchors: &Anchors) {
+    html.within("ul", &[("class", "findings")], |html| {
+        for (finding, _) in findings {
+            let class = match finding.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Info => "info",
+            };
+            html.within("li", &[("class", class)], |html| {
+                html.say("span", &[("class", "code")], &finding.code);
+                html.words(&format!(" {}", finding.text));
+                if !finding.remedy.is_empty() {
+                    html.say(
+                        "span",
+                        &[("class", "soft")],
+                        &format!(" Remedy: {}.", finding.remedy.trim_end_matches('.')),
+                    );
+                }
+                for id in finding.cells.iter().take(8) {
+                    html.words(" ");
+                    anchored(html, anchors.by_id(id), id);
+                }
+                if finding.cells.len() > 8 {
+                    html.words(&format!(" and {} more", finding.cells.len() - 8));
+                }
+            });
+        }
+    });
+}

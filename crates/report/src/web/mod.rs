@@ -1,0 +1,118 @@
+//! A result set as a page: what to use first, then the machine, pictures of what the document has, and every cell.
+
+mod cells;
+mod charts;
+mod curves;
+mod head;
+mod pairs;
+mod picture;
+mod rankings;
+#[cfg(test)]
+mod tests;
+
+use crate::chapters::chapters;
+use crate::format::Style;
+use crate::html::Page;
+use crate::{Specs, calls, pipelines, table, text};
+use cells::Anchors;
+use ipcperf_core::result::{ResultSet, Status};
+use std::io;
+
+/// How a text of a page is laid out, where layout is shared with other formats.
+const STYLE: Style = Style {
+    width: 80,
+    color: false,
+    unicode: true,
+    versus_bound: false,
+    verbose: true,
+    full: true,
+    top: None,
+};
+
+pub(crate) fn render(set: &ResultSet, specs: &Specs, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut page = Page::default();
+    fill(&mut page, set, specs);
+    page.write(&title(set), &foot(set), out)
+}
+
+pub(crate) fn title(set: &ResultSet) -> String {
+    let command = if set.invocation.plan.command.is_empty() {
+        "result"
+    } else {
+        &set.invocation.plan.command
+    };
+    format!("ipcperf {command}: {}, {}", set.host.cpu_model, set.started_utc)
+}
+
+/// All of a set; a page may have something else above it.
+pub(crate) fn fill(page: &mut Page, set: &ResultSet, specs: &Specs) {
+    let anchors = Anchors::of(set);
+    let chapters = chapters(set, specs);
+    page.head(|html| head::answer(html, set, specs, &chapters, &anchors));
+    head::familiar(page, set, specs, &anchors);
+    page.section("machine", "Machine", |html| head::machine(html, set, &anchors));
+    charts::fill(page, set, &chapters, &anchors);
+    programs(page, set);
+    let lines = calls::lines(set);
+    if !lines.is_empty() {
+        page.section("calls", calls::TITLE, |html| html.list(&lines));
+    }
+    not_measured(page, set);
+    if !set.cells.is_empty() {
+        page.section("cells", "All cells", |html| {
+            cells::table(html, set, &anchors);
+            html.fold("How to read the columns", false, |html| {
+                html.list(&table::legend_lines(set, &chapters, &STYLE));
+            });
+        });
+    }
+}
+
+fn programs(page: &mut Page, set: &ResultSet) {
+    if set.pipelines.is_empty() {
+        return;
+    }
+    page.section("programs", pipelines::TITLE, |html| {
+        for one in set.pipelines.iter().filter(|one| one.status == Status::Ok) {
+            html.say("h3", &[], &one.id);
+            pipelines::sentences(one, true).iter().for_each(|words| html.say("p", &[], words));
+            let grid = pipelines::grid(one, &STYLE);
+            html.table(&one.id, &grid.heads, &grid.right, &grid.rows);
+        }
+    });
+}
+
+fn not_measured(page: &mut Page, set: &ResultSet) {
+    let reasons = table::reasons(set);
+    if reasons.is_empty() {
+        return;
+    }
+    page.section("missing", "Not measured", |html| {
+        html.within("ul", &[], |html| {
+            for (status, words) in reasons {
+                let class = match status {
+                    Status::Failed | Status::Deadline => "bad",
+                    Status::Rejected => "doubt",
+                    _ => "plain",
+                };
+                html.say("li", &[("class", class)], &words);
+            }
+        });
+    });
+}
+
+/// Where the figures come from.
+pub(crate) fn foot(set: &ResultSet) -> Vec<String> {
+    let tool = &set.tool;
+    let build: Vec<String> =
+        tool.build.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    vec![
+        format!("Asked for: {} (seed {})", set.invocation.argv.join(" "), set.invocation.seed),
+        format!("Measured by {} {}: {}", tool.name, tool.version, build.join(", ")),
+        format!(
+            "From a document of schema {} with {}. This page is one file and asks nobody for anything.",
+            set.schema,
+            text::counted(set.cells.len() as u64, "cell")
+        ),
+    ]
+}

@@ -1,0 +1,85 @@
+//! A figure for each pair of CPUs.
+
+use super::picture::Shown;
+use crate::chapters::label;
+use crate::figures::{self, NONE};
+use crate::svg::Matrix;
+use crate::text;
+use ipcperf_core::PatternKind;
+use ipcperf_core::result::{ResultSet, Spread};
+use std::collections::BTreeMap;
+
+/// A figure for each pair of CPUs, by lead and follow.
+type Pairs = BTreeMap<(usize, usize), f64>;
+
+/// More CPUs than this are no picture that anybody can read.
+const MOST_CPUS: usize = 64;
+
+fn matrix(title: String, note: String, pairs: &Pairs) -> Option<Shown> {
+    let mut cpus: Vec<usize> = pairs.keys().flat_map(|(lead, follow)| [*lead, *follow]).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    if pairs.len() < 2 || cpus.len() < 2 || cpus.len() > MOST_CPUS {
+        return None;
+    }
+    let figure = |lead: &usize, follow: &usize| {
+        pairs.get(&(*lead, *follow)).map(|value| (*value, figures::nanos(*value)))
+    };
+    let rows: Vec<Vec<Option<(f64, String)>>> =
+        cpus.iter().map(|lead| cpus.iter().map(|follow| figure(lead, follow)).collect()).collect();
+    let heads: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+    let text = |row: &[Option<(f64, String)>]| {
+        row.iter()
+            .map(|one| one.as_ref().map_or(NONE, |(_, words)| words).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let table = heads.iter().zip(&rows).map(|(head, row)| [vec![head.clone()], text(row)].concat());
+    let figures = Some(([vec!["lead".to_owned()], heads.clone()].concat(), table.collect()));
+    let label =
+        format!("{title}: {} of {} CPUs.", text::counted(pairs.len() as u64, "pair"), cpus.len());
+    let axes = ["lead", "follow"].map(ToOwned::to_owned);
+    let drawn = Matrix { label, axes, heads, rows }.inline();
+    Some(Shown { title, note, drawn, figures })
+}
+
+pub(super) fn pairs(set: &ResultSet) -> Vec<Shown> {
+    let mut groups: Vec<(String, String, Pairs)> = Vec::new();
+    for pair in &set.bounds.pairs {
+        let (&[a, b], Some(Spread { median, .. })) = (pair.cpus.as_slice(), &pair.cacheline_rtt_ns)
+        else {
+            continue;
+        };
+        let title = "One cache line there and back";
+        let note = "Both ends spin; what no mechanism on these CPUs can beat.";
+        let group = group(&mut groups, title.to_owned(), note.to_owned());
+        group.extend([((a, b), *median), ((b, a), *median)]);
+    }
+    for cell in set.cells.iter().filter(|cell| cell.key.pattern == PatternKind::PingPong) {
+        let (&[lead, follow], Some(value)) =
+            (cell.key.cpus.as_slice(), cell.figure().and_then(|metric| metric.value))
+        else {
+            continue;
+        };
+        let words = [cell.key.idle.to_string(), cell.key.touch.to_string()];
+        let note = format!("idle {}, touch {}", words[0], words[1]);
+        let title = format!("{}, {}", label(cell), figures::size(cell.key.size_bytes));
+        let group = group(&mut groups, title, note);
+        group.insert((lead, follow), value);
+        // CPUs that were not named are swapped in odd rounds.
+        if cell.key.placement.named().is_none() {
+            group.insert((follow, lead), value);
+        }
+    }
+    // A pair of CPUs and one of them alone, which every survey has, are no picture.
+    groups.retain(|(.., pairs)| pairs.len() > 3);
+    groups.into_iter().filter_map(|(title, note, pairs)| matrix(title, note, &pairs)).collect()
+}
+
+fn group(groups: &mut Vec<(String, String, Pairs)>, title: String, note: String) -> &mut Pairs {
+    let at = groups.iter().position(|(known, about, _)| *known == title && *about == note);
+    let at = at.unwrap_or_else(|| {
+        groups.push((title, note, Pairs::new()));
+        groups.len() - 1
+    });
+    &mut groups[at].2
+}

@@ -1,0 +1,66 @@
+//! What all pictures of a page have in common: their frame, and how names and numbers are written in them.
+
+use crate::answers::FAMILIAR;
+use crate::chapters::label;
+use crate::figures::{self, NONE, Unit};
+use ipcperf_core::Figure;
+use ipcperf_core::result::Cell;
+
+/// Traces that have a colour and a name.
+const NAMED: usize = 6;
+
+/// One picture and what stands around it.
+pub(super) struct Shown {
+    pub(super) title: String,
+    pub(super) note: String,
+    pub(super) drawn: String,
+    /// The same in figures: heads and rows.
+    pub(super) figures: Option<(Vec<String>, Vec<Vec<String>>)>,
+}
+
+/// What a row is called: of an open loop with what was asked for.
+pub(super) fn called(cell: &Cell) -> String {
+    match cell.key.load.rate.filter(|_| cell.key.pattern.facts().is_open) {
+        Some(rate) => format!("{} at {rate}", label(cell)),
+        None => label(cell),
+    }
+}
+
+/// A number at an axis in the unit that suits it: `20 us`.
+fn in_unit(value: f64, unit: Unit) -> String {
+    let suits = unit.iter().rev().find(|(scale, _)| value >= scale * 0.9995).or(unit.first());
+    let Some((scale, name)) = suits else { return NONE.to_owned() };
+    let digits = format!("{:.3}", value / scale);
+    format!("{} {name}", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+pub(super) fn nanos(value: f64) -> String {
+    in_unit(value, figures::NANOS)
+}
+
+fn bytes_per_second(value: f64) -> String {
+    in_unit(value, figures::BYTES_PER_SECOND)
+}
+
+pub(super) fn per_second(value: f64) -> String {
+    in_unit(value, figures::PER_SECOND)
+}
+
+/// How figures of cells of this size are written at an axis.
+pub(super) fn axis_words(figure: Figure, size: u64) -> fn(f64) -> String {
+    match figure {
+        Figure::Time => nanos,
+        Figure::Throughput if size > 0 => bytes_per_second,
+        Figure::Throughput | Figure::Requests => per_second,
+    }
+}
+
+/// Those that get a name: the best, then those that most programs are written with, then the next best.
+pub(super) fn prominent(rows: &[&Cell]) -> Vec<usize> {
+    let is_familiar = |at: &usize| FAMILIAR.contains(&rows[*at].key.mechanism.as_str());
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(|at| (*at > 1, !is_familiar(at)));
+    order.truncate(NAMED);
+    order.sort_unstable();
+    order
+}

@@ -1,0 +1,227 @@
+//! Pictures of rankings: every round, tails, and CPU time against latency.
+
+use super::cells::{Anchors, rounds};
+use super::picture::{Shown, axis_words, called, nanos, prominent};
+use crate::answers::FAMILIAR;
+use crate::chapters::{Block, Chapter, Row, Section, label};
+use crate::compare::Operations;
+use crate::figures::{self, NONE};
+use crate::svg::{Axis, Plane, Spot, Strip, StripRow, Trace};
+use crate::{table, text};
+use ipcperf_core::Figure;
+use ipcperf_core::result::{Cell, CpuCost};
+use ipcperf_stats::support;
+use std::collections::BTreeMap;
+
+/// `Round trip, blocking mechanisms, 64 B`.
+fn title(chapter: &Chapter, block: &Block) -> String {
+    let key = block.rows.first().map(|row| &row.cell.key);
+    let size = key.map(|key| format!(", {}", figures::size(key.size_bytes))).unwrap_or_default();
+    let peers = key.map(|key| key.load.peers).filter(|peers| *peers > 0);
+    let peers = peers.map(|peers| format!(", {peers} peers")).unwrap_or_default();
+    format!("{}{size}{peers}", table::title(chapter))
+}
+
+pub(super) fn strip(
+    chapter: &Chapter,
+    part: &Section,
+    block: &Block,
+    anchors: &Anchors,
+) -> Option<Shown> {
+    let size = block.rows.first()?.cell.key.size_bytes;
+    let row = |row: &Row| {
+        let metric = row.metric()?;
+        let value = metric.value?;
+        Some(StripRow {
+            label: called(row.cell),
+            link: anchors.link(row.cell),
+            rounds: rounds(row.cell),
+            value,
+            interval: metric.ci95,
+            words: row.yardstick.words(value, size),
+            is_best: row.rank.is_some_and(|rank| rank.place == 1),
+        })
+    };
+    let shown = block.rows.iter().filter(|row| !row.is_floor);
+    let rows: Vec<StripRow> = shown.filter_map(row).collect();
+    let best = rows.first()?;
+    let title = title(chapter, block);
+    let label = format!(
+        "{title}: rounds of {}; first {} with {}.",
+        text::counted(rows.len() as u64, "cell"),
+        best.label,
+        best.words
+    );
+    let axis = Axis::plain("", axis_words(chapter.pattern.facts().figure, size));
+    let drawn = Strip { label, axis, rows }.inline();
+    Some(Shown { title, note: part.way.words(), drawn, figures: None })
+}
+
+/// Quantiles that have a mark at the axis.
+const QUANTILES: [(f64, &str); 6] = [
+    (0.5, "p50"),
+    (0.1, "p90"),
+    (0.01, "p99"),
+    (1e-3, "p99.9"),
+    (1e-4, "p99.99"),
+    (1e-5, "p99.999"),
+];
+
+/// Places of a tail for each decade. The first is the tenth percentile: what is quicker is no tail.
+const STEPS: i32 = 20;
+
+/// Operations beyond a share, from all of them down to the last that the sample supports.
+fn tail(cell: &Cell) -> Vec<Spot> {
+    let Some(all) = Operations::of_cell(cell) else { return Vec::new() };
+    let spot = |step: i32| {
+        let beyond = 10_f64.powf(-f64::from(step) / f64::from(STEPS));
+        let is_supported = support(all.count(), 1.0 - beyond).is_ok();
+        let nanos = all.quantile(1.0 - beyond).filter(|_| is_supported)? as f64 / 1e3;
+        Some(Spot { x: beyond, y: nanos, interval: None })
+    };
+    (1..=5 * STEPS).map_while(spot).collect()
+}
+
+pub(super) fn tails(
+    chapter: &Chapter,
+    part: &Section,
+    block: &Block,
+    anchors: &Anchors,
+) -> Option<Shown> {
+    let with_tails: Vec<(&Cell, Vec<Spot>)> = block
+        .rows
+        .iter()
+        .map(|row| (row.cell, tail(row.cell)))
+        .filter(|(_, spots)| spots.len() > 1)
+        .collect();
+    let cells: Vec<&Cell> = with_tails.iter().map(|(cell, _)| *cell).collect();
+    let named = prominent(&cells);
+    let traces: Vec<Trace> = with_tails
+        .into_iter()
+        .enumerate()
+        .map(|(at, (cell, spots))| Trace {
+            label: called(cell),
+            link: anchors.link(cell),
+            is_named: named.contains(&at),
+            is_marked: false,
+            spots,
+        })
+        .collect();
+    if traces.is_empty() {
+        return None;
+    }
+    let title = title(chapter, block);
+    let heads = ["p50", "p90", "p99", "p99.9", "p99.99"];
+    let words = |cell: &Cell, name: &str| {
+        let value = cell.times().and_then(|times| times.get(name)?.value);
+        value.map_or_else(|| NONE.to_owned(), figures::nanos)
+    };
+    let row = |cell: &&Cell| {
+        [called(cell)].into_iter().chain(heads.map(|name| words(cell, name))).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = cells.iter().map(row).collect();
+    let plane = Plane {
+        label: format!("{title}: percentiles of {}.", text::counted(traces.len() as u64, "cell")),
+        x: Axis {
+            name: "quantile, by the share of operations beyond it".to_owned(),
+            words: |share| share.to_string(),
+            ticks: QUANTILES.map(|(beyond, name)| (beyond, name.to_owned())).to_vec(),
+            is_reversed: true,
+        },
+        y: Axis::plain("time", nanos),
+        traces,
+        front: Vec::new(),
+        marks: Vec::new(),
+    };
+    let heads = [""].iter().chain(&heads).map(|head| (*head).to_owned()).collect();
+    Some(Shown {
+        title,
+        note: part.way.words(),
+        drawn: plane.inline(),
+        figures: Some((heads, rows)),
+    })
+}
+
+/// Round trip and CPU time of a cell.
+fn both(cell: &Cell) -> Option<[f64; 2]> {
+    let cpu = cell.cpu_ns_per_message.as_ref().map(CpuCost::figure)?.value?;
+    Some([cell.figure()?.value.filter(|value| *value > 0.0)?, cpu]).filter(|both| both[1] > 0.0)
+}
+
+/// Corners of what nothing beats in both figures, from the fastest to the cheapest.
+fn front(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
+    let mut corners: Vec<[f64; 2]> = Vec::new();
+    for point in sorted {
+        if corners.last().is_none_or(|last| point[1] < last[1]) {
+            corners.push(point);
+        }
+    }
+    corners
+}
+
+/// Cells of all waiting classes of one place, size and load: what spins buys time with CPU.
+pub(super) fn costs(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
+    let mut groups: BTreeMap<_, (String, String, Vec<&Cell>)> = BTreeMap::new();
+    for chapter in chapters
+        .iter()
+        .filter(|one| one.pattern.facts().figure == Figure::Time && !one.pattern.facts().is_open)
+    {
+        for part in &chapter.sections {
+            for block in &part.blocks {
+                let Some(first) = block.rows.first() else { continue };
+                let load = first.cell.key.load.words().join(" ");
+                let size = first.cell.key.size_bytes;
+                let key = (chapter.pattern as usize, part.way.clone(), size == 0, size, load);
+                let facts = chapter.pattern.facts();
+                let title = format!("{}, {}", facts.title, figures::size(size));
+                let group =
+                    groups.entry(key).or_insert_with(|| (title, part.way.words(), Vec::new()));
+                group.2.extend(block.rows.iter().filter(|row| !row.is_floor).map(|row| row.cell));
+            }
+        }
+    }
+    groups
+        .into_values()
+        .filter_map(|(title, way, cells)| cost(title, way, &cells, anchors))
+        .collect()
+}
+
+fn cost(title: String, way: String, cells: &[&Cell], anchors: &Anchors) -> Option<Shown> {
+    let mut known: Vec<(&Cell, [f64; 2])> =
+        cells.iter().filter_map(|cell| Some((*cell, both(cell)?))).collect();
+    known.sort_by(|a, b| a.1[0].total_cmp(&b.1[0]));
+    if known.len() < 2 {
+        return None;
+    }
+    let front = front(&known.iter().map(|(_, both)| *both).collect::<Vec<_>>());
+    let is_ahead = |both: &[f64; 2]| front.contains(both);
+    let traces = known.iter().map(|(cell, [x, y])| Trace {
+        label: label(cell),
+        link: anchors.link(cell),
+        is_named: is_ahead(&[*x, *y]) || FAMILIAR.contains(&cell.key.mechanism.as_str()),
+        is_marked: is_ahead(&[*x, *y]),
+        spots: vec![Spot { x: *x, y: *y, interval: None }],
+    });
+    let row = |(cell, [time, cpu]): &(&Cell, [f64; 2])| {
+        let ahead = if is_ahead(&[*time, *cpu]) { "yes" } else { "" };
+        vec![label(cell), figures::nanos(*time), figures::nanos(*cpu), ahead.to_owned()]
+    };
+    let rows = known.iter().map(row).collect();
+    let names: Vec<String> =
+        known.iter().filter(|(_, both)| is_ahead(both)).map(|(cell, _)| label(cell)).collect();
+    let plane = Plane {
+        label: format!(
+            "{title}: CPU time against latency. Not beaten in both: {}.",
+            text::join(&names)
+        ),
+        x: Axis::plain("median", nanos),
+        y: Axis::plain("CPU time of both ends for each message", nanos),
+        traces: traces.collect(),
+        front,
+        marks: Vec::new(),
+    };
+    let heads = ["", "p50", "CPU/msg", "on the front"].map(ToOwned::to_owned).to_vec();
+    Some(Shown { title, note: way, drawn: plane.inline(), figures: Some((heads, rows)) })
+}
