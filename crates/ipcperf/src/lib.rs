@@ -16,6 +16,7 @@ mod compare;
 mod doctor;
 mod error;
 mod exec;
+mod explain;
 mod gates;
 mod job_file;
 mod list;
@@ -88,6 +89,7 @@ impl Cli {
             }
             Command::List(args) => list::list(registry, &args),
             Command::Describe(args) => list::describe(registry, &args),
+            Command::Explain(args) => explain::run(registry, &args),
             Command::Compare(args) => compare::run(registry, &args),
             Command::Replicate(args) => replicate::run(registry, &args),
             Command::Report(args) => report::run(registry, &args),

@@ -48,7 +48,7 @@ impl Undertaking {
         self.cells.iter().filter(|cell| cell.objection.is_none()).count() as u64
     }
 
-    fn expected(&self) -> Duration {
+    pub(crate) fn expected(&self) -> Duration {
         let slice = self.settings.slice + self.settings.warmup;
         let one = |cell: &CellPlan| {
             let load = &cell.key.load;

@@ -15,6 +15,7 @@ mod compare;
 mod csv;
 mod describe;
 mod doctor;
+mod explain;
 mod figures;
 mod format;
 mod gate;
@@ -38,6 +39,7 @@ mod specs;
 mod svg;
 mod table;
 mod text;
+mod words;
 
 pub use answers::{Answer, Question, answers};
 pub use compare::{
@@ -47,6 +49,7 @@ pub use compare::{
 pub use csv::cell as csv_cell;
 pub use describe::describe;
 pub use doctor::doctor;
+pub use explain::{BURSTS, Needed, explain_word, needed};
 pub use format::{Format, Style};
 pub use gate::{Limit, Outcome, Slower};
 pub use list::{ListRow, list};
@@ -58,6 +61,7 @@ pub use replication::{across, plots, replication};
 pub use selftest::selftest;
 pub use specs::Specs;
 pub use text::clean;
+pub use words::{is_word, words};
 
 use ipcperf_core::result::ResultSet;
 use std::io;
@@ -95,6 +99,9 @@ pub fn render(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     match format {
+        Format::Table if explain::is_explanation(set, style) => {
+            explain::render(set, specs, style, out)
+        }
         Format::Table if overview::is_one_screen(set, style) => {
             overview::render(set, specs, style, out)
         }

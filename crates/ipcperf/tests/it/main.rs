@@ -12,6 +12,7 @@ mod cost;
 mod doctor;
 mod documents;
 mod exec;
+mod explain;
 mod fan;
 mod formats;
 mod interruption;
