@@ -359,7 +359,8 @@ pub(crate) struct ExplainArgs {
     /// Show the explanation that a result file holds, and measure nothing
     #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["names", "what_if", "size", "place", "set", "budget", "seed", "dry_run", "output"])]
     pub(crate) from: Option<PathBuf>,
-    /// Also change one thing at a time, wait variant, knob, placement or idle policy, and rank what that does
+    /// Also change one thing at a time, wait variant, knob, placement or idle policy, and rank what that does (-v: all of
+    /// it)
     #[arg(long)]
     pub(crate) what_if: bool,
     /// Message size [default: 64]

@@ -1,3 +1,5 @@
+//! Parts of round trips whose truth is simulated, and the screens that tell of them.
+
 use super::arms::{Needed, WAKER, needed};
 use super::parts::{Part, Trip, figure};
 use crate::{Format, Style, render, sample};
