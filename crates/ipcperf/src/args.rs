@@ -41,6 +41,8 @@ pub(crate) enum Command {
     /// Describe one mechanism: facts, knobs, costs, pitfalls
     #[command(after_help = examples::DESCRIBE)]
     Describe(DescribeArgs),
+    /// Say where the time of a round trip goes, or what a word of the output means: a mark, finding, grade or verdict
+    Explain(Box<ExplainArgs>),
     /// Say whether the second of two cells, builds or results is faster, slower, no different, or that it cannot be told
     #[command(after_help = examples::COMPARE)]
     Compare(Box<CompareArgs>),
@@ -453,6 +455,41 @@ pub(crate) struct ManArgs {
     /// Write the pages of all commands into this folder
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     pub(crate) dir: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct ExplainArgs {
+    /// A mechanism, or two to explain their difference: unix-stream pipe; or a word: W-LOSS, '~', grade, SLOWER [default:
+    /// all words]
+    #[arg(value_name = "NAME", num_args = 0..=2)]
+    pub(crate) names: Vec<String>,
+    /// Show the explanation that a result file holds, and measure nothing
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["names", "what_if", "size", "place", "set", "budget", "seed", "dry_run", "output"])]
+    pub(crate) from: Option<PathBuf>,
+    /// Also change one thing at a time, wait variant, knob, placement or idle policy, and rank what that does (-v: all of
+    /// it)
+    #[arg(long)]
+    pub(crate) what_if: bool,
+    /// Message size [default: 64]
+    #[arg(short, long, value_name = "SIZE")]
+    pub(crate) size: Option<String>,
+    /// Placements [default: same-cpu and two close cores]
+    #[arg(long, value_name = "PLACES")]
+    pub(crate) place: Option<String>,
+    /// Knobs: unix-stream.bind=path (repeatable; see 'ipcperf describe')
+    #[arg(long, value_name = "MECHANISM.KNOB=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// How long it may take [default: 40s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<String>,
+    /// Seed of every random choice [default: a random one, recorded in the result]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print the plan and the time it needs, measure nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Clone, Debug, ClapArgs)]

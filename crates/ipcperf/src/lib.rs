@@ -19,6 +19,7 @@ mod doctor;
 mod error;
 mod examples;
 mod exec;
+mod explain;
 mod gates;
 mod history;
 mod job_file;
@@ -107,6 +108,7 @@ impl Cli {
             Command::Choose(args) => choose::run(registry, &args),
             Command::List(args) => list::list(registry, &args),
             Command::Describe(args) => list::describe(registry, &args),
+            Command::Explain(args) => explain::run(registry, &args),
             Command::Compare(args) => compare::run(registry, &args),
             Command::Replicate(args) => replicate::run(registry, &args),
             Command::Report(args) => report::run(registry, &args),

@@ -55,7 +55,6 @@ impl Undertaking {
         self.cells.iter().filter(|cell| cell.objection.is_none()).count() as u64
     }
 
-    /// How long it takes.
     pub(crate) fn expected(&self) -> Duration {
         let slice = self.settings.slice + self.settings.warmup;
         let one = |cell: &CellPlan| {

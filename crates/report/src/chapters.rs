@@ -3,7 +3,7 @@
 
 use crate::Specs;
 use crate::rank::{Rank, Ranking, Ratio, Reading, Yardstick, lost_too_much};
-use crate::{advice, text};
+use crate::{advice, text, words};
 use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
 use ipcperf_core::{Idle, Load, PatternKind, Placement, Touch, Wait};
 use std::collections::{BTreeMap, HashMap};
@@ -220,14 +220,13 @@ pub(crate) fn label(cell: &Cell) -> String {
     label
 }
 
-/// What stands behind the label of a mechanism that spins for a moment before it sleeps: where the peer is quick it
-/// is as fast as a spinning one, and costs as much CPU.
-const BRIEFLY: &str = " ~";
-
-/// The label as it stands in a table.
+/// The label as it stands in a table, with the mark of what spins for a moment before it sleeps: where the peer is quick
+/// it is as fast as a spinning one, and costs as much CPU.
 pub(crate) fn marked_label(cell: &Cell) -> String {
-    let mark = if cell.key.wait == Wait::SpinThenBlock { BRIEFLY } else { "" };
-    format!("{}{mark}", label(cell))
+    match cell.key.wait {
+        Wait::SpinThenBlock => format!("{} {}", label(cell), words::BRIEFLY),
+        _ => label(cell),
+    }
 }
 
 /// Sorts the measured cells of a result set: by what their pattern is about, then by what they cost.

@@ -4,7 +4,7 @@ use crate::chapters::{Chapter, Row, label, marked_label};
 use crate::figures::{self, NONE};
 use crate::format::Style;
 use crate::rank::{Ratio, Yardstick};
-use crate::text;
+use crate::{text, words};
 use ipcperf_core::result::{self, Cell, CpuCost, Metric};
 use ipcperf_core::{self as core, Ends, Exchange, PatternFacts, PatternKind, Rated, Seat};
 use std::collections::BTreeMap;
@@ -363,8 +363,8 @@ fn one_way(way: &result::OneWay) -> Option<String> {
 fn mark(cell: &Cell) -> &'static str {
     let is_batch = cell.timing.as_ref().is_some_and(|timing| timing.mode == "batch");
     match (cell.figure().is_some_and(|metric| metric.modes.len() > 1), is_batch) {
-        (true, _) => "*",
-        (false, true) if cell.key.pattern.facts().figure == core::Figure::Time => "^",
+        (true, _) => words::TWO_MODES,
+        (false, true) if cell.key.pattern.facts().figure == core::Figure::Time => words::BATCH,
         _ => "",
     }
 }

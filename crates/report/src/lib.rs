@@ -18,6 +18,7 @@ mod crossover;
 mod csv;
 mod describe;
 mod doctor;
+mod explain;
 mod figures;
 mod format;
 mod gate;
@@ -47,6 +48,7 @@ mod svg;
 mod table;
 mod text;
 mod web;
+mod words;
 
 pub use answers::{Answer, Question, answers};
 pub use choose::lacking;
@@ -57,6 +59,7 @@ pub use compare::{
 pub use csv::{Rows, cell as csv_cell, rows};
 pub use describe::describe;
 pub use doctor::doctor;
+pub use explain::{BURSTS, Needed, explain_word, needed};
 pub use format::{Format, Style};
 pub use gate::{Limit, Outcome, Slower};
 pub use history::{CellFigure, CellFigures, Kept, Summary, Trend, kept, summary, trend};
@@ -69,6 +72,7 @@ pub use replication::{across, plots, replication};
 pub use selftest::selftest;
 pub use specs::Specs;
 pub use text::clean;
+pub use words::{is_word, words};
 
 use ipcperf_core::result::{Comparison, ResultSet};
 use std::io;
@@ -124,6 +128,9 @@ pub fn render(
         return choose::render(set, wanted, specs, style, out);
     }
     match format {
+        Format::Table if explain::is_explanation(set, style) => {
+            explain::render(set, specs, style, out)
+        }
         Format::Table if overview::is_one_screen(set, style) => {
             overview::render(set, specs, style, out)
         }

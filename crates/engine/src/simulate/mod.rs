@@ -27,7 +27,7 @@ use crate::run::{Around, CellRun, Findings, SliceRun, turn};
 use crate::slice::{Data, RawSlice};
 use clock::Time;
 use ipcperf_core::result::{CellKey, Invocation, Plan, ResultSet, Tool};
-use ipcperf_core::{Arrivals, Load, OptionSet, PatternKind, Placement};
+use ipcperf_core::{Arrivals, Exchange, Load, OptionSet, PatternKind, Placement};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
@@ -69,7 +69,7 @@ pub struct Simulation {
 /// A cell whose truth is known.
 #[derive(Clone, Debug)]
 pub struct Simulated {
-    /// Its identity: a ping-pong, or an open loop (`rate`).
+    /// Its identity: a ping-pong, a burst, or an open loop (`rate`).
     pub key: CellKey,
     /// How long its operations take.
     pub service: Service,
@@ -260,6 +260,9 @@ impl<'a> Host<'a> {
         }
         let mut around = Around { throttled: Some(0), ..Around::default() };
         self.report(&mut raw, at, &cpus, elapsed);
+        // An end sleeps once for each burst.
+        let burst = simulated.key.load.burst.max(1);
+        raw.sides.iter_mut().for_each(|side| side.voluntary_switches /= burst);
         self.go_wrong(&mut raw, &mut around, elapsed);
         let stolen = (moved.stolen * elapsed) as u64;
         self.steal_ns += stolen;
@@ -303,9 +306,11 @@ impl<'a> Host<'a> {
                 self.time.now += self.time.clock.cost_ns;
                 recorder.record(self.time.ticks_at(self.time.now).saturating_sub(from));
             }
+            let sent = samples * batch * cell.key.load.burst.max(1);
+            let is_answered = cell.key.pattern.facts().exchange == Exchange::RoundTrip;
             let lead = Segment {
-                sent: samples * batch,
-                received: samples * batch,
+                sent,
+                received: if is_answered { sent } else { 0 },
                 begin,
                 end: self.time.ticks_at(self.time.now),
                 samples,
@@ -316,7 +321,8 @@ impl<'a> Host<'a> {
                 ..Segment::default()
             };
             first += samples * batch;
-            let follow = Segment { spills: Vec::new(), ..lead.clone() };
+            let follow =
+                Segment { sent: lead.received, received: sent, spills: Vec::new(), ..lead.clone() };
             raw.fold_all(&cell.key, &self.page, [vec![lead], vec![follow]]);
         }
         Ends { raw, elapsed: self.time.now - began }
@@ -372,7 +378,7 @@ impl<'a> Host<'a> {
                 cpu_ns: (0.5 * elapsed) as u64,
                 user_ns: (0.1 * elapsed) as u64,
                 system_ns: (0.4 * elapsed) as u64,
-                voluntary_switches: raw.counts[index].sent,
+                voluntary_switches: raw.counts[index].sent.max(raw.counts[index].received),
                 migrations: Some(0),
                 run_delay_ns: Some(0),
                 cpu,

@@ -14,6 +14,7 @@ mod crossover;
 mod doctor;
 mod documents;
 mod exec;
+mod explain;
 mod fan;
 mod formats;
 mod history;

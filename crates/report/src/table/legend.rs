@@ -6,7 +6,7 @@ use crate::columns::{self, Column};
 use crate::figures;
 use crate::format::Style;
 use crate::rank::{Yardstick, clock_share, has_too_few_rounds, is_timed_alone};
-use crate::text;
+use crate::{text, words};
 use ipcperf_core::result::ResultSet;
 use ipcperf_core::{PatternKind, Wait};
 use ipcperf_stats::LEAST_ROUNDS;
@@ -61,10 +61,7 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
     }
     lines.extend(special(&rows));
     if rows.iter().any(|row| row.cell.key.wait == Wait::SpinThenBlock) {
-        lines.push(
-            "~ spins briefly before it sleeps: as fast as spinning where the peer is quick, and not after a pause."
-                .to_owned(),
-        );
+        lines.extend(words::legend(words::BRIEFLY));
     }
     if rows.iter().any(|row| row.beside_best.is_some()) {
         lines.push(
@@ -74,16 +71,10 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
         );
     }
     if rows.iter().any(|row| row.is_two_mode()) {
-        lines.push(
-            "* The rounds fall into two modes: both figures are shown, the one of more rounds first, never an average."
-                .to_owned(),
-        );
+        lines.extend(words::legend(words::TWO_MODES));
     }
-    if rows.iter().any(|row| Column::Figure.cell(row, true).ends_with('^')) {
-        lines.push(
-            "^ is the median of batch means: one round trip is too short to be timed alone. A few slow ones do not show in it."
-                .to_owned(),
-        );
+    if rows.iter().any(|row| Column::Figure.cell(row, true).ends_with(words::BATCH)) {
+        lines.extend(words::legend(words::BATCH));
     }
     let is_saturated = |row: &&Row| Column::Figure.cell(row, true) == columns::SATURATED;
     let is_unsupported =

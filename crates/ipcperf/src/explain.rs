@@ -1,0 +1,272 @@
+//! `explain`: what a word means, and where the time of a round trip goes.
+
+use crate::args::ExplainArgs;
+use crate::error::{Stop, unknown};
+use crate::gates::Gates;
+use crate::measure::{BOUNDS, Undertaking};
+use crate::output;
+use crate::report::read_result;
+use crate::request;
+use ipcperf_core::options::KnobKind;
+use ipcperf_core::{Idle, Load, OptionSet, Placement, Touch};
+use ipcperf_engine::plan::{self, CellPlan, Host, Request};
+use ipcperf_engine::registry::{Entry, Registry};
+use ipcperf_engine::run::{Settings, fresh_seed};
+use ipcperf_report::{BURSTS, Format, Needed, Style, explain_word, is_word, needed, words};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Timed region of a slice: the parts are differences of medians, so rounds help more than long slices.
+const SLICE: Duration = Duration::from_millis(25);
+
+/// How long it may take unless asked otherwise.
+const BUDGET: &str = "40s";
+
+/// Fewest and most rounds: an interval needs 6, and 60 leave of a spread of 10 % an interval of 3 %.
+const ROUNDS: [u64; 2] = [8, 60];
+
+pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Result<ExitCode, Stop> {
+    if let Some(path) = &args.from {
+        let set = read_result(path)?;
+        if set.invocation.plan.command != "explain" {
+            let shown = path.display();
+            return Err(Stop::usage(format!(
+                "'{shown}': no result of 'ipcperf explain NAME -o FILE'"
+            )));
+        }
+        return show(
+            |bytes, format, style| {
+                let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
+                ipcperf_report::render(&set, &specs, format, style, bytes)
+            },
+            args,
+        );
+    }
+    let is_only_word = |name: &String| is_word(name) && registry.find(name).is_none();
+    let word = match args.names.as_slice() {
+        [] => None,
+        [name] if is_only_word(name) => Some(name.as_str()),
+        names => return round_trips(registry, names, args),
+    };
+    if let format @ (Format::Csv | Format::Json | Format::Ndjson) =
+        output::format(&args.output.look)?
+    {
+        return Err(Stop::usage(format!(
+            "--format {format}: words are shown as table or markdown"
+        )));
+    }
+    show(|bytes, format, style| explain_word(word, format, style, bytes), args)
+}
+
+fn show(
+    write: impl FnOnce(&mut Vec<u8>, Format, &Style) -> std::io::Result<()>,
+    args: &ExplainArgs,
+) -> Result<ExitCode, Stop> {
+    let look = &args.output.look;
+    let (format, mut bytes) = (output::format(look)?, Vec::new());
+    write(&mut bytes, format, &output::style(look, false))
+        .map_err(|error| Stop::internal(format!("explain: {error}")))?;
+    output::to_stdout(&bytes)
+}
+
+/// A mechanism; what is none may be a word as well.
+fn mechanism(registry: &Registry, name: &str) -> Result<Entry, Stop> {
+    if is_word(name) && registry.find(name).is_none() {
+        return Err(Stop::usage(format!("'{name}' is no mechanism but a word; explain it alone")));
+    }
+    registry.find(name).copied().ok_or_else(|| {
+        let names: Vec<String> =
+            registry.entries().iter().map(|entry| entry.spec.full_name()).collect();
+        let mut known: Vec<&str> = names.iter().map(String::as_str).collect();
+        words().for_each(|word| known.push(word));
+        // Codes are said in capitals.
+        let code = name.to_uppercase();
+        let given = if name.get(1..2) == Some("-") { &code } else { name };
+        unknown(
+            "mechanism or word",
+            given,
+            known,
+            "'ipcperf list' and 'ipcperf explain' show them all",
+        )
+    })
+}
+
+fn round_trips(
+    registry: &Registry,
+    names: &[String],
+    args: &ExplainArgs,
+) -> Result<ExitCode, Stop> {
+    let entries =
+        names.iter().map(|name| mechanism(registry, name)).collect::<Result<Vec<_>, _>>()?;
+    if args.what_if && entries.len() > 1 {
+        return Err(Stop::usage("--what-if changes one mechanism; name one"));
+    }
+    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let sizes = request::sizes(args.size.as_deref().unwrap_or("64"))?;
+    let [size] = sizes.as_slice() else {
+        return Err(Stop::usage("--size: one size is explained at a time"));
+    };
+    let places = match &args.place {
+        Some(list) => request::placements(list)?,
+        None => [Placement::SameCpu].into_iter().chain(host.topology.two_cpus()).collect(),
+    };
+    let planner = Planner { registry, host, options: request::options(registry, &args.set)? };
+    let full: Vec<String> = entries.iter().map(|entry| entry.spec.full_name()).collect();
+    let mut cells: Vec<CellPlan> = Vec::new();
+    for one in needed(&full, *size as u64, &places) {
+        cells.push(planner.arm(&one)?);
+    }
+    if let ([entry], true) = (entries.as_slice(), args.what_if) {
+        cells.extend(planner.changes(entry, *size, &places)?);
+    }
+    let mut seen = Vec::new();
+    cells.retain(|cell| {
+        !seen.contains(&cell.id) && {
+            seen.push(cell.id.clone());
+            true
+        }
+    });
+    let budget = request::time(
+        "--budget",
+        args.budget.as_deref().unwrap_or(BUDGET),
+        Duration::from_secs(5),
+        Duration::from_secs(24 * 3600),
+    )?;
+    let settings = Settings {
+        rounds: 1,
+        slice: SLICE,
+        warmup: SLICE / 5,
+        seed: args.seed.unwrap_or_else(fresh_seed),
+        budget: Some(budget),
+        time_calls: true,
+    };
+    let mut undertaking = Undertaking { command: "explain", cells, settings, requirements: None };
+    let round = undertaking.expected().saturating_sub(BOUNDS).max(SLICE);
+    let rounds = budget.saturating_sub(BOUNDS).as_secs_f64() / round.as_secs_f64();
+    undertaking.settings.rounds = (rounds as u64).clamp(ROUNDS[0], ROUNDS[1]);
+    undertaking.finish(registry, args.dry_run, &args.output, &Gates::default())
+}
+
+/// What makes cells of what is needed.
+struct Planner<'a> {
+    registry: &'a Registry,
+    host: Host,
+    options: OptionSet,
+}
+
+impl Planner<'_> {
+    fn plan(&self, entry: &Entry, one: &Needed, options: &OptionSet) -> Result<CellPlan, Stop> {
+        let request = Request {
+            mechanisms: vec![*entry],
+            patterns: vec![one.pattern()],
+            sizes: vec![usize::try_from(one.size).unwrap_or(usize::MAX)],
+            placements: vec![one.placement],
+            idle: vec![one.idle],
+            touch: Touch::CacheLine,
+            loads: vec![Load { burst: one.burst, ..Load::default() }],
+            options: options.clone(),
+        };
+        let mut cells = plan::cells(&request, &self.host).map_err(request::refused)?;
+        cells.pop().ok_or_else(|| Stop::internal("no cell was planned"))
+    }
+
+    /// The cell of an arm; of bursts that of most messages that the mechanism is sure to keep.
+    fn arm(&self, one: &Needed) -> Result<CellPlan, Stop> {
+        let entry = mechanism(self.registry, &one.mechanism)?;
+        let largest = self.plan(&entry, one, &self.options)?;
+        for burst in BURSTS.into_iter().filter(|burst| *burst < one.burst) {
+            if largest.objection.is_none() {
+                break;
+            }
+            let fewer = Needed { burst, ..one.clone() };
+            let cell = self.plan(&entry, &fewer, &self.options)?;
+            if cell.objection.is_none() {
+                return Ok(cell);
+            }
+        }
+        Ok(largest)
+    }
+
+    /// Round trips that differ in one thing from those over `entry`.
+    fn changes(
+        &self,
+        entry: &Entry,
+        size: usize,
+        places: &[Placement],
+    ) -> Result<Vec<CellPlan>, Stop> {
+        let trip = |mechanism: String, placement, idle| Needed {
+            mechanism,
+            size: size as u64,
+            placement,
+            idle,
+            burst: 0,
+        };
+        let name = entry.spec.full_name();
+        let variants = self.registry.entries().iter().filter(|other| {
+            other.spec.name == entry.spec.name && other.spec.variant != entry.spec.variant
+        });
+        let mut cells = Vec::new();
+        for place in places {
+            for variant in variants.clone() {
+                let one = trip(variant.spec.full_name(), *place, Idle::AsIs);
+                cells.push(self.plan(variant, &one, &self.options)?);
+            }
+            for (knob, value) in settings(entry) {
+                let key = format!("{}.{knob}", entry.spec.name);
+                if self.options.0.contains_key(&key) {
+                    continue;
+                }
+                let mut options = self.options.clone();
+                options.0.insert(key, value);
+                cells.push(self.plan(entry, &trip(name.clone(), *place, Idle::AsIs), &options)?);
+            }
+            if place.is_two_cpus() {
+                cells.push(self.plan(
+                    entry,
+                    &trip(name.clone(), *place, Idle::Poll),
+                    &self.options,
+                )?);
+            }
+        }
+        let others = [
+            Placement::Smt,
+            Placement::SameLlc,
+            Placement::CrossLlc,
+            Placement::CrossNode,
+            Placement::Free,
+        ];
+        let others = others
+            .into_iter()
+            .filter(|place| !places.contains(place) && self.host.topology.pair(*place).is_some());
+        for place in others {
+            cells.push(self.plan(entry, &trip(name.clone(), place, Idle::AsIs), &self.options)?);
+        }
+        Ok(cells)
+    }
+}
+
+/// Values of the knobs that say themselves which there are; of numbers the ends of a range that a program may use.
+fn settings(entry: &Entry) -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
+    for knob in entry.knobs {
+        let values: Vec<String> = match knob.kind {
+            KnobKind::Flag => ["on", "off"].map(str::to_owned).to_vec(),
+            KnobKind::Choice { words } | KnobKind::Place { words } => {
+                words.iter().map(|word| (*word).to_owned()).collect()
+            }
+            KnobKind::Bytes { min, max } => {
+                [4 << 10, 1 << 20].map(|bytes: u64| bytes.clamp(min, max).to_string()).to_vec()
+            }
+            KnobKind::Count { min, max } => {
+                [min, (8 * min).clamp(min, max)].map(|count| count.to_string()).to_vec()
+            }
+        };
+        let mut values = values;
+        values.dedup();
+        let is_default = |value: &String| knob.default == value;
+        all.extend(
+            values.into_iter().filter(|value| !is_default(value)).map(|value| (knob.name, value)),
+        );
+    }
+    all
+}

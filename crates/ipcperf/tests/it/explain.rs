@@ -1,0 +1,74 @@
+//! `explain`: words, and real round trips with the arms that isolate their parts.
+
+use crate::common::Sandbox;
+use serde_json::Value;
+
+#[test]
+fn a_word_is_explained_and_an_unknown_one_names_the_nearest() {
+    let sandbox = Sandbox::new();
+    for (word, said) in [
+        ("W-LOSS", "W-LOSS: a finding of a run\nMessages were lost;"),
+        ("i-vm", "VM: a finding about the machine\n"),
+        ("~", "~: a mark in tables\nSpins briefly before it sleeps"),
+        ("grade", "grade: a noise grade\n"),
+        ("slower", "SLOWER: a verdict of compare\n"),
+    ] {
+        let ended = sandbox.run(&["explain", word]);
+        assert!(ended.status.success() && ended.stdout.starts_with(said), "{ended:?}");
+        assert!(ended.stdout.contains("\nWhat to do: "), "{ended:?}");
+    }
+    for (words, said) in [
+        (&["explain", "W-LOS"][..], "unknown mechanism or word 'W-LOS'; did you mean 'W-LOSS'?"),
+        (&["explain", "w-steel"], "did you mean 'W-STEAL'?"),
+        (&["explain", "unix-steam"], "did you mean 'unix-stream'?"),
+        (&["explain", "qqq"], "'ipcperf list' and 'ipcperf explain' show them all"),
+        (&["explain", "pipe", "grade"], "'grade' is no mechanism but a word; explain it alone"),
+        (&["explain", "pipe", "fifo", "--what-if"], "--what-if changes one mechanism; name one"),
+        (&["explain", "pipe", "-s", "1,2"], "--size: one size is explained at a time"),
+        (&["explain", "W-LOSS", "--format", "json"], "words are shown as table or markdown"),
+    ] {
+        let ended = sandbox.run(words);
+        assert_eq!(ended.status.code(), Some(2), "{ended:?}");
+        assert!(ended.stderr.contains(said) && ended.stderr.lines().count() == 1, "{ended:?}");
+    }
+}
+
+#[test]
+fn a_round_trip_is_explained_and_its_document_explains_it_again() {
+    let sandbox = Sandbox::new();
+    let words = ["explain", "unix-stream", "--place", "same-cpu", "--budget", "5s"];
+    let ended = sandbox.run(&[&words[..], &["-o", "why.json", "-q"]].concat());
+    assert!(ended.status.success(), "{ended:?}");
+    let text = &ended.stdout;
+    for part in ["send and receive", "copies", "wake-up and switch", "unexplained", "On one CPU"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.lines().count() <= 40 && text.lines().all(|line| line.len() <= 80), "{text}");
+    let document: Value =
+        serde_json::from_str(&sandbox.read("why.json").expect("written")).expect("JSON");
+    let cells = document["cells"].as_array().expect("cells");
+    let ids: Vec<&str> = cells.iter().filter_map(|cell| cell["id"].as_str()).collect();
+    assert_eq!(
+        ids,
+        [
+            "unix-stream ping-pong 64B same-cpu",
+            "unix-stream burst 1B same-cpu burst=64",
+            "unix-stream burst 1B same-cpu burst=1",
+            "eventfd-semaphore burst 0B same-cpu burst=64",
+            "eventfd-semaphore burst 0B same-cpu burst=1",
+            "eventfd-semaphore ping-pong 0B same-cpu",
+            "shm-ring/futex burst 64B same-cpu burst=64",
+            "shm-ring/futex burst 1B same-cpu burst=64",
+        ]
+    );
+    for again in [&["explain", "--from", "why.json"][..], &["report", "why.json"]] {
+        assert_eq!(sandbox.run(again).stdout, *text);
+    }
+    let tables = sandbox.run(&["report", "why.json", "--full"]).stdout;
+    assert!(
+        tables.contains("BURSTS IN A CLOSED LOOP") && !tables.contains("unexplained"),
+        "{tables}"
+    );
+    let ended = sandbox.run(&["explain", "--from", "other.json"]);
+    assert_eq!(ended.status.code(), Some(2), "{ended:?}");
+}

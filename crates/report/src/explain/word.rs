@@ -1,0 +1,82 @@
+//! What a word of the output means, for a terminal and as a document.
+
+use crate::format::{Format, Style};
+use crate::markdown;
+use crate::page::{Page, Tone};
+use crate::words::{Kind, WORDS, find};
+use std::io;
+
+/// The text with a capital at its beginning.
+fn sentence(text: &str) -> String {
+    let mut signs = text.chars();
+    let first = signs.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(signs).chain(['.']).collect()
+}
+
+/// Writes what a word means and what to do about it; of none, all words.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn explain_word(
+    given: Option<&str>,
+    format: Format,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut page = Page::new(out, style);
+    if let Some(word) = given.and_then(find) {
+        page.line(Tone::Title, &format!("{}: {}", word.name, word.kind.names().0))?;
+        page.paragraph(Tone::Plain, "", &sentence(word.meaning))?;
+        return page.paragraph(Tone::Plain, "What to do: ", &sentence(word.advice));
+    }
+    if format == Format::Markdown {
+        return reference(style, out);
+    }
+    for kind in Kind::ALL {
+        page.line(Tone::Title, kind.names().1)?;
+        for word in WORDS.iter().filter(|word| word.kind == kind) {
+            page.paragraph(Tone::Plain, &format!("  {:<14}  ", word.name), word.meaning)?;
+        }
+    }
+    page.paragraph(Tone::Quiet, "", "What to do about one of them: ipcperf explain WORD")
+}
+
+/// All words as a document.
+fn reference(style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
+    writeln!(out, "# Words\n")?;
+    writeln!(
+        out,
+        "Every mark, finding, grade, verdict and status that ipcperf says, what it means and what to do about it.\n\
+         `ipcperf explain WORD` says the same; this file is written from its table (`cargo xtask docs`)."
+    )?;
+    for kind in Kind::ALL {
+        writeln!(out, "\n## {}\n", kind.names().1)?;
+        let row = |cells: [&str; 3], out: &mut dyn io::Write| {
+            markdown::row(&cells.map(str::to_owned), style, out)
+        };
+        row(["word", "what it says", "what to do"], out)?;
+        markdown::rule(&[false; 3], out)?;
+        for word in WORDS.iter().filter(|word| word.kind == kind) {
+            row([word.name, &sentence(word.meaning), &sentence(word.advice)], out)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_two_sentences_and_fits() {
+        for word in WORDS {
+            let mut bytes = Vec::new();
+            explain_word(Some(word.name), Format::Table, &Style::default(), &mut bytes).unwrap();
+            let text = String::from_utf8(bytes).unwrap();
+            assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+            assert!(text.starts_with(&format!("{}: ", word.name)), "{text}");
+            assert!(text.contains("\nWhat to do: "), "{text}");
+            assert!(text.trim_end().ends_with('.') && !text.contains(".."), "{text}");
+        }
+    }
+}
