@@ -15,6 +15,15 @@ impl Html {
         self.0
     }
 
+    // Each call of `within` is code of its own: what it calls should not be.
+    #[inline(never)]
+    fn close(&mut self, tag: &str) {
+        self.0.push_str("</");
+        self.0.push_str(tag);
+        self.0.push_str(">\n");
+    }
+
+    #[inline(never)]
     fn open(&mut self, tag: &str, attributes: Attributes<'_>) {
         self.0.push('<');
         self.0.push_str(tag);
@@ -39,9 +48,7 @@ impl Html {
     ) -> T {
         self.open(tag, attributes);
         let filled = fill(self);
-        self.0.push_str("</");
-        self.0.push_str(tag);
-        self.0.push_str(">\n");
+        self.close(tag);
         filled
     }
 
