@@ -34,6 +34,7 @@ pub(crate) enum Command {
     #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
     /// Say which mechanism to use for what is needed: measured here in a minute, or read from a result
+    #[command(after_help = examples::CHOOSE)]
     Choose(Box<ChooseArgs>),
     /// List the mechanisms and whether this machine has them
     #[command(after_help = examples::LIST)]
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     #[command(after_help = examples::DESCRIBE)]
     Describe(DescribeArgs),
     /// Say where the time of a round trip goes, or what a word of the output means: a mark, finding, grade or verdict
+    #[command(after_help = examples::EXPLAIN)]
     Explain(Box<ExplainArgs>),
     /// Say whether the second of two cells, builds or results is faster, slower, no different, or that it cannot be told
     #[command(after_help = examples::COMPARE)]
@@ -53,6 +55,7 @@ pub(crate) enum Command {
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
     /// List what was kept with --keep, show it, follow a cell through it, remove it
+    #[command(after_help = examples::HISTORY)]
     History(HistoryArgs),
     /// Look whether this machine is fit to measure: what is in the way, what it means, what to do; changes no setting
     #[command(after_help = examples::DOCTOR)]
@@ -61,6 +64,7 @@ pub(crate) enum Command {
     #[command(after_help = examples::SELFTEST)]
     Selftest(SelftestArgs),
     /// Print the JSON Schema of a document
+    #[command(after_help = examples::SCHEMA)]
     Schema {
         /// Which: result, comparison, replication, mechanisms, doctor, selftest
         #[arg(default_value = "result")]

@@ -13,6 +13,27 @@ pub(crate) const RUN: &str = "Examples:
   ipcperf run -m pipe --fail-if 'p99 > 50us' --max-noise C
   ipcperf run --from ipcperf-20261122T060000Z.json        the same again";
 
+pub(crate) const CHOOSE: &str = "Examples:
+  ipcperf choose -s 4K --rate 20k --can unrelated --no-spin
+  ipcperf choose -s 64,4K --can told-of-death --p99 50us --think 100us
+  ipcperf choose --from ipcperf-20261122T060000Z.json --can unrelated,boundaries --by cpu";
+
+pub(crate) const EXPLAIN: &str = "Examples:
+  ipcperf explain unix-stream               where the time of a round trip goes
+  ipcperf explain unix-stream pipe          where the difference comes from
+  ipcperf explain unix-stream --what-if     what one change at a time does
+  ipcperf explain W-LOSS                    a finding; also marks ('~'), grades and verdicts (SLOWER)";
+
+pub(crate) const HISTORY: &str = "Examples:
+  ipcperf run -m pipe --keep nightly        keeps a result
+  ipcperf history
+  ipcperf history trend 'pipe same-cpu' @nightly
+  ipcperf compare @nightly~1 @nightly";
+
+pub(crate) const SCHEMA: &str = "Examples:
+  ipcperf schema
+  ipcperf schema comparison";
+
 pub(crate) const LIST: &str = "Examples:
   ipcperf list
   ipcperf list --can unrelated,boundaries       what keeps messages apart between any two processes

@@ -63,7 +63,7 @@ fn a_trend_marks_what_changed_between_documents() {
     assert!(shown.lines().all(|line| line.len() <= 80), "{shown}");
     let csv = text(&found, Format::Csv, 80);
     assert_eq!(csv.lines().count(), 5, "{csv}");
-    assert!(csv.lines().nth(3).is_some_and(|line| line.contains("0x10,0x11")), "{csv}");
+    assert!(csv.lines().nth(3).is_some_and(|line| line.contains("0x10 0x11")), "{csv}");
 }
 
 #[test]

@@ -49,6 +49,8 @@ const COLUMNS: &[csv::Column] = &[
     ("low", "/ci95/0"),
     ("high", "/ci95/1"),
     ("left_out", "/left_out"),
+    ("kernel_changed", "/changed/kernel"),
+    ("microcode_changed", "/changed/microcode"),
 ];
 
 /// A cell over documents, the oldest first.
