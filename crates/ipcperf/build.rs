@@ -23,6 +23,13 @@ fn main() -> std::io::Result<()> {
         println!("cargo::rustc-env=IPCPERF_BUILD_{name}={value}");
     }
     println!("cargo::rerun-if-changed=build.rs");
+    let chosen = variable("CARGO_ENCODED_RUSTFLAGS") + &variable("RUSTC_LINKER");
+    // Linkers that somebody chose (mold, gold) may not read scripts; that of Rust and GNU ld do.
+    if variable("PROFILE") == "release" && chosen.is_empty() {
+        let script = Path::new(&variable("CARGO_MANIFEST_DIR")).join("no-unwinding.ld");
+        println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
+        println!("cargo::rerun-if-changed=no-unwinding.ld");
+    }
     println!("cargo::rerun-if-changed={SCHEMAS}");
     let out = Path::new(&variable("OUT_DIR")).join("schemas.gz");
     std::fs::write(out, schemas()?)

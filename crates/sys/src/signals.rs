@@ -62,14 +62,16 @@ impl Interrupts {
 /// Ends what [`Interrupts::catch`] began: what has come so far is forgotten, and what comes from now on ends the process,
 /// as it ends any other. For what may wait for somebody else for ever, when no measurement can be lost by it any more.
 pub fn let_end() {
-    // SAFETY: `set` is initialised by sigemptyset before any other use, the time is a valid one, and neither the signal's
-    // facts nor the old mask are asked for.
+    // SAFETY: `set` is initialised by sigemptyset before any other use, the time is a valid one, the action is a default,
+    // and neither the signal's facts nor the old mask are asked for.
     unsafe {
         let mut set = std::mem::zeroed::<libc::sigset_t>();
         libc::sigemptyset(&raw mut set);
         for signal in ENDING {
             libc::sigaddset(&raw mut set, signal);
         }
+        // Also where a script has put the run into the background: see `catch`.
+        libc::signal(libc::SIGINT, libc::SIG_DFL);
         let at_once = std::mem::zeroed::<libc::timespec>();
         while libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const at_once) > 0 {}
         libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());

@@ -263,7 +263,7 @@ fn a_run_that_gets_no_more_workers_keeps_what_it_measured() {
         pipe["reason"].as_str().is_some_and(|why| why.contains("Too many open files")),
         "{pipe}"
     );
-    assert!(pipe["rounds"].as_array().is_some_and(|rounds| rounds.len() >= 2));
+    assert!(rounds(pipe).len() >= 2);
     let findings = document["noise"]["findings"].to_string();
     assert!(findings.contains("the clock after the last round"), "{findings}");
     nothing_is_left(&sandbox, &before);

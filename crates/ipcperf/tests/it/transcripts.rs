@@ -23,4 +23,5 @@ fn the_program_says_what_the_transcripts_show() {
 #[test]
 fn the_readme_shows_what_the_program_says() {
     follow("../../README.md");
+    follow("../../docs/RECIPES.md");
 }
