@@ -88,7 +88,7 @@ mod tests {
         let is_end = |at: usize| {
             let is_mark = |mark: &&str| line.get(at..).is_some_and(|rest| rest.starts_with(*mark));
             let is_quoted = line.get(..at).is_none_or(|text| text.matches('\'').count() % 2 == 1);
-            !is_quoted && ["  ", " | ", " > ", " >> ", " && "].iter().any(|mark| is_mark(&mark))
+            !is_quoted && ["  ", " | ", " > ", " >> ", " && "].iter().any(is_mark)
         };
         let end = (0..line.len()).find(|at| is_end(*at)).unwrap_or(line.len());
         line.starts_with("ipcperf ").then(|| line[..end].trim())
