@@ -207,6 +207,10 @@ pub(crate) struct ChooseArgs {
     /// Placement: same-cpu, smt, same-llc, cross-llc, cross-node, free, or two CPUs, as 0,1 [default: two close cores]
     #[arg(long, value_name = "PLACE")]
     pub(crate) place: Option<String>,
+    /// Also print a complete program for the mechanism that is chosen: c, rust, python ('ipcperf describe NAME --snippet'
+    /// prints it alone)
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) snippet: Option<String>,
     /// Choose by this result, and measure nothing
     #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["budget", "seed", "dry_run", "output", "fail_if", "max_noise"])]
     pub(crate) from: Option<PathBuf>,

@@ -6,7 +6,7 @@ use crate::gates::Gates;
 use crate::measure::{SLICE_OVERHEAD, Undertaking};
 use crate::survey::{SHORTEST, found_by_path, has_room, settings, stands};
 use crate::{list, output, report, request};
-use ipcperf_core::result::{Goal, Need, Requirements};
+use ipcperf_core::result::{Goal, Need, Requirements, ResultSet};
 use ipcperf_core::units::{format_bytes, format_size};
 use ipcperf_core::{
     Capability, Idle, KnobKind, Load, LoadKey, Offered, OptionSet, PatternKind, Placement, Touch,
@@ -15,6 +15,7 @@ use ipcperf_engine::plan::{self, CellPlan, Family, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{TRIALS, fresh_seed};
 use ipcperf_report::Format;
+use ipcperf_report::snippet::Language;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -105,6 +106,7 @@ fn from(
     args: &ChooseArgs,
 ) -> Result<ExitCode, Stop> {
     let shown = path.display();
+    let language = args.snippet.as_deref().map(list::language).transpose()?;
     let format = output::format(&args.output.look)?;
     if format != Format::Table {
         let why = format!("--from shows a table; its figures are in '{shown}' already");
@@ -122,7 +124,19 @@ fn from(
     let style = output::style(&args.output.look, false);
     ipcperf_report::render(&set, &specs, format, &style, &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
-    output::to_stdout(&bytes)
+    output::to_stdout(&bytes)?;
+    program(registry, &set, language)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a program for the mechanism that is chosen, below the choice.
+fn program(registry: &Registry, set: &ResultSet, language: Option<Language>) -> Result<(), Stop> {
+    let Some(language) = language else { return Ok(()) };
+    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
+    let chosen = ipcperf_report::chosen(set, &specs)
+        .ok_or_else(|| Stop::nothing_ran("--snippet: nothing is chosen, so there is no program"))?;
+    let program = list::snippet(registry, chosen, language)?;
+    output::to_stdout(format!("\n{program}").as_bytes()).map(drop)
 }
 
 /// Measures those that meet the needs, then chooses.
@@ -132,6 +146,7 @@ fn measure(
     args: &ChooseArgs,
 ) -> Result<ExitCode, Stop> {
     let gates = Gates::of(&args.gates)?;
+    let language = args.snippet.as_deref().map(list::language).transpose()?;
     let (second, day) = (Duration::from_secs(1), Duration::from_secs(24 * 3600));
     let budget = request::time("--budget", &args.budget, second, day)?;
     let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
@@ -153,12 +168,14 @@ fn measure(
     let settings = settings(budget.saturating_sub(peaks), runnable + 1, shortest, seed);
     // The budget of a run ends it; what was spent on peaks is part of it.
     let settings = ipcperf_engine::run::Settings { budget: Some(budget), ..settings };
-    Undertaking { command: "choose", cells, settings, requirements: Some(wanted) }.finish(
-        registry,
-        args.dry_run,
-        &args.output,
-        &gates,
-    )
+    let undertaking =
+        Undertaking { command: "choose", cells, settings, requirements: Some(wanted) };
+    if args.dry_run {
+        return undertaking.finish(registry, true, &args.output, &gates);
+    }
+    let (code, set) = undertaking.carry_out(registry, &args.output, &gates)?;
+    program(registry, &set, language)?;
+    Ok(code)
 }
 
 /// How long a slice has to be for what is asked of it.

@@ -130,6 +130,7 @@ pub(crate) fn run(
     measure::record(plan, settings.seed, registry, &args.output, gates, |interrupts, progress| {
         run::search(cells, &settings, Some(interrupts), progress, &mut next)
     })
+    .map(|(code, _)| code)
 }
 
 /// Where to look first, in ascending order.

@@ -61,7 +61,8 @@ pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Sto
 pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitCode, Stop> {
     let entry = request::mechanism(registry, &args.name)?;
     if let Some(language) = &args.snippet {
-        return output::to_stdout(snippet(registry, entry.spec, language)?.as_bytes());
+        let program = snippet(registry, entry.spec, self::language(language)?)?;
+        return output::to_stdout(program.as_bytes());
     }
     let row = row(entry)?;
     let style = output::style(&args.look, false);
@@ -74,16 +75,18 @@ pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitC
     output::to_stdout(&bytes)
 }
 
+/// A language by its name.
+pub(crate) fn language(word: &str) -> Result<Language, Stop> {
+    let known = Language::ALL.iter().map(|language| language.name());
+    word.parse().map_err(|_| unknown("language", word, known, "known: c, rust, python"))
+}
+
 /// The program for a mechanism in a language as typed; where there is none, what has one.
 pub(crate) fn snippet(
     registry: &Registry,
     spec: &Spec,
-    language: &str,
+    language: Language,
 ) -> Result<&'static str, Stop> {
-    let known = Language::ALL.iter().map(|language| language.name());
-    let language: Language = language
-        .parse()
-        .map_err(|_| unknown("language", language, known, "known: c, rust, python"))?;
     let name = spec.full_name();
     snippet::program(&name, language).ok_or_else(|| {
         let specs = |name: &str| registry.find(name).map(|entry| entry.spec);

@@ -81,7 +81,11 @@ impl Undertaking {
         args: &OutputArgs,
         gates: &Gates,
     ) -> Result<ExitCode, Stop> {
-        if dry_run { self.print(args) } else { self.carry_out(registry, args, gates) }
+        if dry_run {
+            self.print(args)
+        } else {
+            self.carry_out(registry, args, gates).map(|(code, _)| code)
+        }
     }
 
     fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
@@ -102,12 +106,13 @@ impl Undertaking {
         output::lines(std::iter::once(head).chain(self.cells.iter().map(line)))
     }
 
-    fn carry_out(
+    /// Measures all of it; how the program ends, and what came out.
+    pub(crate) fn carry_out(
         self,
         registry: &Registry,
         args: &OutputArgs,
         gates: &Gates,
-    ) -> Result<ExitCode, Stop> {
+    ) -> Result<(ExitCode, ResultSet), Stop> {
         let plan = plan(self.command, self.runnable(), &self.settings, self.expected());
         let Self { cells, settings, requirements, .. } = self;
         let plan = Plan { requirements, ..plan };
@@ -182,7 +187,7 @@ pub(crate) fn record(
     args: &OutputArgs,
     gates: &Gates,
     measure: impl FnOnce(&Interrupts, &mut dyn FnMut(run::Progress<'_>)) -> io::Result<run::Findings>,
-) -> Result<ExitCode, Stop> {
+) -> Result<(ExitCode, ResultSet), Stop> {
     let format = output::format(&args.look)?;
     let started = jiff::Timestamp::now();
     let target = Target::choose(args.output.as_deref(), &started)?;
@@ -194,7 +199,8 @@ pub(crate) fn record(
     let kept = keeper.and_then(|keeper| keeper.keep(args.quiet, |out| output::document(&set, out)));
     publish(&set, registry, args, format, &target)?;
     let gate = gates.check(&set);
-    Ok(verdict(&set).or(gate).or(kept).map_or(ExitCode::SUCCESS, ExitCode::from))
+    let code = verdict(&set).or(gate).or(kept).map_or(ExitCode::SUCCESS, ExitCode::from);
+    Ok((code, set))
 }
 
 /// The command line with the home directory shortened: a result file may be shared.

@@ -16,7 +16,7 @@ use crate::table::{grade_words, masthead};
 use crate::{Specs, text};
 use field::{Contest, Entrant, Field, Standing, Trial, dominates, load_words, p99};
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
-use ipcperf_core::{BackPressure, Capability, KnobValue, PatternKind};
+use ipcperf_core::{BackPressure, Capability, KnobValue, PatternKind, Spec};
 use std::io;
 
 /// Left edge of what stands under a heading.
@@ -39,6 +39,17 @@ const TAILS_TIE: &str = "No order can be given: a round needs 2,000 operations f
 #[must_use]
 pub fn lacking(set: &ResultSet, wanted: &Requirements) -> Option<String> {
     field::lacking(set, wanted)
+}
+
+/// The mechanism that is chosen by what a document was asked for; nobody where the noise supports no claim, or where
+/// nobody meets the needs.
+#[must_use]
+pub fn chosen(set: &ResultSet, specs: &Specs) -> Option<&'static Spec> {
+    let field = Field::of(set, set.invocation.plan.requirements.as_ref()?, specs);
+    let contests = field.contests();
+    let standings = field.standings(&contests);
+    let choice = Choice { set, specs, field: &field, contests: &contests, standings: &standings };
+    choice.chosen().map(|standing| choice.entrant(standing).spec)
 }
 
 /// Writes the choice on one screen.

@@ -51,7 +51,7 @@ mod web;
 mod words;
 
 pub use answers::{Answer, Question, answers};
-pub use choose::lacking;
+pub use choose::{chosen, lacking};
 pub use compare::{
     Arms, Incomparable, MARGIN, Recorded, Terms, compare_files, compare_live, comparison,
     factor_names, metric_of,

@@ -49,6 +49,7 @@ pub(crate) fn run(
     measure::record(plan, settings.seed, registry, &args.output, gates, |interrupts, progress| {
         exec::run(plans, &settings, Some(interrupts), progress)
     })
+    .map(|(code, _)| code)
 }
 
 /// What a file says is run only if the user has seen it.

@@ -68,6 +68,10 @@ fn a_document_of_before_is_enough_and_what_it_lacks_is_one_line() {
     is_one_screen(&ended.stdout);
     assert!(ended.stdout.contains("CHOICE for 64 B with both ends on one CPU"), "{}", ended.stdout);
     assert!(ended.stdout.contains("ipcperf describe pipe"), "{}", ended.stdout);
+    let with = sandbox.run(&["choose", "--from", old, "--snippet", "c"]);
+    let program = sandbox.run(&["describe", "pipe", "--snippet", "c"]).stdout;
+    assert!(program.contains("int main("), "{program}");
+    assert_eq!(with.stdout, format!("{}\n{program}", ended.stdout));
     let told = |words: &[&str], code: i32, expected: &str| {
         let ended = sandbox.run(&[&["choose"], words].concat());
         assert_eq!(ended.status.code(), Some(code), "{words:?}: {}", ended.stderr);
@@ -76,6 +80,7 @@ fn a_document_of_before_is_enough_and_what_it_lacks_is_one_line() {
     };
     let from = ["--from", old];
     told(&[&from[..], &["-s", "64,4K"]].concat(), 2, "4 KiB; sizes that it has so: 64 B");
+    told(&[&from[..], &["--snippet", "cobol"]].concat(), 2, "unknown language 'cobol'");
     told(&[&from[..], &["--rate", "7k"]].concat(), 2, "pattern rate for 64 B at 7.00 k/s");
     told(&[&from[..], &["--place", "free"]].concat(), 2, "at no size");
     told(&["-m", "unix-dgram", "-s", "512M"], 3, "carries 512 MiB here; unix-dgram: ");
