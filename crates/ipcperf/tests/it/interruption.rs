@@ -93,7 +93,9 @@ pub(crate) fn nothing_is_left(sandbox: &Sandbox, before: &Objects) {
     // Somebody else's objects come and go; ours would stay.
     let ours = Objects::now().since(before);
     wait_for(&format!("the end of {ours:?}"), || Objects::now().none_of(&ours).then_some(()));
-    assert_eq!(fs::read_dir(sandbox.temporary()).expect("a folder").count(), 0);
+    let left = fs::read_dir(sandbox.temporary()).expect("a folder").flatten();
+    let left: Vec<_> = left.map(|entry| entry.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
     for file in fs::read_dir(sandbox.home()).expect("a folder") {
         let name = file.expect("a file").file_name().into_string().expect("UTF-8");
         assert!(name.ends_with(".json") && !name.starts_with('.'), "half-written: {name}");

@@ -44,10 +44,17 @@ fn replicate(sandbox: &Sandbox, text: &str, program: Option<&str>) -> Vec<Value>
     let mut command = sandbox.command(&WORDS);
     command.env("PATH", path);
     let ended = sandbox.spawn(command).end();
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     let text = sandbox.read("small.json").expect("it was written");
     let document: Value = serde_json::from_str(&text).expect("JSON");
-    document["studies"][0]["arms"].as_array().expect("a list").clone()
+    let arms = document["studies"][0]["arms"].as_array().expect("a list").clone();
+    let with = |status: &str| arms.iter().any(|arm| arm["status"] == status);
+    let code = match (with("failed") || with("deadline"), with("ok")) {
+        (true, _) => 1,
+        (false, true) => 0,
+        (false, false) => 3,
+    };
+    assert_eq!(ended.status.code(), Some(code), "{}", ended.stderr);
+    arms
 }
 
 const WORDS: [&str; 7] =

@@ -254,6 +254,15 @@ fn judge(sandbox: &Sandbox, fault: Fault, ended: &Ended) -> Result<(), String> {
     }
 }
 
+/// A document that could not be written where it was to be lies whole in the temporary directory, and is told of.
+fn saved_elsewhere(sandbox: &Sandbox, ended: &Ended) {
+    let path = sandbox.temporary().join("ipcperf-result.json");
+    let Ok(text) = std::fs::read_to_string(&path) else { return };
+    assert!(ended.stderr.contains("ipcperf-result.json"), "{}", ended.stderr);
+    valid(schema_of(&text).expect("a kind"), &text);
+    std::fs::remove_file(path).expect("ours");
+}
+
 /// One run and what strikes it.
 fn attempt(name: &str, fault: Fault, job: &str, moments: &mut Moments) -> Result<(), String> {
     let (sandbox, before) = (Sandbox::new(), Objects::now());
@@ -272,6 +281,7 @@ fn attempt(name: &str, fault: Fault, job: &str, moments: &mut Moments) -> Result
         is_over.store(true, Ordering::Relaxed);
         ended
     });
+    saved_elsewhere(&sandbox, &ended);
     nothing_is_left(&sandbox, &before);
     judge(&sandbox, fault, &ended).map_err(|why| format!("{name}, ipcperf {job}: {why}"))
 }
