@@ -23,9 +23,10 @@ fn main() -> std::io::Result<()> {
         println!("cargo::rustc-env=IPCPERF_BUILD_{name}={value}");
     }
     println!("cargo::rerun-if-changed=build.rs");
-    let chosen = variable("CARGO_ENCODED_RUSTFLAGS") + &variable("RUSTC_LINKER");
     // Linkers that somebody chose (mold, gold) may not read scripts; that of Rust and GNU ld do.
-    if variable("PROFILE") == "release" && chosen.is_empty() {
+    let is_chosen = !variable("RUSTC_LINKER").is_empty()
+        || variable("CARGO_ENCODED_RUSTFLAGS").contains("link");
+    if variable("PROFILE") == "release" && !is_chosen {
         let script = Path::new(&variable("CARGO_MANIFEST_DIR")).join("no-unwinding.ld");
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
         println!("cargo::rerun-if-changed=no-unwinding.ld");
