@@ -10,7 +10,7 @@ pub(crate) struct Options {
     /// For how long faults strike
     #[arg(long, default_value_t = 2.0)]
     minutes: f64,
-    /// Seed of all choices [default: another one each time; it is printed]
+    /// Seed of faults, runs and moments [default: another one each time; it is printed]
     #[arg(long)]
     seed: Option<u64>,
 }
@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
             "--nocapture",
             "siege",
         ])
-        .env("IPCPERF_SIEGE_SECONDS", format!("{:.0}", options.minutes * 60.0));
+        .env("IPCPERF_SIEGE_SECONDS", format!("{:.0}", (options.minutes * 60.0).max(1.0)));
     if let Some(seed) = options.seed {
         command.env("IPCPERF_TEST_SEED", seed.to_string());
     }

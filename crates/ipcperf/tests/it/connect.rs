@@ -1,6 +1,6 @@
 //! Connections for single requests: whatever was asked is answered or failed for a reason, and nothing is left.
 
-use crate::common::{Ended, Sandbox, cells, rounds, valid};
+use crate::common::{Ended, Sandbox, cells, rounds, skipped, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::process::Command;
@@ -106,7 +106,8 @@ fn requests_without_a_port_are_counted_and_not_fatal() {
         sandbox.surround(command, &[])
     };
     if !unshared(&["true"]).status().is_ok_and(|status| status.success()) {
-        return skipped();
+        skipped::<()>("no network namespace, unshare or ip here");
+        return;
     }
     let words = ["run", "-p", "connect", "-m", "tcp", "--conns", "10", "--place", "free"];
     let more = ["--rounds", "1", "--slice", "30ms", "-o", "run.json"];
@@ -121,13 +122,4 @@ fn requests_without_a_port_are_counted_and_not_fatal() {
     // Too many failed for a tail, so there is none.
     assert_eq!(cell["connect"]["request_ns"]["max"]["value"], Value::Null);
     assert!(ended.stdout.contains("EADDRNOTAVAIL"), "{}", ended.stdout);
-}
-
-#[expect(clippy::print_stderr, reason = "a test that could not be done must say so")]
-fn skipped() {
-    assert!(
-        std::env::var_os("IPCPERF_EXPECT_ALL").is_none_or(|on| on != "1"),
-        "IPCPERF_EXPECT_ALL=1, but there is no network namespace"
-    );
-    eprintln!("skipped: no network namespace, unshare or ip here");
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 /// Written by the first version: six patterns, two rounds.
 const FIRST: &str = include_str!("fixtures/result-1.0.json");
 
-/// What the README says, on these files, and the histograms by the function of the manual.
+/// What docs/PLOTS.md says, on these files, and the histograms by the function of the manual.
 const SCRIPT: &str = r#"
 import duckdb, json, re
 rows = duckdb.sql("SELECT machine, id, median(p50_ns), count(*) FROM 'rounds.csv' WHERE rejected IS NULL GROUP BY ALL ORDER BY ALL").fetchall()
