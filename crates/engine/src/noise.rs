@@ -39,6 +39,8 @@ pub(crate) struct Input {
     reaped: Vec<String>,
     /// Bounds that could not be measured.
     no_bounds: Vec<&'static str>,
+    /// The clock could not be read again after the last round.
+    is_clock_lost: bool,
     /// Whether the kernel says which CPUs share a cache.
     caches_described: bool,
     /// Cells in which a message was not the expected one, with the reason.
@@ -83,7 +85,8 @@ impl Input {
                 .filter(|most| (1..ROUNDS_FOR_AN_INTERVAL).contains(most) && !findings.interrupted),
             reaped: findings.reaped.clone(),
             // A pipeline is measured against none.
-            no_bounds: missing(bounds, clock, findings.interrupted || findings.cells.is_empty()),
+            is_clock_lost: clock.after.len() < clock.before.len() && !findings.interrupted,
+            no_bounds: missing(bounds, findings.interrupted || findings.cells.is_empty()),
             caches_described,
             invalid: findings
                 .cells
@@ -113,7 +116,7 @@ fn busy(findings: &Findings, cpus: usize) -> Option<f64> {
 }
 
 /// What of the bounds is missing: without it no result of that kind can be refused as impossible.
-fn missing(bounds: &Bounds, clock: &ClockFacts, is_unasked: bool) -> Vec<&'static str> {
+fn missing(bounds: &Bounds, is_unasked: bool) -> Vec<&'static str> {
     let two_cpus =
         |placement: &str| placement.parse::<Placement>().is_ok_and(Placement::is_two_cpus);
     let mut list = Vec::new();
@@ -126,9 +129,6 @@ fn missing(bounds: &Bounds, clock: &ClockFacts, is_unasked: bool) -> Vec<&'stati
     if bounds.pairs.iter().any(|pair| two_cpus(&pair.placement) && pair.cacheline_rtt_ns.is_none())
     {
         list.push("the cache-line round trip");
-    }
-    if clock.after.len() < clock.before.len() {
-        list.push("the clock after the last round");
     }
     if is_unasked { Vec::new() } else { list }
 }
@@ -304,6 +304,16 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
                 "frequency or neighbours changed: repeat",
             ));
         }
+    }
+    if input.is_clock_lost {
+        list.push(finding(
+            "W-CLOCK",
+            "the clock after the last round was not measured: whether it changed cannot be told"
+                .into(),
+            None,
+            None,
+            "more memory and processes for this user",
+        ));
     }
     list.extend(slow_clock(input));
     let backwards: u64 =

@@ -64,11 +64,11 @@ pub fn search(
     }
     let mut rounds = 0;
     let mut order = Rng::stream(settings.seed, "order");
-    let (mut first, mut step) = (0, 0);
+    let mut first = 0;
     loop {
         let chosen = cells[first..].iter();
         let measurable = chosen.filter(|cell| cell.plan.objection.is_none()).count() as u64;
-        let begin = step * settings.rounds;
+        let begin = rounds;
         // A round without a cell would be a pause.
         while rounds < begin + settings.rounds && !interrupted && cells[first..].iter().any(is_open)
         {
@@ -104,7 +104,7 @@ pub fn search(
         if more.is_empty() {
             break;
         }
-        (first, step) = (cells.len(), step + 1);
+        first = cells.len();
         cells.extend(more.into_iter().map(CellRun::new));
     }
     if settings.time_calls && !interrupted {

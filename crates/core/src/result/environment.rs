@@ -33,7 +33,7 @@ pub struct Invocation {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
-    /// `survey`, `run` or `choose`.
+    /// `survey`, `run`, `choose`, `explain` or `replicate`.
     pub command: String,
     /// Cells that can run here.
     pub cells: u64,
