@@ -223,9 +223,18 @@ pub(crate) fn label(cell: &Cell) -> String {
 /// The label as it stands in a table, with the mark of what spins for a moment before it sleeps: where the peer is quick
 /// it is as fast as a spinning one, and costs as much CPU.
 pub(crate) fn marked_label(cell: &Cell) -> String {
+    marked(cell, label(cell))
+}
+
+/// The name with that mark.
+pub(crate) fn marked_name(cell: &Cell) -> String {
+    marked(cell, name(cell))
+}
+
+fn marked(cell: &Cell, words: String) -> String {
     match cell.key.wait {
-        Wait::SpinThenBlock => format!("{} {}", label(cell), words::BRIEFLY),
-        _ => label(cell),
+        Wait::SpinThenBlock => format!("{words} {}", words::BRIEFLY),
+        _ => words,
     }
 }
 

@@ -6,14 +6,13 @@ mod tests;
 
 use crate::advice::{caution, has_places};
 use crate::answers::{FAMILIAR, caveats, modes, ties};
-use crate::chapters::{label, marked_label};
+use crate::chapters::{marked_name, name};
 use crate::figures::{self, NONE};
 use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::{Ranking, Yardstick};
-use crate::table::{grade_words, masthead};
-use crate::{Specs, text};
+use crate::{Specs, overview, text};
 use field::{Contest, Entrant, Field, Standing, Trial, dominates, load_words, p99};
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::{BackPressure, Capability, KnobValue, PatternKind, Spec};
@@ -61,12 +60,7 @@ pub(crate) fn render(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mut page = Page::new(out, style);
-    for line in masthead(set) {
-        page.paragraph(Tone::Quiet, "", &line)?;
-    }
-    if !matches!(set.noise.grade.as_str(), "D" | "F") {
-        page.paragraph(Tone::Plain, "", &grade_words(&set.noise))?;
-    }
+    overview::head(&mut page, set)?;
     let field = Field::of(set, wanted, specs);
     let contests = field.contests();
     let standings = field.standings(&contests);
@@ -111,7 +105,7 @@ impl<'a> Choice<'a> {
     }
 
     fn name(&self, entrant: &Entrant<'a>) -> String {
-        self.cell(entrant).map_or_else(|| entrant.name.to_owned(), plain_label)
+        self.cell(entrant).map_or_else(|| entrant.name.to_owned(), name)
     }
 
     /// What was asked for.
@@ -146,7 +140,7 @@ impl<'a> Choice<'a> {
         let others = Goal::ALL.iter().filter(|goal| **goal != wanted.by);
         let others: Vec<String> = others.map(ToString::to_string).collect();
         let by = goal_words(wanted.by);
-        let words = format!("{needs}Ranked by {by} (--by {}).", others.join("|"));
+        let words = format!("{needs}Ranked by {by} (--by has {}, too).", text::join(&others));
         page.paragraph(Tone::Quiet, EDGE, &words)?;
         if let Some(caution) = caution(self.set) {
             return page.paragraph(Tone::Doubt, EDGE, &caution);
@@ -230,7 +224,7 @@ impl<'a> Choice<'a> {
         let name = |standing: &Standing| {
             // Not every size may have been measured with the same knobs.
             let own = wanted.deciding().first().and_then(|pattern| cell(standing, *pattern));
-            own.map_or_else(|| self.entrant(standing).name.to_owned(), plain_marked_label)
+            own.map_or_else(|| self.entrant(standing).name.to_owned(), marked_name)
         };
         let mut grid = Grid {
             heads: vec!["mechanism".to_owned()],
@@ -343,7 +337,7 @@ impl<'a> Choice<'a> {
         let own = field.entrants.iter().position(|entrant| entrant.name == own)?;
         let contest = contests.iter().find(|contest| contest.is_better(best, own))?;
         let entrant = &field.entrants[best];
-        let name = entrant.cell(wanted, contest.trial).map_or_else(String::new, plain_label);
+        let name = entrant.cell(wanted, contest.trial).map_or_else(String::new, name);
         let (its, own) = (contest.figure(best), contest.figure(own));
         let what = contest.trial.words(wanted);
         Some(format!("{when}: {name}, {its} and not {own} ({what})"))
@@ -417,21 +411,6 @@ fn goal_words(by: Goal) -> &'static str {
         Goal::Cpu => "CPU time for a message",
         Goal::Throughput => "throughput",
     }
-}
-
-/// The mechanism and its knobs. What is asked of all of them stands in the heading.
-fn plain_label(cell: &Cell) -> String {
-    label(&without_load(cell))
-}
-
-fn plain_marked_label(cell: &Cell) -> String {
-    marked_label(&without_load(cell))
-}
-
-fn without_load(cell: &Cell) -> Cell {
-    let mut bare = Cell { knobs: cell.knobs.clone(), key: cell.key.clone(), ..Cell::default() };
-    bare.key.load = ipcperf_core::Load::default();
-    bare
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

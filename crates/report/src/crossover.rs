@@ -1,12 +1,13 @@
 //! A search for where one of two arms overtakes the other: its points, and what can be said of them.
 
-use crate::compare::{Reading, between, distrust, name, pair, times};
+use crate::compare::{self, Reading, between, distrust, name, pair, times};
 use crate::figures::{self, NONE};
 use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::table::{grade_words, masthead, reasons};
 use crate::text::{counted, join};
+use crate::words;
 use ipcperf_core::result::{Cell, Crossover, ResultSet, Status};
 use ipcperf_core::units::format_duration;
 use ipcperf_core::{Axis, Figure};
@@ -228,13 +229,18 @@ fn other(arm: Arm) -> Arm {
 }
 
 /// What a document says of the search it is of; `None` if it is of none.
-pub(crate) fn sentences(set: &ResultSet) -> Option<Vec<String>> {
+fn sentences(set: &ResultSet) -> Option<Vec<String>> {
     found(set).map(|found| found.sentences())
+}
+
+/// What a run says in sentences: what its search found, or else how its cells differ.
+pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
+    sentences(set).unwrap_or_else(|| compare::sentences(set))
 }
 
 /// Whether a set is shown by its points: a search, unless all of it was asked for.
 pub(crate) fn is_one_screen(set: &ResultSet, style: &Style) -> bool {
-    set.invocation.plan.crossover.is_some() && !style.full && !style.verbose
+    set.invocation.plan.crossover.is_some() && !style.is_whole()
 }
 
 /// The points as a table, and the answer.
@@ -268,7 +274,7 @@ pub(crate) fn render(set: &ResultSet, style: &Style, out: &mut dyn io::Write) ->
         page.line(Tone::Plain, &line)?;
     }
     if grid.rows.iter().flatten().any(|cell| cell.ends_with('*')) {
-        page.paragraph(Tone::Quiet, "", "* two modes, the one of more rounds is shown")?;
+        page.paragraph(Tone::Quiet, "", words::ONE_OF_TWO)?;
     }
     for (_, reason) in reasons(set) {
         page.paragraph(Tone::Doubt, "- ", &reason)?;

@@ -63,6 +63,7 @@ fn documents_of_many_cells_take_as_long_as_they_have_cells() {
         ("screen", drawn(Format::Table, false)),
         ("markdown", drawn(Format::Markdown, true)),
         ("json", drawn(Format::Json, true)),
+        ("page", drawn(Format::Html, true)),
         (
             "rows",
             ratio(&few, &many, |one| {

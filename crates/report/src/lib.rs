@@ -107,11 +107,6 @@ pub fn bars(set: &ResultSet, style: &Style, out: &mut dyn io::Write) -> io::Resu
     bars::draw(&mut page::Page::new(out, style), set)
 }
 
-/// What a run says in sentences.
-fn sentences(set: &ResultSet) -> Vec<String> {
-    crossover::sentences(set).unwrap_or_else(|| compare::sentences(set))
-}
-
 /// Writes a result set in one of the formats.
 ///
 /// # Errors
@@ -123,7 +118,7 @@ pub fn render(
     style: &Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let requirements = set.invocation.plan.requirements.as_ref().filter(|_| !style.full);
+    let requirements = set.invocation.plan.requirements.as_ref().filter(|_| !style.is_whole());
     if let (Format::Table, Some(wanted)) = (format, requirements) {
         return choose::render(set, wanted, specs, style, out);
     }
@@ -138,14 +133,14 @@ pub fn render(
         Format::Table => {
             table::render(set, specs, style, out)?;
             let mut page = page::Page::new(out, style);
-            sentences(set).iter().try_for_each(|words| {
+            crossover::answer(set).iter().try_for_each(|words| {
                 page.blank()?;
                 page.paragraph(page::Tone::Plain, "", words)
             })
         }
         Format::Markdown => {
             markdown::render(set, specs, style, out)?;
-            sentences(set)
+            crossover::answer(set)
                 .iter()
                 .try_for_each(|words| writeln!(out, "\n{}", markdown::escape(words, style.unicode)))
         }

@@ -2,7 +2,7 @@
 
 use crate::advice::caution;
 use crate::answers::{Choice, FAMILIAR, choices};
-use crate::chapters::{Row, chapters, label, unmeasured};
+use crate::chapters::{Chapter, Row, chapters, label, unmeasured};
 use crate::columns::Column;
 use crate::figures::{self, NONE};
 use crate::format::Style;
@@ -10,7 +10,7 @@ use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;
 use crate::table::{grade_words, masthead};
-use crate::{Specs, text};
+use crate::{Specs, text, words};
 use ipcperf_core::result::{Cell, CellKey, ResultSet, Status};
 use ipcperf_core::{OnClose, PatternKind, Placement};
 use std::io;
@@ -30,6 +30,18 @@ pub(crate) fn is_one_screen(set: &ResultSet, style: &Style) -> bool {
     is_survey && !style.is_whole()
 }
 
+/// The first lines of one screen: what ran where, and how quiet it was.
+pub(crate) fn head(page: &mut Page, set: &ResultSet) -> io::Result<()> {
+    for line in masthead(set) {
+        page.paragraph(Tone::Quiet, "", &line)?;
+    }
+    // At D and F the caution names the grade and its causes.
+    match set.noise.grade.as_str() {
+        "D" | "F" => Ok(()),
+        _ => page.paragraph(Tone::Plain, "", &grade_words(&set.noise)),
+    }
+}
+
 pub(crate) fn render(
     set: &ResultSet,
     specs: &Specs,
@@ -37,13 +49,7 @@ pub(crate) fn render(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mut page = Page::new(out, style);
-    for line in masthead(set) {
-        page.paragraph(Tone::Quiet, "", &line)?;
-    }
-    // At D and F the caution names the grade and its causes.
-    if !matches!(set.noise.grade.as_str(), "D" | "F") {
-        page.paragraph(Tone::Plain, "", &grade_words(&set.noise))?;
-    }
+    head(&mut page, set)?;
     let choices = choices(set, specs);
     what_to_use(&mut page, set, &choices)?;
     let shown = table(&mut page, set, specs, &choices)?;
@@ -102,11 +108,10 @@ pub(crate) struct Familiar<'a> {
 pub(crate) fn familiar<'a>(
     set: &'a ResultSet,
     specs: &Specs,
-    choices: &[Choice],
+    (chapters, choices): (&[Chapter<'a>], &[Choice]),
     unicode: bool,
 ) -> Option<Familiar<'a>> {
-    let chapters = chapters(set, specs);
-    let is_wanted = |chapter: &&crate::chapters::Chapter| {
+    let is_wanted = |chapter: &&Chapter| {
         chapter.pattern == PatternKind::PingPong
             && !chapter.is_spinning
             && matches!(chapter.yardstick, Yardstick::Own(_))
@@ -150,7 +155,10 @@ impl Familiar<'_> {
 
 /// Writes the table and returns how many mechanisms it shows.
 fn table(page: &mut Page, set: &ResultSet, specs: &Specs, choices: &[Choice]) -> io::Result<usize> {
-    let Some(mut shown) = familiar(set, specs, choices, page.style.unicode) else { return Ok(0) };
+    let chapters = chapters(set, specs);
+    let Some(mut shown) = familiar(set, specs, (&chapters, choices), page.style.unicode) else {
+        return Ok(0);
+    };
     let room = page.style.width.saturating_sub(EDGE.len());
     let wanted = shown.wanted();
     let columns = shown.grid.fit(&[0, 1, 2], &wanted, 1, room, page.style.unicode);
@@ -276,7 +284,7 @@ pub(crate) fn marks(grid: &Grid, columns: &[usize]) -> Vec<String> {
         (ranks, "# is 1 and the number of those that are certainly better"),
         (ranks && shows('='), "= ties with another"),
         (shows('~'), "~ spins before it sleeps"),
-        (shows('*'), "* two modes, one is shown"),
+        (shows('*'), words::ONE_OF_TWO),
         (shows('^'), "^ timed in batches"),
     ];
     marks.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned()).collect()

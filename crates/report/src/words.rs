@@ -1,5 +1,5 @@
 //! Every mark, finding, grade, verdict and status, with what it means and what to do about it: the one table behind
-//! `ipcperf explain`, the legends of tables, and docs/WORDS.md.
+//! `ipcperf explain` and docs/WORDS.md. Legends of tables have the marks `~`, `*` and `^` from here.
 
 /// What kind of word it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,8 @@ const fn word(name: &'static str, kind: Kind, meaning: &'static str, advice: &'s
 pub(crate) const BRIEFLY: &str = "~";
 /// The mark of rounds in two modes.
 pub(crate) const TWO_MODES: &str = "*";
+/// What that mark means where there is room for one figure.
+pub(crate) const ONE_OF_TWO: &str = "* two modes, the one of more rounds is shown";
 /// The mark of what is timed in batches.
 pub(crate) const BATCH: &str = "^";
 
@@ -75,7 +77,7 @@ pub(crate) const WORDS: &[Word] = &[
     word(
         TWO_MODES,
         Kind::Mark,
-        "The rounds fall into two modes: both figures are shown, the one of more rounds first, never an average",
+        "The rounds fall into two modes: both figures are shown where there is room, the one of more rounds first, never an average",
         "look for what switches: CPUs that a host moves, idle states (--idle poll); more rounds do not help",
     ),
     word(
@@ -97,7 +99,7 @@ pub(crate) const WORDS: &[Word] = &[
         "treat rows of one place as equals; a dash is a row that has no place, and a line below says why",
     ),
     word(
-        "+-",
+        "+/-",
         Kind::Mark,
         "is half of the 95 % interval over rounds, as a share of the figure; above half of it, the interval itself",
         "believe no digit that it covers; more rounds make it smaller, a quieter machine even more",
@@ -243,7 +245,7 @@ pub(crate) const WORDS: &[Word] = &[
     word(
         "W-CLOCK",
         Kind::Finding,
-        "reading the clock cost more than 20 % and more than 3 ns more or less after the run than before",
+        "reading the clock cost more than 20 % and more than 3 ns more or less after the run than before, or could not be tried again",
         "repeat the run, since the frequency or a neighbour changed",
     ),
     word(
@@ -310,7 +312,7 @@ pub(crate) const WORDS: &[Word] = &[
         "FREQUENCY",
         Kind::Machine,
         "the governor of the CPU frequency, or that none is visible: after a pause a CPU may run slowly at first",
-        "cpupower frequency-set -g performance, where there is one",
+        "set it, where there is one: cpupower frequency-set -g performance",
     ),
     word(
         "TURBO",
@@ -322,19 +324,19 @@ pub(crate) const WORDS: &[Word] = &[
         "IDLE",
         Kind::Machine,
         "idle CPUs sleep deeply or go back to the host: each wake-up on two CPUs pays for the way back",
-        "ipcperf run --idle as-is,poll shows what it costs",
+        "see what it costs: ipcperf run --idle as-is,poll",
     ),
     word(
         "ISOLATION",
         Kind::Machine,
         "no CPU is isolated: ticks, interrupts and other programs reach those that measure, and tails show them",
-        "isolcpus= and nohz_full= on the kernel's command line, then taskset",
+        "isolate some: isolcpus= and nohz_full= on the kernel's command line, then taskset",
     ),
     word(
         "HUGEPAGES",
         Kind::Machine,
         "transparent huge pages are always on: large buffers get them in some slices and not in others",
-        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+        "let programs ask for them: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
     ),
     word(
         "MITIGATIONS",
@@ -346,7 +348,7 @@ pub(crate) const WORDS: &[Word] = &[
         "ASLR",
         Kind::Machine,
         "address layout is fixed: every slice has the same memory layout, good or bad",
-        "sysctl kernel.randomize_va_space=2",
+        "set it: sysctl kernel.randomize_va_space=2",
     ),
     word(
         "CPULIMIT",
@@ -358,31 +360,31 @@ pub(crate) const WORDS: &[Word] = &[
         "SECCOMP",
         Kind::Machine,
         "a filter looks at every system call, which costs time, and refuses some, which keeps mechanisms from running",
-        "docker run --security-opt seccomp=unconfined, where that may be",
+        "allow all calls, where that may be: docker run --security-opt seccomp=unconfined",
     ),
     word(
         "LIMITS",
         Kind::Machine,
         "a limit of this process is so tight that it may keep something from running",
-        "ulimit -n 1024, prlimit, or the limits of the service",
+        "raise it: ulimit -n 1024, prlimit, or the limits of the service",
     ),
     word(
         "SYSCTL",
         Kind::Machine,
         "a limit of the kernel is below its default: large messages are refused",
-        "sysctl -w with the default, which the finding names",
+        "set the default, which the finding names, with sysctl -w",
     ),
     word(
         "URING",
         Kind::Machine,
-        "io_uring is disabled, or for members of a group only: its mechanisms are missing",
-        "sysctl kernel.io_uring_disabled=0",
+        "the kernel has io_uring disabled, or for members of a group only: its mechanisms are missing",
+        "set it: sysctl kernel.io_uring_disabled=0",
     ),
     word(
         "SHM",
         Kind::Machine,
         "/dev/shm is missing or nearly full: POSIX shared memory is missing, or refused where it is large",
-        "docker run --shm-size 1g, or mount -o remount,size=1g /dev/shm",
+        "make it larger: docker run --shm-size 1g, or mount -o remount,size=1g /dev/shm",
     ),
     word(
         "CLOCK",
@@ -570,6 +572,7 @@ pub(crate) const WORDS: &[Word] = &[
 
 /// The word of this name, whatever its case; findings about the machine with and without what says how bad they are.
 pub(crate) fn find(given: &str) -> Option<&'static Word> {
+    let given = if matches!(given, "+-" | "\u{b1}") { "+/-" } else { given };
     let named = |name: &str| WORDS.iter().find(|word| word.name.eq_ignore_ascii_case(name));
     named(given).or_else(|| {
         let (severity, code) = given.split_once('-')?;

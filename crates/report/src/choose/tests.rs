@@ -54,7 +54,7 @@ fn a_choice_on_one_screen() {
 
     CHOICE for 64 B on two CPUs (same-llc)
       Needed: unrelated, told-of-death, --no-spin, p99 of at most 120 us. Ranked by
-      the median time (--by p99|cpu|throughput).
+      the median time (--by has p99, cpu and throughput, too).
       fifo  72.1 us  told of death
 
     64 B: THE CHOICE AND THE PARETO FRONT (p99, CPU, rate)
@@ -212,7 +212,7 @@ fn a_pair_stands_for_its_socket_until_one_that_is_found_by_name_was_measured() {
         let set = set(cells);
         let field = Field::of(&set, &wanted(&[64], can), &specs);
         let trial = field.contests()[0].trial;
-        field.entrants[0].cell(&field.wanted, trial).map(plain_label).unwrap()
+        field.entrants[0].cell(&field.wanted, trial).map(crate::chapters::name).unwrap()
     };
     assert_eq!(label_of(vec![pair()], &[Unrelated]), "unix-stream");
     assert_eq!(label_of(vec![pair(), path.clone()], &[Unrelated]), "unix-stream bind=path");

@@ -199,7 +199,9 @@ impl<'a> Sample<'a> {
 
     /// None where it lies among those that were not answered.
     fn quantile(&self, q: f64) -> Option<u64> {
-        quantile(&Histogram::recorded(self.data)?, self.operations(), q)
+        let HistogramData { min, max, sum, .. } = *self.data;
+        let answered = Histogram::from_parts(min, max, sum.into(), &self.buckets).ok()?;
+        quantile(&answered, self.operations(), q)
     }
 
     /// The p99, ns.

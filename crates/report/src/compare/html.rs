@@ -78,7 +78,7 @@ fn ratios(html: &mut Html, document: &Comparison) {
         more => format!(" {more} more are in the table."),
     };
     let note = format!(
-        "Left of 1x B has less of it. The line is the ratio, the bar its 95 % interval; points are rounds in which both \
+        "Left of 1x the figure of B is smaller: better for a time, worse for a rate. The line is the ratio, the bar its 95 % interval; points are rounds in which both \
          were measured.{more}"
     );
     html.figure("B over A", &note, &drawn, |_| ());

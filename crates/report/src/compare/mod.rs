@@ -24,4 +24,4 @@ pub(crate) use judge::{between, percent, times};
 pub use live::{Arms, compare_live, metric_of};
 pub use render::comparison;
 pub(crate) use sentence::{name, pair, sentences};
-pub(crate) use words::differing;
+pub(crate) use words::{by_metric, differing};

@@ -122,7 +122,12 @@ pub(super) fn verdict(document: &Comparison, one: &FigureComparison) -> String {
 /// The figure of one arm.
 pub(super) fn figure(one: &FigureComparison, value: Option<f64>) -> String {
     let Some(value) = value else { return figures::NONE.to_owned() };
-    match one.metric.as_str() {
+    by_metric(&one.metric, value)
+}
+
+/// A figure by the name that it has in the document.
+pub(crate) fn by_metric(metric: &str, value: f64) -> String {
+    match metric {
         "rtt_ns.p50" | "rtt_ns.p99" | CPU => figures::nanos(value),
         "above_p99" => figures::share(value),
         "bytes_per_second" => figures::bytes_per_second(value),

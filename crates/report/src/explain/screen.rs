@@ -113,6 +113,9 @@ fn cells(rounds: Option<&Rounds>, whole: &Metric) -> [String; 3] {
     [shown(&metric), interval(&metric), share(&metric, whole)]
 }
 
+/// From here on three digits of a figure are those of the next unit (`999.6 ns` is `1.00 us`).
+const ROUNDS_UP: f64 = 0.9995;
+
 /// Both ends of the interval in the unit of the figure: differences may be negative.
 fn interval(metric: &Metric) -> String {
     // A part that is not there takes nothing in every round.
@@ -120,8 +123,12 @@ fn interval(metric: &Metric) -> String {
         return NONE.to_owned();
     };
     let most = low.abs().max(high.abs());
-    let (scale, _) =
-        figures::NANOS.iter().rev().find(|(scale, _)| most >= *scale).unwrap_or(&figures::NANOS[0]);
+    let value = metric.value.unwrap_or(most).abs();
+    let (scale, _) = figures::NANOS
+        .iter()
+        .rev()
+        .find(|(scale, _)| value >= ROUNDS_UP * scale)
+        .unwrap_or(&figures::NANOS[0]);
     let digits = usize::from(most / scale < 100.0) + usize::from(most / scale < 10.0);
     format!("{:.digits$}..{:.digits$}", low / scale, high / scale)
 }
@@ -197,7 +204,7 @@ fn dominant(trip: &Trip) -> String {
     };
     let most = part.map_or("what no arm explains", Part::name);
     let mut words = format!(
-        "On {place} {most} takes most ({:.0} %); parts with arms of their own make {:.0} %",
+        "On {place} {most} takes most ({:.0} %); the parts measured by themselves add up to {:.0} %",
         100.0 * share,
         100.0 * covered
     );
@@ -217,8 +224,11 @@ fn missing<'a>(page: &mut Page, trips: impl Iterator<Item = &'a Trip<'a>>) -> io
         for (part, taken) in &trip.parts {
             let Err(why) = taken else { continue };
             let is_shown = *part != Part::CacheLine;
-            let verb =
-                if why.is_nothing { "none" } else { "not isolated, so in what is unexplained" };
+            let verb = if why.is_nothing {
+                "none"
+            } else {
+                "not measured by itself, so part of what is unexplained"
+            };
             // Without what to do about it, which would be another arm.
             let reason = why.text.split("; ").next().unwrap_or_default();
             let words = format!("{}: {verb}, {reason}", part.name());
@@ -301,7 +311,7 @@ fn from_where(names: &[String], place: &str, all: &Metric, a: &Trip, b: &Trip) -
         );
     }
     format!(
-        "{beyond}: most of it is {part} ({:.0} %); arms of their own make {:.0} %.",
+        "{beyond}: most of it is {part} ({:.0} %); the parts measured by themselves add up to {:.0} %.",
         100.0 * share,
         100.0 * covered
     )

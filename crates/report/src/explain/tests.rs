@@ -169,7 +169,7 @@ fn the_first_screen_says_what_dominates_within_forty_lines() {
     assert!(text.lines().count() <= 40 && text.lines().all(|line| line.len() <= 80), "{text}");
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "On one CPU wake-up and switch takes most (45 %); parts with arms of their own make 89 %.",
+        "On one CPU wake-up and switch takes most (45 %); the parts measured by themselves add up to 89 %.",
         "On two CPUs (same-llc) leaving idle takes most",
         "leaving idle: none, of two ends on one CPU one always runs",
         "migration: none, both ends are pinned",
@@ -219,7 +219,7 @@ fn an_arm_that_isolates_nothing_has_no_figure_and_says_why() {
     };
     set.cells.iter_mut().find(is_burst).unwrap().context_switches_per_message = Some(1.0);
     let flat = screen(&set, 80).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("send and receive: not isolated, so in what is unexplained, a burst of a did not go without wake-ups"), "{flat}");
+    assert!(flat.contains("send and receive: not measured by itself, so part of what is unexplained, a burst of a did not go without wake-ups"), "{flat}");
     // Who never sleeps is not woken.
     for round in &mut set.cells[1].rounds {
         round.covariates.lead.voluntary_switches = 0;

@@ -67,6 +67,16 @@ fn reference(style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    /// A sentence begins with a capital, and no command does.
+    #[test]
+    fn no_advice_begins_with_a_command() {
+        let commands = ["ipcperf", "sysctl", "docker", "echo", "ulimit", "cpupower"];
+        for word in WORDS {
+            let first = word.advice.split([' ', '=']).next().unwrap_or_default();
+            assert!(!commands.contains(&first), "{}: {}", word.name, word.advice);
+        }
+    }
+
     #[test]
     fn a_word_is_two_sentences_and_fits() {
         for word in WORDS {

@@ -4,13 +4,14 @@ use super::list::{Kept, moment};
 use super::rows;
 use super::summary::{CellFigure, Summary};
 use crate::chapters::status_word;
-use crate::compare::{Differences, changes, differing, percent, session_floor};
+use crate::compare::{Differences, by_metric, changes, differing, percent, session_floor};
 use crate::csv;
-use crate::figures::{self, NONE};
+use crate::figures::NONE;
 use crate::format::{Format, Style};
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::text::{counted, join};
+use crate::words;
 use ipcperf_core::result::Status;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -115,15 +116,6 @@ pub fn trend(cell: &str, documents: Vec<(Kept, CellFigure)>) -> Trend {
     Trend { cell: cell.to_owned(), machine: last, points }
 }
 
-/// A figure by the name that it has in the document.
-fn words(metric: &str, value: f64) -> String {
-    match metric {
-        "rtt_ns.p50" => figures::nanos(value),
-        "bytes_per_second" => figures::bytes_per_second(value),
-        _ => figures::per_second(value),
-    }
-}
-
 /// Signs between the least and the largest figure of a trend.
 const WIDTH: usize = 24;
 
@@ -158,19 +150,19 @@ impl Trend {
         let ends = [all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)];
         let metric = shown.last().map_or("", |point| point.figure.metric.as_str());
         let scale = match ends[0] <= ends[1] {
-            true => ends.map(|end| words(metric, end)).join(" .. "),
+            true => ends.map(|end| by_metric(metric, end)).join(" .. "),
             false => String::new(),
         };
         let row = |point: &&Point| {
             let figure = &point.figure;
             let mark = if figure.two_modes { "*" } else { "" };
             let value = match figure.value {
-                Some(value) => words(&figure.metric, value) + mark,
+                Some(value) => by_metric(&figure.metric, value) + mark,
                 None if figure.status == Status::Ok => NONE.to_owned(),
                 None => status_word(figure.status).to_owned(),
             };
             let interval =
-                figure.ci95.map(|ci| ci.map(|end| words(&figure.metric, end)).join(" .. "));
+                figure.ci95.map(|ci| ci.map(|end| by_metric(&figure.metric, end)).join(" .. "));
             vec![
                 point.name.clone(),
                 moment(&point.started_utc),
@@ -220,7 +212,7 @@ impl Trend {
             page.line(Tone::Plain, line)?;
         }
         if shown.iter().any(|point| point.figure.two_modes) {
-            page.paragraph(Tone::Quiet, "", "* two modes, the one of more rounds is shown")?;
+            page.paragraph(Tone::Quiet, "", words::ONE_OF_TWO)?;
         }
         self.beside(&mut page, &shown)
     }

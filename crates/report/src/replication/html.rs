@@ -4,8 +4,8 @@ use super::conclusion::conclusion;
 use super::detail::{erratum_words, facts, original, remarks};
 use super::plots::chart;
 use super::words::{
-    accepted, course, failures, finding, formula, group, heading, here, is_artefact, lacks, modes,
-    published, table_title, tally, tested_rows, total, with_interval,
+    TESTED, course, failures, finding, group, heading, here, is_artefact, lacks, modes, published,
+    table_title, tally, tested, tested_rows, total, with_interval,
 };
 use crate::html::{Html, Page};
 use crate::table;
@@ -205,21 +205,14 @@ fn tests(html: &mut Html, claim: &ClaimResult, study: &StudyResult, number: usiz
         &format!("{}: {}", claim.id, claim.text),
     );
     html.say("p", &[("class", class(claim.verdict))], claim.verdict.name());
-    let row = |test: &ipcperf_core::result::TestResult| {
-        vec![
-            test.label.clone(),
-            formula(test).to_owned(),
-            with_interval(&test.measured),
-            test.published.map(|number| number.to_string()).unwrap_or_default(),
-            accepted(test).to_owned(),
-            test.verdict.to_string(),
-        ]
-    };
-    let rows: Vec<Vec<String>> = claim.tests.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = claim.tests.iter().map(|test| tested(test).to_vec()).collect();
     if !rows.is_empty() {
-        let heads = ["figure", "formula", "here", "published", "accepted", "verdict"];
-        let right = [false, false, true, true, false, false];
-        html.table(&claim.id, &heads.map(ToOwned::to_owned), &right, &rows);
+        html.table(
+            &claim.id,
+            &TESTED.map(|(head, _)| head.to_owned()),
+            &TESTED.map(|(_, right)| right),
+            &rows,
+        );
     }
     html.list(&remarks(claim, study));
 }

@@ -4,8 +4,8 @@ use super::conclusion::conclusion;
 use super::detail::{erratum_words, facts, grid, original, remarks};
 use super::plots::file_name;
 use super::words::{
-    accepted, course, failures, finding, formula, group, heading, here, is_artefact, lacks, modes,
-    table_title, tally, tested_rows, total, with_interval,
+    TESTED, course, failures, finding, group, heading, here, is_artefact, lacks, modes,
+    table_title, tally, tested, tested_rows, total,
 };
 use crate::format::Style;
 use crate::markdown::{escape, row, rule};
@@ -95,20 +95,14 @@ fn one(
         let words = format!("{} {}: {}", claim.verdict, claim.id, claim.text);
         writeln!(out, "**{}**\n", plain(&words))?;
         if !claim.tests.is_empty() {
-            let heads = ["", "figure", "formula", "here", "published", "accepted", "verdict"];
-            row(&heads.map(ToOwned::to_owned), style, out)?;
-            rule(&[true, false, false, true, true, false, false], out)?;
+            let columns = [&[("", true)], &TESTED[..]].concat();
+            let (heads, right): (Vec<String>, Vec<bool>) =
+                columns.into_iter().map(|(head, right)| (head.to_owned(), right)).unzip();
+            row(&heads, style, out)?;
+            rule(&right, out)?;
         }
         for (number, test) in (1..).zip(&claim.tests) {
-            let cells = [
-                number.to_string(),
-                test.label.clone(),
-                formula(test).to_owned(),
-                with_interval(&test.measured),
-                test.published.map(|number| number.to_string()).unwrap_or_default(),
-                accepted(test).to_owned(),
-                test.verdict.to_string(),
-            ];
+            let cells = [&[number.to_string()], &tested(test)[..]].concat();
             row(&cells, style, out)?;
         }
         if !claim.tests.is_empty() {

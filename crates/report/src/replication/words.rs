@@ -270,6 +270,28 @@ pub(super) fn accepted(test: &TestResult) -> &str {
     if test.accept == "report" { "the published side" } else { &test.accept }
 }
 
+/// Columns of the tests of a claim, and which of them are numbers.
+pub(super) const TESTED: [(&str, bool); 6] = [
+    ("figure", false),
+    ("formula", false),
+    ("here", true),
+    ("published", true),
+    ("accepted", false),
+    ("verdict", false),
+];
+
+/// One test of a claim, in these columns.
+pub(super) fn tested(test: &TestResult) -> [String; 6] {
+    [
+        test.label.clone(),
+        formula(test).to_owned(),
+        with_interval(&test.measured),
+        test.published.map(|number| number.to_string()).unwrap_or_default(),
+        accepted(test).to_owned(),
+        test.verdict.to_string(),
+    ]
+}
+
 /// Figures of an extension that are all told; of more, how far they go.
 const FIGURES: usize = 3;
 

@@ -95,7 +95,7 @@ impl StripRow {
         if let Some(x) = canvas.x.at(self.value) {
             canvas.line("tick", [x, y - 8.0], [x, y + 8.0]);
         }
-        // The first round at the top of the row and the last at its bottom, so that drift leans.
+        // The first round at the top of the row and the last at its bottom, so that a slant is drift.
         let step = 11.0 / (self.rounds.len().max(2) - 1) as f64;
         let places = self.rounds.iter().enumerate();
         let dots = places.filter_map(|(at, value)| {

@@ -1,6 +1,6 @@
 //! Every cell as a row with an address of its own.
 
-use crate::chapters::{Row, name};
+use crate::chapters::{Row, name, status_word};
 use crate::columns::Column;
 use crate::figures::{self, NONE};
 use crate::html::Html;
@@ -9,7 +9,7 @@ use crate::svg;
 use crate::text;
 use ipcperf_core::Figure;
 use ipcperf_core::result::{Cell, CpuCost, Metric, ResultSet, Status};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Longest address, in letters.
 const LONGEST: usize = 96;
@@ -31,16 +31,15 @@ fn address(id: &str) -> String {
 
 impl Anchors {
     pub(super) fn of(set: &ResultSet) -> Self {
-        let mut taken = HashSet::new();
+        // How many cells have an address already.
+        let mut taken: HashMap<String, usize> = HashMap::new();
         let mut anchors = Self { by_cell: HashMap::new(), by_id: HashMap::new() };
         for cell in &set.cells {
             let base = address(&cell.id);
-            let mut own = base.clone();
-            let mut number = 2;
-            while !taken.insert(own.clone()) {
-                own = format!("{base}-{number}");
-                number += 1;
-            }
+            let count = taken.entry(base.clone()).or_default();
+            *count += 1;
+            // No address of a cell has such a sign in it.
+            let own = if *count == 1 { base } else { format!("{base}~{count}") };
             anchors.by_id.entry(cell.id.clone()).or_insert_with(|| own.clone());
             anchors.by_cell.insert(std::ptr::from_ref(cell), own);
         }
@@ -148,21 +147,12 @@ fn conditions(cell: &Cell) -> String {
     words.join(" ")
 }
 
-fn status(cell: &Cell) -> Option<&'static str> {
-    match cell.status {
-        Status::Ok => None,
-        Status::Unavailable => Some("unavailable"),
-        Status::Failed => Some("failed"),
-        Status::Deadline => Some("deadline"),
-        Status::Rejected => Some("rejected"),
-        Status::Skipped => Some("skipped"),
-    }
-}
-
 /// What else is to be known of a cell: why it has no figure, what was lost or counted, what was found.
 fn remarks(cell: &Cell, found: &HashMap<&str, Vec<&str>>) -> String {
-    let why = status(cell)
-        .map(|word| format!("{word}: {}", cell.reason.as_deref().unwrap_or("no reason")));
+    let why = (cell.status != Status::Ok).then(|| {
+        let reason = cell.reason.as_deref().unwrap_or("no reason");
+        format!("{}: {reason}", status_word(cell.status))
+    });
     let remark = Row::alone(cell, Yardstick::of(cell.key.pattern)).remark(true);
     let modes = cell.figure().map(|metric| metric.modes.as_slice()).unwrap_or_default();
     let modes = (modes.len() > 1).then(|| {

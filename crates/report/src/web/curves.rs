@@ -159,12 +159,18 @@ fn near(size: f64) -> String {
     format!("{} {name}", digits.trim_end_matches(".0"))
 }
 
+/// Sizes that have a mark each at the axis; of more, round numbers have.
+const MARKS: usize = 16;
+
 /// The sizes that were measured, where they are few.
 fn size_ticks(curves: &[Curve]) -> Vec<(f64, String)> {
     let mut all: Vec<f64> =
         curves.iter().flat_map(|curve| &curve.spots).map(|spot| spot.x).collect();
     all.sort_by(f64::total_cmp);
     all.dedup();
+    if all.len() > MARKS {
+        return Vec::new();
+    }
     all.into_iter().map(|size| (size, size_words(size))).collect()
 }
 

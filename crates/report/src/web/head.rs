@@ -2,11 +2,11 @@
 
 use super::cells::Anchors;
 use crate::advice::{caution, has_places};
-use crate::answers::{Choice, answers, choices};
+use crate::answers::{Choice, answers};
 use crate::chapters::{Block, Chapter, label};
 use crate::html::{Html, Page};
 use crate::rank::Yardstick;
-use crate::{Specs, compare, figures, overview, table, text};
+use crate::{Specs, crossover, figures, overview, table, text};
 use ipcperf_core::result::{Finding, ResultSet, Severity, Spread};
 
 /// Rankings whose best is told where there is no advice.
@@ -26,11 +26,11 @@ pub(super) fn answer(
     set: &ResultSet,
     specs: &Specs,
     chapters: &[Chapter],
+    choices: &[Choice],
     anchors: &Anchors,
 ) {
-    let choices = choices(set, specs);
-    let is_survey = set.invocation.plan.command == "survey" && !choices.is_empty();
-    let sentences = compare::sentences(set);
+    let is_survey = !choices.is_empty();
+    let sentences = crossover::answer(set);
     let headline = match sentences.first().filter(|_| !is_survey) {
         Some(sentence) => sentence.trim_end_matches('.').to_owned(),
         None if is_survey => "What to use".to_owned(),
@@ -125,11 +125,17 @@ fn anchored(html: &mut Html, link: Option<&str>, words: &str) {
 }
 
 /// The table of an overview.
-pub(super) fn familiar(page: &mut Page, set: &ResultSet, specs: &Specs, anchors: &Anchors) {
+pub(super) fn familiar(
+    page: &mut Page,
+    set: &ResultSet,
+    specs: &Specs,
+    (chapters, choices): (&[Chapter], &[Choice]),
+    anchors: &Anchors,
+) {
     if set.invocation.plan.command != "survey" {
         return;
     }
-    let Some(shown) = overview::familiar(set, specs, &choices(set, specs), true) else { return };
+    let Some(shown) = overview::familiar(set, specs, (chapters, choices), true) else { return };
     let columns: Vec<usize> = [0, 1, 2].into_iter().chain(shown.wanted()).collect();
     page.section("choice", "What people choose between", |html| {
         html.say("p", &[("class", "soft")], &format!("Blocking mechanisms, {}.", shown.way));

@@ -10,6 +10,7 @@ mod rankings;
 #[cfg(test)]
 mod tests;
 
+use crate::answers::choices;
 use crate::chapters::chapters;
 use crate::format::Style;
 use crate::html::Page;
@@ -48,8 +49,10 @@ pub(crate) fn title(set: &ResultSet) -> String {
 pub(crate) fn fill(page: &mut Page, set: &ResultSet, specs: &Specs) {
     let anchors = Anchors::of(set);
     let chapters = chapters(set, specs);
-    page.head(|html| head::answer(html, set, specs, &chapters, &anchors));
-    head::familiar(page, set, specs, &anchors);
+    let is_survey = set.invocation.plan.command == "survey";
+    let choices = if is_survey { choices(set, specs) } else { Vec::new() };
+    page.head(|html| head::answer(html, set, specs, &chapters, &choices, &anchors));
+    head::familiar(page, set, specs, (&chapters, &choices), &anchors);
     page.section("machine", "Machine", |html| head::machine(html, set, &anchors));
     charts::fill(page, set, &chapters, &anchors);
     programs(page, set);

@@ -7,7 +7,7 @@ use crate::svg::Matrix;
 use crate::text;
 use ipcperf_core::PatternKind;
 use ipcperf_core::result::{ResultSet, Spread};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A figure for each pair of CPUs, by lead and follow.
 type Pairs = BTreeMap<(usize, usize), f64>;
@@ -44,15 +44,19 @@ fn matrix(title: String, note: String, pairs: &Pairs) -> Option<Shown> {
 
 pub(super) fn pairs(set: &ResultSet) -> Vec<Shown> {
     let mut groups: Vec<(String, String, Pairs)> = Vec::new();
+    let mut places: HashMap<(String, String), usize> = HashMap::new();
+    let mut lines = Pairs::new();
     for pair in &set.bounds.pairs {
         let (&[a, b], Some(Spread { median, .. })) = (pair.cpus.as_slice(), &pair.cacheline_rtt_ns)
         else {
             continue;
         };
-        let title = "One cache line there and back";
-        let note = "Both ends spin; what no mechanism on these CPUs can beat.";
-        let group = group(&mut groups, title.to_owned(), note.to_owned());
-        group.extend([((a, b), *median), ((b, a), *median)]);
+        lines.extend([((a, b), *median), ((b, a), *median)]);
+    }
+    if !lines.is_empty() {
+        let title = "One cache line there and back".to_owned();
+        let note = "Both ends spin; what no mechanism on these CPUs can beat.".to_owned();
+        groups.push((title, note, lines));
     }
     for cell in set.cells.iter().filter(|cell| cell.key.pattern == PatternKind::PingPong) {
         let (&[lead, follow], Some(value)) =
@@ -63,7 +67,11 @@ pub(super) fn pairs(set: &ResultSet) -> Vec<Shown> {
         let words = [cell.key.idle.to_string(), cell.key.touch.to_string()];
         let note = format!("idle {}, touch {}", words[0], words[1]);
         let title = format!("{}, {}", label(cell), figures::size(cell.key.size_bytes));
-        let group = group(&mut groups, title, note);
+        let at = *places.entry((title.clone(), note.clone())).or_insert_with(|| {
+            groups.push((title, note, Pairs::new()));
+            groups.len() - 1
+        });
+        let group = &mut groups[at].2;
         group.insert((lead, follow), value);
         // CPUs that were not named are swapped in odd rounds.
         if cell.key.placement.named().is_none() {
@@ -73,13 +81,4 @@ pub(super) fn pairs(set: &ResultSet) -> Vec<Shown> {
     // A pair of CPUs and one of them alone, which every survey has, are no picture.
     groups.retain(|(.., pairs)| pairs.len() > 3);
     groups.into_iter().filter_map(|(title, note, pairs)| matrix(title, note, &pairs)).collect()
-}
-
-fn group(groups: &mut Vec<(String, String, Pairs)>, title: String, note: String) -> &mut Pairs {
-    let at = groups.iter().position(|(known, about, _)| *known == title && *about == note);
-    let at = at.unwrap_or_else(|| {
-        groups.push((title, note, Pairs::new()));
-        groups.len() - 1
-    });
-    &mut groups[at].2
 }
