@@ -212,7 +212,7 @@ pub(crate) struct ChooseArgs {
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) snippet: Option<String>,
     /// Choose by this result, and measure nothing
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["budget", "seed", "dry_run", "output", "fail_if", "max_noise"])]
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["budget", "seed", "dry_run", "output", "keep", "fail_if", "max_noise"])]
     pub(crate) from: Option<PathBuf>,
     /// How long it may take: 20s, 60s, 10m
     #[arg(long, value_name = "TIME", default_value = "60s")]
@@ -472,7 +472,7 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "NAME", num_args = 0..=2)]
     pub(crate) names: Vec<String>,
     /// Show the explanation that a result file holds, and measure nothing
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["names", "what_if", "size", "place", "set", "budget", "seed", "dry_run", "output"])]
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["names", "what_if", "size", "place", "set", "budget", "seed", "dry_run", "output", "keep"])]
     pub(crate) from: Option<PathBuf>,
     /// Also change one thing at a time, wait variant, knob, placement or idle policy, and rank what that does (-v: all of
     /// it)
@@ -539,7 +539,7 @@ pub(crate) struct ReportArgs {
     /// Of a replication: also draw the figures of the original again, with ours beside them, into this folder (SVG)
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
-    /// Write to this file instead of standard output. Its ending says the format: .txt, .md, .csv, .json, .ndjson
+    /// Write to this file instead of standard output. Its ending says the format: .txt, .md, .csv, .json, .ndjson, .html
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

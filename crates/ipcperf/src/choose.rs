@@ -33,10 +33,25 @@ const BUFFER: u64 = 1 << 20;
 
 pub(crate) fn run(registry: &Registry, args: &ChooseArgs) -> Result<ExitCode, Stop> {
     let wanted = requirements(args)?;
-    match &args.from {
-        Some(path) => from(registry, path, wanted, args),
-        None => measure(registry, wanted, args),
+    let language = args.snippet.as_deref().map(list::language).transpose()?;
+    let is_table = output::format(&args.output.look)? == Format::Table
+        && args.output.output.as_deref().is_none_or(|path| path.as_os_str() != "-");
+    if language.is_some() && !is_table {
+        let why =
+            "a program stands below a table; 'ipcperf describe NAME --snippet' prints it alone";
+        return Err(Stop::usage(format!("--snippet: {why}")));
     }
+    let (code, set) = match &args.from {
+        Some(path) => (ExitCode::SUCCESS, from(registry, path, wanted, args)?),
+        None => match measure(registry, wanted, args)? {
+            (code, Some(set)) => (code, set),
+            (code, None) => return Ok(code),
+        },
+    };
+    if let Some(language) = language.filter(|_| code == ExitCode::SUCCESS) {
+        program(registry, &set, language)?;
+    }
+    Ok(code)
 }
 
 /// What may be measured of those that miss one need, of all there is time for: the rest is for knobs.
@@ -104,9 +119,8 @@ fn from(
     path: &std::path::Path,
     wanted: Requirements,
     args: &ChooseArgs,
-) -> Result<ExitCode, Stop> {
+) -> Result<ResultSet, Stop> {
     let shown = path.display();
-    let language = args.snippet.as_deref().map(list::language).transpose()?;
     let format = output::format(&args.output.look)?;
     if format != Format::Table {
         let why = format!("--from shows a table; its figures are in '{shown}' already");
@@ -121,17 +135,15 @@ fn from(
     set.invocation.plan.requirements = Some(Requirements { left_out, ..wanted });
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     let mut bytes = Vec::new();
-    let style = output::style(&args.output.look, false);
+    let style = output::table_style(&args.output.look, &args.output.tables, false);
     ipcperf_report::render(&set, &specs, format, &style, &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
     output::to_stdout(&bytes)?;
-    program(registry, &set, language)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(set)
 }
 
 /// Prints a program for the mechanism that is chosen, below the choice.
-fn program(registry: &Registry, set: &ResultSet, language: Option<Language>) -> Result<(), Stop> {
-    let Some(language) = language else { return Ok(()) };
+fn program(registry: &Registry, set: &ResultSet, language: Language) -> Result<(), Stop> {
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     let chosen = ipcperf_report::chosen(set, &specs)
         .ok_or_else(|| Stop::nothing_ran("--snippet: nothing is chosen, so there is no program"))?;
@@ -139,14 +151,13 @@ fn program(registry: &Registry, set: &ResultSet, language: Option<Language>) -> 
     output::to_stdout(format!("\n{program}").as_bytes()).map(drop)
 }
 
-/// Measures those that meet the needs, then chooses.
+/// Measures those that meet the needs, then chooses; no result set of a dry run.
 fn measure(
     registry: &Registry,
     mut wanted: Requirements,
     args: &ChooseArgs,
-) -> Result<ExitCode, Stop> {
+) -> Result<(ExitCode, Option<ResultSet>), Stop> {
     let gates = Gates::of(&args.gates)?;
-    let language = args.snippet.as_deref().map(list::language).transpose()?;
     let (second, day) = (Duration::from_secs(1), Duration::from_secs(24 * 3600));
     let budget = request::time("--budget", &args.budget, second, day)?;
     let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
@@ -171,11 +182,10 @@ fn measure(
     let undertaking =
         Undertaking { command: "choose", cells, settings, requirements: Some(wanted) };
     if args.dry_run {
-        return undertaking.finish(registry, true, &args.output, &gates);
+        return Ok((undertaking.print(&args.output)?, None));
     }
     let (code, set) = undertaking.carry_out(registry, &args.output, &gates)?;
-    program(registry, &set, language)?;
-    Ok(code)
+    Ok((code, Some(set)))
 }
 
 /// How long a slice has to be for what is asked of it.

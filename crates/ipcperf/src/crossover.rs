@@ -98,7 +98,7 @@ pub(crate) fn run(
     let settings = settings(args, rounds)?;
     let undertaking = Undertaking { command: "run", cells, settings, requirements: None };
     if args.dry_run {
-        return undertaking.finish(registry, true, &args.output, gates);
+        return undertaking.print(&args.output);
     }
     let (runnable, first) = (undertaking.runnable(), undertaking.expected());
     let step = first.saturating_sub(measure::BOUNDS).mul_f64(2.0 / runnable.max(1) as f64);

@@ -13,6 +13,7 @@ use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
 use ipcperf_report::{BURSTS, Format, Needed, Style, explain_word, is_word, needed, words};
+use std::collections::HashSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -42,18 +43,24 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Result<ExitCode, S
             args,
         );
     }
-    let is_only_word = |name: &String| is_word(name) && registry.find(name).is_none();
     let word = match args.names.as_slice() {
         [] => None,
-        [name] if is_only_word(name) => Some(name.as_str()),
+        [name] if is_only_word(registry, name) => Some(name.as_str()),
         names => return round_trips(registry, names, args),
     };
-    if let format @ (Format::Csv | Format::Json | Format::Ndjson) =
-        output::format(&args.output.look)?
-    {
+    let format = output::format(&args.output.look)?;
+    if !matches!(format, Format::Table | Format::Markdown) {
         return Err(Stop::usage(format!(
             "--format {format}: words are shown as table or markdown"
         )));
+    }
+    let ExplainArgs { what_if, size, place, set, budget, seed, dry_run, output, .. } = args;
+    let is_of_trips = *what_if || *dry_run || seed.is_some() || !set.is_empty();
+    let texts = [size, place, budget, &output.keep].into_iter().any(Option::is_some);
+    if is_of_trips || texts || output.output.is_some() {
+        return Err(Stop::usage(
+            "a word is explained from a table, and takes --format and --color alone; name a mechanism to measure",
+        ));
     }
     show(|bytes, format, style| explain_word(word, format, style, bytes), args)
 }
@@ -64,17 +71,21 @@ fn show(
 ) -> Result<ExitCode, Stop> {
     let look = &args.output.look;
     let (format, mut bytes) = (output::format(look)?, Vec::new());
-    write(&mut bytes, format, &output::style(look, false))
+    write(&mut bytes, format, &output::table_style(look, &args.output.tables, false))
         .map_err(|error| Stop::internal(format!("explain: {error}")))?;
     output::to_stdout(&bytes)
 }
 
+fn is_only_word(registry: &Registry, name: &str) -> bool {
+    is_word(name) && request::mechanism(registry, name).is_err()
+}
+
 /// A mechanism; what is none may be a word as well.
 fn mechanism(registry: &Registry, name: &str) -> Result<Entry, Stop> {
-    if is_word(name) && registry.find(name).is_none() {
+    if is_only_word(registry, name) {
         return Err(Stop::usage(format!("'{name}' is no mechanism but a word; explain it alone")));
     }
-    registry.find(name).copied().ok_or_else(|| {
+    request::mechanism(registry, name).copied().map_err(|_| {
         let names: Vec<String> =
             registry.entries().iter().map(|entry| entry.spec.full_name()).collect();
         let mut known: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -119,13 +130,8 @@ fn round_trips(
     if let ([entry], true) = (entries.as_slice(), args.what_if) {
         cells.extend(planner.changes(entry, *size, &places)?);
     }
-    let mut seen = Vec::new();
-    cells.retain(|cell| {
-        !seen.contains(&cell.id) && {
-            seen.push(cell.id.clone());
-            true
-        }
-    });
+    let mut seen = HashSet::new();
+    cells.retain(|cell| seen.insert(cell.id.clone()));
     let budget = request::time(
         "--budget",
         args.budget.as_deref().unwrap_or(BUDGET),

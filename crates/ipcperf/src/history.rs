@@ -7,7 +7,7 @@ use crate::kept::{Archive, Index, SIGN};
 use crate::{output, report};
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::{CellFigure, Kept, trend};
+use ipcperf_report::{CellFigure, Format, Kept, trend};
 use std::process::ExitCode;
 
 pub(crate) fn run(registry: &Registry, command: Option<HistoryCommand>) -> Result<ExitCode, Stop> {
@@ -68,7 +68,14 @@ fn follow(
     let format = output::text_format(look)?;
     let (_, index) = open(name)?;
     let mut bytes = Vec::new();
-    for (cell, mut documents) in cells(registry, &index, cell)? {
+    let found = cells(registry, &index, cell)?;
+    if found.len() > 1 && !matches!(format, Format::Table | Format::Markdown) {
+        return Err(Stop::usage(format!(
+            "'{cell}' means {} cells, and --format {format} shows one; name one of them",
+            found.len()
+        )));
+    }
+    for (cell, mut documents) in found {
         documents.retain(|(kept, _)| is_of(kept, name));
         if documents.is_empty() {
             let name = name.unwrap_or_default();
@@ -97,13 +104,15 @@ fn cells(registry: &Registry, index: &Index, words: &str) -> Result<Vec<Found>, 
     }
     let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
     let planned = arm::cells(registry, &host, words, None)?;
-    let found = planned.into_iter().map(|cell| match index.with(&cell.id) {
+    // As documents name them.
+    let ids = planned.into_iter().map(|cell| output::without_home(&cell.id));
+    let found = ids.map(|id| match index.with(&id) {
         documents if documents.is_empty() => {
             let known = index.cells();
             let listed = "no kept document has it";
-            Err(unknown("cell", &cell.id, known.iter().map(String::as_str), listed))
+            Err(unknown("cell", &id, known.iter().map(String::as_str), listed))
         }
-        documents => Ok((cell.id, documents)),
+        documents => Ok((id, documents)),
     });
     found.collect()
 }

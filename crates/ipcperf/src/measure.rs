@@ -16,6 +16,7 @@ use ipcperf_report::Format;
 use ipcperf_sys::signals::Interrupts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -39,7 +40,7 @@ fn starting(cell: &CellPlan) -> Duration {
 /// A plan that can be carried out.
 #[derive(Debug)]
 pub(crate) struct Undertaking {
-    /// `survey`, `run` or `choose`.
+    /// `survey`, `run`, `choose` or `explain`.
     pub(crate) command: &'static str,
     /// All cells, those that cannot run too.
     pub(crate) cells: Vec<CellPlan>,
@@ -88,7 +89,8 @@ impl Undertaking {
         }
     }
 
-    fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
+    /// What would be measured.
+    pub(crate) fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
         let head = format!(
             "{} cells x {} rounds x ({:.0} ms + {:.0} ms warm-up): about {:.0} s, seed {}, result: {}",
             self.runnable(),
@@ -174,9 +176,26 @@ pub(crate) fn take(
 /// result may be shared.
 pub(crate) fn shareable<T: Serialize + DeserializeOwned>(document: T) -> T {
     let Some(home) = output::home() else { return document };
-    let text = serde_json::to_string(&document).unwrap_or_default();
-    let short = output::shortened(&text, &home);
-    if short == text { document } else { serde_json::from_str(&short).unwrap_or(document) }
+    let Ok(mut value) = serde_json::to_value(&document) else { return document };
+    match shorten(&mut value, &home) {
+        true => serde_json::from_value(value).unwrap_or(document),
+        false => document,
+    }
+}
+
+/// Shortens all texts; whether there was anything to shorten.
+fn shorten(value: &mut Value, home: &str) -> bool {
+    match value {
+        Value::String(text) => {
+            let short = output::shortened(text, home);
+            let differs = short != *text;
+            *text = short;
+            differs
+        }
+        Value::Array(all) => all.iter_mut().fold(false, |any, one| shorten(one, home) | any),
+        Value::Object(all) => all.values_mut().fold(false, |any, one| shorten(one, home) | any),
+        _ => false,
+    }
 }
 
 /// Measures, writes the document, shows the result.
@@ -196,8 +215,9 @@ pub(crate) fn record(
     let line = Line::new(args.quiet || args.no_progress);
     let mut show = |progress: run::Progress<'_>| line.show(progress);
     let set = take(plan, seed, &started, || measure(&interrupts, &mut show))?;
-    let kept = keeper.and_then(|keeper| keeper.keep(args.quiet, |out| output::document(&set, out)));
-    publish(&set, registry, args, format, &target)?;
+    let keep =
+        || keeper.and_then(|keeper| keeper.keep(args.quiet, |out| output::document(&set, out)));
+    let kept = publish(&set, registry, args, format, &target, keep)?;
     let gate = gates.check(&set);
     let code = verdict(&set).or(gate).or(kept).map_or(ExitCode::SUCCESS, ExitCode::from);
     Ok((code, set))
@@ -208,9 +228,19 @@ pub(crate) fn arguments() -> Vec<String> {
     let words = std::env::args_os().enumerate();
     let word = |(index, word): (usize, std::ffi::OsString)| match index {
         0 => "ipcperf".into(),
-        _ => output::without_home(&word.to_string_lossy()),
+        _ => argument(&word.to_string_lossy()),
     };
     words.map(word).collect()
+}
+
+/// A word of the command line; a value may stand right behind the letter of its flag.
+fn argument(word: &str) -> String {
+    match word.split_at_checked(2) {
+        Some((flag, path)) if flag.starts_with('-') && path.starts_with('/') => {
+            flag.to_owned() + &output::without_home(path)
+        }
+        _ => output::without_home(word),
+    }
 }
 
 fn publish(
@@ -219,27 +249,30 @@ fn publish(
     args: &OutputArgs,
     format: Format,
     target: &Target,
-) -> Result<(), Stop> {
+    keep: impl FnOnce() -> Option<Code>,
+) -> Result<Option<Code>, Stop> {
     if let Target::Stdout = target {
         let mut bytes = Vec::new();
         output::document(set, &mut bytes)
             .map_err(|error| Stop::internal(format!("document: {error}")))?;
-        return output::to_stdout(&bytes).map(drop);
+        let kept = keep();
+        return output::to_stdout(&bytes).map(|_| kept);
     }
-    // Kept first: whoever is to read the screen may never do so. What cannot be kept is on the screen at least.
-    let kept = target.write(|out| output::document(set, out));
+    // Written first: whoever is to read the screen may never do so. What cannot be written is on the screen at least.
+    let written = target.write(|out| output::document(set, out));
+    let kept = keep();
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     let mut bytes = Vec::new();
     let style = output::table_style(&args.look, &args.tables, false);
     ipcperf_report::render(set, &specs, format, &style, &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
     let shown = output::to_stdout(&bytes);
-    let path = kept?;
+    let path = written?;
     shown?;
     if !args.quiet {
         note(&format!("Result: {}", path.display()));
     }
-    Ok(())
+    Ok(kept)
 }
 
 /// How the program ends: interruption first, then the worst thing that happened; `None` if all is well.

@@ -81,8 +81,9 @@ pub(crate) fn plan(
         budget: None,
         time_calls: set.cells.iter().any(|cell| cell.calls.is_some()),
     };
-    let command = if as_planned.command == "survey" { "survey" } else { "run" };
-    Ok(Undertaking { command, cells, settings, requirements: None })
+    let mut known = ["survey", "choose", "explain"].into_iter();
+    let command = known.find(|known| *known == as_planned.command).unwrap_or("run");
+    Ok(Undertaking { command, cells, settings, requirements: as_planned.requirements.clone() })
 }
 
 /// The cell as it is planned here.

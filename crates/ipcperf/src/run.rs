@@ -33,9 +33,6 @@ pub(crate) fn run(
         return Err(Stop::usage(format!("--rounds: {rounds} is not between 1 and 10000")));
     }
     let gates = Gates::of(&args.gates)?;
-    if !args.crossover.is_empty() {
-        return crossover::run(registry, &args, rounds, &gates);
-    }
     if !args.exec.is_empty() {
         return exec::run(registry, &args, rounds, &gates);
     }
@@ -45,6 +42,9 @@ pub(crate) fn run(
         if is_given {
             return Err(Stop::usage(format!("{name} is for programs; name one with --exec")));
         }
+    }
+    if !args.crossover.is_empty() {
+        return crossover::run(registry, &args, rounds, &gates);
     }
     plan(registry, &args, rounds)?.finish(registry, args.dry_run, &args.output, &gates)
 }

@@ -49,10 +49,11 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
         }
         live => live::run(registry, args, live, &terms)?,
     };
+    // First: an older document in its place has the home directory shortened, too.
+    document = measure::shareable(document);
     if let Some(path) = args.output.as_deref().filter(|_| !args.live.is_empty()) {
         document.attempt = attempt(&document, path);
     }
-    let document = measure::shareable(document);
     publish(&document, args, format, target.as_ref())?;
     let outcomes = gates.iter().map(|gate| tell("--fail-on", gate.check(&document), Code::Slower));
     let codes: Vec<Code> = outcomes.flatten().collect();

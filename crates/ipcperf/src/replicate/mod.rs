@@ -121,8 +121,9 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     document.invocation.plan.command = "replicate".into();
     let document = measure::shareable(document);
     let json = json(&document)?;
-    let kept = keeper.and_then(|keeper| keeper.keep(args.output.quiet, |out| out.write_all(&json)));
-    publish((&document, &json), &studies, args, format, &target)?;
+    let quiet = args.output.quiet;
+    let keep = || keeper.and_then(|keeper| keeper.keep(quiet, |out| out.write_all(&json)));
+    let kept = publish((&document, &json), &studies, args, format, &target, keep)?;
     Ok(verdict(&document).or(kept).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
@@ -304,16 +305,18 @@ fn json(document: &Replication) -> Result<Vec<u8>, Stop> {
     Ok(bytes)
 }
 
-/// Keeps the document first, then what lies beside it, and shows it last: what comes later costs nothing before it.
+/// Writes the document first, then what lies beside it, and shows it last: what comes later costs nothing before it.
 fn publish(
     (document, json): (&Replication, &[u8]),
     studies: &[Study],
     args: &ReplicateArgs,
     format: ipcperf_report::Format,
     target: &Target,
-) -> Result<(), Stop> {
-    let is_kept = !matches!(target, Target::Stdout);
-    let kept = is_kept.then(|| target.write(|out| out.write_all(json)));
+    keep: impl FnOnce() -> Option<Code>,
+) -> Result<Option<Code>, Stop> {
+    let is_file = !matches!(target, Target::Stdout);
+    let written = is_file.then(|| target.write(|out| out.write_all(json)));
+    let kept = keep();
     let files = args.csv.iter().map(|folder| files::write(folder, studies, document));
     let pictures = args.plots.iter().map(|folder| output::pictures(folder, document));
     let beside: Vec<Result<(), Stop>> = files.chain(pictures).collect();
@@ -322,13 +325,14 @@ fn publish(
     let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
     ipcperf_report::replication(document, format, &style, pictures.as_deref(), &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
-    let shown = output::to_stdout(if is_kept { &bytes } else { json });
-    if let Some(path) = kept.transpose()?
+    let shown = output::to_stdout(if is_file { &bytes } else { json });
+    if let Some(path) = written.transpose()?
         && !args.output.quiet
     {
         note(&format!("Result: {}", path.display()));
     }
-    shown.map(drop).and(beside.into_iter().collect())
+    shown?;
+    beside.into_iter().collect::<Result<(), Stop>>().map(|()| kept)
 }
 
 #[cfg(test)]

@@ -54,6 +54,14 @@ fn what_meets_the_needs_is_measured_and_the_rest_has_a_reason() {
     }
     let again = sandbox.run(&["report", "c.json"]);
     assert_eq!(&again.stdout, shown, "the document has what was asked for");
+    let repeated = sandbox.run(&["run", "--from", "c.json", "-o", "again.json", "-q"]);
+    assert_eq!(repeated.status.code(), Some(0), "{}", repeated.stderr);
+    let repeated = valid(RESULT_SCHEMA, &sandbox.read("again.json").expect("written"));
+    let again = &repeated["invocation"]["plan"];
+    assert_eq!(
+        (&again["command"], &again["requirements"]),
+        (&plan["command"], &plan["requirements"])
+    );
     let full = sandbox.run(&["report", "c.json", "--full"]);
     assert!(full.stdout.contains("FINDINGS") && !full.stdout.contains("LEFT OUT"));
 }
@@ -81,6 +89,8 @@ fn a_document_of_before_is_enough_and_what_it_lacks_is_one_line() {
     let from = ["--from", old];
     told(&[&from[..], &["-s", "64,4K"]].concat(), 2, "4 KiB; sizes that it has so: 64 B");
     told(&[&from[..], &["--snippet", "cobol"]].concat(), 2, "unknown language 'cobol'");
+    told(&["--snippet", "c", "-o", "-"], 2, "--snippet: a program stands below a table");
+    told(&[&from[..], &["--keep", "it"]].concat(), 2, "--keep");
     told(&[&from[..], &["--rate", "7k"]].concat(), 2, "pattern rate for 64 B at 7.00 k/s");
     told(&[&from[..], &["--place", "free"]].concat(), 2, "at no size");
     told(&["-m", "unix-dgram", "-s", "512M"], 3, "carries 512 MiB here; unix-dgram: ");

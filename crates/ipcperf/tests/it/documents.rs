@@ -302,6 +302,11 @@ fn the_document_does_not_name_the_home_directory_whatever_was_asked_for() {
     sandbox.run(&run(&[&words[..], &[&format!("temp-file.dir={home}/files")]].concat()));
     let again = sandbox.run(&["run", "--from", "at-home.json", "-o", "again.json"]);
     assert_eq!(again.status.code(), Some(0), "{}{}", again.stdout, again.stderr);
+    // Right behind the letter of its flag, too.
+    let attached = format!("-o{home}/attached.json");
+    sandbox.run(&run(&["-m", "pipe", "--place", "same-cpu", &attached]));
+    let written = sandbox.read("attached.json").expect("written");
+    assert!(!written.contains(&home) && written.contains("-o~/attached.json"), "{written}");
 }
 
 /// Named CPUs are not exchanged between rounds as those of a class are.

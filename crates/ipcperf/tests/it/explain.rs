@@ -12,6 +12,7 @@ fn a_word_is_explained_and_an_unknown_one_names_the_nearest() {
         ("~", "~: a mark in tables\nSpins briefly before it sleeps"),
         ("grade", "grade: a noise grade\n"),
         ("slower", "SLOWER: a verdict of compare\n"),
+        ("±", "+/-: a mark in tables\n"),
     ] {
         let ended = sandbox.run(&["explain", word]);
         assert!(ended.status.success() && ended.stdout.starts_with(said), "{ended:?}");
@@ -26,10 +27,23 @@ fn a_word_is_explained_and_an_unknown_one_names_the_nearest() {
         (&["explain", "pipe", "fifo", "--what-if"], "--what-if changes one mechanism; name one"),
         (&["explain", "pipe", "-s", "1,2"], "--size: one size is explained at a time"),
         (&["explain", "W-LOSS", "--format", "json"], "words are shown as table or markdown"),
+        (&["explain", "W-LOSS", "--format", "html"], "words are shown as table or markdown"),
+        (&["explain", "W-LOSS", "-o", "f.json"], "a word is explained from a table"),
+        (&["explain", "--keep", "it"], "a word is explained from a table"),
     ] {
         let ended = sandbox.run(words);
         assert_eq!(ended.status.code(), Some(2), "{ended:?}");
         assert!(ended.stderr.contains(said) && ended.stderr.lines().count() == 1, "{ended:?}");
+    }
+}
+
+#[test]
+fn a_mechanism_has_the_names_here_that_it_has_elsewhere() {
+    for (typed, named) in
+        [("uds", "unix-stream ping-pong"), ("shm-ring", "shm-ring/adaptive ping-pong")]
+    {
+        let ended = Sandbox::new().run(&["explain", typed, "--dry-run"]);
+        assert!(ended.status.success() && ended.stdout.contains(named), "{ended:?}");
     }
 }
 

@@ -91,6 +91,7 @@ fn a_file_has_the_format_of_its_ending() {
         ("a.md", "markdown"),
         ("A.CSV", "csv"),
         ("a.json", "json"),
+        ("a.html", "html"),
         ("a.ndjson", "ndjson"),
         ("a.jsonl", "ndjson"),
     ] {
