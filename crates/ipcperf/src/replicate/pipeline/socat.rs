@@ -16,13 +16,16 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 const NAME: &str = "socat";
-/// How often a run is tried whose ends have missed each other.
+/// How often a run is tried whose ends have missed or lost each other.
 const ATTEMPTS: u64 = 20;
 /// By how much the sink's head start grows with every miss.
 const HEAD_START: Duration = Duration::from_millis(2);
 /// How long the program may take to say its version.
 const VERSION: Duration = Duration::from_secs(5);
 
+/// What a source says whose sink has left. The other direction of a sink that reads a socket is ended from the start, by
+/// its null device, so that it leaves in the first pause of half a second.
+const LEFT: &str = "Broken pipe";
 /// What an end says that has missed the other.
 const RACES: [&str; 4] =
     ["Connection refused", "No such file or directory", "Address already in use", "File exists"];
@@ -37,7 +40,7 @@ pub(super) struct Socat {
 /// What came of one attempt.
 enum Attempt {
     Ran(Run),
-    /// The ends did not find each other; what they said.
+    /// The ends did not find each other, or lost each other; what they said.
     Missed(String),
 }
 
@@ -76,7 +79,7 @@ impl Socat {
                 Attempt::Missed(what) => words = what,
             }
         }
-        Err(TaskError::Failed(format!("socat: no connection in {ATTEMPTS} attempts: {words}")))
+        Err(TaskError::Failed(format!("socat: no whole run in {ATTEMPTS} attempts: {words}")))
     }
 
     /// Starts both ends at the same moment: what the one says that did not find the other.
@@ -122,9 +125,11 @@ impl Socat {
         programs.start(NAME, ready.stdout(to), None)?;
         drop(ready);
         let finished = match programs.finish(None) {
-            // The ends started at the same time, and one of them was not there yet.
+            // The ends started at the same time, and one of them was not there yet; or the machine stood still, and one
+            // has left before all was said.
             Err(Error::Ended { complaint, .. })
-                if RACES.iter().any(|it| complaint.contains(it)) =>
+                if RACES.iter().any(|it| complaint.contains(it))
+                    || more.is_some() && complaint.contains(LEFT) =>
             {
                 return Ok(Attempt::Missed(complaint));
             }
