@@ -29,6 +29,7 @@
 //! | floor, bound | the machine's own limits: null system call, cache-line round trip, futex wake, memcpy |
 //! | finding | a coded warning with value, limit, consequence and remedy |
 
+pub mod digest;
 pub mod errno;
 mod link;
 mod load;
