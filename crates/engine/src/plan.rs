@@ -211,7 +211,14 @@ fn keys(request: &Request, entry: &Entry, host: &Host) -> Vec<CellKey> {
 
 /// What transforms make of sizes and contents, found out once.
 #[derive(Default)]
-struct Changes(Vec<((Transform, usize, Option<PayloadFile>), (usize, f64))>);
+struct Changes(Vec<Change>);
+
+/// What one transform makes of messages of one size and content.
+struct Change {
+    of: (Transform, usize, Option<PayloadFile>),
+    /// Bytes on the way, and the ratio.
+    found: (usize, f64),
+}
 
 impl Changes {
     /// Bytes on the way and the ratio, or why this cannot be.
@@ -224,9 +231,9 @@ impl Changes {
             let most = format_size(transform::LARGEST as u64);
             return Err(Missing::new(format!("messages of up to {most} are changed"), ""));
         }
-        let key = (transform, size, load.payload.clone());
-        if let Some((_, known)) = self.0.iter().find(|(known, _)| *known == key) {
-            return Ok(*known);
+        let of = (transform, size, load.payload.clone());
+        if let Some(known) = self.0.iter().find(|known| known.of == of) {
+            return Ok(known.found);
         }
         let read = |file: &PayloadFile| match Source::read(file) {
             Ok((source, _)) => Ok(source.cut(size, size)),
@@ -235,7 +242,7 @@ impl Changes {
         let cut = load.payload.as_ref().map(read).transpose()?;
         let transcoder = Transcoder::new(transform, size, Touch::None, cut.as_ref());
         let found = (transcoder.slot(), transcoder.ratio());
-        self.0.push((key, found));
+        self.0.push(Change { of, found });
         Ok(found)
     }
 }

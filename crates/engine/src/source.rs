@@ -4,8 +4,9 @@
 //! its beginning, as often as it is long, and the next one is the first again. A turn is over before that, too, after 1
 //! MiB or 4,096 messages, since what a transform makes of each must be known before the first one moves.
 
-use ipcperf_core::PayloadFile;
 use ipcperf_core::digest::sha256;
+use ipcperf_core::{PayloadFile, errno};
+use ipcperf_sys::file;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -26,12 +27,14 @@ impl Source {
     ///
     /// # Errors
     /// It is no regular file, cannot be read, or is empty; or something else is in it than was asked for.
-    pub fn read(asked: &PayloadFile) -> io::Result<(Self, PayloadFile)> {
-        let (file, length) = ipcperf_sys::file::regular(Path::new(&asked.file))?;
+    pub fn read(asked: &PayloadFile) -> Result<(Self, PayloadFile), String> {
+        let told =
+            |error: io::Error| error.raw_os_error().map_or_else(|| error.to_string(), errno::text);
+        let (file, length) = file::regular(Path::new(&asked.file)).map_err(told)?;
         let mut bytes = Vec::new();
-        file.take(MOST as u64).read_to_end(&mut bytes)?;
+        file.take(MOST as u64).read_to_end(&mut bytes).map_err(told)?;
         if bytes.is_empty() {
-            return Err(io::Error::other("it is empty"));
+            return Err("it is empty".to_owned());
         }
         let sha256 = sha256(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let used = bytes.len() as u64;
@@ -43,8 +46,9 @@ impl Source {
         };
         if !found.sha256.starts_with(&asked.sha256) {
             let (is, was) = (found.short_digest(), asked.short_digest());
-            let text = format!("its digest is {is}, and {was} was asked for: the content differs");
-            return Err(io::Error::other(text));
+            return Err(format!(
+                "its digest is {is}, and {was} was asked for: the content differs"
+            ));
         }
         Ok((Self(bytes), found))
     }
@@ -135,7 +139,7 @@ mod tests {
             Ok((_, found)) => {
                 format!("{} {:?} {}", found.bytes, found.of_bytes, found.short_digest())
             }
-            Err(error) => error.to_string(),
+            Err(error) => error,
         };
         std::fs::write(place("abc"), "abc").expect("written");
         std::fs::write(place("empty"), "").expect("written");

@@ -2,13 +2,12 @@
 //! to ask for, and what its values are, says the vocabulary: flags, help and job files follow from it.
 
 use crate::error::{Stop, unknown};
-use crate::{output, request};
+use crate::request;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use ipcperf_core::{Load, LoadError, LoadKey, Offered, PatternKind, PayloadFile, Touch};
 use ipcperf_engine::source::Source;
 use std::collections::BTreeMap;
-use std::io;
 
 /// Shares of the peak that make a curve of latency over load, in percent.
 const CURVE: [f64; 6] = [10.0, 25.0, 50.0, 75.0, 90.0, 95.0];
@@ -115,9 +114,7 @@ fn refused(key: LoadKey, value: &str, error: LoadError) -> Stop {
 
 /// A file that messages are to be cut from, with what is in it.
 pub(crate) fn payload(asked: &PayloadFile) -> Result<PayloadFile, Stop> {
-    let told = |error: io::Error| {
-        Stop::usage(format!("--payload '{}': {}", asked.file, output::words(&error)))
-    };
+    let told = |error| Stop::usage(format!("--payload '{}': {error}", asked.file));
     Source::read(asked).map(|(_, found)| found).map_err(told)
 }
 
