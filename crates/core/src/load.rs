@@ -2,7 +2,8 @@
 //! for is a key, with its row for flags, help and job files, and a field.
 
 use crate::load_value::{
-    Arrivals, LoadError, MOST_PEERS, Offered, PEERS, Transform, count, nanos, packet, rate,
+    Arrivals, LoadError, MOST_PEERS, Offered, PEERS, PayloadFile, Transform, count, nanos, packet,
+    rate,
 };
 use crate::missing::Missing;
 use crate::names::names;
@@ -39,6 +40,8 @@ names! {
         Reply = "reply",
         /// Requests under way.
         Inflight = "inflight",
+        /// What messages consist of.
+        Payload = "payload",
     }
 }
 
@@ -124,6 +127,12 @@ impl LoadKey {
                 Some("1"),
                 "Request: how many are under way, each timed by itself: 1,8,64 [default: 1]",
             ),
+            Self::Payload => (
+                "FILES",
+                None,
+                "Cut messages from this file, for --transform and --touch full; several are told apart: \
+                 log.json,photo.jpg [default: made from the size]",
+            ),
         };
         Row { values, default, help }
     }
@@ -149,7 +158,7 @@ impl LoadKey {
     /// Whether it changes what the figures of a cell contain, so that it must be had in every pattern or in none.
     #[must_use]
     pub const fn changes_figures(self) -> bool {
-        matches!(self, Self::Transform | Self::OneWay)
+        matches!(self, Self::Transform | Self::OneWay | Self::Payload)
     }
 }
 
@@ -197,6 +206,9 @@ pub struct Load {
     /// Request: how many are under way.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub inflight: u64,
+    /// The file that messages are cut from; absent where they are made from their size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<PayloadFile>,
 }
 
 /// Bytes of an answer.
@@ -222,7 +234,9 @@ impl Load {
         *self == Self::default()
     }
 
-    pub(crate) fn changes(&self) -> Option<Transform> {
+    /// What is done to each message, if anything.
+    #[must_use]
+    pub fn changes(&self) -> Option<Transform> {
         self.transform.filter(|transform| *transform != Transform::None)
     }
 
@@ -246,6 +260,7 @@ impl Load {
             one_way: kept(takes(LoadKey::OneWay), self.one_way),
             reply: kept(takes(LoadKey::Reply), self.reply),
             inflight: kept(takes(LoadKey::Inflight), self.inflight.max(1)),
+            payload: kept(takes(LoadKey::Payload), self.payload.clone()),
         }
     }
 
@@ -270,6 +285,7 @@ impl Load {
             LoadKey::OneWay => self.one_way = true,
             LoadKey::Reply => self.reply = reply(text)?,
             LoadKey::Inflight => self.inflight = count(text, Self::MOST_INFLIGHT)?,
+            LoadKey::Payload => self.payload = Some(text.parse()?),
         }
         Ok(())
     }
@@ -295,6 +311,7 @@ impl Load {
             LoadKey::OneWay => self.one_way.then(String::new),
             LoadKey::Reply => count(self.reply),
             LoadKey::Inflight => count(self.inflight),
+            LoadKey::Payload => self.payload.as_ref().map(ToString::to_string),
         }
     }
 
@@ -315,6 +332,9 @@ impl Load {
         if self.packet > 0 && (is_wake || spec.is_floor()) {
             let what = "moves no bytes that could be cut into packets";
             return Some(Missing::new(what, "no packets"));
+        }
+        if self.payload.is_some() && (is_wake || spec.is_floor()) {
+            return Some(Missing::new("carries no content", "no payload"));
         }
         if self.window > 0 && spec.is_floor() {
             let what = "the floor moves nothing, and no credits either";
@@ -363,7 +383,10 @@ impl Load {
     /// How it reads in a cell's identity: `think=1ms`, `rate=50000/s`. Empty for a plain load.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
-        let set = |key: &LoadKey| Some((*key, self.value(*key)?));
+        let set = |key: &LoadKey| match (key, &self.payload) {
+            (LoadKey::Payload, Some(payload)) => Some((*key, payload.word())),
+            _ => Some((*key, self.value(*key)?)),
+        };
         let word = |(key, value): (LoadKey, String)| match value.as_str() {
             "" => key.to_string(),
             value => format!("{key}={value}"),
@@ -396,7 +419,7 @@ mod tests {
             ["window=8", "packet=6500", "transform=gzip"]
         );
         assert_eq!(all.of(PatternKind::FanIn).words(), ["peers=4"]);
-        assert_eq!(Load { peers: 9, ..all }.of(PatternKind::FanOut).words(), ["peers=9"]);
+        assert_eq!(Load { peers: 9, ..all.clone() }.of(PatternKind::FanOut).words(), ["peers=9"]);
         let open = Load {
             rate: Some(Offered::OfPeak(0.1)),
             arrivals: Some(Arrivals::Poisson),

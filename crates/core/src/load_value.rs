@@ -1,7 +1,7 @@
 //! Values that can be asked for in a load: as types, and from what was typed.
 
 use crate::names::{UnknownName, names};
-use crate::units::{duration, sizes};
+use crate::units::{duration, format_size, sizes};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -30,6 +30,77 @@ names! {
         Zstd = "zstd",
         /// Sent as it is, with a CRC-32 that the receiver computes again.
         Crc32 = "crc32",
+    }
+}
+
+/// A file whose bytes messages consist of. As a word `FILE`, or `FILE#DIGEST` with the first signs of its digest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PayloadFile {
+    /// Its path as it was typed, the home directory shortened.
+    pub file: String,
+    /// How many of its bytes are used: all, or the first 4 MiB.
+    pub bytes: u64,
+    /// Bytes of the whole file; absent where all are used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_bytes: Option<u64>,
+    /// SHA-256 of the bytes that are used, in hexadecimal signs. The identity of a cell has the first 12 of them.
+    pub sha256: String,
+}
+
+/// Signs of a digest that tell contents apart in words.
+const SIGNS: usize = 12;
+
+impl PayloadFile {
+    /// The first signs of its digest.
+    #[must_use]
+    pub fn short_digest(&self) -> &str {
+        self.sha256.get(..SIGNS).unwrap_or(&self.sha256)
+    }
+
+    /// What is cut from what, for whoever reads figures.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let (bytes, digest) = (format_size(self.bytes), self.short_digest());
+        let what = match self.of_bytes {
+            None => format!("{}, {bytes}", self.file),
+            Some(all) => format!("the first {bytes} of {}, {}", self.file, format_size(all)),
+        };
+        format!("Messages are cut in turn from {what} (SHA-256 {digest}...).")
+    }
+
+    /// It in the identity of a cell: wherever the file lies, its name and what is in it.
+    pub(crate) fn word(&self) -> String {
+        let name = self.file.rsplit('/').next().unwrap_or_default();
+        Self { file: name.to_owned(), ..self.clone() }.to_string()
+    }
+}
+
+impl fmt::Display for PayloadFile {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.short_digest() {
+            "" => out.write_str(&self.file),
+            digest => write!(out, "{}#{digest}", self.file),
+        }
+    }
+}
+
+impl FromStr for PayloadFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_digest = |word: &&str| {
+            word.len() == SIGNS
+                && word.bytes().all(|sign| matches!(sign, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        let digest = text.rsplit('#').next().filter(is_digest).unwrap_or_default();
+        let file = text.strip_suffix(digest).filter(|_| !digest.is_empty());
+        let file = file.and_then(|file| file.strip_suffix('#')).unwrap_or(text);
+        if file.is_empty() {
+            return Err(format!("'{text}' is no name of a file"));
+        }
+        let sha256 = if file == text { String::new() } else { digest.to_owned() };
+        Ok(Self { file: file.to_owned(), bytes: 0, of_bytes: None, sha256 })
     }
 }
 
@@ -172,6 +243,35 @@ pub(crate) fn count(text: &str, most: u64) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_payload_is_known_by_its_name_and_its_digest() {
+        for (text, file, sha256) in [
+            ("a.json", "a.json", ""),
+            ("../x/a.json#0123456789ab", "../x/a.json", "0123456789ab"),
+            ("a#0123456789AB", "a#0123456789AB", ""),
+            ("a#b", "a#b", ""),
+            ("0123456789ab", "0123456789ab", ""),
+        ] {
+            let payload: PayloadFile = text.parse().expect(text);
+            assert_eq!((payload.file.as_str(), payload.sha256.as_str()), (file, sha256), "{text}");
+            assert_eq!(payload.to_string(), text);
+        }
+        let whole = PayloadFile {
+            file: "/home/me/a.json".to_owned(),
+            bytes: 5,
+            of_bytes: None,
+            sha256: "0123456789ab".repeat(5) + "0123",
+        };
+        assert_eq!(whole.word(), "a.json#0123456789ab");
+        let told = "Messages are cut in turn from /home/me/a.json, 5 B (SHA-256 0123456789ab...).";
+        assert_eq!(whole.sentence(), told);
+        let part = PayloadFile { bytes: 4 << 20, of_bytes: Some(3 << 30), ..whole };
+        assert!(part.sentence().contains(" the first 4 MiB of /home/me/a.json, 3 GiB ("));
+        for text in ["", "#0123456789ab"] {
+            assert!(text.parse::<PayloadFile>().is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn rates_are_read_as_they_are_written() {

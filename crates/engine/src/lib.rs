@@ -27,6 +27,7 @@ pub mod registry;
 pub mod run;
 pub mod simulate;
 pub mod slice;
+pub mod source;
 pub mod supervisor;
 pub mod task;
 pub mod tasks;

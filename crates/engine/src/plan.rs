@@ -5,12 +5,13 @@ use crate::fan;
 use crate::packets;
 use crate::registry::Entry;
 use crate::slice::CONNECT_KNOBS;
+use crate::source::Source;
 use crate::transform::{self, Transcoder};
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::format_size;
 use ipcperf_core::{
-    Ends, Exchange, Idle, Load, Missing, OptionError, OptionSet, PatternKind, Placement, Touch,
-    Transform,
+    Ends, Exchange, Idle, Load, Missing, OptionError, OptionSet, PatternKind, PayloadFile,
+    Placement, Touch, Transform,
 };
 use ipcperf_sys::topology::Topology;
 use ipcperf_sys::{procfs, qos};
@@ -60,7 +61,7 @@ pub struct CellPlan {
     pub objection: Option<Missing>,
 }
 
-/// What open loops have in common that share a peak: all but their load, which a closed loop does not have.
+/// What open loops have in common that share a peak: all but their load, of which a closed loop has the payload only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
     key: CellKey,
@@ -73,7 +74,10 @@ impl Family {
     pub fn of(plan: &CellPlan) -> Option<Self> {
         let is_measured = plan.key.pattern.facts().is_open && plan.objection.is_none();
         is_measured.then(|| Self {
-            key: CellKey { load: Load::default(), ..plan.key.clone() },
+            key: CellKey {
+                load: Load { payload: plan.key.load.payload.clone(), ..Load::default() },
+                ..plan.key.clone()
+            },
             options: plan.options.clone(),
         })
     }
@@ -148,7 +152,7 @@ pub fn cells(request: &Request, host: &Host) -> Result<Vec<CellPlan>, OptionErro
         let probed = entry.probe(&options)?.err();
         for key in keys(request, entry, host) {
             let size = key.size();
-            let changed = changes.of(key.load.transform, size);
+            let changed = changes.of(&key.load, size);
             let (wire, ratio) = changed.clone().unwrap_or((size, 1.0));
             let own = under_way(entry, &key, wire, &options)?;
             let mut objection = probed.clone().or_else(|| changed.err());
@@ -205,14 +209,21 @@ fn keys(request: &Request, entry: &Entry, host: &Host) -> Vec<CellKey> {
     keys
 }
 
-/// What transforms make of sizes, found out once.
+/// What transforms make of sizes and contents, found out once.
 #[derive(Default)]
-struct Changes(Vec<((Transform, usize), (usize, f64))>);
+struct Changes(Vec<Change>);
+
+/// What one transform makes of messages of one size and content.
+struct Change {
+    of: (Transform, usize, Option<PayloadFile>),
+    /// Bytes on the way, and the ratio.
+    found: (usize, f64),
+}
 
 impl Changes {
     /// Bytes on the way and the ratio, or why this cannot be.
-    fn of(&mut self, transform: Option<Transform>, size: usize) -> Result<(usize, f64), Missing> {
-        let Some(transform) = transform else { return Ok((size, 1.0)) };
+    fn of(&mut self, load: &Load, size: usize) -> Result<(usize, f64), Missing> {
+        let Some(transform) = load.transform else { return Ok((size, 1.0)) };
         if size == 0 {
             return Err(Missing::new("there is no payload to change", "use a size of at least 1"));
         }
@@ -220,13 +231,18 @@ impl Changes {
             let most = format_size(transform::LARGEST as u64);
             return Err(Missing::new(format!("messages of up to {most} are changed"), ""));
         }
-        let key = (transform, size);
-        if let Some((_, known)) = self.0.iter().find(|(known, _)| *known == key) {
-            return Ok(*known);
+        let of = (transform, size, load.payload.clone());
+        if let Some(known) = self.0.iter().find(|known| known.of == of) {
+            return Ok(known.found);
         }
-        let transcoder = Transcoder::new(transform, size, Touch::None);
+        let read = |file: &PayloadFile| match Source::read(file) {
+            Ok((source, _)) => Ok(source.cut(size, size)),
+            Err(error) => Err(Missing::new(format!("payload '{}': {error}", file.file), "")),
+        };
+        let cut = load.payload.as_ref().map(read).transpose()?;
+        let transcoder = Transcoder::new(transform, size, Touch::None, cut.as_ref());
         let found = (transcoder.slot(), transcoder.ratio());
-        self.0.push((key, found));
+        self.0.push(Change { of, found });
         Ok(found)
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! A message that is changed has another length on the wire than in the program, and a port must be told the length by
 //! both ends beforehand. So every message has a *slot*: the proof's stamp, the length of what follows, and the changed
-//! record, in as many bytes as the longest of them needs. The records are made from nothing but their size, so every run
-//! and both ends have the same, and half of their bytes are random: real data lie between that and text. What a
-//! transform makes of them is therefore known before the first message moves.
+//! record, in as many bytes as the longest of them needs. The records are cut from a file, or made from nothing but their
+//! size, half of their bytes random: real data lie between that and text. So both ends have the same, and what a
+//! transform makes of them is known before the first message moves.
 
 mod codec;
 
+use crate::source::{self, Cut};
 use codec::Codec;
 use ipcperf_core::{Touch, Transform};
 use ipcperf_stats::Rng;
@@ -15,8 +16,8 @@ use ipcperf_sys::clock::Clock;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// The largest message that may be changed: compressing it takes a tenth of a second.
-pub(crate) const LARGEST: usize = 4 << 20;
+/// The largest message that may be changed.
+pub(crate) const LARGEST: usize = source::MOST;
 
 /// Bytes of the stamp.
 const STAMP: usize = 8;
@@ -48,9 +49,13 @@ pub(crate) struct Transcoder {
 }
 
 impl Transcoder {
-    /// A transcoder for records of `size` bytes.
-    pub(crate) fn new(transform: Transform, size: usize, touch: Touch) -> Self {
-        let count = (ALL / size.max(1)).clamp(1, RECORDS);
+    /// A transcoder for records of `size` bytes, cut from a file or made from their size.
+    pub(crate) fn new(transform: Transform, size: usize, touch: Touch, cut: Option<&Cut>) -> Self {
+        let records = match cut {
+            Some(cut) => (0..cut.turn()).map(|seq| cut.message(seq, size).into()).collect(),
+            None => records(size, (ALL / size.max(1)).clamp(1, RECORDS)),
+        };
+        let count = records.len();
         let (step, extent) = match touch {
             Touch::None => (1, 0),
             Touch::Header => (1, 64),
@@ -59,7 +64,7 @@ impl Transcoder {
         };
         let mut transcoder = Self {
             codec: Codec::new(transform, size),
-            records: records(size, count),
+            records,
             arrived: vec![0; size],
             slot: 0,
             ratio: 1.0,
@@ -184,6 +189,7 @@ fn records(size: usize, count: usize) -> Vec<Rc<[u8]>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Source;
 
     const ALL_OF_THEM: [Transform; 4] =
         [Transform::Gzip, Transform::Lz4, Transform::Zstd, Transform::Crc32];
@@ -192,8 +198,8 @@ mod tests {
     fn what_is_changed_comes_back_and_nothing_else_does() {
         for transform in ALL_OF_THEM {
             for size in [1, 3, 64, 1000, 4096, 140_000] {
-                let mut lead = Transcoder::new(transform, size, Touch::Full);
-                let mut follow = Transcoder::new(transform, size, Touch::Full);
+                let mut lead = Transcoder::new(transform, size, Touch::Full, None);
+                let mut follow = Transcoder::new(transform, size, Touch::Full, None);
                 assert_eq!(lead.slot(), follow.slot(), "{transform} {size}");
                 let mut slot = vec![0xAA; lead.slot()];
                 let mut refused = 0_u64;
@@ -221,6 +227,33 @@ mod tests {
     }
 
     #[test]
+    fn records_are_those_of_a_file_and_its_content_decides_what_becomes_of_them() {
+        let text = b"the quick brown fox jumps over the lazy dog; ".repeat(40);
+        let mut random = Rng::stream(7, "a file");
+        let noise: Vec<u8> = (0..2000).flat_map(|_| random.next_u64().to_le_bytes()).collect();
+        for transform in ALL_OF_THEM {
+            let ratio = |bytes: &[u8]| {
+                let cut = Source::of(bytes).cut(1000, 1000);
+                let mut lead = Transcoder::new(transform, 1000, Touch::Full, Some(&cut));
+                let mut follow = Transcoder::new(transform, 1000, Touch::Full, Some(&cut));
+                assert_eq!(lead.records.len(), bytes.len().div_ceil(1000));
+                let mut slot = vec![0; lead.slot()];
+                for seq in 0..40 {
+                    lead.fill(&mut slot, seq);
+                    assert!(follow.is_right(&slot, seq), "{transform} {seq}");
+                    assert!(!follow.is_right(&slot, seq + 1), "{transform} {seq}");
+                    assert_eq!(*follow.arrived, *cut.message(seq, 1000), "{transform} {seq}");
+                }
+                lead.ratio()
+            };
+            let [of_text, of_noise] = [ratio(&text), ratio(&noise)];
+            let is_compressed = transform != Transform::Crc32;
+            assert_eq!(of_text > 5.0, is_compressed, "{transform}: {of_text}");
+            assert!(of_noise < 1.0, "{transform}: {of_noise}");
+        }
+    }
+
+    #[test]
     fn half_of_a_record_can_be_compressed() {
         for (transform, least, most) in [
             (Transform::Gzip, 1.6, 2.1),
@@ -228,29 +261,30 @@ mod tests {
             (Transform::Zstd, 1.4, 2.1),
             (Transform::Crc32, 0.99, 1.0),
         ] {
-            let ratio = Transcoder::new(transform, 16 << 10, Touch::CacheLine).ratio();
+            let ratio = Transcoder::new(transform, 16 << 10, Touch::CacheLine, None).ratio();
             assert!((least..=most).contains(&ratio), "{transform}: {ratio}");
         }
     }
 
     #[test]
     fn the_touch_policy_says_how_much_is_compared() {
-        let mut lead = Transcoder::new(Transform::Crc32, 4096, Touch::Full);
+        let mut lead = Transcoder::new(Transform::Crc32, 4096, Touch::Full, None);
         let mut slot = vec![0; lead.slot()];
         lead.fill(&mut slot, 5);
         for (touch, first) in [(Touch::None, 0), (Touch::Header, 64)] {
-            let mut transcoder = Transcoder::new(Transform::Crc32, 4096, touch);
+            let mut transcoder = Transcoder::new(Transform::Crc32, 4096, touch, None);
             let other: Vec<u8> = lead.records[4].iter().copied().take(first).collect();
             assert_eq!(transcoder.is_right(&slot, 4), other.is_empty(), "{touch}");
         }
-        let mut lines = Transcoder::new(Transform::Crc32, 4096, Touch::CacheLine);
+        let mut lines = Transcoder::new(Transform::Crc32, 4096, Touch::CacheLine, None);
         assert!(lines.is_right(&slot, 5) && !lines.is_right(&slot, 4));
     }
 
     #[test]
     fn the_cost_alone_is_measured() {
         for transform in ALL_OF_THEM {
-            let cost = Transcoder::new(transform, 4096, Touch::CacheLine).cost(Clock::monotonic());
+            let cost =
+                Transcoder::new(transform, 4096, Touch::CacheLine, None).cost(Clock::monotonic());
             assert!(cost.iter().all(|ticks| *ticks > 0.0), "{transform}: {cost:?}");
         }
     }

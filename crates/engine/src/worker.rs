@@ -10,11 +10,12 @@ use crate::hot::{AnyWork, Content, Full, Lines, SharedTranscoder, Special, Stamp
 use crate::job::{CallsReport, Failure, Job, Segment, SideReport};
 use crate::offset::{self, Offset};
 use crate::page::Page;
+use crate::source::{Cut, Source};
 use crate::task::WorkerContext;
 use crate::transform::Transcoder;
 use crate::usage::Usage;
 use end::End;
-use ipcperf_core::{Missing, Part, Seat, SetupError, Touch};
+use ipcperf_core::{Missing, Part, PayloadFile, Seat, SetupError, Touch};
 use ipcperf_stats::Rng;
 use ipcperf_sys::call_times::CallTimes;
 use ipcperf_sys::{affinity, pause, process};
@@ -38,8 +39,11 @@ pub(crate) fn measure(
 ) -> Result<SideReport, Failure> {
     let nonce = job.shape.nonce;
     let load = &job.key.load;
-    let transcoder =
-        load.transform.map(|name| Box::new(Transcoder::new(name, job.key.size(), job.key.touch)));
+    let size = job.key.size();
+    let cut = load.payload.as_ref().map(|file| cut(file, job)).transpose()?;
+    let transcoder = load
+        .transform
+        .map(|name| Box::new(Transcoder::new(name, size, job.key.touch, cut.as_ref())));
     let shared = Cell::new(transcoder);
     let mut cost = None;
     if let Some(mut transcoder) = shared.take() {
@@ -49,20 +53,29 @@ pub(crate) fn measure(
     }
     let [_, left, arrived] = page.ways();
     let times = job.key.load.one_way.then(|| Times::new(job.clock(), left, arrived));
-    let content = match (job.key.load.transform, job.key.touch) {
-        (Some(_), _) => Content::Changed(Stamp::new(nonce), SharedTranscoder::new(&shared)),
-        (None, Touch::None) => Content::Full(Full::new(nonce, Stamp::LEN)),
-        (None, Touch::CacheLine) => Content::Lines(Lines::new(nonce)),
-        (None, Touch::Header) => Content::Full(Full::new(nonce, Part::STAMP)),
-        (None, Touch::Full) => Content::Full(Full::new(nonce, usize::MAX)),
+    let content = match (load.transform, job.key.touch, &cut) {
+        (Some(_), ..) => Content::Changed(Stamp::new(nonce), SharedTranscoder::new(&shared)),
+        (None, Touch::None, _) => Content::Full(Full::new(nonce, Stamp::LEN)),
+        (None, Touch::CacheLine, _) => Content::Lines(Lines::new(nonce)),
+        (None, Touch::Header, _) => Content::Full(Full::new(nonce, Part::STAMP)),
+        (None, Touch::Full, Some(cut)) => Content::Cut(Stamp::new(nonce), cut),
+        (None, Touch::Full, None) => Content::Full(Full::new(nonce, usize::MAX)),
     };
-    let work = if load.transform.is_some() || times.is_some() {
+    let work = if load.transform.is_some() || times.is_some() || cut.is_some() {
         AnyWork::Special(Special::new(content, times))
     } else {
         AnyWork::touching(job.key.touch, nonce)
     };
     let report = loops(work, &mut |runner| slice(runner, job, page, context))?;
     Ok(SideReport { transform: cost, ..report })
+}
+
+/// The messages of a cell, cut from a file.
+fn cut(file: &PayloadFile, job: &Job) -> Result<Cut, Failure> {
+    let (source, _) = Source::read(file)
+        .map_err(|error| Failure::from(format!("payload '{}': {error}", file.file)))?;
+    let size = job.key.size();
+    Ok(source.cut(size, job.key.load.answer(job.key.pattern, size)))
 }
 
 fn slice(

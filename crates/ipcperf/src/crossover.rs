@@ -9,7 +9,7 @@ use crate::loads::{LoadArgs, loads};
 use crate::measure::{self, Undertaking, settings};
 use crate::request;
 use ipcperf_core::result::{CellKey, Crossover, Plan};
-use ipcperf_core::{Axis, Figure, LoadKey, PatternKind};
+use ipcperf_core::{Axis, Figure, LoadKey, PatternKind, Touch};
 use ipcperf_engine::figures_of;
 use ipcperf_engine::plan::{CellPlan, Host};
 use ipcperf_engine::registry::Registry;
@@ -145,7 +145,8 @@ fn list(args: &RunArgs, axis: Axis, pattern: &str) -> Result<Vec<u64>, Stop> {
             let given = args.load.0.get(&key).map_or(list, String::as_str);
             let given = LoadArgs([(key, given.to_owned())].into());
             let of = |load| CellKey { load, ..CellKey::default() }.place_on(axis);
-            let points = loads(&given, &request::patterns(pattern)?)?.into_iter().map(of);
+            let patterns = request::patterns(pattern)?;
+            let points = loads(&given, &patterns, Touch::CacheLine)?.into_iter().map(of);
             points.collect::<Option<Vec<u64>>>().ok_or_else(|| {
                 Stop::usage(
                     "--rate: a search goes over messages per second (like 1k,10k), not over shares",

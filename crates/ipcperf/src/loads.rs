@@ -4,8 +4,9 @@
 use crate::error::{Stop, unknown};
 use crate::request;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use ipcperf_core::{Load, LoadError, LoadKey, Offered, PatternKind};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
+use ipcperf_core::{Load, LoadError, LoadKey, Offered, PatternKind, PayloadFile, Touch};
+use ipcperf_engine::source::Source;
 use std::collections::BTreeMap;
 
 /// Shares of the peak that make a curve of latency over load, in percent.
@@ -24,6 +25,7 @@ impl Args for LoadArgs {
             let arg = Arg::new(key.name()).long(key.name()).help(key.help());
             match key.values() {
                 "" => arg.action(ArgAction::SetTrue),
+                "FILES" => arg.value_name(key.values()).value_hint(ValueHint::FilePath),
                 values => arg.value_name(values),
             }
         }))
@@ -61,8 +63,12 @@ impl LoadArgs {
     }
 }
 
-/// Every combination of the flags' values.
-pub(crate) fn loads(args: &LoadArgs, patterns: &[PatternKind]) -> Result<Vec<Load>, Stop> {
+/// Every combination of the flags' values, for messages that are touched so.
+pub(crate) fn loads(
+    args: &LoadArgs,
+    patterns: &[PatternKind],
+    touch: Touch,
+) -> Result<Vec<Load>, Stop> {
     let mut loads = vec![Load::default()];
     for key in LoadKey::ALL {
         let is_taken = patterns.iter().any(|pattern| pattern.takes(*key));
@@ -74,7 +80,7 @@ pub(crate) fn loads(args: &LoadArgs, patterns: &[PatternKind]) -> Result<Vec<Loa
             return Err(Stop::usage(format!("--{key} is for the pattern {names}: add -p")));
         }
         let mut more = Vec::new();
-        let values = values(given)?;
+        let values = values(*key, given)?;
         request::not_too_many("combinations of flags", [loads.len(), values.len()])?;
         for value in values {
             for load in &loads {
@@ -85,7 +91,11 @@ pub(crate) fn loads(args: &LoadArgs, patterns: &[PatternKind]) -> Result<Vec<Loa
         }
         loads = more;
     }
-    if let Some(objection) = loads.iter().find_map(|load| contradiction(load, patterns)) {
+    for load in &mut loads {
+        load.payload = load.payload.as_ref().map(payload).transpose()?;
+    }
+    let objection = loads.iter().find_map(|load| contradiction(load, patterns, touch));
+    if let Some(objection) = objection {
         return Err(Stop::usage(objection));
     }
     Ok(loads)
@@ -102,8 +112,14 @@ fn refused(key: LoadKey, value: &str, error: LoadError) -> Stop {
     }
 }
 
+/// A file that messages are to be cut from, with what is in it.
+pub(crate) fn payload(asked: &PayloadFile) -> Result<PayloadFile, Stop> {
+    let told = |error| Stop::usage(format!("--payload '{}': {error}", asked.file));
+    Source::read(asked).map(|(_, found)| found).map_err(told)
+}
+
 /// What was asked for together and is not done together.
-fn contradiction(load: &Load, patterns: &[PatternKind]) -> Option<String> {
+fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<String> {
     for key in LoadKey::ALL.iter().filter(|key| key.changes_figures()) {
         let lacks = |pattern: &&PatternKind| !pattern.takes(*key);
         if let Some(pattern) = patterns.iter().find(lacks).filter(|_| load.value(*key).is_some()) {
@@ -112,6 +128,12 @@ fn contradiction(load: &Load, patterns: &[PatternKind]) -> Option<String> {
             ));
         }
     }
+    if load.payload.is_some() && load.changes().is_none() && touch != Touch::Full {
+        return Some(format!(
+            "--payload: the content of messages plays no part with --touch {touch} and no transform; add --touch full, or a \
+             --transform"
+        ));
+    }
     (load.one_way && load.stall_ns > 0).then(|| {
         "--one-way does not work with --stall: a one-way time holds less than a second, and a stop may last longer; \
          leave one of them out"
@@ -119,11 +141,12 @@ fn contradiction(load: &Load, patterns: &[PatternKind]) -> Option<String> {
     })
 }
 
-/// The values of a list; `10%..95%` is the part of the curve between the two, both included.
-fn values(given: &str) -> Result<Vec<String>, Stop> {
+/// The values of a list; of rates `10%..95%` is the part of the curve between the two, both included.
+fn values(key: LoadKey, given: &str) -> Result<Vec<String>, Stop> {
     let mut values = Vec::new();
     for value in given.split(',').map(str::trim) {
-        let Some((from, to)) = value.split_once("..") else {
+        let range = value.split_once("..").filter(|_| key == LoadKey::Rate);
+        let Some((from, to)) = range else {
             values.push(value.to_owned());
             continue;
         };
@@ -152,7 +175,7 @@ mod tests {
     }
 
     fn words(args: &LoadArgs, patterns: &[PatternKind]) -> Vec<String> {
-        let loads = loads(args, patterns).expect("good flags");
+        let loads = loads(args, patterns, Touch::CacheLine).expect("good flags");
         loads.iter().map(|load| load.words().join(" ")).collect()
     }
 
@@ -166,7 +189,10 @@ mod tests {
         assert_eq!(of("20%..60%"), ["rate=20%", "rate=25%", "rate=50%", "rate=60%"]);
         assert_eq!(of("50%..50%,1k"), ["rate=50%", "rate=1000/s"]);
         for wrong in ["1k..2k", "50%..10%", "0.5", "20000%", "0.01%", "x"] {
-            assert!(loads(&rate(wrong), &[PatternKind::Rate]).is_err(), "{wrong}");
+            assert!(
+                loads(&rate(wrong), &[PatternKind::Rate], Touch::CacheLine).is_err(),
+                "{wrong}"
+            );
         }
     }
 
@@ -174,7 +200,7 @@ mod tests {
     fn every_pattern_takes_its_own_flags_and_its_defaults() {
         let args =
             given(&[(LoadKey::Burst, "1,8"), (LoadKey::Rate, "10k"), (LoadKey::Stall, "100ms")]);
-        let all = loads(&args, PatternKind::ALL).expect("good flags");
+        let all = loads(&args, PatternKind::ALL, Touch::CacheLine).expect("good flags");
         let of = |pattern: PatternKind| {
             let mut words: Vec<String> =
                 all.iter().map(|load| load.of(pattern).words().join(" ")).collect();
@@ -186,13 +212,18 @@ mod tests {
         assert_eq!(of(PatternKind::Rate), ["rate=10000/s stall=100ms"]);
         assert_eq!(of(PatternKind::Burst), ["burst=1", "burst=8"]);
         assert_eq!(words(&LoadArgs::default(), &[PatternKind::Burst]), ["burst=16"]);
-        assert!(loads(&args, &[PatternKind::PingPong]).is_err(), "--rate needs -p rate");
+        let refused = loads(&args, &[PatternKind::PingPong], Touch::CacheLine);
+        assert!(refused.is_err(), "--rate needs -p rate");
     }
 
     #[test]
     fn what_is_not_done_together_is_refused() {
         use PatternKind::{Burst, PingPong, Rate, Stream};
-        let told = |args: &LoadArgs, patterns: &[PatternKind]| match loads(args, patterns) {
+        let told = |args: &LoadArgs, patterns: &[PatternKind]| match loads(
+            args,
+            patterns,
+            Touch::CacheLine,
+        ) {
             Ok(_) => String::new(),
             Err(stop) => format!("{stop:?}"),
         };
@@ -224,5 +255,77 @@ mod tests {
             told(&both, &[PingPong, Stream])
                 .contains("--one-way does not work with the pattern stream")
         );
+    }
+
+    #[test]
+    fn a_payload_is_read_before_anything_is_planned_and_is_for_what_reads_it() {
+        use LoadKey::{Payload, Transform};
+        use PatternKind::{Burst, FanIn, PingPong, Rate, Request, Stream};
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+        std::fs::write(place("a.txt"), "abc").expect("written");
+        std::fs::write(place("b.txt"), "").expect("written");
+        let told = |values: &[(LoadKey, &str)], patterns: &[PatternKind], touch| match loads(
+            &given(values),
+            patterns,
+            touch,
+        ) {
+            Ok(all) => all.iter().map(|load| load.words().join(" ")).collect(),
+            Err(stop) => vec![stop.to_string()],
+        };
+        let text = place("a.txt");
+        let word = "payload=a.txt#ba7816bf8f01";
+        let every = [PingPong, Stream, Burst, Request];
+        assert_eq!(
+            told(&[(Payload, &text), (Transform, "none,lz4")], &[Stream], Touch::Full),
+            [word.to_owned(), format!("transform=lz4 {word}")]
+        );
+        let all = told(&[(Payload, &text)], &every, Touch::Full);
+        assert!(all.iter().all(|words| words.ends_with(word)), "{all:?}");
+        // Dots are no range here.
+        let dotted = place("../") + folder.path().file_name().unwrap().to_str().unwrap() + "/a.txt";
+        assert_eq!(told(&[(Payload, &dotted)], &[PingPong], Touch::Full), [word]);
+        assert_eq!(told(&[(Payload, &text), (LoadKey::Rate, "1k")], &[Rate], Touch::Full).len(), 1);
+        for (values, patterns, touch, part) in [
+            (
+                vec![(Payload, text.as_str())],
+                &[PingPong],
+                Touch::None,
+                "plays no part with --touch none",
+            ),
+            (vec![(Payload, text.as_str())], &[PingPong], Touch::CacheLine, "plays no part"),
+            (
+                vec![(Payload, text.as_str()), (Transform, "none,lz4")],
+                &[PingPong],
+                Touch::CacheLine,
+                "plays no part",
+            ),
+            (
+                vec![(Payload, text.as_str())],
+                &[FanIn],
+                Touch::Full,
+                "--payload is for the pattern ping-pong or stream",
+            ),
+            (
+                vec![(Payload, &place("none"))],
+                &[PingPong],
+                Touch::Full,
+                "none': No such file or directory",
+            ),
+            (vec![(Payload, &place("b.txt"))], &[PingPong], Touch::Full, "b.txt': it is empty"),
+            (vec![(Payload, &place(""))], &[PingPong], Touch::Full, "it is a directory"),
+            (
+                vec![(Payload, &(text.clone() + "#0123456789ab"))],
+                &[PingPong],
+                Touch::Full,
+                "the content differs",
+            ),
+        ] {
+            let told = told(&values, patterns, touch);
+            assert!(
+                told.len() == 1 && told[0].contains(part) && !told[0].contains('\n'),
+                "{told:?}"
+            );
+        }
     }
 }

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shell_completes_mechanisms_patterns_placements_and_knobs() {
+    fn every_shell_completes_mechanisms_patterns_placements_knobs_and_files() {
         let registry = crate::builtin();
         for shell in [Shell::Bash, Shell::Fish, Shell::Zsh] {
             let mut bytes = Vec::new();
@@ -121,6 +121,13 @@ mod tests {
             for word in ["shm-ring/adaptive", "ping-pong", "same-llc", "pipe.size="] {
                 assert!(text.contains(word), "{shell}: {word}");
             }
+            // Bash completes files wherever it knows nothing else.
+            let completes_files = text.lines().any(|line| match shell {
+                Shell::Zsh => line.contains("'--payload=") && line.contains(":FILES:_files'"),
+                Shell::Fish => line.contains("-l payload ") && line.ends_with(" -r -F"),
+                _ => line.contains("--payload"),
+            });
+            assert!(completes_files, "{shell}");
         }
     }
 }

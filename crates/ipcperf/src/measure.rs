@@ -7,6 +7,7 @@ use crate::kept::Keeper;
 use crate::output::{self, Target};
 use crate::progress::Line;
 use crate::request;
+use ipcperf_core::PayloadFile;
 use ipcperf_core::result::{Cell, Invocation, Noise, Plan, Requirements, ResultSet, Status};
 use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
@@ -17,6 +18,7 @@ use ipcperf_sys::signals::Interrupts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -105,7 +107,9 @@ impl Undertaking {
             None => format!("  {}", cell.id),
             Some(missing) => format!("  {}: unavailable: {missing}", cell.id),
         };
-        output::lines(std::iter::once(head).chain(self.cells.iter().map(line)))
+        let payloads = self.cells.iter().filter_map(|cell| cell.key.load.payload.as_ref());
+        let contents: BTreeSet<String> = payloads.map(PayloadFile::sentence).collect();
+        output::lines(std::iter::once(head).chain(contents).chain(self.cells.iter().map(line)))
     }
 
     /// Measures all of it; how the program ends, and what came out.

@@ -2,9 +2,10 @@
 
 use crate::error::Stop;
 use crate::measure::Undertaking;
-use crate::{report, request};
+use crate::{loads, output, report, request};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
+use ipcperf_core::PayloadFile;
 use ipcperf_core::result::Cell;
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::Registry;
@@ -86,9 +87,18 @@ pub(crate) fn plan(
     Ok(Undertaking { command, cells, settings, requirements: as_planned.requirements.clone() })
 }
 
+/// The file that its messages were cut from, which has to have the same content.
+fn payload(before: &PayloadFile) -> Result<PayloadFile, String> {
+    let home = before.file.strip_prefix("~/").zip(output::home());
+    let file = home.map_or_else(|| before.file.clone(), |(rest, home)| format!("{home}/{rest}"));
+    loads::payload(&PayloadFile { file, ..before.clone() }).map_err(|stop| stop.to_string())
+}
+
 /// The cell as it is planned here.
 fn again(registry: &Registry, host: &Host, cell: &Cell) -> Result<CellPlan, String> {
     let key = &cell.key;
+    let mut load = key.load.clone();
+    load.payload = load.payload.as_ref().map(payload).transpose()?;
     let mechanisms =
         request::mechanisms(registry, &key.mechanism).map_err(|stop| stop.to_string())?;
     let request = Request {
@@ -98,7 +108,7 @@ fn again(registry: &Registry, host: &Host, cell: &Cell) -> Result<CellPlan, Stri
         placements: vec![key.placement],
         idle: vec![key.idle],
         touch: key.touch,
-        loads: vec![key.load.clone()],
+        loads: vec![load],
         options: cell.requested(),
     };
     let mut cells = plan::cells(&request, host).map_err(|error| error.to_string())?;

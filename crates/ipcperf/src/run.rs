@@ -65,9 +65,10 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<U
     let or =
         |given: &Option<String>, default: &str| given.clone().unwrap_or_else(|| default.to_owned());
     let patterns = request::patterns(&or(&args.pattern, PatternKind::PingPong.name()))?;
+    let touch = request::touch(&or(&args.touch, Touch::CacheLine.name()))?;
     let request = Request {
         mechanisms: request::mechanisms(registry, names)?,
-        loads: loads::loads(&args.load, &patterns)?,
+        loads: loads::loads(&args.load, &patterns, touch)?,
         patterns,
         sizes: request::sizes(&or(&args.size, "64"))?,
         placements: match &args.place {
@@ -75,7 +76,7 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<U
             None => defaults(),
         },
         idle: request::idle(&or(&args.idle, Idle::AsIs.name()))?,
-        touch: request::touch(&or(&args.touch, Touch::CacheLine.name()))?,
+        touch,
         options: request::options(registry, &args.set)?,
     };
     let parts = [

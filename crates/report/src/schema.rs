@@ -4,7 +4,7 @@ use crate::sample::Build;
 use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, pipelines, render, sample};
 use ipcperf_core::result::{Fan, OneWay, ResultSet, TransformCost};
 use ipcperf_core::{
-    BackPressure, Direction, Family, Memory, OnClose, Peers, Reach, Transform, Wait,
+    BackPressure, Direction, Family, Memory, OnClose, PayloadFile, Peers, Reach, Transform, Wait,
 };
 use serde_json::{Value, json};
 
@@ -21,6 +21,12 @@ fn result() -> Value {
     let cell = set.cells.first_mut().expect("a survey has cells");
     cell.key.load.one_way = true;
     cell.key.load.transform = Some(Transform::Gzip);
+    cell.key.load.payload = Some(PayloadFile {
+        file: "data/log.json".to_owned(),
+        bytes: 4 << 20,
+        of_bytes: Some(1 << 30),
+        sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad".to_owned(),
+    });
     cell.one_way_ns = Some(OneWay {
         quantiles: [("p50".to_owned(), sample::metric(3000.0, 20.0))].into(),
         bound_ns: Some(50.0),

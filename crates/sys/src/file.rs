@@ -222,6 +222,28 @@ impl Drop for WholeFile {
     }
 }
 
+/// A regular file, open for reading, and its length. A FIFO is refused and not waited for, and no device is opened, since
+/// even that may do something.
+///
+/// # Errors
+/// The kernel's; or it is no regular file, with what it is.
+pub fn regular(path: &Path) -> io::Result<(File, u64)> {
+    let refuse = |facts: &Stat| match FileType::from_raw_mode(facts.st_mode) {
+        FileType::RegularFile => Ok(()),
+        FileType::Directory => Err(io::Error::other("it is a directory")),
+        FileType::Fifo => {
+            Err(io::Error::other("it is a FIFO, and only a regular file can be read twice"))
+        }
+        _ => Err(io::Error::other("it is no regular file")),
+    };
+    refuse(&rustix::fs::stat(path)?)?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let facts = rustix::fs::fstat(&file)?;
+    refuse(&facts)?;
+    Ok((file, u64::try_from(facts.st_size).unwrap_or(0)))
+}
+
 /// A file in memory that no path leads to; it goes with its last descriptor.
 ///
 /// # Errors
@@ -260,6 +282,27 @@ mod tests {
         assert_eq!(count(), 1);
         assert!(WholeFile::start(&folder.path().join("no/such/run.json")).is_err());
         assert!(WholeFile::start(folder.path()).is_err());
+    }
+
+    #[test]
+    fn only_a_regular_file_is_read_and_nothing_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = |name: &str| folder.path().join(name);
+        fs::write(place("file"), "12345").expect("written");
+        symlink(place("file"), place("link")).expect("linked");
+        rustix::fs::mkfifoat(CWD, place("fifo"), Mode::RUSR).expect("made");
+        for name in ["file", "link"] {
+            assert_eq!(regular(&place(name)).expect(name).1, 5);
+        }
+        for (path, told) in [
+            (place(""), "it is a directory"),
+            (place("fifo"), "it is a FIFO"),
+            ("/dev/zero".into(), "it is no regular file"),
+            (place("none"), "No such file"),
+        ] {
+            let error = regular(&path).expect_err(told).to_string();
+            assert!(error.contains(told), "{}: {error}", path.display());
+        }
     }
 
     #[test]

@@ -70,10 +70,14 @@ impl Work for AnyWork<'_> {
 
     #[inline]
     fn sequence(self, message: &[u8], near: u64) -> Option<u64> {
+        #[inline(never)]
+        fn special(work: Special<'_>, message: &[u8], near: u64) -> Option<u64> {
+            work.sequence(message, near)
+        }
         match self {
             Self::Stamp(work) => work.sequence(message, near),
             Self::Lines(work) => work.sequence(message, near),
-            Self::Special(work) => work.sequence(message, near),
+            Self::Special(work) => special(work, message, near),
         }
     }
 }

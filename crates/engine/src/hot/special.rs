@@ -3,6 +3,7 @@
 //! loops of plain cells are the same with or without it.
 
 use super::{Full, Lines, Stamp, Times, Work};
+use crate::source::Cut;
 use crate::transform::{HEADER, Transcoder};
 use ipcperf_core::Fault;
 use std::cell::Cell;
@@ -14,6 +15,8 @@ pub enum Content<'a> {
     Lines(Lines),
     /// As touch `header` and `full`; as touch `none` with nothing but the stamp.
     Full(Full),
+    /// The stamp, and what is cut from a file behind it.
+    Cut(Stamp, &'a Cut),
     /// The stamp and a changed record.
     Changed(Stamp, SharedTranscoder<'a>),
 }
@@ -67,6 +70,13 @@ impl<'a> Special<'a> {
     }
 }
 
+/// Whether everything behind the stamp is message `seq` of a file.
+#[inline(always)]
+fn is_cut(message: &[u8], cut: &Cut, seq: u64) -> bool {
+    let behind = Stamp::bytes_of(message.len());
+    message.get(behind..) == cut.message(seq, message.len()).get(behind..)
+}
+
 impl Work for Special<'_> {
     #[inline(always)]
     fn fill(self, out: &mut [u8], seq: u64) {
@@ -76,6 +86,14 @@ impl Work for Special<'_> {
         match self.content {
             Content::Lines(lines) => lines.fill(out, seq),
             Content::Full(full) => full.fill(out, seq),
+            Content::Cut(stamp, cut) => {
+                let message = cut.message(seq, out.len());
+                // What is too long for it is wrong at the receiver.
+                if message.len() == out.len() {
+                    out.copy_from_slice(message);
+                }
+                stamp.fill(out, seq);
+            }
             Content::Changed(stamp, shared) => {
                 stamp.fill(out, seq);
                 // A credit is a stamp and nothing else.
@@ -91,6 +109,10 @@ impl Work for Special<'_> {
         match self.content {
             Content::Lines(lines) => lines.check(message, seq),
             Content::Full(full) => full.check(message, seq),
+            Content::Cut(stamp, cut) => {
+                stamp.check(message, seq)?;
+                if is_cut(message, cut, seq) { Ok(()) } else { Err(Fault::Corrupt) }
+            }
             Content::Changed(stamp, shared) => {
                 stamp.check(message, seq)?;
                 let is_right = message.len() < HEADER
@@ -107,6 +129,7 @@ impl Work for Special<'_> {
         let content = match self.content {
             Content::Lines(lines) => Content::Lines(lines.reversed()),
             Content::Full(full) => Content::Full(full.reversed()),
+            Content::Cut(stamp, cut) => Content::Cut(stamp.reversed(), cut),
             Content::Changed(stamp, shared) => Content::Changed(stamp.reversed(), shared),
         };
         // Only the way from lead to follow is timed: the ends change places every other round.
@@ -118,6 +141,12 @@ impl Work for Special<'_> {
         let seq = match self.content {
             Content::Lines(lines) => lines.sequence(message, near),
             Content::Full(full) => full.sequence(message, near),
+            Content::Cut(stamp, cut) => {
+                let seq = stamp.sequence(message, near)?;
+                // As short as a credit: a late one of the verifying pass has other bytes behind its stamp.
+                let is_short = message.len() < Stamp::LEN;
+                (is_short || is_cut(message, cut, seq)).then_some(seq)
+            }
             Content::Changed(stamp, shared) => {
                 let seq = stamp.sequence(message, near)?;
                 let is_right = message.len() < HEADER

@@ -26,6 +26,17 @@ impl Stamp {
         Self(tag(nonce))
     }
 
+    /// Bytes of the stamp of a message of so many bytes.
+    #[inline(always)]
+    pub(super) const fn bytes_of(len: usize) -> usize {
+        match len {
+            0 => 0,
+            1..4 => 1,
+            4..8 => 4,
+            _ => Self::LEN,
+        }
+    }
+
     #[inline(always)]
     pub(super) const fn word(self, seq: u64) -> u64 {
         self.0 ^ seq

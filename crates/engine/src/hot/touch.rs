@@ -111,9 +111,8 @@ impl Work for Full {
             value = value.wrapping_add(SPREAD);
         }
         if words.is_empty() {
-            let stamped = if rest.len() >= 4 { 4 } else { 1.min(rest.len()) };
             self.stamp.check(rest, seq)?;
-            for byte in rest.iter().skip(stamped) {
+            for byte in rest.iter().skip(Stamp::bytes_of(rest.len())) {
                 wrong |= u64::from(byte ^ self.stamp.byte(seq));
             }
         } else {

@@ -57,7 +57,7 @@ pub(crate) fn cells(
     };
     let request = Request {
         mechanisms,
-        loads: loads(&load, &patterns)?,
+        loads: loads(&load, &patterns, touch)?,
         patterns,
         sizes: sizes.unwrap_or_else(|| vec![64]),
         placements: placements

@@ -117,14 +117,15 @@ impl Keys {
         };
         let patterns =
             request::patterns(&or(&self.pattern, PatternKind::PingPong.name())).map_err(told)?;
-        let loads = loads(&self.load, &patterns).map_err(told)?;
+        let touch = request::touch(&or(&self.touch, Touch::CacheLine.name())).map_err(told)?;
+        let loads = loads(&self.load, &patterns, touch).map_err(told)?;
         let request = Request {
             mechanisms: request::mechanisms(registry, &self.mechanism).map_err(told)?,
             patterns,
             sizes: vec![usize::try_from(self.size).map_err(|error| error.to_string())?],
             placements,
             idle: request::idle(&or(&self.idle, Idle::AsIs.name())).map_err(told)?,
-            touch: request::touch(&or(&self.touch, Touch::CacheLine.name())).map_err(told)?,
+            touch,
             loads,
             options: if settings.is_empty() {
                 OptionSet::default()

@@ -21,6 +21,7 @@ mod history;
 mod interruption;
 mod limits;
 mod page;
+mod payload;
 mod pipeline;
 mod rate;
 mod repeat;

@@ -8,7 +8,7 @@ use crate::format::Style;
 use crate::rank::{Yardstick, clock_share, has_too_few_rounds, is_timed_alone};
 use crate::{text, words};
 use ipcperf_core::result::ResultSet;
-use ipcperf_core::{PatternKind, Wait};
+use ipcperf_core::{PatternKind, PayloadFile, Wait};
 use ipcperf_stats::LEAST_ROUNDS;
 
 /// The quantiles of which a missing one is explained.
@@ -181,21 +181,33 @@ fn special(rows: &[&Row]) -> Vec<String> {
         all => format!("No one-way figure for {} cells: {reason}.", all.len()),
     }));
     let mut named: Vec<String> = Vec::new();
-    for cost in rows.iter().filter_map(|row| row.cell.transform.as_ref()) {
+    let mut sources: Vec<String> = Vec::new();
+    for row in rows {
+        let payload = row.cell.key.load.payload.as_ref();
+        let source = payload.map(PayloadFile::sentence);
+        sources.extend(source.filter(|source| !sources.contains(source)));
+        let Some(cost) = &row.cell.transform else { continue };
         let size = figures::plain(cost.ratio);
+        let whose = payload.map(|one| format!(" of {}", one.file)).unwrap_or_default();
         let words =
-            format!("{} by {} makes messages {size} times shorter", cost.name, cost.library);
+            format!("{} by {} makes messages{whose} {size} times shorter", cost.name, cost.library);
         if !named.contains(&words) {
             named.push(words);
         }
     }
     if !named.is_empty() {
+        let made = if sources.is_empty() {
+            "Half of the bytes of every message are random: "
+        } else {
+            "With these contents "
+        };
         lines.push(format!(
             "transform is the time that changing a message and changing it back take by themselves; all other figures \
-             contain it. Half of the bytes of every message are random: {}.",
+             contain it. {made}{}.",
             named.join("; ")
         ));
     }
+    lines.extend(sources);
     lines
 }
 

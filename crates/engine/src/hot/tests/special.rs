@@ -2,6 +2,7 @@
 
 use super::super::place as place_of;
 use super::*;
+use crate::source::Source;
 use ipcperf_core::{Touch, Transform};
 use ipcperf_sys::clock::Clock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,8 +38,50 @@ fn each_content_is_what_the_plain_policy_makes_of_it() {
 }
 
 #[test]
+fn a_message_of_a_file_is_accepted_as_itself_and_any_changed_byte_is_noticed() {
+    let text: Vec<u8> = (0..1000).map(|at| (at * 7 % 256) as u8).collect();
+    for len in [8, 9, 64, 200, 3000] {
+        let cut = Source::of(&text).cut(len, len);
+        let work = Special::new(Content::Cut(Stamp::new(77), &cut), None);
+        round_trip(work, len);
+    }
+    for len in [1, 3, 4, 7, 8, 200] {
+        let cut = Source::of(&text).cut(len, len);
+        let work = Special::new(Content::Cut(Stamp::new(77), &cut), None);
+        let mut message = vec![0; len];
+        work.fill(&mut message, 5);
+        let behind = Stamp::bytes_of(len);
+        let begin = 5 * len % 1000;
+        assert_eq!(message[behind..], text[begin + behind..begin + len], "{len}");
+        assert_eq!(work.check(&message, 5), Ok(()), "{len}");
+        for at in 0..len {
+            message[at] ^= 0x20;
+            assert_eq!(work.check(&message, 5), Err(Fault::Corrupt), "{len} {at}");
+            assert!(len < 8 || work.sequence(&message, 5) != Some(5), "{len} {at}");
+            message[at] ^= 0x20;
+        }
+    }
+    let short = Source::of(&text).cut(5, 5);
+    // A late credit of the verifying pass, which is as long as the messages are.
+    let mut late = [0; 5];
+    Full::new(77, usize::MAX).fill(&mut late, 2);
+    assert_eq!(
+        Special::new(Content::Cut(Stamp::new(77), &short), None).sequence(&late, 9),
+        Some(2)
+    );
+    // A credit is a stamp; an answer may be longer than its question.
+    let cut = Source::of(&text).cut(64, 300);
+    let back = Special::new(Content::Cut(Stamp::new(77), &cut), None).reversed();
+    let (mut credit, mut answer) = ([0; 8], [0; 300]);
+    back.fill(&mut credit, 3);
+    assert_eq!(back.sequence(&credit, 0), Some(3));
+    back.fill(&mut answer, 3);
+    assert_eq!((back.check(&answer, 3), &answer[8..]), (Ok(()), &text[200..492]));
+}
+
+#[test]
 fn a_changed_message_is_proved_by_its_stamp_and_its_record() {
-    let transcoder = Box::new(Transcoder::new(Transform::Gzip, 4096, Touch::Full));
+    let transcoder = Box::new(Transcoder::new(Transform::Gzip, 4096, Touch::Full, None));
     let slot = transcoder.slot();
     let place = Cell::new(Some(transcoder));
     let work = Special::new(Content::Changed(Stamp::new(77), SharedTranscoder::new(&place)), None);
