@@ -1,9 +1,10 @@
 //! Automation that needs more than a shell line: measures what ipcperf adds to bare loops, checks
-//! the rules of the project, reads the emitted code of the hot loops, tries statistical promises. `cargo xtask --help` lists it.
+//! the rules of the project, reads the emitted code of the hot loops, tries statistical promises, fuzzes every input. `cargo xtask --help` lists it.
 
 mod asm;
 mod cargo;
 mod floor;
+mod fuzz;
 mod siege;
 mod tidy;
 mod trial;
@@ -33,6 +34,8 @@ enum Task {
     Docs,
     /// Check the emitted code of the hot loops: no indirect call, no panic, no allocation
     Asm(asm::Options),
+    /// Try every input with bytes chosen by what they reach; exit 1 if something does not hold
+    Fuzz(fuzz::Options),
     /// Let faults strike real runs at random moments; exit 1 if anything is lost, left or untrue
     Siege(siege::Options),
     /// Try a statistical promise many times, on simulated hosts or with the real program; exit 1 if it does not hold
@@ -48,6 +51,7 @@ fn main() -> Result<ExitCode> {
         Task::Tidy => tidy::run()?,
         Task::Docs => tidy::write_documents()?,
         Task::Asm(options) => asm::run(&options)?,
+        Task::Fuzz(options) => fuzz::run(&options)?,
         Task::Siege(options) => siege::run(&options)?,
         Task::Trial(options) => trial::run(&options)?,
     };

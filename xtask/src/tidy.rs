@@ -25,6 +25,7 @@ pub(crate) fn run() -> Result<bool> {
     violations.extend(circles::check(&files));
     violations.extend(layout::check(&files));
     violations.extend(words::check(&files));
+    violations.extend(words::unexplained(&files));
     violations.extend(registry::check(&files));
     violations.extend(generated::check(generated::GENERATED, root, &files)?);
     violations.sort();
@@ -32,6 +33,7 @@ pub(crate) fn run() -> Result<bool> {
     for violation in &violations {
         println!("{violation}");
     }
+    println!("unsafe blocks: {}", words::unsafe_blocks(&files));
     println!("tidy: {} files, {} violations", files.len(), violations.len());
     Ok(violations.is_empty())
 }

@@ -144,19 +144,23 @@ impl FromStr for Offered {
     /// `50k`, `2M`, `1000`, `1000/s`, `25%`.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("'{text}' is not a rate (like 50k, 1000/s, or 25% of the peak)");
-        let positive = |number: &str| -> Result<f64, String> {
-            let number: f64 = number.trim().parse().map_err(|_| wrong())?;
-            if number.is_finite() && number > 0.0 { Ok(number) } else { Err(wrong()) }
+        let number = |text: &str| text.trim().parse::<f64>().map_err(|_| wrong());
+        // What it is shown as must be read as the same: a number, and more than nothing.
+        let checked = |offered: Self, shown: f64| match shown.is_finite() && shown > 0.0 {
+            true => Ok(offered),
+            false => Err(wrong()),
         };
         if let Some(share) = text.strip_suffix('%') {
-            return Ok(Self::OfPeak(positive(share)? / 100.0));
+            let share = number(share)? / 100.0;
+            return checked(Self::OfPeak(share), (share * 1e6).round());
         }
         let plain = text.strip_suffix("/s").unwrap_or(text);
-        let (number, factor) = match plain.strip_suffix(['k', 'K']) {
-            Some(number) => (number, 1e3),
-            None => plain.strip_suffix('M').map_or((plain, 1.0), |number| (number, 1e6)),
+        let (digits, factor) = match plain.strip_suffix(['k', 'K']) {
+            Some(digits) => (digits, 1e3),
+            None => plain.strip_suffix('M').map_or((plain, 1.0), |digits| (digits, 1e6)),
         };
-        Ok(Self::PerSecond(positive(number)? * factor))
+        let rate = number(digits)? * factor;
+        checked(Self::PerSecond(rate), rate)
     }
 }
 
@@ -243,6 +247,24 @@ pub(crate) fn count(text: &str, most: u64) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Found by fuzzing: a document with one of these was written and could not be read.
+    #[test]
+    fn a_rate_that_is_shown_as_no_number_or_as_nothing_is_refused() {
+        for text in ["1e308k", "1e306M/s", "0.00004%", "1e-300%", "1e308%", "inf", "0/s", "-1"] {
+            let error = text.parse::<Offered>().expect_err(text);
+            assert!(error.contains("is not a rate"), "{error}");
+        }
+        for text in ["1e300/s", "0.0001%", "1e290%", "2.5k"] {
+            let offered: Offered = text.parse().expect(text);
+            let shown = offered.to_string();
+            assert_eq!(
+                shown.parse::<Offered>().map(|again| again.to_string()),
+                Ok(shown),
+                "{text}"
+            );
+        }
+    }
 
     #[test]
     fn a_payload_is_known_by_its_name_and_its_digest() {

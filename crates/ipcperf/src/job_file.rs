@@ -35,13 +35,29 @@ pub(crate) fn apply(path: &Path, args: &RunArgs, typed: &ArgMatches) -> Result<R
     let file = format!("job file '{}'", path.display());
     let text =
         read(path).map_err(|error| Stop::usage(format!("{file}: {}", output::words(&error))))?;
-    let job: toml::Table = text.parse().map_err(|error| explain(&file, &text, &error))?;
-    let command = RunArgs::augment_args(Command::new("run").no_binary_name(true));
+    let words = words(&file, &text, args.allow_exec || args.dry_run, typed)?;
+    understood(&file, words)
+}
+
+/// The command whose flags are the keys.
+pub(crate) fn command() -> Command {
+    RunArgs::augment_args(Command::new("run").no_binary_name(true))
+}
+
+/// The words that a job file stands for, and behind them those that were typed.
+pub(crate) fn words(
+    file: &str,
+    text: &str,
+    may_exec: bool,
+    typed: &ArgMatches,
+) -> Result<Vec<OsString>, Stop> {
+    let job: toml::Table = text.parse().map_err(|error| explain(file, text, &error))?;
+    let command = command();
     let is_typed =
         |flag: &Arg| typed.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
     let mut words: Vec<OsString> = Vec::new();
     for (key, value) in &job {
-        let refused = |why: &str| Stop::usage(format!("{}: {why}", place(&file, &text, key)));
+        let refused = |why: &str| Stop::usage(format!("{}: {why}", place(file, text, key)));
         let flag = flags(&command)
             .find(|(name, _)| name == key)
             .map(|(_, flag)| flag)
@@ -52,7 +68,7 @@ pub(crate) fn apply(path: &Path, args: &RunArgs, typed: &ArgMatches) -> Result<R
             continue;
         }
         match key.as_str() {
-            "exec" => exec::permit(&file, &commands(value)?, args.allow_exec || args.dry_run)?,
+            "exec" => exec::permit(file, &commands(value)?, may_exec)?,
             "output" => {
                 let named = value.as_str().unwrap_or_default();
                 check_output(Path::new(named)).map_err(|why| {
@@ -75,7 +91,12 @@ pub(crate) fn apply(path: &Path, args: &RunArgs, typed: &ArgMatches) -> Result<R
             words.push(format!("--{name}").into());
         }
     }
-    command
+    Ok(words)
+}
+
+/// What such words ask for.
+pub(crate) fn understood(file: &str, words: Vec<OsString>) -> Result<RunArgs, Stop> {
+    command()
         .try_get_matches_from(words)
         .and_then(|matches| RunArgs::from_arg_matches(&matches))
         .map_err(|error| Stop::usage(format!("{file}: {}", one_line(&error))))
@@ -451,6 +472,30 @@ mod tests {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let read = read_job(&text, &["--allow-exec"]).expect("a good job");
         assert_eq!(format!("{read:?}"), format!("{:?}", typed(&words)));
+    }
+
+    #[test]
+    fn a_job_that_is_only_read_is_its_flags_or_what_is_wrong_with_their_values() {
+        let cli = crate::Cli::builtin();
+        let flags = cli.read_job("mechanism = 'pipe'\nsize = [1, '4K']\n[set]\npipe.size = '1M'\n");
+        let known = ["--mechanism=pipe", "--set=pipe.size=1M", "--size=1,4K"];
+        let flags = flags.map(|mut flags| {
+            flags.sort();
+            flags
+        });
+        assert_eq!(flags, Ok(known.map(str::to_owned).into()));
+        for (text, part) in [
+            ("size = 8", "which mechanism?"),
+            ("mechanism = 'pip'", "did you mean 'pipe'"),
+            ("mechanism = 'pipe'\nslice = '1h'", "--slice: 1h is not between"),
+            ("mechanism = 'pipe'\nrounds = 0", "--rounds: 0 is not between"),
+            ("mechanism = 'pipe'\nfail-if = 'p98 > 1us'", "--fail-if: unknown figure 'p98'"),
+            ("mechanism = 'pipe'\ndeadline = '1s'", "--deadline is for programs"),
+            ("exec = 'true'\nsize = 8", "--size is for mechanisms"),
+        ] {
+            let told = cli.read_job(text).expect_err(text);
+            assert!(told.contains(part), "{text}: {told}");
+        }
     }
 
     #[test]

@@ -46,8 +46,17 @@ pub use ipcperf_engine::registry::Registry;
 use args::{Args, Command};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use error::Stop;
+use ipcperf_study::Study;
 use ipcperf_sys::{process, signals};
 use std::process::ExitCode;
+
+/// A study from the text of its file, all its work checked. Nothing is tried or measured.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read_study(text: &str) -> Result<Study, String> {
+    Study::parse(text, &replicate::check)
+}
 
 /// The command line over a list of mechanisms.
 #[derive(Debug)]
@@ -66,6 +75,22 @@ impl Cli {
     #[must_use]
     pub fn builtin() -> Self {
         Self::new(builtin())
+    }
+
+    /// The flags of `ipcperf run` that a job file stands for. Nothing is tried, measured or written.
+    ///
+    /// # Errors
+    /// What is wrong with it, whatever the machine has.
+    pub fn read_job(&self, text: &str) -> Result<Vec<String>, String> {
+        let read = || {
+            let file = "job file";
+            let typed = job_file::command().get_matches_from::<_, &str>([]);
+            let words = job_file::words(file, text, true, &typed)?;
+            let flags = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            run::check(&self.registry, &job_file::understood(file, words)?)?;
+            Ok(flags)
+        };
+        read().map_err(|stop: Stop| stop.to_string())
     }
 
     /// Does what the process's arguments say.

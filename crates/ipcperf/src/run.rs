@@ -28,21 +28,12 @@ pub(crate) fn run(
         Some(path) => job_file::apply(path, args, typed)?,
         None => args.clone(),
     };
-    let rounds = args.rounds.unwrap_or(ROUNDS);
-    if !(1..=10_000).contains(&rounds) {
-        return Err(Stop::usage(format!("--rounds: {rounds} is not between 1 and 10000")));
-    }
+    let rounds = rounds(&args)?;
     let gates = Gates::of(&args.gates)?;
     if !args.exec.is_empty() {
         return exec::run(registry, &args, rounds, &gates);
     }
-    for (name, is_given) in
-        [("--deadline", args.deadline.is_some()), ("--trace-calls", args.trace_calls)]
-    {
-        if is_given {
-            return Err(Stop::usage(format!("{name} is for programs; name one with --exec")));
-        }
-    }
+    only_of_programs(&args)?;
     if !args.crossover.is_empty() {
         return crossover::run(registry, &args, rounds, &gates);
     }
@@ -51,15 +42,27 @@ pub(crate) fn run(
 
 /// What is to be measured, and how.
 pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Undertaking, Stop> {
+    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let request = request(registry, args, host.topology.two_cpus())?;
+    let cells = plan::cells(&request, &host).map_err(request::refused)?;
+    let settings = settings(args, rounds)?;
+    Ok(Undertaking { command: "run", cells, settings, requirements: None })
+}
+
+/// Which cells are meant. Without a placement they are on one CPU and on these two.
+fn request(
+    registry: &Registry,
+    args: &RunArgs,
+    two_cpus: Option<Placement>,
+) -> Result<Request, Stop> {
     let Some(names) = &args.mechanism else {
         return Err(Stop::usage(
             "which mechanism? name some with -m (like -m pipe,unix-stream) or in a job file",
         ));
     };
-    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
     let defaults = || {
         let mut places = vec![Placement::SameCpu];
-        places.extend(host.topology.two_cpus());
+        places.extend(two_cpus);
         places
     };
     let or =
@@ -88,7 +91,37 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<U
         request.loads.len(),
     ];
     request::not_too_many("cells", parts)?;
-    let cells = plan::cells(&request, &host).map_err(request::refused)?;
-    let settings = settings(args, rounds)?;
-    Ok(Undertaking { command: "run", cells, settings, requirements: None })
+    Ok(request)
+}
+
+/// What is wrong with what is asked for, whatever the machine has.
+pub(crate) fn check(registry: &Registry, args: &RunArgs) -> Result<(), Stop> {
+    let rounds = rounds(args)?;
+    Gates::of(&args.gates)?;
+    if !args.exec.is_empty() {
+        return exec::check(args, rounds).map(drop);
+    }
+    only_of_programs(args)?;
+    request(registry, args, None)?;
+    settings(args, rounds).map(drop)
+}
+
+fn rounds(args: &RunArgs) -> Result<u64, Stop> {
+    let rounds = args.rounds.unwrap_or(ROUNDS);
+    match (1..=10_000).contains(&rounds) {
+        true => Ok(rounds),
+        false => Err(Stop::usage(format!("--rounds: {rounds} is not between 1 and 10000"))),
+    }
+}
+
+/// Refuses what only programs can be asked for.
+fn only_of_programs(args: &RunArgs) -> Result<(), Stop> {
+    for (name, is_given) in
+        [("--deadline", args.deadline.is_some()), ("--trace-calls", args.trace_calls)]
+    {
+        if is_given {
+            return Err(Stop::usage(format!("{name} is for programs; name one with --exec")));
+        }
+    }
+    Ok(())
 }

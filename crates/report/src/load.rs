@@ -193,6 +193,18 @@ mod tests {
         assert_eq!(serde_json::to_string(&set).unwrap(), text);
     }
 
+    /// Found by fuzzing: some numbers of seventeen digits were read as their neighbour.
+    #[test]
+    fn every_figure_is_read_back_to_the_last_digit() {
+        let mut set = sample::small();
+        for figure in [98_314_988.486_078_19, 3_740.884_517_566_119_5, 5e-324, f64::MAX, 0.1 + 0.2]
+        {
+            set.duration_s = figure;
+            let text = serde_json::to_string(&set).unwrap();
+            assert_eq!(load(&text).unwrap().duration_s.to_bits(), figure.to_bits(), "{figure}");
+        }
+    }
+
     #[test]
     fn a_file_cut_at_any_byte_is_one_clear_line() {
         let cell = sample::cell("pipe", 64, sample::TWO).modes([(4200.0, 1), (71_000.0, 1)]);

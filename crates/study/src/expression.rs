@@ -202,10 +202,10 @@ impl Parser<'_> {
             return Err(self.wrong("a number, a metric or '('"));
         }
         if word.starts_with(|sign: char| sign.is_ascii_digit()) {
-            return word
-                .parse()
+            let number = word.parse().ok().filter(|number: &f64| number.is_finite());
+            return number
                 .map(Expression::Number)
-                .map_err(|_| format!("'{}': '{word}' is not a number", self.text));
+                .ok_or_else(|| format!("'{}': '{word}' is not a number", self.text));
         }
         if self.takes(&['(']).is_none() {
             return Err(self.wrong(&format!("'(' after '{word}'")));
@@ -281,6 +281,8 @@ mod tests {
             ("p50_ns(pipe", "')' expected"),
             ("p50_ns(a(b))", "')' expected"),
             ("1..2", "not a number"),
+            // Found by fuzzing: it was shown as 'inf', which is a metric.
+            ("1e999 * p50_ns(a)", "'1e999' is not a number"),
             ("x ? y", "'(' after 'x'"),
             ("max(a(b), c(d))", "there is no 'max'"),
             (deep.as_str(), "nested too deeply"),

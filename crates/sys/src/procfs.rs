@@ -47,7 +47,7 @@ pub fn consumption() -> Consumption {
 /// Peak resident memory of the calling process, bytes.
 #[must_use]
 pub fn peak_resident_bytes() -> Option<u64> {
-    status_field("VmHWM:")?.strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1024)
+    status_field("VmHWM:")?.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// Time this process was ready but not running, ns.
@@ -80,7 +80,9 @@ pub fn inter_processor_interrupts(cpus: &[usize]) -> Option<u64> {
     count_interrupts(&fs::read_to_string("/proc/interrupts").ok()?, cpus)
 }
 
-fn count_interrupts(text: &str, cpus: &[usize]) -> Option<u64> {
+/// The same from the text of `/proc/interrupts`.
+#[must_use]
+pub fn count_interrupts(text: &str, cpus: &[usize]) -> Option<u64> {
     let mut lines = text.lines();
     // The header names the online CPUs, so a column is a CPU only by this line.
     let columns: Vec<usize> = lines
@@ -95,13 +97,13 @@ fn count_interrupts(text: &str, cpus: &[usize]) -> Option<u64> {
         let wanted = matches!(name.trim(), "RES" | "CAL")
             || (name.trim().starts_with("IPI") && words(["Rescheduling", "Function call"]));
         if wanted {
-            let sum: u64 = counts
+            total = counts
                 .split_ascii_whitespace()
                 .zip(&columns)
                 .filter(|(_, cpu)| cpus.contains(cpu))
                 .filter_map(|(count, _)| count.parse::<u64>().ok())
-                .sum();
-            *total.get_or_insert(0) += sum;
+                .try_fold(total.unwrap_or(0), u64::checked_add);
+            total?;
         }
     }
     total
@@ -118,7 +120,8 @@ pub fn interrupts_by_cpu() -> Option<BTreeMap<usize, u64>> {
     for (_, counts) in lines.lines().filter_map(|line| line.split_once(':')) {
         let counts = counts.split_ascii_whitespace().map_while(|count| count.parse::<u64>().ok());
         for (cpu, count) in columns.iter().zip(counts) {
-            *sums.entry(*cpu).or_insert(0) += count;
+            let sum = sums.entry(*cpu).or_insert(0);
+            *sum = sum.checked_add(count)?;
         }
     }
     Some(sums)
@@ -131,7 +134,7 @@ pub fn throttled() -> Option<u64> {
         let text = fs::read_to_string(folder.join("cpu.stat")).ok()?;
         text.lines().find_map(|line| line.strip_prefix("nr_throttled "))?.trim().parse::<u64>().ok()
     };
-    cpu_groups().iter().filter_map(|folder| count(folder)).reduce(|sum, one| sum + one)
+    cpu_groups().iter().filter_map(|folder| count(folder)).reduce(u64::saturating_add)
 }
 
 /// The tightest CPU limit named by a control group this process is in: quota and period, us.
@@ -153,7 +156,9 @@ fn cpu_groups() -> Vec<PathBuf> {
     fs::read_to_string("/proc/self/cgroup").map_or_else(|_| Vec::new(), |text| group_folders(&text))
 }
 
-fn group_folders(membership: &str) -> Vec<PathBuf> {
+/// The same from the text of `/proc/self/cgroup`.
+#[must_use]
+pub fn group_folders(membership: &str) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for line in membership.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -181,7 +186,7 @@ fn group_folders(membership: &str) -> Vec<PathBuf> {
 #[must_use]
 pub fn rest_ns() -> Option<(usize, u64)> {
     let (cpus, ticks) = rest_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
-    Some((cpus, ticks * tick_ns()))
+    Some((cpus, ticks.checked_mul(tick_ns())?))
 }
 
 /// The step of the times in `/proc/stat`, ns.
@@ -190,8 +195,9 @@ pub fn tick_ns() -> u64 {
     1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
-/// CPUs; idle, iowait and steal of all of them.
-fn rest_ticks(text: &str) -> Option<(usize, u64)> {
+/// How many CPUs the text of `/proc/stat` has; ticks of all of them that were idle, waited for a disk or were stolen.
+#[must_use]
+pub fn rest_ticks(text: &str) -> Option<(usize, u64)> {
     let mut words = text.lines().next()?.split_ascii_whitespace();
     if words.next()? != "cpu" {
         return None;
@@ -199,7 +205,8 @@ fn rest_ticks(text: &str) -> Option<(usize, u64)> {
     let fields: Vec<u64> = words.take(8).map_while(|word| word.parse().ok()).collect();
     let [.., idle, iowait, _irq, _softirq, steal] = fields.as_slice() else { return None };
     let is_cpu = |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| !rest.starts_with(' '));
-    Some((text.lines().filter(is_cpu).count(), idle + iowait + steal))
+    let ticks = idle.checked_add(*iowait)?.checked_add(*steal)?;
+    Some((text.lines().filter(is_cpu).count(), ticks))
 }
 
 /// Time stolen by the hypervisor from all CPUs since boot, ns (steps of 10 ms).
@@ -207,7 +214,7 @@ fn rest_ticks(text: &str) -> Option<(usize, u64)> {
 pub fn steal_ns() -> Option<u64> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     let ticks: u64 = text.lines().next()?.split_ascii_whitespace().nth(8)?.parse().ok()?;
-    Some(ticks * tick_ns())
+    ticks.checked_mul(tick_ns())
 }
 
 /// Share of all CPU time since boot that the hypervisor took.
@@ -216,13 +223,15 @@ pub fn stolen_share() -> Option<f64> {
     share_stolen(&fs::read_to_string("/proc/stat").ok()?)
 }
 
-fn share_stolen(text: &str) -> Option<f64> {
+/// The same from the text of `/proc/stat`.
+#[must_use]
+pub fn share_stolen(text: &str) -> Option<f64> {
     let words = text.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace();
     // The times of guests, which follow, are in those of user programs already.
     let ticks: Vec<u64> = words.take(8).map_while(|word| word.parse().ok()).collect();
     let [.., steal] = ticks.as_slice() else { return None };
-    let all: u64 = ticks.iter().sum();
-    (ticks.len() == 8 && all > 0).then(|| *steal as f64 / all as f64)
+    let all: f64 = ticks.iter().map(|ticks| *ticks as f64).sum();
+    (ticks.len() == 8 && all > 0.0).then(|| *steal as f64 / all)
 }
 
 /// One value of a `Name: value kB` file such as `/proc/meminfo`, in bytes.
@@ -230,7 +239,7 @@ fn share_stolen(text: &str) -> Option<f64> {
 pub fn memory_bytes(field: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1024)
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// The frequency that the machine names for its first CPU, MHz: in the name of its model, or else the present one.
@@ -239,7 +248,9 @@ pub fn named_mhz() -> Option<f64> {
     named_in(&fs::read_to_string("/proc/cpuinfo").ok()?)
 }
 
-fn named_in(info: &str) -> Option<f64> {
+/// The same from the text of `/proc/cpuinfo`.
+#[must_use]
+pub fn named_in(info: &str) -> Option<f64> {
     let model = info.lines().find(|line| line.starts_with("model name"));
     let ghz = model.and_then(|line| line.rsplit_once('@')?.1.trim().strip_suffix("GHz"));
     let named = ghz.and_then(|ghz| ghz.trim().parse::<f64>().ok()).map(|ghz| ghz * 1e3);
@@ -315,6 +326,20 @@ mod tests {
         assert_eq!(rest_ticks("cpu0 1 2 3 4 5 6 7 8"), None);
         assert_eq!(rest_ticks("cpu 1 2 x"), None);
         assert!(rest_ns().expect("stat is readable").0 > 0);
+    }
+
+    /// Found by fuzzing: sums beyond 64 bits ended a debug build, and were another number in others.
+    #[test]
+    fn counts_that_make_no_sum_are_no_number() {
+        let most = u64::MAX;
+        assert_eq!(rest_ticks(&format!("cpu  1 2 3 {most} 5 6 7 8 9\n")), None);
+        assert_eq!(share_stolen(&format!("cpu  0 0 0 {most} 0 0 0 {most}\n")), Some(0.5));
+        for text in
+            [format!("CPU0 CPU1\nRES: {most} {most} x\n"), format!("CPU0\nRES: {most}\nCAL: 3 x\n")]
+        {
+            assert_eq!(count_interrupts(&text, &[0, 1]), None, "{text}");
+        }
+        assert_eq!(count_interrupts(&format!("CPU0\nRES: {most} x\n"), &[0]), Some(most));
     }
 
     #[test]

@@ -26,6 +26,36 @@ fn unsafe_code(file: &File) -> Vec<Violation> {
     lines_with(&file.code, "unsafe").map(line).collect()
 }
 
+/// How many unsafe blocks there are below each place that may have any: `ring 25, sys 264, xtask 28`. That each says why it
+/// is sound is a lint of the compiler's (`undocumented_unsafe_blocks`), which these packages deny.
+pub(crate) fn unsafe_blocks(files: &[File]) -> String {
+    let count = |place: &&str| -> usize {
+        let rust = files.iter().filter(|file| file.is_rust() && file.is_below(&[place]));
+        rust.map(|file| file.code.matches("unsafe {").count()).sum()
+    };
+    let name = |place: &&str| place.trim_start_matches("crates/").to_owned();
+    let all = UNSAFE.iter().map(|place| format!("{} {}", name(place), count(place)));
+    all.collect::<Vec<_>>().join(", ")
+}
+
+/// Packages with unsafe code that the lint does not hold to say why it is sound.
+pub(crate) fn unexplained(files: &[File]) -> Vec<Violation> {
+    let manifest = |place: &&str| {
+        let path = format!("{place}/Cargo.toml");
+        let file = files.iter().find(|file| file.path == path);
+        let is_held =
+            file.is_some_and(|file| file.text.contains("undocumented_unsafe_blocks = \"deny\""));
+        (!is_held).then(|| {
+            Violation::new(
+                &path,
+                0,
+                "does not deny undocumented_unsafe_blocks, and has unsafe code",
+            )
+        })
+    };
+    UNSAFE.iter().filter_map(manifest).collect()
+}
+
 /// What a test harness or a build script prints is read by its runner, not by a user.
 fn prints(file: &File) -> Vec<Violation> {
     let harness = file.path.contains("/tests/") || file.path.ends_with("/build.rs");
@@ -87,6 +117,27 @@ mod tests {
         assert_eq!(lines("crates/mech/src/a.rs", text), [3]);
         assert_eq!(lines("examples/a.rs", text), [3]);
         assert_eq!(lines("crates/sys/src/a.rs", text), [0; 0]);
+    }
+
+    #[test]
+    fn unsafe_blocks_are_counted_where_they_may_be_and_their_packages_must_explain_them() {
+        let manifest = "[lints.clippy]\nundocumented_unsafe_blocks = \"deny\"\n";
+        let files = [
+            File::new(
+                "crates/sys/src/a.rs",
+                "// unsafe {\nfn f() { unsafe { g() }; unsafe { h() } }\n",
+            ),
+            File::new("crates/sys/Cargo.toml", manifest),
+            File::new(
+                "crates/ring/src/lib.rs",
+                "unsafe impl Send for A {}\nfn f() { unsafe { g() } }\n",
+            ),
+            File::new("crates/ring/Cargo.toml", "[lints.clippy]\n"),
+            File::new("xtask/Cargo.toml", manifest),
+        ];
+        assert_eq!(unsafe_blocks(&files), "ring 1, sys 2, xtask 0");
+        let found: Vec<_> = unexplained(&files).into_iter().map(|one| one.file).collect();
+        assert_eq!(found, ["crates/ring/Cargo.toml"]);
     }
 
     #[test]

@@ -28,20 +28,10 @@ pub(crate) fn run(
     rounds: u64,
     gates: &Gates,
 ) -> Result<ExitCode, Stop> {
-    refuse_others(args)?;
-    let plans: Vec<PipelinePlan> =
-        args.exec.split(|command| command == NEXT).map(plan).collect::<Result<_, _>>()?;
+    let (plans, settings) = check(args, rounds)?;
     if let Some(reason) = plans.iter().find_map(missing) {
         return Err(Stop::usage(format!("--exec: {reason}")));
     }
-    let second = Duration::from_secs(1);
-    let deadline = args.deadline.as_deref().unwrap_or(DEADLINE);
-    let settings = Settings {
-        rounds,
-        deadline: request::time("--deadline", deadline, second / 100, second * 3600)?,
-        trace_calls: args.trace_calls,
-        seed: args.seed.unwrap_or_else(fresh_seed),
-    };
     if args.dry_run {
         return print(&plans, &settings);
     }
@@ -50,6 +40,21 @@ pub(crate) fn run(
         exec::run(plans, &settings, Some(interrupts), progress)
     })
     .map(|(code, _)| code)
+}
+
+/// What is to be run, and how, whether there are such programs or not.
+pub(crate) fn check(args: &RunArgs, rounds: u64) -> Result<(Vec<PipelinePlan>, Settings), Stop> {
+    refuse_others(args)?;
+    let plans = args.exec.split(|command| command == NEXT).map(plan).collect::<Result<_, _>>()?;
+    let second = Duration::from_secs(1);
+    let deadline = args.deadline.as_deref().unwrap_or(DEADLINE);
+    let settings = Settings {
+        rounds,
+        deadline: request::time("--deadline", deadline, second / 100, second * 3600)?,
+        trace_calls: args.trace_calls,
+        seed: args.seed.unwrap_or_else(fresh_seed),
+    };
+    Ok((plans, settings))
 }
 
 /// What a file says is run only if the user has seen it.

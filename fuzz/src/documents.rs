@@ -1,0 +1,152 @@
+//! Documents: what is read is shown in every format, soundly, and written again as it was.
+
+use crate::edits::{self, COMPARISON, REPLICATION, RESULTS};
+use crate::soundness::{self, check, written};
+use ipcperf::Registry;
+use ipcperf_core::result::{Comparison, Replication, ResultSet};
+use ipcperf_report::{Format, LoadError, MARGIN, Recorded, Rows, Style, Terms};
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::LazyLock;
+
+static REGISTRY: LazyLock<Registry> = LazyLock::new(ipcperf::builtin);
+static BASES: LazyLock<Vec<Value>> =
+    LazyLock::new(|| RESULTS.iter().map(|text| edits::document(text)).collect());
+pub static OLD_REPLICATION: LazyLock<Value> = LazyLock::new(|| edits::document(REPLICATION));
+static OLD_COMPARISON: LazyLock<Value> = LazyLock::new(|| edits::document(COMPARISON));
+
+fn spec(name: &str) -> Option<&'static ipcperf_core::Spec> {
+    REGISTRY.find(name).map(|entry| entry.spec)
+}
+
+/// Which format and style the first bytes mean, and the others.
+fn choice(bytes: &[u8]) -> Option<(Format, Style, &[u8])> {
+    let (head, rest) = bytes.split_at_checked(2)?;
+    let format = Format::ALL[usize::from(head[0]) % Format::ALL.len()];
+    let styles = soundness::styles();
+    Some((format, styles[usize::from(head[1]) % styles.len()], rest))
+}
+
+/// What is refused is refused in one line that a terminal may see.
+fn loaded<T>(read: Result<T, LoadError>) -> Option<T> {
+    read.map_err(|error| {
+        soundness::one_line(&error.to_string());
+        soundness::printable(&error.to_string());
+    })
+    .ok()
+}
+
+/// Any text, as what it says it is.
+pub fn text(bytes: &[u8]) {
+    let Some((format, style, rest)) = choice(bytes) else { return };
+    let text = String::from_utf8_lossy(rest);
+    let _ = ipcperf_report::summary(&text);
+    if ipcperf_report::is_replication(&text) {
+        if let Some(document) = loaded(ipcperf_report::load_replication(&text)) {
+            show_replication(&document, format, &style);
+        }
+    } else if ipcperf_report::is_comparison(&text) {
+        if let Some(document) = loaded(ipcperf_report::load_comparison(&text)) {
+            show_comparison(&document, format, &style);
+        }
+    } else if let Some(set) = loaded(ipcperf_report::load(&text)) {
+        assert!(ipcperf_report::is_document(&text), "what is read is a document");
+        show_result(&set, format, &style);
+    }
+}
+
+/// A changed result.
+pub fn result(bytes: &[u8]) {
+    let Some((format, style, rest)) = choice(bytes) else { return };
+    let Some((base, changes)) = rest.split_first() else { return };
+    let base = &BASES[usize::from(*base) % BASES.len()];
+    let Some(set) = loaded(ipcperf_report::load(&edits::edited(base, changes).to_string())) else {
+        return;
+    };
+    show_result(&set, format, &style);
+}
+
+/// A changed replication.
+pub fn replication(bytes: &[u8]) {
+    let Some((format, style, changes)) = choice(bytes) else { return };
+    let text = edits::edited(&OLD_REPLICATION, changes).to_string();
+    if let Some(document) = loaded(ipcperf_report::load_replication(&text)) {
+        show_replication(&document, format, &style);
+    }
+}
+
+/// A changed comparison, or that of two changed results.
+pub fn comparison(bytes: &[u8]) {
+    let Some((format, style, rest)) = choice(bytes) else { return };
+    let Some((base, changes)) = rest.split_first() else { return };
+    let base = usize::from(*base) % (BASES.len() + 1);
+    let Some(base) = BASES.get(base) else {
+        let text = edits::edited(&OLD_COMPARISON, changes).to_string();
+        if let Some(document) = loaded(ipcperf_report::load_comparison(&text)) {
+            show_comparison(&document, format, &style);
+        }
+        return;
+    };
+    let (one, two) = changes.split_at(changes.len() / 8 * 4);
+    let read = |changes| loaded(ipcperf_report::load(&edits::edited(base, changes).to_string()));
+    let [Some(one), Some(two)] = [one, two].map(read) else { return };
+    let named = |name: &str, set| Recorded { name: name.to_owned(), set };
+    let (one, two) = ([named("a", one)], [named("b", two)]);
+    let terms = Terms { margin: MARGIN, ..Terms::default() };
+    let Ok(document) = ipcperf_report::compare_files(&one, &two, &terms) else { return };
+    show_comparison(&document, format, &style);
+    let page = written(|out| ipcperf_report::before_and_after(&document, &two[0].set, &spec, out));
+    check(&page, Format::Html, &style);
+}
+
+/// What is written is read as the same.
+fn comes_back<T: Serialize>(document: &T, read: impl Fn(&str) -> Result<T, LoadError>) {
+    let once = serde_json::to_string(document).expect("a document is JSON");
+    let again = read(&once).unwrap_or_else(|error| panic!("what was written is refused: {error}"));
+    assert_eq!(once, serde_json::to_string(&again).expect("a document is JSON"));
+}
+
+fn show_result(set: &ResultSet, format: Format, style: &Style) {
+    comes_back(set, ipcperf_report::load);
+    let text = written(|out| ipcperf_report::render(set, &spec, format, style, out));
+    check(&text, format, style);
+    match format {
+        Format::Table => {
+            let text = written(|out| ipcperf_report::bars(set, style, out));
+            check(&text, format, style);
+        }
+        Format::Csv => {
+            let sets = std::slice::from_ref(set);
+            check(&written(|out| ipcperf_report::rows(sets, Rows::Rounds, out)), format, style);
+        }
+        Format::Json => drop(ipcperf_report::answers(set, &spec)),
+        _ => {}
+    }
+}
+
+pub fn show_replication(document: &Replication, format: Format, style: &Style) {
+    comes_back(document, ipcperf_report::load_replication);
+    let pictures = style.full.then_some("pictures");
+    let text = written(|out| ipcperf_report::replication(document, format, style, pictures, out));
+    check(&text, format, style);
+    if format == Format::Html {
+        for (name, picture) in ipcperf_report::plots(document) {
+            let is_fit = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
+            assert!(name.chars().all(is_fit) && name.ends_with(".svg"), "{name}");
+            soundness::printable(&picture);
+            soundness::markup(&picture);
+        }
+    } else if matches!(format, Format::Table | Format::Markdown | Format::Csv) {
+        let both = [document.clone(), document.clone()];
+        check(&written(|out| ipcperf_report::across(&both, format, style, out)), format, style);
+    }
+}
+
+fn show_comparison(document: &Comparison, format: Format, style: &Style) {
+    comes_back(document, ipcperf_report::load_comparison);
+    let text = written(|out| ipcperf_report::comparison(document, format, style, out));
+    check(&text, format, style);
+    for gate in ["slower:5%", "p99:slower:10%"] {
+        let _ = gate.parse::<ipcperf_report::Slower>().expect("a gate").check(document);
+    }
+}

@@ -1,0 +1,134 @@
+//! Documents that are changed here and there. Bytes that were mutated at random are hardly ever a document; changes of a
+//! real one, each of a value by another of its kind, mostly still are.
+
+use serde_json::{Number, Value};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// Documents that this program wrote, with few cells and rounds.
+pub const RESULTS: [&str; 7] = [
+    include_str!("../documents/run.json"),
+    include_str!("../documents/survey.json"),
+    include_str!("../documents/choose.json"),
+    include_str!("../documents/explain.json"),
+    include_str!("../documents/crossover.json"),
+    include_str!("../documents/exec.json"),
+    include_str!("../../crates/ipcperf/tests/it/fixtures/result-1.0.json"),
+];
+pub const REPLICATION: &str =
+    include_str!("../../crates/report/src/replication/fixtures/marhubi.json");
+pub const COMPARISON: &str = include_str!("../documents/comparison.json");
+
+/// What would end a script, a comment, an attribute, a section, a cell or a line, turn the text around, ring a bell, open a
+/// tag, or be a formula.
+const HOSTILE: [&str; 8] = [
+    "x'\"</script></style></title>--><zz9 onzz9=1>&zz9;]]>\u{202e}\u{0}\u{1b}[31m\u{7f}\u{9b}\u{200b}\u{feff}\u{2028}",
+    "=zz9(1)|a;b,c\"d\ne\r\n\tf",
+    "\" onzz9=\"1",
+    "` **zz9** [zz9](zz9:) ![z](z) | <zz9>",
+    "\u{65e5}\u{672c}\u{8a9e}\u{1f600}e\u{301}",
+    "",
+    "@-",
+    "a/b/*,../.. ~ %s {} 100000000000000000000000000000000000000000000000000000000000000000000000000",
+];
+
+/// Hostile texts, and every text of all documents: names of patterns, states and verdicts are among them.
+static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    fn collect(value: &Value, words: &mut BTreeSet<String>) {
+        match value {
+            Value::String(text) if text.len() < 200 => drop(words.insert(text.clone())),
+            Value::Array(all) => all.iter().for_each(|one| collect(one, words)),
+            Value::Object(all) => all.values().for_each(|one| collect(one, words)),
+            _ => {}
+        }
+    }
+    let mut words = BTreeSet::new();
+    for text in RESULTS.iter().chain([&REPLICATION, &COMPARISON]) {
+        collect(&document(text), &mut words);
+    }
+    HOSTILE.iter().map(|text| (*text).to_owned()).chain(words).collect()
+});
+
+/// A document of ours.
+pub fn document(text: &str) -> Value {
+    serde_json::from_str(text).expect("a document of ours is JSON")
+}
+
+/// A document with these changes: for each four bytes, which value, and how it is changed.
+pub fn edited(document: &Value, bytes: &[u8]) -> Value {
+    let mut document = document.clone();
+    for change in bytes.chunks_exact(4).take(64) {
+        let [place, how] =
+            [&change[..2], &change[2..]].map(|two| u16::from_le_bytes([two[0], two[1]]));
+        let mut left = usize::from(place) % count(&document);
+        change_at(&mut document, &mut left, usize::from(how));
+    }
+    document
+}
+
+fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(all) => all.iter().map(count).sum(),
+        Value::Object(all) => all.values().map(count).sum::<usize>(),
+        _ => 0,
+    }
+}
+
+/// Changes the value before which there are so many; whether that was in here.
+fn change_at(value: &mut Value, left: &mut usize, how: usize) -> bool {
+    if *left == 0 {
+        change(value, how);
+        return true;
+    }
+    *left -= 1;
+    match value {
+        Value::Array(all) => all.iter_mut().any(|one| change_at(one, left, how)),
+        Value::Object(all) => all.values_mut().any(|one| change_at(one, left, how)),
+        _ => false,
+    }
+}
+
+fn change(value: &mut Value, how: usize) {
+    if how >= 65_000 {
+        *value =
+            [Value::Null, true.into(), 1.into(), "".into(), Value::Array(vec![])][how % 5].clone();
+        return;
+    }
+    let text = || TEXTS[how % TEXTS.len()].clone();
+    match value {
+        Value::Null => *value = 1.5.into(),
+        Value::Bool(is) => *is = !*is,
+        Value::Number(number) => *number = other_number(number, how),
+        Value::String(old) => *old = text(),
+        Value::Array(all) => match how % 5 {
+            0 => all.clear(),
+            1 => drop(all.pop()),
+            2 => all.reverse(),
+            3 => all.extend(all.first().cloned()),
+            _ => all.truncate(how / 5 % (all.len() + 1)),
+        },
+        Value::Object(all) => {
+            let name = all.keys().nth(how / 4 % all.len().max(1)).cloned();
+            let old = name.and_then(|name| all.remove(&name));
+            if let Some(old) = old.filter(|_| how % 4 == 0) {
+                all.insert(text(), old);
+            }
+        }
+    }
+}
+
+/// Another number of the same kind.
+fn other_number(old: &Number, how: usize) -> Number {
+    const WHOLE: [u64; 12] =
+        [0, 1, 2, 3, 7, 64, 4096, 1 << 20, 1 << 31, 1 << 53, u64::MAX / 2, u64::MAX];
+    const REAL: [f64; 14] =
+        [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 999.96, 1e-9, 5e-324, 1e15, 1e18, 1e300, -1e300, f64::MAX];
+    match (old.as_u64(), old.as_f64()) {
+        (Some(whole), _) if how % 3 == 0 => whole.wrapping_mul(how as u64 / 3).into(),
+        (Some(_), _) => WHOLE[how / 3 % WHOLE.len()].into(),
+        (None, Some(real)) if how % 3 == 0 => {
+            Number::from_f64(real * (how as f64 / 3e4)).unwrap_or_else(|| 0.into())
+        }
+        _ => Number::from_f64(REAL[how / 3 % REAL.len()]).unwrap_or_else(|| 0.into()),
+    }
+}

@@ -1,0 +1,154 @@
+//! Job files, study files, and the expressions in these.
+
+use crate::documents::{self, OLD_REPLICATION};
+use crate::soundness;
+use ipcperf::Cli;
+use ipcperf_core::result::{Noise, Replication, Scale};
+use ipcperf_report::Format;
+use ipcperf_stats::Histogram;
+use ipcperf_study::{Findings, Measured, Readings, Study};
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::LazyLock;
+use toml::{Table, Value};
+
+static CLI: LazyLock<Cli> = LazyLock::new(Cli::builtin);
+
+/// A job file is the flags that it stands for: written as a job file again, they are the same.
+pub fn job(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let flags = match CLI.read_job(&text) {
+        Ok(flags) => flags,
+        Err(error) => return assert!(!error.trim().is_empty()),
+    };
+    let again = CLI.read_job(&job_of(&flags));
+    assert_eq!(again.as_ref(), Ok(&flags), "{}", job_of(&flags));
+}
+
+/// The job file of these flags.
+fn job_of(flags: &[String]) -> String {
+    let mut job = Table::new();
+    for flag in flags {
+        let flag = flag.strip_prefix("--").unwrap_or_else(|| panic!("'{flag}' is no flag"));
+        let Some((key, value)) = flag.split_once('=') else {
+            job.insert(flag.to_owned(), true.into());
+            continue;
+        };
+        match key {
+            "set" => {
+                let (knob, value) = value.split_once('=').expect("a knob has a value");
+                let table = job.entry(key).or_insert_with(|| Table::new().into());
+                table.as_table_mut().expect("a table").insert(knob.to_owned(), value.into());
+            }
+            "exec" | "fail-if" => {
+                let list = job.entry(key).or_insert_with(|| Value::Array(vec![]));
+                list.as_array_mut().expect("a list").push(value.into());
+            }
+            _ => drop(job.insert(key.to_owned(), value.into())),
+        }
+    }
+    job.to_string()
+}
+
+/// Rounds that are made up.
+const ROUNDS: u64 = 8;
+
+/// A study with rounds that are made up is a replication that can be shown.
+pub fn study(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    match ipcperf::read_study(&text) {
+        Ok(study) if study.arms.len() <= 40 => show(&study, &text),
+        Ok(_) => {}
+        Err(error) => assert!(!error.trim().is_empty()),
+    }
+}
+
+fn show(study: &Study, text: &str) {
+    let document = measured(study, text);
+    for (name, rows) in ipcperf_study::csv_files(study, &document.studies[0]) {
+        let is_fit = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
+        assert!(name.chars().all(is_fit) && !name.starts_with('.'), "{name}");
+        assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{rows:?}");
+    }
+    let format = Format::ALL[text.len() % Format::ALL.len()];
+    for style in soundness::styles() {
+        documents::show_replication(&document, format, &style);
+    }
+}
+
+/// The document of a study whose arms have readings that depend on their names alone.
+fn measured(study: &Study, text: &str) -> Replication {
+    let named = |part: &str| {
+        let is_part = |sign: char| sign.is_ascii_alphanumeric() || "_.".contains(sign);
+        part.chars().rev().take_while(|sign| is_part(*sign)).collect::<Vec<_>>()
+    };
+    let names: BTreeSet<String> =
+        text.split('(').map(|part| named(part).into_iter().rev().collect()).collect();
+    let arm = |arm: &ipcperf_study::Arm| {
+        let mut measured = Measured::new(arm);
+        for round in 0..ROUNDS {
+            let mut readings = Readings::default();
+            let number = |name: &str| {
+                let mut hasher = DefaultHasher::new();
+                (&arm.id, name, round).hash(&mut hasher);
+                hasher.finish()
+            };
+            for name in &names {
+                let number = number(name);
+                let value = match number % 16 {
+                    0 => 0.0,
+                    1 => -1.0,
+                    2 => 1e300,
+                    3 => 1e-300,
+                    _ => 100.0 + (number >> 32) as f64 / 1e8,
+                };
+                readings.set(name.as_str(), value);
+            }
+            if number("") % 3 > 0 {
+                let mut histogram = Histogram::new();
+                for step in 0..40 {
+                    histogram.record_n(1 << step, number("times") >> 58);
+                }
+                readings.singles(histogram);
+            }
+            measured.keep(round, 0, readings);
+        }
+        measured
+    };
+    let arms: Vec<Measured> = study.arms.iter().map(arm).collect();
+    let found = Findings::new(&arms, ROUNDS, Noise::default());
+    let mut document: Replication =
+        serde_json::from_value(OLD_REPLICATION.clone()).expect("a document of ours");
+    document.studies = vec![found.result(study, Scale::Smoke, 1.0, false)];
+    document
+}
+
+/// A study that is nothing but a claim with one test.
+fn claim(test: &str, accept: &str) -> String {
+    let [test, accept] = [test, accept].map(|text| Value::from(text).to_string());
+    format!(
+        "name = 'x'\ntitle = 'x'\nscale.smoke.rounds = 8\nscale.quick.rounds = 8\nscale.full.rounds = 8\n\
+         [[arm]]\nid = 'a'\nwork = 'self-loop'\nsamples = 10\n[[arm]]\nid = 'b'\nwork = 'self-loop'\nsamples = 10\n\
+         [[claim]]\nid = 'x'\ntext = 'x'\npublished = 2.0\ntest = {test}\naccept = {accept}\n"
+    )
+}
+
+/// An expression and, in the next line, what is accepted: what is shown of both is read as the same, and comes to the same.
+pub fn expression(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (test, accept) = text.split_once('\n').unwrap_or((&text, "report"));
+    let judged = |test: &str, accept: &str| {
+        let text = claim(test, accept);
+        let study = ipcperf::read_study(&text)?;
+        let claims = measured(&study, &text).studies.remove(0).claims;
+        Ok::<_, String>(claims.into_iter().next().expect("one claim").tests.remove(0))
+    };
+    let once = match judged(test, accept) {
+        Ok(test) => test,
+        Err(error) => return assert!(!error.trim().is_empty()),
+    };
+    let again = judged(&once.test, &once.accept);
+    let again = again.unwrap_or_else(|error| panic!("'{}': {error}", once.test));
+    let written = |test| serde_json::to_string(test).expect("a test is JSON");
+    assert_eq!(written(&once), written(&again));
+}

@@ -1,0 +1,174 @@
+//! Every input under bytes that libFuzzer chooses by what they reach, on the stable toolchain: the code is instrumented by
+//! LLVM's own pass, which `rustc` takes the name of, and without a sanitizer, which it would not.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::cargo::cargo;
+
+/// The arguments of `cargo xtask fuzz`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// A target, as the folders of fuzz/corpus are called [default: each of them]
+    target: Option<String>,
+    /// For how long each target is tried; 0: only what is in its corpus
+    #[arg(long, default_value_t = 1.0)]
+    minutes: f64,
+    /// Put into the corpus of the repository what reaches something that nothing in it reaches
+    #[arg(long)]
+    keep: bool,
+}
+
+/// An instrumented build needs each of these; `rustc` instruments nothing of its own library.
+const INSTRUMENTED: &str = "--cfg fuzzing -Cpasses=sancov-module \
+    -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// One input may take this long, in seconds that pass, and this much memory, in MiB.
+const LIMITS: [&str; 2] = ["-timeout=60", "-rss_limit_mb=2048"];
+/// Longest input, bytes: a document of one cell has ten thousand.
+const LONGEST: &str = "-max_len=16384";
+/// Longest input that `--keep` takes into the repository.
+const LONGEST_KEPT: &str = "-max_len=2048";
+
+/// What became of a target.
+#[derive(Default)]
+struct Told {
+    executions: u64,
+    edges: u64,
+    inputs: u64,
+    /// When something new was reached last, since the start.
+    last: Duration,
+    whole: Duration,
+    found: Vec<String>,
+}
+
+/// Tries the targets one after the other, prints a row for each, and says whether nothing was found.
+pub(crate) fn run(options: &Options) -> Result<bool> {
+    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
+    let root = metadata.workspace_root.as_std_path();
+    let program = build(root)?;
+    let mut names = Vec::new();
+    for folder in std::fs::read_dir(root.join("fuzz/corpus"))? {
+        names.push(folder?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    if let Some(target) = &options.target {
+        ensure!(names.contains(target), "no target '{target}'; known: {}", names.join(", "));
+        names.retain(|name| name == target);
+    }
+    println!("target        executions   edges  inputs  minutes  nothing new for");
+    let mut is_sound = true;
+    for name in names {
+        let told = tried(root, &program, &name, options)?;
+        let minutes = |time: Duration| time.as_secs_f64() / 60.0;
+        println!(
+            "{name:<12} {:>11} {:>7} {:>7} {:>8.1} {:>12.1} min",
+            told.executions,
+            told.edges,
+            told.inputs,
+            minutes(told.whole),
+            minutes(told.whole.saturating_sub(told.last)),
+        );
+        told.found.iter().for_each(|line| println!("  {line}"));
+        is_sound &= told.found.is_empty();
+    }
+    Ok(is_sound)
+}
+
+/// The instrumented program. Naming the target keeps the flags from build scripts and macros.
+fn build(root: &Path) -> Result<PathBuf> {
+    let host = host()?;
+    let output = root.join("target/fuzz");
+    let status = cargo()
+        .current_dir(root.join("fuzz"))
+        .args(["build", "--quiet", "--release", "--target", &host, "--target-dir"])
+        .arg(&output)
+        .env("RUSTFLAGS", INSTRUMENTED)
+        .status()
+        .context("cannot start cargo")?;
+    ensure!(status.success(), "the fuzz targets do not compile");
+    Ok(output.join(host).join("release/ipcperf-fuzz"))
+}
+
+fn host() -> Result<String> {
+    let output = Command::new("rustc").arg("-vV").output().context("cannot start rustc")?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).context("rustc does not say for which host it is")
+}
+
+/// Tries one target from what is known of it.
+fn tried(root: &Path, program: &Path, name: &str, options: &Options) -> Result<Told> {
+    let corpus = root.join("fuzz/corpus").join(name);
+    let grown = root.join("target/fuzz/corpus").join(name);
+    let found = root.join("target/fuzz/found");
+    for folder in [&grown, &found] {
+        std::fs::create_dir_all(folder)?;
+    }
+    let command = || {
+        let mut command = Command::new(program);
+        command.env("IPCPERF_FUZZ", name).args(LIMITS);
+        command.arg(format!("-artifact_prefix={}/{name}-", found.display()));
+        command
+    };
+    let mut fuzzed = command();
+    fuzzed.args([LONGEST, "-len_control=5", "-print_final_stats=1", "-use_value_profile=1"]);
+    fuzzed.arg(match options.minutes > 0.0 {
+        true => format!("-max_total_time={:.0}", (options.minutes * 60.0).max(1.0)),
+        false => "-runs=0".to_owned(),
+    });
+    let words = root.join("fuzz/words").join(name);
+    if words.exists() {
+        fuzzed.arg(format!("-dict={}", words.display()));
+    }
+    let told = watched(fuzzed.arg(&grown).arg(&corpus))?;
+    if options.keep && told.found.is_empty() {
+        let status = command()
+            .args(["-merge=1", LONGEST_KEPT])
+            .arg(&corpus)
+            .arg(&grown)
+            .stderr(Stdio::null())
+            .status()?;
+        ensure!(status.success(), "{name}: the corpus cannot be merged");
+    }
+    Ok(told)
+}
+
+/// Runs libFuzzer and reads what it says.
+fn watched(command: &mut Command) -> Result<Told> {
+    let began = Instant::now();
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn()?;
+    let mut told = Told::default();
+    let lines = BufReader::new(child.stderr.take().context("a pipe was asked for")?);
+    let mut last_words = Vec::new();
+    for line in lines.split(b'\n') {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        let after = |key: &str| {
+            let (_, rest) = line.split_once(key)?;
+            rest.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        if let Some(edges) = after("cov: ") {
+            told.last = if edges > told.edges { began.elapsed() } else { told.last };
+            told.edges = edges;
+            let inputs = line.split_once("corp: ").and_then(|(_, rest)| rest.split('/').next());
+            told.inputs = inputs.and_then(|count| count.parse().ok()).unwrap_or(told.inputs);
+        }
+        told.executions = after("stat::number_of_executed_units: ").unwrap_or(told.executions);
+        let is_news = ["panicked at", "ERROR: libFuzzer", "Test unit written"];
+        if is_news.iter().any(|words| line.contains(words)) || last_words.len() == 1 {
+            last_words.push(line);
+        }
+    }
+    let status = child.wait()?;
+    told.whole = began.elapsed();
+    if !status.success() {
+        told.found = last_words;
+        told.found.push(format!("libFuzzer ended with {status}"));
+    }
+    Ok(told)
+}
