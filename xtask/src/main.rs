@@ -5,6 +5,7 @@ mod asm;
 mod cargo;
 mod floor;
 mod siege;
+mod soak;
 mod tidy;
 mod trial;
 
@@ -35,6 +36,8 @@ enum Task {
     Asm(asm::Options),
     /// Let faults strike real runs at random moments; exit 1 if anything is lost, left or untrue
     Siege(siege::Options),
+    /// Let one run over all mechanisms go on; exit 1 if descriptors, memory or kernel objects grow
+    Soak(soak::Options),
     /// Try a statistical promise many times, on simulated hosts or with the real program; exit 1 if it does not hold
     Trial(trial::Options),
 }
@@ -49,6 +52,7 @@ fn main() -> Result<ExitCode> {
         Task::Docs => tidy::write_documents()?,
         Task::Asm(options) => asm::run(&options)?,
         Task::Siege(options) => siege::run(&options)?,
+        Task::Soak(options) => soak::run(&options)?,
         Task::Trial(options) => trial::run(&options)?,
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })

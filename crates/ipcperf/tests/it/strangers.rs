@@ -153,7 +153,7 @@ fn whoever_finds_a_name_and_whatever_it_does_no_cell_loses_its_figures() {
         let sandbox = Sandbox::new();
         let set = format!("unix-stream.bind={bind}");
         let words = ["run", "-m", "unix-stream,unix-stream/epoll,tcp", "-p", "ping-pong,connect"];
-        let more = ["--set", &set, "--conns", "2", "--place", "free", "--rounds", "2"];
+        let more = ["--set", &set, "--conns", "2", "--place", "free", "--rounds", "1"];
         let brief = ["--slice", "100ms", "--warmup", "2ms", "-o", "run.json"];
         let running = sandbox.start(&[&words[..], &more, &brief].concat());
         let (pid, is_over) = (running.child.id(), AtomicBool::new(false));
