@@ -7,7 +7,7 @@ use crate::cargo::cargo;
 /// The arguments of `cargo xtask soak`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// How long the run goes on
+    /// How long the run goes on; less than two is too short, since the peaks of open loops are measured first
     #[arg(long, default_value_t = 20.0)]
     minutes: f64,
 }
