@@ -6,6 +6,7 @@ mod cargo;
 mod floor;
 mod fuzz;
 mod siege;
+mod soak;
 mod tidy;
 mod trial;
 
@@ -38,6 +39,8 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Let faults strike real runs at random moments; exit 1 if anything is lost, left or untrue
     Siege(siege::Options),
+    /// Let one run over all mechanisms go on; exit 1 if descriptors, memory or kernel objects grow
+    Soak(soak::Options),
     /// Try a statistical promise many times, on simulated hosts or with the real program; exit 1 if it does not hold
     Trial(trial::Options),
 }
@@ -53,6 +56,7 @@ fn main() -> Result<ExitCode> {
         Task::Asm(options) => asm::run(&options)?,
         Task::Fuzz(options) => fuzz::run(&options)?,
         Task::Siege(options) => siege::run(&options)?,
+        Task::Soak(options) => soak::run(&options)?,
         Task::Trial(options) => trial::run(&options)?,
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })

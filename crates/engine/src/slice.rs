@@ -40,7 +40,7 @@ pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundin
         Ends::Crowd(_) => {
             return outcome(fan::run(entry, options, terms, around.interrupts), terms);
         }
-        Ends::Clients => return outcome(connect::run(entry, options, terms, around), terms),
+        Ends::Clients => return connect::run(entry, options, terms, around),
     }
     outcome(attempt(entry, options, terms, around), terms)
 }

@@ -6,6 +6,7 @@
 //! 1/1024 = 0.098 % of its lower bound wide and its midpoint is within 0.049 % of every value in
 //! it. Below 2048 a bucket holds a single integer and nothing is lost.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::rank::nearest_rank;
@@ -100,6 +101,30 @@ impl From<&Histogram> for HistogramData {
             sum: u64::try_from(histogram.sum()).unwrap_or(u64::MAX),
             buckets: Buckets::new(buckets).expect("buckets of a histogram"),
         }
+    }
+}
+
+/// The values of one round, however they are kept: of thousands of rounds nobody holds all histograms at once.
+pub trait Sample {
+    /// The number of values.
+    fn count(&self) -> u64;
+    /// As [`Histogram::buckets`].
+    fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)>;
+    /// All of it.
+    fn whole(&self) -> Cow<'_, Histogram>;
+}
+
+impl Sample for Histogram {
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        self.buckets()
+    }
+
+    fn whole(&self) -> Cow<'_, Histogram> {
+        Cow::Borrowed(self)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::distribution::student_t_quantile;
 use crate::estimate::{Estimate, Interval};
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, Sample};
 use crate::rank::without_rounding_error;
 
 /// Values that must lie beyond a quantile before it is shown. With 20 the relative standard error
@@ -46,26 +46,28 @@ pub fn support(n: u64, q: f64) -> Result<(), Needed> {
 ///
 /// `None` when there is no value at all or `q` lies outside 0..=1; no interval with fewer than 8
 /// rounds that hold values, or a sample that does not [`support`] the quantile.
-pub fn across_rounds(rounds: &[&Histogram], q: f64) -> Option<Estimate> {
-    let rounds: Vec<&Histogram> = rounds.iter().copied().filter(|r| r.count() > 0).collect();
-    let mut merged = Histogram::new();
-    for round in &rounds {
-        merged.merge(round);
-    }
+pub fn across_rounds<S: Sample>(rounds: &[&S], q: f64) -> Option<Estimate> {
+    let (rounds, merged) = together(rounds);
     let value = merged.quantile(q)? as f64;
     Some(Estimate { value, ci95: interval(&rounds, &merged, q, 0.95) })
 }
 
 /// The interval of [`across_rounds`] at another confidence, 0 < `confidence` < 1. `None` where `across_rounds` gives none.
-pub fn quantile_interval(rounds: &[&Histogram], q: f64, confidence: f64) -> Option<Interval> {
-    let rounds: Vec<&Histogram> = rounds.iter().copied().filter(|r| r.count() > 0).collect();
-    let mut merged = Histogram::new();
-    rounds.iter().for_each(|round| merged.merge(round));
+pub fn quantile_interval<S: Sample>(rounds: &[&S], q: f64, confidence: f64) -> Option<Interval> {
+    let (rounds, merged) = together(rounds);
     interval(&rounds, &merged, q, confidence)
 }
 
-fn interval(
-    rounds: &[&Histogram],
+/// The rounds that hold values, and all of these.
+fn together<'a, S: Sample>(rounds: &[&'a S]) -> (Vec<&'a S>, Histogram) {
+    let rounds: Vec<&S> = rounds.iter().copied().filter(|r| r.count() > 0).collect();
+    let mut merged = Histogram::new();
+    rounds.iter().for_each(|round| merged.merge(&round.whole()));
+    (rounds, merged)
+}
+
+fn interval<S: Sample>(
+    rounds: &[&S],
     merged: &Histogram,
     q: f64,
     confidence: f64,
@@ -75,8 +77,8 @@ fn interval(
 }
 
 /// The thresholds whose exceedance is compatible with `tail`.
-fn exceedance_interval(
-    rounds: &[&Histogram],
+fn exceedance_interval<S: Sample>(
+    rounds: &[&S],
     merged: &Histogram,
     tail: f64,
     confidence: f64,

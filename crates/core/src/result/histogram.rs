@@ -74,6 +74,27 @@ fn digits(mut number: u64, zero: u64, text: &mut String) {
     text.extend(written.iter().rev());
 }
 
+/// The next bucket of a text, behind the one before `next`.
+fn bucket(text: &mut std::str::Bytes<'_>, next: &mut u64) -> Option<(u64, u64)> {
+    let (mut distance, mut more) = (0_u64, 0_u64);
+    let put = |to: &mut u64, digit: u64| {
+        *to = to.checked_mul(BASE)?.checked_add(digit)?;
+        Some(())
+    };
+    let letter = loop {
+        match value(text.next()?)? {
+            letter if letter < LETTERS => break letter,
+            digit if digit < LETTERS + BASE => put(&mut distance, digit - LETTERS)?,
+            digit if digit < LETTERS + 2 * BASE => put(&mut more, digit - LETTERS - BASE)?,
+            _ => return None,
+        }
+    };
+    let eights = |number: u64, rest: u64| number.checked_mul(STEP)?.checked_add(rest);
+    let index = next.checked_add(eights(distance, letter / STEP)?)?;
+    *next = index.checked_add(1)?;
+    Some((lower_edge(index)?, eights(more, letter % STEP)?.checked_add(1)?))
+}
+
 impl Buckets {
     /// Of lower edges and counts, in ascending order; `None` where they are none of a histogram.
     pub fn new(buckets: impl IntoIterator<Item = (u64, u64)>) -> Option<Self> {
@@ -90,6 +111,8 @@ impl Buckets {
             text.push(sign(distance % STEP * STEP + more % STEP));
             next = index + 1;
         }
+        // A run keeps thousands of them.
+        text.shrink_to_fit();
         Some(Self(text))
     }
 
@@ -102,29 +125,13 @@ impl Buckets {
     /// Lower edges and counts, in ascending order; `None` where the text is none of buckets.
     #[must_use]
     pub fn read(&self) -> Option<Vec<(u64, u64)>> {
-        let (mut next, mut distance, mut more) = (0_u64, 0_u64, 0_u64);
-        let mut buckets = Vec::new();
-        let put = |to: &mut u64, digit: u64| {
-            *to = to.checked_mul(BASE)?.checked_add(digit)?;
-            Some(())
-        };
-        for byte in self.0.bytes() {
-            match value(byte)? {
-                letter if letter < LETTERS => {
-                    let eights =
-                        |number: u64, rest: u64| number.checked_mul(STEP)?.checked_add(rest);
-                    let index = next.checked_add(eights(distance, letter / STEP)?)?;
-                    buckets
-                        .push((lower_edge(index)?, eights(more, letter % STEP)?.checked_add(1)?));
-                    (next, distance, more) = (index + 1, 0, 0);
-                }
-                digit if digit < LETTERS + BASE => put(&mut distance, digit - LETTERS)?,
-                digit if digit < LETTERS + 2 * BASE => put(&mut more, digit - LETTERS - BASE)?,
-                _ => return None,
-            }
-        }
-        let is_whole = self.0.bytes().last().is_none_or(|byte| value(byte) < Some(LETTERS));
-        is_whole.then_some(buckets)
+        self.iter().collect()
+    }
+
+    /// The same one after the other. What comes after a `None` means nothing.
+    pub fn iter(&self) -> impl Iterator<Item = Option<(u64, u64)>> + '_ {
+        let (mut rest, mut next) = (self.0.bytes(), 0);
+        std::iter::from_fn(move || (rest.len() > 0).then(|| bucket(&mut rest, &mut next)))
     }
 }
 

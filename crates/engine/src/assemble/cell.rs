@@ -14,6 +14,7 @@ use ipcperf_core::result::{
     Status, Timing,
 };
 use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, Rated};
+use ipcperf_stats::Sample;
 use std::collections::BTreeMap;
 
 pub(super) fn assemble(

@@ -4,7 +4,7 @@ use super::metric::{Timed, distribution};
 use super::sliced::{Own, Reading, Sliced, per_second};
 use crate::connect::{PARTS, Ports};
 use crate::plan::CellPlan;
-use crate::slice::{ConnectSlice, RawSlice};
+use crate::slice::{Compact, ConnectSlice, RawSlice};
 use ipcperf_core::Crowd;
 use ipcperf_core::result::{BeforeAfter, Connections, EphemeralPorts, Metric};
 use ipcperf_stats::Histogram;
@@ -17,7 +17,7 @@ pub(super) fn reading(connect: &ConnectSlice, raw: &RawSlice, ns: f64) -> Readin
     Reading {
         operations: raw.operations,
         rate: per_second(raw.operations, raw.elapsed, ns),
-        histogram: Histogram::from(&connect.times[0]).scaled(ns * 1000.0),
+        histogram: connect.times[0].scaled(ns * 1000.0),
         own: Own::Connect(Box::new(connect.clone())),
         ..Reading::default()
     }
@@ -49,7 +49,7 @@ pub(super) fn connections<'a>(
     let (asked, answered): (u64, u64) =
         (sum(&|connect| connect.after.asked), sum(&|connect| connect.after.answered));
     let part = |at: usize| {
-        let histograms = |connects: &[&ConnectSlice]| -> Vec<Histogram> {
+        let histograms = |connects: &[&ConnectSlice]| -> Vec<Compact> {
             connects.iter().map(|connect| picoseconds(connect, at, ns)).collect()
         };
         let (all, kept) = (histograms(&connects), histograms(&kept));
@@ -92,11 +92,11 @@ pub(super) fn connections<'a>(
 }
 
 /// Times of a part. Whole requests that failed are among them, so that they stay in the denominator.
-fn picoseconds(connect: &ConnectSlice, at: usize, ns: f64) -> Histogram {
+fn picoseconds(connect: &ConnectSlice, at: usize, ns: f64) -> Compact {
     let ticks = connect.times.get(at).map(Histogram::from).unwrap_or_default();
     let mut picos = ticks.scaled(ns * 1000.0);
     if PARTS.get(at) == Some(&PARTS[0]) {
         picos.record_n(NEVER, connect.after.failed());
     }
-    picos
+    Compact::from(&picos)
 }

@@ -5,11 +5,11 @@ use super::sliced::{Reading, Sliced};
 use super::stream;
 use crate::slice::{RawFan, RawSlice};
 use ipcperf_core::result::{Fan, FanRound, Metric};
-use ipcperf_stats::{Histogram, jain};
+use ipcperf_stats::jain;
 
 pub(super) fn reading(data: &RawFan, raw: &RawSlice, ns: f64) -> Reading {
     Reading {
-        histogram: Histogram::from(&data.calls).scaled(ns * 1000.0),
+        histogram: data.calls.scaled(ns * 1000.0),
         fan: Some(FanRound {
             served: data.served.iter().map(|messages| messages.round() as u64).collect(),
             jain: jain(&data.served),

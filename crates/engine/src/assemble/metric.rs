@@ -1,8 +1,11 @@
 //! What rounds add up to: medians with intervals, modes, tails.
 
 use super::sliced::Sliced;
+use crate::slice::Compact;
 use ipcperf_core::result::{Metric, Mode, OperationMode};
-use ipcperf_stats::{Estimate, Histogram, across_rounds, median_estimate, modes, shape, support};
+use ipcperf_stats::{
+    Estimate, Histogram, Sample, across_rounds, median_estimate, modes, shape, support,
+};
 use std::collections::BTreeMap;
 
 /// Quantiles of a round trip, with the names of the document.
@@ -83,7 +86,7 @@ pub(crate) fn over_rounds(values: &[f64]) -> Metric {
 /// The operations of one slice. One whose answer never came took longer than any other.
 #[derive(Clone, Copy)]
 pub(super) struct Timed<'a> {
-    pub(super) histogram: &'a Histogram,
+    pub(super) histogram: &'a Compact,
     pub(super) unanswered: u64,
 }
 
@@ -104,7 +107,7 @@ impl<'a> Timed<'a> {
     }
 
     /// Operations that all have an answer.
-    pub(super) fn answered(histograms: impl IntoIterator<Item = &'a Histogram>) -> Vec<Self> {
+    pub(super) fn answered(histograms: impl IntoIterator<Item = &'a Compact>) -> Vec<Self> {
         let answered = |histogram| Self { histogram, unanswered: 0 };
         histograms.into_iter().map(answered).collect()
     }
@@ -150,12 +153,13 @@ fn mean(kept: &[&Sliced]) -> Metric {
 pub(super) fn operation_modes(kept: &[&Sliced]) -> Vec<OperationMode> {
     let mut all = Histogram::new();
     for slice in kept {
-        all.merge(&slice.histogram);
+        all.merge(&slice.histogram.whole());
     }
     let in_round = |slice: &&&Sliced, mode: &shape::Mode| {
-        let within = slice.histogram.count_above(mode.from.saturating_sub(1))
-            - slice.histogram.count_above(mode.to);
-        within > 0 && within as f64 >= shape::SHARE * slice.histogram.count() as f64
+        let histogram = slice.histogram.whole();
+        let within =
+            histogram.count_above(mode.from.saturating_sub(1)) - histogram.count_above(mode.to);
+        within > 0 && within as f64 >= shape::SHARE * histogram.count() as f64
     };
     let mode = |mode: &shape::Mode| OperationMode {
         value: mode.median as f64 * PICOS,
@@ -185,10 +189,10 @@ fn extremes(slices: &[Timed<'_>]) -> [(String, Metric); 2] {
     let max = if slices.iter().any(|slice| slice.unanswered > 0) {
         Metric::missing(LOST)
     } else {
-        exact(histograms().filter_map(Histogram::max).max())
+        exact(histograms().filter_map(Compact::max).max())
     };
     [
-        ("min".to_owned(), exact(histograms().filter_map(Histogram::min).min())),
+        ("min".to_owned(), exact(histograms().filter_map(Compact::min).min())),
         ("max".to_owned(), max),
     ]
 }
@@ -204,7 +208,7 @@ fn quantile(slices: &[Timed<'_>], q: f64) -> Metric {
         |slice: &Timed<'_>| support(slice.histogram.count() + slice.unanswered, q).is_ok();
     let of_round = |slice: &Timed<'_>| {
         let among = among_answered(slice.histogram.count(), slice.unanswered, q)?;
-        slice.histogram.quantile(among).map(|picos| picos as f64 * PICOS)
+        slice.histogram.whole().quantile(among).map(|picos| picos as f64 * PICOS)
     };
     if q <= 0.5
         && slices.iter().all(supported)
@@ -225,7 +229,7 @@ pub(super) fn merged(slices: &[Timed<'_>], q: f64) -> Metric {
         return Metric::missing(format!("needs {} samples, has {samples}", needed.samples));
     }
     let Some(among) = among_answered(answered, unanswered, q) else { return Metric::missing(LOST) };
-    let histograms: Vec<&Histogram> = slices.iter().map(|slice| slice.histogram).collect();
+    let histograms: Vec<&Compact> = slices.iter().map(|slice| slice.histogram).collect();
     match across_rounds(&histograms, among) {
         Some(estimate) => Metric {
             value: Some(estimate.value * PICOS),

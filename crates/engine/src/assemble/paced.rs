@@ -3,9 +3,8 @@
 use super::metric::{self, Timed, over_rounds};
 use super::sliced::{PacedSlice, Sliced, per_second};
 use crate::job::SideReport;
-use crate::slice::Paced;
+use crate::slice::{Compact, Paced};
 use ipcperf_core::result::{Cell, Metric};
-use ipcperf_stats::Histogram;
 use std::collections::BTreeMap;
 
 /// Why a response time of an open loop is missing: it would depend on how long the slice was.
@@ -13,7 +12,7 @@ pub(super) const SATURATED: &str = "saturated";
 
 impl PacedSlice {
     pub(super) fn of(paced: &Paced, lead: &SideReport, ns: f64) -> Self {
-        let picos = |ticks| Histogram::from(ticks).scaled(ns * 1000.0);
+        let picos = |ticks: &Compact| ticks.scaled(ns * 1000.0);
         Self {
             service: picos(&paced.service),
             lateness: picos(&paced.lateness),

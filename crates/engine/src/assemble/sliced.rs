@@ -1,14 +1,13 @@
 //! One slice in nanoseconds: what becomes of its data before its round, and before its cell.
 
-use crate::slice::ConnectSlice;
+use crate::slice::{Compact, ConnectSlice};
 use ipcperf_core::result::{FanRound, Round};
-use ipcperf_stats::Histogram;
 
 /// One slice in nanoseconds.
 pub(super) struct Sliced {
     pub(super) round: Round,
     /// Per-operation samples, picoseconds; empty in batch timing.
-    pub(super) histogram: Histogram,
+    pub(super) histogram: Compact,
     /// Operations whose answer never came.
     pub(super) unanswered: u64,
     /// What a transform and its undoing cost alone.
@@ -53,7 +52,7 @@ pub(super) struct Reading {
     /// Messages per second.
     pub(super) rate: Option<f64>,
     /// Per-operation samples, picoseconds.
-    pub(super) histogram: Histogram,
+    pub(super) histogram: Compact,
     pub(super) unanswered: u64,
     pub(super) fan: Option<FanRound>,
     pub(super) own: Own,
@@ -69,15 +68,15 @@ pub(super) struct Trips {
 /// The ways of one slice in nanoseconds, or why there are none.
 pub(super) struct Ways {
     /// Picoseconds.
-    pub(super) histogram: Histogram,
+    pub(super) histogram: Compact,
     pub(super) bound_ns: f64,
     pub(super) objection: Option<String>,
 }
 
 /// One slice, in picoseconds and messages per second.
 pub(super) struct PacedSlice {
-    pub(super) service: Histogram,
-    pub(super) lateness: Histogram,
+    pub(super) service: Compact,
+    pub(super) lateness: Compact,
     /// Messages due per second; `None` in a closed loop.
     pub(super) offered: Option<f64>,
     /// The closed loop of its family, once for all rounds.

@@ -9,7 +9,7 @@ use crate::run::SliceRun;
 use crate::slice;
 use ipcperf_core::Transform;
 use ipcperf_core::result::{OneWay, TransformCost};
-use ipcperf_stats::{Histogram, median};
+use ipcperf_stats::median;
 
 /// The largest uncertainty of the counters' difference, as a share of the median way.
 const WORST_BOUND: f64 = 0.1;
@@ -20,7 +20,7 @@ impl Ways {
         let [lead, _] = &slice.raw.sides;
         let bound = ways.offset.map_or(0, |offset| offset.bound);
         Self {
-            histogram: Histogram::from(&ways.histogram).scaled(ns * 1000.0),
+            histogram: ways.histogram.scaled(ns * 1000.0),
             bound_ns: bound as f64 * ns,
             objection: objection(ways, lead, !slice.cpus.is_empty()),
         }

@@ -4,7 +4,7 @@ use super::metric::{among_answered, operation_modes, over_rounds, round_trips};
 use super::sliced::{Own, PacedSlice, Reading, Sliced, Trips, Ways, per_second};
 use super::{paced, special};
 use crate::run::SliceRun;
-use crate::slice;
+use crate::slice::{self, Compact};
 use ipcperf_core::PatternFacts;
 use ipcperf_core::result::{Cell, Metric, Round};
 use ipcperf_stats::Histogram;
@@ -30,7 +30,7 @@ pub(super) fn reading(
         mean: (data.unanswered == 0 && answered > 0)
             .then(|| ticks.sum() as f64 / answered as f64 * ns / raw.batch.max(1) as f64),
         rate: facts.rate.and_then(|_| per_second(operations, raw.elapsed, ns)),
-        histogram: if batch == 1 { ticks.scaled(ns * 1000.0) } else { Histogram::new() },
+        histogram: if batch == 1 { data.histogram.scaled(ns * 1000.0) } else { Compact::default() },
         unanswered: data.unanswered,
         fan: None,
         own: Own::Trips(Box::new(Trips {

@@ -30,6 +30,13 @@ pub fn port_warning(door: Door, requests: u64) -> Option<String> {
     })
 }
 
+/// Whether so many clients may find no room where so many can wait (one more than the backlog), and a client that finds
+/// none is not told: over a UNIX socket it sleeps until there is room, TCP forgets it until it asks again.
+#[must_use]
+pub fn drops(door: Door, clients: u64, backlog: u64) -> bool {
+    is_tcp(door) && clients > backlog + 1
+}
+
 /// The server is the first worker of a connect slice.
 const SERVER: usize = 0;
 

@@ -52,8 +52,10 @@ pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let page = context.page(0)?;
     pin(ask.cpu)?;
     let site = site(ask.door, &ask.base, ask.nonce, 0);
-    let (mut door, site) = doors::Door::open(&site, ask.backlog, ask.callers)
-        .map_err(|error| format!("{}: {error}", ask.door.name()))?;
+    let (mut door, site) = doors::Door::open(&site, ask.backlog, ask.callers).map_err(|error| {
+        let Failure { kind, reason } = error.into();
+        Failure { kind, reason: format!("{}: {reason}", ask.door.name()) }
+    })?;
     if ask.serving == Serving::Epoll {
         door.watch().map_err(|error| format!("{}: {error}", ask.door.name()))?;
     }

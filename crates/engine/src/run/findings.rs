@@ -112,7 +112,11 @@ impl CellRun {
     }
 
     /// Keeps a slice that ran to its end, rejected where something around it says that it measured something else.
-    pub(crate) fn keep(&mut self, slice: SliceRun, around: Around, bounds: &mut BoundReadings) {
+    pub(crate) fn keep(&mut self, mut slice: SliceRun, around: Around, bounds: &mut BoundReadings) {
+        if !self.slices.is_empty() {
+            // The first slice speaks for all, and a run keeps thousands.
+            slice.raw.effective = Vec::new();
+        }
         if let [Some(before), Some(after)] = slice.raw.sides[0].cacheline {
             let seen = bounds.cacheline.entry(self.plan.key.placement).or_default();
             seen.extend([before, after]);

@@ -1,12 +1,13 @@
 //! A slice of the pattern that connects for every request: server and clients in the place of two ends and a channel.
 
 use super::compact::Compact;
-use super::raw::{ConnectSlice, Data, RawSlice, Surroundings, Terms};
+use super::raw::{ConnectSlice, Data, Outcome, RawSlice, Surroundings, Terms, outcome};
 use crate::connect::{self, Aftermath, Around, BACKLOG, ConnectPlan};
 use crate::job::{Machine, Segment, SideReport};
 use crate::registry::Entry;
 use crate::supervisor::Stop;
 use crate::usage::Spent;
+use ipcperf_core::result::Status;
 use ipcperf_core::{Crowd, Door, KnobValue, OptionSet, SetupError};
 use std::time::Instant;
 
@@ -20,6 +21,26 @@ fn backlog(entry: &Entry, options: &OptionSet) -> u64 {
 }
 
 pub(super) fn run(
+    entry: &Entry,
+    options: &OptionSet,
+    terms: &Terms,
+    around: Surroundings<'_>,
+) -> Outcome {
+    let ended = outcome(attempt(entry, options, terms, around), terms);
+    let waiting = backlog(entry, options);
+    match (ended, entry.door(options)) {
+        (Outcome::Ended(Status::Deadline, kind, reason), Ok(Ok((door, _))))
+            if connect::drops(door, terms.job.key.load.conns, waiting) =>
+        {
+            let why = "TCP drops who finds no room at the server, and tries again only after 1, 3, 7 and 15 s; a \
+                       larger backlog, or fewer clients";
+            Outcome::Ended(Status::Deadline, kind, format!("{reason}: {why}"))
+        }
+        (ended, _) => ended,
+    }
+}
+
+fn attempt(
     entry: &Entry,
     options: &OptionSet,
     terms: &Terms,

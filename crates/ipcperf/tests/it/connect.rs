@@ -54,6 +54,63 @@ fn every_request_of_connect_slices_of_one_five_and_64_clients_is_accounted_for()
     );
 }
 
+/// Where only one may wait, 16 clients at a UNIX socket sleep until there is room. TCP drops them, and tries again so much
+/// later that the slice may end before: then that is what is said.
+#[test]
+fn a_full_backlog_costs_no_request_and_what_takes_too_long_says_why() {
+    let sandbox = Sandbox::new();
+    let doors = ["unix-stream", "unix-stream/epoll", "tcp"];
+    let words = ["run", "-p", "connect", "--conns", "16", "--place", "free", "-m"];
+    let few = ["--set", "unix-stream.backlog=1", "--set", "tcp.backlog=1", "-o", "run.json"];
+    let brief = ["--rounds", "1", "--slice", "20ms", "--warmup", "1ms"];
+    let ended = sandbox.run(&[&words[..], &[&*doors.join(",")], &few, &brief].concat());
+    let document = valid(RESULT_SCHEMA, &sandbox.read("run.json").expect("it was written"));
+    for (cell, door) in cells(&document).iter().zip(doors) {
+        if door == "tcp" && cell["status"] == "deadline" {
+            let reason = cell["reason"].as_str().expect("a reason");
+            assert!(reason.contains("TCP drops who finds no room"), "{reason}");
+            assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+            continue;
+        }
+        assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
+        assert_eq!(cell["connect"]["backlog"], 1, "{cell}");
+        assert!(accounted(cell) >= 16, "each asked at least once");
+        assert_eq!(cell["connect"]["errors"], serde_json::json!({}), "{cell}");
+    }
+}
+
+/// Each way for unrelated processes to meet, where the path to the run's directory is longer than that of a socket may be.
+#[test]
+fn a_name_that_no_socket_can_have_is_unavailable_and_says_what_helps() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.run_directories().join("d".repeat(107));
+    std::fs::create_dir(&folder).expect("a folder of our own");
+    let bound = ["unix-stream", "unix-dgram", "unix-seqpacket"];
+    let set = bound.map(|name| format!("{name}.bind=path"));
+    let knobs: Vec<&str> = set.iter().flat_map(|knob| ["--set", knob]).collect();
+    let brief = ["--place", "free", "--rounds", "1", "--slice", "1ms", "-o", "run.json"];
+    for pattern in ["ping-pong", "connect"] {
+        let names = bound.join(",");
+        let words = [&["run", "-p", pattern, "-m", &names][..], &knobs, &brief].concat();
+        let mut command = sandbox.command(&words);
+        command.env("XDG_RUNTIME_DIR", &folder).env("TMPDIR", &folder);
+        let ended = sandbox.spawn(command).end();
+        assert_eq!(ended.status.code(), Some(3), "nothing ran: {}", ended.stderr);
+        let document = valid(RESULT_SCHEMA, &sandbox.read("run.json").expect("it was written"));
+        for cell in cells(&document) {
+            let reason = cell["reason"].as_str().unwrap_or_default();
+            assert_eq!(cell["status"], "unavailable", "{cell}");
+            let is_told = reason.contains("at most 107; a shorter XDG_RUNTIME_DIR");
+            assert!(is_told || reason.contains("no listener"), "{reason}");
+        }
+    }
+    // What has no path does not mind.
+    let words = ["run", "-m", "unix-stream,fifo", "--set", "unix-stream.bind=abstract"];
+    let mut command = sandbox.command(&[&words[..], &brief].concat());
+    command.env("XDG_RUNTIME_DIR", &folder).env("TMPDIR", &folder);
+    assert_eq!(sandbox.spawn(command).end().status.code(), Some(0));
+}
+
 #[test]
 fn what_has_no_listener_says_so() {
     let sandbox = Sandbox::new();

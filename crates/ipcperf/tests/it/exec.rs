@@ -106,6 +106,24 @@ fn what_goes_wrong_is_one_clear_line_and_leaves_nothing() {
             "had not ended after 0.3 s and was killed; --deadline allows more",
         ),
         (&["sh -c 'setsid sleep 600 >/dev/null & echo x'"], "ok", ""),
+        // More than anybody reads, on both sides; the first line is told.
+        (
+            &["sh -c 'yes too much >&2 & sleep 0.1; kill $!; exit 4'", "cat"],
+            "failed",
+            "exit code 4: too much",
+        ),
+        (&["sh -c 'head -c 9M /dev/zero; exit 5'", "wc -c"], "failed", "exit code 5"),
+        (&["yes", "true"], "failed", "no bytes: nothing came out of 'true'"),
+        (&["yes", "sh -c 'exec cat >/dev/null'"], "deadline", "had not ended after 0.3 s"),
+        // What cannot be asked to end, what stands still, and what has hung up and goes on.
+        (
+            &["sh -c 'trap \"\" TERM INT HUP; while :; do sleep 1; done'"],
+            "deadline",
+            "had not ended after 0.3 s and was killed",
+        ),
+        (&["sh -c 'kill -STOP $$; echo x'"], "deadline", "had not ended after 0.3 s"),
+        (&["sh -c 'exec >&-; sleep 600'", "cat"], "deadline", "had not ended after 0.3 s"),
+        (&["head -c 9 /dev/zero", "sh -c 'cat; sleep 600'"], "deadline", "'sh -c 'cat; sleep"),
     ];
     for (programs, status, part) in cases {
         let deadline = if *status == "deadline" { "300ms" } else { "60s" };
@@ -120,6 +138,22 @@ fn what_goes_wrong_is_one_clear_line_and_leaves_nothing() {
         let reason = if *status == "ok" { &one["proof"]["reason"] } else { &one["reason"] };
         assert!(reason.as_str().unwrap_or_default().contains(part), "{part}: {one}");
         explained(one);
+    }
+}
+
+#[test]
+fn what_a_program_complains_of_is_shown_and_does_nothing() {
+    let sandbox = Sandbox::new();
+    let program =
+        "sh -c 'printf \"\\033]52;c;aGk=\\007\\0oh \\302\\233 no\\377\\nmore\\n\" >&2; exit 6'";
+    let (pipelines, code) = measure(&sandbox, &[program], &["--rounds", "1"]);
+    assert_eq!((&pipelines[0]["status"], code), (&"failed".into(), 1));
+    for format in ["table", "markdown", "csv"] {
+        let shown = sandbox.run(&["report", "exec.json", "--format", format]);
+        assert!(shown.stdout.contains("]52;c;aGk="), "{format}: {}", shown.stdout);
+        assert!(!shown.stdout.contains("more\n"), "one line of it: {}", shown.stdout);
+        let is_odd = |sign: char| sign.is_control() && sign != '\n';
+        assert!(!shown.stdout.contains(is_odd), "{format}: {:?}", shown.stdout);
     }
 }
 

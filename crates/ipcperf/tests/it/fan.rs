@@ -1,7 +1,7 @@
 //! Several producers or consumers at one object.
 
 use crate::common::{Sandbox, at_once, cells, rounds, valid, wait_for};
-use crate::watch::{holds_pipes, signal, workers};
+use crate::watch::{signal, workers};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -128,36 +128,121 @@ fn what_cannot_fan_is_explained() {
     }
 }
 
+/// Reasons of those that cannot, beside what a host lacks.
+const CANNOT: [&str; 4] = [
+    "one object takes one ",
+    "could use this object, but its end here serves only one",
+    "a wake-up carries no bytes, so it cannot name its sender",
+    "spinning ends that share a CPU only wait for each other's time slice to end",
+];
+
+/// Those that several processes can share, each side, but for variants that spin: three of them and the other end are
+/// more than the CPUs that a host may have.
+const SHARED: [(&str, &[&str]); 2] = [
+    (
+        "fan-in",
+        &[
+            "pipe",
+            "pipe/epoll",
+            "fifo",
+            "unix-dgram",
+            "unix-dgram/epoll",
+            "udp",
+            "netlink",
+            "pipe-packet",
+            "posix-mq",
+            "posix-mq/epoll",
+            "sysv-mq",
+        ],
+    ),
+    (
+        "fan-out",
+        &["pipe", "pipe/epoll", "fifo", "pipe-packet", "posix-mq", "posix-mq/epoll", "sysv-mq"],
+    ),
+];
+
+fn full_name(cell: &Value) -> String {
+    let [name, variant] = ["mechanism", "variant"].map(|key| cell[key].as_str());
+    let name = name.expect("a name");
+    variant.map_or(name.to_owned(), |variant| format!("{name}/{variant}"))
+}
+
+/// Batched variants and those on io_uring among them.
+#[test]
+fn every_mechanism_fans_or_says_why_not() {
+    let sandbox = Sandbox::new();
+    let words = ["run", "-p", "fan-in,fan-out", "-m", "all", "--peers", "1,3", "--place", "free"];
+    let brief = ["--rounds", "1", "--slice", "3ms", "--warmup", "1ms", "-o", "fan.json"];
+    let ended = sandbox.run(&[&words[..], &brief].concat());
+    assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
+    let document = valid(RESULT_SCHEMA, &sandbox.read("fan.json").expect("it was written"));
+    for cell in cells(&document) {
+        let (name, reason) = (full_name(cell), cell["reason"].as_str().unwrap_or_default());
+        let (pattern, peers) = (&cell["pattern"], number(&cell["load"]["peers"]));
+        let shared = SHARED.iter().find(|(word, _)| pattern == word).expect("a fan").1;
+        // What is missing here is told with the way to get it.
+        let is_missing = !CANNOT.iter().any(|why| reason.contains(why)) && reason.contains("; ");
+        match cell["status"].as_str() {
+            Some("ok") => {
+                check(cell);
+                assert!(shared.contains(&&*name) || (name.ends_with("/spin") && peers <= 1.0));
+            }
+            Some("unavailable") => {
+                assert!(is_missing || !shared.contains(&&*name), "{name}: {reason}");
+                assert!(is_missing || CANNOT.iter().any(|why| reason.contains(why)), "{reason}");
+            }
+            _ => panic!("{cell}"),
+        }
+    }
+}
+
 #[test]
 fn a_killed_peer_costs_its_cell_and_not_the_run() {
-    at_once([("fan-in", 0), ("fan-in", 3), ("fan-out", 1)], |(pattern, which)| {
-        let sandbox = Sandbox::new();
-        let words =
-            ["run", "-p", pattern, "-m", "pipe,posix-mq", "--peers", "3", "-o", "rest.json"];
-        // Many slices, so that one of them is seen however busy the machine is.
-        let brief = ["--place", "free", "--rounds", "12", "--slice", "300ms", "--warmup", "5ms"];
-        let running = sandbox.start(&[&words[..], &brief].concat());
-        let crowd = wait_for("four workers with pipes", || {
-            let crowd = workers(&sandbox);
-            if crowd.len() != 4 || !crowd.iter().all(|pid| holds_pipes(*pid)) {
-                return None;
-            }
-            // On a busy machine the slice may be over by now. Then its coordinator ends whom this stops; else it waits.
-            signal("STOP", crowd[which]);
-            sleep(Duration::from_millis(500));
-            (workers(&sandbox) == crowd).then_some(crowd)
-        });
-        signal("KILL", crowd[which]);
-        let ended = running.end();
-        assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
-        assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
-        let document = valid(RESULT_SCHEMA, &sandbox.read("rest.json").expect("it was written"));
-        let [pipe, queue] = cells(&document) else { panic!("two cells were asked for") };
-        assert_eq!(pipe["status"], "failed", "{pipe}");
-        let reason = pipe["reason"].as_str().expect("a reason");
-        assert!(reason.contains("killed by signal 9"), "{reason}");
-        assert!(pipe.get("messages_per_second").is_none());
-        assert!(["ok", "unavailable"].contains(&queue["status"].as_str().expect("text")));
-        wait_for("the end of every worker", || workers(&sandbox).is_empty().then_some(()));
+    let each = SHARED
+        .iter()
+        .flat_map(|(pattern, names)| names.iter().zip(0..).map(|(name, at)| (*pattern, *name, at)));
+    // One of the peers or the single end, in turn.
+    let all: Vec<_> = each.collect();
+    for some in all.chunks(6) {
+        at_once(some.iter().copied(), |(pattern, name, at)| kill_one(pattern, name, at % 4));
+    }
+}
+
+/// Kills one of four processes while they stand around an object of this mechanism.
+fn kill_one(pattern: &str, name: &str, which: usize) {
+    let sandbox = Sandbox::new();
+    let words = ["run", "-p", pattern, "-m", name, "--peers", "3", "-o", "rest.json"];
+    // Many slices, so that one of them is seen however busy the machine is.
+    let brief = ["--place", "free", "--rounds", "12", "--slice", "300ms", "--warmup", "5ms"];
+    let running = sandbox.start(&[&words[..], &brief].concat());
+    let pid = running.child.id();
+    let crowd = wait_for("four workers", || {
+        if !std::path::Path::new(&format!("/proc/{pid}/fd/0")).exists() {
+            return Some(Vec::new());
+        }
+        let crowd = workers(&sandbox);
+        if crowd.len() != 4 {
+            return None;
+        }
+        // On a busy machine the slice may be over by now. Then its coordinator ends whom this stops; else it waits.
+        signal("STOP", crowd[which]);
+        sleep(Duration::from_millis(500));
+        (workers(&sandbox) == crowd).then_some(crowd)
     });
+    let is_here = !crowd.is_empty();
+    crowd.get(which).into_iter().for_each(|pid| signal("KILL", *pid));
+    let ended = running.end();
+    assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+    let document = valid(RESULT_SCHEMA, &sandbox.read("rest.json").expect("it was written"));
+    let [cell] = cells(&document) else { panic!("one cell was asked for") };
+    if is_here {
+        assert_eq!((ended.status.code(), &cell["status"]), (Some(1), &"failed".into()), "{cell}");
+        let reason = cell["reason"].as_str().expect("a reason");
+        assert!(reason.contains("killed by signal 9"), "{pattern} {name}: {reason}");
+        assert!(reason.contains("producer") || reason.contains("consumer"), "{reason}");
+        assert!(cell.get("messages_per_second").is_none());
+    } else {
+        assert_eq!(cell["status"], "unavailable", "{cell}");
+    }
+    wait_for("the end of every worker", || workers(&sandbox).is_empty().then_some(()));
 }

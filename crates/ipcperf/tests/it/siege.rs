@@ -7,8 +7,10 @@ use crate::watch::{Objects, signal, signal_group, workers};
 use ipcperf_sys::seccomp::{self, Refusal};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Write};
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::net::TcpStream;
+use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -156,40 +158,50 @@ fn strike(sandbox: &Sandbox, fault: Fault, running: &Running, moments: &mut Mome
     true
 }
 
-/// Connects to whatever a run listens on and says something, until the run is over.
-fn disturb(sandbox: &Sandbox, coordinator: u32, is_over: &AtomicBool) {
+/// Connects to whatever a run listens on, until the run is over; what is done then is another's choice.
+pub(crate) fn disturb(
+    sandbox: &Sandbox,
+    coordinator: u32,
+    is_over: &AtomicBool,
+    mut inside: impl FnMut(File),
+) {
     while !is_over.load(Ordering::Relaxed) {
         let mut theirs = sockets(coordinator);
         theirs.extend(workers(sandbox).into_iter().flat_map(sockets));
-        let rows = |table: &str, inode: usize| {
-            let text = std::fs::read_to_string(table).unwrap_or_default();
-            let rows = text.lines().skip(1).map(|line| line.split_whitespace().map(str::to_owned));
-            let rows = rows.map(Iterator::collect::<Vec<String>>);
-            rows.filter(|row| row.get(inode).is_some_and(|inode| theirs.contains(inode)))
-                .collect::<Vec<_>>()
+        let rows = |table: &str| -> Vec<Vec<String>> {
+            let Ok(table) = File::open(table) else { return Vec::new() };
+            let lines = BufReader::new(table).lines().skip(1).map_while(Result::ok);
+            let rows = lines.map(|line| line.split_whitespace().map(str::to_owned).collect());
+            // Of TCP those who listen come first, and the rest is long after many connections.
+            rows.take_while(|row: &Vec<String>| row.get(3).is_none_or(|state| state != "06"))
+                .collect()
         };
-        for row in rows("/proc/net/tcp", 9).iter().filter(|row| row[3] == "0A") {
+        let is_theirs = |inode: Option<&String>| inode.is_some_and(|inode| theirs.contains(inode));
+        let tcp = rows("/proc/net/tcp");
+        for row in tcp.iter().filter(|row| row[3] == "0A" && is_theirs(row.get(9))) {
             let port = row[1].strip_prefix("0100007F:").map(|port| u16::from_str_radix(port, 16));
             let Some(Ok(port)) = port else { continue };
-            say(TcpStream::connect(("127.0.0.1", port)));
+            let call = TcpStream::connect(("127.0.0.1", port));
+            call.into_iter().for_each(|call| inside(OwnedFd::from(call).into()));
         }
         // The flag of a socket that listens (__SO_ACCEPTCON).
-        for row in rows("/proc/net/unix", 6).iter().filter(|row| row[3] == "00010000") {
+        let unix = rows("/proc/net/unix");
+        for row in unix.iter().filter(|row| row[3] == "00010000" && is_theirs(row.get(6))) {
             let Some(name) = row.get(7) else { continue };
-            say(match name.strip_prefix('@') {
+            let call = match name.strip_prefix('@') {
                 Some(name) => SocketAddr::from_abstract_name(name)
                     .and_then(|address| UnixStream::connect_addr(&address)),
                 None => UnixStream::connect(name),
-            });
+            };
+            call.into_iter().for_each(|call| inside(OwnedFd::from(call).into()));
         }
         sleep(Duration::from_millis(1));
     }
 }
 
-fn say(stream: std::io::Result<impl Write>) {
-    if let Ok(mut stream) = stream {
-        let _ = stream.write_all(b"I am nobody that you know.\n");
-    }
+/// Nothing that anybody here waits for.
+pub(crate) fn nonsense(mut to: File) {
+    let _ = to.write_all(b"I am nobody that you know.\n");
 }
 
 /// The inodes of a process's sockets.
@@ -277,7 +289,7 @@ fn attempt(fault: Fault, job: &str, moments: &mut Moments) -> Result<bool, Strin
     let coordinator = running.child.id();
     let (struck, was_measuring, ended) = std::thread::scope(|scope| {
         if matches!(fault, Stranger) {
-            scope.spawn(|| disturb(&sandbox, coordinator, &is_over));
+            scope.spawn(|| disturb(&sandbox, coordinator, &is_over, nonsense));
         }
         moments.wait_up_to(Duration::from_millis(900));
         let was_measuring = !workers(&sandbox).is_empty();

@@ -1,6 +1,7 @@
 //! Other users of the same machine, who connect to every port they can find.
 
-use crate::common::{Ended, Sandbox, cells, skipped, valid};
+use crate::common::{Ended, Sandbox, at_once, cells, skipped, valid};
+use crate::siege::{disturb, nonsense};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::fs::{self, File};
@@ -129,4 +130,56 @@ fn strangers_at_a_server_for_single_requests_are_counted_and_told() {
     }
     let findings = document["noise"]["findings"].to_string();
     assert!(findings.contains("W-STRANGERS"), "{findings}");
+}
+
+/// What somebody does who has found the door.
+#[derive(Clone, Copy, Debug)]
+enum Manner {
+    /// Says nothing, and stays.
+    Silent,
+    /// Says what nobody asked for, and hangs up.
+    Nonsense,
+    /// Hangs up at once.
+    Gone,
+}
+
+/// Processes of the same user are strangers as well: a name in the file system and an abstract one are found by all of
+/// them. The ends of a channel go on without them, and a server for single requests counts them.
+#[test]
+fn whoever_finds_a_name_and_whatever_it_does_no_cell_loses_its_figures() {
+    let manners = [Manner::Silent, Manner::Nonsense, Manner::Gone];
+    let all = ["path", "abstract"].map(|bind| manners.map(|manner| (bind, manner)));
+    at_once(all.concat(), |(bind, manner)| {
+        let sandbox = Sandbox::new();
+        let set = format!("unix-stream.bind={bind}");
+        let words = ["run", "-m", "unix-stream,unix-stream/epoll,tcp", "-p", "ping-pong,connect"];
+        let more = ["--set", &set, "--conns", "2", "--place", "free", "--rounds", "1"];
+        let brief = ["--slice", "100ms", "--warmup", "2ms", "-o", "run.json"];
+        let running = sandbox.start(&[&words[..], &more, &brief].concat());
+        let (pid, is_over) = (running.child.id(), AtomicBool::new(false));
+        let (mut came, mut held) = (0, Vec::new());
+        let ended = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                disturb(&sandbox, pid, &is_over, |call| {
+                    came += 1;
+                    match manner {
+                        Manner::Silent => held.push(call),
+                        Manner::Nonsense => nonsense(call),
+                        Manner::Gone => drop(call),
+                    }
+                    held.truncate(100);
+                });
+            });
+            let ended = running.end();
+            is_over.store(true, Ordering::Relaxed);
+            ended
+        });
+        assert!(came > 0, "{bind} {manner:?}: nobody came");
+        assert_eq!(ended.status.code(), Some(0), "{bind} {manner:?}: {}", ended.stdout);
+        let document = sandbox.read("run.json").expect("it was written");
+        for cell in cells(&valid(RESULT_SCHEMA, &document)) {
+            let said = (&cell["status"], &cell["verified"]);
+            assert_eq!(said, (&"ok".into(), &true.into()), "{bind} {manner:?}: {cell}");
+        }
+    });
 }

@@ -96,6 +96,12 @@ impl Objects {
         Self(self.0.difference(&before.0).cloned().collect())
     }
 
+    /// How many may be ours: System V objects have no names, and all others of ours begin alike.
+    pub(crate) fn ours(&self) -> usize {
+        let is_ours = |name: &&String| name.starts_with("System V") || name.contains("/ipcperf-");
+        self.0.iter().filter(is_ours).count()
+    }
+
     /// Whether none of those exists any more.
     pub(crate) fn none_of(&self, others: &Self) -> bool {
         self.0.is_disjoint(&others.0)

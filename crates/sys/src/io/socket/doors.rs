@@ -429,6 +429,30 @@ mod tests {
         assert_eq!(directory.path().read_dir().expect("it exists").count(), 0, "all removed");
     }
 
+    /// A server that died leaves what has a path, and one that follows is told so; what has none is free at once.
+    #[test]
+    fn after_a_dead_server_another_one_opens_the_same_door_once_its_path_is_swept() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| Name::Path(directory.path().join(name));
+        let unnamed = Name::Abstract(format!("ipcperf-restart-{}", std::process::id()));
+        for (site, told) in [
+            (Site::Unix(Kind::Stream, path("stream")), "stream\"): Address already in use"),
+            (Site::Unix(Kind::SeqPacket, path("packets")), "packets\"): Address already in use"),
+            (Site::Unix(Kind::Stream, unnamed), ""),
+            (Site::Fifo(directory.path().join("f")), "f.door: File exists"),
+        ] {
+            let (mut door, _) = Door::open(&site, 4, 2).expect("a door");
+            // As when it is killed: its descriptors are closed, and nothing is removed.
+            door._guard.take().into_iter().for_each(std::mem::forget);
+            drop(door);
+            let again = Door::open(&site, 4, 2).err().map(|error| error.to_string());
+            assert!(again.clone().unwrap_or_default().ends_with(told), "{site:?}: {again:?}");
+            assert_eq!(again.is_some(), !told.is_empty(), "{site:?}: {again:?}");
+            drop(site.sweep(2));
+            one_request(&site);
+        }
+    }
+
     #[test]
     fn a_server_that_waits_in_a_fifo_is_woken() {
         let directory = tempfile::tempdir().expect("a directory");

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, sockopt};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long an end waits for its peer to connect and say its nonce.
@@ -37,12 +37,22 @@ pub enum Name {
 impl Name {
     pub(crate) fn address(&self) -> Result<net::SocketAddrUnix, SetupError> {
         match self {
-            Self::Path(path) => net::SocketAddrUnix::new(path)
-                .map_err(failed(format!("address {}", path.display()))),
+            Self::Path(path) => match net::SocketAddrUnix::new(path) {
+                Err(Errno::NAMETOOLONG) => Err(too_long(path)),
+                other => other.map_err(failed(format!("address {}", path.display()))),
+            },
             Self::Abstract(name) => net::SocketAddrUnix::new_abstract_name(name.as_bytes())
                 .map_err(failed(format!("address @{name}"))),
         }
     }
+}
+
+/// `sun_path` of `unix(7)` has 108 bytes, and the last one is a zero.
+fn too_long(path: &Path) -> SetupError {
+    let bytes = path.as_os_str().len();
+    let what =
+        format!("{} has {bytes} bytes, and the path of a socket at most 107", path.display());
+    Missing::new(what, "a shorter XDG_RUNTIME_DIR or TMPDIR").into()
 }
 
 fn unix_socket(kind: Kind) -> Result<OwnedFd, SetupError> {

@@ -1,0 +1,24 @@
+//! One run over all mechanisms, for as long as is asked, in which nothing may grow: the brief test, prolonged.
+
+use anyhow::{Context, Result};
+
+use crate::cargo::cargo;
+
+/// The arguments of `cargo xtask soak`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How long the run goes on; less than two is too short, since the peaks of open loops are measured first
+    #[arg(long, default_value_t = 20.0)]
+    minutes: f64,
+}
+
+/// Runs it and says whether nothing grew.
+pub(crate) fn run(options: &Options) -> Result<bool> {
+    let test = "soak::nothing_grows_however_long_a_run_goes_on";
+    let status = cargo()
+        .args(["test", "--quiet", "--package", "ipcperf", "--test", "it", "--"])
+        .args(["--nocapture", "--exact", test])
+        .env("IPCPERF_SOAK_SECONDS", format!("{:.0}", (options.minutes * 60.0).max(1.0)))
+        .status();
+    Ok(status.context("cannot start cargo")?.success())
+}
