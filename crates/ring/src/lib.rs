@@ -52,4 +52,6 @@ pub use geometry::{Geometry, MAX_PAYLOAD};
 pub use header::HEADER_BYTES;
 pub use layout::{AttachError, init};
 pub use spsc::{Consumer, Producer, Stop, consumer, producer};
+#[cfg(loom)]
+pub use sync::Site;
 pub use wait::{Sleep, Sleeper, Spin, Wait};

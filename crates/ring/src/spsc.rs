@@ -8,7 +8,7 @@
 use core::slice;
 
 use crate::layout::{AttachError, End, Side, attach};
-use crate::sync::Ordering;
+use crate::sync::Site;
 use crate::wait::{EMPTY, FULL, Wait};
 
 /// Why a message was not moved.
@@ -151,6 +151,6 @@ impl Consumer {
 fn close<W: Wait>(end: &mut End, wait: &W) {
     end.room = 0;
     // Release guards the last messages: see `is_set`. With Relaxed, loom fails.
-    end.closed().store(1, Ordering::Release);
+    end.closed().store(1, Site::Close.release());
     wait.rouse(&end.slot().0.word);
 }

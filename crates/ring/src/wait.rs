@@ -11,7 +11,7 @@
 //! implementations are below, so the safe code of this file is what the unsafe code elsewhere
 //! relies on.
 
-use crate::sync::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, spin_loop};
+use crate::sync::{AtomicU32, Ordering::Relaxed, Site, spin_loop};
 
 /// The bit of the word that says whose turn it is; a word without it belongs to the producer.
 pub(crate) const FULL: u32 = 1;
@@ -43,14 +43,14 @@ pub trait Protocol {
 /// producer must not overwrite what is still being taken. With Relaxed, loom fails.
 #[inline(always)]
 fn is(word: &AtomicU32, wanted: u32) -> bool {
-    word.load(Acquire) & FULL == wanted
+    word.load(Site::Look.acquire()) & FULL == wanted
 }
 
 /// Acquire, because it guards the last messages: once the peer's closing is seen, so is everything
 /// it sent before, and the word is looked at once more. With Relaxed, loom fails.
 #[inline(always)]
 fn is_set(closed: &AtomicU32) -> bool {
-    closed.load(Acquire) != 0
+    closed.load(Site::LookAtClosed.acquire()) != 0
 }
 
 /// Waits by spinning, with the processor's pause between two looks. The ring's fastest mode, and a
@@ -73,7 +73,7 @@ impl Protocol for Spin {
     #[inline(always)]
     fn turn(&self, word: &AtomicU32, to: u32) {
         // Release guards the slot's bytes, the counterpart of `is`. With Relaxed, loom fails.
-        word.store(to, Release);
+        word.store(to, Site::TurnOfSpin.release());
     }
 
     #[inline(always)]
@@ -115,7 +115,7 @@ impl<S: Sleeper> Protocol for Sleep<S> {
         // Release as in `Spin`. An exchange, not a store: between a load of WAITER and a store the
         // peer could announce itself, and the store would wipe that out unseen.
         // With Relaxed, or without the look at WAITER, loom fails.
-        if word.swap(to, Release) & WAITER != 0 {
+        if word.swap(to, Site::TurnOfSleep.release()) & WAITER != 0 {
             self.sleeper.wake(word);
         }
     }
@@ -126,7 +126,7 @@ impl<S: Sleeper> Protocol for Sleep<S> {
         // that `sleep` refuses or is woken. Or it comes second: then it reads from this operation,
         // and Release carries the setting of `closed` to the peer's look at it before sleeping.
         // With Relaxed, or without the look at WAITER, loom fails.
-        if word.fetch_and(!WAITER, Release) & WAITER != 0 {
+        if word.fetch_and(!WAITER, Site::Rouse.release()) & WAITER != 0 {
             self.sleeper.wake(word);
         }
     }
@@ -147,7 +147,8 @@ impl<S: Sleeper> Sleep<S> {
         while !is(word, wanted) {
             // Acquire guards `closed`: see `rouse`. With Relaxed, loom fails. On failure
             // Relaxed: only that the word turned was learnt, and `is` looks again.
-            if let Err(seen) = word.compare_exchange(other, asleep, Acquire, Relaxed)
+            if let Err(seen) =
+                word.compare_exchange(other, asleep, Site::Announce.acquire(), Relaxed)
                 && seen != asleep
             {
                 continue;

@@ -159,8 +159,7 @@ impl Trace {
     }
 }
 
-/// Words of the registers of a stopped process, by their place in `struct user_regs_struct` (`sys/user.h`).
-#[cfg(target_arch = "x86_64")]
+/// Words of the registers of a stopped process, by their place in `struct user_regs_struct` of x86-64 (`sys/user.h`).
 mod registers {
     /// `rax`: the result of a call.
     pub(super) const RESULT: usize = 10 * 8;
@@ -226,23 +225,19 @@ impl Trace {
 
 impl Traced {
     /// Skips the call it is about to make.
-    #[cfg(target_arch = "x86_64")]
     fn skip(&mut self, errno: i32) -> io::Result<()> {
         self.failing = Some(errno);
         // No call has this number.
-        request(libc::PTRACE_POKEUSER as usize, self.pid, registers::NUMBER, usize::MAX).map(drop)
+        self.write(registers::NUMBER, usize::MAX)
     }
 
     /// Puts the failure in place of the result of the skipped call.
-    #[cfg(target_arch = "x86_64")]
     fn pretend(&mut self) -> io::Result<()> {
         let Some(errno) = self.failing.take() else { return Ok(()) };
-        let result = (-i64::from(errno)).cast_unsigned() as usize;
-        request(libc::PTRACE_POKEUSER as usize, self.pid, registers::RESULT, result).map(drop)
+        self.write(registers::RESULT, (-i64::from(errno)).cast_unsigned() as usize)
     }
 
     /// Makes the call it is about to make shorter.
-    #[cfg(target_arch = "x86_64")]
     fn shorten(&mut self, length: u64) -> io::Result<()> {
         // Xorshift (Marsaglia 2003).
         self.shortening ^= self.shortening << 13;
@@ -250,23 +245,14 @@ impl Traced {
         self.shortening ^= self.shortening << 17;
         let less = 1 + self.shortening % length;
         self.tally.shortened += u64::from(less < length);
-        let pid = self.pid;
-        request(libc::PTRACE_POKEUSER as usize, pid, registers::LENGTH, less as usize).map(drop)
+        self.write(registers::LENGTH, less as usize)
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
-    fn shorten(&mut self, _: u64) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn skip(&mut self, _: i32) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn pretend(&mut self) -> io::Result<()> {
-        Ok(())
+    fn write(&self, register: usize, value: usize) -> io::Result<()> {
+        if !Trace::CAN_FAIL {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        request(libc::PTRACE_POKEUSER as usize, self.pid, register, value).map(drop)
     }
 
     /// Takes in one stop. It stops at calls only while they count: most of what a process does is none of ours, and a

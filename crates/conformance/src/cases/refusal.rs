@@ -8,6 +8,10 @@ use std::thread;
 
 /// With each call refused in turn, either the probe says that the mechanism cannot run, or it runs.
 pub(crate) fn unavailable_is_polite(scene: &Scene<'_>) -> Result<(), Trouble> {
+    if let Ok(Err(error)) = thread::spawn(|| seccomp::refuse(&[], Refusal::NotPermitted)).join() {
+        let text = format!("system calls cannot be refused here (seccomp: {error})");
+        return Err(Trouble::Unavailable(text));
+    }
     for (name, number) in seccomp::OFTEN_REFUSED {
         for refusal in [Refusal::NotPermitted, Refusal::NotImplemented] {
             if is_missed(scene, name, *number, refusal)? {

@@ -56,6 +56,22 @@ fn where_no_run_directory_can_be_made_the_temporary_directory_does() {
 }
 
 #[test]
+fn a_program_that_is_replaced_while_it_runs_goes_on_as_it_was() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.home().join("ipcperf");
+    std::fs::copy(env!("CARGO_BIN_EXE_ipcperf"), &program).expect("a copy");
+    let words = [&SMALL[..], &["-o", "run.json"]].concat();
+    let running = sandbox.spawn(sandbox.surround(Command::new(&program), &words));
+    // It is loaded by now; its workers are not.
+    std::fs::remove_file(&program).expect("it was there");
+    std::fs::write(&program, "no program").expect("a file");
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
+    let document = valid(RESULT_SCHEMA, &sandbox.read("run.json").expect("written"));
+    assert!(cells(&document).iter().all(|cell| cell["status"] == "ok"), "{document}");
+}
+
+#[test]
 fn clients_that_are_more_threads_than_allowed_are_said_so_and_nobody_waits_for_them() {
     let Some(somebody) = Somebody::new() else { return };
     let words = ["run", "-m", "unix-stream", "-p", "connect", "--conns", "10", "--place", "free"];

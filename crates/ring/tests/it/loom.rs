@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed as Counting};
 
 use crate::memory::Memory;
-use ipcperf_ring::{Geometry, Sleep, Sleeper, Spin, Stop, Wait};
+use ipcperf_ring::{Geometry, Site, Sleep, Sleeper, Spin, Stop, Wait};
 use loom::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
@@ -226,4 +226,22 @@ fn of_two_claims_at_once_exactly_one_succeeds() {
     let executions = executions.load(Counting);
     eprintln!("loom: claims: {executions} executions");
     assert!(executions > 1, "nothing was explored");
+}
+
+/// The comments of the ring say of each of its orderings that a check fails without it.
+#[test]
+fn every_ordering_is_needed() {
+    const CHECKS: [fn(); 5] = [
+        every_message_arrives_by_spinning,
+        every_message_arrives_by_sleeping,
+        a_producer_that_closes_in_the_middle_is_noticed,
+        a_consumer_that_closes_in_the_middle_is_noticed,
+        both_ends_may_close_at_once,
+    ];
+    for site in Site::ALL {
+        site.weaken();
+        let passes = |check: &fn()| std::panic::catch_unwind(check).is_ok();
+        assert!(!CHECKS.iter().all(passes), "{site:?} may be Relaxed, and nothing fails");
+        eprintln!("loom: {site:?} as Relaxed: a check fails");
+    }
 }
