@@ -248,7 +248,7 @@ pub(crate) fn count(text: &str, most: u64) -> Result<u64, String> {
 mod tests {
     use super::*;
 
-    /// Found by fuzzing: a document with one of these was written and could not be read.
+    /// A document with one of these was written and could not be read.
     #[test]
     fn a_rate_that_is_shown_as_no_number_or_as_nothing_is_refused() {
         for text in ["1e308k", "1e306M/s", "0.00004%", "1e-300%", "1e308%", "inf", "0/s", "-1"] {

@@ -182,7 +182,8 @@ pub(crate) fn shareable<T: Serialize + DeserializeOwned>(document: T) -> T {
     let Some(home) = output::home() else { return document };
     let Ok(mut value) = serde_json::to_value(&document) else { return document };
     match shorten(&mut value, &home) {
-        true => serde_json::from_value(value).unwrap_or(document),
+        // As a text, which all documents are read from: reading values would be a quarter of a megabyte of program more.
+        true => serde_json::from_str(&value.to_string()).unwrap_or(document),
         false => document,
     }
 }

@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&set).unwrap(), text);
     }
 
-    /// Found by fuzzing: some numbers of seventeen digits were read as their neighbour.
+    /// Some numbers of seventeen digits were read as their neighbour.
     #[test]
     fn every_figure_is_read_back_to_the_last_digit() {
         let mut set = sample::small();

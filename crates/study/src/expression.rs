@@ -281,7 +281,7 @@ mod tests {
             ("p50_ns(pipe", "')' expected"),
             ("p50_ns(a(b))", "')' expected"),
             ("1..2", "not a number"),
-            // Found by fuzzing: it was shown as 'inf', which is a metric.
+            // It was shown as 'inf', which is a metric.
             ("1e999 * p50_ns(a)", "'1e999' is not a number"),
             ("x ? y", "'(' after 'x'"),
             ("max(a(b), c(d))", "there is no 'max'"),

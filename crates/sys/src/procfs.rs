@@ -328,7 +328,7 @@ mod tests {
         assert!(rest_ns().expect("stat is readable").0 > 0);
     }
 
-    /// Found by fuzzing: sums beyond 64 bits ended a debug build, and were another number in others.
+    /// Sums beyond 64 bits ended a debug build, and were another number in others.
     #[test]
     fn counts_that_make_no_sum_are_no_number() {
         let most = u64::MAX;
