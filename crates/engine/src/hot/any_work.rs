@@ -59,7 +59,8 @@ impl Work for AnyWork<'_> {
         }
     }
 
-    #[inline(always)]
+    // Once a segment.
+    #[inline(never)]
     fn reversed(self) -> Self {
         match self {
             Self::Stamp(work) => Self::Stamp(work.reversed()),
