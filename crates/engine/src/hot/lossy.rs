@@ -64,6 +64,8 @@ pub(super) fn answer<P: Port, W: Work>(
                 received += 1;
                 silent = 0;
             }
+            // Late: of a segment before this one, which counts it as lost.
+            Ok(seen) if seen < plan.first => {}
             Ok(_) => return Err(Fault::Corrupt),
             Err(Fault::Timeout) => silent += 1,
             Err(fault) => return Err(fault),
@@ -104,24 +106,29 @@ pub(super) fn drain<P: Port, W: Work>(
 ) -> Result<Tally, Fault> {
     let back = work.reversed();
     let last = plan.first + plan.operations() + 1;
-    let (mut next, mut granted, mut received, mut silent) = (plan.first, plan.first, 0, 0);
+    // What has been given up lies between the first that was not seen and the next that is due.
+    let (mut unseen, mut next, mut granted) = (plan.first, plan.first, plan.first);
+    let (mut received, mut silent) = (0, 0);
     let mut begin = clock.stop();
     let (mut previous, mut in_batch) = (begin, 0);
     while next < last && silent < PATIENCE {
         match port.recv(plan.len, |message| work.sequence(message, next).ok_or(Fault::Corrupt)) {
-            Ok(seen) if seen >= next && seen < last => {
-                received += 1;
-                silent = 0;
-                if next == plan.first {
+            Ok(seen) if seen >= unseen && seen < last => {
+                if received == 0 {
                     begin = clock.stop();
                     previous = begin;
                 } else {
                     in_batch += 1;
                 }
-                next = seen + 1;
+                received += 1;
+                silent = 0;
+                unseen = seen + 1;
+                next = next.max(unseen);
             }
+            // Late: of a segment before this one, which counts it as lost.
+            Ok(seen) if seen < plan.first => {}
             Ok(_) => return Err(Fault::Corrupt),
-            // The lead has sent all its window allows; what has not come by now never will.
+            // The lead has sent all its window allows, or was held up; what comes after all is counted.
             Err(Fault::Timeout) => {
                 silent += 1;
                 if plan.window != 0 {

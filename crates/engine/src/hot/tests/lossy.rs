@@ -106,6 +106,40 @@ fn without_loss_nothing_is_counted_as_lost() {
     assert_eq!((lead.lost, follow.lost, follow.received), (0, 0, 100));
 }
 
+/// What a follow says of a lead that begins after so long, with messages of an earlier segment under way.
+fn late<A: Pattern>(plan: Plan<'_>, held_up: Duration) -> Tally {
+    let (to_follow, from_lead) = channel();
+    let (to_lead, from_follow) = channel();
+    let mut lead = Leaky { to: to_follow, from: from_follow, sent: 0, drop: Vec::new() };
+    let mut follow = Leaky { to: to_lead, from: from_lead, sent: 0, drop: Vec::new() };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let recorder = &mut Recorder::new(&[]);
+            A::follow(&mut follow, Clock::monotonic(), plan, Stamp::new(5), recorder)
+        });
+        for seq in plan.first - 3..plan.first {
+            lead.send(plan.len, |out| Stamp::new(5).fill(out, seq)).expect("it is a channel");
+        }
+        std::thread::sleep(held_up);
+        let recorder = &mut Recorder::new(&[]);
+        let _ = A::lead(&mut lead, Clock::monotonic(), plan, Stamp::new(5), recorder);
+        other.join().expect("the follow does not panic").expect("late is not wrong")
+    })
+}
+
+#[test]
+fn what_comes_late_is_counted_and_what_belongs_to_an_earlier_segment_is_not() {
+    for len in [1, 4, 64] {
+        // Longer than one wait of the follow, which gives the window up, and much shorter than its patience.
+        for held_up in [0, 300].map(Duration::from_millis) {
+            let follow = late::<Stream>(plan(len, 16), held_up);
+            assert_eq!((follow.received, follow.lost), (101, 0), "{len} bytes, {held_up:?}");
+        }
+        let follow = late::<Closed>(plan(len, 0), Duration::ZERO);
+        assert_eq!((follow.received, follow.lost), (100, 0), "{len} bytes");
+    }
+}
+
 #[test]
 fn bursts_count_what_never_came_and_miss_no_answer_but_those_that_are_lost() {
     for len in [1, 4, 64] {
