@@ -165,7 +165,8 @@ pub fn group_folders(membership: &str) -> Vec<PathBuf> {
         let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
         let root = match controllers {
             "" => Path::new("/sys/fs/cgroup").to_owned(),
-            list if list.split(',').any(|one| one == "cpu") => {
+            // A folder there, so without a slash, which would lead elsewhere.
+            list if !list.contains('/') && list.split(',').any(|one| one == "cpu") => {
                 Path::new("/sys/fs/cgroup").join(list)
             }
             _ => continue,
@@ -316,7 +317,9 @@ mod tests {
         let wanted =
             wanted.map(|end| format!("/sys/fs/cgroup/{end}").trim_end_matches('/').to_owned());
         assert_eq!(shown.iter().map(|path| path.trim_end_matches('/')).collect::<Vec<_>>(), wanted);
-        assert!(group_folders("nonsense\n\n:").is_empty());
+        for text in ["nonsense\n\n:", "1:/cpu,cpu:/a"] {
+            assert!(group_folders(text).is_empty(), "{text}");
+        }
     }
 
     #[test]
