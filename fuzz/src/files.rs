@@ -83,7 +83,7 @@ fn measured(study: &Study, text: &str) -> Replication {
         part.chars().rev().take_while(|sign| is_part(*sign)).collect::<Vec<_>>()
     };
     let names: BTreeSet<String> =
-        text.split('(').map(|part| named(part).into_iter().rev().collect()).collect();
+        text.split('(').map(|part| named(part.trim_end()).into_iter().rev().collect()).collect();
     let arm = |arm: &ipcperf_study::Arm| {
         let mut measured = Measured::new(arm);
         for round in 0..ROUNDS {
@@ -138,9 +138,8 @@ pub fn expression(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (test, accept) = text.split_once('\n').unwrap_or((&text, "report"));
     let judged = |test: &str, accept: &str| {
-        let text = claim(test, accept);
-        let study = ipcperf::read_study(&text)?;
-        let claims = measured(&study, &text).studies.remove(0).claims;
+        let study = ipcperf::read_study(&claim(test, accept))?;
+        let claims = measured(&study, test).studies.remove(0).claims;
         Ok::<_, String>(claims.into_iter().next().expect("one claim").tests.remove(0))
     };
     let once = match judged(test, accept) {
