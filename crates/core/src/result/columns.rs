@@ -5,12 +5,14 @@
 use serde::de::value::{SeqDeserializer, StrDeserializer};
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess,
-    Visitor,
+    SeqAccess, Visitor,
 };
 use serde::ser::{self, Serializer};
 use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 use serde_json::{Error, Map, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A column, or the columns of an object. The keys are sorted, so that the text does not depend on how the map of
 /// `serde_json` was built.
@@ -67,27 +69,117 @@ pub(super) fn serialize<T: Serialize, S: Serializer>(
     columns.serialize(serializer)
 }
 
+/// What stands in a document, as it is read: texts that need no decoding are those of the document itself.
+enum Node<'a> {
+    Null,
+    Bool(bool),
+    Unsigned(u64),
+    Signed(i64),
+    Float(f64),
+    Text(Cow<'a, str>),
+    List(Vec<Self>),
+    Parts(Vec<(Text<'a>, Self)>),
+}
+
+/// A key.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Node<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Any)
+    }
+}
+
+struct Any;
+
+impl<'de> Visitor<'de> for Any {
+    type Value = Node<'de>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Node<'de>, E> {
+        Ok(Node::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Node<'de>, E> {
+        Ok(Node::Bool(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Node<'de>, E> {
+        Ok(Node::Unsigned(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Node<'de>, E> {
+        Ok(Node::Signed(value))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Node<'de>, E> {
+        Ok(Node::Float(value))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Node<'de>, E> {
+        Ok(Node::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Node<'de>, E> {
+        Ok(Node::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node<'de>, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = list.next_element()? {
+            values.push(value);
+        }
+        Ok(Node::List(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut keys: A) -> Result<Node<'de>, A::Error> {
+        let mut parts = Vec::new();
+        while let Some(part) = keys.next_entry()? {
+            parts.push(part);
+        }
+        Ok(Node::Parts(parts))
+    }
+}
+
 /// Reads columns, or the list of rounds that documents of version 1 have.
 pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
-    let node = Value::deserialize(deserializer)?;
+    let node = Node::deserialize(deserializer)?;
     let read = |row: Row<'_>| T::deserialize(row).map_err(D::Error::custom);
-    if let Value::Array(rounds) = &node {
-        return rounds.iter().map(|node| read(Row { node, at: None })).collect();
+    let rows: Vec<Row<'_>> = match &node {
+        Node::List(rounds) => rounds.iter().map(|node| Row { node, at: None }).collect(),
+        Node::Parts(columns) => {
+            let round = columns.iter().find(|(key, _)| key.0 == "round");
+            let rounds = match round {
+                Some((_, Node::List(rounds))) => rounds.len(),
+                _ => 0,
+            };
+            if !is_of_length(&node, rounds) {
+                let what = "the columns of `rounds` have not all one value for each round";
+                return Err(D::Error::custom(what));
+            }
+            (0..rounds).map(|at| Row { node: &node, at: Some(at) }).collect()
+        }
+        _ => return Err(D::Error::custom("`rounds` are neither columns nor a list")),
+    };
+    // Of many cells, what a list has room for beyond its rounds is as much as the rounds.
+    let mut rounds = Vec::with_capacity(rows.len());
+    for row in rows {
+        rounds.push(read(row)?);
     }
-    let rounds = node.get("round").and_then(Value::as_array).map_or(0, Vec::len);
-    if !is_of_length(&node, rounds) {
-        let what = "the columns of `rounds` have not all one value for each round";
-        return Err(D::Error::custom(what));
-    }
-    (0..rounds).map(|at| read(Row { node: &node, at: Some(at) })).collect()
+    Ok(rounds)
 }
 
-fn is_of_length(columns: &Value, rounds: usize) -> bool {
+fn is_of_length(columns: &Node<'_>, rounds: usize) -> bool {
     match columns {
-        Value::Object(keys) => keys.values().all(|part| is_of_length(part, rounds)),
-        Value::Array(values) => values.len() == rounds,
+        Node::Parts(parts) => parts.iter().all(|(_, part)| is_of_length(part, rounds)),
+        Node::List(values) => values.len() == rounds,
         _ => false,
     }
 }
@@ -95,25 +187,25 @@ fn is_of_length(columns: &Value, rounds: usize) -> bool {
 /// A value as it is, or what one round has in columns.
 #[derive(Clone, Copy)]
 struct Row<'a> {
-    node: &'a Value,
+    node: &'a Node<'a>,
     at: Option<usize>,
 }
 
 impl<'a> Row<'a> {
     /// The value itself where this is no object of columns.
-    fn plain(self) -> Option<&'a Value> {
+    fn plain(self) -> Option<&'a Node<'a>> {
         match (self.node, self.at) {
             (node, None) => Some(node),
-            (Value::Array(values), Some(at)) => values.get(at),
+            (Node::List(values), Some(at)) => values.get(at),
             (_, Some(_)) => None,
         }
     }
 
     fn is_absent(self) -> bool {
         match (self.plain(), self.node) {
-            (Some(value), _) => value.is_null(),
-            (None, Value::Object(keys)) => {
-                keys.values().all(|node| Self { node, ..self }.is_absent())
+            (Some(value), _) => matches!(value, Node::Null),
+            (None, Node::Parts(parts)) => {
+                parts.iter().all(|(_, node)| Self { node, ..self }.is_absent())
             }
             (None, _) => true,
         }
@@ -123,23 +215,20 @@ impl<'a> Row<'a> {
 impl<'de> Deserializer<'de> for Row<'de> {
     type Error = Error;
 
-    // Not by way of `&Value`, which would compile all that reads a round a second time.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         let at = self.at;
         match self.plain().unwrap_or(self.node) {
-            Value::Object(keys) => visitor.visit_map(Keys { keys: keys.iter(), next: None, at }),
-            Value::Array(values) => {
+            Node::Parts(parts) => visitor.visit_map(Keys { parts: parts.iter(), next: None, at }),
+            Node::List(values) => {
                 let rows = values.iter().map(|node| Row { node, at: None });
                 visitor.visit_seq(SeqDeserializer::new(rows))
             }
-            Value::String(text) => visitor.visit_borrowed_str(text),
-            Value::Bool(value) => visitor.visit_bool(*value),
-            Value::Null => visitor.visit_unit(),
-            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
-                (Some(number), ..) => visitor.visit_u64(number),
-                (_, Some(number), _) => visitor.visit_i64(number),
-                (.., number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
-            },
+            Node::Text(text) => visitor.visit_borrowed_str(text),
+            Node::Bool(value) => visitor.visit_bool(*value),
+            Node::Null => visitor.visit_unit(),
+            Node::Unsigned(number) => visitor.visit_u64(*number),
+            Node::Signed(number) => visitor.visit_i64(*number),
+            Node::Float(number) => visitor.visit_f64(*number),
         }
     }
 
@@ -171,7 +260,7 @@ impl<'de> IntoDeserializer<'de, Error> for Row<'de> {
 
 /// The keys that a round has.
 struct Keys<'a> {
-    keys: serde_json::map::Iter<'a>,
+    parts: std::slice::Iter<'a, (Text<'a>, Node<'a>)>,
     next: Option<Row<'a>>,
     at: Option<usize>,
 }
@@ -184,10 +273,10 @@ impl<'de> MapAccess<'de> for Keys<'de> {
         seed: K,
     ) -> Result<Option<K::Value>, Error> {
         let at = self.at;
-        let mut there = self.keys.by_ref().map(|(key, node)| (key, Row { node, at }));
+        let mut there = self.parts.by_ref().map(|(key, node)| (key, Row { node, at }));
         let Some((key, row)) = there.find(|(_, row)| !row.is_absent()) else { return Ok(None) };
         self.next = Some(row);
-        seed.deserialize(StrDeserializer::<Error>::new(key)).map(Some)
+        seed.deserialize(StrDeserializer::<Error>::new(&key.0)).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {

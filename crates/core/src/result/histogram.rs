@@ -76,18 +76,26 @@ fn digits(mut number: u64, zero: u64, text: &mut String) {
 
 /// The next bucket of a text, behind the one before `next`.
 fn bucket(text: &mut std::str::Bytes<'_>, next: &mut u64) -> Option<(u64, u64)> {
-    let (mut distance, mut more) = (0_u64, 0_u64);
+    // A letter alone, as most are.
+    let first = value(text.next()?)?;
+    if first < LETTERS {
+        let index = next.saturating_add(first / STEP);
+        *next = index.saturating_add(1);
+        return Some((lower_edge(index)?, first % STEP + 1));
+    }
+    let (mut distance, mut more, mut sign) = (0_u64, 0_u64, first);
     let put = |to: &mut u64, digit: u64| {
         *to = to.checked_mul(BASE)?.checked_add(digit)?;
         Some(())
     };
     let letter = loop {
-        match value(text.next()?)? {
+        match sign {
             letter if letter < LETTERS => break letter,
             digit if digit < LETTERS + BASE => put(&mut distance, digit - LETTERS)?,
             digit if digit < LETTERS + 2 * BASE => put(&mut more, digit - LETTERS - BASE)?,
             _ => return None,
         }
+        sign = value(text.next()?)?;
     };
     let eights = |number: u64, rest: u64| number.checked_mul(STEP)?.checked_add(rest);
     let index = next.checked_add(eights(distance, letter / STEP)?)?;
@@ -125,7 +133,12 @@ impl Buckets {
     /// Lower edges and counts, in ascending order; `None` where the text is none of buckets.
     #[must_use]
     pub fn read(&self) -> Option<Vec<(u64, u64)>> {
-        self.iter().collect()
+        // There are as many as characters at most, and nearly as many in fact.
+        let mut buckets = Vec::with_capacity(self.0.len().min(4096));
+        for bucket in self.iter() {
+            buckets.push(bucket?);
+        }
+        Some(buckets)
     }
 
     /// The same one after the other. What comes after a `None` means nothing.

@@ -58,7 +58,8 @@ pub const SCHEMA: &str = "ipcperf.result/2";
 /// add keys; readers ignore the ones they do not know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ResultSet {
+#[cfg_attr(feature = "schema", schemars(rename = "ResultSet"))]
+pub struct ResultSet<C = Cell> {
     /// Kind and version of this document.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^ipcperf\.result/2(\.[0-9]+)*$")))]
     pub schema: String,
@@ -83,11 +84,37 @@ pub struct ResultSet {
     pub bounds: Bounds,
     /// How disturbed the run was.
     pub noise: Noise,
-    /// The numbers.
-    pub cells: Vec<Cell>,
+    /// The numbers: all of each cell, or what a reader of many documents keeps of it.
+    pub cells: Vec<C>,
     /// Programs that nobody here wrote (`run --exec`); a run has these or cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pipelines: Vec<Pipeline>,
+}
+
+impl<C> ResultSet<C> {
+    /// Everything but the cells, and the cells.
+    #[must_use]
+    pub fn split(self) -> (ResultSet, Vec<C>) {
+        let Self { schema, started_utc, duration_s, interrupted, tool, invocation, host, .. } =
+            self;
+        let Self { kernel, clock, bounds, noise, cells, pipelines, .. } = self;
+        let rest = ResultSet {
+            schema,
+            started_utc,
+            duration_s,
+            interrupted,
+            tool,
+            invocation,
+            host,
+            kernel,
+            clock,
+            bounds,
+            noise,
+            cells: Vec::new(),
+            pipelines,
+        };
+        (rest, cells)
+    }
 }
 
 /// Why a document cannot be used.
