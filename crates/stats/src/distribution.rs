@@ -1,6 +1,7 @@
 //! Quantiles of the reference distributions behind the intervals, computed rather than tabulated.
 
 use std::f64::consts::{FRAC_PI_2, LN_2, PI};
+use std::sync::OnceLock;
 
 /// Number of rounds up to which the signed-rank distribution is computed exactly. From 30 rounds on
 /// the normal approximation is at most one rank off, of hundreds.
@@ -102,11 +103,17 @@ fn approximate_limit(n: usize, alpha: f64) -> Option<usize> {
 }
 
 fn exact_limit(n: usize, alpha: f64) -> Option<usize> {
-    limit(&signed_rank(n), alpha)
+    limit(signed_rank(n), alpha)
 }
 
-/// P(T⁺ = s) for every s.
-fn signed_rank(n: usize) -> Vec<f64> {
+/// P(T⁺ = s) for every s, of `n` up to [`EXACT_ROUNDS`]: computed once, since thousands of cells of a comparison have as
+/// many rounds.
+fn signed_rank(n: usize) -> &'static [f64] {
+    static KNOWN: [OnceLock<Vec<f64>>; EXACT_ROUNDS + 1] = [const { OnceLock::new() }; _];
+    KNOWN[n].get_or_init(|| signed_rank_of(n))
+}
+
+fn signed_rank_of(n: usize) -> Vec<f64> {
     // Rank i joins the sum with probability ½, independently: one convolution per rank.
     let mut probability = vec![0.0_f64; n * (n + 1) / 2 + 1];
     probability[0] = 1.0;
@@ -142,8 +149,15 @@ pub(crate) fn signed_rank_chance(n: usize, s: usize) -> f64 {
 /// Number of values a side up to which the rank-sum distribution is computed exactly.
 const EXACT_SIDE: usize = 25;
 
-/// P(U = u) for every u, U being the statistic of Mann and Whitney of `m` and `n` values without a true difference.
-fn rank_sum(m: usize, n: usize) -> Vec<f64> {
+/// P(U = u) for every u, U being the statistic of Mann and Whitney of `m` and `n` values without a true difference, both up
+/// to [`EXACT_SIDE`]: computed once, too.
+fn rank_sum(m: usize, n: usize) -> &'static [f64] {
+    static KNOWN: [[OnceLock<Vec<f64>>; EXACT_SIDE + 1]; EXACT_SIDE + 1] =
+        [const { [const { OnceLock::new() }; _] }; _];
+    KNOWN[m][n].get_or_init(|| rank_sum_of(m, n))
+}
+
+fn rank_sum_of(m: usize, n: usize) -> Vec<f64> {
     // The largest of all values is one of the m with probability m/(m+n), and then above all n.
     let mut row: Vec<Vec<f64>> = vec![vec![1.0]; n + 1];
     for i in 1..=m {
@@ -174,7 +188,7 @@ fn rank_sum_moments(m: usize, n: usize) -> (f64, f64) {
 /// true difference. `None` if not even u = 0 is that improbable.
 pub(crate) fn rank_sum_limit(m: usize, n: usize, alpha: f64) -> Option<usize> {
     if m <= EXACT_SIDE && n <= EXACT_SIDE {
-        return limit(&rank_sum(m, n), alpha);
+        return limit(rank_sum(m, n), alpha);
     }
     let (mean, deviation) = rank_sum_moments(m, n);
     let most = (mean - 0.5 - normal_quantile(1.0 - alpha / 2.0) * deviation).floor();
@@ -246,7 +260,7 @@ mod tests {
     fn the_normal_approximation_agrees_with_the_exact_limits_within_one_rank() {
         for n in 30..=80 {
             for alpha in [0.05, 0.10] {
-                let exact = exact_limit(n, alpha).unwrap();
+                let exact = limit(&signed_rank_of(n), alpha).unwrap();
                 let approximate = approximate_limit(n, alpha).unwrap();
                 assert!(exact.abs_diff(approximate) <= 1, "{n}: {exact} {approximate}");
             }

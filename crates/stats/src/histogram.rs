@@ -128,6 +128,34 @@ impl Sample for Histogram {
     }
 }
 
+/// As [`Histogram::quantile`], of buckets in ascending order, the exact extremes and the number of values.
+pub fn quantile_of_buckets(
+    buckets: impl IntoIterator<Item = (u64, u64, u64)>,
+    [min, max]: [u64; 2],
+    count: u64,
+    q: f64,
+) -> Option<u64> {
+    let rank = nearest_rank(count, q)?;
+    if rank == 1 {
+        return Some(min);
+    }
+    if rank == count {
+        return Some(max);
+    }
+    let mut seen = 0_u64;
+    for (low, high, n) in buckets {
+        seen = seen.saturating_add(n);
+        if seen >= rank {
+            return Some(midpoint(low, high).clamp(min, max));
+        }
+    }
+    Some(max)
+}
+
+const fn midpoint(low: u64, high: u64) -> u64 {
+    low + (high - low) / 2
+}
+
 impl Histogram {
     /// An empty histogram.
     pub fn new() -> Self {
@@ -194,21 +222,8 @@ impl Histogram {
     /// histogram is empty or `q` lies outside 0..=1. Says nothing about whether the sample is
     /// large enough: see [`support`](crate::support).
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        let rank = nearest_rank(self.count, q)?;
-        if rank == 1 {
-            return Some(self.min);
-        }
-        if rank == self.count {
-            return Some(self.max);
-        }
-        let mut seen = 0_u64;
-        for (low, high, n) in self.buckets() {
-            seen = seen.saturating_add(n);
-            if seen >= rank {
-                return Some(self.midpoint(low, high));
-            }
-        }
-        Some(self.max)
+        let ends = [self.min, self.max];
+        quantile_of_buckets(self.buckets(), ends, self.count, q)
     }
 
     /// The non-empty buckets in ascending order, as (lowest, highest, count); both ends belong to
@@ -316,7 +331,7 @@ impl Histogram {
     }
 
     fn midpoint(&self, low: u64, high: u64) -> u64 {
-        (low + (high - low) / 2).clamp(self.min, self.max)
+        midpoint(low, high).clamp(self.min, self.max)
     }
 
     fn widen(&mut self, min: u64, max: u64) {
