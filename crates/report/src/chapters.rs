@@ -240,7 +240,7 @@ fn marked(cell: &Cell, words: String) -> String {
 
 /// Sorts the measured cells of a result set: by what their pattern is about, then by what they cost.
 pub(crate) fn chapters<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Chapter<'a>> {
-    let mut chapters = by(set, specs, &Yardstick::of);
+    let mut chapters = by(set, specs, &Yardstick::of, &|sections| sections.collect());
     chapters.extend(costs(set, specs));
     if !advice::has_places(set) {
         let sections = chapters.iter_mut().flat_map(|chapter| &mut chapter.sections);
@@ -258,40 +258,51 @@ pub(crate) fn keep_top(chapters: &mut [Chapter], rows: Option<usize>) {
     sections.flat_map(|section| &mut section.blocks).for_each(|block| block.rows.truncate(rows));
 }
 
+/// The first ranking of round trips of messages that have a size, by blocking mechanisms: where it ran and its rows. It
+/// alone is made here; of a survey of ten thousand cells all take as long as reading them.
+pub(crate) fn first<'a>(set: &'a ResultSet, specs: &Specs) -> Option<(Way, Vec<Row<'a>>)> {
+    let pattern = PatternKind::PingPong;
+    let (way, here) = ways(&measured(set, pattern, false)).pop_first()?;
+    let (_, here) = kinds(&here).into_iter().find(|((size, ..), _)| *size > 0)?;
+    let mut rows = rows(set, here.into_iter(), specs, Yardstick::of(pattern));
+    if !advice::has_places(set) {
+        rows.iter_mut().for_each(|row| row.rank = None);
+    }
+    Some((way, rows))
+}
+
 /// The rankings by CPU time, where there are rivals: every figure stands in the other tables already. A survey shows
 /// those of the first place alone, which is what most programs get.
 fn costs<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Chapter<'a>> {
-    let mut chapters = by(set, specs, &|_| Yardstick::Cpu);
-    for chapter in &mut chapters {
-        for section in &mut chapter.sections {
-            let rivals = |block: &Block| block.rows.iter().filter(|row| row.rank.is_some()).count();
-            section.blocks.retain(|block| rivals(block) > 1);
-        }
-        chapter.sections.retain(|section| !section.blocks.is_empty());
-        if set.invocation.plan.command == "survey" {
-            chapter.sections.truncate(1);
-        }
-    }
-    chapters.retain(|chapter| !chapter.sections.is_empty());
-    chapters
+    let most = if set.invocation.plan.command == "survey" { 1 } else { usize::MAX };
+    let with_rivals = |mut section: Section<'a>| {
+        let rivals = |block: &Block| block.rows.iter().filter(|row| row.rank.is_some()).count();
+        section.blocks.retain(|block| rivals(block) > 1);
+        (!section.blocks.is_empty()).then_some(section)
+    };
+    let shown = |sections: &mut dyn Iterator<Item = Section<'a>>| {
+        sections.filter_map(with_rivals).take(most).collect()
+    };
+    by(set, specs, &|_| Yardstick::Cpu, &shown)
 }
+
+/// Which of the sections of a chapter are shown; those that are not taken are not made.
+type Shown<'f, 'a> = &'f dyn Fn(&mut dyn Iterator<Item = Section<'a>>) -> Vec<Section<'a>>;
 
 fn by<'a>(
     set: &'a ResultSet,
     specs: &Specs,
     yardstick: &dyn Fn(PatternKind) -> Yardstick,
+    shown: Shown<'_, 'a>,
 ) -> Vec<Chapter<'a>> {
     let mut chapters = Vec::new();
     for pattern in PatternKind::ALL {
         let yardstick = yardstick(*pattern);
         for is_spinning in [false, true] {
-            let cells: Vec<&Cell> = set
-                .cells
-                .iter()
-                .filter(|cell| cell.status == Status::Ok && cell.key.pattern == *pattern)
-                .filter(|cell| cell.key.wait.burns_cpu() == is_spinning)
-                .collect();
-            let sections = sections(set, &cells, specs, yardstick);
+            let ways = ways(&measured(set, *pattern, is_spinning)).into_iter();
+            let blocks = |here: &[&'a Cell]| blocks(set, here, specs, yardstick);
+            let sections =
+                shown(&mut ways.map(|(way, here)| Section { blocks: blocks(&here), way }));
             if !sections.is_empty() {
                 chapters.push(Chapter { pattern: *pattern, is_spinning, yardstick, sections });
             }
@@ -300,21 +311,20 @@ fn by<'a>(
     chapters
 }
 
-fn sections<'a>(
-    set: &'a ResultSet,
-    cells: &[&'a Cell],
-    specs: &Specs,
-    yardstick: Yardstick,
-) -> Vec<Section<'a>> {
+fn measured(set: &ResultSet, pattern: PatternKind, is_spinning: bool) -> Vec<&Cell> {
+    set.cells
+        .iter()
+        .filter(|cell| cell.status == Status::Ok && cell.key.pattern == pattern)
+        .filter(|cell| cell.key.wait.burns_cpu() == is_spinning)
+        .collect()
+}
+
+fn ways<'a>(cells: &[&'a Cell]) -> BTreeMap<Way, Vec<&'a Cell>> {
     let mut ways: BTreeMap<Way, Vec<&Cell>> = BTreeMap::new();
     for cell in cells {
         ways.entry(Way::of(cell)).or_default().push(cell);
     }
-    let section = |(way, here): (Way, Vec<&'a Cell>)| Section {
-        blocks: blocks(set, &here, specs, yardstick),
-        way,
-    };
-    ways.into_iter().map(section).collect()
+    ways
 }
 
 fn blocks<'a>(
@@ -323,7 +333,16 @@ fn blocks<'a>(
     specs: &Specs,
     yardstick: Yardstick,
 ) -> Vec<Block<'a>> {
-    // Eight peers of one object are no rivals of two, nor is one that pauses of one that does not.
+    let rows = |here: Vec<&'a Cell>| rows(set, here.into_iter(), specs, yardstick);
+    kinds(cells).into_iter().map(|(_, here)| Block { rows: rows(here) }).collect()
+}
+
+/// Size, peers, and what else makes two cells no rivals: eight peers of one object are none of two, nor is one that pauses
+/// of one that does not.
+type Kind = (u64, u64, String);
+
+/// Cells that are rivals, the smallest first.
+fn kinds<'a>(cells: &[&'a Cell]) -> Vec<(Kind, Vec<&'a Cell>)> {
     let of = |cell: &Cell| match cell.key.pattern.facts().is_open {
         true => (cell.key.size_bytes, 0, label(cell)),
         false => {
@@ -331,8 +350,8 @@ fn blocks<'a>(
         }
     };
     // Loads and mechanisms stay in the order in which they were asked for.
-    let mut places: HashMap<_, usize> = HashMap::new();
-    let mut kinds: Vec<(_, Vec<&Cell>)> = Vec::new();
+    let mut places: HashMap<Kind, usize> = HashMap::new();
+    let mut kinds: Vec<(Kind, Vec<&Cell>)> = Vec::new();
     for cell in cells {
         let kind = of(cell);
         let at = *places.entry(kind.clone()).or_insert(kinds.len());
@@ -342,8 +361,7 @@ fn blocks<'a>(
         kinds[at].1.push(cell);
     }
     kinds.sort_by_key(|((size, peers, _), _)| (*size, *peers));
-    let rows = |(_, here): (_, Vec<&'a Cell>)| rows(set, here.into_iter(), specs, yardstick);
-    kinds.into_iter().map(|kind| Block { rows: rows(kind) }).collect()
+    kinds
 }
 
 fn rows<'a>(

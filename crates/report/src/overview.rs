@@ -2,7 +2,7 @@
 
 use crate::advice::caution;
 use crate::answers::{Choice, FAMILIAR, choices};
-use crate::chapters::{Chapter, Row, chapters, label, unmeasured};
+use crate::chapters::{self, Row, label, unmeasured};
 use crate::columns::Column;
 use crate::figures::{self, NONE};
 use crate::format::Style;
@@ -108,20 +108,13 @@ pub(crate) struct Familiar<'a> {
 pub(crate) fn familiar<'a>(
     set: &'a ResultSet,
     specs: &Specs,
-    (chapters, choices): (&[Chapter<'a>], &[Choice]),
+    choices: &[Choice],
     unicode: bool,
 ) -> Option<Familiar<'a>> {
-    let is_wanted = |chapter: &&Chapter| {
-        chapter.pattern == PatternKind::PingPong
-            && !chapter.is_spinning
-            && matches!(chapter.yardstick, Yardstick::Own(_))
-    };
-    let section = chapters.iter().find(is_wanted)?.sections.first()?;
-    let has_size = |rows: &[Row]| rows.iter().any(|row| row.cell.key.size_bytes > 0);
-    let block = section.blocks.iter().find(|block| has_size(&block.rows))?;
+    let (way, rows) = chapters::first(set, specs)?;
     let is_chosen = |row: &&Row| choices.iter().any(|one| label(one.cell) == label(row.cell));
     let is_familiar = |row: &&Row| FAMILIAR.contains(&row.cell.key.mechanism.as_str());
-    let all: Vec<&Row> = block.rows.iter().filter(|row| !row.is_floor).collect();
+    let all: Vec<&Row> = rows.iter().filter(|row| !row.is_floor).collect();
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by_key(|at| (!is_chosen(&all[*at]), !is_familiar(&all[*at])));
     order.truncate(ROWS);
@@ -138,7 +131,7 @@ pub(crate) fn familiar<'a>(
         grid.rows.push(views.iter().map(words).collect());
     }
     Some(Familiar {
-        way: section.way.words(),
+        way: way.words(),
         grid,
         cells: rows.iter().map(|row| row.cell).collect(),
         is_best: rows.iter().map(|row| row.rank.is_some_and(|rank| rank.place == 1)).collect(),
@@ -155,8 +148,7 @@ impl Familiar<'_> {
 
 /// Writes the table and returns how many mechanisms it shows.
 fn table(page: &mut Page, set: &ResultSet, specs: &Specs, choices: &[Choice]) -> io::Result<usize> {
-    let chapters = chapters(set, specs);
-    let Some(mut shown) = familiar(set, specs, (&chapters, choices), page.style.unicode) else {
+    let Some(mut shown) = familiar(set, specs, choices, page.style.unicode) else {
         return Ok(0);
     };
     let room = page.style.width.saturating_sub(EDGE.len());

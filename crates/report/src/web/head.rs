@@ -129,13 +129,13 @@ pub(super) fn familiar(
     page: &mut Page,
     set: &ResultSet,
     specs: &Specs,
-    (chapters, choices): (&[Chapter], &[Choice]),
+    choices: &[Choice],
     anchors: &Anchors,
 ) {
     if set.invocation.plan.command != "survey" {
         return;
     }
-    let Some(shown) = overview::familiar(set, specs, (chapters, choices), true) else { return };
+    let Some(shown) = overview::familiar(set, specs, choices, true) else { return };
     let columns: Vec<usize> = [0, 1, 2].into_iter().chain(shown.wanted()).collect();
     page.section("choice", "What people choose between", |html| {
         html.say("p", &[("class", "soft")], &format!("Blocking mechanisms, {}.", shown.way));

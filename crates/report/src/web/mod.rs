@@ -52,7 +52,7 @@ pub(crate) fn fill(page: &mut Page, set: &ResultSet, specs: &Specs) {
     let is_survey = set.invocation.plan.command == "survey";
     let choices = if is_survey { choices(set, specs) } else { Vec::new() };
     page.head(|html| head::answer(html, set, specs, &chapters, &choices, &anchors));
-    head::familiar(page, set, specs, (&chapters, &choices), &anchors);
+    head::familiar(page, set, specs, &choices, &anchors);
     page.section("machine", "Machine", |html| head::machine(html, set, &anchors));
     charts::fill(page, set, &chapters, &anchors);
     programs(page, set);

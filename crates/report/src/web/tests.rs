@@ -223,15 +223,14 @@ fn at_grade_f_nothing_is_called_the_best() {
 
 #[test]
 fn two_files_are_a_comparison_and_all_of_the_second() {
-    let recorded = |name: &str, p50: f64| crate::Recorded {
-        name: name.to_owned(),
-        set: sample::set(vec![cell("pipe", 64, TWO).rtt(p50, p50 / 200.0)]),
-    };
-    let (before, after) = (recorded("before.json", 9_000.0), recorded("after.json", 18_000.0));
+    let set = |p50: f64| sample::set(vec![cell("pipe", 64, TWO).rtt(p50, p50 / 200.0)]);
+    let (before, after) = (set(9_000.0), set(18_000.0));
     let terms = crate::Terms { margin: 0.01, ..crate::Terms::default() };
-    let document = crate::compare_files(&[before], std::slice::from_ref(&after), &terms).unwrap();
+    let old = crate::Recorded::new("before.json", before);
+    let new = crate::Recorded::new("after.json", after.clone());
+    let document = crate::compare_files(&[old], &[new], &terms).unwrap();
     let mut bytes = Vec::new();
-    crate::before_and_after(&document, &after.set, &sample::spec, &mut bytes).unwrap();
+    crate::before_and_after(&document, &after, &sample::spec, &mut bytes).unwrap();
     let text = String::from_utf8(bytes).unwrap();
     is_sound(&text);
     let one = &document.comparisons[0].primary;
