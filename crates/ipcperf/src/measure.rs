@@ -180,26 +180,25 @@ pub(crate) fn take(
 /// result may be shared.
 pub(crate) fn shareable<T: Serialize + DeserializeOwned>(document: T) -> T {
     let Some(home) = output::home() else { return document };
-    let Ok(mut value) = serde_json::to_value(&document) else { return document };
-    match shorten(&mut value, &home) {
-        // As a text, which all documents are read from: reading values would be a quarter of a megabyte of program more.
-        true => serde_json::from_str(&value.to_string()).unwrap_or(document),
-        false => document,
+    let Ok(text) = serde_json::to_string(&document) else { return document };
+    // Most documents do not have it, and values take five times the memory of their text.
+    let written = Value::from(home.as_str()).to_string();
+    if !text.contains(written.trim_matches('"')) {
+        return document;
     }
+    let Ok(mut value) = serde_json::from_str(&text) else { return document };
+    shorten(&mut value, &home);
+    // As a text, which all documents are read from: reading values would be a quarter of a megabyte of program more.
+    serde_json::from_str(&value.to_string()).unwrap_or(document)
 }
 
-/// Shortens all texts; whether there was anything to shorten.
-fn shorten(value: &mut Value, home: &str) -> bool {
+/// Shortens all texts.
+fn shorten(value: &mut Value, home: &str) {
     match value {
-        Value::String(text) => {
-            let short = output::shortened(text, home);
-            let differs = short != *text;
-            *text = short;
-            differs
-        }
-        Value::Array(all) => all.iter_mut().fold(false, |any, one| shorten(one, home) | any),
-        Value::Object(all) => all.values_mut().fold(false, |any, one| shorten(one, home) | any),
-        _ => false,
+        Value::String(text) => *text = output::shortened(text, home),
+        Value::Array(all) => all.iter_mut().for_each(|one| shorten(one, home)),
+        Value::Object(all) => all.values_mut().for_each(|one| shorten(one, home)),
+        _ => {}
     }
 }
 

@@ -58,8 +58,11 @@ pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
 
 /// Reads a result document with the name of its file.
 pub(crate) fn recorded(path: &Path) -> Result<Recorded, Stop> {
-    let name = output::without_home(&path.display().to_string());
-    read_result(path).map(|set| Recorded { name, set })
+    Recorded::read(name(path), &text_of(path)?).map_err(|error| refused(path, &error))
+}
+
+fn name(path: &Path) -> String {
+    output::without_home(&path.display().to_string())
 }
 
 pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
@@ -140,16 +143,13 @@ fn rows(args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
 
 /// Two runs on one page: what the second is beside the first, as `compare` says it, and all of the second.
 fn both(args: &ReportArgs, files: [&PathBuf; 2], specs: &Specs) -> Result<ExitCode, Stop> {
-    let [before, after] = files.map(|path| recorded(path));
-    let (before, mut after) = (before?, after?);
-    let document = compare_files(
-        &[before],
-        std::slice::from_ref(&after),
-        &Terms { margin: MARGIN, ..Terms::default() },
-    );
-    let document = document.map_err(Stop::incomparable)?;
-    only::keep(&mut after.set, &args.only)?;
-    show(args, |out| ipcperf_report::before_and_after(&document, &after.set, specs, out))
+    let [before, after] = files;
+    let (before, mut set) = (recorded(before)?, read_result(after)?);
+    let after = Recorded::new(name(after), set.clone());
+    let terms = Terms { margin: MARGIN, ..Terms::default() };
+    let document = compare_files(&[before], &[after], &terms).map_err(Stop::incomparable)?;
+    only::keep(&mut set, &args.only)?;
+    show(args, |out| ipcperf_report::before_and_after(&document, &set, specs, out))
 }
 
 fn show(

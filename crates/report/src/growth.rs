@@ -45,14 +45,15 @@ fn ratio<T>(few: &T, many: &T, job: impl Fn(&T)) -> f64 {
 fn documents_of_many_cells_take_as_long_as_they_have_cells() {
     let [few, many] = [FEW, TIMES * FEW].map(document);
     let texts = [&few, &many].map(|set| serde_json::to_string(set).unwrap());
-    let [few, many] = [few, many].map(|set| [Recorded { name: "run.json".to_owned(), set }]);
+    let [few_recorded, many_recorded] =
+        [&few, &many].map(|set| [Recorded::new("run.json", set.clone())]);
     let drawn = |format: Format, full: bool| {
         let style = Style { full, ..Style::default() };
         ratio(&few, &many, |one| {
-            render(&one[0].set, &sample::spec, format, &style, &mut io::sink()).unwrap();
+            render(one, &sample::spec, format, &style, &mut io::sink()).unwrap();
         })
     };
-    let compared = ratio(&few, &many, |side| {
+    let compared = ratio(&few_recorded, &many_recorded, |side| {
         let terms = Terms { margin: 0.01, ..Terms::default() };
         let document = compare_files(side, side, &terms).unwrap();
         comparison(&document, Format::Table, &Style::default(), &mut io::sink()).unwrap();
@@ -67,7 +68,7 @@ fn documents_of_many_cells_take_as_long_as_they_have_cells() {
         (
             "rows",
             ratio(&few, &many, |one| {
-                rows(std::slice::from_ref(&one[0].set), Rows::Rounds, &mut io::sink()).unwrap();
+                rows(std::slice::from_ref(one), Rows::Rounds, &mut io::sink()).unwrap();
             }),
         ),
         ("compare", compared),

@@ -6,6 +6,10 @@
 /// the cursor, reverse the line or break the layout. What comes out is one line.
 #[must_use]
 pub fn clean(text: &str, unicode: bool) -> String {
+    // As nearly all is.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     text.chars()
         .map(|sign| match sign {
             '\t' | '\n' | '\r' => ' ',
@@ -43,6 +47,9 @@ fn columns(sign: char) -> usize {
 
 /// Columns a text takes at most.
 pub(crate) fn width(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
     text.chars().map(columns).sum()
 }
 

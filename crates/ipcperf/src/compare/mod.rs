@@ -16,7 +16,7 @@ use ipcperf_core::result::{Adjustment, Comparison};
 use ipcperf_core::units;
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{
-    Format, MARGIN, Recorded, Slower, Terms, compare_files, comparison, factor_names,
+    Format, MARGIN, Recorded, Slower, Terms, at_once, compare_files, comparison, factor_names,
     load_comparison,
 };
 use std::path::{Path, PathBuf};
@@ -44,7 +44,9 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
     let (mut document, ended) = match args.live.as_slice() {
         [] => {
             let (old, new) = sides(args)?;
-            let document = compare_files(&all(&old)?, &all(&new)?, &terms);
+            // Reading takes longer than comparing.
+            let (old, new) = at_once(|| all(&old), || all(&new));
+            let document = compare_files(&old?, &new?, &terms);
             (document.map_err(Stop::incomparable)?, None)
         }
         live => live::run(registry, args, live, &terms)?,

@@ -2,8 +2,11 @@
 //! and their CPU time.
 
 use ipcperf_core::Figure;
-use ipcperf_core::result::{Buckets, Cell, CellKey, HistogramData, Round};
-use ipcperf_stats::{Histogram, modes, support};
+use ipcperf_core::result::{
+    Buckets, Cell, CellKey, HistogramData, KnobReading, Round, Status, Timing,
+};
+use ipcperf_stats::{Histogram, modes, quantile_of_buckets, support};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The quantile of the tail.
@@ -46,10 +49,92 @@ fn exceeded(share: f64) -> f64 {
     (100.0_f64.ln() * share.ln_1p()).exp_m1()
 }
 
+/// A cell as a comparison takes it: what it is, and what may be compared of its rounds. It is a fifth of the cell.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "Cell")]
+pub(crate) struct Arm {
+    pub(crate) id: String,
+    /// What it must have in common with a cell of the other side: its key but for the CPUs, and the knobs as they were
+    /// asked for.
+    pub(crate) identity: String,
+    pub(crate) key: CellKey,
+    pub(crate) knobs: BTreeMap<String, KnobReading>,
+    pub(crate) status: Status,
+    pub(crate) reason: Option<String>,
+    pub(crate) timing: Option<Timing>,
+    /// Those that were accepted.
+    rounds: Vec<Taken>,
+}
+
+/// What may be compared of a round.
+#[derive(Clone, Debug)]
+struct Taken {
+    number: u64,
+    /// The figure that speaks for the cell.
+    own: Option<f64>,
+    cpu: Option<f64>,
+    /// None where operations were timed in batches, or came faster than they were answered.
+    operations: Option<HistogramData>,
+    unanswered: u64,
+}
+
+impl From<Cell> for Arm {
+    fn from(mut cell: Cell) -> Self {
+        let all = std::mem::take(&mut cell.rounds);
+        // Collected, they would stay in the memory of all that is known of the rounds.
+        let mut rounds = Vec::with_capacity(all.len());
+        let taken = |round: Round| Taken {
+            number: round.round,
+            own: cell.figure_of(&round),
+            cpu: round.cpu_ns_per_message(),
+            operations: round.histogram.filter(|_| !round.saturated),
+            unanswered: round.unanswered,
+        };
+        rounds.extend(all.into_iter().filter(is_accepted).map(taken));
+        Self {
+            rounds,
+            identity: cell.key.words(&cell.requested()),
+            id: cell.id,
+            key: cell.key,
+            knobs: cell.knobs,
+            status: cell.status,
+            reason: cell.reason,
+            timing: cell.timing,
+        }
+    }
+}
+
+impl Arm {
+    /// How many of its rounds were accepted.
+    pub(crate) fn accepted(&self) -> usize {
+        self.rounds.len()
+    }
+
+    /// How it was timed, where single operations and means of batches are two different figures.
+    pub(crate) fn mode(&self) -> &str {
+        self.timing.as_ref().map_or("", |timing| timing.mode.as_str())
+    }
+}
+
+fn is_accepted(round: &Round) -> bool {
+    round.rejected.is_none() && round.proof.holds
+}
+
+/// The figure that speaks for a cell in each accepted round, by its number.
+pub(crate) fn own_by_round(cell: &Cell) -> BTreeMap<u64, f64> {
+    let accepted = cell.rounds.iter().filter(|round| is_accepted(round));
+    accepted.filter_map(|round| sound(round.round, cell.figure_of(round))).collect()
+}
+
+/// A figure that has a logarithm.
+fn sound(round: u64, figure: Option<f64>) -> Option<(u64, f64)> {
+    figure.filter(|figure| figure.is_finite() && *figure > 0.0).map(|figure| (round, figure))
+}
+
 impl Reading {
     /// What these two cells are compared by beside the figure that speaks for them.
-    pub(crate) fn beside(a: &[&Cell], b: &[&Cell]) -> Vec<Self> {
-        let used = |cell: &&Cell| !Self::Cpu.by_round(cell).is_empty();
+    pub(crate) fn beside(a: &[&Arm], b: &[&Arm]) -> Vec<Self> {
+        let used = |arm: &&Arm| !Self::Cpu.by_round(arm).is_empty();
         let cpu = a.iter().any(used) && b.iter().any(used);
         Self::tail(a, b).into_iter().chain(cpu.then_some(Self::Cpu)).collect()
     }
@@ -57,10 +142,9 @@ impl Reading {
     /// The p99 of each round where every round has the operations for it, else how often the p99 of all of them is
     /// exceeded: of both arms together, so that exchanging them changes nothing. None where a round has no single
     /// operations, or all together are too few.
-    fn tail(a: &[&Cell], b: &[&Cell]) -> Option<Self> {
-        let rounds: Vec<&Round> = a.iter().chain(b).flat_map(|cell| accepted(cell)).collect();
-        let samples: Vec<Sample> =
-            rounds.iter().map(|one| Sample::of(one)).collect::<Option<_>>()?;
+    fn tail(a: &[&Arm], b: &[&Arm]) -> Option<Self> {
+        let rounds = a.iter().chain(b).flat_map(|arm| &arm.rounds);
+        let samples: Vec<Sample> = rounds.map(Sample::of).collect::<Option<_>>()?;
         let all: u64 = samples.iter().map(Sample::operations).fold(0, u64::saturating_add);
         support(all, TAIL).ok()?;
         if samples.iter().all(|one| support(one.operations(), TAIL).is_ok()) {
@@ -70,23 +154,20 @@ impl Reading {
     }
 
     /// The figures of the accepted rounds of a cell, by number of the round.
-    pub(crate) fn by_round(self, cell: &Cell) -> BTreeMap<u64, f64> {
-        accepted(cell)
-            .filter_map(|round| Some((round.round, self.of(cell, round)?)))
-            .filter(|(_, figure)| figure.is_finite() && *figure > 0.0)
-            .collect()
+    pub(crate) fn by_round(self, arm: &Arm) -> BTreeMap<u64, f64> {
+        arm.rounds.iter().filter_map(|round| sound(round.number, self.of(round))).collect()
     }
 
-    fn of(self, cell: &Cell, round: &Round) -> Option<f64> {
+    fn of(self, round: &Taken) -> Option<f64> {
         match self {
-            Self::Own => cell.figure_of(round),
+            Self::Own => round.own,
             Self::P99 => Sample::of(round)?.tail(),
             Self::Above(limit) => {
                 let sample = Sample::of(round)?;
                 // Half an operation more, so that a round without any has a logarithm (Haldane 1956, Anscombe 1956).
                 Some((sample.above(limit) + 0.5) / (sample.operations() as f64 + 1.0))
             }
-            Self::Cpu => round.cpu_ns_per_message(),
+            Self::Cpu => round.cpu,
         }
     }
 
@@ -136,18 +217,17 @@ impl Reading {
     /// two of it. What disturbs the machine makes tails as well (`disturbed`), of both arms and of any mechanism.
     pub(crate) fn doubt(
         self,
-        cells: [&[&Cell]; 2],
+        is_lost: [bool; 2],
         figures: [&[f64]; 2],
         disturbed: Option<&str>,
     ) -> Option<String> {
         if self.family() != Self::P99.family() {
             return None;
         }
-        let is_lost = |cell: &&&Cell| accepted(cell).count() > self.by_round(cell).len();
-        let of_sides = ["A", "B"].into_iter().zip(cells).zip(figures);
+        let of_sides = ["A", "B"].into_iter().zip(is_lost).zip(figures);
         disturbed.map(|what| format!("the tail is the machine's: {what}")).or_else(|| {
-            of_sides.into_iter().find_map(|((side, cells), figures)| {
-                if cells.iter().any(|cell| is_lost(&cell)) {
+            of_sides.into_iter().find_map(|((side, is_lost), figures)| {
+                if is_lost {
                     return Some(format!("the p99 of {side} is among messages never answered"));
                 }
                 modes::split(figures).map(|_| format!("the rounds of {side} have two tails"))
@@ -158,13 +238,9 @@ impl Reading {
 
 /// The p99 of the operations of a round, ns; `None` where they are too few for one.
 pub(crate) fn p99_of(round: &Round) -> Option<f64> {
-    let sample = Sample::of(round)?;
+    let sample = Sample::of_round(round)?;
     support(sample.operations(), TAIL).ok()?;
     sample.tail()
-}
-
-fn accepted(cell: &Cell) -> impl Iterator<Item = &Round> {
-    cell.rounds.iter().filter(|round| round.rejected.is_none() && round.proof.holds)
 }
 
 /// The single operations of a round, as its document has them: to lay them out in a histogram takes a hundred times as
@@ -173,21 +249,29 @@ struct Sample<'a> {
     data: &'a HistogramData,
     /// Lower edge (ps) and count.
     buckets: Vec<(u64, u64)>,
+    answered: u64,
     /// Those that are longer than any.
     unanswered: u64,
 }
 
 impl<'a> Sample<'a> {
-    /// None where operations were timed in batches, or came faster than they were answered.
-    fn of(round: &'a Round) -> Option<Self> {
-        let data = round.histogram.as_ref().filter(|data| data.min <= data.max)?;
-        let buckets = data.buckets.read()?;
-        (!round.saturated).then_some(Self { data, buckets, unanswered: round.unanswered })
+    fn of(round: &'a Taken) -> Option<Self> {
+        Self::read(round.operations.as_ref()?, round.unanswered)
+    }
+
+    fn of_round(round: &'a Round) -> Option<Self> {
+        let single = round.histogram.as_ref().filter(|_| !round.saturated)?;
+        Self::read(single, round.unanswered)
+    }
+
+    fn read(data: &'a HistogramData, unanswered: u64) -> Option<Self> {
+        let buckets = data.buckets.read().filter(|_| data.min <= data.max)?;
+        let answered = buckets.iter().fold(0_u64, |all, (_, count)| all.saturating_add(*count));
+        Some(Self { data, buckets, answered, unanswered })
     }
 
     fn operations(&self) -> u64 {
-        let counts = self.buckets.iter().map(|(_, count)| *count);
-        counts.fold(self.unanswered, u64::saturating_add)
+        self.answered.saturating_add(self.unanswered)
     }
 
     fn add_to(&self, histogram: &mut Histogram) {
@@ -197,32 +281,27 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// None where it lies among those that were not answered.
-    fn quantile(&self, q: f64) -> Option<u64> {
-        let HistogramData { min, max, sum, .. } = *self.data;
-        let answered = Histogram::from_parts(min, max, sum.into(), &self.buckets).ok()?;
-        quantile(&answered, self.operations(), q)
-    }
-
-    /// The p99, ns.
+    /// The p99, ns. None where it lies among those that were not answered.
     fn tail(&self) -> Option<f64> {
-        Some(self.quantile(TAIL)? as f64 / 1e3)
+        let edges = |(low, count): &(u64, u64)| (*low, Buckets::upper_edge(*low), *count);
+        let ends = [self.data.min, self.data.max];
+        let q = of_answered(TAIL, self.answered, self.operations());
+        let tail = quantile_of_buckets(self.buckets.iter().map(edges), ends, self.answered, q)?;
+        Some(tail as f64 / 1e3)
     }
 
     /// Operations that took longer than this; of those that cannot be told from it half.
     fn above(&self, limit: u64) -> f64 {
-        let counted = |(low, n): &(u64, u64)| match limit {
-            limit if limit < *low => *n as f64,
-            limit if limit <= Buckets::upper_edge(*low) => *n as f64 / 2.0,
-            _ => 0.0,
-        };
-        self.buckets.iter().map(counted).sum::<f64>() + self.unanswered as f64
+        // Up to here no bucket reaches it.
+        let first = self.buckets.partition_point(|(low, _)| Buckets::upper_edge(*low) < limit);
+        let counted = |(low, n): &(u64, u64)| *n as f64 / if limit < *low { 1.0 } else { 2.0 };
+        self.buckets[first..].iter().map(counted).sum::<f64>() + self.unanswered as f64
     }
 }
 
-/// A quantile of all operations, of which only some were answered.
-fn quantile(answered: &Histogram, operations: u64, q: f64) -> Option<u64> {
-    answered.quantile(q * operations as f64 / answered.count() as f64)
+/// Which quantile of those that were answered is this one of all.
+fn of_answered(q: f64, answered: u64, operations: u64) -> f64 {
+    q * operations as f64 / answered as f64
 }
 
 /// The single operations of several rounds together.
@@ -243,7 +322,8 @@ impl Operations {
 
     /// Those of all accepted rounds of a cell; none where a round has none.
     pub(crate) fn of_cell(cell: &Cell) -> Option<Self> {
-        let samples: Vec<Sample<'_>> = accepted(cell).map(Sample::of).collect::<Option<_>>()?;
+        let accepted = cell.rounds.iter().filter(|round| is_accepted(round));
+        let samples: Vec<Sample<'_>> = accepted.map(Sample::of_round).collect::<Option<_>>()?;
         (!samples.is_empty()).then(|| Self::of(&samples))
     }
 
@@ -254,6 +334,6 @@ impl Operations {
 
     /// In ps. None where it lies among those that were not answered.
     pub(crate) fn quantile(&self, q: f64) -> Option<u64> {
-        quantile(&self.answered, self.count, q)
+        self.answered.quantile(of_answered(q, self.answered.count(), self.count))
     }
 }

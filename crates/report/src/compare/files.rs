@@ -1,15 +1,17 @@
 //! Recorded runs: cells that both sides have, and what one session a side is good for.
 
 use super::fields::{Class, Differences, Incomparable, differences};
-use super::figure::Reading;
+use super::figure::{Arm, Reading};
 use super::judge::{Match, Pair, compare, percent};
 use super::session::{count, sessions};
+use crate::load::{LoadError, load_with};
 use ipcperf_core::result::{
-    Adjustment, COMPARISON_SCHEMA, Cell, Comparison, Design, Finding, ResultSet, Severity, Side,
-    Status,
+    Adjustment, COMPARISON_SCHEMA, Comparison, Design, Finding, ResultSet, Severity, Side, Status,
 };
 use ipcperf_stats::{Evidence, median};
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::thread;
 
 /// Sessions a side from which on sessions are what is compared: 4 and 4 reach p = 0.029, 3 and 3 only 0.1.
 const SESSIONS: usize = 4;
@@ -56,17 +58,34 @@ impl Terms {
 pub struct Recorded {
     /// As it was named.
     pub name: String,
-    /// What it holds.
+    /// All of it but its cells.
     pub set: ResultSet,
+    arms: Vec<Arm>,
+}
+
+impl Recorded {
+    /// A document that was read.
+    #[must_use]
+    pub fn new(name: impl Into<String>, set: ResultSet) -> Self {
+        let (set, cells) = set.split();
+        Self { name: name.into(), set, arms: cells.into_iter().map(Arm::from).collect() }
+    }
+
+    /// Reads a document, of which no more is held than a comparison takes.
+    ///
+    /// # Errors
+    /// As [`load`](crate::load()).
+    pub fn read(name: impl Into<String>, text: &str) -> Result<Self, LoadError> {
+        let (set, arms) = load_with(text)?.split();
+        Ok(Self { name: name.into(), set, arms })
+    }
 }
 
 /// All that is known of one cell of one side.
 struct Gathered<'a> {
-    /// What it must have in common with a cell of the other side.
-    identity: String,
-    cell: &'a Cell,
+    cell: &'a Arm,
     /// As it was measured in each session.
-    sessions: BTreeMap<usize, Vec<&'a Cell>>,
+    sessions: BTreeMap<usize, Vec<&'a Arm>>,
 }
 
 impl<'a> Gathered<'a> {
@@ -74,30 +93,33 @@ impl<'a> Gathered<'a> {
         !self.sessions.is_empty()
     }
 
-    fn cells(&self) -> Vec<&'a Cell> {
+    fn arms(&self) -> Vec<&'a Arm> {
         self.sessions.values().flatten().copied().collect()
+    }
+
+    /// Whether it has rounds without a figure, of which there are so many.
+    fn has_more_than(&self, figures: usize) -> bool {
+        self.sessions.values().flatten().map(|arm| arm.accepted()).sum::<usize>() > figures
     }
 
     /// The figures of each session.
     fn figures(&self, reading: Reading) -> Vec<Vec<f64>> {
-        let of = |cells: &Vec<&Cell>| {
-            cells.iter().flat_map(|cell| reading.by_round(cell).into_values()).collect()
+        let of = |arms: &Vec<&Arm>| {
+            arms.iter().flat_map(|arm| reading.by_round(arm).into_values()).collect()
         };
         self.sessions.values().map(of).collect()
     }
 }
 
 /// The cells of one side, in the order of their first document.
-fn gather<'a>(sets: &[&'a ResultSet]) -> Vec<Gathered<'a>> {
+fn gather<'a>(side: &'a [Recorded], sets: &[&ResultSet]) -> Vec<Gathered<'a>> {
     let mut all: Vec<Gathered<'a>> = Vec::new();
     let mut places = BTreeMap::new();
-    for (set, session) in sets.iter().zip(sessions(sets)) {
-        for cell in &set.cells {
-            // Its key but for the CPUs, and the knobs as they were asked for.
-            let identity = cell.key.words(&cell.requested());
-            let at = *places.entry(identity.clone()).or_insert(all.len());
+    for (one, session) in side.iter().zip(sessions(sets)) {
+        for cell in &one.arms {
+            let at = *places.entry(cell.identity.as_str()).or_insert(all.len());
             if at == all.len() {
-                all.push(Gathered { identity, cell, sessions: BTreeMap::new() });
+                all.push(Gathered { cell, sessions: BTreeMap::new() });
             }
             if cell.status == Status::Ok {
                 all[at].cell = cell;
@@ -112,12 +134,12 @@ fn gather<'a>(sets: &[&'a ResultSet]) -> Vec<Gathered<'a>> {
 type Twins<'s, 'a> = BTreeMap<&'s str, &'s Gathered<'a>>;
 
 fn twins<'s, 'a>(side: &'s [Gathered<'a>]) -> Twins<'s, 'a> {
-    side.iter().map(|one| (one.identity.as_str(), one)).collect()
+    side.iter().map(|one| (one.cell.identity.as_str(), one)).collect()
 }
 
 /// What was measured on this side only, with the reason where the other side has tried.
 fn only(side: &[Gathered<'_>], other: &Twins<'_, '_>) -> Vec<String> {
-    let words = |one: &Gathered<'_>| match other.get(one.identity.as_str()) {
+    let words = |one: &Gathered<'_>| match other.get(one.cell.identity.as_str()) {
         Some(twin) if twin.is_measured() => None,
         Some(twin) => {
             let reason = twin.cell.reason.as_deref().unwrap_or("no figures");
@@ -126,11 +148,6 @@ fn only(side: &[Gathered<'_>], other: &Twins<'_, '_>) -> Vec<String> {
         None => Some(one.cell.id.clone()),
     };
     side.iter().filter(|one| one.is_measured()).filter_map(words).collect()
-}
-
-/// How a cell was timed, where single operations and means of batches are two different figures.
-fn mode(cell: &Cell) -> &str {
-    cell.timing.as_ref().map_or("", |timing| timing.mode.as_str())
 }
 
 /// What holds for all pairs.
@@ -143,7 +160,7 @@ struct Frame<'a> {
 
 impl Frame<'_> {
     fn matched<'a>(&self, a: &Gathered<'a>, b: &Gathered<'a>) -> Match<'a> {
-        let beside = Reading::beside(&a.cells(), &b.cells());
+        let beside = Reading::beside(&a.arms(), &b.arms());
         let pairs = [Reading::Own].into_iter().chain(beside);
         Match { a: a.cell, b: b.cell, pairs: pairs.map(|one| self.pair(a, b, one)).collect() }
     }
@@ -167,11 +184,11 @@ impl Frame<'_> {
                 format!("{sessions}, which in {} may differ by {}", self.floor.1, percent(floor)),
             )
         };
-        let is_other = mode(a.cell) != mode(b.cell);
-        let timed = || format!("timed in two ways: {} and {}", mode(a.cell), mode(b.cell));
+        let is_other = a.cell.mode() != b.cell.mode();
+        let timed = || format!("timed in two ways: {} and {}", a.cell.mode(), b.cell.mode());
         let doubt = self.doubt.clone().or_else(|| is_other.then(timed)).or_else(|| {
-            let (figures, disturbed) = ([&a_rounds[..], &b_rounds], self.disturbed.as_deref());
-            reading.doubt([&a.cells(), &b.cells()], figures, disturbed)
+            let is_lost = [a.has_more_than(a_rounds.len()), b.has_more_than(b_rounds.len())];
+            reading.doubt(is_lost, [&a_rounds, &b_rounds], self.disturbed.as_deref())
         });
         Pair {
             reading,
@@ -219,13 +236,24 @@ fn side(recorded: &[Recorded], sets: &[&ResultSet]) -> Side {
     }
 }
 
+/// Does two things at once; one after the other where there can be no thread.
+pub fn at_once<A: Send, B>(one: impl Fn() -> A + Sync, other: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, &one) {
+        Ok(started) => {
+            let other = other();
+            (started.join().unwrap_or_else(|panic| resume_unwind(panic)), other)
+        }
+        Err(_) => (one(), other()),
+    })
+}
+
 /// Compares recorded runs, B beside A.
 ///
 /// # Errors
 /// They differ in what must not differ, and nobody forces it.
-pub fn compare_files(
-    a: &[Recorded],
-    b: &[Recorded],
+pub fn compare_files<'a>(
+    a: &'a [Recorded],
+    b: &'a [Recorded],
     terms: &Terms,
 ) -> Result<Comparison, Incomparable> {
     let [a_sets, b_sets]: [Vec<&ResultSet>; 2] =
@@ -242,13 +270,17 @@ pub fn compare_files(
         doubt: forced.or_else(distrusted),
         disturbed: disturbance(&all),
     };
-    let (of_a, of_b) = (gather(&a_sets), gather(&b_sets));
+    let (of_a, of_b) = (gather(a, &a_sets), gather(b, &b_sets));
     let (in_a, in_b) = (twins(&of_a), twins(&of_b));
-    let both = of_a.iter().filter_map(|one| Some((one, *in_b.get(one.identity.as_str())?)));
-    let matches: Vec<Match<'_>> = both
-        .filter(|(one, twin)| one.is_measured() && twin.is_measured())
-        .map(|(one, twin)| frame.matched(one, twin))
-        .collect();
+    let both = of_a.iter().filter_map(|one| Some((one, *in_b.get(one.cell.identity.as_str())?)));
+    let both: Vec<_> = both.filter(|(one, twin)| one.is_measured() && twin.is_measured()).collect();
+    let matched = |share: &[(&Gathered<'a>, &Gathered<'a>)]| -> Vec<Match<'a>> {
+        share.iter().map(|(one, twin)| frame.matched(one, twin)).collect()
+    };
+    // Each pair is by itself until it is one of a family.
+    let (half, other) = both.split_at(both.len() / 2);
+    let (mut matches, others) = at_once(|| matched(half), || matched(other));
+    matches.extend(others);
     let is_confounding = |name: &&String| !terms.factors.contains(name);
     Ok(Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),

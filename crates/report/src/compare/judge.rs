@@ -1,11 +1,11 @@
 //! From the figures of pairs of cells to verdicts: evidence, doubts, the adjustment for their number.
 
-use super::figure::Reading;
+use super::figure::{Arm, Reading};
 use crate::figures;
 use crate::text::counted;
 use ipcperf_core::KnobValue;
 use ipcperf_core::result::{
-    Adjustment, Cell, CellComparison, CellKey, Difference, FigureComparison, Metric,
+    Adjustment, CellComparison, CellKey, Difference, FigureComparison, Metric,
 };
 use ipcperf_stats::{
     Evidence, FEWEST_ROUNDS, Interval, Judgement, Rule, benjamini_hochberg, holm, median,
@@ -23,8 +23,8 @@ const CONTROL: f64 = 0.99;
 
 /// A cell of A and one of B.
 pub(crate) struct Match<'a> {
-    pub(crate) a: &'a Cell,
-    pub(crate) b: &'a Cell,
+    pub(crate) a: &'a Arm,
+    pub(crate) b: &'a Arm,
     /// By the figure that speaks for them, and then by others.
     pub(crate) pairs: Vec<Pair<'a>>,
 }
@@ -199,7 +199,7 @@ pub(crate) fn compare(matches: Vec<Match<'_>>, adjustment: Adjustment) -> Vec<Ce
             cells[at].2.push(one);
         }
     }
-    let told = |(a, b, figures): (&Cell, &Cell, Vec<FigureComparison>)| {
+    let told = |(a, b, figures): (&Arm, &Arm, Vec<FigureComparison>)| {
         let mut figures = figures.into_iter();
         Some(CellComparison {
             a: a.id.clone(),
@@ -261,8 +261,8 @@ fn undecided(
 }
 
 /// What differs between two cells themselves: parts of their identity, and what knobs they share were granted.
-fn differing(a: &Cell, b: &Cell) -> BTreeMap<String, [String; 2]> {
-    let parts = |cell: &Cell| {
+fn differing(a: &Arm, b: &Arm) -> BTreeMap<String, [String; 2]> {
+    let parts = |cell: &Arm| {
         let key = &cell.key;
         [
             ("mechanism", key.mechanism.clone()),

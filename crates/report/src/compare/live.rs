@@ -1,11 +1,11 @@
 //! Arms that were measured side by side, round by round, with their control.
 
 use super::fields::{Class, Differences, Incomparable, differences};
-use super::figure::{Reading, metric};
+use super::figure::{Arm, Reading, metric};
 use super::files::{Terms, distrust, disturbance};
 use super::judge::{Match, Pair, compare};
 use ipcperf_core::result::{
-    COMPARISON_SCHEMA, Cell, CellKey, Comparison, ComparisonPlan, Design, ResultSet, Side,
+    COMPARISON_SCHEMA, CellKey, Comparison, ComparisonPlan, Design, ResultSet, Side,
 };
 use ipcperf_stats::Evidence;
 
@@ -28,34 +28,33 @@ pub fn metric_of(key: &CellKey) -> &'static str {
     metric(key)
 }
 
-/// The figures of the rounds that count for all three: a round is left out for all arms or for none.
-fn rounds(cells: [&Cell; 3], reading: Reading) -> [Vec<f64>; 3] {
-    let [a, again, b] = cells.map(|cell| reading.by_round(cell));
+/// The figures of the rounds that count for all three: a round is left out for all arms or for none. And whether an arm has
+/// rounds without one.
+fn rounds(cells: [&Arm; 3], reading: Reading) -> ([Vec<f64>; 3], [bool; 3]) {
+    let all @ [a, again, b] = &cells.map(|arm| reading.by_round(arm));
+    let is_lost = |at: usize| cells[at].accepted() > all[at].len();
     let common: Vec<u64> = a
         .keys()
         .filter(|round| again.contains_key(round) && b.contains_key(round))
         .copied()
         .collect();
-    [a, again, b].map(|figures| common.iter().map(|round| figures[round]).collect())
+    let figures = [a, again, b].map(|all| common.iter().map(|round| all[round]).collect());
+    (figures, [0, 1, 2].map(is_lost))
 }
 
 /// One figure of A, A again and B.
 fn pair<'a>(
-    cells: [&'a Cell; 3],
+    cells: [&'a Arm; 3],
     reading: Reading,
     margin: f64,
     doubt: Option<&str>,
     disturbed: Option<&str>,
 ) -> Pair<'a> {
-    let [a_rounds, control_rounds, b_rounds] = rounds(cells, reading);
-    let [a, again, b] = cells;
-    let of_tail = || {
-        let figures: [&[f64]; 2] = [&a_rounds, &b_rounds];
-        reading.doubt([&[a, again], &[b]], figures, disturbed)
-    };
+    let ([a_rounds, control_rounds, b_rounds], [a, again, b]) = rounds(cells, reading);
+    let of_tail = || reading.doubt([a || again, b], [&a_rounds, &b_rounds], disturbed);
     Pair {
         reading,
-        key: &a.key,
+        key: &cells[0].key,
         evidence: Evidence::paired(&a_rounds, &b_rounds),
         margin: reading.margin(margin),
         floor: None,
@@ -67,16 +66,14 @@ fn pair<'a>(
 }
 
 /// A or B, where it could not be measured.
-fn unmeasured(cells: [&Cell; 3]) -> Option<String> {
-    let reason = |cell: &Cell| cell.reason.clone();
-    let ([a, again, b], mode) =
-        (cells, |cell: &Cell| cell.timing.as_ref().map(|one| one.mode.clone()));
+fn unmeasured([a, again, b]: [&Arm; 3]) -> Option<String> {
+    let reason = |arm: &Arm| arm.reason.clone();
     reason(a)
         .or_else(|| reason(again))
         .map(|reason| format!("A: {reason}"))
         .or_else(|| reason(b).map(|reason| format!("B: {reason}")))
         .or_else(|| {
-            let [one, other] = [a, b].map(|cell| mode(cell).unwrap_or_default());
+            let [one, other] = [a, b].map(Arm::mode);
             (one != other).then(|| format!("timed in two ways: {one} and {other}"))
         })
 }
@@ -101,8 +98,8 @@ pub fn compare_live(
     let confounded_by: Vec<String> = factors.keys().filter(is_confounding).cloned().collect();
     let distrusted = forced.or_else(|| distrust("this run", &[set]));
     let disturbed = disturbance(&[set]);
-    let matches: Vec<Match<'_>> = set
-        .cells
+    let all: Vec<Arm> = set.cells.iter().cloned().map(Arm::from).collect();
+    let matches: Vec<Match<'_>> = all
         .chunks_exact(3)
         .map(|three| {
             let three = [&three[0], &three[1], &three[2]];

@@ -1,6 +1,6 @@
 //! What the rounds of a run say in one sentence: one cell beside another, or the best beside the rest.
 
-use super::figure::Reading;
+use super::figure::{Reading, own_by_round};
 use super::judge::{MARGIN, Pair, between, judge, percent, times};
 use crate::text::join;
 use ipcperf_core::result::{Adjustment, Cell, Difference, FigureComparison, ResultSet, Status};
@@ -64,7 +64,7 @@ pub(super) fn relation(one: &FigureComparison, figure: Figure) -> Option<String>
 
 /// The figures that speak for two cells, in the rounds that count for both.
 pub(crate) fn pair<'a>(a: &'a Cell, b: &Cell) -> Pair<'a> {
-    let (of_a, of_b) = (Reading::Own.by_round(a), Reading::Own.by_round(b));
+    let (of_a, of_b) = (own_by_round(a), own_by_round(b));
     let common = || of_a.iter().filter_map(|(round, a)| Some((*a, *of_b.get(round)?)));
     let (a_rounds, b_rounds): (Vec<f64>, Vec<f64>) = common().unzip();
     let mode = |cell: &Cell| cell.timing.as_ref().map(|timing| timing.mode.clone());

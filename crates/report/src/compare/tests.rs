@@ -41,7 +41,7 @@ fn around(mechanism: &str, nanos: f64, spread: f64) -> Cell {
 }
 
 fn recorded(name: &str, cells: Vec<Cell>) -> Recorded {
-    Recorded { name: name.to_owned(), set: sample::set(cells) }
+    Recorded::new(name, sample::set(cells))
 }
 
 fn terms() -> Terms {
@@ -258,9 +258,10 @@ type Change = fn(&mut ResultSet);
 #[test]
 fn what_may_not_be_believed_is_not_told_however_far_apart() {
     let changed = |change: Change| {
-        let mut new = recorded("new.json", vec![around("pipe", 20_000.0, 0.01)]);
-        change(&mut new.set);
-        files(&[recorded("old.json", vec![around("pipe", 10_000.0, 0.01)])], &[new])
+        let mut new = sample::set(vec![around("pipe", 20_000.0, 0.01)]);
+        change(&mut new);
+        let old = recorded("old.json", vec![around("pipe", 10_000.0, 0.01)]);
+        files(&[old], &[Recorded::new("new.json", new)])
     };
     let cases: [(Change, &str); 4] = [
         (|set| set.noise.grade = "F".into(), "B has the noise grade F"),

@@ -1,23 +1,23 @@
 //! Recorded runs of equal programs on a host that is another one each day.
 
 use crate::common::{percent, run, tell, trials, usual_times};
-use ipcperf_core::result::Difference;
+use ipcperf_core::result::{Difference, ResultSet};
 use ipcperf_engine::simulate::{Level, Simulated, Simulation};
 use ipcperf_report::{Recorded, Terms, compare_files};
 use ipcperf_stats::{Evidence, Rng, Rule};
 
 /// Runs of one side on days of their own, each at a level of its own.
-fn side(rng: &mut Rng, count: usize, effect: f64, first_day: usize) -> Vec<Recorded> {
-    let recorded = |day: usize| {
+fn side(rng: &mut Rng, count: usize, effect: f64, first_day: usize) -> Vec<ResultSet> {
+    let document = |day: usize| {
         let cell = Simulated::new("m", 64, usual_times((effect * rng.normal()).exp()));
-        let simulation = Simulation {
+        Simulation {
             started_utc: format!("2026-01-{day:02}T10:00:00Z"),
             levels: vec![Level::Process { spread: 0.02 }],
             ..run(rng.below(1 << 40) as usize, 12, vec![cell])
-        };
-        Recorded { name: format!("day {day}"), set: simulation.document() }
+        }
+        .document()
     };
-    (first_day..first_day + count).map(recorded).collect()
+    (first_day..first_day + count).map(document).collect()
 }
 
 /// Shares of comparisons of equal programs that claim a difference, in %: as `compare` makes them, and of all rounds
@@ -29,12 +29,19 @@ fn claims(count: usize, effect: f64) -> [f64; 2] {
     for _ in 0..trials {
         let a = side(&mut rng, count, effect, 1);
         let b = side(&mut rng, count, effect, 11);
-        let found = compare_files(&a, &b, &Terms { margin: 0.01, ..Terms::default() })
-            .expect("the same machine");
+        let recorded = |sets: &[ResultSet]| -> Vec<Recorded> {
+            sets.iter().map(|set| Recorded::new("run.json", set.clone())).collect()
+        };
+        let found = compare_files(
+            &recorded(&a),
+            &recorded(&b),
+            &Terms { margin: 0.01, ..Terms::default() },
+        )
+        .expect("the same machine");
         let verdict = found.comparisons[0].primary.verdict;
         told += usize::from(matches!(verdict, Difference::Faster | Difference::Slower));
         let [a, b] = [a, b].map(|side| {
-            let rounds = side.iter().flat_map(|one| &one.set.cells[0].rounds);
+            let rounds = side.iter().flat_map(|set| &set.cells[0].rounds);
             rounds.filter_map(|round| round.p50_ns).collect::<Vec<_>>()
         });
         let evidence = Evidence::separate(&a, &b).expect("figures");

@@ -185,7 +185,7 @@ fn what_is_timed_in_batches_has_no_tail_and_older_documents_have_nothing_beside(
 
 #[test]
 fn recorded_tails_have_a_session_floor_three_times_as_high() {
-    let side = |cell: Cell| [Recorded { set: quiet(vec![cell]), name: "x.json".to_owned() }];
+    let side = |cell: Cell| [Recorded::new("x.json", quiet(vec![cell]))];
     let compared = |tail: f64| {
         compare_files(&side(arm(3_000, 3.0, 1)), &side(arm(3_000, tail, 7)), &terms()).unwrap()
     };
