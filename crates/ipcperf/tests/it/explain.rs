@@ -1,7 +1,9 @@
 //! `explain`: words, and real round trips with the arms that isolate their parts.
 
-use crate::common::Sandbox;
+use crate::common::{Sandbox, skipped};
+use ipcperf_sys::seccomp;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 #[test]
 fn a_word_is_explained_and_an_unknown_one_names_the_nearest() {
@@ -85,4 +87,53 @@ fn a_round_trip_is_explained_and_its_document_explains_it_again() {
     );
     let ended = sandbox.run(&["explain", "--from", "other.json"]);
     assert_eq!(ended.status.code(), Some(2), "{ended:?}");
+}
+
+/// What a round trip and its parts take, ns, as the screen says.
+fn parts(screen: &str) -> BTreeMap<String, f64> {
+    let named = ["send and receive", "copies", "wake-up and switch", "unexplained", "round trip"];
+    let figure = |name: &str| {
+        let line = screen.lines().find(|line| line.starts_with(name));
+        let mut words =
+            line.unwrap_or_else(|| panic!("{name}: {screen}"))[name.len()..].split_whitespace();
+        let (number, unit) = (words.next().expect("a figure"), words.next().expect("a unit"));
+        let scale = match unit {
+            "ns" => 1.0,
+            "us" => 1e3,
+            "ms" => 1e6,
+            other => panic!("{other}: {screen}"),
+        };
+        number.parse::<f64>().expect("a number") * scale
+    };
+    named.iter().map(|name| ((*name).to_owned(), figure(name))).collect()
+}
+
+/// Every system call goes through filters that do nothing: a round trip of a socket has four.
+#[test]
+fn a_delay_of_real_system_calls_is_found_in_them_and_in_no_other_part() {
+    let explained = || {
+        let words = ["explain", "unix-stream", "--place", "same-cpu", "--budget", "5s", "-q"];
+        let ended = Sandbox::new().run(&words);
+        assert!(ended.status.success(), "{ended:?}");
+        parts(&ended.stdout)
+    };
+    let before = explained();
+    // A filter cannot be taken back: in a thread of its own.
+    let delayed = std::thread::scope(|scope| {
+        let slowly = || seccomp::delay(5).map(|()| explained());
+        scope.spawn(slowly).join().expect("it ends")
+    });
+    let Ok(after) = delayed else {
+        skipped::<()>("no filters of system calls here");
+        return;
+    };
+    let grown = |name: &str| after[name] - before[name];
+    let whole = grown("round trip");
+    assert!(whole > before["round trip"], "too little to be found: {before:?} {after:?}");
+    for (name, least, most) in
+        [("send and receive", 0.6, 1.4), ("copies", -0.3, 0.3), ("wake-up and switch", -0.3, 0.3)]
+    {
+        let share = grown(name) / whole;
+        assert!((least..=most).contains(&share), "{name}: {share} of it; {before:?} {after:?}");
+    }
 }
