@@ -129,6 +129,10 @@ impl CellRun {
             .map(|text| format!("E-CLOCKJUMP: {text}"))
             .or_else(|| misplaced(&slice.raw, &slice.cpus))
             .or(stopped);
+        if self.slices.len() == self.slices.capacity() {
+            // Twice as many at once, for all cells in the same round, doubled the memory of a long run.
+            self.slices.reserve_exact(self.slices.len() / 8 + 4);
+        }
         self.slices.push(SliceRun { rejected, steal_ns: around.steal_ns, ..slice });
     }
 
