@@ -54,6 +54,13 @@ pub(crate) fn escape(words: &str, unicode: bool) -> String {
     escaped
 }
 
+/// A screen as it is, between two lines that nothing in it is as long as.
+pub(crate) fn screen(text: &str, out: &mut dyn io::Write) -> io::Result<()> {
+    let longest = text.split(|sign| sign != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    writeln!(out, "{fence}text\n{}\n{fence}\n", text.trim_end())
+}
+
 /// One line of a table.
 pub(crate) fn row(cells: &[String], style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     let cells: Vec<String> = cells.iter().map(|cell| escape(cell, style.unicode)).collect();

@@ -180,6 +180,29 @@ fn the_first_screen_says_what_dominates_within_forty_lines() {
     }
 }
 
+/// They had the tables of all arms only.
+#[test]
+fn other_formats_begin_with_the_screen() {
+    let mut set = TRUTH.document(&["a"], 2);
+    set.cells[0].key.mechanism = "a ````b".to_owned();
+    let style = Style { width: 100, ..Style::default() };
+    let drawn = |format| {
+        let mut bytes = Vec::new();
+        render(&set, &specs, format, &style, &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    let (screen, markdown, page) =
+        (drawn(Format::Table), drawn(Format::Markdown), drawn(Format::Html));
+    let fenced = format!("`````text\n{}\n`````\n\n", screen.trim_end());
+    assert!(markdown.starts_with(&fenced), "{markdown}");
+    assert!(markdown.contains("\n## "), "the tables are there, too");
+    let lines = screen.lines().filter(|line| !line.contains(['<', '>', '&', '\'', '"']));
+    for line in lines {
+        assert!(page.contains(&format!("{line}\n")), "{line}");
+    }
+    assert!(page.contains(">Where the time goes</h2>"));
+}
+
 #[test]
 fn a_difference_is_where_it_was_planted() {
     let set = TRUTH.document(&["a", "b"], 3);
