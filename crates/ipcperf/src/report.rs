@@ -58,11 +58,8 @@ pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
 
 /// Reads a result document with the name of its file.
 pub(crate) fn recorded(path: &Path) -> Result<Recorded, Stop> {
-    Recorded::read(name(path), &text_of(path)?).map_err(|error| refused(path, &error))
-}
-
-fn name(path: &Path) -> String {
-    output::without_home(&path.display().to_string())
+    let name = output::without_home(&path.display().to_string());
+    Recorded::read(name, &text_of(path)?).map_err(|error| refused(path, &error))
 }
 
 pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
@@ -144,10 +141,10 @@ fn rows(args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
 /// Two runs on one page: what the second is beside the first, as `compare` says it, and all of the second.
 fn both(args: &ReportArgs, files: [&PathBuf; 2], specs: &Specs) -> Result<ExitCode, Stop> {
     let [before, after] = files;
-    let (before, mut set) = (recorded(before)?, read_result(after)?);
-    let after = Recorded::new(name(after), set.clone());
     let terms = Terms { margin: MARGIN, ..Terms::default() };
-    let document = compare_files(&[before], &[after], &terms).map_err(Stop::incomparable)?;
+    let document = compare_files(&[recorded(before)?], &[recorded(after)?], &terms);
+    let document = document.map_err(Stop::incomparable)?;
+    let mut set = read_result(after)?;
     only::keep(&mut set, &args.only)?;
     show(args, |out| ipcperf_report::before_and_after(&document, &set, specs, out))
 }

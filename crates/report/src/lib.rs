@@ -8,6 +8,7 @@
 
 mod advice;
 mod answers;
+mod asked;
 mod bars;
 mod calls;
 mod chapters;
@@ -107,39 +108,6 @@ pub fn bars(set: &ResultSet, style: &Style, out: &mut dyn io::Write) -> io::Resu
     bars::draw(&mut page::Page::new(out, style), set)
 }
 
-/// Writes the screen of what a run was made to find out: what to choose, or where the time goes. `None` where that is what
-/// its tables say.
-fn answer(
-    set: &ResultSet,
-    specs: &Specs,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> Option<io::Result<()>> {
-    let requirements = set.invocation.plan.requirements.as_ref().filter(|_| !style.is_whole());
-    match requirements {
-        Some(wanted) => Some(choose::render(set, wanted, specs, style, out)),
-        None if explain::is_explanation(set, style) => {
-            Some(explain::render(set, specs, style, out))
-        }
-        None => None,
-    }
-}
-
-/// The same for a page that has the tables, too: its title and the lines of the screen.
-pub(crate) fn answer_as_text(
-    set: &ResultSet,
-    specs: &Specs,
-    unicode: bool,
-) -> Option<(&'static str, String)> {
-    let style = Style { width: 100, unicode, ..Style::default() };
-    let mut bytes = Vec::new();
-    // Nothing refuses bytes in memory.
-    answer(set, specs, &style, &mut bytes)?.ok()?;
-    let is_choice = set.invocation.plan.requirements.is_some();
-    let title = if is_choice { "What to choose" } else { "Where the time goes" };
-    Some((title, String::from_utf8(bytes).ok()?))
-}
-
 /// Writes a result set in one of the formats.
 ///
 /// # Errors
@@ -152,7 +120,7 @@ pub fn render(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     if format == Format::Table
-        && let Some(shown) = answer(set, specs, style, out)
+        && let Some(shown) = asked::render(set, specs, style, out)
     {
         return shown;
     }
@@ -170,7 +138,7 @@ pub fn render(
             })
         }
         Format::Markdown => {
-            if let Some((_, screen)) = answer_as_text(set, specs, style.unicode) {
+            if let Some((_, screen)) = asked::text(set, specs, style.unicode) {
                 markdown::screen(&screen, out)?;
             }
             markdown::render(set, specs, style, out)?;

@@ -84,7 +84,8 @@ pub struct ResultSet<C = Cell> {
     pub bounds: Bounds,
     /// How disturbed the run was.
     pub noise: Noise,
-    /// The numbers: all of each cell, or what a reader of many documents keeps of it.
+    // All of each cell, or what a reader of many documents keeps of it.
+    /// The numbers.
     pub cells: Vec<C>,
     /// Programs that nobody here wrote (`run --exec`); a run has these or cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

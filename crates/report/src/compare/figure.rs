@@ -79,32 +79,32 @@ struct Taken {
 }
 
 impl From<Cell> for Arm {
-    fn from(mut cell: Cell) -> Self {
-        let all = std::mem::take(&mut cell.rounds);
-        // Collected, they would stay in the memory of all that is known of the rounds.
-        let mut rounds = Vec::with_capacity(all.len());
-        let taken = |round: Round| Taken {
-            number: round.round,
-            own: cell.figure_of(&round),
-            cpu: round.cpu_ns_per_message(),
-            operations: round.histogram.filter(|_| !round.saturated),
-            unanswered: round.unanswered,
-        };
-        rounds.extend(all.into_iter().filter(is_accepted).map(taken));
-        Self {
-            rounds,
-            identity: cell.key.words(&cell.requested()),
-            id: cell.id,
-            key: cell.key,
-            knobs: cell.knobs,
-            status: cell.status,
-            reason: cell.reason,
-            timing: cell.timing,
-        }
+    fn from(cell: Cell) -> Self {
+        Self::of(&cell)
     }
 }
 
 impl Arm {
+    pub(crate) fn of(cell: &Cell) -> Self {
+        let taken = |round: &Round| Taken {
+            number: round.round,
+            own: cell.figure_of(round),
+            cpu: round.cpu_ns_per_message(),
+            operations: round.histogram.clone().filter(|_| !round.saturated),
+            unanswered: round.unanswered,
+        };
+        Self {
+            id: cell.id.clone(),
+            identity: cell.key.words(&cell.requested()),
+            key: cell.key.clone(),
+            knobs: cell.knobs.clone(),
+            status: cell.status,
+            reason: cell.reason.clone(),
+            timing: cell.timing.clone(),
+            rounds: accepted(cell).map(taken).collect(),
+        }
+    }
+
     /// How many of its rounds were accepted.
     pub(crate) fn accepted(&self) -> usize {
         self.rounds.len()
@@ -116,14 +116,13 @@ impl Arm {
     }
 }
 
-fn is_accepted(round: &Round) -> bool {
-    round.rejected.is_none() && round.proof.holds
+fn accepted(cell: &Cell) -> impl Iterator<Item = &Round> {
+    cell.rounds.iter().filter(|round| round.rejected.is_none() && round.proof.holds)
 }
 
 /// The figure that speaks for a cell in each accepted round, by its number.
 pub(crate) fn own_by_round(cell: &Cell) -> BTreeMap<u64, f64> {
-    let accepted = cell.rounds.iter().filter(|round| is_accepted(round));
-    accepted.filter_map(|round| sound(round.round, cell.figure_of(round))).collect()
+    accepted(cell).filter_map(|round| sound(round.round, cell.figure_of(round))).collect()
 }
 
 /// A figure that has a logarithm.
@@ -322,8 +321,8 @@ impl Operations {
 
     /// Those of all accepted rounds of a cell; none where a round has none.
     pub(crate) fn of_cell(cell: &Cell) -> Option<Self> {
-        let accepted = cell.rounds.iter().filter(|round| is_accepted(round));
-        let samples: Vec<Sample<'_>> = accepted.map(Sample::of_round).collect::<Option<_>>()?;
+        let samples: Vec<Sample<'_>> =
+            accepted(cell).map(Sample::of_round).collect::<Option<_>>()?;
         (!samples.is_empty()).then(|| Self::of(&samples))
     }
 

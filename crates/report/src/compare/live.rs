@@ -98,7 +98,7 @@ pub fn compare_live(
     let confounded_by: Vec<String> = factors.keys().filter(is_confounding).cloned().collect();
     let distrusted = forced.or_else(|| distrust("this run", &[set]));
     let disturbed = disturbance(&[set]);
-    let all: Vec<Arm> = set.cells.iter().cloned().map(Arm::from).collect();
+    let all: Vec<Arm> = set.cells.iter().map(Arm::of).collect();
     let matches: Vec<Match<'_>> = all
         .chunks_exact(3)
         .map(|three| {

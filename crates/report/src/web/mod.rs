@@ -14,7 +14,7 @@ use crate::answers::choices;
 use crate::chapters::chapters;
 use crate::format::Style;
 use crate::html::Page;
-use crate::{Specs, answer_as_text, calls, pipelines, table, text};
+use crate::{Specs, asked, calls, pipelines, table, text};
 use cells::Anchors;
 use ipcperf_core::result::{ResultSet, Status};
 use std::io;
@@ -51,7 +51,7 @@ pub(crate) fn fill(page: &mut Page, set: &ResultSet, specs: &Specs) {
     let chapters = chapters(set, specs);
     let is_survey = set.invocation.plan.command == "survey";
     let choices = if is_survey { choices(set, specs) } else { Vec::new() };
-    let screen = answer_as_text(set, specs, STYLE.unicode);
+    let screen = asked::text(set, specs, STYLE.unicode);
     // The best of each of its tables is no answer to what was asked.
     let ranked = if screen.is_some() { &[][..] } else { &chapters };
     page.head(|html| head::answer(html, set, specs, ranked, &choices, &anchors));
