@@ -90,7 +90,7 @@ pub fn comparison(bytes: &[u8]) {
     let (one, two) = changes.split_at(changes.len() / 8 * 4);
     let read = |changes| loaded(ipcperf_report::load(&edits::edited(base, changes).to_string()));
     let [Some(one), Some(two)] = [one, two].map(read) else { return };
-    let named = |name: &str, set| Recorded { name: name.to_owned(), set };
+    let named = |name: &str, set| Recorded::new(name, set);
     let (one, two) = ([named("a", one)], [named("b", two)]);
     let terms = Terms { margin: MARGIN, ..Terms::default() };
     let Ok(document) = ipcperf_report::compare_files(&one, &two, &terms) else { return };
