@@ -91,11 +91,12 @@ pub fn comparison(bytes: &[u8]) {
     let read = |changes| loaded(ipcperf_report::load(&edits::edited(base, changes).to_string()));
     let [Some(one), Some(two)] = [one, two].map(read) else { return };
     let named = |name: &str, set| Recorded::new(name, set);
+    let after = two.clone();
     let (one, two) = ([named("a", one)], [named("b", two)]);
     let terms = Terms { margin: MARGIN, ..Terms::default() };
     let Ok(document) = ipcperf_report::compare_files(&one, &two, &terms) else { return };
     show_comparison(&document, format, &style);
-    let page = written(|out| ipcperf_report::before_and_after(&document, &two[0].set, &spec, out));
+    let page = written(|out| ipcperf_report::before_and_after(&document, &after, &spec, out));
     check(&page, Format::Html, &style);
 }
 
