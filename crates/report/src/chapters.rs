@@ -258,8 +258,8 @@ pub(crate) fn keep_top(chapters: &mut [Chapter], rows: Option<usize>) {
     sections.flat_map(|section| &mut section.blocks).for_each(|block| block.rows.truncate(rows));
 }
 
-/// The first ranking of round trips of messages that have a size, by blocking mechanisms: where it ran and its rows. It
-/// alone is made here; of a survey of ten thousand cells all take as long as reading them.
+/// The first ranking of round trips of messages that have a size, by blocking mechanisms: where it ran and its rows. Only
+/// this one is made: all rankings of ten thousand cells take as long as reading them.
 pub(crate) fn first<'a>(set: &'a ResultSet, specs: &Specs) -> Option<(Way, Vec<Row<'a>>)> {
     let pattern = PatternKind::PingPong;
     let (way, here) = ways(&measured(set, pattern, false)).pop_first()?;

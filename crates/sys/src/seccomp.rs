@@ -77,7 +77,7 @@ pub fn refuse(calls: &[i64], refusal: Refusal) -> io::Result<()> {
 }
 
 /// From now on every call of this thread, of its children and of the programs they execute takes longer, by as much as the
-/// kernel takes for 4,094 steps of a filter, `times` times: some microseconds each. There is no way back.
+/// kernel takes for 4,094 steps of a filter, `times` times: about a microsecond each. There is no way back.
 ///
 /// # Errors
 /// As [`refuse`]; a thread has room for 7 of them (32,768 steps in all, `seccomp(2)`).

@@ -81,7 +81,7 @@ enum Node<'a> {
     Parts(Vec<(Text<'a>, Self)>),
 }
 
-/// A key.
+/// A key: a `Cow` by itself would always be a copy.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -168,7 +168,7 @@ pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
         }
         _ => return Err(D::Error::custom("`rounds` are neither columns nor a list")),
     };
-    // Of many cells, what a list has room for beyond its rounds is as much as the rounds.
+    // Collected, a list would have room for up to twice its rounds.
     let mut rounds = Vec::with_capacity(rows.len());
     for row in rows {
         rounds.push(read(row)?);

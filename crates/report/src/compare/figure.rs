@@ -49,7 +49,7 @@ fn exceeded(share: f64) -> f64 {
     (100.0_f64.ln() * share.ln_1p()).exp_m1()
 }
 
-/// A cell as a comparison takes it: what it is, and what may be compared of its rounds. It is a fifth of the cell.
+/// A cell as a comparison takes it: what it is, and what may be compared of its rounds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(from = "Cell")]
 pub(crate) struct Arm {
