@@ -26,9 +26,12 @@ pub(crate) fn wait_for<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) ->
 
 /// Does `job` with all of them at the same time: what mostly waits need not wait in turn.
 pub(crate) fn at_once<T: Send>(all: impl IntoIterator<Item = T>, job: impl Fn(T) + Sync) {
+    let job = &job;
     std::thread::scope(|scope| {
+        let all: Vec<_> = all.into_iter().map(|one| scope.spawn(|| job(one))).collect();
         for one in all {
-            scope.spawn(|| job(one));
+            // With its own words: those of the scope name nothing.
+            one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
     });
 }
