@@ -42,6 +42,8 @@ pub(crate) fn end_stream(rx: &OwnedFd, tx: &mut OwnedFd) -> Result<(), Fault> {
 pub(crate) fn fault(code: i32) -> Fault {
     match code {
         errno::EPIPE | errno::ECONNRESET | errno::ECONNREFUSED | errno::EIDRM => Fault::Closed,
+        // A UNIX datagram socket whose peer is gone refuses once; whoever sends over it next has no connection any more.
+        errno::ENOTCONN => Fault::Closed,
         errno::ESRCH | errno::EOWNERDEAD => Fault::PeerDied,
         errno::EMSGSIZE => Fault::TooLong,
         errno::E2BIG => Fault::Truncated,

@@ -236,3 +236,35 @@ fn queues_hold_to_their_limits_and_name_them() {
     let effective = ping_pong::<SysvMq<Block>>(100, 50, &["sysv-mq.qbytes=1000"]).expect("allowed");
     assert_eq!(effective["qbytes"], KnobValue::Number(1000));
 }
+
+/// Its kernel object refuses once; from then on it is not connected to anybody.
+#[test]
+fn every_send_to_a_peer_that_is_gone_is_told_the_same() {
+    fn once_more<M: Mechanism>() {
+        run::<M>(
+            8,
+            &[],
+            |port| {
+                let mut refused = 0;
+                for _ in 0..10_000 {
+                    match port.send(8, |out| fill(out, 1, Seat::Lead)) {
+                        Ok(()) => std::thread::sleep(std::time::Duration::from_millis(1)),
+                        Err(fault) => {
+                            assert_eq!(fault, Fault::Closed, "{}", M::SPEC.full_name());
+                            refused += 1;
+                        }
+                    }
+                    if refused == 3 {
+                        return;
+                    }
+                }
+                panic!("{}: nobody is there, and no sender is told", M::SPEC.full_name());
+            },
+            |_| (),
+        )
+        .expect("they meet");
+    }
+    once_more::<UnixDgram<Block>>();
+    once_more::<UnixDgram<Epoll>>();
+    once_more::<UnixDgram<Spin>>();
+}
