@@ -14,6 +14,7 @@ const TOLERANCE: f64 = 0.9;
 /// The bounds of one run, in ns and bytes per second.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Floors {
+    /// The fastest batch of system calls.
     syscall: Option<f64>,
     copies: Vec<(u64, f64)>,
     /// The same where one side stays in the first-level cache.
@@ -34,7 +35,7 @@ impl Floors {
             crate::bounds::COPY_SIZES.iter().filter_map(rate).collect()
         };
         Self {
-            syscall: alone("syscall"),
+            syscall: alone("syscall:least"),
             copies: rates("copy"),
             halves: rates("half"),
             cacheline: readings
@@ -110,7 +111,11 @@ impl Floors {
         });
         let (most, what) = match own {
             Some(own) => own,
-            None => (fastest(&self.copies, 0)?, "copying in the fastest cache".to_owned()),
+            // The other copies are medians, which are lower where others want the CPU too.
+            None => {
+                let all = [&*self.halves, &*self.copies].concat();
+                (fastest(&all, 0)?, "copying in the fastest cache".to_owned())
+            }
         };
         let most = most / TOLERANCE;
         let [shown, limit] = [got, most].map(units::format_bytes_per_second);

@@ -77,7 +77,9 @@ pub(super) fn on_each_cpu<T>(mut of: impl FnMut() -> T) -> BTreeMap<usize, T> {
 /// Its limits, by how many ticks so many nanoseconds are.
 pub(super) fn bounds(ticks: impl Fn(f64) -> f64) -> BoundReadings {
     let mut bounds = BoundReadings::default();
-    bounds.alone.insert("syscall".to_owned(), ticks(SYSTEM_CALL_NS));
+    for name in ["syscall", "syscall:least"] {
+        bounds.alone.insert(name.to_owned(), ticks(SYSTEM_CALL_NS));
+    }
     for size in crate::bounds::COPY_SIZES {
         // Ten bytes in a nanosecond, and twelve of which one side stays in the cache.
         bounds.alone.insert(format!("copy:{size}"), ticks(size as f64 / 10.0));
