@@ -106,6 +106,20 @@ impl Expression {
         })
     }
 
+    /// How tightly it holds together: a sum, a product, anything else.
+    fn strength(&self) -> u8 {
+        match self {
+            Self::Pair('+' | '-', ..) => 1,
+            Self::Pair(..) => 2,
+            _ => 3,
+        }
+    }
+
+    /// Writes it as a part of something that takes only parts of at least this strength.
+    fn within(&self, least: u8, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.strength() < least { write!(out, "({self})") } else { write!(out, "{self}") }
+    }
+
     /// Calls `seen` with the metric and arm of every reading in it.
     pub(crate) fn readings<'a>(&'a self, seen: &mut dyn FnMut(&'a str, &'a str)) {
         match self {
@@ -120,13 +134,22 @@ impl Expression {
     }
 }
 
+/// With the parentheses that it needs and no others: what could be read nests no deeper when it is written.
 impl fmt::Display for Expression {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => write!(out, "{number}"),
             Self::Reading { metric, arm } => write!(out, "{metric}({arm})"),
-            Self::Negative(one) => write!(out, "-{one}"),
-            Self::Pair(operator, left, right) => write!(out, "({left} {operator} {right})"),
+            Self::Negative(one) => {
+                out.write_str("-")?;
+                one.within(3, out)
+            }
+            Self::Pair(operator, left, right) => {
+                let strength = self.strength();
+                left.within(strength, out)?;
+                write!(out, " {operator} ")?;
+                right.within(strength + 1, out)
+            }
         }
     }
 }
@@ -327,9 +350,19 @@ mod tests {
 
     #[test]
     fn what_is_shown_reads_back_as_the_same() {
-        for text in ["a(b) / (c(d) - 2)", "-(1 - x(y)) * 3", "5 * (wall_us(file) - 1)"] {
+        // Each step of a chain was within parentheses of its own, more than may nest.
+        let chain = "5 * ".repeat(40) + "5";
+        for (text, shown) in [
+            ("a(b)/(c(d) - 2)", "a(b) / (c(d) - 2)"),
+            ("-(1 - x(y)) * 3", "-(1 - x(y)) * 3"),
+            ("(5 * (wall_us(file) - 1))", "5 * (wall_us(file) - 1)"),
+            ("((1 + 2) + 3) - (4 - 5)", "1 + 2 + 3 - (4 - 5)"),
+            ("(1 * 2) / (3 / 4) + (-(-(5)))", "1 * 2 / (3 / 4) + --5"),
+            (&chain, &chain),
+        ] {
             let once = Expression::parse(text).expect(text);
-            assert_eq!(Expression::parse(&once.to_string()), Ok(once), "{text}");
+            assert_eq!(once.to_string(), shown);
+            assert_eq!(Expression::parse(shown), Ok(once), "{text}");
         }
     }
 }
