@@ -79,6 +79,11 @@ fn cost_is_a_column_of_every_table_and_a_ranking_of_its_own() {
         ended.stdout.lines().filter(|line| line.trim_start().starts_with("size ")).collect();
     assert_eq!(heads.len(), 4, "{}", ended.stdout);
     assert!(heads.iter().all(|head| head.contains("CPU/msg")), "{heads:#?}");
+    // Where others disturb the run too much, nobody has a place.
+    let document = valid(RESULT_SCHEMA, &sandbox.read("r.json").expect("it was written"));
+    if document["noise"]["grade"] == "F" {
+        return;
+    }
     for title in
         ["CPU PER MESSAGE OF A ROUND TRIP, BLOCKING", "CPU PER MESSAGE OF A STREAM, BLOCKING"]
     {
