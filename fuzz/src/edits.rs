@@ -110,7 +110,7 @@ fn change(value: &mut Value, how: usize) {
         Value::Object(all) => {
             let name = all.keys().nth(how / 4 % all.len().max(1)).cloned();
             let old = name.and_then(|name| all.remove(&name));
-            if let Some(old) = old.filter(|_| how % 4 == 0) {
+            if let Some(old) = old.filter(|_| how.is_multiple_of(4)) {
                 all.insert(text(), old);
             }
         }
@@ -124,9 +124,9 @@ fn other_number(old: &Number, how: usize) -> Number {
     const REAL: [f64; 14] =
         [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 999.96, 1e-9, 5e-324, 1e15, 1e18, 1e300, -1e300, f64::MAX];
     match (old.as_u64(), old.as_f64()) {
-        (Some(whole), _) if how % 3 == 0 => whole.wrapping_mul(how as u64 / 3).into(),
+        (Some(whole), _) if how.is_multiple_of(3) => whole.wrapping_mul(how as u64 / 3).into(),
         (Some(_), _) => WHOLE[how / 3 % WHOLE.len()].into(),
-        (None, Some(real)) if how % 3 == 0 => {
+        (None, Some(real)) if how.is_multiple_of(3) => {
             Number::from_f64(real * (how as f64 / 3e4)).unwrap_or_else(|| 0.into())
         }
         _ => Number::from_f64(REAL[how / 3 % REAL.len()]).unwrap_or_else(|| 0.into()),

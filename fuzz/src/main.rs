@@ -15,8 +15,11 @@ mod units;
 
 use std::sync::LazyLock;
 
+/// Panics where something does not hold of these bytes.
+type Target = fn(&[u8]);
+
 /// Every target by its name, which is also that of the folder of its corpus.
-const TARGETS: &[(&str, fn(&[u8]))] = &[
+const TARGETS: &[(&str, Target)] = &[
     ("job", files::job),
     ("study", files::study),
     ("expression", files::expression),
@@ -31,7 +34,7 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
 ];
 
 /// The target that is meant.
-static CHOSEN: LazyLock<fn(&[u8])> = LazyLock::new(|| {
+static CHOSEN: LazyLock<Target> = LazyLock::new(|| {
     let name = std::env::var("IPCPERF_FUZZ").unwrap_or_default();
     let known = TARGETS.iter().find(|(known, _)| *known == name);
     known.unwrap_or_else(|| panic!("IPCPERF_FUZZ={name}: no such target")).1
