@@ -72,13 +72,7 @@ pub fn run(connect: &ConnectPlan, around: &Around<'_>) -> Result<Aftermath, Stop
     }
     page.line().store(1, Ordering::Release);
     let caller = Caller::new(&site(connect.door, &base, around.nonce, port), 0)?;
-    if let Err(code) = caller.wake() {
-        // Then it is gone, and says so itself; or it is alive, and the deadline ends it.
-        let gone = [errno::ECONNREFUSED, errno::ECONNRESET, errno::EPIPE];
-        if !gone.contains(&code) {
-            return Err(format!("{}: {}", connect.door.name(), errno::name(code)).into());
-        }
-    }
+    caller.wake().map_err(|code| format!("{}: {}", connect.door.name(), errno::name(code)))?;
     after.add(workers.done::<server::Told>(SERVER)?, &told);
     Ok(after)
 }

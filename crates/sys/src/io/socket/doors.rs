@@ -282,11 +282,22 @@ impl Caller {
         }
     }
 
-    /// Wakes the server, who is told that nobody came ([`Door::accept`]), or that somebody came who wants nothing.
+    /// Wakes the server, who is told that nobody came ([`Door::accept`]), or that somebody came who wants nothing. Does
+    /// nothing where it is gone, or awake for as many as may wait: somebody else may have woken it.
     ///
     /// # Errors
     /// The `errno`.
     pub fn wake(&self) -> Result<(), i32> {
+        match self.knock() {
+            Err(libc::ECONNREFUSED | libc::ECONNRESET | libc::EPIPE) => Ok(()),
+            // Its path is removed, or its FIFO has no reader any more.
+            Err(libc::ENOENT | libc::ENXIO) => Ok(()),
+            Err(libc::EAGAIN) => Ok(()),
+            knocked => knocked,
+        }
+    }
+
+    fn knock(&self) -> Result<(), i32> {
         if let Way::Fifo { common, .. } = &self.0 {
             let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let written = rustix::fs::open(common, flags, Mode::empty())
@@ -427,6 +438,29 @@ mod tests {
             one_request(&site);
         }
         assert_eq!(directory.path().read_dir().expect("it exists").count(), 0, "all removed");
+    }
+
+    /// Anybody who connects wakes a server that is to end, and it removes its path.
+    #[test]
+    fn who_is_gone_or_awake_need_not_be_woken() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let named = |name: &str| Site::Unix(Kind::Stream, Name::Path(directory.path().join(name)));
+        let unnamed = Name::Abstract(format!("ipcperf-awake-{}", std::process::id()));
+        for site in [
+            named("gone"),
+            Site::Unix(Kind::Stream, unnamed),
+            Site::Tcp(any_port(Ipv4Addr::LOCALHOST.into())),
+            Site::Fifo(directory.path().join("f")),
+        ] {
+            let (door, at) = Door::open(&site, 4, 2).expect("a door");
+            drop(door);
+            assert_eq!(Caller::new(&at, 0).expect("an address").wake(), Ok(()), "{site:?}");
+        }
+        let (_door, at) = Door::open(&named("full"), 0, 2).expect("a door");
+        let waiting = Caller::new(&at, 1).expect("an address");
+        let mut call = waiting.socket(true).expect("a socket");
+        waiting.connect(&mut call).expect("one may wait");
+        assert_eq!(waiting.wake(), Ok(()));
     }
 
     /// A server that died leaves what has a path, and one that follows is told so; what has none is free at once.
