@@ -133,6 +133,7 @@ fn delayed() -> Option<[Option<BTreeMap<String, f64>>; 2]> {
 /// disturbs the parts as much as the delay is long, or keeps one from being measured, now and then, but not each time.
 #[test]
 fn a_delay_of_real_system_calls_is_found_in_them_and_in_no_other_part() {
+    const TRIES: usize = 8;
     let mut seen = Vec::new();
     for _ in 0..TRIES {
         let Some(both) = delayed() else {
@@ -151,6 +152,3 @@ fn a_delay_of_real_system_calls_is_found_in_them_and_in_no_other_part() {
     }
     panic!("{seen:?}");
 }
-
-/// Of the test above.
-const TRIES: usize = 8;

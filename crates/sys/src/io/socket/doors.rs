@@ -282,16 +282,18 @@ impl Caller {
         }
     }
 
-    /// Wakes the server, who is told that nobody came ([`Door::accept`]), or that somebody came who wants nothing. Does
-    /// nothing where it is gone, or awake for as many as may wait: somebody else may have woken it.
+    /// Wakes the server, who is told that nobody came ([`Door::accept`]), or that somebody came who wants nothing. Who is
+    /// gone need not be woken, nor whoever has as many waiting as may wait.
     ///
     /// # Errors
     /// The `errno`.
     pub fn wake(&self) -> Result<(), i32> {
         match self.knock() {
-            Err(libc::ECONNREFUSED | libc::ECONNRESET | libc::EPIPE) => Ok(()),
-            // Its path is removed, or its FIFO has no reader any more.
-            Err(libc::ENOENT | libc::ENXIO) => Ok(()),
+            // Nobody listens, the path is removed, or the FIFO has no reader any more.
+            Err(
+                libc::ECONNREFUSED | libc::ECONNRESET | libc::EPIPE | libc::ENOENT | libc::ENXIO,
+            ) => Ok(()),
+            // No room for one more who waits.
             Err(libc::EAGAIN) => Ok(()),
             knocked => knocked,
         }
