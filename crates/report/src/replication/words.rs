@@ -76,8 +76,8 @@ pub(super) fn here(document: &Replication, study: &StudyResult) -> String {
 
 /// Rounds that were measured.
 pub(super) fn done(study: &StudyResult) -> u64 {
-    let rounds = study.arms.iter().flat_map(|arm| &arm.rounds).map(|round| round.round + 1);
-    rounds.max().unwrap_or(0)
+    let rounds = study.arms.iter().flat_map(|arm| &arm.rounds).map(|round| round.round);
+    rounds.max().map_or(0, |last| last.saturating_add(1))
 }
 
 /// What was run, and what was not.

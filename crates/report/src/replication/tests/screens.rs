@@ -146,6 +146,14 @@ fn the_first_screen_at_grade_f() {
     insta::assert_snapshot!(screen(&at_grade_f(), 80));
 }
 
+/// libFuzzer has found it.
+#[test]
+fn the_last_round_that_there_can_be_is_counted() {
+    let mut document = interrupted();
+    document.studies[0].arms[0].rounds[0].round = u64::MAX;
+    assert!(!screen(&document, 80).contains("Interrupted after"));
+}
+
 #[test]
 fn the_first_screen_of_an_interrupted_study() {
     insta::assert_snapshot!(screen(&interrupted(), 80));
