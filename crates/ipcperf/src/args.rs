@@ -117,7 +117,7 @@ pub(crate) struct LookArgs {
     /// Colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: ColorChoice,
-    /// All findings instead of the worst five, and all columns in markdown
+    /// All findings instead of the worst five, all cells of a comparison, and all columns in markdown
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }

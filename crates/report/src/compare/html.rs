@@ -24,7 +24,7 @@ pub(super) fn write(document: &Comparison, out: &mut dyn io::Write) -> io::Resul
 /// All of a comparison; a page may have something else under it.
 pub(crate) fn fill(page: &mut Page, document: &Comparison) {
     page.head(|html| {
-        html.say("h1", &[], &format!("B beside A: {}", tally(document)));
+        html.say("h1", &[], &format!("B beside A: {}", tally(&document.comparisons)));
         html.list(&course(document));
     });
     if !document.comparisons.is_empty() {
@@ -71,7 +71,11 @@ fn ratios(html: &mut Html, document: &Comparison) {
     if rows.is_empty() {
         return;
     }
-    let label = format!("B over A of {}: {}.", counted(rows.len() as u64, "cell"), tally(document));
+    let label = format!(
+        "B over A of {}: {}.",
+        counted(rows.len() as u64, "cell"),
+        tally(&document.comparisons)
+    );
     let drawn = Strip { label, axis: Axis::plain("", factor), rows }.inline();
     let more = match more {
         0 => String::new(),

@@ -10,8 +10,8 @@ use crate::format::{Format, Style};
 use crate::json;
 use crate::markdown::{escape, row, rule};
 use crate::page::{Page, Tone};
-use crate::text::join;
-use ipcperf_core::result::{CellComparison, Comparison, Difference};
+use crate::text::{counted, join};
+use ipcperf_core::result::{CellComparison, Comparison, Difference, FigureComparison};
 use std::io::{self, Write};
 
 /// Writes a comparison in one of the formats.
@@ -47,13 +47,18 @@ fn tone(verdict: Difference) -> Tone {
 const TEXT: usize = 15;
 
 fn table(document: &Comparison, page: &mut Page<'_>) -> io::Result<()> {
-    page.paragraph(Tone::Title, "", &format!("B beside A: {}", tally(document)))?;
+    page.paragraph(Tone::Title, "", &format!("B beside A: {}", tally(&document.comparisons)))?;
     for line in course(document) {
         page.paragraph(Tone::Plain, "", &line)?;
     }
-    for one in &document.comparisons {
+    let (shown, left) = shown(document, page.style);
+    for one in shown {
         page.blank()?;
         cell(document, one, page)?;
+    }
+    if let Some(left) = left {
+        page.blank()?;
+        page.paragraph(Tone::Quiet, "", &left)?;
     }
     for (letter, only) in [('A', &document.only_a), ('B', &document.only_b)] {
         if !only.is_empty() {
@@ -65,6 +70,37 @@ fn table(document: &Comparison, page: &mut Page<'_>) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// So many cells are shown where nothing is claimed of more.
+const CELLS: usize = 20;
+
+/// The cells that are shown unless all are asked for: those of which something is claimed and the first others, in their
+/// order. And what is to be said of the rest.
+fn shown<'a>(document: &'a Comparison, style: &Style) -> (Vec<&'a CellComparison>, Option<String>) {
+    let is_claim =
+        |one: &FigureComparison| matches!(one.verdict, Difference::Faster | Difference::Slower);
+    let is_claimed =
+        |one: &&CellComparison| [&one.primary].into_iter().chain(&one.secondary).any(is_claim);
+    let all = &document.comparisons;
+    let mut others = if style.is_whole() {
+        all.len()
+    } else {
+        CELLS.saturating_sub(all.iter().filter(is_claimed).count())
+    };
+    let is_shown = |one: &&CellComparison| {
+        let is_other = !is_claimed(one);
+        let is_shown = !is_other || others > 0;
+        others = others.saturating_sub(usize::from(is_other));
+        is_shown
+    };
+    let (shown, left): (Vec<_>, Vec<_>) = all.iter().partition(is_shown);
+    let words = || {
+        let more = counted(left.len() as u64, "more cell");
+        format!("{more} without a claim: {} (-v shows them)", tally(left.iter().copied()))
+    };
+    let words = (!left.is_empty()).then(words);
+    (shown, words)
 }
 
 /// One cell beside another.
@@ -101,7 +137,7 @@ fn cell(document: &Comparison, cell: &CellComparison, page: &mut Page<'_>) -> io
 
 fn markdown(document: &Comparison, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let plain = |words: &str| escape(words, style.unicode);
-    writeln!(out, "## B beside A: {}\n", plain(&tally(document)))?;
+    writeln!(out, "## B beside A: {}\n", plain(&tally(&document.comparisons)))?;
     for line in course(document) {
         writeln!(out, "- {}", plain(&line))?;
     }
@@ -113,7 +149,8 @@ fn markdown(document: &Comparison, style: &Style, out: &mut dyn Write) -> io::Re
         row(&heads.into_iter().map(ToOwned::to_owned).collect::<Vec<_>>(), style, out)?;
         rule(&[false, true, true, true, false, false, false, false, false, false], out)?;
     }
-    for cell in &document.comparisons {
+    let (shown, left) = shown(document, style);
+    for cell in shown {
         let one = &cell.primary;
         let differs = differing(&cell.factors).map(|words| format!("differs in {words}"));
         let reason = Some(one.reason.clone()).filter(|reason| !reason.is_empty());
@@ -130,6 +167,9 @@ fn markdown(document: &Comparison, style: &Style, out: &mut dyn Write) -> io::Re
         columns.extend(others.map(Option::unwrap_or_default));
         columns.extend([basis(one), why.join("; ")]);
         row(&columns, style, out)?;
+    }
+    if let Some(left) = left {
+        writeln!(out, "\n{}", plain(&left))?;
     }
     for (letter, only) in [('A', &document.only_a), ('B', &document.only_b)] {
         if !only.is_empty() {

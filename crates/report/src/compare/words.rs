@@ -2,21 +2,24 @@
 
 use super::judge::{between, percent, times};
 use crate::figures;
-use crate::text::{counted, join};
+use crate::text::{counted, grouped, join};
 use ipcperf_core::result::{
     Adjustment, CellComparison, Comparison, Design, Difference, FigureComparison, Side,
 };
 use std::collections::BTreeMap;
 
 /// How many cells got which verdict: "1 SLOWER, 3 CAN'T TELL".
-pub(super) fn tally(document: &Comparison) -> String {
+pub(super) fn tally<'a>(
+    cells: impl IntoIterator<Item = &'a CellComparison, IntoIter: Clone>,
+) -> String {
+    let cells = cells.into_iter();
     let count = |verdict: &Difference| {
-        document.comparisons.iter().filter(|one| one.primary.verdict == *verdict).count()
+        cells.clone().filter(|one| one.primary.verdict == *verdict).count() as u64
     };
     let words: Vec<String> = Difference::ALL
         .iter()
         .filter(|verdict| count(verdict) > 0)
-        .map(|verdict| format!("{} {verdict}", count(verdict)))
+        .map(|verdict| format!("{} {verdict}", grouped(count(verdict))))
         .collect();
     if words.is_empty() { "nothing to compare".to_owned() } else { words.join(", ") }
 }
