@@ -179,17 +179,23 @@ pub(crate) fn take(
 /// The document with the home directory shortened wherever it stands (identities of cells, knobs, reasons, findings): a
 /// result may be shared.
 pub(crate) fn shareable<T: Serialize + DeserializeOwned>(document: T) -> T {
-    let Some(home) = output::home() else { return document };
     let Ok(text) = serde_json::to_string(&document) else { return document };
-    // Most documents do not have it, and values take five times the memory of their text.
+    // As a text, which all documents are read from: reading values would be a quarter of a megabyte of program more.
+    let short = without_home(&text).and_then(|text| serde_json::from_str(&text).ok());
+    short.unwrap_or(document)
+}
+
+/// The text of a document with the home directory shortened; `None` where it does not have it, as most do not.
+pub(crate) fn without_home(text: &str) -> Option<String> {
+    let home = output::home()?;
+    // Values take five times the memory of their text.
     let written = Value::from(home.as_str()).to_string();
     if !text.contains(written.trim_matches('"')) {
-        return document;
+        return None;
     }
-    let Ok(mut value) = serde_json::from_str(&text) else { return document };
+    let mut value = serde_json::from_str(text).ok()?;
     shorten(&mut value, &home);
-    // As a text, which all documents are read from: reading values would be a quarter of a megabyte of program more.
-    serde_json::from_str(&value.to_string()).unwrap_or(document)
+    Some(value.to_string())
 }
 
 /// Shortens all texts.

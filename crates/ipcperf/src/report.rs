@@ -2,7 +2,7 @@
 
 use crate::args::{ReportArgs, RowChoice};
 use crate::error::Stop;
-use crate::{kept, only, output};
+use crate::{kept, measure, only, output};
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{
@@ -56,10 +56,12 @@ pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
     ipcperf_report::load(&text_of(path)?).map_err(|error| refused(path, &error))
 }
 
-/// Reads a result document with the name of its file.
+/// Reads a result document with the name of its file, both without the home directory, which older ones have.
 pub(crate) fn recorded(path: &Path) -> Result<Recorded, Stop> {
     let name = output::without_home(&path.display().to_string());
-    Recorded::read(name, &text_of(path)?).map_err(|error| refused(path, &error))
+    let text = text_of(path)?;
+    let text = measure::without_home(&text).unwrap_or(text);
+    Recorded::read(name, &text).map_err(|error| refused(path, &error))
 }
 
 pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {

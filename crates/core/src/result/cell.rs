@@ -41,6 +41,18 @@ pub struct CellKey {
 }
 
 impl CellKey {
+    /// The figure that speaks for a cell, of one of its rounds.
+    #[must_use]
+    pub fn figure_of(&self, round: &Round) -> Option<f64> {
+        match self.pattern.facts().figure {
+            Figure::Time => round.p50_ns,
+            Figure::Throughput => {
+                round.messages_per_second.map(|rate| rate * self.size_bytes.max(1) as f64)
+            }
+            Figure::Requests => round.messages_per_second,
+        }
+    }
+
     /// Bytes of one message, as lengths in memory are counted.
     #[must_use]
     pub fn size(&self) -> usize {
@@ -216,18 +228,6 @@ impl Cell {
         }
     }
 
-    /// The same figure of one of its rounds.
-    #[must_use]
-    pub fn figure_of(&self, round: &Round) -> Option<f64> {
-        match self.key.pattern.facts().figure {
-            Figure::Time => round.p50_ns,
-            Figure::Throughput => {
-                round.messages_per_second.map(|rate| rate * self.key.size_bytes.max(1) as f64)
-            }
-            Figure::Requests => round.messages_per_second,
-        }
-    }
-
     /// The quantiles of its operations, ns: round trips, calls of the peers of a fan, requests.
     #[must_use]
     pub fn times(&self) -> Option<&BTreeMap<String, Metric>> {
@@ -359,14 +359,15 @@ impl Cell {
     /// The knobs as they were asked for.
     #[must_use]
     pub fn requested(&self) -> OptionSet {
-        let text = |knob: &KnobReading| Some(knob.requested.as_ref()?.to_string());
-        OptionSet(
-            self.knobs
-                .iter()
-                .filter_map(|(name, knob)| Some((name.clone(), text(knob)?)))
-                .collect(),
-        )
+        requested(&self.knobs)
     }
+}
+
+/// Knobs as they were asked for.
+#[must_use]
+pub fn requested(knobs: &BTreeMap<String, KnobReading>) -> OptionSet {
+    let text = |knob: &KnobReading| Some(knob.requested.as_ref()?.to_string());
+    OptionSet(knobs.iter().filter_map(|(name, knob)| Some((name.clone(), text(knob)?))).collect())
 }
 
 impl CpuCost {
@@ -387,7 +388,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// One slice.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Round {
     /// Index of the round.

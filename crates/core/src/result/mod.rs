@@ -7,7 +7,7 @@
 //! bytes.
 
 mod cell;
-mod columns;
+pub mod columns;
 mod comparison;
 mod doctor;
 mod environment;
@@ -22,7 +22,7 @@ mod selftest;
 
 pub use cell::{
     BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, KnobReading, Proof, Round,
-    SideCovariates, SideCpu, Status, Timing,
+    SideCovariates, SideCpu, Status, Timing, requested,
 };
 pub use comparison::{
     Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design, Difference,

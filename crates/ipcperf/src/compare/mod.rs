@@ -49,10 +49,12 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
             let document = compare_files(&old?, &new?, &terms);
             (document.map_err(Stop::incomparable)?, None)
         }
-        live => live::run(registry, args, live, &terms)?,
+        live => {
+            let (document, ended) = live::run(registry, args, live, &terms)?;
+            // First: an older document in its place has the home directory shortened, too.
+            (measure::shareable(document), ended)
+        }
     };
-    // First: an older document in its place has the home directory shortened, too.
-    document = measure::shareable(document);
     if let Some(path) = args.output.as_deref().filter(|_| !args.live.is_empty()) {
         document.attempt = attempt(&document, path);
     }

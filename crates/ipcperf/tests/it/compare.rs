@@ -118,6 +118,23 @@ fn another_build_measures_b_in_processes_of_its_own() {
     assert_eq!(left, 0, "nothing is left behind");
 }
 
+/// Documents that were written before it was left out have it.
+#[test]
+fn the_home_directory_in_recorded_results_is_not_told() {
+    let sandbox = Sandbox::new();
+    recorded(&sandbox, "old.json", "pipe");
+    let home = sandbox.home().display().to_string();
+    change(&sandbox, "old.json", |document| {
+        document["cells"][0]["id"] = json!(format!("pipe in {home}/x"));
+    });
+    let ended = sandbox.run(&["compare", &format!("{home}/old.json"), "old.json", "-o", "-"]);
+    assert_eq!(said(&ended), (Some(0), ""));
+    let found = valid(COMPARISON_SCHEMA, &ended.stdout);
+    assert!(!ended.stdout.contains(&home), "{}", ended.stdout);
+    assert_eq!(found["comparisons"][0]["a"], "pipe in ~/x");
+    assert_eq!(found["a"]["names"], json!(["~/old.json"]));
+}
+
 #[test]
 fn recorded_results_are_compared_and_gated() {
     let sandbox = Sandbox::new();

@@ -1,10 +1,11 @@
 //! The figures that two cells are compared by, one of each round: the one that speaks for them and, beside it, their tail
 //! and their CPU time.
 
-use ipcperf_core::Figure;
 use ipcperf_core::result::{
-    Buckets, Cell, CellKey, HistogramData, KnobReading, Round, Status, Timing,
+    Buckets, Cell, CellKey, HistogramData, KnobReading, Proof, Round, SideCpu, Status, Timing,
+    columns, requested,
 };
+use ipcperf_core::{Figure, Idle, Load, PatternKind, Placement, Touch, Wait};
 use ipcperf_stats::{Histogram, modes, quantile_of_buckets, support};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -51,7 +52,7 @@ fn exceeded(share: f64) -> f64 {
 
 /// A cell as a comparison takes it: what it is, and what may be compared of its rounds.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(from = "Cell")]
+#[serde(from = "Read")]
 pub(crate) struct Arm {
     pub(crate) id: String,
     /// What it must have in common with a cell of the other side: its key but for the CPUs, and the knobs as they were
@@ -66,6 +67,75 @@ pub(crate) struct Arm {
     rounds: Vec<Taken>,
 }
 
+/// What of a cell's document is read for a comparison; what else it has is passed over.
+#[derive(Deserialize)]
+struct Read {
+    id: String,
+    mechanism: String,
+    wait: Wait,
+    pattern: PatternKind,
+    size_bytes: u64,
+    placement: Placement,
+    cpus: Vec<usize>,
+    idle: Idle,
+    touch: Touch,
+    #[serde(default)]
+    load: Load,
+    knobs: BTreeMap<String, KnobReading>,
+    status: Status,
+    #[serde(default)]
+    reason: Option<String>,
+    #[serde(default)]
+    timing: Option<Timing>,
+    #[serde(deserialize_with = "columns::deserialize")]
+    rounds: Vec<ReadRound>,
+}
+
+/// The same of a round.
+#[derive(Deserialize)]
+struct ReadRound {
+    round: u64,
+    #[serde(default)]
+    rejected: Option<String>,
+    messages: u64,
+    #[serde(default)]
+    moved: Option<u64>,
+    #[serde(default)]
+    unanswered: u64,
+    #[serde(default)]
+    p50_ns: Option<f64>,
+    #[serde(default)]
+    messages_per_second: Option<f64>,
+    #[serde(default)]
+    saturated: bool,
+    #[serde(default)]
+    histogram: Option<HistogramData>,
+    cpu_ns: SideCpu,
+    proof: Proof,
+}
+
+impl From<ReadRound> for Round {
+    fn from(read: ReadRound) -> Self {
+        let ReadRound { round, rejected, messages, moved, unanswered, p50_ns, .. } = read;
+        let ReadRound { messages_per_second, saturated, histogram, cpu_ns, proof, .. } = read;
+        let none = Self::default();
+        Self {
+            round,
+            rejected,
+            messages,
+            moved,
+            unanswered,
+            p50_ns,
+            messages_per_second,
+            saturated,
+            histogram,
+            cpu_ns,
+            proof,
+            ..none
+        }
+    }
+}
+
 /// What may be compared of a round.
 #[derive(Clone, Debug)]
 struct Taken {
@@ -78,21 +148,38 @@ struct Taken {
     unanswered: u64,
 }
 
-impl From<Cell> for Arm {
-    fn from(cell: Cell) -> Self {
-        Self::of(&cell)
+impl From<Read> for Arm {
+    fn from(read: Read) -> Self {
+        let Read { mechanism, wait, pattern, size_bytes, placement, .. } = read;
+        let Read { cpus, idle, touch, load, .. } = read;
+        let key =
+            CellKey { mechanism, wait, pattern, size_bytes, placement, cpus, idle, touch, load };
+        Self {
+            identity: key.words(&requested(&read.knobs)),
+            rounds: taken(&key, read.rounds.into_iter().map(Round::from)),
+            id: read.id,
+            key,
+            knobs: read.knobs,
+            status: read.status,
+            reason: read.reason,
+            timing: read.timing,
+        }
     }
+}
+
+fn taken(key: &CellKey, rounds: impl Iterator<Item = Round>) -> Vec<Taken> {
+    let taken = |round: Round| Taken {
+        number: round.round,
+        own: key.figure_of(&round),
+        cpu: round.cpu_ns_per_message(),
+        operations: round.histogram.filter(|_| !round.saturated),
+        unanswered: round.unanswered,
+    };
+    rounds.filter(is_accepted).map(taken).collect()
 }
 
 impl Arm {
     pub(crate) fn of(cell: &Cell) -> Self {
-        let taken = |round: &Round| Taken {
-            number: round.round,
-            own: cell.figure_of(round),
-            cpu: round.cpu_ns_per_message(),
-            operations: round.histogram.clone().filter(|_| !round.saturated),
-            unanswered: round.unanswered,
-        };
         Self {
             id: cell.id.clone(),
             identity: cell.key.words(&cell.requested()),
@@ -101,7 +188,7 @@ impl Arm {
             status: cell.status,
             reason: cell.reason.clone(),
             timing: cell.timing.clone(),
-            rounds: accepted(cell).map(taken).collect(),
+            rounds: taken(&cell.key, cell.rounds.iter().cloned()),
         }
     }
 
@@ -114,15 +201,31 @@ impl Arm {
     pub(crate) fn mode(&self) -> &str {
         self.timing.as_ref().map_or("", |timing| timing.mode.as_str())
     }
+
+    /// It with the operations of its rounds.
+    pub(crate) fn open(&self) -> Opened<'_> {
+        Opened { arm: self, samples: self.rounds.iter().map(Sample::of).collect() }
+    }
+}
+
+/// An arm with the operations of its rounds, which are counted out once for all figures.
+pub(crate) struct Opened<'a> {
+    pub(crate) arm: &'a Arm,
+    /// Of each round; none where it has no single operations.
+    samples: Vec<Option<Sample<'a>>>,
+}
+
+fn is_accepted(round: &Round) -> bool {
+    round.rejected.is_none() && round.proof.holds
 }
 
 fn accepted(cell: &Cell) -> impl Iterator<Item = &Round> {
-    cell.rounds.iter().filter(|round| round.rejected.is_none() && round.proof.holds)
+    cell.rounds.iter().filter(|round| is_accepted(round))
 }
 
 /// The figure that speaks for a cell in each accepted round, by its number.
 pub(crate) fn own_by_round(cell: &Cell) -> BTreeMap<u64, f64> {
-    accepted(cell).filter_map(|round| sound(round.round, cell.figure_of(round))).collect()
+    accepted(cell).filter_map(|round| sound(round.round, cell.key.figure_of(round))).collect()
 }
 
 /// A figure that has a logarithm.
@@ -132,37 +235,41 @@ fn sound(round: u64, figure: Option<f64>) -> Option<(u64, f64)> {
 
 impl Reading {
     /// What these two cells are compared by beside the figure that speaks for them.
-    pub(crate) fn beside(a: &[&Arm], b: &[&Arm]) -> Vec<Self> {
-        let used = |arm: &&Arm| !Self::Cpu.by_round(arm).is_empty();
-        let cpu = a.iter().any(used) && b.iter().any(used);
+    pub(crate) fn beside(a: &[Opened<'_>], b: &[Opened<'_>]) -> Vec<Self> {
+        let is_used = |arm: &Opened<'_>| !Self::Cpu.by_round(arm).is_empty();
+        let cpu = a.iter().any(is_used) && b.iter().any(is_used);
         Self::tail(a, b).into_iter().chain(cpu.then_some(Self::Cpu)).collect()
     }
 
     /// The p99 of each round where every round has the operations for it, else how often the p99 of all of them is
     /// exceeded: of both arms together, so that exchanging them changes nothing. None where a round has no single
     /// operations, or all together are too few.
-    fn tail(a: &[&Arm], b: &[&Arm]) -> Option<Self> {
-        let rounds = a.iter().chain(b).flat_map(|arm| &arm.rounds);
-        let samples: Vec<Sample> = rounds.map(Sample::of).collect::<Option<_>>()?;
-        let all: u64 = samples.iter().map(Sample::operations).fold(0, u64::saturating_add);
-        support(all, TAIL).ok()?;
-        if samples.iter().all(|one| support(one.operations(), TAIL).is_ok()) {
+    fn tail(a: &[Opened<'_>], b: &[Opened<'_>]) -> Option<Self> {
+        let rounds = a.iter().chain(b).flat_map(|arm| &arm.samples);
+        let samples: Vec<&Sample<'_>> = rounds.map(Option::as_ref).collect::<Option<_>>()?;
+        let each = || samples.iter().map(|one| one.operations());
+        support(each().fold(0, u64::saturating_add), TAIL).ok()?;
+        if each().all(|count| support(count, TAIL).is_ok()) {
             return Some(Self::P99);
         }
-        Operations::of(&samples).quantile(TAIL).map(Self::Above)
+        Operations::of(samples.iter().copied()).quantile(TAIL).map(Self::Above)
     }
 
     /// The figures of the accepted rounds of a cell, by number of the round.
-    pub(crate) fn by_round(self, arm: &Arm) -> BTreeMap<u64, f64> {
-        arm.rounds.iter().filter_map(|round| sound(round.number, self.of(round))).collect()
+    pub(crate) fn by_round(self, opened: &Opened<'_>) -> BTreeMap<u64, f64> {
+        let rounds = opened.arm.rounds.iter().zip(&opened.samples);
+        let figure = |(round, sample): (&Taken, &Option<Sample<'_>>)| {
+            sound(round.number, self.of(round, sample.as_ref()))
+        };
+        rounds.filter_map(figure).collect()
     }
 
-    fn of(self, round: &Taken) -> Option<f64> {
+    fn of(self, round: &Taken, sample: Option<&Sample<'_>>) -> Option<f64> {
         match self {
             Self::Own => round.own,
-            Self::P99 => Sample::of(round)?.tail(),
+            Self::P99 => sample?.tail(),
             Self::Above(limit) => {
-                let sample = Sample::of(round)?;
+                let sample = sample?;
                 // Half an operation more, so that a round without any has a logarithm (Haldane 1956, Anscombe 1956).
                 Some((sample.above(limit) + 0.5) / (sample.operations() as f64 + 1.0))
             }
@@ -312,10 +419,12 @@ pub(crate) struct Operations {
 }
 
 impl Operations {
-    fn of(samples: &[Sample<'_>]) -> Self {
-        let mut answered = Histogram::new();
-        samples.iter().for_each(|one| one.add_to(&mut answered));
-        let count = samples.iter().map(Sample::operations).fold(0, u64::saturating_add);
+    fn of<'a>(samples: impl Iterator<Item = &'a Sample<'a>>) -> Self {
+        let (mut answered, mut count) = (Histogram::new(), 0_u64);
+        for one in samples {
+            one.add_to(&mut answered);
+            count = count.saturating_add(one.operations());
+        }
         Self { answered, count }
     }
 
@@ -323,7 +432,7 @@ impl Operations {
     pub(crate) fn of_cell(cell: &Cell) -> Option<Self> {
         let samples: Vec<Sample<'_>> =
             accepted(cell).map(Sample::of_round).collect::<Option<_>>()?;
-        (!samples.is_empty()).then(|| Self::of(&samples))
+        (!samples.is_empty()).then(|| Self::of(samples.iter()))
     }
 
     /// How many there are.

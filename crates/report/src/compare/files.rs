@@ -1,7 +1,7 @@
 //! Recorded runs: cells that both sides have, and what one session a side is good for.
 
 use super::fields::{Class, Differences, Incomparable, differences};
-use super::figure::{Arm, Reading};
+use super::figure::{Arm, Opened, Reading};
 use super::judge::{Match, Pair, compare, percent};
 use super::session::{count, sessions};
 use crate::load::{LoadError, load_with};
@@ -93,21 +93,38 @@ impl<'a> Gathered<'a> {
         !self.sessions.is_empty()
     }
 
-    fn arms(&self) -> Vec<&'a Arm> {
-        self.sessions.values().flatten().copied().collect()
+    fn open(&self) -> OpenedCell<'a> {
+        let (mut sessions, mut arms) = (Vec::new(), Vec::new());
+        for of_session in self.sessions.values() {
+            sessions.push(of_session.len());
+            arms.extend(of_session.iter().map(|arm| arm.open()));
+        }
+        OpenedCell { cell: self.cell, sessions, arms }
     }
+}
 
+/// The same with the operations of all rounds.
+struct OpenedCell<'a> {
+    cell: &'a Arm,
+    /// How many of the arms are of each session.
+    sessions: Vec<usize>,
+    arms: Vec<Opened<'a>>,
+}
+
+impl OpenedCell<'_> {
     /// Whether it has rounds without a figure, of which there are so many.
     fn has_more_than(&self, figures: usize) -> bool {
-        self.sessions.values().flatten().map(|arm| arm.accepted()).sum::<usize>() > figures
+        self.arms.iter().map(|one| one.arm.accepted()).sum::<usize>() > figures
     }
 
     /// The figures of each session.
     fn figures(&self, reading: Reading) -> Vec<Vec<f64>> {
-        let of = |arms: &Vec<&Arm>| {
-            arms.iter().flat_map(|arm| reading.by_round(arm).into_values()).collect()
+        let mut arms = self.arms.iter();
+        let of = |count: &usize| {
+            let arms = arms.by_ref().take(*count);
+            arms.flat_map(|arm| reading.by_round(arm).into_values()).collect()
         };
-        self.sessions.values().map(of).collect()
+        self.sessions.iter().map(of).collect()
     }
 }
 
@@ -160,12 +177,12 @@ struct Frame<'a> {
 
 impl Frame<'_> {
     fn matched<'a>(&self, a: &Gathered<'a>, b: &Gathered<'a>) -> Match<'a> {
-        let beside = Reading::beside(&a.arms(), &b.arms());
-        let pairs = [Reading::Own].into_iter().chain(beside);
-        Match { a: a.cell, b: b.cell, pairs: pairs.map(|one| self.pair(a, b, one)).collect() }
+        let (a, b) = (a.open(), b.open());
+        let pairs = [Reading::Own].into_iter().chain(Reading::beside(&a.arms, &b.arms));
+        Match { a: a.cell, b: b.cell, pairs: pairs.map(|one| self.pair(&a, &b, one)).collect() }
     }
 
-    fn pair<'a>(&self, a: &Gathered<'a>, b: &Gathered<'a>, reading: Reading) -> Pair<'a> {
+    fn pair<'a>(&self, a: &OpenedCell<'a>, b: &OpenedCell<'a>, reading: Reading) -> Pair<'a> {
         let fewest = a.sessions.len().min(b.sessions.len());
         let (of_a, of_b) = (a.figures(reading), b.figures(reading));
         let (a_rounds, b_rounds) = (of_a.concat(), of_b.concat());

@@ -1,7 +1,7 @@
 //! Arms that were measured side by side, round by round, with their control.
 
 use super::fields::{Class, Differences, Incomparable, differences};
-use super::figure::{Arm, Reading, metric};
+use super::figure::{Arm, Opened, Reading, metric};
 use super::files::{Terms, distrust, disturbance};
 use super::judge::{Match, Pair, compare};
 use ipcperf_core::result::{
@@ -30,9 +30,9 @@ pub fn metric_of(key: &CellKey) -> &'static str {
 
 /// The figures of the rounds that count for all three: a round is left out for all arms or for none. And whether an arm has
 /// rounds without one.
-fn rounds(cells: [&Arm; 3], reading: Reading) -> ([Vec<f64>; 3], [bool; 3]) {
-    let all @ [a, again, b] = &cells.map(|arm| reading.by_round(arm));
-    let is_lost = |at: usize| cells[at].accepted() > all[at].len();
+fn rounds(cells: &[Opened<'_>; 3], reading: Reading) -> ([Vec<f64>; 3], [bool; 3]) {
+    let all @ [a, again, b] = &cells.each_ref().map(|arm| reading.by_round(arm));
+    let is_lost = |at: usize| cells[at].arm.accepted() > all[at].len();
     let common: Vec<u64> = a
         .keys()
         .filter(|round| again.contains_key(round) && b.contains_key(round))
@@ -44,7 +44,7 @@ fn rounds(cells: [&Arm; 3], reading: Reading) -> ([Vec<f64>; 3], [bool; 3]) {
 
 /// One figure of A, A again and B.
 fn pair<'a>(
-    cells: [&'a Arm; 3],
+    cells: &[Opened<'a>; 3],
     reading: Reading,
     margin: f64,
     doubt: Option<&str>,
@@ -54,7 +54,7 @@ fn pair<'a>(
     let of_tail = || reading.doubt([a || again, b], [&a_rounds, &b_rounds], disturbed);
     Pair {
         reading,
-        key: &cells[0].key,
+        key: &cells[0].arm.key,
         evidence: Evidence::paired(&a_rounds, &b_rounds),
         margin: reading.margin(margin),
         floor: None,
@@ -102,14 +102,15 @@ pub fn compare_live(
     let matches: Vec<Match<'_>> = all
         .chunks_exact(3)
         .map(|three| {
-            let three = [&three[0], &three[1], &three[2]];
-            let doubt = distrusted.clone().or_else(|| unmeasured(three));
+            let arms = [&three[0], &three[1], &three[2]];
+            let doubt = distrusted.clone().or_else(|| unmeasured(arms));
+            let three = arms.map(Arm::open);
             let beside = Reading::beside(&three[..1], &three[2..]);
             let readings = [Reading::Own].into_iter().chain(beside);
             let pair = |reading| {
-                pair(three, reading, terms.margin, doubt.as_deref(), disturbed.as_deref())
+                pair(&three, reading, terms.margin, doubt.as_deref(), disturbed.as_deref())
             };
-            Match { a: three[0], b: three[2], pairs: readings.map(pair).collect() }
+            Match { a: arms[0], b: arms[2], pairs: readings.map(pair).collect() }
         })
         .collect();
     let side = |name: &str, of: &ResultSet| Side {
