@@ -79,40 +79,48 @@ impl Drop for NoOrphan {
     }
 }
 
-/// Runs both seats of a fresh channel, each in a thread of its own, and returns the effective knobs. Fails if
-/// something stays in the run's directory.
-pub(crate) fn run<M: Mechanism>(
-    size: usize,
-    knobs: &[&str],
-    lead: impl FnOnce(&mut M::Port),
-    follow: impl FnOnce(&mut M::Port) + Send,
-) -> Result<BTreeMap<String, KnobValue>, SetupError> {
-    let directory = tempfile::tempdir().expect("a run directory");
-    let shape = shape(directory.path(), size);
-    let Link { lead: lead_wiring, follow: follow_wiring, guards, effective } =
-        M::open(&shape, &options::<M>(knobs))?;
+/// What a seat does, given somebody to meet the other one by.
+type Part<'a> = Box<dyn FnOnce(&mut Relay) + Send + 'a>;
+
+/// Plays both seats, each in a thread of its own, and returns what they have found of the knobs. It is compiled once, not
+/// for every mechanism and test: with its threads it would be half of this program.
+fn play(lead: Part<'_>, follow: Part<'_>) -> BTreeMap<String, KnobValue> {
     let ((give_follow, take_lead), (give_lead, take_follow)) = (channel(), channel());
-    let mut granted: BTreeMap<_, _> = effective.into_iter().collect();
     std::thread::scope(|scope| {
         let _guard = NoOrphan::new();
-        let shape = &shape;
         let follow = scope.spawn(move || {
             let _guard = NoOrphan::new();
             let mut relay =
                 Relay { give: give_follow, take: take_follow, effective: BTreeMap::new() };
-            let port = attach::<M>(follow_wiring, Seat::Follow, shape, knobs, &mut relay);
-            let mut port = port.unwrap_or_else(|error| panic!("follow: {error}"));
-            follow(&mut port);
+            follow(&mut relay);
             relay.effective
         });
         let mut relay = Relay { give: give_lead, take: take_lead, effective: BTreeMap::new() };
-        let port = attach::<M>(lead_wiring, Seat::Lead, shape, knobs, &mut relay);
-        let mut port = port.unwrap_or_else(|error| panic!("lead: {error}"));
-        lead(&mut port);
-        drop(port);
-        granted.extend(relay.effective);
-        granted.extend(follow.join().expect("the follow ends in order"));
-    });
+        lead(&mut relay);
+        let mut effective = relay.effective;
+        effective.extend(follow.join().expect("the follow ends in order"));
+        effective
+    })
+}
+
+/// Runs both seats of a fresh channel and returns the effective knobs. Fails if something stays in the run's directory.
+pub(crate) fn run<M: Mechanism>(
+    size: usize,
+    knobs: &[&str],
+    lead: impl FnOnce(&mut M::Port) + Send,
+    follow: impl FnOnce(&mut M::Port) + Send,
+) -> Result<BTreeMap<String, KnobValue>, SetupError> {
+    let directory = tempfile::tempdir().expect("a run directory");
+    let shape = &shape(directory.path(), size);
+    let Link { lead: lead_wiring, follow: follow_wiring, guards, effective } =
+        M::open(shape, &options::<M>(knobs))?;
+    let mut granted: BTreeMap<_, _> = effective.into_iter().collect();
+    granted.extend(play(
+        Box::new(move |relay| lead(&mut attach::<M>(lead_wiring, Seat::Lead, shape, knobs, relay))),
+        Box::new(move |relay| {
+            follow(&mut attach::<M>(follow_wiring, Seat::Follow, shape, knobs, relay));
+        }),
+    ));
     drop(guards);
     let left: Vec<_> = std::fs::read_dir(directory.path()).expect("it exists").collect();
     assert!(left.is_empty(), "{} left {left:?}", M::SPEC.full_name());
@@ -125,8 +133,9 @@ fn attach<M: Mechanism>(
     shape: &Shape,
     knobs: &[&str],
     meet: &mut dyn Meet,
-) -> Result<M::Port, SetupError> {
-    M::attach(Attach { wiring, seat, shape, options: &options::<M>(knobs), meet })
+) -> M::Port {
+    let attached = M::attach(Attach { wiring, seat, shape, options: &options::<M>(knobs), meet });
+    attached.unwrap_or_else(|error| panic!("{seat:?}: {error}"))
 }
 
 /// Writes a message nobody else writes: every byte depends on its place, the sequence and the direction. A word is
