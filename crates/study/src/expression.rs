@@ -42,15 +42,19 @@ struct Parser<'a> {
 impl Expression {
     /// Reads an expression.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        if text.len() > LONGEST {
-            return Err(format!("an expression of {} bytes; at most {LONGEST}", text.len()));
-        }
+        let fits = |bytes: usize| {
+            let words = || format!("an expression of {bytes} bytes; at most {LONGEST}");
+            if bytes <= LONGEST { Ok(()) } else { Err(words()) }
+        };
+        fits(text.len())?;
         let mut parser = Parser { text, signs: text.char_indices().peekable(), depth: 0 };
         let found = parser.sum()?;
-        match parser.next_sign() {
-            None => Ok(found),
-            Some((at, sign)) => Err(format!("'{text}': unexpected '{sign}' at {}", at + 1)),
+        if let Some((at, sign)) = parser.next_sign() {
+            return Err(format!("'{text}': unexpected '{sign}' at {}", at + 1));
         }
+        // As a result shows it, with its spaces, it can be read again.
+        fits(found.to_string().len())?;
+        Ok(found)
     }
 
     /// Its value, where `read(metric, arm)` has all the readings it asks for.
@@ -296,6 +300,8 @@ mod tests {
         let deep = "(".repeat(40);
         let minus = "-".repeat(4000);
         let long = "1+".repeat(3000);
+        // 4001 bytes, and 8001 with spaces: libFuzzer has found that its own text was refused.
+        let dense = "1*".repeat(2000) + "1";
         for (text, part) in [
             ("", "found the end"),
             ("1 +", "found the end"),
@@ -310,7 +316,8 @@ mod tests {
             ("max(a(b), c(d))", "there is no 'max'"),
             (deep.as_str(), "nested too deeply"),
             (minus.as_str(), "nested too deeply"),
-            (long.as_str(), "at most 4096"),
+            (long.as_str(), "of 6000 bytes; at most 4096"),
+            (dense.as_str(), "of 8001 bytes; at most 4096"),
         ] {
             let error = Expression::parse(text).expect_err(text);
             assert!(error.contains(part), "{error}");
