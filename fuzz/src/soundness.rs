@@ -26,7 +26,7 @@ pub fn check(text: &str, format: Format, style: &Style) {
     printable(text);
     match format {
         Format::Table => fits(text, style),
-        Format::Markdown => no_tag(text),
+        Format::Markdown => no_tag(&outside_fences(text)),
         Format::Csv => regular(text),
         Format::Json => drop(json(text)),
         Format::Ndjson => text.lines().for_each(|line| drop(json(line))),
@@ -63,6 +63,24 @@ fn fits(text: &str, style: &Style) {
 
 fn no_tag(text: &str) {
     assert!(!text.to_lowercase().contains("<zz9"), "a text of the document opens a tag");
+}
+
+/// A text in Markdown without what stands between fences, where a tag is a text: a fence of backticks ends at a line that
+/// begins with as many.
+fn outside_fences(text: &str) -> String {
+    let mut fence: Option<usize> = None;
+    let mut outside = String::new();
+    for line in text.lines() {
+        let start = line.trim_start();
+        let ticks = start.len() - start.trim_start_matches('`').len();
+        match fence {
+            None if ticks >= 3 => fence = Some(ticks),
+            Some(open) if ticks >= open => fence = None,
+            Some(_) => {}
+            None => outside = outside + line + "\n",
+        }
+    }
+    outside
 }
 
 fn json(text: &str) -> serde_json::Value {
