@@ -55,10 +55,12 @@ impl Pattern {
             head.copy_from_slice(&self.word(index)[skipped..skipped + head.len()]);
             index += 1;
         }
-        for chunk in rest.chunks_mut(8) {
-            chunk.copy_from_slice(&self.word(index)[..chunk.len()]);
+        let (words, tail) = rest.as_chunks_mut();
+        for word in words {
+            *word = self.word(index);
             index += 1;
         }
+        tail.copy_from_slice(&self.word(index)[..tail.len()]);
     }
 
     /// Where `got`, which stands at position `at`, first differs; `None` if it does not.
@@ -73,17 +75,20 @@ impl Pattern {
             }
             index += 1;
         }
-        let mut place = head.len();
-        for chunk in rest.chunks(8) {
+        let (words, tail) = rest.as_chunks();
+        let wrong = |got: &[u8], index| {
             let wanted = self.word(index);
-            if chunk != &wanted[..chunk.len()] {
-                let inside = chunk.iter().zip(&wanted).position(|(got, wanted)| got != wanted);
-                return inside.map(|inside| place + inside);
+            got.iter().zip(&wanted).position(|(got, wanted)| got != wanted)
+        };
+        let mut place = head.len();
+        for word in words {
+            if *word != self.word(index) {
+                return wrong(word, index).map(|inside| place + inside);
             }
-            place += chunk.len();
+            place += word.len();
             index += 1;
         }
-        None
+        wrong(tail, index).map(|inside| place + inside)
     }
 }
 
@@ -119,9 +124,13 @@ impl Rolling {
     /// Adds a message: its boundaries count.
     pub(crate) fn message(&mut self, bytes: &[u8]) {
         self.fold(bytes.len() as u64);
-        for chunk in bytes.chunks(8) {
+        let (words, tail) = bytes.as_chunks();
+        for word in words {
+            self.fold(u64::from_le_bytes(*word));
+        }
+        if !tail.is_empty() {
             let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
+            word[..tail.len()].copy_from_slice(tail);
             self.fold(u64::from_le_bytes(word));
         }
     }
