@@ -116,22 +116,19 @@ struct ReadRound {
 
 impl From<ReadRound> for Round {
     fn from(read: ReadRound) -> Self {
-        let ReadRound { round, rejected, messages, moved, unanswered, p50_ns, .. } = read;
-        let ReadRound { messages_per_second, saturated, histogram, cpu_ns, proof, .. } = read;
-        let none = Self::default();
         Self {
-            round,
-            rejected,
-            messages,
-            moved,
-            unanswered,
-            p50_ns,
-            messages_per_second,
-            saturated,
-            histogram,
-            cpu_ns,
-            proof,
-            ..none
+            round: read.round,
+            rejected: read.rejected,
+            messages: read.messages,
+            moved: read.moved,
+            unanswered: read.unanswered,
+            p50_ns: read.p50_ns,
+            messages_per_second: read.messages_per_second,
+            saturated: read.saturated,
+            histogram: read.histogram,
+            cpu_ns: read.cpu_ns,
+            proof: read.proof,
+            ..Self::default()
         }
     }
 }
@@ -150,10 +147,17 @@ struct Taken {
 
 impl From<Read> for Arm {
     fn from(read: Read) -> Self {
-        let Read { mechanism, wait, pattern, size_bytes, placement, .. } = read;
-        let Read { cpus, idle, touch, load, .. } = read;
-        let key =
-            CellKey { mechanism, wait, pattern, size_bytes, placement, cpus, idle, touch, load };
+        let key = CellKey {
+            mechanism: read.mechanism,
+            wait: read.wait,
+            pattern: read.pattern,
+            size_bytes: read.size_bytes,
+            placement: read.placement,
+            cpus: read.cpus,
+            idle: read.idle,
+            touch: read.touch,
+            load: read.load,
+        };
         Self {
             identity: key.words(&requested(&read.knobs)),
             rounds: taken(&key, read.rounds.into_iter().map(Round::from)),

@@ -1,0 +1,34 @@
+//! What is shown of a comparison of many cells.
+
+use super::*;
+
+/// Of a survey beside another one every claim is shown, however late it comes, and of the rest the first cells.
+#[test]
+fn of_many_cells_the_claims_are_shown_and_the_rest_is_counted() {
+    let side = |first: f64| {
+        let nanos = |at: usize| if at == 22 { first } else { 10_000.0 };
+        let cell = |at: usize| {
+            let mut cell = around("pipe", nanos(at), 0.002);
+            cell.key.size_bytes = at as u64;
+            cell.id = format!("pipe ping-pong {at}B");
+            cell
+        };
+        [recorded("x.json", (0..23).map(cell).collect())]
+    };
+    let document = compare_files(&side(10_000.0), &side(20_000.0), &terms()).expect("comparable");
+    let cells = |shown: &str| shown.matches("ping-pong").count();
+    for format in [Format::Table, Format::Markdown] {
+        let shown = text(&document, format);
+        assert_eq!(cells(&shown), 20, "{shown}");
+        assert!(
+            shown.contains("SLOWER         pipe ping-pong 22B") || format == Format::Markdown,
+            "{shown}"
+        );
+        assert!(shown.contains("3 more cells without a claim: 3 CAN'T TELL"), "{shown}");
+        let style = Style { verbose: true, ..Style::default() };
+        let mut bytes = Vec::new();
+        comparison(&document, format, &style, &mut bytes).unwrap();
+        let shown = String::from_utf8(bytes).unwrap();
+        assert!(cells(&shown) == 23 && !shown.contains("more cells"), "{shown}");
+    }
+}
