@@ -71,11 +71,8 @@ fn bar(columns: f64, unicode: bool) -> String {
 /// The figure of each round, from the lowest to the highest of them.
 fn rounds(page: &mut Page<'_>, cell: &Cell) -> io::Result<()> {
     let accepted = |round: &Round| round.rejected.is_none();
-    let figures: Vec<Option<f64>> = cell
-        .rounds
-        .iter()
-        .map(|round| cell.key.figure_of(round).filter(|_| accepted(round)))
-        .collect();
+    let figures: Vec<Option<f64>> =
+        cell.rounds.iter().map(|round| cell.figure_of(round).filter(|_| accepted(round))).collect();
     let low = figures.iter().flatten().fold(f64::INFINITY, |a, b| a.min(*b));
     let high = figures.iter().flatten().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
     if figures.len() < 2 || !low.is_finite() || !high.is_finite() {

@@ -138,7 +138,7 @@ impl Yardstick {
 
     fn of_round(self, cell: &Cell, round: &Round) -> Option<f64> {
         match self {
-            Self::Own(_) => cell.key.figure_of(round),
+            Self::Own(_) => cell.figure_of(round),
             Self::Cpu => round.cpu_ns_per_message(),
             Self::P99 => p99_of(round),
         }

@@ -42,18 +42,18 @@ struct Parser<'a> {
 impl Expression {
     /// Reads an expression.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let fits = |bytes: usize| {
-            let words = || format!("an expression of {bytes} bytes; at most {LONGEST}");
-            if bytes <= LONGEST { Ok(()) } else { Err(words()) }
+        let fits = |bytes: usize, how: &str| match bytes {
+            0..=LONGEST => Ok(()),
+            _ => Err(format!("an expression of {bytes} bytes{how}; at most {LONGEST}")),
         };
-        fits(text.len())?;
+        fits(text.len(), "")?;
         let mut parser = Parser { text, signs: text.char_indices().peekable(), depth: 0 };
         let found = parser.sum()?;
         if let Some((at, sign)) = parser.next_sign() {
             return Err(format!("'{text}': unexpected '{sign}' at {}", at + 1));
         }
-        // As a result shows it, with its spaces, it can be read again.
-        fits(found.to_string().len())?;
+        // What a result shows of it can be read, too.
+        fits(found.to_string().len(), ", with a space beside each operator")?;
         Ok(found)
     }
 
@@ -317,7 +317,7 @@ mod tests {
             (deep.as_str(), "nested too deeply"),
             (minus.as_str(), "nested too deeply"),
             (long.as_str(), "of 6000 bytes; at most 4096"),
-            (dense.as_str(), "of 8001 bytes; at most 4096"),
+            (dense.as_str(), "of 8001 bytes, with a space beside each operator; at most 4096"),
         ] {
             let error = Expression::parse(text).expect_err(text);
             assert!(error.contains(part), "{error}");

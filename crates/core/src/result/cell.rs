@@ -41,18 +41,6 @@ pub struct CellKey {
 }
 
 impl CellKey {
-    /// The figure that speaks for a cell, of one of its rounds.
-    #[must_use]
-    pub fn figure_of(&self, round: &Round) -> Option<f64> {
-        match self.pattern.facts().figure {
-            Figure::Time => round.p50_ns,
-            Figure::Throughput => {
-                round.messages_per_second.map(|rate| rate * self.size_bytes.max(1) as f64)
-            }
-            Figure::Requests => round.messages_per_second,
-        }
-    }
-
     /// Bytes of one message, as lengths in memory are counted.
     #[must_use]
     pub fn size(&self) -> usize {
@@ -228,6 +216,18 @@ impl Cell {
         }
     }
 
+    /// The same figure of one of its rounds.
+    #[must_use]
+    pub fn figure_of(&self, round: &Round) -> Option<f64> {
+        match self.key.pattern.facts().figure {
+            Figure::Time => round.p50_ns,
+            Figure::Throughput => {
+                round.messages_per_second.map(|rate| rate * self.key.size_bytes.max(1) as f64)
+            }
+            Figure::Requests => round.messages_per_second,
+        }
+    }
+
     /// The quantiles of its operations, ns: round trips, calls of the peers of a fan, requests.
     #[must_use]
     pub fn times(&self) -> Option<&BTreeMap<String, Metric>> {
@@ -359,15 +359,14 @@ impl Cell {
     /// The knobs as they were asked for.
     #[must_use]
     pub fn requested(&self) -> OptionSet {
-        requested(&self.knobs)
+        let text = |knob: &KnobReading| Some(knob.requested.as_ref()?.to_string());
+        OptionSet(
+            self.knobs
+                .iter()
+                .filter_map(|(name, knob)| Some((name.clone(), text(knob)?)))
+                .collect(),
+        )
     }
-}
-
-/// Knobs as they were asked for.
-#[must_use]
-pub fn requested(knobs: &BTreeMap<String, KnobReading>) -> OptionSet {
-    let text = |knob: &KnobReading| Some(knob.requested.as_ref()?.to_string());
-    OptionSet(knobs.iter().filter_map(|(name, knob)| Some((name.clone(), text(knob)?))).collect())
 }
 
 impl CpuCost {

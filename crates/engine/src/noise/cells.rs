@@ -10,7 +10,7 @@ use ipcperf_stats::{relative_drift, robust_cv, trend_z};
 /// The figure of every accepted round.
 fn accepted(cell: &Cell) -> impl Iterator<Item = f64> {
     let rounds = cell.rounds.iter().filter(|round| round.rejected.is_none());
-    rounds.filter_map(|round| cell.key.figure_of(round))
+    rounds.filter_map(|round| cell.figure_of(round))
 }
 
 /// Spread of the rounds of the mode that speaks.

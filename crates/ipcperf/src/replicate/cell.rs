@@ -227,7 +227,7 @@ fn other_mode(cell: &Cell) -> BTreeSet<u64> {
     let speaks = figure.value.and_then(nearest);
     let rounds = cell.rounds.iter().filter(|round| round.rejected.is_none());
     rounds
-        .filter(|round| cell.key.figure_of(round).is_some_and(|value| nearest(value) != speaks))
+        .filter(|round| cell.figure_of(round).is_some_and(|value| nearest(value) != speaks))
         .map(|round| round.round)
         .collect()
 }

@@ -83,7 +83,7 @@ impl Drop for NoOrphan {
 type Part<'a> = Box<dyn FnOnce(&mut Relay) + Send + 'a>;
 
 /// Plays both seats, each in a thread of its own, and returns what they have found of the knobs. It is compiled once, not
-/// for every mechanism and test: with its threads it would be half of this program.
+/// for every mechanism and test: threads of their own were two fifths of this program.
 fn play(lead: Part<'_>, follow: Part<'_>) -> BTreeMap<String, KnobValue> {
     let ((give_follow, take_lead), (give_lead, take_follow)) = (channel(), channel());
     std::thread::scope(|scope| {

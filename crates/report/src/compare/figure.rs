@@ -3,7 +3,7 @@
 
 use ipcperf_core::result::{
     Buckets, Cell, CellKey, HistogramData, KnobReading, Proof, Round, SideCpu, Status, Timing,
-    columns, requested,
+    columns,
 };
 use ipcperf_core::{Figure, Idle, Load, PatternKind, Placement, Touch, Wait};
 use ipcperf_stats::{Histogram, modes, quantile_of_buckets, support};
@@ -158,41 +158,40 @@ impl From<Read> for Arm {
             touch: read.touch,
             load: read.load,
         };
-        Self {
-            identity: key.words(&requested(&read.knobs)),
-            rounds: taken(&key, read.rounds.into_iter().map(Round::from)),
+        Self::of(Cell {
             id: read.id,
             key,
             knobs: read.knobs,
             status: read.status,
             reason: read.reason,
             timing: read.timing,
-        }
+            rounds: read.rounds.into_iter().map(Round::from).collect(),
+            ..Cell::default()
+        })
     }
 }
 
-fn taken(key: &CellKey, rounds: impl Iterator<Item = Round>) -> Vec<Taken> {
-    let taken = |round: Round| Taken {
-        number: round.round,
-        own: key.figure_of(&round),
-        cpu: round.cpu_ns_per_message(),
-        operations: round.histogram.filter(|_| !round.saturated),
-        unanswered: round.unanswered,
-    };
-    rounds.filter(is_accepted).map(taken).collect()
-}
-
 impl Arm {
-    pub(crate) fn of(cell: &Cell) -> Self {
+    pub(crate) fn of(mut cell: Cell) -> Self {
+        let all = std::mem::take(&mut cell.rounds);
+        // Collected, they would stay in the memory of the whole rounds: 736 bytes for each in place of 96.
+        let mut rounds = Vec::with_capacity(all.len());
+        rounds.extend(all.into_iter().filter(is_accepted).map(|round| Taken {
+            number: round.round,
+            own: cell.figure_of(&round),
+            cpu: round.cpu_ns_per_message(),
+            operations: round.histogram.filter(|_| !round.saturated),
+            unanswered: round.unanswered,
+        }));
         Self {
-            id: cell.id.clone(),
+            rounds,
             identity: cell.key.words(&cell.requested()),
-            key: cell.key.clone(),
-            knobs: cell.knobs.clone(),
+            id: cell.id,
+            key: cell.key,
+            knobs: cell.knobs,
             status: cell.status,
-            reason: cell.reason.clone(),
-            timing: cell.timing.clone(),
-            rounds: taken(&cell.key, cell.rounds.iter().cloned()),
+            reason: cell.reason,
+            timing: cell.timing,
         }
     }
 
@@ -229,7 +228,7 @@ fn accepted(cell: &Cell) -> impl Iterator<Item = &Round> {
 
 /// The figure that speaks for a cell in each accepted round, by its number.
 pub(crate) fn own_by_round(cell: &Cell) -> BTreeMap<u64, f64> {
-    accepted(cell).filter_map(|round| sound(round.round, cell.key.figure_of(round))).collect()
+    accepted(cell).filter_map(|round| sound(round.round, cell.figure_of(round))).collect()
 }
 
 /// A figure that has a logarithm.
@@ -239,8 +238,8 @@ fn sound(round: u64, figure: Option<f64>) -> Option<(u64, f64)> {
 
 impl Reading {
     /// What these two cells are compared by beside the figure that speaks for them.
-    pub(crate) fn beside(a: &[Opened<'_>], b: &[Opened<'_>]) -> Vec<Self> {
-        let is_used = |arm: &Opened<'_>| !Self::Cpu.by_round(arm).is_empty();
+    pub(crate) fn beside(a: &[&Opened<'_>], b: &[&Opened<'_>]) -> Vec<Self> {
+        let is_used = |arm: &&Opened<'_>| !Self::Cpu.by_round(arm).is_empty();
         let cpu = a.iter().any(is_used) && b.iter().any(is_used);
         Self::tail(a, b).into_iter().chain(cpu.then_some(Self::Cpu)).collect()
     }
@@ -248,7 +247,7 @@ impl Reading {
     /// The p99 of each round where every round has the operations for it, else how often the p99 of all of them is
     /// exceeded: of both arms together, so that exchanging them changes nothing. None where a round has no single
     /// operations, or all together are too few.
-    fn tail(a: &[Opened<'_>], b: &[Opened<'_>]) -> Option<Self> {
+    fn tail(a: &[&Opened<'_>], b: &[&Opened<'_>]) -> Option<Self> {
         let rounds = a.iter().chain(b).flat_map(|arm| &arm.samples);
         let samples: Vec<&Sample<'_>> = rounds.map(Option::as_ref).collect::<Option<_>>()?;
         let each = || samples.iter().map(|one| one.operations());

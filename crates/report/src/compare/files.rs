@@ -68,7 +68,7 @@ impl Recorded {
     #[must_use]
     pub fn new(name: impl Into<String>, set: ResultSet) -> Self {
         let (set, cells) = set.split();
-        Self { name: name.into(), set, arms: cells.iter().map(Arm::of).collect() }
+        Self { name: name.into(), set, arms: cells.into_iter().map(Arm::of).collect() }
     }
 
     /// Reads a document, of which no more is held than a comparison takes.
@@ -94,35 +94,31 @@ impl<'a> Gathered<'a> {
     }
 
     fn open(&self) -> OpenedCell<'a> {
-        let (mut sessions, mut arms) = (Vec::new(), Vec::new());
-        for of_session in self.sessions.values() {
-            sessions.push(of_session.len());
-            arms.extend(of_session.iter().map(|arm| arm.open()));
-        }
-        OpenedCell { cell: self.cell, sessions, arms }
+        let opened = |arms: &Vec<&'a Arm>| arms.iter().map(|arm| arm.open()).collect();
+        OpenedCell { cell: self.cell, sessions: self.sessions.values().map(opened).collect() }
     }
 }
 
 /// The same with the operations of all rounds.
 struct OpenedCell<'a> {
     cell: &'a Arm,
-    /// How many of the arms are of each session.
-    sessions: Vec<usize>,
-    arms: Vec<Opened<'a>>,
+    sessions: Vec<Vec<Opened<'a>>>,
 }
 
-impl OpenedCell<'_> {
+impl<'a> OpenedCell<'a> {
+    fn arms(&self) -> Vec<&Opened<'a>> {
+        self.sessions.iter().flatten().collect()
+    }
+
     /// Whether it has rounds without a figure, of which there are so many.
     fn has_more_than(&self, figures: usize) -> bool {
-        self.arms.iter().map(|one| one.arm.accepted()).sum::<usize>() > figures
+        self.arms().iter().map(|one| one.arm.accepted()).sum::<usize>() > figures
     }
 
     /// The figures of each session.
     fn figures(&self, reading: Reading) -> Vec<Vec<f64>> {
-        let mut arms = self.arms.iter();
-        let of = |count: &usize| {
-            let arms = arms.by_ref().take(*count);
-            arms.flat_map(|arm| reading.by_round(arm).into_values()).collect()
+        let of = |arms: &Vec<Opened<'_>>| {
+            arms.iter().flat_map(|arm| reading.by_round(arm).into_values()).collect()
         };
         self.sessions.iter().map(of).collect()
     }
@@ -178,7 +174,7 @@ struct Frame<'a> {
 impl Frame<'_> {
     fn matched<'a>(&self, a: &Gathered<'a>, b: &Gathered<'a>) -> Match<'a> {
         let (a, b) = (a.open(), b.open());
-        let pairs = [Reading::Own].into_iter().chain(Reading::beside(&a.arms, &b.arms));
+        let pairs = [Reading::Own].into_iter().chain(Reading::beside(&a.arms(), &b.arms()));
         Match { a: a.cell, b: b.cell, pairs: pairs.map(|one| self.pair(&a, &b, one)).collect() }
     }
 

@@ -98,14 +98,14 @@ pub fn compare_live(
     let confounded_by: Vec<String> = factors.keys().filter(is_confounding).cloned().collect();
     let distrusted = forced.or_else(|| distrust("this run", &[set]));
     let disturbed = disturbance(&[set]);
-    let all: Vec<Arm> = set.cells.iter().map(Arm::of).collect();
+    let all: Vec<Arm> = set.cells.iter().cloned().map(Arm::of).collect();
     let matches: Vec<Match<'_>> = all
         .chunks_exact(3)
         .map(|three| {
             let arms = [&three[0], &three[1], &three[2]];
             let doubt = distrusted.clone().or_else(|| unmeasured(arms));
             let three = arms.map(Arm::open);
-            let beside = Reading::beside(&three[..1], &three[2..]);
+            let beside = Reading::beside(&[&three[0]], &[&three[2]]);
             let readings = [Reading::Own].into_iter().chain(beside);
             let pair = |reading| {
                 pair(&three, reading, terms.margin, doubt.as_deref(), disturbed.as_deref())

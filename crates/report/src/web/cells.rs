@@ -252,8 +252,5 @@ fn number(html: &mut Html, value: Option<f64>, words: &str) {
 /// The figures of the accepted rounds.
 pub(super) fn rounds(cell: &Cell) -> Vec<f64> {
     let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());
-    accepted
-        .filter_map(|round| cell.key.figure_of(round))
-        .filter(|value| value.is_finite())
-        .collect()
+    accepted.filter_map(|round| cell.figure_of(round)).filter(|value| value.is_finite()).collect()
 }
