@@ -1,13 +1,11 @@
 //! The figures that two cells are compared by, one of each round: the one that speaks for them and, beside it, their tail
 //! and their CPU time.
 
+use ipcperf_core::Figure;
 use ipcperf_core::result::{
-    Buckets, Cell, CellKey, HistogramData, KnobReading, Proof, Round, SideCpu, Status, Timing,
-    columns,
+    Buckets, Cell, CellKey, HistogramData, KnobReading, Round, Status, Timing,
 };
-use ipcperf_core::{Figure, Idle, Load, PatternKind, Placement, Touch, Wait};
 use ipcperf_stats::{Histogram, modes, quantile_of_buckets, support};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The quantile of the tail.
@@ -51,8 +49,7 @@ fn exceeded(share: f64) -> f64 {
 }
 
 /// A cell as a comparison takes it: what it is, and what may be compared of its rounds.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(from = "Read")]
+#[derive(Clone, Debug)]
 pub(crate) struct Arm {
     pub(crate) id: String,
     /// What it must have in common with a cell of the other side: its key but for the CPUs, and the knobs as they were
@@ -67,72 +64,6 @@ pub(crate) struct Arm {
     rounds: Vec<Taken>,
 }
 
-/// What of a cell's document is read for a comparison; what else it has is passed over.
-#[derive(Deserialize)]
-struct Read {
-    id: String,
-    mechanism: String,
-    wait: Wait,
-    pattern: PatternKind,
-    size_bytes: u64,
-    placement: Placement,
-    cpus: Vec<usize>,
-    idle: Idle,
-    touch: Touch,
-    #[serde(default)]
-    load: Load,
-    knobs: BTreeMap<String, KnobReading>,
-    status: Status,
-    #[serde(default)]
-    reason: Option<String>,
-    #[serde(default)]
-    timing: Option<Timing>,
-    #[serde(deserialize_with = "columns::deserialize")]
-    rounds: Vec<ReadRound>,
-}
-
-/// The same of a round.
-#[derive(Deserialize)]
-struct ReadRound {
-    round: u64,
-    #[serde(default)]
-    rejected: Option<String>,
-    messages: u64,
-    #[serde(default)]
-    moved: Option<u64>,
-    #[serde(default)]
-    unanswered: u64,
-    #[serde(default)]
-    p50_ns: Option<f64>,
-    #[serde(default)]
-    messages_per_second: Option<f64>,
-    #[serde(default)]
-    saturated: bool,
-    #[serde(default)]
-    histogram: Option<HistogramData>,
-    cpu_ns: SideCpu,
-    proof: Proof,
-}
-
-impl From<ReadRound> for Round {
-    fn from(read: ReadRound) -> Self {
-        Self {
-            round: read.round,
-            rejected: read.rejected,
-            messages: read.messages,
-            moved: read.moved,
-            unanswered: read.unanswered,
-            p50_ns: read.p50_ns,
-            messages_per_second: read.messages_per_second,
-            saturated: read.saturated,
-            histogram: read.histogram,
-            cpu_ns: read.cpu_ns,
-            proof: read.proof,
-            ..Self::default()
-        }
-    }
-}
-
 /// What may be compared of a round.
 #[derive(Clone, Debug)]
 struct Taken {
@@ -143,32 +74,6 @@ struct Taken {
     /// None where operations were timed in batches, or came faster than they were answered.
     operations: Option<HistogramData>,
     unanswered: u64,
-}
-
-impl From<Read> for Arm {
-    fn from(read: Read) -> Self {
-        let key = CellKey {
-            mechanism: read.mechanism,
-            wait: read.wait,
-            pattern: read.pattern,
-            size_bytes: read.size_bytes,
-            placement: read.placement,
-            cpus: read.cpus,
-            idle: read.idle,
-            touch: read.touch,
-            load: read.load,
-        };
-        Self::of(Cell {
-            id: read.id,
-            key,
-            knobs: read.knobs,
-            status: read.status,
-            reason: read.reason,
-            timing: read.timing,
-            rounds: read.rounds.into_iter().map(Round::from).collect(),
-            ..Cell::default()
-        })
-    }
 }
 
 impl Arm {

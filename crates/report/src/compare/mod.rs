@@ -6,6 +6,7 @@ mod files;
 mod html;
 mod judge;
 mod live;
+mod read;
 mod render;
 mod sentence;
 mod session;
