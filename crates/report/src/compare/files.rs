@@ -175,7 +175,7 @@ impl Frame<'_> {
     fn matched<'a>(&self, a: &Gathered<'a>, b: &Gathered<'a>) -> Match<'a> {
         let (a, b) = (a.open(), b.open());
         let pairs = [Reading::Own].into_iter().chain(Reading::beside(&a.arms(), &b.arms()));
-        Match { a: a.cell, b: b.cell, pairs: pairs.map(|one| self.pair(&a, &b, one)).collect() }
+        Match::of(a.cell, b.cell, pairs.map(|one| self.pair(&a, &b, one)))
     }
 
     fn pair<'a>(&self, a: &OpenedCell<'a>, b: &OpenedCell<'a>, reading: Reading) -> Pair<'a> {

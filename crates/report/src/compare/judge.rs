@@ -23,10 +23,16 @@ const CONTROL: f64 = 0.99;
 
 /// A cell of A and one of B.
 pub(crate) struct Match<'a> {
-    pub(crate) a: &'a Arm,
-    pub(crate) b: &'a Arm,
+    a: &'a Arm,
+    b: &'a Arm,
+    found: Vec<Found<'a>>,
+}
+
+impl<'a> Match<'a> {
     /// By the figure that speaks for them, and then by others.
-    pub(crate) pairs: Vec<Pair<'a>>,
+    pub(crate) fn of(a: &'a Arm, b: &'a Arm, pairs: impl Iterator<Item = Pair<'a>>) -> Self {
+        Self { a, b, found: pairs.map(Found::of).collect() }
+    }
 }
 
 /// One figure of a cell of A and of one of B.
@@ -165,7 +171,10 @@ impl<'a> Found<'a> {
 
 /// The verdicts of a family of pairs.
 pub(crate) fn judge(pairs: Vec<Pair<'_>>, adjustment: Adjustment) -> Vec<FigureComparison> {
-    let found: Vec<Found<'_>> = pairs.into_iter().map(Found::of).collect();
+    adjusted(pairs.into_iter().map(Found::of).collect(), adjustment)
+}
+
+fn adjusted(found: Vec<Found<'_>>, adjustment: Adjustment) -> Vec<FigureComparison> {
     let is_judged = |one: &Found<'_>| one.doubt.is_none();
     let values = |one: &Found<'_>| one.judgement.filter(|_| is_judged(one)).map(|one| one.p);
     let chances: Vec<f64> = found.iter().filter_map(values).collect();
@@ -185,17 +194,17 @@ pub(crate) fn judge(pairs: Vec<Pair<'_>>, adjustment: Adjustment) -> Vec<FigureC
 
 /// The verdicts of all cells, one family after the other: what speaks for them, their tails, their CPU time.
 pub(crate) fn compare(matches: Vec<Match<'_>>, adjustment: Adjustment) -> Vec<CellComparison> {
-    let mut families: [Vec<(usize, Pair<'_>)>; 3] = Default::default();
+    let mut families: [Vec<(usize, Found<'_>)>; 3] = Default::default();
     let mut cells = Vec::new();
-    for (at, Match { a, b, pairs }) in matches.into_iter().enumerate() {
+    for (at, Match { a, b, found }) in matches.into_iter().enumerate() {
         cells.push((a, b, Vec::new()));
-        for pair in pairs {
-            families[pair.reading.family()].push((at, pair));
+        for one in found {
+            families[one.pair.reading.family()].push((at, one));
         }
     }
     for family in families {
-        let (places, pairs): (Vec<usize>, Vec<Pair<'_>>) = family.into_iter().unzip();
-        for (at, one) in places.into_iter().zip(judge(pairs, adjustment)) {
+        let (places, found): (Vec<usize>, Vec<Found<'_>>) = family.into_iter().unzip();
+        for (at, one) in places.into_iter().zip(adjusted(found, adjustment)) {
             cells[at].2.push(one);
         }
     }
@@ -262,6 +271,7 @@ fn undecided(
 
 /// What differs between two cells themselves: parts of their identity, and what knobs they share were granted.
 fn differing(a: &Arm, b: &Arm) -> BTreeMap<String, [String; 2]> {
+    let batch = |cell: &Arm| cell.timing.as_ref().map_or(0, |timing| timing.batch);
     let parts = |cell: &Arm| {
         let key = &cell.key;
         [
@@ -274,17 +284,20 @@ fn differing(a: &Arm, b: &Arm) -> BTreeMap<String, [String; 2]> {
             ("idle", key.idle.to_string()),
             ("touch", key.touch.to_string()),
             ("load", key.load.words().join(" ")),
-            ("batch", cell.timing.as_ref().map_or(0, |timing| timing.batch).to_string()),
+            ("batch", batch(cell).to_string()),
         ]
     };
     let granted =
         |value: &Option<KnobValue>| value.as_ref().map_or("?".into(), ToString::to_string);
     let knobs = a.knobs.iter().filter_map(|(name, reading)| {
         let other = b.knobs.get(name)?;
-        Some((name.as_str(), granted(&reading.effective), granted(&other.effective)))
+        let is_other = reading.effective != other.effective;
+        is_other.then(|| (name.as_str(), granted(&reading.effective), granted(&other.effective)))
     });
-    let identity = parts(a).into_iter().zip(parts(b)).map(|((name, a), (_, b))| (name, a, b));
+    let is_other = a.key != b.key || batch(a) != batch(b);
+    let identity = is_other.then(|| parts(a).into_iter().zip(parts(b))).into_iter().flatten();
     identity
+        .map(|((name, a), (_, b))| (name, a, b))
         .chain(knobs)
         .filter(|(_, a, b)| a != b)
         .map(|(name, a, b)| (name.to_owned(), [a, b]))

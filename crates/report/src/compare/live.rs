@@ -110,7 +110,7 @@ pub fn compare_live(
             let pair = |reading| {
                 pair(&three, reading, terms.margin, doubt.as_deref(), disturbed.as_deref())
             };
-            Match { a: arms[0], b: arms[2], pairs: readings.map(pair).collect() }
+            Match::of(arms[0], arms[2], readings.map(pair))
         })
         .collect();
     let side = |name: &str, of: &ResultSet| Side {
