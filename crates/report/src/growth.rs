@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 const FEW: u64 = 100;
 const TIMES: u64 = 8;
+/// Eight times as many cells take eight times as long; what grew with their square would take 64 times.
+const MOST: f64 = 3.0 * TIMES as f64;
 
 /// So many cells of four mechanisms at sizes of their own, of eight rounds each.
 fn document(cells: u64) -> ResultSet {
@@ -27,7 +29,8 @@ fn document(cells: u64) -> ResultSet {
     sample::set((0..cells).map(cell).collect())
 }
 
-/// How many times as long it takes for many cells as for few: the less of two, one beside the other.
+/// How many times as long it takes for many cells as for few: the least of two, one beside the other, and of ten where a
+/// busy machine makes it too many.
 fn ratio<T>(few: &T, many: &T, job: impl Fn(&T)) -> f64 {
     let time = |of: &T| {
         let begin = Instant::now();
@@ -35,10 +38,15 @@ fn ratio<T>(few: &T, many: &T, job: impl Fn(&T)) -> f64 {
         begin.elapsed()
     };
     let mut least = [Duration::MAX; 2];
-    for _ in 0..2 {
+    let mut ratio = f64::INFINITY;
+    for tried in 1..=10 {
         least = [least[0].min(time(few)), least[1].min(time(many))];
+        ratio = least[1].as_secs_f64() / least[0].as_secs_f64();
+        if tried > 1 && ratio < MOST {
+            break;
+        }
     }
-    least[1].as_secs_f64() / least[0].as_secs_f64()
+    ratio
 }
 
 #[test]
@@ -73,8 +81,7 @@ fn documents_of_many_cells_take_as_long_as_they_have_cells() {
         ),
         ("compare", compared),
     ];
-    // Eight times as many cells take eight times as long; what grew with their square would take 64 times.
     for (what, ratio) in ratios {
-        assert!(ratio < 3.0 * TIMES as f64, "{what}: {ratio:.1} times as long");
+        assert!(ratio < MOST, "{what}: {ratio:.1} times as long");
     }
 }
