@@ -63,6 +63,6 @@ pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take};
 pub use seat::Seat;
 pub use shape::Shape;
 pub use spec::{
-    BackPressure, Capability, Direction, Family, Limit, Memory, OnClose, Payload, Peers, Reach,
-    Spec, Syscalls, Wait,
+    BackPressure, Capability, Direction, Family, Limit, Memory, OnClose, OnRestart, Payload, Peers,
+    Reach, Spec, Syscalls, Wait,
 };

@@ -4,6 +4,6 @@ pub use crate::names::Door;
 pub use crate::options::{KnobValue, NoOptions};
 pub use crate::{
     Attach, BackPressure, Direction, Family, Fault, Guard, Limit, Link, Mechanism, Meet, Memory,
-    Missing, OnClose, Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait,
-    Wiring,
+    Missing, OnClose, OnRestart, Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec,
+    Syscalls, Wait, Wiring,
 };

@@ -40,6 +40,8 @@ pub struct Spec {
     pub on_close: OnClose,
     /// What the other end sees when one end is killed.
     pub on_death: OnClose,
+    /// What it takes to go on when one end was killed and started again.
+    pub on_restart: OnRestart,
     /// Whether open descriptors can travel with a message.
     pub descriptors: bool,
     /// Where the bytes of a message live.
@@ -78,6 +80,8 @@ names! {
         ToldOfClose = "told-of-close",
         /// The other end learns of a death.
         ToldOfDeath = "told-of-death",
+        /// When one end was killed and started again, the two find each other without help.
+        Reconnect = "reconnect",
         /// The receiver sees the bytes that the sender wrote, without a copy.
         NoCopy = "no-copy",
         /// It carries a payload, rather than waking alone.
@@ -101,6 +105,7 @@ impl Spec {
             Capability::BackPressure => self.back_pressure == BackPressure::Blocks,
             Capability::ToldOfClose => self.on_close == OnClose::Told,
             Capability::ToldOfDeath => self.on_death == OnClose::Told,
+            Capability::Reconnect => self.on_restart != OnRestart::HandedOver,
             Capability::NoCopy => carries && self.copies == 0,
             Capability::Payload => carries,
         }
@@ -289,6 +294,18 @@ names! {
         Late = "late",
         /// Nothing tells it: the engine must notice.
         Undetected = "undetected",
+    }
+}
+
+names! {
+    /// What it takes to go on when one end was killed and started again.
+    "restart" OnRestart {
+        /// Nothing: the survivor's end reaches the new process too.
+        GoesOn = "goes-on",
+        /// The survivor opens or connects again, at the same name or address.
+        Reopens = "reopens",
+        /// Somebody hands the new process an end, or tells the survivor who it is.
+        HandedOver = "handed-over",
     }
 }
 

@@ -5,8 +5,8 @@ use crate::registry::Entry;
 use ipcperf_core::result::CellKey;
 use ipcperf_core::{
     Attach, BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Memory, Missing,
-    OnClose, OptionSet, Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait,
-    options,
+    OnClose, OnRestart, OptionSet, Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec,
+    Syscalls, Wait, options,
 };
 use std::path::PathBuf;
 
@@ -45,6 +45,7 @@ const SPEC: Spec = Spec {
     back_pressure: BackPressure::Blocks,
     on_close: OnClose::Told,
     on_death: OnClose::Told,
+    on_restart: OnRestart::HandedOver,
     descriptors: false,
     memory: Memory::Reused,
     copies: 2,

@@ -189,7 +189,7 @@ pub(crate) struct ChooseArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) think: Option<String>,
     /// It must be able to do all of this: unrelated, network, boundaries, fd-passing, two-way, many-producers,
-    /// many-consumers, back-pressure, told-of-close, told-of-death, no-copy, payload
+    /// many-consumers, back-pressure, told-of-close, told-of-death, reconnect, no-copy, payload
     #[arg(long, value_name = "CAPABILITIES")]
     pub(crate) can: Option<String>,
     /// No end may spin while it waits, not even briefly
@@ -435,7 +435,7 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "FAMILIES")]
     pub(crate) family: Option<String>,
     /// Only what can do all of this: unrelated, network, boundaries, fd-passing, two-way, many-producers,
-    /// many-consumers, back-pressure, told-of-close, told-of-death, no-copy, payload
+    /// many-consumers, back-pressure, told-of-close, told-of-death, reconnect, no-copy, payload
     #[arg(long, value_name = "CAPABILITIES")]
     pub(crate) can: Option<String>,
     #[command(flatten)]

@@ -218,7 +218,7 @@ fn cells(
         missing(1).into_iter().filter(|entry| Need::Messages.is_met(entry.spec)).collect();
     // Those first that are likely to be missed: they copy less.
     near.sort_by_key(|entry| entry.spec.copies);
-    let options = match wanted.can.contains(&Capability::Unrelated) {
+    let options = match wanted.is_by_name() {
         true => found_by_path(&eligible),
         false => OptionSet::default(),
     };

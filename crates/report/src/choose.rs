@@ -15,7 +15,7 @@ use crate::rank::{Ranking, Yardstick};
 use crate::{Specs, overview, text};
 use field::{Contest, Entrant, Field, Standing, Trial, dominates, load_words, p99};
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
-use ipcperf_core::{BackPressure, Capability, KnobValue, PatternKind, Spec};
+use ipcperf_core::{BackPressure, KnobValue, PatternKind, Spec};
 use std::io;
 
 /// Left edge of what stands under a heading.
@@ -167,7 +167,7 @@ impl<'a> Choice<'a> {
         if entrant.spec.back_pressure == BackPressure::Drops {
             notes.push("drops what does not fit".to_owned());
         }
-        if self.wanted().can.contains(&Capability::Unrelated) && is_pair(cell) {
+        if self.wanted().is_by_name() && is_pair(cell) {
             notes.push("measured as a pair; found by name, its data takes the same way".to_owned());
         }
         notes.extend(modes(cell, contest.yardstick));

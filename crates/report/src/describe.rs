@@ -6,7 +6,8 @@ use crate::list::ListRow;
 use crate::page::{Page, Tone};
 use crate::text;
 use ipcperf_core::{
-    BackPressure, Direction, Limit, Memory, OnClose, Payload, Peers, Reach, Spec, Syscalls, Wait,
+    BackPressure, Direction, Limit, Memory, OnClose, OnRestart, Payload, Peers, Reach, Spec,
+    Syscalls, Wait,
 };
 use std::io;
 
@@ -69,6 +70,7 @@ pub(crate) fn facts(spec: &Spec, limit: Option<&Limit>) -> Vec<(&'static str, St
         ("when full", back_pressure(spec.back_pressure).to_owned()),
         ("at the end", format!("a peer that finishes: {}", on_close(spec.on_close))),
         ("at death", format!("a peer that is killed: {}", on_close(spec.on_death))),
+        ("at restart", on_restart(spec.on_restart).to_owned()),
         ("copies", copies(spec.copies)),
     ]);
     if spec.memory == Memory::Fresh {
@@ -194,6 +196,18 @@ const fn on_close(end: OnClose) -> &'static str {
     }
 }
 
+const fn on_restart(restart: OnRestart) -> &'static str {
+    match restart {
+        OnRestart::GoesOn => "a peer that is killed and started again: this end goes on with it",
+        OnRestart::Reopens => {
+            "a peer that is killed and started again: this end opens or connects again, at the same name"
+        }
+        OnRestart::HandedOver => {
+            "a peer that is killed and started again: somebody must hand it an end, or say who it is"
+        }
+    }
+}
+
 fn copies(copies: u8) -> String {
     match copies {
         0 => "none".to_owned(),
@@ -247,6 +261,8 @@ mod tests {
                       then told
           at death    a peer that is killed: the other side drains what was sent and is
                       then told
+          at restart  a peer that is killed and started again: somebody must hand it an
+                      end, or say who it is
 
         Costs of one message
           copies      2 copies of the payload
@@ -286,6 +302,7 @@ mod tests {
                       then told
           at death    a peer that is killed: the other side drains what was sent and is
                       then told
+          at restart  a peer that is killed and started again: this end goes on with it
 
         Costs of one message
           copies      2 copies of the payload

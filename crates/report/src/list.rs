@@ -82,6 +82,7 @@ const COLUMNS: &[csv::Column] = &[
     ("back_pressure", "/spec/back_pressure"),
     ("on_close", "/spec/on_close"),
     ("on_death", "/spec/on_death"),
+    ("on_restart", "/spec/on_restart"),
     ("descriptors", "/spec/descriptors"),
     ("memory", "/spec/memory"),
     ("copies", "/spec/copies"),

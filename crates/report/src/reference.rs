@@ -21,10 +21,11 @@ const HEADS: &[&str] = &[
     "passes descriptors",
     "told of close",
     "told of death",
+    "after a restart",
 ];
 
 const RIGHT: &[bool] =
-    &[false, false, false, true, false, false, false, true, true, false, false, false];
+    &[false, false, false, true, false, false, false, true, true, false, false, false, false];
 
 /// What is often needed, and what it takes. All of them carry bytes of the user's.
 const NEEDS: &[(&str, &[Capability])] = &[
@@ -37,6 +38,7 @@ const NEEDS: &[(&str, &[Capability])] = &[
         "any two processes, whole messages, told when the other dies",
         &[Capability::Unrelated, Capability::Boundaries, Capability::ToldOfDeath],
     ),
+    ("any two processes, each of which may be restarted", &[Capability::Reconnect]),
     (
         "whole messages, and a sender that waits while nobody receives",
         &[Capability::Boundaries, Capability::BackPressure],
@@ -178,6 +180,7 @@ fn cells(spec: &Spec) -> Vec<String> {
         if spec.descriptors { "yes" } else { "no" }.to_owned(),
         told(spec.on_close),
         told(spec.on_death),
+        spec.on_restart.to_string(),
     ]
 }
 

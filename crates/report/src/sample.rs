@@ -5,7 +5,7 @@ use ipcperf_core::options::{Knob, KnobKind, KnobValue};
 use ipcperf_core::result::*;
 use ipcperf_core::{
     Arrivals, BackPressure, Direction, Family, Idle, Limit, Load, Memory, Missing, Offered,
-    OnClose, PatternKind, Payload, Peers, Placement, Reach, Spec, Syscalls, Wait,
+    OnClose, OnRestart, PatternKind, Payload, Peers, Placement, Reach, Spec, Syscalls, Wait,
 };
 use std::collections::BTreeMap;
 
@@ -33,6 +33,7 @@ const PIPE: Spec = Spec {
     back_pressure: BackPressure::Blocks,
     on_close: OnClose::Told,
     on_death: OnClose::Told,
+    on_restart: OnRestart::HandedOver,
     descriptors: false,
     memory: Memory::Reused,
     copies: 2,
@@ -62,13 +63,20 @@ static SPECS: &[Spec] = &[
         ..PIPE
     },
     Spec { variant: Some("epoll"), wait: Wait::Epoll, default: false, ..PIPE },
-    Spec { name: "fifo", reach: Reach::Named, ..PIPE },
+    Spec { name: "fifo", reach: Reach::Named, on_restart: OnRestart::GoesOn, ..PIPE },
     Spec { name: "unix-stream", direction: Direction::TwoWay, ..PIPE },
-    Spec { name: "tcp", direction: Direction::TwoWay, reach: Reach::Network, ..PIPE },
+    Spec {
+        name: "tcp",
+        direction: Direction::TwoWay,
+        reach: Reach::Network,
+        on_restart: OnRestart::Reopens,
+        ..PIPE
+    },
     Spec {
         name: "posix-mq",
         family: Family::Queue,
         reach: Reach::Named,
+        on_restart: OnRestart::GoesOn,
         payload: Payload::Message { max: None },
         needs: &["CONFIG_POSIX_MQUEUE"],
         ..PIPE

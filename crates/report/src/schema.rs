@@ -4,7 +4,8 @@ use crate::sample::Build;
 use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, pipelines, render, sample};
 use ipcperf_core::result::{Fan, OneWay, ResultSet, TransformCost};
 use ipcperf_core::{
-    BackPressure, Direction, Family, Memory, OnClose, PayloadFile, Peers, Reach, Transform, Wait,
+    BackPressure, Direction, Family, Memory, OnClose, OnRestart, PayloadFile, Peers, Reach,
+    Transform, Wait,
 };
 use serde_json::{Value, json};
 
@@ -80,6 +81,7 @@ fn every_word_of_a_closed_list_is_valid_and_no_other() {
         ("/spec/back_pressure", BackPressure::ALL.iter().map(ToString::to_string).collect()),
         ("/spec/on_close", OnClose::ALL.iter().map(ToString::to_string).collect()),
         ("/spec/on_death", OnClose::ALL.iter().map(ToString::to_string).collect()),
+        ("/spec/on_restart", OnRestart::ALL.iter().map(ToString::to_string).collect()),
         ("/spec/memory", Memory::ALL.iter().map(ToString::to_string).collect()),
     ];
     for (place, words) in lists {

@@ -4,7 +4,8 @@ mod port;
 
 use ipcperf_core::{
     Attach, BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Memory,
-    Missing, OnClose, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls, Wait, Wiring,
+    Missing, OnClose, OnRestart, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls,
+    Wait, Wiring,
 };
 use ipcperf_sys::io::pipe;
 use port::{FRESH, ToyPort};
@@ -142,6 +143,7 @@ impl<B: Broken> Mechanism for Toy<B> {
             Bug::DiesWithItsPeer => OnClose::Undetected,
             _ => OnClose::Told,
         },
+        on_restart: OnRestart::HandedOver,
         descriptors: true,
         memory: Memory::Reused,
         copies: if matches!(B::BUG, Bug::HidesACopy) { 0 } else { 2 },

@@ -92,6 +92,13 @@ impl Need {
 }
 
 impl Requirements {
+    /// Whether the ends must find each other by a name, so that a pair that is handed over does not do.
+    #[must_use]
+    pub fn is_by_name(&self) -> bool {
+        let by_name = [Capability::Unrelated, Capability::Reconnect];
+        by_name.iter().any(|capability| self.can.contains(capability))
+    }
+
     /// What is asked of the facts of a mechanism, each once and in an order of its own.
     #[must_use]
     pub fn needs(&self) -> Vec<Need> {

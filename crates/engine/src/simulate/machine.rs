@@ -4,8 +4,8 @@ use crate::assemble::Machine;
 use crate::run::BoundReadings;
 use ipcperf_core::result::{Host, Kernel};
 use ipcperf_core::{
-    BackPressure, Direction, Family, Idle, Limit, Memory, OnClose, Payload, Peers, Placement,
-    Reach, Spec, Syscalls, Wait,
+    BackPressure, Direction, Family, Idle, Limit, Memory, OnClose, OnRestart, Payload, Peers,
+    Placement, Reach, Spec, Syscalls, Wait,
 };
 use std::collections::BTreeMap;
 
@@ -39,6 +39,7 @@ pub(super) const SPEC: Spec = Spec {
     back_pressure: BackPressure::Blocks,
     on_close: OnClose::Told,
     on_death: OnClose::Told,
+    on_restart: OnRestart::HandedOver,
     descriptors: false,
     memory: Memory::Reused,
     copies: 2,

@@ -36,6 +36,16 @@ pub(crate) fn at_once<T: Send>(all: impl IntoIterator<Item = T>, job: impl Fn(T)
     });
 }
 
+/// Whether a tool can be had; where not, the test is skipped.
+pub(crate) fn can_run(tool: &str, trial: &[&str]) -> bool {
+    let tried = Command::new(tool).args(trial).output();
+    let can = tried.is_ok_and(|output| output.status.success());
+    if !can {
+        skipped::<()>(&format!("no {tool}, or one that is too old"));
+    }
+    can
+}
+
 /// Folders of one test, removed with it.
 #[derive(Debug)]
 pub(crate) struct Sandbox {

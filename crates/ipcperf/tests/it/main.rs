@@ -26,6 +26,7 @@ mod pipeline;
 mod rate;
 mod repeat;
 mod replicate;
+mod restart;
 mod rows;
 mod selftest;
 mod siege;

@@ -1,6 +1,6 @@
 //! The programs that are printed for mechanisms: each compiles without a warning, answers, and leaves nothing behind.
 
-use crate::common::{Ended, Sandbox, at_once, skipped};
+use crate::common::{Ended, Sandbox, at_once, can_run, skipped};
 use ipcperf_core::{OptionSet, Payload};
 use ipcperf_engine::registry::Entry;
 use ipcperf_report::snippet::{self, Language};
@@ -105,16 +105,6 @@ fn try_all(
         assert_eq!(compiled.stderr, "", "{name}");
         answers(&sandbox, language, &program, entry);
     }
-}
-
-/// Whether a tool can be had; where not, the test is skipped.
-fn can_run(tool: &str, trial: &[&str]) -> bool {
-    let tried = Command::new(tool).args(trial).output();
-    let can = tried.is_ok_and(|output| output.status.success());
-    if !can {
-        skipped::<()>(&format!("no {tool}, or one that is too old"));
-    }
-    can
 }
 
 fn answers(sandbox: &Sandbox, language: Language, program: &Path, entry: &Entry) {

@@ -54,6 +54,7 @@ impl<R: Route> Mechanism for Dbus<R> {
                 "The broker's CPU time is in no figure, and it runs wherever the scheduler likes: only the ends are pinned.",
                 "A message is marshalled, read by the broker, written again and parsed; memory is made for each.",
                 "The broker is told to stop reading a sender of which 8 MiB are undelivered; a session bus reads on.",
+                "The ends call each other by unique names, which a restart changes; a well-known name would outlive it.",
                 "A dead peer is told only to who subscribed to NameOwnerChanged; nobody does here.",
                 "The library decides: another one than zbus gives other numbers over the same bus.",
             ]
@@ -73,6 +74,7 @@ impl<R: Route> Mechanism for Dbus<R> {
         back_pressure: BackPressure::Blocks,
         on_close: OnClose::Told,
         on_death: if R::IS_BUS { OnClose::Undetected } else { OnClose::Told },
+        on_restart: OnRestart::HandedOver,
         descriptors: true,
         memory: Memory::Fresh,
         // The body, the message, into the kernel and out of it; the broker copies a body once and makes two more in

@@ -46,6 +46,7 @@ impl Mechanism for FileRename {
         ),
         direction: Direction::OneWay,
         reach: Reach::Named,
+        on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::One,
         back_pressure: BackPressure::None,

@@ -55,6 +55,7 @@ impl<W: Wait> Mechanism for Netlink<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::One,
         needs: &["CONFIG_NET"],

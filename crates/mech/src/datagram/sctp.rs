@@ -73,6 +73,7 @@ impl<W: Wait> Mechanism for Sctp<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
         on_close: OnClose::Told,

@@ -146,6 +146,7 @@ impl<W: Wait<Gate = ()>> Mechanism for Udp<W> {
         payload: Payload::Message { max: Some(LARGEST) },
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::One,
         back_pressure: BackPressure::Drops,

@@ -31,6 +31,7 @@ impl<W: Wait> Mechanism for UnixDgram<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        on_restart: OnRestart::Reopens,
         producers: Peers::Many,
         consumers: Peers::One,
         descriptors: true,

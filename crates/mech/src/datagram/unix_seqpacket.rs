@@ -32,6 +32,7 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
         on_close: OnClose::Told,

@@ -33,6 +33,7 @@ impl<W: Wait> Mechanism for VsockSeqpacket<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
         on_close: OnClose::Told,

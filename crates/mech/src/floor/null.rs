@@ -24,6 +24,7 @@ impl Mechanism for Null {
         back_pressure: BackPressure::None,
         on_close: OnClose::Undetected,
         on_death: OnClose::Undetected,
+        on_restart: OnRestart::HandedOver,
         descriptors: false,
         memory: Memory::Reused,
         copies: 0,

@@ -53,6 +53,7 @@ impl<D: Drive> Mechanism for UringTcp<D> {
         manual: &["io_uring(7)", "io_uring_enter(2)", "io_uring_setup(2)", "tcp(7)"],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
         needs: uring_port::TCP_NEEDS,

@@ -56,6 +56,7 @@ impl Mechanism for TcpZerocopy {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
         // On loopback, where pinned pages are copied before they reach a receiver (Documentation/networking/

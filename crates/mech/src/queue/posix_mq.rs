@@ -130,6 +130,7 @@ impl<W: Wait> Mechanism for PosixMq<W> {
         ],
         direction: Direction::OneWay,
         reach: Reach::Named,
+        on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::Many,
         needs: &["CONFIG_POSIX_MQUEUE"],

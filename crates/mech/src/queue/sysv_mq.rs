@@ -53,6 +53,7 @@ impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::Many,
         needs: &["CONFIG_SYSVIPC"],

@@ -125,6 +125,7 @@ impl<G: Guarding> Mechanism for MmapQueue<G> {
         payload: Payload::up_to(file_queue::MAX_MESSAGE, "the layout of a queue"),
         direction: Direction::OneWay,
         reach: Reach::Named,
+        on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
         syscalls: Syscalls { send: Some(G::Lock::CALLS), recv: Some(G::Lock::CALLS) },

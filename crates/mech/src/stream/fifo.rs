@@ -37,6 +37,7 @@ impl<W: Wait> Mechanism for Fifo<W> {
         ],
         direction: Direction::OneWay,
         reach: Reach::Named,
+        on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::Many,
         needs: &["a file system that has FIFOs"],

@@ -65,6 +65,7 @@ impl<W: Wait> Mechanism for Mptcp<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
         on_death: OnClose::Late,

@@ -55,6 +55,7 @@ impl<W: Wait> Mechanism for Tcp<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
         needs: &["CONFIG_INET", "the loopback interface up"],

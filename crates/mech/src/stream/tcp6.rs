@@ -34,6 +34,7 @@ impl<W: Wait> Mechanism for Tcp6<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
         needs: &["CONFIG_IPV6", "the loopback interface up"],

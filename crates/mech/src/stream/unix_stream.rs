@@ -111,6 +111,7 @@ impl<W: Wait> Mechanism for UnixStream<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
         descriptors: true,

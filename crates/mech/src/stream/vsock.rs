@@ -58,6 +58,7 @@ impl<W: Wait> Mechanism for Vsock<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
         // Told, but an end that grants a credit to the dead is told before it has drained.

@@ -52,6 +52,7 @@ impl Mechanism for Inotify {
         ],
         direction: Direction::OneWay,
         reach: Reach::Named,
+        on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::Many,
         syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },

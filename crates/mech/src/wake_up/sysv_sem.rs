@@ -52,6 +52,7 @@ impl Mechanism for SysvSem {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::Many,
         back_pressure: BackPressure::None,

@@ -8,7 +8,7 @@ use crate::figures;
 use crate::rank::{Ranking, Reading, Yardstick, lost_too_much};
 use ipcperf_core::result::{Cell, ClockFacts, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::units::{format_duration, format_per_second};
-use ipcperf_core::{Capability, Idle, PatternKind, Spec, Touch};
+use ipcperf_core::{Idle, PatternKind, Spec, Touch};
 use std::cmp::Ordering;
 
 /// One thing that is measured of every mechanism: a pattern at a size.
@@ -212,7 +212,7 @@ impl<'a> Field<'a> {
         let is_here = |cell: &&Cell| {
             cell.key.mechanism == name && self.basis.as_ref().is_some_and(|basis| basis.has(cell))
         };
-        let by_name = wanted.can.contains(&Capability::Unrelated);
+        let by_name = wanted.is_by_name();
         let cells = set.cells.iter().filter(is_here).collect();
         let entrant = Entrant { name, spec, cells, by_name };
         let deciding = Trial::all(wanted, &wanted.deciding());

@@ -216,6 +216,7 @@ fn a_pair_stands_for_its_socket_until_one_that_is_found_by_name_was_measured() {
     };
     assert_eq!(label_of(vec![pair()], &[Unrelated]), "unix-stream");
     assert_eq!(label_of(vec![pair(), path.clone()], &[Unrelated]), "unix-stream bind=path");
+    assert_eq!(label_of(vec![path.clone(), pair()], &[Reconnect]), "unix-stream bind=path");
     assert_eq!(label_of(vec![path, pair()], &[]), "unix-stream");
     let told = |can: &[Capability]| {
         let set = set(vec![pair().word("unix-stream.bind", "socketpair")]);
