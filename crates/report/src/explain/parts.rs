@@ -124,8 +124,9 @@ fn times(factor: f64, rounds: &Rounds) -> Rounds {
 fn switches(cell: &Cell) -> Rounds {
     let of = |round: &Round| {
         let sides = [&round.covariates.lead, &round.covariates.follow];
-        let count = sides.map(|side| side.voluntary_switches + side.involuntary_switches);
-        (round.round, (count[0] + count[1]) as f64 / round.cost_messages().max(1) as f64)
+        let each = sides.map(|side| [side.voluntary_switches, side.involuntary_switches]);
+        let count: f64 = each.as_flattened().iter().map(|one| *one as f64).sum();
+        (round.round, count / round.cost_messages().max(1) as f64)
     };
     accepted(cell).map(of).collect()
 }

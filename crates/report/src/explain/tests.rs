@@ -181,6 +181,17 @@ fn the_first_screen_says_what_dominates_within_forty_lines() {
 }
 
 /// They had the tables of all arms only.
+/// A document may say anything: the sum of two counts ended the program.
+#[test]
+fn counts_of_any_size_are_shown() {
+    let mut set = TRUTH.document(&["a"], 1);
+    for round in set.cells.iter_mut().flat_map(|cell| &mut cell.rounds) {
+        let lead = &mut round.covariates.lead;
+        (lead.voluntary_switches, lead.involuntary_switches) = (u64::MAX, u64::MAX);
+    }
+    assert!(screen(&set, 80).contains("wake-up and switch"));
+}
+
 #[test]
 fn other_formats_begin_with_the_screen() {
     let mut set = TRUTH.document(&["a"], 2);
