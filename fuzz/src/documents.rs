@@ -88,13 +88,12 @@ pub fn comparison(bytes: &[u8]) {
         return;
     };
     let (one, two) = changes.split_at(changes.len() / 8 * 4);
-    let read = |changes| loaded(ipcperf_report::load(&edits::edited(base, changes).to_string()));
-    let [Some(one), Some(two)] = [one, two].map(read) else { return };
-    let named = |name: &str, set| Recorded::new(name, set);
-    let after = two.clone();
-    let (one, two) = ([named("a", one)], [named("b", two)]);
+    let [one, two] = [one, two].map(|changes| edits::edited(base, changes).to_string());
+    let named = |name: &str, text: &str| loaded(Recorded::read(name, text));
+    let (Some(first), Some(second)) = (named("a", &one), named("b", &two)) else { return };
+    let Some(after) = loaded(ipcperf_report::load(&two)) else { return };
     let terms = Terms { margin: MARGIN, ..Terms::default() };
-    let Ok(document) = ipcperf_report::compare_files(&one, &two, &terms) else { return };
+    let Ok(document) = ipcperf_report::compare_files(&[first], &[second], &terms) else { return };
     show_comparison(&document, format, &style);
     let page = written(|out| ipcperf_report::before_and_after(&document, &after, &spec, out));
     check(&page, Format::Html, &style);
