@@ -1,7 +1,7 @@
 //! What is done with a document takes twice as long for twice as many cells, and not four times.
 
 use crate::sample::{self, Build, TWO};
-use crate::{Format, Recorded, Rows, Style, Terms, compare_files, comparison, load, render, rows};
+use crate::{Format, Rows, Style, Terms, compare_files, comparison, load, render, rows};
 use ipcperf_core::result::{Cell, ResultSet, Round};
 use std::io;
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ fn documents_of_many_cells_take_as_long_as_they_have_cells() {
     let [few, many] = [FEW, TIMES * FEW].map(document);
     let texts = [&few, &many].map(|set| serde_json::to_string(set).unwrap());
     let [few_recorded, many_recorded] =
-        [&few, &many].map(|set| [Recorded::new("run.json", set.clone())]);
+        [&few, &many].map(|set| [sample::recorded("run.json", set)]);
     let drawn = |format: Format, full: bool| {
         let style = Style { full, ..Style::default() };
         ratio(&few, &many, |one| {

@@ -115,6 +115,12 @@ static SPECS: &[Spec] = &[
     },
 ];
 
+/// A document as a comparison reads it.
+pub(crate) fn recorded(name: &str, set: &ResultSet) -> crate::Recorded {
+    let text = serde_json::to_string(set).expect("a document is JSON");
+    crate::Recorded::read(name, &text).expect("what is written is read")
+}
+
 /// The facts of a sample mechanism.
 pub(crate) fn spec(name: &str) -> Option<&'static Spec> {
     SPECS.iter().find(|spec| spec.full_name() == name)

@@ -64,13 +64,6 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// A document in memory.
-    #[must_use]
-    pub fn new(name: impl Into<String>, set: ResultSet) -> Self {
-        let (set, cells) = set.split();
-        Self { name: name.into(), set, arms: cells.into_iter().map(Arm::of).collect() }
-    }
-
     /// Reads a document, of which no more is held than a comparison takes.
     ///
     /// # Errors

@@ -42,7 +42,7 @@ fn around(mechanism: &str, nanos: f64, spread: f64) -> Cell {
 }
 
 fn recorded(name: &str, cells: Vec<Cell>) -> Recorded {
-    Recorded::new(name, sample::set(cells))
+    sample::recorded(name, &sample::set(cells))
 }
 
 fn terms() -> Terms {
@@ -262,7 +262,7 @@ fn what_may_not_be_believed_is_not_told_however_far_apart() {
         let mut new = sample::set(vec![around("pipe", 20_000.0, 0.01)]);
         change(&mut new);
         let old = recorded("old.json", vec![around("pipe", 10_000.0, 0.01)]);
-        files(&[old], &[Recorded::new("new.json", new)])
+        files(&[old], &[sample::recorded("new.json", &new)])
     };
     let cases: [(Change, &str); 4] = [
         (|set| set.noise.grade = "F".into(), "B has the noise grade F"),

@@ -226,8 +226,8 @@ fn two_files_are_a_comparison_and_all_of_the_second() {
     let set = |p50: f64| sample::set(vec![cell("pipe", 64, TWO).rtt(p50, p50 / 200.0)]);
     let (before, after) = (set(9_000.0), set(18_000.0));
     let terms = crate::Terms { margin: 0.01, ..crate::Terms::default() };
-    let old = crate::Recorded::new("before.json", before);
-    let new = crate::Recorded::new("after.json", after.clone());
+    let old = sample::recorded("before.json", &before);
+    let new = sample::recorded("after.json", &after);
     let document = crate::compare_files(&[old], &[new], &terms).unwrap();
     let mut bytes = Vec::new();
     crate::before_and_after(&document, &after, &sample::spec, &mut bytes).unwrap();

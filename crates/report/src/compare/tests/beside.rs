@@ -1,7 +1,7 @@
 //! Figures beside the one that speaks: the tail and the CPU time.
 
 use super::{measured, plan, terms, text, wobble};
-use crate::compare::{Arms, Recorded, compare_files, compare_live};
+use crate::compare::{Arms, compare_files, compare_live};
 use crate::gate::{Outcome, Slower};
 use crate::sample;
 use crate::{Format, Style};
@@ -185,7 +185,7 @@ fn what_is_timed_in_batches_has_no_tail_and_older_documents_have_nothing_beside(
 
 #[test]
 fn recorded_tails_have_a_session_floor_three_times_as_high() {
-    let side = |cell: Cell| [Recorded::new("x.json", quiet(vec![cell]))];
+    let side = |cell: Cell| [sample::recorded("x.json", &quiet(vec![cell]))];
     let compared = |tail: f64| {
         compare_files(&side(arm(3_000, 3.0, 1)), &side(arm(3_000, tail, 7)), &terms()).unwrap()
     };
