@@ -76,7 +76,9 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
     }
     if let Some(given) = &args.rate {
         load.set(LoadKey::Rate, given).map_err(|_| {
-            Stop::usage(format!("--rate: '{given}' is not a rate (like 50k or 1000/s)"))
+            Stop::usage(format!(
+                "--rate: '{given}' is not a rate (like 50k or 1000/s, at most 1000M/s)"
+            ))
         })?;
     }
     let rate_per_second = match load.rate {

@@ -109,6 +109,11 @@ fn round_trips(
 ) -> Result<ExitCode, Stop> {
     let entries =
         names.iter().map(|name| mechanism(registry, name)).collect::<Result<Vec<_>, _>>()?;
+    if let [one, other] = entries.as_slice()
+        && one.spec.full_name() == other.spec.full_name()
+    {
+        return Err(Stop::usage(format!("'{}' is named twice", one.spec.full_name())));
+    }
     if args.what_if && entries.len() > 1 {
         return Err(Stop::usage("--what-if changes one mechanism; name one"));
     }
@@ -129,6 +134,16 @@ fn round_trips(
     }
     if let ([entry], true) = (entries.as_slice(), args.what_if) {
         cells.extend(planner.changes(entry, *size, &places)?);
+    }
+    if !args.dry_run {
+        for name in &full {
+            let mut own = cells.iter().filter(|cell| cell.key.mechanism == *name);
+            if let Some(missing) = own.next().and_then(|cell| cell.objection.as_ref())
+                && own.all(|cell| cell.objection.is_some())
+            {
+                return Err(Stop::nothing_ran(format!("{name} cannot run here: {missing}")));
+            }
+        }
     }
     let mut seen = HashSet::new();
     cells.retain(|cell| seen.insert(cell.id.clone()));

@@ -93,6 +93,7 @@ impl Undertaking {
 
     /// What would be measured.
     pub(crate) fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
+        Keeper::check(args.keep.as_deref())?;
         let head = format!(
             "{} cells x {} rounds x ({:.0} ms + {:.0} ms warm-up): about {:.0} s, seed {}, result: {}",
             self.runnable(),

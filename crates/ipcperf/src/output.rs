@@ -277,6 +277,12 @@ pub(crate) fn to_file(
     filled(path, fill).and_then(WholeFile::publish).map_err(|error| cannot_write(path, &error))
 }
 
+/// Whether two names are of one file that is there.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| std::fs::canonicalize(path).ok();
+    place(one).is_some_and(|one| place(other) == Some(one))
+}
+
 /// Writes a text beside a document.
 pub(crate) fn beside(path: &Path, text: &str) -> Result<(), Stop> {
     filled(path, |out| out.write_all(text.as_bytes()))

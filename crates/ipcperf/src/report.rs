@@ -66,6 +66,25 @@ pub(crate) fn recorded(path: &Path) -> Result<Recorded, Stop> {
 
 pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
     let format = output::format_of(&args.look, args.output.as_deref())?;
+    if let Some(target) = &args.output {
+        for file in &args.files {
+            if output::is_same_file(file, target) {
+                let shown = file.display();
+                return Err(Stop::usage(format!(
+                    "'{shown}' is what is reported, and -o would replace it; name another file"
+                )));
+            }
+        }
+    }
+    match args.only.top {
+        Some(0) => return Err(Stop::usage("--top: 0 rows are nothing to show; 1 is the least")),
+        Some(_) if !matches!(format, Format::Table | Format::Markdown) => {
+            return Err(Stop::usage(format!(
+                "--top is for table and markdown: {format} has all rows, and -m, -p, -s and --place choose among them"
+            )));
+        }
+        _ => {}
+    }
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     let file = match args.files.as_slice() {
         [file] if args.rows.is_none() => file,

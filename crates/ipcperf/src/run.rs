@@ -34,6 +34,9 @@ pub(crate) fn run(
         return exec::run(registry, &args, rounds, &gates);
     }
     only_of_programs(&args)?;
+    if args.over.is_some() && args.crossover.is_empty() {
+        return Err(Stop::usage("--over is what grows in a search: name two with --crossover A B"));
+    }
     if !args.crossover.is_empty() {
         return crossover::run(registry, &args, rounds, &gates);
     }

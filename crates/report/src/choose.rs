@@ -288,7 +288,7 @@ impl<'a> Choice<'a> {
 
     /// What would change the choice.
     fn changes(&self, page: &mut Page) -> io::Result<()> {
-        let Some(chosen) = self.chosen() else { return Ok(()) };
+        let Some(chosen) = self.chosen() else { return self.nearest(page) };
         let wanted = self.wanted();
         let mut changes: Vec<String> = Vec::new();
         for contest in self.contests {
@@ -325,6 +325,42 @@ impl<'a> Choice<'a> {
         }
         changes.truncate(CHANGES);
         changes.iter().try_for_each(|change| page.paragraph(Tone::Plain, EDGE, change))
+    }
+
+    /// Where nothing meets all of it: what would be chosen with one requirement less.
+    fn nearest(&self, page: &mut Page) -> io::Result<()> {
+        let is_measured = self.set.cells.iter().any(|cell| cell.status == Status::Ok);
+        if !self.standings.is_empty() || !has_places(self.set) || !is_measured {
+            return Ok(());
+        }
+        let wanted = self.wanted();
+        let needs = wanted.needs().into_iter().filter(|need| *need != Need::Messages);
+        let mut less: Vec<(String, Requirements)> =
+            needs.map(|need| (need.words().to_owned(), wanted.without(need))).collect();
+        if wanted.p99_ns.is_some() {
+            less.push(("--p99".to_owned(), Requirements { p99_ns: None, ..wanted.clone() }));
+        }
+        if wanted.rate_per_second.is_some() {
+            let slower = Requirements { rate_per_second: None, ..wanted.clone() };
+            less.push(("--rate".to_owned(), slower));
+        }
+        let found = less.iter().filter_map(|(what, wanted)| {
+            let field = Field::of(self.set, wanted, self.specs);
+            let contests = field.contests();
+            let best = field.standings(&contests).first()?.at;
+            let contest = contests.first()?;
+            let name = field.entrants[best].cell(wanted, contest.trial).map(name)?;
+            let trial = contest.trial.words(wanted);
+            Some(format!("without {what}: {name}, {} ({trial})", contest.figure(best)))
+        });
+        let found: Vec<String> = found.collect();
+        page.blank()?;
+        page.line(Tone::Title, "WHAT WOULD CHANGE IT")?;
+        if found.is_empty() {
+            let words = "Nothing alone: with any one requirement less, nothing meets the others.";
+            return page.paragraph(Tone::Plain, EDGE, words);
+        }
+        found.iter().try_for_each(|line| page.paragraph(Tone::Plain, EDGE, line))
     }
 
     /// Who would be chosen in place of the chosen one for other requirements, where it is certainly better somewhere.

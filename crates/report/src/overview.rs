@@ -1,6 +1,7 @@
 //! A survey on one screen: what to use, the mechanisms that people choose between, and where the rest is.
 
 use crate::advice::caution;
+use crate::advice::has_places;
 use crate::answers::{Choice, FAMILIAR, choices};
 use crate::chapters::{self, Row, label, unmeasured};
 use crate::columns::Column;
@@ -291,7 +292,10 @@ fn legend(page: &mut Page, grid: &Grid, columns: &[usize]) -> io::Result<()> {
     if !hidden.is_empty() {
         words.push_str(&format!("; no room here for {}", hidden.join(", ")));
     }
-    page.paragraph(Tone::Quiet, EDGE, words.trim_start_matches("; "))
+    match words.trim_start_matches("; ") {
+        "" => Ok(()),
+        words => page.paragraph(Tone::Quiet, EDGE, words),
+    }
 }
 
 /// What was not measured.
@@ -305,11 +309,12 @@ fn absent(page: &mut Page, set: &ResultSet) -> io::Result<()> {
             _ => failed += group.cells,
         }
     }
-    let is_measured = |name: &String| {
+    // One that was only not reached may be here.
+    let is_lacking = |name: &String| {
         let mut cells = set.cells.iter().filter(|cell| cell.key.mechanism == *name);
-        cells.any(|cell| cell.status == Status::Ok)
+        cells.all(|cell| cell.status == Status::Unavailable)
     };
-    lacking.retain(|name| !is_measured(name));
+    lacking.retain(is_lacking);
     lacking.sort();
     lacking.dedup();
     page.blank()?;
@@ -349,7 +354,8 @@ fn rest(page: &mut Page, set: &ResultSet, choices: &[Choice], shown: usize) -> i
         }
     }
     match names.as_slice() {
-        [] => Ok(()),
+        [] if has_places(set) => Ok(()),
+        [] => page.paragraph(Tone::Plain, "", "Next, what disturbs this machine: ipcperf doctor"),
         names => {
             let next =
                 format!("Next, at a size of your own: ipcperf run -m {} -s 4K", names.join(","));

@@ -62,7 +62,7 @@ fn chooser(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
          --can NEED,NEED` answers for any set of needs.\n"
     )?;
     let style = &Style::default();
-    markdown::row(&["need", "`--can`", "mechanisms"].map(str::to_owned), style, out)?;
+    markdown::row(&["need", "for --can", "mechanisms"].map(str::to_owned), style, out)?;
     markdown::rule(&[false; 3], out)?;
     for (need, capabilities) in NEEDS {
         let has = |row: &&ListRow| {

@@ -21,10 +21,16 @@ impl Keeper {
         name.map(|name| Self::at(&data()?, name)).transpose()
     }
 
-    fn at(data: &Path, name: &str) -> Result<Self, Stop> {
-        if let Some(objection) = objection(name) {
-            return Err(Stop::usage(format!("--keep: '{name}' {objection}")));
+    /// Whether it could be, without making anything.
+    pub(crate) fn check(name: Option<&str>) -> Result<(), Stop> {
+        match name.and_then(|name| Some((name, objection(name)?))) {
+            Some((name, objection)) => Err(Stop::usage(format!("--keep: '{name}' {objection}"))),
+            None => Ok(()),
         }
+    }
+
+    fn at(data: &Path, name: &str) -> Result<Self, Stop> {
+        Self::check(Some(name))?;
         let store = Store::make(data, DIRECTORY).and_then(|store| store.start(name).map(|_| store));
         let store =
             store.map_err(|error| cannot("keep anything in", &data.join(DIRECTORY), &error))?;

@@ -5,7 +5,7 @@ use super::judge::{MARGIN, Pair, between, judge, percent, times};
 use crate::text::join;
 use ipcperf_core::result::{Adjustment, Cell, Difference, FigureComparison, ResultSet, Status};
 use ipcperf_core::units::format_size;
-use ipcperf_core::{Figure, OptionSet, Placement};
+use ipcperf_core::{Figure, Offered, OptionSet, Placement};
 use ipcperf_stats::Evidence;
 
 /// With more cells beside each other a table says more than a sentence.
@@ -88,7 +88,10 @@ pub(crate) fn sentences(set: &ResultSet) -> Vec<String> {
         return Vec::new();
     }
     let mut frames: Vec<((String, bool), Vec<&Cell>)> = Vec::new();
-    for cell in set.cells.iter().filter(|cell| cell.status == Status::Ok && cell.verified) {
+    // Shares of what each mechanism does at most are no common load.
+    let is_common = |cell: &&Cell| !matches!(cell.key.load.rate, Some(Offered::OfPeak(_)));
+    let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok && cell.verified);
+    for cell in measured.filter(is_common) {
         let frame = frame(cell);
         match frames.iter_mut().find(|(known, _)| *known == frame) {
             Some((_, cells)) => cells.push(cell),

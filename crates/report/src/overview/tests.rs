@@ -91,14 +91,28 @@ fn whatever_was_surveyed_fits_on_one_screen() {
     }
 }
 
+/// A survey that was interrupted called them missing.
+#[test]
+fn what_was_only_not_reached_is_not_called_missing() {
+    let mut set = sample::survey();
+    let missing = set.cells.iter().find(|cell| cell.status == Status::Unavailable).unwrap();
+    let name = missing.key.mechanism.clone();
+    let text = |set: &ResultSet| written(set, &Style::default());
+    assert!(text(&set).contains(&format!("Not here: {name}.")));
+    let skipped = Cell { status: Status::Skipped, ..missing.clone() };
+    set.cells.push(skipped);
+    assert!(!text(&set).contains("Not here"), "{}", text(&set));
+}
+
 #[test]
 fn at_grade_f_there_is_no_advice_and_no_place() {
     let mut set = sample::survey();
     set.noise.grade = "F".to_owned();
     let text = written(&set, &Style::default());
     assert!(text.contains("No advice"), "{text}");
-    assert!(!text.contains("parent and child") && !text.contains("Next"), "{text}");
+    assert!(!text.contains("parent and child") && !text.contains("Next, at"), "{text}");
     assert!(text.contains("pipe"), "the figures stay: {text}");
+    assert!(text.contains("Next, what disturbs this machine: ipcperf doctor"), "{text}");
 }
 
 #[test]
