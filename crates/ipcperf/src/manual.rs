@@ -6,9 +6,13 @@ use crate::output;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
-use ipcperf_core::{Capability, Family, Idle, PatternKind, Placement, Touch};
+use ipcperf_core::result::Goal;
+use ipcperf_core::{
+    Arrivals, Axis, Capability, Family, Idle, PatternKind, Placement, Touch, Transform,
+};
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::Format;
+use ipcperf_report::snippet::Language;
 use std::process::ExitCode;
 
 /// Prints a page, or writes all of them into a folder.
@@ -68,7 +72,15 @@ fn with_words(registry: &Registry) -> Command {
     let studies = ipcperf_study::EMBEDDED.iter().map(|(name, _)| (*name).to_owned());
     let lists: Vec<(&str, Vec<&'static str>)> = [
         ("mechanism", mechanisms.clone()),
-        ("name", mechanisms),
+        ("name", mechanisms.clone()),
+        ("names", mechanisms.clone()),
+        ("crossover", mechanisms),
+        ("over", named(Axis::ALL)),
+        ("by", named(Goal::ALL)),
+        ("snippet", named(Language::ALL)),
+        ("transform", named(Transform::ALL)),
+        ("arrivals", named(Arrivals::ALL)),
+        ("max_noise", ["A", "B", "C", "D"].map(str::to_owned).to_vec()),
         ("set", knobs),
         ("study", studies.collect()),
         ("pattern", named(PatternKind::ALL)),
@@ -86,7 +98,12 @@ fn with_words(registry: &Registry) -> Command {
         Some((_, words)) => arg.value_parser(PossibleValuesParser::new(words)),
         None => arg,
     };
-    Args::command().mut_subcommands(|command| command.mut_args(complete))
+    completed(Args::command(), &complete)
+}
+
+/// A command and those below it.
+fn completed(command: Command, complete: &dyn Fn(Arg) -> Arg) -> Command {
+    command.mut_args(complete).mut_subcommands(|below| completed(below, complete))
 }
 
 /// The words of a list.
@@ -118,9 +135,20 @@ mod tests {
             let mut bytes = Vec::new();
             clap_complete::generate(shell, &mut with_words(&registry), "ipcperf", &mut bytes);
             let text = String::from_utf8(bytes).expect("UTF-8");
-            for word in ["shm-ring/adaptive", "ping-pong", "same-llc", "pipe.size="] {
+            for word in [
+                "shm-ring/adaptive",
+                "ping-pong",
+                "same-llc",
+                "pipe.size=",
+                "throughput",
+                "python",
+                "zstd",
+                "poisson",
+            ] {
                 assert!(text.contains(word), "{shell}: {word}");
             }
+            // Also behind no command, and behind a command of a command.
+            assert!(!text.contains("--format)\n                    COMPREPLY=($(compgen -f"));
             // Bash completes files wherever it knows nothing else.
             let completes_files = text.lines().any(|line| match shell {
                 Shell::Zsh => line.contains("'--payload=") && line.contains(":FILES:_files'"),

@@ -223,7 +223,8 @@ pub(crate) fn record(
     let target = Target::choose(args.output.as_deref(), &started)?;
     let keeper = Keeper::open(args.keep.as_deref())?;
     let interrupts = interrupts()?;
-    let line = Line::new(args.quiet || args.no_progress);
+    let expected = Duration::try_from_secs_f64(plan.expected_s).unwrap_or_default();
+    let line = Line::new(expected, args.quiet || args.no_progress);
     let mut show = |progress: run::Progress<'_>| line.show(progress);
     let set = take(plan, seed, &started, || measure(&interrupts, &mut show))?;
     let keep =

@@ -6,16 +6,22 @@ use std::time::Duration;
 
 /// The line; nothing at all if standard error is no terminal.
 #[derive(Debug)]
-pub(crate) struct Line(ProgressBar);
+pub(crate) struct Line {
+    bar: ProgressBar,
+    /// What is counted.
+    what: &'static str,
+    /// What it takes by the plan: of no slice yet nothing better can be said.
+    expected: Duration,
+}
 
 impl Line {
-    /// A line that counts slices up to an expected duration.
-    pub(crate) fn new(hidden: bool) -> Self {
-        Self::counting("slices", hidden)
+    /// A line that counts slices, which take so long in all by the plan.
+    pub(crate) fn new(expected: Duration, hidden: bool) -> Self {
+        Self { expected, ..Self::counting("slices", hidden) }
     }
 
-    /// The same of something else.
-    pub(crate) fn counting(what: &str, hidden: bool) -> Self {
+    /// A line that counts something of which nobody has said how long it takes, or has said it already.
+    pub(crate) fn counting(what: &'static str, hidden: bool) -> Self {
         // Drawing is asked for between slices only, so no further rate limit is wanted.
         let target = if hidden {
             ProgressDrawTarget::hidden()
@@ -23,25 +29,43 @@ impl Line {
             ProgressDrawTarget::stderr_with_hz(10)
         };
         let bar = ProgressBar::with_draw_target(None, target);
-        let style = ProgressStyle::with_template(&format!(
-            "{{bar:20}} {{pos}}/{{len}} {what}, {{eta}} left  {{wide_msg}}"
-        ));
-        Self(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
+        let line = Self { bar, what, expected: Duration::ZERO };
+        line.template("{wide_msg}");
+        line
+    }
+
+    fn template(&self, template: &str) {
+        let style = ProgressStyle::with_template(template);
+        self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    }
+
+    /// What goes on before anything is counted.
+    fn begin(&self, what: &str) {
+        self.bar.set_message(match self.expected.as_secs() {
+            0 => what.to_owned(),
+            seconds => format!("about {seconds} s: {what}"),
+        });
     }
 
     /// Shows what goes on.
     pub(crate) fn show(&self, progress: Progress<'_>) {
         match progress {
-            Progress::Bounds => self.0.set_message("the machine's own limits"),
+            Progress::Bounds => self.begin("the machine's own limits"),
+            Progress::Slice { done: 0, id, .. } => self.begin(&ipcperf_report::clean(id, true)),
             Progress::Slice { done, total, id } => {
-                self.0.set_length(total);
-                self.0.set_position(done);
-                self.0.set_message(ipcperf_report::clean(id, true));
-                if self.0.elapsed() > Duration::from_millis(100) {
-                    self.0.tick();
+                self.bar.set_length(total);
+                self.bar.set_position(done);
+                self.bar.set_message(ipcperf_report::clean(id, true));
+                // Last: what is drawn meanwhile has nothing to count.
+                let what = self.what;
+                self.template(&format!(
+                    "{{bar:20}} {{pos}}/{{len}} {what}, {{eta}} left  {{wide_msg}}"
+                ));
+                if self.bar.elapsed() > Duration::from_millis(100) {
+                    self.bar.tick();
                 }
             }
-            Progress::Done => self.0.finish_and_clear(),
+            Progress::Done => self.bar.finish_and_clear(),
         }
     }
 }

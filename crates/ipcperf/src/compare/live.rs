@@ -61,7 +61,7 @@ pub(super) fn run(
     };
     let asked = asked(args)?;
     let interrupts = measure::interrupts()?;
-    let line = Line::new(args.quiet || args.no_progress);
+    let line = Line::counting("slices", args.quiet || args.no_progress);
     let measured = |settings: &Settings| match &way {
         Way::Engine => rounds::measure(&cells.threes, settings, &interrupts, &line),
         Way::Builds(path) => binary::measure(&cells.threes[0], path, settings, &interrupts, &line),

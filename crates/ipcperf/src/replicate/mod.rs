@@ -84,7 +84,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let interrupts = Interrupts::catch()
         .map_err(|error| Stop::internal(format!("signal descriptor: {error}")))?;
-    let line = Line::new(args.output.quiet || args.output.no_progress);
+    let line = Line::counting("slices", args.output.quiet || args.output.no_progress);
     let mut show = |progress: Progress<'_>| line.show(progress);
     let failed = |error: std::io::Error| Stop::internal(format!("cannot measure: {error}"));
     let mut document = Replication {
