@@ -86,9 +86,8 @@ const COST: &[Column] = &[
 
 /// The order in which columns are given room, while they fit. What a message costs is never the first to go.
 const KEEP: &[Column] = &[
-    Load, P50, Cpu, Bound, OneWay, Transform, Mean, Errors, Offered, Fairness, Least, P99,
-    BesideBest, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis,
-    Syscalls,
+    Load, P50, Cpu, Bound, OneWay, Transform, Errors, BesideBest, Mean, Offered, Fairness, Least,
+    P99, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis, Syscalls,
 ];
 const KEEP_COST: &[Column] =
     &[User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis];

@@ -136,10 +136,14 @@ fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
     let position = |column: &Column| all.iter().position(|other| other == column);
     let always: Vec<usize> = columns::always(yardstick).iter().filter_map(position).collect();
     // A column without any figure gives its room to the next.
-    let has_figures =
-        |at: &usize| grid.rows.iter().any(|row| row[*at] != figures::NONE && !row[*at].is_empty());
-    let wanted: Vec<usize> =
-        columns::wanted(yardstick).iter().filter_map(position).filter(has_figures).collect();
+    let has_figures: Vec<bool> = (0..all.len())
+        .map(|at| grid.rows.iter().any(|row| row[at] != figures::NONE && !row[at].is_empty()))
+        .collect();
+    let wanted: Vec<usize> = columns::wanted(yardstick)
+        .iter()
+        .filter_map(position)
+        .filter(|at| has_figures[*at])
+        .collect();
     let flexible = position(&Column::Mechanism).unwrap_or_default();
     let room = style.width.saturating_sub(INDENT);
     for spread in [Column::Spread, Column::CpuSpread].iter().filter_map(position) {
@@ -171,7 +175,17 @@ fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
             }
         }
     }
-    Ok(())
+    let hidden: Vec<&str> = (0..grid.heads.len())
+        .filter(|at| !chosen.contains(at) && has_figures[*at])
+        .map(|at| grid.heads[at].as_str())
+        .collect();
+    match hidden.as_slice() {
+        [] => Ok(()),
+        hidden => {
+            let words = format!("No room here for {}.", hidden.join(", "));
+            page.paragraph(Tone::Quiet, "  ", &words)
+        }
+    }
 }
 
 /// Puts a short word in place of the intervals in a column where these would cost the table another column.

@@ -58,6 +58,7 @@ fn a_survey_at_80_columns() {
        size  #   mechanism                       p50   +/-     mean  CPU/msg
        64 B  1   shm-ring/spin                210 ns  1.4%   220 ns  52.5 ns
              2   pipe/spin                   2.11 us  1.4%  2.22 us   528 ns
+      No room here for p90, p99, max, switches, syscalls.
 
     THROUGHPUT, BLOCKING MECHANISMS
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
@@ -70,6 +71,7 @@ fn a_survey_at_80_columns() {
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
        size  #  mechanism           rate   +/-  messages  CPU/msg  switches
       1 MiB  1  shm-ring/spin  7.90 GB/s  1.3%  7.53 k/s   265 us         1
+      No room here for syscalls.
 
     CPU PER MESSAGE OF A ROUND TRIP, BLOCKING MECHANISMS
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
@@ -91,6 +93,7 @@ fn a_survey_at_80_columns() {
        size  #   mechanism                  CPU/msg   +/-     user   system  machine
        64 B  1   shm-ring/spin              52.5 ns  1.0%  10.5 ns  42.0 ns  63.0 ns
              2   pipe/spin                   528 ns  1.0%   106 ns   422 ns   633 ns
+      No room here for switches, preempted, faults, syscalls, p50.
 
     CPU PER MESSAGE OF A STREAM, BLOCKING MECHANISMS
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
@@ -98,6 +101,7 @@ fn a_survey_at_80_columns() {
       1 MiB  1  tcp           746 us  1.0%  149 us   597 us   896 us  2.81 GB/s
              2  unix-stream   807 us  1.0%  161 us   645 us   968 us  2.60 GB/s
              3  pipe         1.51 ms  1.0%  302 us  1.21 ms  1.81 ms  1.39 GB/s
+      No room here for switches, preempted, faults, syscalls.
 
     A round trip is there and back, never halved. +/- is half of the 95 % interval
     over rounds. CPU/msg is the CPU time of both ends for one message in one
@@ -280,6 +284,8 @@ fn a_small_set_at_40_columns_drops_columns() {
       64 B  1=  pipe       71.5 us  1.7%
             1=  fifo       72.1 us  2.1%
             3   tcp        95.0 us  0.9%
+      No room here for mean, p90, p99, max,
+      CPU/msg, switches, syscalls.
 
     CPU PER MESSAGE OF A ROUND TRIP,
     BLOCKING MECHANISMS
@@ -289,6 +295,9 @@ fn a_small_set_at_40_columns_drops_columns() {
       64 B  1=  pipe       17.9 us  1.0%
             1=  fifo       18.0 us  1.0%
             3   tcp        23.8 us  1.0%
+      No room here for user, system,
+      machine, switches, preempted, faults,
+      syscalls, p50.
 
     A round trip is there and back, never
     halved. +/- is half of the 95 % interval
@@ -358,6 +367,7 @@ fn one_cell() {
     both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
       size  mechanism      p50    +/-     mean      p90      p99  CPU/msg  switches
       64 B  pipe       5.00 ms  <0.1%  5.25 ms  5.50 ms  7.50 ms  1.25 ms         1
+      No room here for max, syscalls.
 
     A round trip is there and back, never halved. +/- is half of the 95 % interval
     over rounds. CPU/msg is the CPU time of both ends for one message in one
@@ -407,6 +417,7 @@ fn an_interrupted_run_with_cells_of_every_status() {
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
       size  mechanism      p50   +/-     mean      p90     p99  CPU/msg  switches
       64 B  pipe       71.0 us  0.7%  74.5 us  78.1 us  106 us  17.8 us         1
+      No room here for max, syscalls.
 
     A round trip is there and back, never halved. +/- is half of the 95 % interval
     over rounds. CPU/msg is the CPU time of both ends for one message in one
@@ -444,6 +455,7 @@ fn a_sweep_of_one_mechanism() {
        4 KiB  pipe       75.1 us   0.7%  78.9 us   113 us  18.8 us         1
       64 KiB  pipe        137 us   0.4%   143 us   205 us  34.1 us         1
        1 MiB  pipe       1.12 ms  <0.1%  1.18 ms  1.68 ms   280 us         1
+      No room here for p90, max, syscalls.
 
     A round trip is there and back, never halved. +/- is half of the 95 % interval
     over rounds. CPU/msg is the CPU time of both ends for one message in one
