@@ -1,5 +1,6 @@
 //! The program in surroundings of its own: home, working folder and run directories nobody else uses.
 
+use ipcperf_core::Missing;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -222,4 +223,16 @@ pub(crate) fn skipped<T>(why: &str) -> Option<T> {
     );
     eprintln!("skipped: {}", why.trim());
     None
+}
+
+/// The same of a mechanism; that one may be lacking which `IPCPERF_MAY_LACK` names.
+#[expect(clippy::print_stderr, reason = "a test that could not be done must say so")]
+pub(crate) fn lacking(mechanism: &str, missing: &Missing) {
+    let may_lack = std::env::var("IPCPERF_MAY_LACK").unwrap_or_default();
+    let why = format!("{mechanism}: {}", missing.what);
+    if may_lack.split(',').any(|name| name == mechanism) {
+        eprintln!("skipped: {why}");
+    } else {
+        skipped::<()>(&why);
+    }
 }
