@@ -104,7 +104,7 @@ impl FromStr for PayloadFile {
     }
 }
 
-/// Most messages per second that can be asked for: no clock here tells two apart that are due closer than 1 ns.
+/// Most messages per second that can be asked for: two that are due less than 1 ns apart are due at once for any clock.
 const MOST_PER_SECOND: f64 = 1e9;
 
 /// How much is asked of an open loop.

@@ -66,15 +66,13 @@ pub(crate) fn recorded(path: &Path) -> Result<Recorded, Stop> {
 
 pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
     let format = output::format_of(&args.look, args.output.as_deref())?;
-    if let Some(target) = &args.output {
-        for file in &args.files {
-            if output::is_same_file(file, target) {
-                let shown = file.display();
-                return Err(Stop::usage(format!(
-                    "'{shown}' is what is reported, and -o would replace it; name another file"
-                )));
-            }
-        }
+    let is_target =
+        |file: &&PathBuf| args.output.as_ref().is_some_and(|to| output::is_same_file(file, to));
+    if let Some(file) = args.files.iter().find(is_target) {
+        let shown = file.display();
+        return Err(Stop::usage(format!(
+            "'{shown}' is read, and -o would replace it; name another"
+        )));
     }
     match args.only.top {
         Some(0) => return Err(Stop::usage("--top: 0 rows are nothing to show; 1 is the least")),

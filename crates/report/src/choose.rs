@@ -357,7 +357,7 @@ impl<'a> Choice<'a> {
         page.blank()?;
         page.line(Tone::Title, "WHAT WOULD CHANGE IT")?;
         if found.is_empty() {
-            let words = "Nothing alone: with any one requirement less, nothing meets the others.";
+            let words = "To drop any one requirement is not enough.";
             return page.paragraph(Tone::Plain, EDGE, words);
         }
         found.iter().try_for_each(|line| page.paragraph(Tone::Plain, EDGE, line))

@@ -1,5 +1,4 @@
-//! What of a cell's document is read for a comparison. What else it has is passed over: to read all of it takes half of the
-//! time in which ten thousand cells are compared.
+//! What of a cell's document is read for a comparison. What else it has is passed over, which takes less time.
 
 use super::figure::Arm;
 use ipcperf_core::result::{

@@ -103,10 +103,9 @@ fn missing_quantile(set: &ResultSet, rows: &[&Row]) -> String {
         Some((name, (needed, had))) => {
             let plan = &set.invocation.plan;
             let slice = plan.slice_ms * (needed as f64 / had.max(1) as f64);
-            // What plans its slices by itself has no option for them.
-            let is_planned = !matches!(plan.command.as_str(), "run" | "compare");
+            let has_option = matches!(plan.command.as_str(), "run" | "compare");
             let longer = match slice.is_finite() && slice <= LONGEST_MS {
-                _ if is_planned => "a longer --budget, or 'ipcperf run --slice'".to_owned(),
+                _ if !has_option => "a longer --budget, or 'ipcperf run --slice'".to_owned(),
                 true => format!("--slice {:.0}ms", (slice / 10.0).ceil() * 10.0),
                 false => "a longer --slice".to_owned(),
             };

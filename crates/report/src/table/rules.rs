@@ -525,6 +525,21 @@ fn requests_are_ranked_by_rate_among_as_many_clients_and_failures_are_told() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
+/// A survey named an option that it does not have.
+#[test]
+fn what_gives_a_missing_quantile_is_an_option_of_the_command() {
+    for (command, remedy) in [("run", "had 1,500: --slice"), ("survey", "a longer --budget")] {
+        let mut cell = sample::cell("pipe", 64, sample::TWO).rtt(9_000.0, 90.0);
+        let reason = Some("needs 2000 samples, has 1500".to_owned());
+        let missing = ipcperf_core::result::Metric { reason, ..Default::default() };
+        cell.rtt_ns.as_mut().expect("quantiles").insert("p99".to_owned(), missing);
+        let mut set = sample::set(vec![cell]);
+        set.invocation.plan.command = command.to_owned();
+        let text = written(&set, &Style { full: true, ..wide(200) });
+        assert!(text.contains(remedy), "{command}: {text}");
+    }
+}
+
 #[test]
 fn the_grade_names_its_cause_and_no_measurement_is_no_grade() {
     let words = |grade: &str, causes: &[&str]| {
