@@ -1,6 +1,9 @@
 //! What users type and see, word for word where it does not depend on the machine.
 //!
-//! `TRYCMD=overwrite cargo test -p ipcperf --test it transcripts` writes down what the program says now.
+//! `TRYCMD=overwrite cargo test -p ipcperf --test it transcripts` writes down what the program says now, `cargo xtask docs`
+//! the documents that it prints whole.
+
+use crate::common::Sandbox;
 
 /// Transcripts in surroundings of their own, run one after the other.
 fn follow(transcripts: &str) {
@@ -24,4 +27,17 @@ fn the_program_says_what_the_transcripts_show() {
 fn the_readme_shows_what_the_program_says() {
     follow("../../README.md");
     follow("../../docs/RECIPES.md");
+}
+
+#[test]
+fn the_documents_that_the_program_prints_are_what_it_prints() {
+    let sandbox = Sandbox::new();
+    let printed =
+        [("MECHANISMS.md", &["reference"][..]), ("WORDS.md", &["explain", "--format", "markdown"])];
+    for (document, words) in printed {
+        let path = format!("{}/../../docs/{document}", env!("CARGO_MANIFEST_DIR"));
+        let kept = std::fs::read_to_string(path).expect("a document");
+        // Not assert_eq: a failure should not print two documents.
+        assert!(sandbox.run(words).stdout == kept, "docs/{document} is stale: cargo xtask docs");
+    }
 }
