@@ -250,8 +250,8 @@ pub(crate) struct RunArgs {
     /// Message sizes: 64, 4K, lists 1,64,4K, sweeps 64..64K:*4 [default: 64]
     #[arg(short, long, value_name = "SIZES")]
     pub(crate) size: Option<String>,
-    /// Placements: same-cpu, smt, same-llc, cross-llc, cross-node, free, or the CPUs of lead and follow, as 0,1 [default:
-    /// same-cpu and two close cores]
+    /// Placements: same-cpu, smt, same-llc, cross-llc, cross-node, free, the CPUs of lead and follow, as 0,1, or pairs: every
+    /// two CPUs [default: same-cpu and two close cores]
     #[arg(long, value_name = "PLACES")]
     pub(crate) place: Option<String>,
     /// Knobs: pipe.size=1M (repeatable; see 'ipcperf describe')

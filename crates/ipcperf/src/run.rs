@@ -10,6 +10,7 @@ use clap::ArgMatches;
 use ipcperf_core::{Idle, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Host, Request};
 use ipcperf_engine::registry::Registry;
+use ipcperf_sys::topology::Topology;
 use std::process::ExitCode;
 
 /// Rounds unless asked otherwise: enough for an interval of the median with half of the rounds in another mode.
@@ -46,17 +47,18 @@ pub(crate) fn run(
 /// What is to be measured, and how.
 pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Undertaking, Stop> {
     let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
-    let request = request(registry, args, host.topology.two_cpus())?;
+    let request = request(registry, args, Some(&host.topology))?;
     let cells = plan::cells(&request, &host).map_err(request::refused)?;
     let settings = settings(args, rounds)?;
     Ok(Undertaking { command: "run", cells, settings, requirements: None })
 }
 
-/// Which cells are meant. Without a placement they are on one CPU and on these two.
+/// Which cells are meant. Without a placement they are on one CPU and on two that are close. Without a topology nothing
+/// depends on the machine.
 fn request(
     registry: &Registry,
     args: &RunArgs,
-    two_cpus: Option<Placement>,
+    topology: Option<&Topology>,
 ) -> Result<Request, Stop> {
     let Some(names) = &args.mechanism else {
         return Err(Stop::usage(
@@ -65,7 +67,7 @@ fn request(
     };
     let defaults = || {
         let mut places = vec![Placement::SameCpu];
-        places.extend(two_cpus);
+        places.extend(topology.and_then(Topology::two_cpus));
         places
     };
     let or =
@@ -78,7 +80,7 @@ fn request(
         patterns,
         sizes: request::sizes(&or(&args.size, "64"))?,
         placements: match &args.place {
-            Some(list) => request::placements(list)?,
+            Some(list) => request::placements(&with_pairs(list, topology)?)?,
             None => defaults(),
         },
         idle: request::idle(&or(&args.idle, Idle::AsIs.name()))?,
@@ -95,6 +97,30 @@ fn request(
     ];
     request::not_too_many("cells", parts)?;
     Ok(request)
+}
+
+/// The word for every two CPUs that are allowed here.
+const PAIRS: &str = "pairs";
+
+/// A list of placements with the pairs in place of their word, each once, the lower CPU leading.
+fn with_pairs(list: &str, topology: Option<&Topology>) -> Result<String, Stop> {
+    let cpus = topology.map(|one| one.cpus.as_slice()).unwrap_or_default();
+    let mut places = Vec::new();
+    for word in list.split(',').map(str::trim) {
+        match (word == PAIRS, topology) {
+            (false, _) => places.push(word.to_owned()),
+            // Some placement that every machine has.
+            (true, None) => places.push(Placement::SameCpu.to_string()),
+            (true, Some(topology)) if cpus.len() < 2 => {
+                let why = topology.objection(Placement::SameLlc);
+                return Err(Stop::usage(format!("--place {PAIRS}: {why}")));
+            }
+            (true, Some(_)) => places.extend(cpus.iter().enumerate().flat_map(|(at, lead)| {
+                cpus[at + 1..].iter().map(|follow| format!("{},{}", lead.id, follow.id))
+            })),
+        }
+    }
+    Ok(places.join(","))
 }
 
 /// What is wrong with what is asked for, whatever the machine has.
@@ -127,4 +153,22 @@ fn only_of_programs(args: &RunArgs) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcperf_sys::topology::Cpu;
+
+    #[test]
+    fn pairs_are_every_two_cpus_once_and_none_where_there_is_one_cpu() {
+        let of = |cpus: &[usize]| Topology {
+            cpus: cpus.iter().map(|id| Cpu { id: *id, core: *id, llc: 0, node: 0 }).collect(),
+            ..Topology::default()
+        };
+        let with = |cpus: &[usize]| with_pairs("same-cpu, pairs", Some(&of(cpus)));
+        assert_eq!(with(&[1, 2, 5]).expect("three CPUs"), "same-cpu,1,2,1,5,2,5");
+        let refused = with(&[3]).expect_err("one CPU").to_string();
+        assert_eq!(refused, "--place pairs: only 1 CPU is allowed here (affinity, cpuset)");
+    }
 }

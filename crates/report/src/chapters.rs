@@ -82,6 +82,12 @@ impl Way {
         }
     }
 
+    /// Whether nothing but the CPUs, which were named for both, tells it from another.
+    pub(crate) fn differs_in_named_cpus(&self, other: &Self) -> bool {
+        let named = |way: &Self| way.placement.named().is_some() && !way.is_fan;
+        named(self) && named(other) && self.conditions() == other.conditions()
+    }
+
     /// `CPUs 0 and 1 (same-llc), idle as-is, touch cacheline`.
     pub(crate) fn words(&self) -> String {
         let cpus: Vec<String> = self.cpus.iter().take(8).map(ToString::to_string).collect();
@@ -99,8 +105,13 @@ impl Way {
             (place, false) if one => format!("both ends on CPU {} ({place})", cpus[0]),
             (place, false) => format!("CPUs {} ({place})", text::join(&cpus)),
         };
+        format!("{place}, {}", self.conditions())
+    }
+
+    /// All but where: `idle as-is, touch cacheline`.
+    pub(crate) fn conditions(&self) -> String {
         let load: String = self.load.iter().map(|word| format!(", {word}")).collect();
-        format!("{place}, idle {}, touch {}{load}", self.idle, self.touch)
+        format!("idle {}, touch {}{load}", self.idle, self.touch)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a row can show, and in which order columns give way when the line is short.
 
-use crate::chapters::{Chapter, Row, label, marked_label};
+use crate::chapters::{Chapter, Row, Section, label, marked_label};
 use crate::figures::{self, NONE};
 use crate::format::Style;
 use crate::rank::{Ratio, Yardstick};
@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 /// A column of a results table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
+    /// Of lead and follow, where many were named.
+    Cpus,
     Size,
     /// Of a fan.
     Peers,
@@ -59,9 +61,9 @@ pub(crate) enum Column {
 }
 
 use Column::{
-    Achieved, BesideBest, Bound, Cpu, CpuSpread, Energy, Errors, Fairness, Faults, Figure, Ipis,
-    Least, Load, Machine, Mean, Mechanism, Messages, Offered, OneWay, Peers, Preempted, Quantile,
-    Rank, Service, Size, Spread, Switches, Syscalls, System, Transform, User,
+    Achieved, BesideBest, Bound, Cpu, CpuSpread, Cpus, Energy, Errors, Fairness, Faults, Figure,
+    Ipis, Least, Load, Machine, Mean, Mechanism, Messages, Offered, OneWay, Peers, Preempted,
+    Quantile, Rank, Service, Size, Spread, Switches, Syscalls, System, Transform, User,
 };
 
 const P50: Column = Quantile("p50");
@@ -73,14 +75,14 @@ const SERVICE: [Column; 2] = [Service("p50"), Service("p99.9")];
 
 /// Columns from left to right; a pattern has those that its facts give it.
 const ORDER: &[Column] = &[
-    Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, BesideBest, Mean,
+    Cpus, Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, BesideBest, Mean,
     OneWay, Transform, Bound, Messages, Fairness, Least, P50, P90, P99, P99_9, MAX, SERVICE[0],
     SERVICE[1], Cpu, Errors, Switches, Ipis, Syscalls,
 ];
 
 /// The same of a table of costs.
 const COST: &[Column] = &[
-    Size, Peers, Rank, Mechanism, Cpu, CpuSpread, User, System, Machine, Switches, Preempted,
+    Cpus, Size, Peers, Rank, Mechanism, Cpu, CpuSpread, User, System, Machine, Switches, Preempted,
     Faults, Ipis, Syscalls, Energy, Figure,
 ];
 
@@ -95,8 +97,8 @@ const KEEP_COST: &[Column] =
 /// What is never dropped: a figure without its uncertainty says too much. Long names are clipped for it.
 pub(crate) const fn always(yardstick: Yardstick) -> &'static [Column] {
     match yardstick {
-        Yardstick::Cpu => &[Size, Peers, Rank, Mechanism, Cpu, CpuSpread],
-        _ => &[Size, Peers, Rank, Mechanism, Figure, Spread],
+        Yardstick::Cpu => &[Cpus, Size, Peers, Rank, Mechanism, Cpu, CpuSpread],
+        _ => &[Cpus, Size, Peers, Rank, Mechanism, Figure, Spread],
     }
 }
 
@@ -116,6 +118,7 @@ pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
     let is_beside =
         || blocks.iter().flat_map(|block| &block.rows).any(|row| row.beside_best.is_some());
     let is_shown = |column: &Column| match column {
+        Cpus => has_many_named_cpus(chapters),
         BesideBest => is_beside(),
         Bound => style.versus_bound,
         Rank => has_rivals,
@@ -125,6 +128,13 @@ pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
     };
     let belongs = |column: &Column| column.belongs(pattern.facts()) && is_shown(column);
     columns.iter().copied().filter(belongs).collect()
+}
+
+/// Whether the CPUs of lead and follow are a column: so many pairs were named that tables of their own would be a list of
+/// headings.
+pub(crate) fn has_many_named_cpus(chapters: &[&Chapter]) -> bool {
+    let is_next = |two: &[Section]| two[0].way.differs_in_named_cpus(&two[1].way);
+    chapters.iter().any(|one| one.sections.windows(2).filter(|two| is_next(two)).count() > 1)
 }
 
 /// The columns that may be dropped, the most wanted first.
@@ -163,6 +173,7 @@ impl Column {
         let figure = pattern.facts().figure;
         let is_time = figure == core::Figure::Time;
         let text = match self {
+            Cpus => "CPUs",
             Size => "size",
             Peers => "peers",
             Rank => "#",
@@ -223,7 +234,8 @@ impl Column {
         match self {
             Size if is_first => figures::size(cell.key.size_bytes),
             Peers if is_first => cell.key.load.peers.to_string(),
-            Size | Peers => String::new(),
+            Cpus if is_first => cell.key.placement.to_string(),
+            Cpus | Size | Peers => String::new(),
             Rank => row.rank.map_or_else(|| NONE.to_owned(), |rank| rank.words()),
             // A curve has one name.
             Mechanism if cell.key.pattern.facts().is_open && !is_first => String::new(),

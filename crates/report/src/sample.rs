@@ -164,7 +164,7 @@ pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Ce
         cpus: match placement {
             Placement::Free => vec![],
             Placement::SameCpu => vec![0, 0],
-            _ => vec![0, 1],
+            named => named.named().unwrap_or([0, 1]).to_vec(),
         },
         ..CellKey::default()
     };

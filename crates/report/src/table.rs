@@ -2,7 +2,7 @@
 
 use crate::advice::{caution, has_places};
 use crate::answers::answers;
-use crate::chapters::{Chapter, Row, chapters, keep_top, unmeasured};
+use crate::chapters::{Chapter, Row, Section, chapters, keep_top, unmeasured};
 use crate::columns::{self, Column};
 use crate::figures;
 use crate::format::Style;
@@ -133,6 +133,7 @@ fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
             }
         }
     }
+    let has_cpus = all.contains(&Column::Cpus);
     let position = |column: &Column| all.iter().position(|other| other == column);
     let always: Vec<usize> = columns::always(yardstick).iter().filter_map(position).collect();
     // A column without any figure gives its room to the next.
@@ -158,12 +159,22 @@ fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
     for chapter in chapters {
         page.blank()?;
         page.paragraph(Tone::Title, "", &title(chapter).to_uppercase())?;
-        for (at, section) in chapter.sections.iter().enumerate() {
-            if at > 0 {
-                page.blank()?;
+        let mut before: Option<&Section> = None;
+        for section in &chapter.sections {
+            let is_like = |other: &Section| section.way.differs_in_named_cpus(&other.way);
+            if !before.is_some_and(|before| has_cpus && is_like(before)) {
+                if before.is_some() {
+                    page.blank()?;
+                }
+                let is_one_of_many = has_cpus && chapter.sections.iter().any(is_like);
+                let way = match is_one_of_many {
+                    true => format!("lead and follow on these CPUs, {}", section.way.conditions()),
+                    false => section.way.words(),
+                };
+                page.paragraph(Tone::Plain, "", &way)?;
+                page.line(Tone::Quiet, &format!("  {head}"))?;
             }
-            page.paragraph(Tone::Plain, "", &section.way.words())?;
-            page.line(Tone::Quiet, &format!("  {head}"))?;
+            before = Some(section);
             for row in section.blocks.iter().flat_map(|block| &block.rows) {
                 for line in lines.by_ref().take(if row.is_two_mode() { 2 } else { 1 }) {
                     page.line(tone(row), &format!("  {line}"))?;

@@ -235,6 +235,25 @@ fn idle_policies_and_placements_have_their_own_headings_and_rankings() {
 }
 
 #[test]
+fn many_named_cpus_are_a_column_and_no_list_of_headings() {
+    let on = |lead, follow| Placement::Cpus { lead, follow };
+    let row = |place, nanos: f64| cell("pipe", 64, place).rtt(nanos, 20.0);
+    let two = vec![row(on(0, 1), 5_000.0), row(on(1, 0), 6_000.0), row(ONE, 3_000.0)];
+    let text = written(&run(set(two.clone())), &wide(80));
+    assert!(text.contains("lead on CPU 1, follow on CPU 0, idle") && !text.contains("CPUs  size"));
+
+    let many = [two, vec![row(on(0, 2), 7_000.0), row(on(1, 2), 8_000.0)]].concat();
+    let text = written(&run(set(many)), &wide(80));
+    let heading = "lead and follow on these CPUs, idle as-is, touch cacheline";
+    assert_eq!(text.matches(heading).count(), 1, "{text}");
+    for row in ["0,1  64 B  pipe       5.00 us", "0,2  64 B  pipe       7.00 us"] {
+        assert!(text.contains(row), "{row} in {text}");
+    }
+    assert!(text.contains("both ends on CPU 0 (same-cpu), idle"), "{text}");
+    assert_eq!(text.matches("  CPUs  size  mechanism").count(), 2, "{text}");
+}
+
+#[test]
 fn a_knob_that_the_kernel_changed_shows_both_values() {
     let cells =
         vec![cell("pipe", 64, TWO).rtt(71_000.0, 500.0).knob("pipe.size", Some(5000), 8192)];

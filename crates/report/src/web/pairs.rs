@@ -19,7 +19,8 @@ fn matrix(title: String, note: String, pairs: &Pairs) -> Option<Shown> {
     let mut cpus: Vec<usize> = pairs.keys().flat_map(|(lead, follow)| [*lead, *follow]).collect();
     cpus.sort_unstable();
     cpus.dedup();
-    if pairs.len() < 2 || cpus.len() < 2 || cpus.len() > MOST_CPUS {
+    // A pair of CPUs and one of them alone, which every survey has, are no picture.
+    if pairs.len() < 3 || (pairs.len() == 3 && cpus.len() == 2) || cpus.len() > MOST_CPUS {
         return None;
     }
     let figure = |lead: &usize, follow: &usize| {
@@ -78,7 +79,5 @@ pub(super) fn pairs(set: &ResultSet) -> Vec<Shown> {
             group.insert((follow, lead), value);
         }
     }
-    // A pair of CPUs and one of them alone, which every survey has, are no picture.
-    groups.retain(|(.., pairs)| pairs.len() > 3);
     groups.into_iter().filter_map(|(title, note, pairs)| matrix(title, note, &pairs)).collect()
 }

@@ -135,6 +135,20 @@ fn what_a_document_does_not_have_is_not_drawn() {
     assert!(!page(&sample::set(Vec::new())).contains("<svg"));
 }
 
+#[test]
+fn three_pairs_of_named_cpus_are_a_picture_and_one_pair_is_none() {
+    let on = |lead, follow| {
+        cell("pipe", 64, ipcperf_core::Placement::Cpus { lead, follow }).rtt(9_580.0, 100.0)
+    };
+    let drawn = |cells: Vec<Cell>| {
+        let text = page(&sample::set(cells));
+        text.split_once("<section id=\"pairs\"").map(|(_, rest)| rest.to_owned())
+    };
+    assert_eq!(drawn(vec![on(0, 1)]), None);
+    let pairs = drawn(vec![on(0, 1), on(0, 2), on(1, 2)]).expect("a picture");
+    assert!(pairs.contains("pipe, 64 B: 3 pairs of 3 CPUs."), "{pairs}");
+}
+
 /// Ten thousand operations around a median, one in a hundred of which takes ten times as long.
 fn operations(median_ns: f64) -> Option<HistogramData> {
     let mut histogram = ipcperf_stats::Histogram::new();
