@@ -7,6 +7,8 @@ use crate::run::{Run, Stop};
 use crate::script::{Batch, End, Scenario, Seen, Step, Told, Until};
 use ipcperf_core::{Fault, Port, Seat};
 use ipcperf_engine::task::WorkerContext;
+use ipcperf_sys::call_times::CallTimes;
+use ipcperf_sys::clock::Clock;
 use ipcperf_sys::trace::{Mark, mark};
 use ipcperf_sys::{procfs, signals};
 
@@ -103,14 +105,31 @@ impl<P: Port> Player<'_, '_, P> {
                 run.over(result)
             }
             Step::Watched(batch) => {
-                let before = procfs::consumption().minor_faults;
                 mark(Mark::Begin);
                 let seen = self.run(batch, Self::exchange_all);
                 mark(Mark::End);
-                let events = procfs::consumption().minor_faults - before;
                 mark(Mark::Done);
-                Seen { events, ..seen }
+                seen
             }
+            Step::WatchedMemory(batch) => match CallTimes::watch_memory(Clock::monotonic()) {
+                Ok(calls) => {
+                    let before = procfs::consumption().minor_faults;
+                    calls.record(true);
+                    let seen = self.run(batch, Self::exchange_all);
+                    calls.record(false);
+                    let events = procfs::consumption().minor_faults - before;
+                    match calls.finish(seen.count) {
+                        Ok((times, _)) => {
+                            let counted = times.into_iter().map(|(name, call)| (name, call.times));
+                            Seen { events, memory: counted.collect(), ..seen }
+                        }
+                        Err(error) => {
+                            Seen { detail: error.to_string(), stopped: true, ..Seen::default() }
+                        }
+                    }
+                }
+                Err(error) => Seen { detail: error.to_string(), stopped: true, ..Seen::default() },
+            },
             Step::Interruptible => match signals::count_interruptions() {
                 Ok(()) => Seen::default(),
                 Err(error) => Seen { detail: error.to_string(), stopped: true, ..Seen::default() },

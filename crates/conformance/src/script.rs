@@ -59,8 +59,11 @@ pub(crate) enum Step {
         batch: Batch,
         warm_up: u64,
     },
-    /// Round trips between two marks, with the page faults they took.
+    /// Round trips between two marks.
     Watched(Batch),
+    /// Round trips, with the calls for memory that they made and the page faults they took. The last step of a process:
+    /// what looks at its calls stays.
+    WatchedMemory(Batch),
     /// From now on signals interrupt system calls.
     Interruptible,
     /// How many signals have interrupted this process.
@@ -122,6 +125,8 @@ pub(crate) struct Seen {
     pub(crate) census: Option<Descriptors>,
     /// Page faults without disk access, or interruptions.
     pub(crate) events: u64,
+    /// Calls for memory by name, and how often each was made.
+    pub(crate) memory: Vec<(String, u64)>,
     pub(crate) knobs: Vec<(String, KnobValue)>,
     /// Whether the last message sent, and the last one received, lay in memory that processes share.
     pub(crate) shared: [Option<bool>; 2],

@@ -12,7 +12,7 @@
 //! nothing but a log that was there before it.
 
 use crate::clock::Clock;
-use crate::seccomp;
+use crate::seccomp::{self, Trapped};
 use crate::trace;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -81,6 +81,18 @@ impl CallTimes {
     /// # Errors
     /// The kernel has no filters or refuses one more, the architecture is not known, or this process has done so before.
     pub fn watch(clock: Clock) -> io::Result<Self> {
+        Self::begin(clock, Trapped::AllBut(NOT_TRAPPED))
+    }
+
+    /// The same of calls that get, give back or change memory; others are made as ever.
+    ///
+    /// # Errors
+    /// As [`CallTimes::watch`].
+    pub fn watch_memory(clock: Clock) -> io::Result<Self> {
+        Self::begin(clock, Trapped::Only(trace::MEMORY))
+    }
+
+    fn begin(clock: Clock, trapped: Trapped<'_>) -> io::Result<Self> {
         let entries = (0..ROOM).map(|_| AtomicU64::new(0)).collect();
         let (is_on, len) = (AtomicBool::new(false), AtomicUsize::new(0));
         if LOG.set(Log { clock, is_on, len, entries }).is_err() {
@@ -88,7 +100,7 @@ impl CallTimes {
         }
         let log = LOG.get().ok_or_else(|| io::Error::other("there is no log"))?;
         machine::handle()?;
-        seccomp::trap(machine::after_the_call(), NOT_TRAPPED)?;
+        seccomp::trap(machine::after_the_call(), trapped)?;
         Ok(Self { log })
     }
 

@@ -89,12 +89,19 @@ pub fn delay(times: usize) -> io::Result<()> {
     (0..times).try_for_each(|_| install(program.clone()))
 }
 
-/// From now on all calls of this thread but `these` raise `SIGSYS` in place of what they do, unless they come from the
-/// instruction before `address`. There is no way back.
+/// Which calls are trapped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Trapped<'a> {
+    AllBut(&'a [i64]),
+    Only(&'a [i64]),
+}
+
+/// From now on these calls of this thread raise `SIGSYS` in place of what they do, unless they come from the instruction
+/// before `address`. There is no way back.
 ///
 /// # Errors
 /// As [`refuse`].
-pub(crate) fn trap(address: u64, these: &[i64]) -> io::Result<()> {
+pub(crate) fn trap(address: u64, trapped: Trapped<'_>) -> io::Result<()> {
     let [low, high] = [address as u32, (address >> 32) as u32];
     let from_elsewhere = libc::sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: 3, k: low };
     let from_there = libc::sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: 1, k: high };
@@ -105,8 +112,12 @@ pub(crate) fn trap(address: u64, these: &[i64]) -> io::Result<()> {
         from_there,
         step(RETURN, libc::SECCOMP_RET_ALLOW, 0),
     ];
-    let others = told_apart(these, libc::SECCOMP_RET_TRAP, libc::SECCOMP_RET_ALLOW)?;
-    install([known, others].concat())
+    let (trap, allow) = (libc::SECCOMP_RET_TRAP, libc::SECCOMP_RET_ALLOW);
+    let others = match trapped {
+        Trapped::AllBut(these) => told_apart(these, trap, allow),
+        Trapped::Only(these) => told_apart(these, allow, trap),
+    };
+    install([known, others?].concat())
 }
 
 fn step(code: u16, k: u32, jt: u8) -> libc::sock_filter {

@@ -8,7 +8,8 @@
 mod calls;
 mod follow;
 
-pub use calls::{is_memory, name, transfer};
+pub(crate) use calls::MEMORY;
+pub use calls::{name, transfer};
 pub use follow::{Follow, Followed};
 
 use crate::control::timespec;

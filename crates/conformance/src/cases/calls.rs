@@ -1,4 +1,4 @@
-//! C18, C21: what an end asks of the kernel while it moves messages, seen from outside.
+//! C18, C21: what an end asks of the kernel while it moves messages: for memory by itself, of all calls from outside.
 
 use crate::pair::Pair;
 use crate::scene::{Scene, Trouble, ensure, mirror};
@@ -60,19 +60,18 @@ pub(crate) fn no_allocation(scene: &Scene<'_>) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let size = scene.size(64, &options);
     let batch = |count| Batch::new(count, Sizes::List(vec![size]), 0);
-    let script = Script::default()
-        .exchange(batch(WARM_TRIPS))
-        .both(Step::Hold)
-        .both(Step::Watched(batch(TRIPS)));
+    let script =
+        Script::default().exchange(batch(WARM_TRIPS)).both(Step::WatchedMemory(batch(TRIPS)));
     let mut pair = scene.pair(&options)?;
-    let tallies = follow(scene, &mut pair, size, script, (1, None))?;
+    pair.open(size, script)?;
     let seen = pair.done()?;
     mirror(&seen)?;
-    for ((seat, tally), seen) in Seat::BOTH.into_iter().zip(&tallies).zip(&seen) {
-        ensure(!tally.calls.keys().any(|call| trace::is_memory(*call)), || {
-            format!("{seat:?}: {TRIPS} round trips called for memory: {}", describe(tally))
+    for (seat, seen) in Seat::BOTH.into_iter().zip(&seen) {
+        let Some(seen) = seen.last() else { continue };
+        ensure(seen.memory.is_empty(), || {
+            format!("{seat:?}: {TRIPS} round trips called for memory: {:?}", seen.memory)
         })?;
-        let faults = seen.last().map_or(0, |seen| seen.events);
+        let faults = seen.events;
         ensure(faults <= FEW, || {
             format!("{seat:?}: {TRIPS} round trips touched {faults} pages for the first time")
         })?;

@@ -1,18 +1,14 @@
 //! System calls by number: what they are for, and their names.
 
 /// Calls that get, give back or change memory.
-#[must_use]
-pub fn is_memory(number: i64) -> bool {
-    [
-        libc::SYS_brk,
-        libc::SYS_mmap,
-        libc::SYS_munmap,
-        libc::SYS_mremap,
-        libc::SYS_madvise,
-        libc::SYS_mprotect,
-    ]
-    .contains(&number)
-}
+pub(crate) const MEMORY: &[i64] = &[
+    libc::SYS_brk,
+    libc::SYS_mmap,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_mprotect,
+];
 
 macro_rules! transfers {
     ($($name:ident $text:literal,)+) => {
@@ -203,7 +199,6 @@ mod tests {
     fn calls_are_told_apart() {
         assert_eq!(transfer(libc::SYS_write), Some("write"));
         assert_eq!(transfer(libc::SYS_mmap), None);
-        assert!(is_memory(libc::SYS_mmap) && !is_memory(libc::SYS_write));
         assert_eq!(name(libc::SYS_getpid), "getpid");
         assert_eq!(name(-5), "system call -5");
     }
