@@ -61,8 +61,9 @@ pub(crate) struct Chart {
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 440.0;
-/// Of what is drawn for pages alone, where two stand side by side.
-const NARROW: f64 = 640.0;
+/// Of what is drawn for pages alone: a telephone shows it without cutting or shrinking its letters, and wider screens show
+/// several side by side.
+const NARROW: f64 = 340.0;
 
 /// Of a letter beside its size: what sans-serif fonts need on average.
 const LETTER: f64 = 0.56;

@@ -1,8 +1,8 @@
 //! A figure for each pair: of the CPUs of lead and follow.
 
-use super::{Canvas, Scale, escape};
+use super::{Canvas, Scale, escape, wide};
 
-/// Figures by row and column, darker where there is more.
+/// Figures by row and column, stronger where there is more.
 #[derive(Clone, Debug)]
 pub(crate) struct Matrix {
     /// What it shows, in words.
@@ -15,11 +15,11 @@ pub(crate) struct Matrix {
 }
 
 const WIDTH: f64 = super::NARROW;
-const LEFT: f64 = 64.0;
+const LEFT: f64 = 48.0;
 const TOP: f64 = 44.0;
 
 /// More columns than this have no room for words in them.
-const WORDED: usize = 10;
+const WORDED: usize = 5;
 
 impl Matrix {
     /// A part of a page.
@@ -34,7 +34,9 @@ impl Matrix {
         let [row, column] = &self.axes;
         canvas.words("quiet", [LEFT, 14.0], "", column);
         canvas.words("quiet end", [LEFT - 8.0, TOP - 10.0], "", row);
-        for (at, head) in self.heads.iter().enumerate() {
+        let widest = self.heads.iter().map(|head| wide(head, 12.0)).fold(12.0, f64::max);
+        let step = ((widest + 6.0) / side).ceil() as usize;
+        for (at, head) in self.heads.iter().enumerate().step_by(step) {
             let middle = at as f64 + 0.5;
             canvas.words("quiet middle", [LEFT + side * middle, TOP - 10.0], "", head);
             canvas.words("quiet end", [LEFT - 8.0, TOP + tall * middle + 4.0], "", head);
@@ -47,8 +49,8 @@ impl Matrix {
                 let pair = format!("{} to {}: {words}", self.heads[down], self.heads[across]);
                 canvas.put(format_args!(
                     r#"<rect class="f0" fill-opacity="{shade:.2}" x="{x:.1}" y="{y:.1}" width="{:.1}" height="{:.1}"><title>{}</title></rect>"#,
-                    side - 1.5,
-                    tall - 1.5,
+                    side * 0.96,
+                    tall * 0.96,
                     escape(&pair)
                 ));
                 if self.heads.len() <= WORDED {

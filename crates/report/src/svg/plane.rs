@@ -1,6 +1,6 @@
 //! Lines and points over two numbers: tails, sizes, loads, costs.
 
-use super::{COLOURS, Canvas, NAME, Scale, apart, escape, wide};
+use super::{COLOURS, Canvas, LINE, NAME, Scale, escape, wide};
 use crate::text;
 
 /// What the numbers of one direction are.
@@ -29,9 +29,9 @@ pub(crate) struct Trace {
     pub(crate) label: String,
     /// Where in the page it leads.
     pub(crate) link: Option<String>,
-    /// It has a colour and its name beside it; the others are context.
+    /// It has a colour, a shape and its name below the axis; the others are context.
     pub(crate) is_named: bool,
-    /// Its places are marked: they are what was measured, and the line only leads the eye. A point by itself stands out.
+    /// All its places are marked, not its end alone: they are what was measured, and the line only leads the eye.
     pub(crate) is_marked: bool,
     pub(crate) spots: Vec<Spot>,
 }
@@ -58,16 +58,12 @@ pub(crate) struct Plane {
 }
 
 const WIDTH: f64 = super::NARROW;
-const HEIGHT: f64 = 380.0;
-const TOP: f64 = 30.0;
-const BOTTOM: f64 = HEIGHT - 50.0;
-
-/// An area that a name takes: left, top, right, bottom.
-type Area = [f64; 4];
-
-fn meet(a: &Area, b: &Area) -> bool {
-    a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
-}
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = 240.0;
+/// Where the names begin, below the numbers of the axis and what they are.
+const NAMES: f64 = BOTTOM + 46.0;
+/// Room of a name beside its letters.
+const SHAPE: f64 = 16.0;
 
 impl Axis {
     /// Round numbers along it.
@@ -88,36 +84,37 @@ impl Plane {
     /// A part of a page.
     pub(crate) fn inline(&self) -> String {
         let spots = || self.traces.iter().flat_map(|trace| &trace.spots);
-        let ends = spots().flat_map(|spot| spot.interval.into_iter().flatten());
-        let ys: Vec<f64> = spots().map(|spot| spot.y).chain(ends).collect();
+        // Context has no intervals that one sees.
+        let seen = self.traces.iter().filter(|trace| trace.is_named);
+        let ends = seen.flat_map(|trace| &trace.spots).flat_map(|spot| spot.interval);
+        let ys: Vec<f64> = spots().map(|spot| spot.y).chain(ends.flatten()).collect();
         let xs: Vec<f64> = spots().map(|spot| spot.x).collect();
         let y = Scale::over(&ys, true, BOTTOM, TOP);
-        let is_cloud = self.traces.iter().all(|trace| trace.spots.len() < 2);
-        let names = self.traces.iter().filter(|trace| trace.is_named && !is_cloud);
-        let names = names.map(|trace| wide(&text::clip(&trace.label, NAME, true), 12.0));
-        let right = WIDTH - names.fold(0.0, f64::max) - if is_cloud { 16.0 } else { 34.0 };
         let numbers = self.y.ticks(&y).into_iter().map(|(_, words)| wide(&words, 12.0));
         let left = numbers.fold(24.0, f64::max) + 12.0;
+        let right = WIDTH - 12.0;
         let x = Scale::over(&xs, true, left, right);
         let x = if self.x.is_reversed { Scale { from: right, to: left, ..x } } else { x };
         let mut canvas = Canvas { text: String::new(), x, y };
-        canvas.begin(&self.label, "group", [WIDTH, HEIGHT]);
+        let named: Vec<&Trace> = self.traces.iter().filter(|trace| trace.is_named).collect();
+        let names = named.iter().map(|trace| wide(&text::clip(&trace.label, NAME, true), 12.0));
+        let columns = if names.fold(0.0, f64::max) + SHAPE < WIDTH / 2.0 { 2 } else { 1 };
+        let lines = named.len().div_ceil(columns) as f64;
+        canvas.begin(&self.label, "group", [WIDTH, NAMES + LINE * lines]);
         self.axes(&mut canvas, left, right);
         for trace in self.traces.iter().filter(|trace| !trace.is_named) {
             trace.draw(&mut canvas, None);
         }
-        let named = || self.traces.iter().filter(|trace| trace.is_named).enumerate();
-        for (at, trace) in named() {
-            trace.band(&mut canvas, at);
+        for (at, trace) in named.iter().enumerate() {
+            trace.intervals(&mut canvas, at);
         }
         self.front(&mut canvas);
-        let ends: Vec<Option<[f64; 2]>> =
-            named().map(|(at, trace)| trace.draw(&mut canvas, Some(at))).collect();
-        let named: Vec<&Trace> = named().map(|(_, trace)| trace).collect();
-        if is_cloud {
-            names_beside(&mut canvas, &named, &ends, [left, right]);
-        } else {
-            names_at_edge(&mut canvas, &named, &ends, right);
+        for (at, trace) in named.iter().enumerate() {
+            trace.draw(&mut canvas, Some(at));
+            let x = 6.0 + WIDTH / 2.0 * (at % columns) as f64;
+            let y = NAMES + LINE * (at / columns) as f64;
+            canvas.mark(at, [x, y + 6.0], true);
+            trace.name(&mut canvas, [x + SHAPE - 6.0, y + 10.0]);
         }
         for mark in &self.marks {
             self.mark(&mut canvas, mark);
@@ -143,13 +140,13 @@ impl Plane {
             let Some(x) = canvas.x.at(value) else { continue };
             canvas.line("grid", [x, TOP], [x, BOTTOM]);
             let half = wide(&words, 12.0) / 2.0;
-            if x - half > free {
+            if x - half > free && x + half < WIDTH {
                 canvas.words("quiet middle", [x, BOTTOM + 18.0], "", &words);
                 free = x + half + 6.0;
             }
         }
         let middle = f64::midpoint(left, right);
-        canvas.words("quiet middle", [middle, HEIGHT - 10.0], "", &self.x.name);
+        canvas.words("quiet middle", [middle, BOTTOM + 34.0], "", &self.x.name);
         canvas.words("quiet", [4.0, 14.0], "", &self.y.name);
     }
 
@@ -173,6 +170,8 @@ impl Plane {
         if let (Some(x), Some(y)) = (canvas.x.at(mark.x), canvas.y.at(mark.y)) {
             canvas
                 .put(format_args!(r#"<circle class="none ring" cx="{x:.1}" cy="{y:.1}" r="7"/>"#));
+            let half = wide(&mark.words, 12.0) / 2.0;
+            let x = x.clamp(half, WIDTH - half);
             canvas.words("ink middle halo", [x, y - 12.0], "", &mark.words);
         }
     }
@@ -184,26 +183,17 @@ impl Trace {
         self.spots.iter().filter_map(place).collect()
     }
 
-    /// The interval of each place, joined.
-    fn band(&self, canvas: &mut Canvas, at: usize) {
-        let edge = |end: usize| -> Vec<String> {
-            let spots = self.spots.iter().filter_map(|spot| {
-                let (x, y) = (canvas.x.at(spot.x)?, canvas.y.at(spot.interval?[end])?);
-                Some(format!("{x:.1} {y:.1}"))
-            });
-            spots.collect()
-        };
-        let (low, mut high) = (edge(0), edge(1));
-        high.reverse();
-        if low.len() > 1 {
-            let path = [low, high].concat().join("L");
-            let colour = at % COLOURS.len();
-            canvas.put(format_args!(r#"<path class="band f{colour}" d="M{path}z"/>"#));
+    /// The interval of each place.
+    fn intervals(&self, canvas: &mut Canvas, at: usize) {
+        for spot in &self.spots {
+            if let (Some(x), Some(interval)) = (canvas.x.at(spot.x), spot.interval) {
+                canvas.interval(at, x, interval);
+            }
         }
     }
 
-    /// Draws it and says where it ends; without a number it is context.
-    fn draw(&self, canvas: &mut Canvas, number: Option<usize>) -> Option<[f64; 2]> {
+    /// Draws it; without a number it is context.
+    fn draw(&self, canvas: &mut Canvas, number: Option<usize>) {
         let places = self.places(canvas);
         let title = escape(&self.label);
         canvas.put(format_args!("<g><title>{title}</title>"));
@@ -215,80 +205,29 @@ impl Trace {
         if line.len() > 1 {
             canvas.put(format_args!(r#"<path class="{class}" d="M{}"/>"#, line.join("L")));
         }
-        match (places.as_slice(), number) {
-            ([[x, y]], _) => {
-                let class = match (number, self.is_marked) {
-                    (Some(_), true) => "f0",
-                    (Some(_), false) => "known",
-                    (None, _) => "none dot",
-                };
-                canvas.put(format_args!(
-                    r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="3.6"/>"#
-                ));
+        match (number, places.as_slice()) {
+            (Some(number), [ends @ .., end]) => {
+                ends.iter().filter(|_| self.is_marked).for_each(|place| {
+                    canvas.mark(number, *place, true);
+                });
+                canvas.mark(number, *end, true);
             }
-            (all, Some(number)) if self.is_marked => {
-                all.iter().for_each(|place| canvas.mark(number, *place, true));
-            }
+            (None, [[x, y]]) => canvas
+                .put(format_args!(r#"<circle class="none dot" cx="{x:.1}" cy="{y:.1}" r="3.6"/>"#)),
             _ => {}
         }
         canvas.put(format_args!("</g>"));
-        places.last().copied()
     }
 
-    fn name(&self, canvas: &mut Canvas, place: [f64; 2], class: &str) {
+    fn name(&self, canvas: &mut Canvas, place: [f64; 2]) {
         let words = text::clip(&self.label, NAME, true);
         match &self.link {
             Some(link) => {
                 canvas.put(format_args!(r##"<a href="#{}">"##, escape(link)));
-                canvas.words(class, place, "", &words);
+                canvas.words("ink", place, "", &words);
                 canvas.put(format_args!("</a>"));
             }
-            None => canvas.words(class, place, "", &words),
+            None => canvas.words("ink", place, "", &words),
         }
-    }
-}
-
-/// Names of lines: right of all of them.
-fn names_at_edge(canvas: &mut Canvas, named: &[&Trace], ends: &[Option<[f64; 2]>], right: f64) {
-    let mut beside: Vec<(usize, f64)> =
-        ends.iter().enumerate().filter_map(|(at, end)| end.map(|[_, y]| (at, y))).collect();
-    apart(&mut beside, BOTTOM);
-    for (at, y) in beside {
-        let Some([x, from]) = ends[at] else { continue };
-        canvas.line("lead", [x + 5.0, from], [right + 8.0, y]);
-        canvas.mark(at, [right + 15.0, y], true);
-        named[at].name(canvas, [right + 23.0, y + 4.0], "ink");
-    }
-}
-
-/// Names of points: beside each where there is room, and nowhere where there is none.
-fn names_beside(
-    canvas: &mut Canvas,
-    named: &[&Trace],
-    ends: &[Option<[f64; 2]>],
-    [left, right]: [f64; 2],
-) {
-    let dots = ends.iter().flatten().map(|[x, y]| [x - 4.0, y - 4.0, x + 4.0, y + 4.0]);
-    let mut taken: Vec<Area> = dots.collect();
-    for (trace, end) in named.iter().zip(ends) {
-        let Some([x, y]) = *end else { continue };
-        let width = wide(&text::clip(&trace.label, NAME, true), 12.0);
-        let starts = [
-            [x + 9.0, y + 4.0],
-            [x - width - 9.0, y + 4.0],
-            [x + 5.0, y - 9.0],
-            [x + 5.0, y + 18.0],
-            [x - width - 5.0, y - 9.0],
-            [x - width - 5.0, y + 18.0],
-        ];
-        let area = |[x, y]: &[f64; 2]| [*x, y - 11.0, x + width, y + 4.0];
-        let is_free = |start: &&[f64; 2]| {
-            let area = area(start);
-            let is_inside = area[0] >= left && area[2] <= right + 14.0 && area[1] >= 0.0;
-            is_inside && area[3] <= BOTTOM && !taken.iter().any(|other| meet(&area, other))
-        };
-        let Some(start) = starts.iter().find(is_free) else { continue };
-        taken.push(area(start));
-        trace.name(canvas, *start, "ink halo");
     }
 }

@@ -1,6 +1,6 @@
 //! Every round as a point: a row for each cell, and a small picture of one.
 
-use super::{Axis, Canvas, NAME, Scale, escape, wide};
+use super::{Axis, Canvas, LETTER, Scale, escape, wide};
 use crate::text;
 
 /// A cell.
@@ -28,10 +28,9 @@ pub(crate) struct Strip {
 }
 
 const WIDTH: f64 = super::NARROW;
-/// Fonts that are wider than most.
-const SLACK: f64 = 1.1;
-const ROW: f64 = 20.0;
-const TOP: f64 = 24.0;
+/// Of a row: its name and figure, and below them the rounds.
+const ROW: f64 = 33.0;
+const TOP: f64 = 22.0;
 
 impl Strip {
     /// A part of a page.
@@ -40,41 +39,34 @@ impl Strip {
             let ends = row.interval.into_iter().flatten();
             row.rounds.iter().copied().chain([row.value]).chain(ends)
         });
-        let longest = |words: &dyn Fn(&StripRow) -> &str| {
-            let widths =
-                self.rows.iter().map(|row| wide(&text::clip(words(row), NAME, true), 12.0));
-            widths.fold(0.0, f64::max) * SLACK
-        };
-        let left = longest(&|row| &row.label) + 14.0;
-        let right = WIDTH - longest(&|row| &row.words) - 14.0;
-        let bottom = TOP + ROW * self.rows.len() as f64 + 6.0;
-        let x = Scale::over(&values.collect::<Vec<_>>(), true, left, right);
+        let bottom = TOP + ROW * self.rows.len() as f64;
+        let x = Scale::over(&values.collect::<Vec<_>>(), true, 4.0, WIDTH - 4.0);
         let mut canvas = Canvas { text: String::new(), x, y: x };
-        canvas.begin(&self.label, "group", [WIDTH, bottom + 4.0]);
+        canvas.begin(&self.label, "group", [WIDTH, bottom + 2.0]);
         let mut free = f64::NEG_INFINITY;
         for (value, words) in self.axis.ticks(&x) {
             let Some(x) = canvas.x.at(value) else { continue };
             canvas.line("grid", [x, TOP - 6.0], [x, bottom]);
             let half = wide(&words, 12.0) / 2.0;
-            if x - half > free && x + half < WIDTH {
+            if x - half > free.max(0.0) && x + half < WIDTH {
                 canvas.words("quiet middle", [x, 12.0], "", &words);
                 free = x + half + 6.0;
             }
         }
         for (at, row) in self.rows.iter().enumerate() {
-            row.draw(&mut canvas, TOP + ROW * (at as f64 + 0.5), [left, right]);
+            row.draw(&mut canvas, TOP + ROW * at as f64);
         }
         canvas.text + "</svg>\n"
     }
 }
 
 impl StripRow {
-    fn draw(&self, canvas: &mut Canvas, y: f64, [left, right]: [f64; 2]) {
+    fn draw(&self, canvas: &mut Canvas, top: f64) {
         let class = if self.is_best { "best" } else { "other" };
         canvas.put(format_args!(r#"<g class="{class}">"#));
-        let words = text::clip(&self.label, NAME, true);
-        let name =
-            |canvas: &mut Canvas| canvas.words("ink end", [left - 10.0, y + 4.0], "", &words);
+        let room = (WIDTH - wide(&self.words, 12.0)) / (12.0 * LETTER) - 2.0;
+        let words = text::clip(&self.label, room.max(1.0) as usize, true);
+        let name = |canvas: &mut Canvas| canvas.words("ink halo", [2.0, top + 12.0], "", &words);
         match &self.link {
             Some(link) => {
                 canvas.put(format_args!(r##"<a href="#{}">"##, escape(link)));
@@ -83,6 +75,8 @@ impl StripRow {
             }
             None => name(canvas),
         }
+        canvas.words("ink end halo", [WIDTH - 2.0, top + 12.0], "", &self.words);
+        let y = top + 23.0;
         if let Some([low, high]) = self.interval
             && let (Some(low), Some(high)) = (canvas.x.at(low), canvas.x.at(high))
         {
@@ -103,7 +97,6 @@ impl StripRow {
         });
         let dots: String = dots.collect();
         canvas.put(format_args!(r#"<path class="dots" d="{dots}"/>"#));
-        canvas.words("ink", [right + 10.0, y + 4.0], "", &self.words);
         canvas.put(format_args!("</g>"));
     }
 }
