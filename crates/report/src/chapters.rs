@@ -203,7 +203,7 @@ pub(crate) const fn is_touched(touch: Touch) -> bool {
 }
 
 /// The part of a load that makes a curve in one table and has no column there.
-fn curve(load: &Load) -> Load {
+pub(crate) fn curve(load: &Load) -> Load {
     let Load { think_ns, burst, window, .. } = *load;
     Load { think_ns, burst, window, ..Load::default() }
 }

@@ -4,7 +4,7 @@ use super::cells::Anchors;
 use super::curves::{loads, pauses, sizes};
 use super::pairs::pairs;
 use super::picture::Shown;
-use super::rankings::{costs, strip, tails};
+use super::rankings::{cost, strip, tails};
 use crate::chapters::{Block, Chapter, Section};
 use crate::html::{Html, Page};
 use crate::rank::Yardstick;
@@ -12,7 +12,7 @@ use crate::text;
 use ipcperf_core::result::ResultSet;
 
 /// Pictures of one kind that are seen at once; the others are shown when asked for.
-const SEEN: usize = 4;
+const SEEN: usize = 6;
 
 pub(super) fn fill(page: &mut Page, set: &ResultSet, chapters: &[Chapter], anchors: &Anchors) {
     let own: Vec<&Chapter> =
@@ -31,7 +31,13 @@ pub(super) fn fill(page: &mut Page, set: &ResultSet, chapters: &[Chapter], ancho
         TAILS,
         all(&own, |one, part, block| tails(one, part, block, anchors)),
     );
-    section(page, "cost", "CPU against latency", COST, costs(&own, anchors));
+    section(
+        page,
+        "cost",
+        "CPU against latency",
+        COST,
+        all(&own, |one, part, block| cost(one, part, block, anchors)),
+    );
     section(page, "sizes", "Size", SIZES, sizes(&own, anchors));
     section(page, "load", "Load", LOAD, loads(&own, anchors));
     section(page, "pauses", "After a pause", PAUSES, pauses(&own, anchors));
@@ -40,12 +46,12 @@ pub(super) fn fill(page: &mut Page, set: &ResultSet, chapters: &[Chapter], ancho
 
 const ROUNDS: &str = "A point is a round, in fresh processes: the first at the top of its row, the last at its bottom, so that a slant is drift and two clusters are two modes. The line is the figure, the bar its 95 % interval.";
 const TAILS: &str = "How long all but so many operations took, all accepted rounds together. A line ends where fewer than 20 operations lie beyond it. Grey: the other mechanisms of the same ranking; point at one for its name.";
-const COST: &str = "Down and left is better. No mechanism on the dotted line is beaten in both figures; nearness to it is not tested.";
-const SIZES: &str = "Medians over rounds with their 95 % intervals as bands. A ring is where two of the named lines cross with intervals apart at the measured sizes to both sides; where in between is interpolated.";
+const COST: &str = "Down and left is better; whether neighbours differ is not tested. Grey: the other mechanisms of the same ranking; point at one for its name.";
+const SIZES: &str = "Medians over rounds with their 95 % intervals. Named is what is best at one of the sizes, and what most programs are written with; grey is the rest: point at one for its name. A ring is where two of the named lines cross with intervals apart at the measured sizes to both sides; where in between is interpolated.";
 const LOAD: &str =
     "Response times in an open loop, from when a message was due, over what was offered.";
 const PAUSES: &str = "A round trip after a pause in which the ends fall asleep.";
-const PAIRS: &str = "Darker is slower. Rows are the CPU of the lead, columns that of the follow.";
+const PAIRS: &str = "The stronger the colour, the slower. Rows are the CPU of the lead, columns that of the follow.";
 
 fn section(page: &mut Page, id: &str, title: &str, lede: &str, mut shown: Vec<Shown>) {
     if shown.is_empty() {

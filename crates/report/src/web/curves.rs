@@ -6,8 +6,8 @@ use crate::chapters::{Chapter, Row, label, name};
 use crate::figures::{self, NONE};
 use crate::svg::{Axis, Mark, Plane, Spot, Trace};
 use crate::{table, text};
-use ipcperf_core::PatternKind;
 use ipcperf_core::result::{Cell, Metric};
+use ipcperf_core::{Figure, PatternKind};
 
 /// Metrics over another number of the cells of one name.
 struct Curve<'a> {
@@ -39,20 +39,37 @@ fn curves<'a>(cells: impl Iterator<Item = (&'a Cell, String, Spot)>) -> Vec<Curv
     all
 }
 
+/// All places, in their order.
+fn places(curves: &[Curve]) -> Vec<f64> {
+    let mut all: Vec<f64> =
+        curves.iter().flat_map(|curve| &curve.spots).map(|spot| spot.x).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    all
+}
+
+/// The curves that get a name: first those that are the best at one of the places.
+fn named(curves: &[Curve], is_less_better: bool) -> Vec<usize> {
+    let best = |place: &f64| {
+        let at = |curve: &Curve| Some(curve.spots.iter().find(|spot| spot.x == *place)?.y);
+        let here = curves.iter().enumerate().filter_map(|(own, curve)| Some((own, at(curve)?)));
+        let sign = if is_less_better { 1.0 } else { -1.0 };
+        here.min_by(|(_, a), (_, b)| (sign * a).total_cmp(&(sign * b))).map(|(own, _)| own)
+    };
+    let ahead: Vec<usize> = places(curves).iter().filter_map(best).collect();
+    let cells: Vec<&Cell> = curves.iter().map(|curve| curve.cell).collect();
+    prominent(&cells, &ahead)
+}
+
 /// A picture of curves: heads of the figures are the places, and each curve is a row.
 fn plane(
     (title, note): (String, String),
-    curves: &[Curve],
+    (curves, named): (&[Curve], &[usize]),
     (x, y): (Axis, Axis),
     anchors: &Anchors,
     marks: Vec<Mark>,
 ) -> Option<Shown> {
-    let cells: Vec<&Cell> = curves.iter().map(|curve| curve.cell).collect();
-    let named = prominent(&cells);
-    let mut places: Vec<f64> =
-        curves.iter().flat_map(|curve| &curve.spots).map(|spot| spot.x).collect();
-    places.sort_by(f64::total_cmp);
-    places.dedup();
+    let places = places(curves);
     let heads = [String::new()].into_iter().chain(places.iter().map(|place| (x.words)(*place)));
     let heads: Vec<String> = heads.collect();
     let row = |curve: &Curve| {
@@ -122,10 +139,9 @@ pub(super) fn sizes(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
             let cells =
                 rows.filter_map(|row| place(row).map(|(_, name, spot)| (row.cell, name, spot)));
             let curves = curves(cells);
-            let named: Vec<&Curve> = {
-                let cells: Vec<&Cell> = curves.iter().map(|curve| curve.cell).collect();
-                prominent(&cells).into_iter().map(|at| &curves[at]).collect()
-            };
+            let figure = chapter.pattern.facts().figure;
+            let chosen = named(&curves, figure == Figure::Time);
+            let named: Vec<&Curve> = chosen.iter().map(|at| &curves[*at]).collect();
             let mut marks = Vec::new();
             let mut told = Vec::new();
             for (at, a) in named.iter().enumerate() {
@@ -137,14 +153,19 @@ pub(super) fn sizes(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
                     }
                 }
             }
-            let words = axis_words(chapter.pattern.facts().figure, 1);
+            let what = match figure {
+                Figure::Time => "median",
+                Figure::Throughput => "throughput",
+                Figure::Requests => "requests",
+            };
             let way = part.way.words();
             let note = if told.is_empty() { way } else { format!("{way}. {}.", told.join("; ")) };
             let axes = (
                 Axis { ticks: size_ticks(&curves), ..Axis::plain("message size", size_words) },
-                Axis::plain("", words),
+                Axis::plain(what, axis_words(figure, 1)),
             );
-            shown.extend(plane((table::title(chapter), note), &curves, axes, anchors, marks));
+            let title = (table::title(chapter), note);
+            shown.extend(plane(title, (&curves, &chosen), axes, anchors, marks));
         }
     }
     shown
@@ -164,10 +185,7 @@ const MARKS: usize = 16;
 
 /// The sizes that were measured, where they are few.
 fn size_ticks(curves: &[Curve]) -> Vec<(f64, String)> {
-    let mut all: Vec<f64> =
-        curves.iter().flat_map(|curve| &curve.spots).map(|spot| spot.x).collect();
-    all.sort_by(f64::total_cmp);
-    all.dedup();
+    let all = places(curves);
     if all.len() > MARKS {
         return Vec::new();
     }
@@ -199,7 +217,8 @@ pub(super) fn loads(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
                 };
                 let axes = (Axis::plain("offered", per_second), Axis::plain(name, nanos));
                 let title = format!("{}, {name}", table::title(chapter));
-                shown.extend(plane((title, note), &curves, axes, anchors, Vec::new()));
+                let curves = (&curves[..], &named(&curves, true)[..]);
+                shown.extend(plane((title, note), curves, axes, anchors, Vec::new()));
             }
         }
     }
@@ -220,13 +239,10 @@ pub(super) fn pauses(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
             let axes =
                 (Axis::plain("pause before each round trip", nanos), Axis::plain("median", nanos));
             let title = table::title(chapter);
-            shown.extend(plane(
-                (title, part.way.words()),
-                &curves(cells),
-                axes,
-                anchors,
-                Vec::new(),
-            ));
+            let curves = curves(cells);
+            let chosen = named(&curves, true);
+            let title = (title, part.way.words());
+            shown.extend(plane(title, (&curves, &chosen), axes, anchors, Vec::new()));
         }
     }
     shown

@@ -1,7 +1,7 @@
 //! A figure for each pair of CPUs.
 
 use super::picture::Shown;
-use crate::chapters::label;
+use crate::chapters::name;
 use crate::figures::{self, NONE};
 use crate::svg::Matrix;
 use crate::text;
@@ -65,9 +65,9 @@ pub(super) fn pairs(set: &ResultSet) -> Vec<Shown> {
         else {
             continue;
         };
-        let words = [cell.key.idle.to_string(), cell.key.touch.to_string()];
-        let note = format!("idle {}, touch {}", words[0], words[1]);
-        let title = format!("{}, {}", label(cell), figures::size(cell.key.size_bytes));
+        let load: String = cell.key.load.words().iter().map(|word| format!(", {word}")).collect();
+        let note = format!("idle {}, touch {}{load}", cell.key.idle, cell.key.touch);
+        let title = format!("{}, {}", name(cell), figures::size(cell.key.size_bytes));
         let at = *places.entry((title.clone(), note.clone())).or_insert_with(|| {
             groups.push((title, note, Pairs::new()));
             groups.len() - 1

@@ -1,7 +1,7 @@
 //! What all pictures of a page have in common: their frame, and how names and numbers are written in them.
 
 use crate::answers::FAMILIAR;
-use crate::chapters::label;
+use crate::chapters::name;
 use crate::figures::{self, NONE, Unit};
 use ipcperf_core::Figure;
 use ipcperf_core::result::Cell;
@@ -18,11 +18,11 @@ pub(super) struct Shown {
     pub(super) figures: Option<(Vec<String>, Vec<Vec<String>>)>,
 }
 
-/// What a row is called: of an open loop with what was asked for.
+/// What a row of a ranking is called: of an open loop with what was asked for. What all rows share is in the title.
 pub(super) fn called(cell: &Cell) -> String {
     match cell.key.load.rate.filter(|_| cell.key.pattern.facts().is_open) {
-        Some(rate) => format!("{} at {rate}", label(cell)),
-        None => label(cell),
+        Some(rate) => format!("{} at {rate}", name(cell)),
+        None => name(cell),
     }
 }
 
@@ -55,11 +55,11 @@ pub(super) fn axis_words(figure: Figure, size: u64) -> fn(f64) -> String {
     }
 }
 
-/// Those that get a name: the best, then those that most programs are written with, then the next best.
-pub(super) fn prominent(rows: &[&Cell]) -> Vec<usize> {
-    let is_familiar = |at: &usize| FAMILIAR.contains(&rows[*at].key.mechanism.as_str());
+/// Those that get a name: the first ones, then those that most programs are written with, then the next best.
+pub(super) fn prominent(rows: &[&Cell], first: &[usize]) -> Vec<usize> {
+    let is_familiar = |at: &usize| FAMILIAR.contains(&name(rows[*at]).as_str());
     let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by_key(|at| (*at > 1, !is_familiar(at)));
+    order.sort_by_key(|at| (!first.contains(at), !is_familiar(at)));
     order.truncate(NAMED);
     order.sort_unstable();
     order

@@ -2,8 +2,7 @@
 
 use super::cells::{Anchors, rounds};
 use super::picture::{Shown, axis_words, called, nanos, prominent};
-use crate::answers::FAMILIAR;
-use crate::chapters::{Block, Chapter, Row, Section, label};
+use crate::chapters::{Block, Chapter, Row, Section, curve, name};
 use crate::compare::Operations;
 use crate::figures::{self, NONE};
 use crate::svg::{Axis, Plane, Spot, Strip, StripRow, Trace};
@@ -11,15 +10,20 @@ use crate::{table, text};
 use ipcperf_core::Figure;
 use ipcperf_core::result::{Cell, CpuCost};
 use ipcperf_stats::support;
-use std::collections::BTreeMap;
 
-/// `Round trip, blocking mechanisms, 64 B`.
+/// `Round trip, blocking mechanisms, 64 B, think=1ms`: all that tells a ranking from the others of its place.
 fn title(chapter: &Chapter, block: &Block) -> String {
-    let key = block.rows.first().map(|row| &row.cell.key);
-    let size = key.map(|key| format!(", {}", figures::size(key.size_bytes))).unwrap_or_default();
-    let peers = key.map(|key| key.load.peers).filter(|peers| *peers > 0);
-    let peers = peers.map(|peers| format!(", {peers} peers")).unwrap_or_default();
-    format!("{}{size}{peers}", table::title(chapter))
+    let Some(cell) = block.rows.first().map(|row| row.cell) else { return table::title(chapter) };
+    let peers = Some(cell.key.load.peers).filter(|peers| *peers > 0);
+    let peers = peers.map(|peers| format!("{peers} peers"));
+    // An open loop has a ranking for each mechanism.
+    let own = match chapter.pattern.facts().is_open {
+        true => vec![name(cell)],
+        false => curve(&cell.key.load).words(),
+    };
+    let size = figures::size(cell.key.size_bytes);
+    let parts = [table::title(chapter), size].into_iter().chain(peers).chain(own);
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn strip(
@@ -95,7 +99,7 @@ pub(super) fn tails(
         .filter(|(_, spots)| spots.len() > 1)
         .collect();
     let cells: Vec<&Cell> = with_tails.iter().map(|(cell, _)| *cell).collect();
-    let named = prominent(&cells);
+    let named = prominent(&cells, &[0, 1]);
     let traces: Vec<Trace> = with_tails
         .into_iter()
         .enumerate()
@@ -123,7 +127,7 @@ pub(super) fn tails(
     let plane = Plane {
         label: format!("{title}: percentiles of {}.", text::counted(traces.len() as u64, "cell")),
         x: Axis {
-            name: "quantile, by the share of operations beyond it".to_owned(),
+            name: "quantile".to_owned(),
             words: |share| share.to_string(),
             ticks: QUANTILES.map(|(beyond, name)| (beyond, name.to_owned())).to_vec(),
             is_reversed: true,
@@ -161,61 +165,49 @@ fn front(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     corners
 }
 
-/// Cells of all waiting classes of one place, size and load: what spins buys time with CPU.
-pub(super) fn costs(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
-    let mut groups: BTreeMap<_, (String, String, Vec<&Cell>)> = BTreeMap::new();
-    for chapter in chapters
-        .iter()
-        .filter(|one| one.pattern.facts().figure == Figure::Time && !one.pattern.facts().is_open)
-    {
-        for part in &chapter.sections {
-            for block in &part.blocks {
-                let Some(first) = block.rows.first() else { continue };
-                let load = first.cell.key.load.words().join(" ");
-                let size = first.cell.key.size_bytes;
-                let key = (chapter.pattern as usize, part.way.clone(), size == 0, size, load);
-                let facts = chapter.pattern.facts();
-                let title = format!("{}, {}", facts.title, figures::size(size));
-                let group =
-                    groups.entry(key).or_insert_with(|| (title, part.way.words(), Vec::new()));
-                group.2.extend(block.rows.iter().filter(|row| !row.is_floor).map(|row| row.cell));
-            }
-        }
-    }
-    groups
-        .into_values()
-        .filter_map(|(title, way, cells)| cost(title, way, &cells, anchors))
-        .collect()
-}
-
-fn cost(title: String, way: String, cells: &[&Cell], anchors: &Anchors) -> Option<Shown> {
+/// CPU time and latency of the cells of one ranking.
+pub(super) fn cost(
+    chapter: &Chapter,
+    part: &Section,
+    block: &Block,
+    anchors: &Anchors,
+) -> Option<Shown> {
+    let facts = chapter.pattern.facts();
+    let rows = block.rows.iter().filter(|row| !row.is_floor).map(|row| row.cell);
     let mut known: Vec<(&Cell, [f64; 2])> =
-        cells.iter().filter_map(|cell| Some((*cell, both(cell)?))).collect();
-    known.sort_by(|a, b| a.1[0].total_cmp(&b.1[0]));
-    if known.len() < 2 {
+        rows.filter_map(|cell| Some((cell, both(cell)?))).collect();
+    if known.len() < 2 || facts.figure != Figure::Time || facts.is_open {
         return None;
     }
+    known.sort_by(|a, b| a.1[0].total_cmp(&b.1[0]));
     let front = front(&known.iter().map(|(_, both)| *both).collect::<Vec<_>>());
     let is_ahead = |both: &[f64; 2]| front.contains(both);
-    let traces = known.iter().map(|(cell, [x, y])| Trace {
-        label: label(cell),
+    let ahead: Vec<usize> = (0..known.len()).filter(|at| is_ahead(&known[*at].1)).collect();
+    let cells: Vec<&Cell> = known.iter().map(|(cell, _)| *cell).collect();
+    let named = prominent(&cells, &ahead);
+    let traces = known.iter().enumerate().map(|(at, (cell, [x, y]))| Trace {
+        label: name(cell),
         link: anchors.link(cell),
-        is_named: is_ahead(&[*x, *y]) || FAMILIAR.contains(&cell.key.mechanism.as_str()),
-        is_marked: is_ahead(&[*x, *y]),
+        is_named: named.contains(&at),
+        is_marked: true,
         spots: vec![Spot { x: *x, y: *y, interval: None }],
     });
     let row = |(cell, [time, cpu]): &(&Cell, [f64; 2])| {
         let ahead = if is_ahead(&[*time, *cpu]) { "yes" } else { "" };
-        vec![label(cell), figures::nanos(*time), figures::nanos(*cpu), ahead.to_owned()]
+        vec![name(cell), figures::nanos(*time), figures::nanos(*cpu), ahead.to_owned()]
     };
     let rows = known.iter().map(row).collect();
-    let names: Vec<String> =
-        known.iter().filter(|(_, both)| is_ahead(both)).map(|(cell, _)| label(cell)).collect();
-    let plane = Plane {
-        label: format!(
-            "{title}: CPU time against latency. Not beaten in both: {}.",
-            text::join(&names)
+    let names = text::join(&ahead.iter().map(|at| name(cells[*at])).collect::<Vec<_>>());
+    let note = match front.as_slice() {
+        [_] => format!("{}. {names} has the least of both.", part.way.words()),
+        _ => format!(
+            "{}. The dotted line joins those that none beats in both: {names}.",
+            part.way.words()
         ),
+    };
+    let title = title(chapter, block);
+    let plane = Plane {
+        label: format!("{title}: CPU time against latency. Not beaten in both: {names}."),
         x: Axis::plain("median", nanos),
         y: Axis::plain("CPU time of both ends for each message", nanos),
         traces: traces.collect(),
@@ -223,5 +215,5 @@ fn cost(title: String, way: String, cells: &[&Cell], anchors: &Anchors) -> Optio
         marks: Vec::new(),
     };
     let heads = ["", "p50", "CPU/msg", "on the front"].map(ToOwned::to_owned).to_vec();
-    Some(Shown { title, note: way, drawn: plane.inline(), figures: Some((heads, rows)) })
+    Some(Shown { title, note, drawn: plane.inline(), figures: Some((heads, rows)) })
 }
