@@ -299,6 +299,11 @@ pub(crate) fn counted_findings(noise: &Noise, is_verbose: bool) -> Vec<(&Finding
     merged
 }
 
+/// What stands behind the text of a finding that stands for others, too.
+pub(crate) fn more_like_it(count: usize) -> String {
+    if count > 1 { format!(" ({} more like it)", count - 1) } else { String::new() }
+}
+
 /// `error W-STEAL: text. remedy (and 3 more like it)`.
 pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
     let severity = match finding.severity {
@@ -306,7 +311,7 @@ pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
         Severity::Warning => "warning",
         Severity::Info => "note",
     };
-    let more = if count > 1 { format!(" ({} more like it)", count - 1) } else { String::new() };
+    let more = more_like_it(count);
     let remedy = if finding.remedy.is_empty() {
         String::new()
     } else {

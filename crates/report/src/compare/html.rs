@@ -2,7 +2,8 @@
 
 use super::judge::times;
 use super::words::{
-    at_least, basis, beside, briefly, cells, course, differing, figure, ratio, tally, verdict,
+    at_least, basis, beside, briefly, cells, course, differing, figure, own_reason, ratio,
+    shared_reason, tally, verdict,
 };
 use crate::html::{Html, Page};
 use crate::svg::{Axis, Strip, StripRow};
@@ -127,13 +128,14 @@ fn verdicts(html: &mut Html, document: &Comparison) {
                 });
             });
             html.within("tbody", &[], |html| {
-                document.comparisons.iter().for_each(|cell| row(html, document, cell));
+                let shared = shared_reason(document);
+                document.comparisons.iter().for_each(|cell| row(html, document, cell, shared));
             });
         });
     });
 }
 
-fn row(html: &mut Html, document: &Comparison, cell: &CellComparison) {
+fn row(html: &mut Html, document: &Comparison, cell: &CellComparison, shared: Option<&str>) {
     let one = &cell.primary;
     html.within("tr", &[], |html| {
         html.say("td", &[("class", "t")], &cells(cell));
@@ -144,7 +146,7 @@ fn row(html: &mut Html, document: &Comparison, cell: &CellComparison) {
         html.within("td", &[("class", "t")], |html| {
             html.say("span", &[("class", class(one.verdict))], &verdict(document, one));
             let least = at_least(one).into_iter();
-            let reason = Some(one.reason.clone()).filter(|reason| !reason.is_empty());
+            let reason = own_reason(one, shared).map(ToOwned::to_owned);
             let differs = differing(&cell.factors).map(|words| format!("differs in {words}"));
             for words in least.chain(reason).chain(differs) {
                 html.say("div", &[("class", "was")], &words);

@@ -2,8 +2,8 @@
 
 use super::html;
 use super::words::{
-    BESIDE, at_least, basis, beside, briefly, cells, course, differing, figure, moved, ratio,
-    tally, verdict,
+    BESIDE, at_least, basis, beside, briefly, cells, course, differing, figure, moved, own_reason,
+    ratio, shared_reason, tally, verdict,
 };
 use crate::csv::cell as csv_cell;
 use crate::format::{Format, Style};
@@ -52,9 +52,10 @@ fn table(document: &Comparison, page: &mut Page<'_>) -> io::Result<()> {
         page.paragraph(Tone::Plain, "", &line)?;
     }
     let (shown, left) = shown(document, page.style);
+    let shared_reason = shared_reason(document);
     for one in shown {
         page.blank()?;
-        cell(document, one, page)?;
+        cell(document, one, shared_reason, page)?;
     }
     if let Some(left) = left {
         page.blank()?;
@@ -104,7 +105,12 @@ fn shown<'a>(document: &'a Comparison, style: &Style) -> (Vec<&'a CellComparison
 }
 
 /// One cell beside another.
-fn cell(document: &Comparison, cell: &CellComparison, page: &mut Page<'_>) -> io::Result<()> {
+fn cell(
+    document: &Comparison,
+    cell: &CellComparison,
+    shared: Option<&str>,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
     let (one, indent) = (&cell.primary, " ".repeat(TEXT));
     page.paragraph(tone(one.verdict), &format!("{:TEXT$}", one.verdict), &cells(cell))?;
     let mut say = |tone, words: &str| page.paragraph(tone, &indent, words);
@@ -116,8 +122,8 @@ fn cell(document: &Comparison, cell: &CellComparison, page: &mut Page<'_>) -> io
     if let Some(least) = at_least(one) {
         say(Tone::Plain, &least)?;
     }
-    if !one.reason.is_empty() {
-        say(Tone::Plain, &one.reason)?;
+    if let Some(reason) = own_reason(one, shared) {
+        say(Tone::Plain, reason)?;
     }
     say(Tone::Quiet, &basis(one))?;
     for (name, other) in beside(cell) {
@@ -150,10 +156,11 @@ fn markdown(document: &Comparison, style: &Style, out: &mut dyn Write) -> io::Re
         rule(&[false, true, true, true, false, false, false, false, false, false], out)?;
     }
     let (shown, left) = shown(document, style);
+    let shared = shared_reason(document);
     for cell in shown {
         let one = &cell.primary;
         let differs = differing(&cell.factors).map(|words| format!("differs in {words}"));
-        let reason = Some(one.reason.clone()).filter(|reason| !reason.is_empty());
+        let reason = own_reason(one, shared).map(ToOwned::to_owned);
         let why: Vec<String> = reason.into_iter().chain(differs).collect();
         let mut columns = vec![
             cells(cell),

@@ -63,10 +63,24 @@ pub(super) fn course(document: &Comparison) -> Vec<String> {
             "Attempt {attempt} of this comparison in this file: what is measured until it turns out so is not shown."
         ));
     }
+    lines.extend(shared_reason(document).map(|reason| format!("Of every cell: {reason}.")));
     lines
         .extend(differing(&document.incomparable).map(|words| format!("Must not differ: {words}")));
     lines.extend(differing(&document.factors).map(|words| format!("Differs: {words}")));
     lines
+}
+
+/// What is to be said of the figure of every cell, and so is said once.
+pub(super) fn shared_reason(document: &Comparison) -> Option<&str> {
+    let mut reasons = document.comparisons.iter().map(|cell| cell.primary.reason.as_str());
+    let first =
+        reasons.next().filter(|first| !first.is_empty() && document.comparisons.len() > 1)?;
+    reasons.all(|reason| reason == first).then_some(first)
+}
+
+/// What is to be said of this figure, unless it is `shared` by all.
+pub(super) fn own_reason<'a>(one: &'a FigureComparison, shared: Option<&str>) -> Option<&'a str> {
+    Some(one.reason.as_str()).filter(|reason| !reason.is_empty() && Some(*reason) != shared)
 }
 
 /// Longest value of a factor that is shown in a line.

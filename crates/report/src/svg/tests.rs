@@ -146,6 +146,33 @@ fn names_from_a_file_are_neither_markup_nor_commands_and_no_number_breaks_the_pi
 }
 
 #[test]
+fn an_interval_that_is_not_drawn_takes_no_room() {
+    let trace = |name: &str, is_named, interval| Trace {
+        label: name.to_owned(),
+        link: None,
+        is_named,
+        is_marked: true,
+        spots: [64.0, 4096.0].map(|x| Spot { x, y: 10.0 + x / 100.0, interval }).to_vec(),
+    };
+    let drawn = |is_named| {
+        let axis = || Axis::plain("", |value| value.to_string());
+        let plane = Plane {
+            label: String::new(),
+            x: axis(),
+            y: axis(),
+            traces: vec![trace("a", true, None), trace("b", is_named, Some([0.001, 1e6]))],
+            front: Vec::new(),
+            marks: Vec::new(),
+        };
+        let places = numbers(&plane.inline(), "cy");
+        places[0] - places[1]
+    };
+    // Between the places of the first trace, which are circles.
+    assert!(drawn(false) > 150.0, "{}", drawn(false));
+    assert!(drawn(true) < 50.0, "{}", drawn(true));
+}
+
+#[test]
 fn both_pages_have_a_colour_for_every_series() {
     let style = style();
     let (light, dark) = style.split_once("@media").expect("both");

@@ -241,22 +241,27 @@ fn grade(html: &mut Html, set: &ResultSet, anchors: &Anchors) {
         }
         html.say("p", &[], &table::grade_words(&set.noise));
     });
-    let findings = table::counted_findings(&set.noise, true);
-    if findings.is_empty() {
-        return;
-    }
+    let findings = table::counted_findings(&set.noise, false);
     let severe = findings.iter().filter(|(one, _)| one.severity != Severity::Info).count();
     let (first, rest) = findings.split_at(severe.clamp(1, 6).min(findings.len()));
-    list(html, first, anchors);
-    if !rest.is_empty() {
-        let more = text::counted(rest.len() as u64, "more finding");
-        html.fold(&more, false, |html| list(html, rest, anchors));
+    let machine = set.noise.machine.iter().filter(|finding| finding.severity == Severity::Info);
+    let machine: Vec<_> = machine.map(|finding| (finding, 1)).collect();
+    list(html, set, first, anchors);
+    for (what, folded) in [("more finding", rest), ("note on the machine", &machine)] {
+        let count: usize = folded.iter().map(|(_, count)| count).sum();
+        if count > 0 {
+            let title = text::counted(count as u64, what);
+            html.fold(&title, false, |html| list(html, set, folded, anchors));
+        }
     }
 }
 
-fn list(html: &mut Html, findings: &[(&Finding, usize)], anchors: &Anchors) {
+fn list(html: &mut Html, set: &ResultSet, findings: &[(&Finding, usize)], anchors: &Anchors) {
+    if findings.is_empty() {
+        return;
+    }
     html.within("ul", &[("class", "findings")], |html| {
-        for (finding, _) in findings {
+        for (finding, count) in findings {
             let class = match finding.severity {
                 Severity::Error => "error",
                 Severity::Warning => "warning",
@@ -264,7 +269,9 @@ fn list(html: &mut Html, findings: &[(&Finding, usize)], anchors: &Anchors) {
             };
             html.within("li", &[("class", class)], |html| {
                 html.say("span", &[("class", "code")], &finding.code);
-                html.words(&format!(" {}", finding.text));
+                html.words(&format!(" {}", finding.text.trim_end_matches('.')));
+                html.words(&table::more_like_it(*count));
+                html.words(".");
                 if !finding.remedy.is_empty() {
                     html.say(
                         "span",
@@ -272,12 +279,14 @@ fn list(html: &mut Html, findings: &[(&Finding, usize)], anchors: &Anchors) {
                         &format!(" Remedy: {}.", finding.remedy.trim_end_matches('.')),
                     );
                 }
-                for id in finding.cells.iter().take(8) {
+                let alike = set.noise.findings.iter().filter(|one| one.code == finding.code);
+                let cells: Vec<&String> = alike.flat_map(|one| &one.cells).collect();
+                for id in cells.iter().take(8) {
                     html.words(" ");
                     anchored(html, anchors.by_id(id), id);
                 }
-                if finding.cells.len() > 8 {
-                    html.words(&format!(" and {} more", finding.cells.len() - 8));
+                if cells.len() > 8 {
+                    html.words(&format!(" and {} more", cells.len() - 8));
                 }
             });
         }

@@ -6,6 +6,8 @@ use crate::sample::{self, Build, TWO, cell};
 use ipcperf_core::result::{Cell, HistogramData};
 use serde_json::Value;
 
+mod pictures;
+
 fn page(set: &ResultSet) -> String {
     let mut bytes = Vec::new();
     render(set, &sample::spec, &mut bytes).unwrap();

@@ -32,3 +32,25 @@ fn of_many_cells_the_claims_are_shown_and_the_rest_is_counted() {
         assert!(cells(&shown) == 23 && !shown.contains("more cells"), "{shown}");
     }
 }
+
+#[test]
+fn what_holds_of_every_cell_is_said_once() {
+    let side = |name: &str, grade: &str| {
+        let cells = ["pipe", "fifo", "tcp"].map(|name| around(name, 10_000.0, 0.01));
+        let mut set = sample::set(cells.to_vec());
+        set.noise.grade = grade.to_owned();
+        [sample::recorded(name, &set)]
+    };
+    let document = files(&side("old.json", "B"), &side("new.json", "F"));
+    for format in [Format::Table, Format::Markdown, Format::Html] {
+        let shown = text(&document, format);
+        assert_eq!(shown.matches("B has the noise grade F").count(), 1, "{shown}");
+        assert!(shown.contains("Of every cell: B has the noise grade F."), "{shown}");
+    }
+    let one = compare_files(
+        &[recorded("old.json", vec![around("pipe", 10_000.0, 0.01)])],
+        &side("new.json", "F"),
+        &terms(),
+    );
+    assert!(!text(&one.expect("comparable"), Format::Table).contains("Of every cell"));
+}
