@@ -67,6 +67,8 @@ const NARROW: f64 = 340.0;
 
 /// Of a letter beside its size: what sans-serif fonts need on average.
 const LETTER: f64 = 0.56;
+/// Of fonts that are wider than most.
+const SLACK: f64 = 1.1;
 /// Between two names.
 const LINE: f64 = 15.0;
 /// The longest name, in letters.

@@ -1,6 +1,6 @@
 //! Lines and points over two numbers: tails, sizes, loads, costs.
 
-use super::{COLOURS, Canvas, LINE, NAME, Scale, escape, wide};
+use super::{COLOURS, Canvas, LINE, NAME, SLACK, Scale, escape, wide};
 use crate::text;
 
 /// What the numbers of one direction are.
@@ -98,7 +98,7 @@ impl Plane {
         let mut canvas = Canvas { text: String::new(), x, y };
         let named: Vec<&Trace> = self.traces.iter().filter(|trace| trace.is_named).collect();
         let names = named.iter().map(|trace| wide(&text::clip(&trace.label, NAME, true), 12.0));
-        let columns = if names.fold(0.0, f64::max) + SHAPE < WIDTH / 2.0 { 2 } else { 1 };
+        let columns = if names.fold(0.0, f64::max) * SLACK + SHAPE < WIDTH / 2.0 { 2 } else { 1 };
         let lines = named.len().div_ceil(columns) as f64;
         canvas.begin(&self.label, "group", [WIDTH, NAMES + LINE * lines]);
         self.axes(&mut canvas, left, right);

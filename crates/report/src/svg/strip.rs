@@ -1,6 +1,6 @@
 //! Every round as a point: a row for each cell, and a small picture of one.
 
-use super::{Axis, Canvas, LETTER, Scale, escape, wide};
+use super::{Axis, Canvas, LETTER, SLACK, Scale, escape, wide};
 use crate::text;
 
 /// A cell.
@@ -64,7 +64,7 @@ impl StripRow {
     fn draw(&self, canvas: &mut Canvas, top: f64) {
         let class = if self.is_best { "best" } else { "other" };
         canvas.put(format_args!(r#"<g class="{class}">"#));
-        let room = (WIDTH - wide(&self.words, 12.0)) / (12.0 * LETTER) - 2.0;
+        let room = (WIDTH / SLACK - wide(&self.words, 12.0)) / (12.0 * LETTER) - 2.0;
         let words = text::clip(&self.label, room.max(1.0) as usize, true);
         let name = |canvas: &mut Canvas| canvas.words("ink halo", [2.0, top + 12.0], "", &words);
         match &self.link {

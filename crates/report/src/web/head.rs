@@ -247,11 +247,11 @@ fn grade(html: &mut Html, set: &ResultSet, anchors: &Anchors) {
     let machine = set.noise.machine.iter().filter(|finding| finding.severity == Severity::Info);
     let machine: Vec<_> = machine.map(|finding| (finding, 1)).collect();
     list(html, set, first, anchors);
-    for (what, folded) in [("more finding", rest), ("note on the machine", &machine)] {
+    for (what, of, folded) in [("more finding", "", rest), ("note", " on the machine", &machine)] {
         let count: usize = folded.iter().map(|(_, count)| count).sum();
         if count > 0 {
             let title = text::counted(count as u64, what);
-            html.fold(&title, false, |html| list(html, set, folded, anchors));
+            html.fold(&(title + of), false, |html| list(html, set, folded, anchors));
         }
     }
 }

@@ -86,13 +86,17 @@ fn tail(cell: &Cell) -> Vec<Spot> {
     (1..=5 * STEPS).map_while(spot).collect()
 }
 
+/// Context is drawn as far as it lies within so many times of what has a name: what spins for a moment takes nanoseconds,
+/// and would leave all others a corner.
+const NEAR: f64 = 3.0;
+
 pub(super) fn tails(
     chapter: &Chapter,
     part: &Section,
     block: &Block,
     anchors: &Anchors,
 ) -> Option<Shown> {
-    let with_tails: Vec<(&Cell, Vec<Spot>)> = block
+    let mut with_tails: Vec<(&Cell, Vec<Spot>)> = block
         .rows
         .iter()
         .map(|row| (row.cell, tail(row.cell)))
@@ -100,6 +104,12 @@ pub(super) fn tails(
         .collect();
     let cells: Vec<&Cell> = with_tails.iter().map(|(cell, _)| *cell).collect();
     let named = prominent(&cells, &[0, 1]);
+    let told = named.iter().flat_map(|at| &with_tails[*at].1).map(|spot| spot.y);
+    let least = told.clone().fold(f64::INFINITY, f64::min) / NEAR;
+    let most = told.fold(0.0, f64::max) * NEAR;
+    for (_, (_, spots)) in with_tails.iter_mut().enumerate().filter(|(at, _)| !named.contains(at)) {
+        spots.retain(|spot| (least..=most).contains(&spot.y));
+    }
     let traces: Vec<Trace> = with_tails
         .into_iter()
         .enumerate()

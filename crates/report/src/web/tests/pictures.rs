@@ -180,3 +180,25 @@ fn findings_of_one_kind_are_one_with_the_cells_of_all() {
     assert!(modes[0].contains(" (1 more like it)."), "{modes:?}");
     assert_eq!(between(modes[0], "<a href=\"#", "\"").len(), 2, "{modes:?}");
 }
+
+#[test]
+fn context_far_from_what_has_a_name_takes_no_room() {
+    let names = ["pipe", "fifo", "unix-stream", "unix-dgram", "tcp", "udp", "memfd"];
+    let mut cells: Vec<Cell> = (0_u32..)
+        .zip(names)
+        .map(|(at, name)| {
+            with_operations(cell(name, 64, TWO).rtt(10_000.0 + f64::from(at) * 900.0, 90.0))
+        })
+        .collect();
+    let tails = |cells: &[Cell]| part(&page(&sample::set(cells.to_vec())), "tails").to_owned();
+    let usual = tails(&cells);
+    // Its median is that of the others, and most of its operations take nanoseconds.
+    for round in &mut cells[6].rounds {
+        round.histogram = operations(200.0);
+    }
+    let skewed = tails(&cells);
+    let at = |drawn: &str| between(drawn, ">20 us</text>", ">").len();
+    assert_eq!((at(&usual), at(&skewed)), (1, 1), "{usual}");
+    assert!(!skewed.contains(">1 us</text>"), "{skewed}");
+    assert!(skewed.contains("<title>memfd</title>"), "{skewed}");
+}
