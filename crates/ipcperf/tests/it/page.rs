@@ -188,6 +188,21 @@ fn page(sandbox: &Sandbox) -> (String, Value) {
 /// Each row of the table: its address and the numbers behind its figures.
 const ROWS: &str = "[...document.querySelectorAll('#all-cells tbody tr')].map(row => [row.id, ...[...row.cells].map(cell => cell.dataset.v ?? null)])";
 
+/// Texts of pictures that are cut, or smaller than 11 px, with how many there are at all.
+const CUT: &str = "(() => {
+  for (const fold of document.querySelectorAll('details')) fold.open = true;
+  const all = [...document.querySelectorAll('.chart svg text')];
+  const isCut = (text) => {
+    const picture = text.ownerSVGElement, frame = picture.getBoundingClientRect();
+    const own = text.getBoundingClientRect();
+    const size = parseFloat(getComputedStyle(text).fontSize) * frame.width / picture.viewBox.baseVal.width;
+    return !(size >= 11) || own.left < frame.left - 0.5 || own.right > frame.right + 0.5
+      || own.top < frame.top - 0.5 || own.bottom > frame.bottom + 0.5
+      || own.left < 0 || own.right > document.documentElement.clientWidth;
+  };
+  return [all.length, all.filter(isCut).map((text) => text.textContent)];
+})()";
+
 #[test]
 fn a_page_asks_for_nothing_and_has_everything() {
     let sandbox = Sandbox::new();
@@ -197,9 +212,20 @@ fn a_page_asks_for_nothing_and_has_everything() {
 
     // Wide and narrow, light and dark.
     let mut grounds = Vec::new();
-    for (width, theme) in [(1280, "light"), (1280, "dark"), (360, "light")] {
+    for (width, theme) in [
+        (1280, "light"),
+        (1280, "dark"),
+        (1920, "light"),
+        (1920, "dark"),
+        (768, "light"),
+        (360, "light"),
+        (360, "dark"),
+    ] {
         browser.screen(width, theme);
         assert_eq!(browser.open(&file), [""; 0], "{width} {theme}");
+        let cut = browser.value(CUT);
+        assert_eq!(cut[1], json!([]), "{width} {theme}");
+        assert!(cut[0].as_u64() > Some(4 * cells.len() as u64), "{} texts", cut[0]);
         let wide = browser.value("document.scrollingElement.scrollWidth");
         assert!(wide.as_u64().is_some_and(|wide| wide <= u64::from(width)), "{wide} of {width}");
         grounds.push(browser.value("getComputedStyle(document.body).backgroundColor"));
