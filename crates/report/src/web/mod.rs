@@ -113,8 +113,12 @@ fn not_measured(page: &mut Page, set: &ResultSet) {
 /// Where the figures come from.
 pub(crate) fn foot(set: &ResultSet) -> Vec<String> {
     let tool = &set.tool;
-    let build: Vec<String> =
-        tool.build.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    // Some values say themselves what they are: `rustc 1.96.0`, `glibc 2.36`.
+    let fact = |(name, value): (&String, &String)| match value.contains(name.as_str()) {
+        true => value.clone(),
+        false => format!("{name} {value}"),
+    };
+    let build: Vec<String> = tool.build.iter().map(fact).collect();
     vec![
         format!("Asked for: {} (seed {})", set.invocation.argv.join(" "), set.invocation.seed),
         format!("Measured by {} {}: {}", tool.name, tool.version, build.join(", ")),

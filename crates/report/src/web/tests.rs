@@ -202,6 +202,21 @@ fn sizes_cross_where_they_certainly_do() {
 }
 
 #[test]
+fn what_names_itself_is_not_named_twice_and_a_remedy_begins_a_sentence() {
+    let mut set = sample::survey();
+    let build = [("rustc", "rustc 1.96.0"), ("libc", "glibc 2.36"), ("opt_level", "3")];
+    set.tool.build = build.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let text = page(&set);
+    assert!(text.contains(": glibc 2.36, opt_level 3, rustc 1.96.0</p>"), "{text}");
+    let remedies = || text.match_indices(" Remedy: ").map(|(at, _)| &text[..at]);
+    assert!(remedies().count() > 0);
+    for before in remedies() {
+        let sentence = before.trim_end_matches("<span class=\"soft\">");
+        assert!(sentence.ends_with('.'), "{}", &sentence[sentence.len() - 80..]);
+    }
+}
+
+#[test]
 fn a_thousand_cells_are_five_megabytes_at_most() {
     let names =
         ["pipe", "fifo", "tcp", "unix-stream", "eventfd", "futex", "pipe/spin", "shm-ring/spin"];
