@@ -97,6 +97,15 @@ pub(crate) const BYTES_PER_SECOND: Unit =
     &[(1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s"), (1e12, "TB/s")];
 pub(crate) const PER_SECOND: Unit = &[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")];
 
+/// From here on three digits of a figure are those of the next unit (`999.6 ns` is `1.00 us`).
+const ROUNDS_UP: f64 = 0.9995;
+
+/// The scale and the name that suit a value.
+pub(crate) fn suited(value: f64, unit: Unit) -> (f64, &'static str) {
+    let suits = unit.iter().rev().find(|(scale, _)| value >= scale * ROUNDS_UP);
+    suits.or(unit.first()).copied().unwrap_or((1.0, ""))
+}
+
 /// What stands for an interval that is too wide for a percentage where there is no room for the interval itself.
 pub(crate) const WIDE: &str = ">50%";
 

@@ -2,7 +2,7 @@
 
 use crate::answers::FAMILIAR;
 use crate::chapters::name;
-use crate::figures::{self, NONE, Unit};
+use crate::figures::{self, Unit};
 use ipcperf_core::Figure;
 use ipcperf_core::result::Cell;
 
@@ -28,8 +28,7 @@ pub(super) fn called(cell: &Cell) -> String {
 
 /// A number at an axis in the unit that suits it: `20 us`.
 fn in_unit(value: f64, unit: Unit) -> String {
-    let suits = unit.iter().rev().find(|(scale, _)| value >= scale * 0.9995).or(unit.first());
-    let Some((scale, name)) = suits else { return NONE.to_owned() };
+    let (scale, name) = figures::suited(value, unit);
     let digits = format!("{:.3}", value / scale);
     format!("{} {name}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
