@@ -585,6 +585,9 @@ pub(crate) enum HistoryCommand {
         /// Only the documents of this name
         #[arg(value_name = "@NAME")]
         name: Option<String>,
+        /// Write to this file instead of standard output. Its ending says the format: .txt, .md, .csv, .json, .ndjson, .html
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
         #[command(flatten)]
         look: LookArgs,
     },

@@ -8,6 +8,7 @@ use crate::{output, report};
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{CellFigure, Format, Kept, trend};
+use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn run(registry: &Registry, command: Option<HistoryCommand>) -> Result<ExitCode, Stop> {
@@ -22,8 +23,8 @@ pub(crate) fn run(registry: &Registry, command: Option<HistoryCommand>) -> Resul
             }
             report::run(registry, &args)
         }
-        HistoryCommand::Trend { cell, name, look } => {
-            follow(registry, &cell, name.as_deref(), &look)
+        HistoryCommand::Trend { cell, name, output, look } => {
+            follow(registry, &cell, name.as_deref(), (output.as_deref(), &look))
         }
         HistoryCommand::Rm { names, all } => {
             let removed = Archive::open()?.remove(&names, all)?;
@@ -63,19 +64,19 @@ fn follow(
     registry: &Registry,
     cell: &str,
     name: Option<&str>,
-    look: &LookArgs,
+    (file, look): (Option<&Path>, &LookArgs),
 ) -> Result<ExitCode, Stop> {
-    let format = output::text_format(look)?;
+    let format = output::format_of(look, file)?;
     let (_, index) = open(name)?;
-    let mut bytes = Vec::new();
-    let found = cells(registry, &index, cell)?;
+    let mut found = cells(registry, &index, cell)?;
     if found.len() > 1 && !matches!(format, Format::Table | Format::Markdown) {
         return Err(Stop::usage(format!(
-            "'{cell}' means {} cells, and --format {format} shows one; name one of them",
+            "'{cell}' means {} cells, and {format} shows one; name one of them",
             found.len()
         )));
     }
-    for (cell, mut documents) in found {
+    let mut trends = Vec::new();
+    for (cell, documents) in &mut found {
         documents.retain(|(kept, _)| is_of(kept, name));
         if documents.is_empty() {
             let name = name.unwrap_or_default();
@@ -83,14 +84,17 @@ fn follow(
                 "no document of the name '{name}' has the cell '{cell}'"
             )));
         }
-        if !bytes.is_empty() {
-            bytes.push(b'\n');
-        }
-        trend(&cell, documents)
-            .render(format, &output::style(look, false), &mut bytes)
-            .map_err(|error| Stop::internal(format!("history: {error}")))?;
+        trends.push(trend(cell, std::mem::take(documents)));
     }
-    output::to_stdout(&bytes)
+    let style = output::style(look, file.is_some());
+    output::put(file, |out| {
+        trends.iter().enumerate().try_for_each(|(at, trend)| {
+            if at > 0 {
+                writeln!(out)?;
+            }
+            trend.render(format, &style, out)
+        })
+    })
 }
 
 /// A cell, and the documents that have it.

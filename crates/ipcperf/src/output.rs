@@ -94,7 +94,7 @@ fn is_for_a_document(path: &Path) -> Result<(), Stop> {
 pub(crate) fn text_format(look: &LookArgs) -> Result<Format, Stop> {
     match format(look)? {
         Format::Html => Err(Stop::usage(
-            "--format html: pages are made of results, replications and comparisons; known here: table, markdown, csv, json, ndjson",
+            "--format html: pages are made of results, replications, comparisons and trends; known here: table, markdown, csv, json, ndjson",
         )),
         format => Ok(format),
     }
@@ -275,6 +275,21 @@ pub(crate) fn to_file(
 ) -> Result<(), Stop> {
     WholeFile::check(path).map_err(|error| refused(path, &error))?;
     filled(path, fill).and_then(WholeFile::publish).map_err(|error| cannot_write(path, &error))
+}
+
+/// Writes to the file that was named, or to standard output.
+pub(crate) fn put(
+    file: Option<&Path>,
+    render: impl Fn(&mut dyn Write) -> io::Result<()>,
+) -> Result<ExitCode, Stop> {
+    match file {
+        Some(path) if path.as_os_str() != "-" => to_file(path, render).map(|()| ExitCode::SUCCESS),
+        _ => {
+            let mut text = Vec::new();
+            render(&mut text).map_err(|error| Stop::internal(error.to_string()))?;
+            to_stdout(&text)
+        }
+    }
 }
 
 /// Whether two names are of one file that is there.

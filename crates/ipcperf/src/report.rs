@@ -8,7 +8,7 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_report::{
     Format, LoadError, MARGIN, Recorded, Rows, Specs, Style, Terms, compare_files,
 };
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -101,7 +101,7 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
             output::pictures(folder, &document)?;
         }
         let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
-        return show(args, |out| {
+        return output::put(args.output.as_deref(), |out| {
             ipcperf_report::replication(&document, format, &style, pictures.as_deref(), out)
         });
     }
@@ -110,14 +110,16 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     }
     if ipcperf_report::is_comparison(&text) {
         let document = ipcperf_report::load_comparison(&text).map_err(refused)?;
-        return show(args, |out| ipcperf_report::comparison(&document, format, &style, out));
+        return output::put(args.output.as_deref(), |out| {
+            ipcperf_report::comparison(&document, format, &style, out)
+        });
     }
     let mut set = ipcperf_report::load(&text).map_err(refused)?;
     drop(text);
     only::keep(&mut set, &args.only)?;
     let full = style.full || only::is_some(&args.only);
     let style = Style { full, top: args.only.top, ..style };
-    show(args, |out| {
+    output::put(args.output.as_deref(), |out| {
         ipcperf_report::render(&set, &specs, format, &style, out)?;
         match format {
             Format::Table if full => ipcperf_report::bars(&set, &style, out),
@@ -154,7 +156,7 @@ fn rows(args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
         Some(RowChoice::Rounds) => Rows::Rounds,
         Some(RowChoice::Cells) | None => Rows::Cells,
     };
-    show(args, |out| ipcperf_report::rows(&sets, rows, out))
+    output::put(args.output.as_deref(), |out| ipcperf_report::rows(&sets, rows, out))
 }
 
 /// Two runs on one page: what the second is beside the first, as `compare` says it, and all of the second.
@@ -165,21 +167,7 @@ fn both(args: &ReportArgs, files: [&PathBuf; 2], specs: &Specs) -> Result<ExitCo
     let document = document.map_err(Stop::incomparable)?;
     let mut set = read_result(after)?;
     only::keep(&mut set, &args.only)?;
-    show(args, |out| ipcperf_report::before_and_after(&document, &set, specs, out))
-}
-
-fn show(
-    args: &ReportArgs,
-    render: impl Fn(&mut dyn Write) -> std::io::Result<()>,
-) -> Result<ExitCode, Stop> {
-    match &args.output {
-        Some(path) if path.as_os_str() != "-" => {
-            output::to_file(path, render).map(|()| ExitCode::SUCCESS)
-        }
-        _ => {
-            let mut text = Vec::new();
-            render(&mut text).map_err(|error| Stop::internal(format!("report: {error}")))?;
-            output::to_stdout(&text)
-        }
-    }
+    output::put(args.output.as_deref(), |out| {
+        ipcperf_report::before_and_after(&document, &set, specs, out)
+    })
 }

@@ -17,7 +17,7 @@ pub enum Format {
     Json,
     /// For a stream processor: one object on each line.
     Ndjson,
-    /// For a browser: one file with charts, of results, replications and comparisons.
+    /// For a browser: one file with charts, of results, replications, comparisons and trends.
     Html,
 }
 

@@ -55,6 +55,8 @@ pub(crate) struct Chart {
     /// Along the horizontal axis.
     pub(crate) heads: Vec<String>,
     pub(crate) series: Vec<Series>,
+    /// Rules before a head, with words: what is another from there on.
+    pub(crate) rules: Vec<(usize, String)>,
     pub(crate) log_x: bool,
     pub(crate) log_y: bool,
 }
@@ -71,6 +73,8 @@ const LETTER: f64 = 0.56;
 const SLACK: f64 = 1.1;
 /// Between two names.
 const LINE: f64 = 15.0;
+/// Lines over each other that the words of rules take.
+const RULES: usize = 5;
 /// The longest name, in letters.
 const NAME: usize = 30;
 
@@ -417,6 +421,7 @@ impl Chart {
             })
             .collect();
         self.axes(&mut canvas, &places, (is_numeric, is_turned), [top, bottom]);
+        self.rules(&mut canvas, &places, [top, bottom]);
         let ends = match self.kind {
             Kind::Lines => self.lines(&mut canvas, &places),
             Kind::Bars => self.bars(&mut canvas, &places, slot),
@@ -455,7 +460,11 @@ impl Chart {
             let head = number.map_or_else(|| text::clean(head, true), size);
             let head = text::clip(&head, NAME, true);
             canvas.line("lead", [*x, bottom], [*x, bottom + 4.0]);
+            if is_turned && *x < free {
+                continue;
+            }
             if is_turned {
+                free = x + LINE;
                 let more = format!(r#" transform="rotate(-28 {x:.1} {:.1})""#, bottom + 16.0);
                 canvas.words("quiet end", [*x, bottom + 16.0], &more, &head);
             } else if x - wide(&head, 12.0) / 2.0 > free {
@@ -465,6 +474,26 @@ impl Chart {
         }
         canvas.words("quiet middle", [(left + right) / 2.0, HEIGHT - 12.0], "", &self.x);
         canvas.words("quiet end", [left - 7.0, top - 9.0], "", &self.unit);
+    }
+
+    /// Draws the rules. Where no line is free for its words a rule has none.
+    fn rules(&self, canvas: &mut Canvas, places: &[f64], [top, bottom]: [f64; 2]) {
+        let mut free = [f64::NEG_INFINITY; RULES];
+        for (before, words) in &self.rules {
+            let Some([left, right]) = before.checked_sub(1).and_then(|at| places.get(at..at + 2))
+            else {
+                continue;
+            };
+            let x = f64::midpoint(*left, *right);
+            canvas.line("front", [x, top], [x, bottom]);
+            let words = text::clip(&text::clean(words, true), NAME, true);
+            let wide = wide(&words, 12.0);
+            // Left of the rule where it would leave the picture.
+            let from = if x + 5.0 + wide < WIDTH { x + 5.0 } else { x - 5.0 - wide };
+            let Some(line) = free.iter().position(|end| *end < from) else { continue };
+            free[line] = from + wide + 6.0;
+            canvas.words("ink halo", [from, top + LINE * (line as f64 + 0.8)], "", &words);
+        }
     }
 
     /// Draws the lines and says where each ends.

@@ -81,6 +81,17 @@ fn what_is_kept_stands_for_its_file_wherever_one_is_read() {
     let trend = said(&["history", "trend", cell]);
     assert!(trend.starts_with(&format!("{cell}: 2 documents of ")), "{trend}");
     assert_eq!(trend, said(&["history", "trend", "pipe same-cpu", "@nightly"]));
+    // To a file in the format of its ending.
+    for (file, format) in [
+        ("trend.txt", "table"),
+        ("trend.md", "markdown"),
+        ("trend.json", "json"),
+        ("trend.html", "html"),
+    ] {
+        assert_eq!(said(&["history", "trend", cell, "-o", file]), "");
+        let shown = said(&["history", "trend", cell, "--format", format]);
+        assert_eq!(sandbox.read(file).expect("written"), shown, "{file}");
+    }
     assert_eq!(said(&["history", "rm", "@nightly~1"]), "removed @nightly~1\n");
     assert_eq!(listed(&sandbox), ["@paper", "@nightly"]);
     // A file may be called like a name.

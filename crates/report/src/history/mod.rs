@@ -25,7 +25,6 @@ fn rows<T: Serialize>(
     out: &mut dyn Write,
 ) -> io::Result<Option<()>> {
     match format {
-        // No page is made of it.
         Format::Table | Format::Html => return Ok(None),
         Format::Json => json::document(&all, out)?,
         Format::Ndjson => all.iter().try_for_each(|one| json::object(one, out))?,

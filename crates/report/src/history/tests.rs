@@ -1,6 +1,8 @@
 //! What is told of documents that are kept.
 
+use super::trend::BAR;
 use super::*;
+use crate::html::sound::{HOSTILE, is_sound};
 use crate::sample::{self, Build};
 use ipcperf_core::result::{ResultSet, Status, Timing};
 
@@ -101,6 +103,60 @@ fn what_cannot_be_compared_is_left_out_and_named() {
 }
 
 #[test]
+fn a_page_of_a_trend_has_the_figures_of_the_table_and_a_rule_for_each_change() {
+    let found = follow(
+        PIPE,
+        vec![
+            document(10_000.0, same),
+            document(10_500.0, same),
+            document(12_000.0, patched),
+            document(2.0, |set| set.host.cpu_model = "Another CPU".to_owned()),
+            document(15_000.0, patched),
+        ],
+    );
+    let page = text(&found, Format::Html, 80);
+    is_sound(&page);
+    let headline = format!("<h1>{PIPE}: 25 % higher than in @c, 15.0 us after 12.0 us</h1>");
+    assert!(page.contains(&headline), "{page}");
+    assert!(text(&found, Format::Table, 200).contains("The last: 25 % higher than in @c, "));
+    for row in found.grid().rows {
+        for figure in &row[..BAR] {
+            assert!(page.contains(&format!(">{figure}</td>")), "{figure}");
+        }
+    }
+    let facts: usize = found.machine.facts.values().map(|parts| parts.len()).sum();
+    assert_eq!(page.matches("<tr>").count(), 1 + 4 + 1 + facts, "{page}");
+    let chart = page.split_once("<svg").unwrap().1.split_once("</svg>").unwrap().0;
+    assert_eq!(chart.matches("<circle").count(), 4 + 1, "points and the name beside them");
+    assert_eq!(chart.matches("class=\"front\"").count(), 2, "{chart}");
+    for words in ["kernel 6.19.1", "microcode 0x11", ">us<"] {
+        assert!(chart.contains(words), "{words} in {chart}");
+    }
+    assert!(page.contains("<li>@d: another machine (cpu: Another CPU -&gt; "), "{page}");
+}
+
+#[test]
+fn a_change_is_told_where_it_is_beyond_the_intervals_and_beyond_what_sessions_differ_by() {
+    let step = |from: f64, to: f64, change: fn(&mut ResultSet)| {
+        follow(PIPE, vec![document(from, same), document(to, change)]).step()
+    };
+    assert_eq!(
+        step(10_000.0, 10_500.0, same),
+        "no change since @a is shown, 10.5 us after 10.0 us"
+    );
+    assert_eq!(step(12_000.0, 10_000.0, same), "16.7 % lower than in @a, 10.0 us after 12.0 us");
+    let noisy = |set: &mut ResultSet| set.noise.grade = "F".to_owned();
+    assert!(step(12_000.0, 10_000.0, noisy).starts_with("no change since @a is shown"));
+    let wide = |set: &mut ResultSet| {
+        let figure = set.cells[0].rtt_ns.as_mut().and_then(|times| times.get_mut("p50"));
+        figure.expect("a median").ci95 = Some([9_000.0, 12_000.0]);
+    };
+    assert!(step(12_000.0, 10_000.0, wide).starts_with("no change since @a is shown"));
+    let one = follow(PIPE, vec![document(12_000.0, same)]);
+    assert_eq!(one.step(), "12.0 us in @a, and nothing to set it beside");
+}
+
+#[test]
 fn a_cell_without_a_figure_has_a_line_that_says_why() {
     let tcp = "tcp ping-pong 64B same-llc";
     let found = follow(tcp, vec![document(1.0, same), document(1.0, same)]);
@@ -142,6 +198,15 @@ fn hostile_names_and_values_are_printed_harmlessly() {
     (cell.value, cell.ci95, cell.metric) =
         (Some(f64::MAX), Some([-1.0, f64::INFINITY]), "x".to_owned());
     let cell = cell.clone();
+    let mut other = summary.clone();
+    other.facts.insert(HOSTILE.to_owned(), [(HOSTILE.to_owned(), HOSTILE.to_owned())].into());
+    summary.facts.insert(HOSTILE.to_owned(), [(HOSTILE.to_owned(), "x".to_owned())].into());
+    for word in [HOSTILE, "\u{7}"] {
+        let documents = [(HOSTILE, &summary), ("@a\u{202e}", &other), (HOSTILE, &summary)];
+        let documents =
+            documents.map(|(name, summary)| (kept_as(name, summary.clone()), cell.clone()));
+        is_sound(&text(&trend(word, documents.to_vec()), Format::Html, 80));
+    }
     let kept = kept_as("@a\u{202e}", summary);
     let shown =
         text(&trend("\u{7}", vec![(kept.clone(), cell.clone()), (kept, cell)]), Format::Table, 80);

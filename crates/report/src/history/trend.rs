@@ -6,10 +6,12 @@ use super::summary::{CellFigure, Summary};
 use crate::chapters::status_word;
 use crate::compare::{Differences, by_metric, changes, differing, percent, session_floor};
 use crate::csv;
-use crate::figures::NONE;
+use crate::figures::{self, NONE};
 use crate::format::{Format, Style};
 use crate::grid::Grid;
+use crate::html;
 use crate::page::{Page, Tone};
+use crate::svg;
 use crate::text::{counted, join};
 use crate::words;
 use ipcperf_core::result::Status;
@@ -59,7 +61,7 @@ const COLUMNS: &[csv::Column] = &[
 pub struct Trend {
     cell: String,
     /// Of the last document that counts.
-    machine: Summary,
+    pub(super) machine: Summary,
     points: Vec<Point>,
 }
 
@@ -116,6 +118,10 @@ pub fn trend(cell: &str, documents: Vec<(Kept, CellFigure)>) -> Trend {
     Trend { cell: cell.to_owned(), machine: last, points }
 }
 
+/// Columns of the figure and of its bar.
+const VALUE: usize = 2;
+pub(super) const BAR: usize = 5;
+
 /// Signs between the least and the largest figure of a trend.
 const WIDTH: usize = 24;
 
@@ -140,7 +146,7 @@ impl Trend {
         self.points.iter().filter(|point| point.left_out.is_none()).collect()
     }
 
-    fn grid(&self) -> Grid {
+    pub(super) fn grid(&self) -> Grid {
         let shown = self.shown();
         let of = |figure: &CellFigure| {
             let [low, high] = figure.ci95.map_or([None, None], |ci| ci.map(Some));
@@ -181,27 +187,91 @@ impl Trend {
         }
     }
 
+    /// Which machine, and how many documents.
+    fn about(&self) -> String {
+        let cpus = fact(&self.machine, "topology").split(',').next().unwrap_or_default();
+        let machine = [fact(&self.machine, "cpu"), cpus, fact(&self.machine, "hypervisor")];
+        let machine: Vec<&str> =
+            machine.into_iter().filter(|word| !["", "none"].contains(word)).collect();
+        let count = counted(self.shown().len() as u64, "document");
+        format!("{count} of {}", machine.join(", "))
+    }
+
+    /// What two documents of this machine may differ by without a reason, and where.
+    fn floor(&self) -> (f64, &'static str) {
+        session_floor(!["", "none"].contains(&fact(&self.machine, "hypervisor")))
+    }
+
+    /// How the last figure stands beside the one before it.
+    pub(super) fn step(&self) -> String {
+        let shown = self.shown();
+        let mut figures = shown.iter().rev().filter_map(|point| Some((point, point.figure.value?)));
+        let Some((last, value)) = figures.next() else {
+            return "no document has a figure".to_owned();
+        };
+        let words = |value| by_metric(&last.figure.metric, value);
+        let Some((before, old)) = figures.next() else {
+            return format!("{} in {}, and nothing to set it beside", words(value), last.name);
+        };
+        let is_trusted = [before, last].iter().all(|point| point.grade != "F");
+        let is_apart = before
+            .figure
+            .ci95
+            .zip(last.figure.ci95)
+            .is_some_and(|([old_low, old_high], [low, high])| old_high < low || high < old_low);
+        let factor = (value / old).max(old / value);
+        let both = format!("{} after {}", words(value), words(old));
+        match is_trusted && is_apart && factor > 1.0 + self.floor().0 {
+            true => {
+                let side = if value > old { "higher" } else { "lower" };
+                let share = percent((value / old - 1.0).abs());
+                format!("{share} {side} than in {}, {both}", before.name)
+            }
+            false => format!("no change since {} is shown, {both}", before.name),
+        }
+    }
+
+    /// Documents that are not set beside the others, by their reasons.
+    fn left_out(&self) -> Vec<String> {
+        let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+        for point in &self.points {
+            let Some(why) = point.left_out.as_deref() else { continue };
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, names)) => names.push(point.name.clone()),
+                None => reasons.push((why, vec![point.name.clone()])),
+            }
+        }
+        reasons.into_iter().map(|(why, names)| format!("{}: {why}", join(&names))).collect()
+    }
+
+    /// What the differences are good for.
+    fn caution(&self) -> Option<String> {
+        let shown = self.shown();
+        let [.., before, last] = shown.as_slice() else { return None };
+        let (floor, place) = self.floor();
+        Some(format!(
+            "Two documents of {place} may differ by {} without a reason; ipcperf compare {} {} says what can be claimed.",
+            percent(floor),
+            before.name,
+            last.name
+        ))
+    }
+
     /// Writes it.
     ///
     /// # Errors
     /// `out` refuses the bytes.
     pub fn render(&self, format: Format, style: &Style, out: &mut dyn Write) -> io::Result<()> {
         let mut grid = self.grid();
+        if format == Format::Html {
+            return self.web(&grid, out);
+        }
         if rows(&self.points, COLUMNS, &grid, (format, style), out)?.is_some() {
             return Ok(());
         }
         let shown = self.shown();
         let mut page = Page::new(out, style);
-        let cpus = fact(&self.machine, "topology").split(',').next().unwrap_or_default();
-        let machine = [fact(&self.machine, "cpu"), cpus, fact(&self.machine, "hypervisor")];
-        let machine: Vec<&str> =
-            machine.into_iter().filter(|word| !["", "none"].contains(word)).collect();
-        let count = counted(shown.len() as u64, "document");
-        page.paragraph(
-            Tone::Title,
-            "",
-            &format!("{}: {count} of {}", self.cell, machine.join(", ")),
-        )?;
+        page.paragraph(Tone::Title, "", &format!("{}: {}", self.cell, self.about()))?;
         let columns = grid.fit(&[0, 2], &[3, 1, 4, 5], 0, style.width, style.unicode);
         let (heads, lines) = grid.lines(&columns);
         page.line(Tone::Quiet, &heads)?;
@@ -214,33 +284,92 @@ impl Trend {
         if shown.iter().any(|point| point.figure.two_modes) {
             page.paragraph(Tone::Quiet, "", words::ONE_OF_TWO)?;
         }
-        self.beside(&mut page, &shown)
+        for words in self.left_out() {
+            page.paragraph(Tone::Doubt, "", &format!("Left out: {words}"))?;
+        }
+        page.paragraph(Tone::Plain, "", &format!("The last: {}.", self.step()))?;
+        self.caution().map_or(Ok(()), |words| page.paragraph(Tone::Quiet, "", &words))
     }
 
-    /// What is not in the table, and what its differences are good for.
-    fn beside(&self, page: &mut Page<'_>, shown: &[&Point]) -> io::Result<()> {
-        let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-        for point in &self.points {
-            let Some(why) = point.left_out.as_deref() else { continue };
-            match reasons.iter_mut().find(|(known, _)| *known == why) {
-                Some((_, names)) => names.push(point.name.clone()),
-                None => reasons.push((why, vec![point.name.clone()])),
+    /// The figure over the documents, with a rule where something changed.
+    fn chart(&self, speaks: &str) -> svg::Chart {
+        let shown = self.shown();
+        let metric = shown.last().map_or("", |point| point.figure.metric.as_str());
+        let unit = match metric {
+            "rtt_ns.p50" => figures::NANOS,
+            "bytes_per_second" => figures::BYTES_PER_SECOND,
+            _ => figures::PER_SECOND,
+        };
+        let values = || shown.iter().filter_map(|point| point.figure.value);
+        let least = values().fold(f64::INFINITY, f64::min);
+        let (scale, name) = figures::suited(least, unit);
+        let points = shown.iter().map(|point| svg::Point {
+            here: point.figure.value.map(|value| value / scale),
+            interval: point.figure.ci95.map(|ends| ends.map(|end| end / scale)),
+            published: None,
+        });
+        let rules = shown.iter().enumerate().flat_map(|(at, point)| {
+            point.changed.iter().map(move |(what, [_, now])| (at, format!("{what} {now}")))
+        });
+        svg::Chart {
+            kind: svg::Kind::Lines,
+            title: format!("{}: {}", self.cell, self.step()),
+            notes: Vec::new(),
+            x: "documents, the oldest first".to_owned(),
+            unit: name.to_owned(),
+            heads: shown.iter().map(|point| point.name.clone()).collect(),
+            series: vec![svg::Series { label: speaks.to_owned(), points: points.collect() }],
+            rules: rules.collect(),
+            log_x: false,
+            log_y: true,
+        }
+    }
+
+    /// The page.
+    fn web(&self, grid: &Grid, out: &mut dyn Write) -> io::Result<()> {
+        let shown = self.shown();
+        let mut page = html::Page::default();
+        page.head(|html| {
+            html.say("h1", &[], &format!("{}: {}", self.cell, self.step()));
+            html.say("p", &[], &format!("{}.", self.about()));
+            if let Some(words) = self.caution() {
+                html.say("p", &[("class", "soft")], &words);
             }
+        });
+        if shown.iter().any(|point| point.figure.value.is_some()) {
+            page.section("trend", "Trend", |html| {
+                let note = "A point is the figure of a document, the bar its 95 % interval. A dotted rule is a change of the machine or of ipcperf: its words say what is there from then on.";
+                html.figure(&self.cell, note, &self.chart(&grid.heads[VALUE]).inline(), |_| ());
+            });
         }
-        for (why, names) in reasons {
-            page.paragraph(Tone::Doubt, "", &format!("Left out: {}: {why}", join(&names)))?;
+        page.section("documents", "Documents", |html| {
+            // All but the bar; the picture has it.
+            let mut heads = grid.heads[..BAR].to_vec();
+            heads.push("changed".to_owned());
+            let changes = shown.iter().map(|point| differing(&point.changed));
+            let rows = grid.rows.iter().zip(changes).map(|(row, changes)| {
+                let changes: Vec<String> = changes.collect();
+                [&row[..BAR], &[changes.join("; ")]].concat()
+            });
+            html.table("Documents", &heads, &grid.right, &rows.collect::<Vec<_>>());
+            if shown.iter().any(|point| point.figure.two_modes) {
+                html.say("p", &[("class", "soft")], words::ONE_OF_TWO);
+            }
+        });
+        let left_out = self.left_out();
+        if !left_out.is_empty() {
+            page.section("left-out", "Left out", |html| html.list(&left_out));
         }
-        if let [.., before, last] = shown {
-            let is_virtual = !["", "none"].contains(&fact(&self.machine, "hypervisor"));
-            let (floor, place) = session_floor(is_virtual);
-            let words = format!(
-                "Two documents of {place} may differ by {} without a reason; ipcperf compare {} {} says what can be claimed.",
-                percent(floor),
-                before.name,
-                last.name
-            );
-            page.paragraph(Tone::Quiet, "", &words)?;
-        }
-        Ok(())
+        page.section("machine", "Machine", |html| {
+            let said = self.machine.facts.iter().flat_map(|(field, parts)| {
+                let name = |part: &str| [field, part].join(" ").trim_end().to_owned();
+                parts.iter().map(move |(part, value)| vec![name(part), value.clone()])
+            });
+            let heads = ["fact", "value in the last document"].map(ToOwned::to_owned);
+            html.table("Machine", &heads, &[false; 2], &said.collect::<Vec<_>>());
+        });
+        let foot =
+            "From documents that are kept. This page is one file and asks nobody for anything.";
+        page.write(&format!("ipcperf history: {}", self.cell), &[foot.to_owned()], out)
     }
 }
