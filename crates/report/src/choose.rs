@@ -12,6 +12,7 @@ use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::{Ranking, Yardstick};
+use crate::told::{Line, Part, Table, Told};
 use crate::{Specs, overview, text};
 use field::{Contest, Entrant, Field, Standing, Trial, dominates, load_words, p99};
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
@@ -33,6 +34,11 @@ const CHANGES: usize = 4;
 /// What is said where no round has a p99 of its own.
 const TAILS_TIE: &str = "No order can be given: a round needs 2,000 operations for a p99 of its own, so that all tie. \
                          A longer --budget or fewer mechanisms (-m) help.";
+
+const NOBODY: &str = "No mechanism meets all of this.";
+
+const UNCHANGED: &str =
+    "Nothing that was measured: no size, no need and no goal makes another certainly better.";
 
 /// What a document lacks that the choice needs; `None` where it has all of it.
 #[must_use]
@@ -61,19 +67,39 @@ pub(crate) fn render(
 ) -> io::Result<()> {
     let mut page = Page::new(out, style);
     overview::head(&mut page, set)?;
+    page.blank()?;
+    told(set, wanted, specs, style).draw(&mut page)
+}
+
+/// The choice, and what can be said of it; all of that where the style is verbose.
+pub(crate) fn told(set: &ResultSet, wanted: &Requirements, specs: &Specs, style: &Style) -> Told {
     let field = Field::of(set, wanted, specs);
     let contests = field.contests();
     let standings = field.standings(&contests);
     let choice = Choice { set, specs, field: &field, contests: &contests, standings: &standings };
-    choice.head(&mut page)?;
-    choice.winner(&mut page)?;
-    for size in wanted.sizes.iter().take(SIZES) {
-        choice.front(&mut page, *size)?;
-    }
-    choice.left_out(&mut page)?;
-    choice.changes(&mut page)?;
-    choice.knobs(&mut page)?;
-    choice.rest(&mut page)
+    let most = |most: usize| if style.verbose { usize::MAX } else { most };
+    let (headline, lead) = choice.head();
+    let sizes = wanted.sizes.iter().take(most(SIZES));
+    let rows = (ROWS / wanted.sizes.len().clamp(1, SIZES)).max(2);
+    let fronts = sizes.filter_map(|size| choice.front(*size, most(rows), style.unicode));
+    let rest = [
+        choice.left_out(most(REASONS), most(NAMES)),
+        choice.changes(most(CHANGES)),
+        choice.knobs(most(CHANGES)),
+        Some(choice.rest()),
+    ];
+    let parts = fronts.chain(rest.into_iter().flatten()).collect();
+    Told { headline, lead, parts, edge: EDGE }
+}
+
+/// A sentence under a heading.
+fn line(tone: Tone, words: impl Into<String>) -> Line {
+    Line::new(tone, EDGE, words)
+}
+
+/// A part of sentences, with a heading in capitals on a terminal.
+fn part(name: &str, title: &str, lines: Vec<Line>) -> Part {
+    Part { name: name.to_owned(), title: title.to_owned(), lines, ..Part::default() }
 }
 
 struct Choice<'a> {
@@ -108,8 +134,8 @@ impl<'a> Choice<'a> {
         self.cell(entrant).map_or_else(|| entrant.name.to_owned(), name)
     }
 
-    /// What was asked for.
-    fn head(&self, page: &mut Page) -> io::Result<()> {
+    /// The choice in words, and what was asked for with it.
+    fn head(&self) -> (String, Vec<Line>) {
         let wanted = self.wanted();
         let sizes: Vec<String> = wanted.sizes.iter().map(|size| figures::size(*size)).collect();
         let loads: Vec<String> = wanted
@@ -122,9 +148,7 @@ impl<'a> Choice<'a> {
             if loads.is_empty() { String::new() } else { format!(" {}", text::join(&loads)) };
         let basis = self.field.basis.as_ref().map(|basis| format!(" {}", basis.words()));
         let basis = basis.unwrap_or_default();
-        page.blank()?;
-        let title = format!("CHOICE for {}{load}{basis}", text::join(&sizes));
-        page.paragraph(Tone::Title, "", &title)?;
+        let what = format!("{}{load}{basis}", text::join(&sizes));
         let mut needs: Vec<&str> = wanted
             .needs()
             .into_iter()
@@ -141,28 +165,35 @@ impl<'a> Choice<'a> {
         let others: Vec<String> = others.map(ToString::to_string).collect();
         let by = goal_words(wanted.by);
         let words = format!("{needs}Ranked by {by} (--by has {}, too).", text::join(&others));
-        page.paragraph(Tone::Quiet, EDGE, &words)?;
-        if let Some(caution) = caution(self.set) {
-            return page.paragraph(Tone::Doubt, EDGE, &caution);
-        }
+        let mut lead = vec![
+            Line::new(Tone::Title, "", format!("CHOICE for {what}")),
+            line(Tone::Quiet, words),
+        ];
         let cells = self.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
-        match wanted.by == Goal::P99 && cells.clone().all(|cell| !Yardstick::P99.orders(cell)) {
-            true => page.paragraph(Tone::Doubt, EDGE, TAILS_TIE),
-            false => Ok(()),
+        if let Some(caution) = caution(self.set) {
+            lead.push(line(Tone::Doubt, caution));
+        } else if wanted.by == Goal::P99 && cells.clone().all(|cell| !Yardstick::P99.orders(cell)) {
+            lead.push(line(Tone::Doubt, TAILS_TIE));
         }
+        let headline = match (self.winner(), self.standings) {
+            (Some([name, figure, notes]), _) => {
+                lead.push(Line::new(Tone::Best, format!("{EDGE}{name}  {figure}  "), notes));
+                format!("{name}: {figure} for {what}")
+            }
+            (None, []) => {
+                lead.push(line(Tone::Bad, NOBODY));
+                format!("{} for {what}", NOBODY.trim_end_matches('.'))
+            }
+            (None, _) => format!("No choice for {what}"),
+        };
+        (headline, lead)
     }
 
-    fn winner(&self, page: &mut Page) -> io::Result<()> {
-        let Some(chosen) = self.chosen() else {
-            return match self.standings {
-                [] => page.paragraph(Tone::Bad, EDGE, "No mechanism meets all of this."),
-                _ => Ok(()),
-            };
-        };
+    /// Who is chosen with its figure, and what one should know.
+    fn winner(&self) -> Option<[String; 3]> {
+        let chosen = self.chosen()?;
         let entrant = self.entrant(chosen);
-        let Some((cell, contest)) = self.cell(entrant).zip(self.contests.first()) else {
-            return Ok(());
-        };
+        let (cell, contest) = self.cell(entrant).zip(self.contests.first())?;
         let mut notes = caveats(cell, Some(entrant.spec));
         if entrant.spec.back_pressure == BackPressure::Drops {
             notes.push("drops what does not fit".to_owned());
@@ -183,8 +214,7 @@ impl<'a> Choice<'a> {
         if self.contests.len() > 1 {
             figure.push_str(&format!(" ({})", contest.trial.words(self.wanted())));
         }
-        let first = format!("{EDGE}{}  {figure}  ", self.name(entrant));
-        page.paragraph(Tone::Best, &first, &notes.join("; "))
+        Some([self.name(entrant), figure, notes.join("; ")])
     }
 
     /// Those that are certainly worse nowhere either.
@@ -194,7 +224,7 @@ impl<'a> Choice<'a> {
     }
 
     /// What nobody beats in everything, at one size.
-    fn front(&self, page: &mut Page, size: u64) -> io::Result<()> {
+    fn front(&self, size: u64, most: usize, unicode: bool) -> Option<Part> {
         let wanted = self.wanted();
         let views = views(wanted);
         let trial = |pattern| Trial { pattern, size };
@@ -217,9 +247,8 @@ impl<'a> Choice<'a> {
         let is_chosen = |one: &Standing| self.chosen().is_some_and(|chosen| chosen.at == one.at);
         let rows: Vec<_> = all.iter().filter(|one| is_chosen(one.0) || is_on_front(one)).collect();
         if rows.is_empty() {
-            return Ok(());
+            return None;
         }
-        let most = (ROWS / wanted.sizes.len().min(SIZES)).max(2);
         let hidden = rows.len().saturating_sub(most);
         let name = |standing: &Standing| {
             // Not every size may have been measured with the same knobs.
@@ -233,62 +262,55 @@ impl<'a> Choice<'a> {
         };
         grid.heads.extend(views.iter().map(|view| view.head(wanted)));
         for (standing, figures) in rows.iter().take(most) {
-            let mut row = vec![text::clean(&name(standing), page.style.unicode)];
+            let mut row = vec![text::clean(&name(standing), unicode)];
             let figures = views.iter().zip(figures);
             row.extend(figures.map(|(view, figure)| view.words(*figure, size)));
             grid.rows.push(row);
         }
-        let columns: Vec<usize> = (1..=views.len()).collect();
-        let room = page.style.width.saturating_sub(EDGE.len());
-        let shown = grid.fit(&[0], &columns, 0, room, page.style.unicode);
-        let (head, lines) = grid.lines(&shown);
-        page.blank()?;
         let more = if hidden > 0 { format!(" ({hidden} more)") } else { String::new() };
-        let front = match self.chosen() {
-            Some(_) => "THE CHOICE AND THE PARETO FRONT",
-            None => "THE PARETO FRONT",
+        let size = figures::size(size);
+        let (name, front) = match self.chosen() {
+            Some(_) => (format!("The choice for {size}"), "THE CHOICE AND THE PARETO FRONT"),
+            None => (format!("Not beaten in p99, CPU time and rate: {size}"), "THE PARETO FRONT"),
         };
-        let title = format!("{}: {front} (p99, CPU, rate){more}", figures::size(size));
-        page.paragraph(Tone::Title, "", &title)?;
-        page.line(Tone::Quiet, &format!("{EDGE}{head}"))?;
-        for ((standing, _), line) in rows.iter().zip(lines) {
-            let tone = if is_chosen(standing) { Tone::Best } else { Tone::Plain };
-            page.line(tone, &format!("{EDGE}{line}"))?;
-        }
-        Ok(())
+        Some(Part {
+            name,
+            title: format!("{size}: {front} (p99, CPU, rate){more}"),
+            table: Some(Table {
+                grid,
+                always: 1,
+                is_best_first: rows.first().is_some_and(|one| is_chosen(one.0)),
+            }),
+            ..Part::default()
+        })
     }
 
-    fn left_out(&self, page: &mut Page) -> io::Result<()> {
+    fn left_out(&self, most: usize, most_names: usize) -> Option<Part> {
         let groups = &self.field.left_out;
-        if groups.is_empty() {
-            return Ok(());
-        }
-        page.blank()?;
-        page.line(Tone::Title, "LEFT OUT")?;
-        for group in groups.iter().take(REASONS) {
+        let mut lines: Vec<Line> = Vec::new();
+        for group in groups.iter().take(most) {
             let mut names = group.names.clone();
             names.sort_by_key(|name| {
                 let word = name.split(' ').next().unwrap_or_default();
                 FAMILIAR.iter().position(|known| *known == word).unwrap_or(usize::MAX)
             });
-            let more = names.len().saturating_sub(NAMES);
-            names.truncate(NAMES);
+            let more = names.len().saturating_sub(most_names);
+            names.truncate(most_names);
             let names = names.join(", ");
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            page.paragraph(Tone::Plain, EDGE, &format!("{}: {names}{more}", group.reason))?;
+            lines.push(line(Tone::Plain, format!("{}: {names}{more}", group.reason)));
         }
-        match groups.len().saturating_sub(REASONS) {
-            0 => Ok(()),
-            more => {
-                let reasons = text::counted(more as u64, "more reason");
-                page.paragraph(Tone::Quiet, EDGE, &format!("and {reasons}"))
-            }
+        let more = groups.len().saturating_sub(most);
+        if more > 0 {
+            let reasons = text::counted(more as u64, "more reason");
+            lines.push(line(Tone::Quiet, format!("and {reasons}")));
         }
+        (!lines.is_empty()).then(|| part("Left out", "LEFT OUT", lines))
     }
 
     /// What would change the choice.
-    fn changes(&self, page: &mut Page) -> io::Result<()> {
-        let Some(chosen) = self.chosen() else { return self.nearest(page) };
+    fn changes(&self, most: usize) -> Option<Part> {
+        let Some(chosen) = self.chosen() else { return self.nearest() };
         let wanted = self.wanted();
         let mut changes: Vec<String> = Vec::new();
         for contest in self.contests {
@@ -317,21 +339,18 @@ impl<'a> Choice<'a> {
             let other = Requirements { by: *by, ..wanted.clone() };
             changes.extend(self.other(&other, &format!("with --by {by}")));
         }
-        page.blank()?;
-        page.line(Tone::Title, "WHAT WOULD CHANGE IT")?;
+        changes.truncate(most);
         if changes.is_empty() {
-            let words = "Nothing that was measured: no size, no need and no goal makes another certainly better.";
-            return page.paragraph(Tone::Plain, EDGE, words);
+            changes.push(UNCHANGED.to_owned());
         }
-        changes.truncate(CHANGES);
-        changes.iter().try_for_each(|change| page.paragraph(Tone::Plain, EDGE, change))
+        Some(would_change(changes))
     }
 
     /// Where nothing meets all of it: what would be chosen with one requirement less.
-    fn nearest(&self, page: &mut Page) -> io::Result<()> {
+    fn nearest(&self) -> Option<Part> {
         let is_measured = self.set.cells.iter().any(|cell| cell.status == Status::Ok);
         if !self.standings.is_empty() || !has_places(self.set) || !is_measured {
-            return Ok(());
+            return None;
         }
         let wanted = self.wanted();
         let needs = wanted.needs().into_iter().filter(|need| *need != Need::Messages);
@@ -353,14 +372,11 @@ impl<'a> Choice<'a> {
             let trial = contest.trial.words(wanted);
             Some(format!("without {what}: {name}, {} ({trial})", contest.figure(best)))
         });
-        let found: Vec<String> = found.collect();
-        page.blank()?;
-        page.line(Tone::Title, "WHAT WOULD CHANGE IT")?;
+        let mut found: Vec<String> = found.collect();
         if found.is_empty() {
-            let words = "To drop any one requirement is not enough.";
-            return page.paragraph(Tone::Plain, EDGE, words);
+            found.push("To drop any one requirement is not enough.".to_owned());
         }
-        found.iter().try_for_each(|line| page.paragraph(Tone::Plain, EDGE, line))
+        Some(would_change(found))
     }
 
     /// Who would be chosen in place of the chosen one for other requirements, where it is certainly better somewhere.
@@ -380,8 +396,8 @@ impl<'a> Choice<'a> {
     }
 
     /// Knobs of the chosen one that were measured.
-    fn knobs(&self, page: &mut Page) -> io::Result<()> {
-        let Some(chosen) = self.chosen() else { return Ok(()) };
+    fn knobs(&self, most: usize) -> Option<Part> {
+        let chosen = self.chosen()?;
         let wanted = self.wanted();
         let entrant = self.entrant(chosen);
         let (mut matter, mut others): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
@@ -406,30 +422,32 @@ impl<'a> Choice<'a> {
                 }
             }
         }
-        if matter.is_empty() && others.is_empty() {
-            return Ok(());
-        }
-        page.blank()?;
-        page.line(Tone::Title, &format!("KNOBS OF {}", entrant.spec.name))?;
-        matter.truncate(CHANGES);
-        matter.iter().try_for_each(|line| page.paragraph(Tone::Plain, EDGE, line))?;
+        matter.truncate(most);
         others.retain(|knob| !matter.iter().any(|line| line.starts_with(&format!("{knob}:"))));
-        match others.is_empty() {
-            true => Ok(()),
-            false => {
-                let words = format!("no certain difference: {}", others.join(", "));
-                page.paragraph(Tone::Quiet, EDGE, &words)
-            }
+        let mut lines: Vec<Line> = matter.iter().map(|words| line(Tone::Plain, words)).collect();
+        if !others.is_empty() {
+            let words = format!("no certain difference: {}", others.join(", "));
+            lines.push(line(Tone::Quiet, words));
         }
+        let name = entrant.spec.name;
+        (!lines.is_empty())
+            .then(|| part(&format!("Knobs of {name}"), &format!("KNOBS OF {name}"), lines))
     }
 
-    fn rest(&self, page: &mut Page) -> io::Result<()> {
-        page.blank()?;
-        page.paragraph(Tone::Plain, "", "All figures: ipcperf report FILE --full")?;
-        let Some(chosen) = self.chosen() else { return Ok(()) };
-        let name = self.entrant(chosen).spec.full_name();
-        page.paragraph(Tone::Plain, "", &format!("Next: ipcperf describe {name}"))
+    /// Where to go from a screen.
+    fn rest(&self) -> Part {
+        let mut lines = vec![Line::new(Tone::Plain, "", "All figures: ipcperf report FILE --full")];
+        if let Some(chosen) = self.chosen() {
+            let name = self.entrant(chosen).spec.full_name();
+            lines.push(Line::new(Tone::Plain, "", format!("Next: ipcperf describe {name}")));
+        }
+        part("", "", lines)
     }
+}
+
+fn would_change(changes: Vec<String>) -> Part {
+    let lines = changes.into_iter().map(|words| line(Tone::Plain, words));
+    part("What would change it", "WHAT WOULD CHANGE IT", lines.collect())
 }
 
 /// Whether it was measured as a pair of sockets, which only relatives share.

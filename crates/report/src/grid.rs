@@ -7,6 +7,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 const GAP: usize = 2;
 
 /// Heads and rows of text.
+#[derive(Clone)]
 pub(crate) struct Grid {
     pub(crate) heads: Vec<String>,
     /// Which columns stand at the right edge.

@@ -48,6 +48,7 @@ mod specs;
 mod svg;
 mod table;
 mod text;
+mod told;
 mod web;
 mod words;
 
@@ -138,7 +139,7 @@ pub fn render(
             })
         }
         Format::Markdown => {
-            if let Some((_, screen)) = asked::text(set, specs, style.unicode) {
+            if let Some(screen) = asked::text(set, specs, style.unicode) {
                 markdown::screen(&screen, out)?;
             }
             markdown::render(set, specs, style, out)?;

@@ -179,10 +179,46 @@ fn page(sandbox: &Sandbox) -> (String, Value) {
     document["invocation"]["argv"] = json!([HOSTILE]);
     document["cells"][0]["knobs"] =
         json!({"pipe.size": {"requested": HOSTILE, "effective": HOSTILE}});
-    std::fs::write(sandbox.home().join("result.json"), document.to_string()).expect("ours");
-    let ended = sandbox.run(&["report", "result.json", "--format", "html", "-o", "page.html"]);
+    (shown(sandbox, &document, "page"), document)
+}
+
+/// The page of a document.
+fn shown(sandbox: &Sandbox, document: &Value, name: &str) -> String {
+    let [from, to] = ["json", "html"].map(|ending| format!("{name}.{ending}"));
+    std::fs::write(sandbox.home().join(&from), document.to_string()).expect("ours");
+    let ended = sandbox.run(&["report", &from, "--format", "html", "-o", &to]);
     assert_eq!((ended.status.code(), ended.stderr), (Some(0), String::new()));
-    (format!("file://{}", sandbox.home().join("page.html").display()), document)
+    address(sandbox, &to)
+}
+
+fn address(sandbox: &Sandbox, file: &str) -> String {
+    format!("file://{}", sandbox.home().join(file).display())
+}
+
+/// The same cells as the answer to a question, as an explanation, and over two documents that are kept.
+fn others(sandbox: &Sandbox, document: &Value) -> [(String, &'static str); 3] {
+    let mut explained = document.clone();
+    explained["invocation"]["plan"]["command"] = json!("explain");
+    explained["noise"]["grade"] = json!("B");
+    let mut chosen = explained.clone();
+    chosen["invocation"]["plan"]["command"] = json!("choose");
+    chosen["invocation"]["plan"]["requirements"] =
+        json!({"sizes": [64, 4096], "by": "p50", "left_out": [HOSTILE]});
+    let data = sandbox.home().join(".local/share/ipcperf");
+    std::fs::create_dir_all(&data).expect("a folder");
+    for (at, release) in [(1, "6.1"), (2, HOSTILE)] {
+        explained["kernel"]["release"] = json!(release);
+        let file = data.join(format!("{at}-nightly.json"));
+        std::fs::write(file, explained.to_string()).expect("ours");
+    }
+    let cell = "fifo ping-pong 4K same-cpu";
+    let ended = sandbox.run(&["history", "trend", cell, "-o", "trend.html"]);
+    assert_eq!((ended.status.code(), ended.stderr), (Some(0), String::new()));
+    [
+        (address(sandbox, "trend.html"), cell),
+        (shown(sandbox, &explained, "explained"), "Where the difference of pipe"),
+        (shown(sandbox, &chosen, "chosen"), " for 64 B and 4 KiB with both ends on one CPU"),
+    ]
 }
 
 /// Each row of the table: its address and the numbers behind its figures.
@@ -211,6 +247,7 @@ fn a_page_asks_for_nothing_and_has_everything() {
     let cells = document["cells"].as_array().expect("cells").clone();
 
     // Wide and narrow, light and dark.
+    let pages = others(&sandbox, &document);
     let mut grounds = Vec::new();
     for (width, theme) in [
         (1280, "light"),
@@ -222,12 +259,22 @@ fn a_page_asks_for_nothing_and_has_everything() {
         (360, "dark"),
     ] {
         browser.screen(width, theme);
-        assert_eq!(browser.open(&file), [""; 0], "{width} {theme}");
-        let cut = browser.value(CUT);
-        assert_eq!(cut[1], json!([]), "{width} {theme}");
-        assert!(cut[0].as_u64() > Some(4 * cells.len() as u64), "{} texts", cut[0]);
-        let wide = browser.value("document.scrollingElement.scrollWidth");
-        assert!(wide.as_u64().is_some_and(|wide| wide <= u64::from(width)), "{wide} of {width}");
+        for (file, headline) in
+            pages.iter().map(|(file, words)| (file, *words)).chain([(&file, "")])
+        {
+            assert_eq!(browser.open(file), [""; 0], "{file} {width} {theme}");
+            let cut = browser.value(CUT);
+            assert_eq!(cut[1], json!([]), "{file} {width} {theme}");
+            let wide = browser.value("document.scrollingElement.scrollWidth");
+            let is_within = wide.as_u64().is_some_and(|wide| wide <= u64::from(width));
+            assert!(is_within, "{file}: {wide} of {width}");
+            let found = browser.value("document.querySelector('h1').textContent");
+            assert!(found.as_str().is_some_and(|found| found.contains(headline)), "{found}");
+            let drawn = browser.value("document.querySelectorAll('figure svg').length");
+            assert!(drawn.as_u64() > Some(0), "{file}");
+        }
+        let texts = browser.value(CUT)[0].as_u64();
+        assert!(texts > Some(4 * cells.len() as u64), "{texts:?} texts");
         grounds.push(browser.value("getComputedStyle(document.body).backgroundColor"));
     }
     assert_ne!(grounds[0], grounds[1], "a dark page is dark");

@@ -78,6 +78,54 @@ fn a_choice_on_one_screen() {
     ");
 }
 
+/// The page of it.
+fn page(set: &ResultSet, wanted: &Requirements) -> String {
+    let mut set = set.clone();
+    set.invocation.plan.command = "choose".to_owned();
+    set.invocation.plan.requirements = Some(wanted.clone());
+    let mut bytes = Vec::new();
+    render(&set, &sample::spec, Format::Html, &Style::default(), &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn a_page_says_the_choice_first_and_has_what_the_screen_has() {
+    let wanted = wanted(&[64, 65_536], &[Unrelated]);
+    let text = page(&crossing(), &wanted);
+    let found = text.split_once("<h1>").unwrap().1.split_once("</h1>").unwrap().0;
+    assert_eq!(found, "tcp: 13.0 us (64 B) for 64 B and 64 KiB on two CPUs (same-llc)");
+    let screen = written(&crossing(), &wanted, &Style { width: 200, ..Style::default() });
+    let (mut rows, mut lines) = (0, 0);
+    for line in screen.lines().skip_while(|line| !line.starts_with("CHOICE")).map(str::trim) {
+        let cells: Vec<&str> =
+            line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        let is_row = cells.len() > 3;
+        let is_line =
+            !is_row && line.contains(": ") && !line.contains("PARETO") && !line.contains("ipcperf");
+        if is_row {
+            rows += 1;
+            assert!(
+                cells.iter().all(|cell| text.contains(&format!(">{cell}</t"))),
+                "{line}: {text}"
+            );
+        } else if is_line {
+            lines += 1;
+            assert!(text.contains(&format!(">{line}</")), "{line}: {text}");
+        }
+    }
+    assert!(rows >= 4 && lines >= 3, "{rows} {lines} {screen}");
+    for heading in ["The choice for 64 B</h2>", "Left out", "What would change it"] {
+        assert!(text.contains(&format!(">{heading}")), "{heading}");
+    }
+    let strict = Requirements { p99_ns: Some(1.0), ..wanted.clone() };
+    assert!(page(&crossing(), &strict).contains("<h1>No mechanism meets all of this for 64 B"));
+    let mut noisy = crossing();
+    noisy.noise.grade = "F".to_owned();
+    let text = page(&noisy, &wanted);
+    assert!(text.contains("<h1>No choice for 64 B and 64 KiB"), "{text}");
+    assert!(text.contains("<p class=\"alarm\">No advice: noise grade F supports no claim"));
+}
+
 #[test]
 fn who_lacks_a_need_never_wins_and_a_need_never_adds_anybody() {
     let mut rng = Rng::from_seed(7);

@@ -8,13 +8,12 @@ mod tests;
 mod word;
 
 pub use arms::{BURSTS, Needed, needed};
-pub(crate) use screen::render;
+pub(crate) use screen::{render, told};
 pub use word::explain_word;
 
-use crate::format::Style;
 use ipcperf_core::result::ResultSet;
 
-/// Whether a document was made to explain a round trip, and is to be shown so.
-pub(crate) fn is_explanation(set: &ResultSet, style: &Style) -> bool {
-    set.invocation.plan.command == "explain" && !style.full
+/// Whether a document was made to explain a round trip.
+pub(crate) fn is_explanation(set: &ResultSet) -> bool {
+    set.invocation.plan.command == "explain"
 }

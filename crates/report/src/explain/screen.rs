@@ -1,6 +1,6 @@
 //! The screen that explains a round trip, or the difference of two.
 
-use super::parts::{Part, Rounds, Trip, beyond, figure};
+use super::parts::{Part as PartOf, Rounds, Trip, beyond, figure};
 use crate::Specs;
 use crate::chapters::label;
 use crate::figures::{self, NONE};
@@ -8,8 +8,10 @@ use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;
+use crate::svg;
 use crate::table::grade_words;
 use crate::text;
+use crate::told::{Line, Part, Table, Told};
 use ipcperf_core::result::{CallTime, Cell, Metric, ResultSet, Status};
 use ipcperf_core::{PatternKind, Placement, Wait};
 use std::collections::BTreeMap;
@@ -25,7 +27,11 @@ pub(crate) fn render(
     style: &Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let mut page = Page::new(out, style);
+    told(set, specs, style).draw(&mut Page::new(out, style))
+}
+
+/// What is told of these round trips; every change at a time where the style is verbose.
+pub(crate) fn told(set: &ResultSet, specs: &Specs, style: &Style) -> Told {
     let mut names: Vec<String> = Vec::new();
     for cell in explained(set) {
         if !names.contains(&cell.key.mechanism) {
@@ -38,17 +44,17 @@ pub(crate) fn render(
         measured.map(|cell| Trip::of(set, specs, cell)).collect::<Vec<_>>()
     };
     let columns: Vec<Vec<Trip>> = names.iter().map(of).collect();
-    head(&mut page, set, &names, &columns)?;
-    match columns.as_slice() {
-        [one] => single(&mut page, one)?,
-        [a, b, ..] => double(&mut page, &names, a, b)?,
-        [] => {}
+    let (headline, lead) = head(set, &names, &columns);
+    let mut parts = match columns.as_slice() {
+        [one] => single(one).into_iter().collect(),
+        [a, b, ..] => double(&names, a, b),
+        [] => Vec::new(),
+    };
+    parts.extend(calls(columns.iter().filter_map(|all| all.first())));
+    if let [one] = columns.as_slice() {
+        parts.extend(changes(set, one, style.verbose));
     }
-    calls(&mut page, columns.iter().filter_map(|all| all.first()))?;
-    match columns.as_slice() {
-        [one] => changes(&mut page, set, one),
-        _ => Ok(()),
-    }
+    Told { headline, lead, parts, edge: "" }
 }
 
 /// The round trips that are to be explained: they stand before all arms.
@@ -56,28 +62,30 @@ fn explained(set: &ResultSet) -> impl Iterator<Item = &Cell> {
     set.cells.iter().take_while(|cell| cell.key.pattern == PatternKind::PingPong)
 }
 
-fn head(
-    page: &mut Page,
-    set: &ResultSet,
-    names: &[String],
-    columns: &[Vec<Trip>],
-) -> io::Result<()> {
-    for (name, trips) in names.iter().zip(columns) {
+fn head(set: &ResultSet, names: &[String], columns: &[Vec<Trip>]) -> (String, Vec<Line>) {
+    let took = |trips: &Vec<Trip>| {
         let each = trips.iter().map(|trip| {
             let time = shown(&figure(&trip.whole));
             format!("{time} on {}", place(trip.cell.key.placement))
         });
         let each: Vec<String> = each.collect();
         let size = trips.first().map_or(0, |trip| trip.cell.key.size_bytes);
-        let words = match each.as_slice() {
+        match each.as_slice() {
             [] => "no round trip was measured".to_owned(),
             all => format!("{} there and back in {}", figures::size(size), text::join(all)),
-        };
-        page.paragraph(Tone::Title, "", &format!("{name}: {words}"))?;
-    }
+        }
+    };
+    let headline = match (names, columns) {
+        ([name], [trips]) => format!("Where a round trip over {name} goes: {}", took(trips)),
+        _ => format!("Where the difference of {} comes from", text::join(names)),
+    };
+    let both = names.iter().zip(columns);
+    let mut lead: Vec<Line> = both
+        .map(|(name, trips)| Line::new(Tone::Title, "", format!("{name}: {}", took(trips))))
+        .collect();
     for cell in explained(set).filter(|cell| cell.status != Status::Ok) {
         let reason = cell.reason.as_deref().unwrap_or("not measured");
-        page.paragraph(Tone::Doubt, "", &format!("{}: {reason}", cell.id))?;
+        lead.push(Line::new(Tone::Doubt, "", format!("{}: {reason}", cell.id)));
     }
     let rounds = columns.iter().flatten().map(|trip| trip.whole.len()).max().unwrap_or(0);
     let words = format!(
@@ -85,7 +93,8 @@ fn head(
         text::counted(rounds as u64, "round"),
         grade_words(&set.noise)
     );
-    page.paragraph(Tone::Plain, "", &words)
+    lead.push(Line::new(Tone::Plain, "", words));
+    (headline, lead)
 }
 
 fn place(place: Placement) -> String {
@@ -113,9 +122,6 @@ fn cells(rounds: Option<&Rounds>, whole: &Metric) -> [String; 3] {
     [shown(&metric), interval(&metric), share(&metric, whole)]
 }
 
-/// From here on three digits of a figure are those of the next unit (`999.6 ns` is `1.00 us`).
-const ROUNDS_UP: f64 = 0.9995;
-
 /// Both ends of the interval in the unit of the figure: differences may be negative.
 fn interval(metric: &Metric) -> String {
     // A part that is not there takes nothing in every round.
@@ -124,76 +130,98 @@ fn interval(metric: &Metric) -> String {
     };
     let most = low.abs().max(high.abs());
     let value = metric.value.unwrap_or(most).abs();
-    let (scale, _) = figures::NANOS
-        .iter()
-        .rev()
-        .find(|(scale, _)| value >= ROUNDS_UP * scale)
-        .unwrap_or(&figures::NANOS[0]);
+    let (scale, _) = figures::suited(value, figures::NANOS);
     let digits = usize::from(most / scale < 100.0) + usize::from(most / scale < 10.0);
     format!("{:.digits$}..{:.digits$}", low / scale, high / scale)
 }
 
 /// A table whose first column stands left and all others right.
-fn table(
-    page: &mut Page,
-    heads: Vec<String>,
-    rows: Vec<Vec<String>>,
-    always: usize,
-) -> io::Result<()> {
+fn table(heads: Vec<String>, rows: Vec<Vec<String>>) -> Option<Table> {
     let right: Vec<bool> = (0..heads.len()).map(|at| at > 0).collect();
-    let all: Vec<usize> = (0..heads.len()).collect();
-    let mut grid = Grid { heads, right, rows };
-    let width = page.style.width;
-    let columns = grid.fit(&all[..always], &all[always..], 0, width, page.style.unicode);
-    let (head, lines) = grid.lines(&columns);
-    page.line(Tone::Quiet, &head)?;
-    lines.iter().try_for_each(|line| page.line(Tone::Plain, line))?;
-    match heads_hidden(&grid, &columns).as_slice() {
-        [] => Ok(()),
-        hidden => page.line(Tone::Quiet, &format!("(no room here for {})", hidden.join(", "))),
+    Some(Table { grid: Grid { heads, right, rows }, always: 4, is_best_first: false })
+}
+
+/// Bars of what the parts take, a series for each round trip.
+fn chart(title: &str, parts: &[&str], series: Vec<(String, Vec<Option<Metric>>)>) -> svg::Chart {
+    let values =
+        series.iter().flat_map(|(_, all)| all.iter().flatten()).filter_map(|one| one.value);
+    let (scale, unit) = figures::suited(values.fold(0.0, f64::max), figures::NANOS);
+    let point = |metric: &Option<Metric>| svg::Point {
+        here: metric.as_ref().and_then(|metric| metric.value).map(|value| value / scale),
+        interval: metric
+            .as_ref()
+            .and_then(|metric| metric.ci95)
+            .map(|ends| ends.map(|end| end / scale)),
+        published: None,
+    };
+    let series = series
+        .into_iter()
+        .map(|(label, all)| svg::Series { label, points: all.iter().map(point).collect() });
+    svg::Chart {
+        kind: svg::Kind::Bars,
+        title: title.to_owned(),
+        notes: Vec::new(),
+        x: String::new(),
+        unit: unit.to_owned(),
+        heads: parts.iter().map(|part| (*part).to_owned()).collect(),
+        series: series.collect(),
+        rules: Vec::new(),
+        log_x: false,
+        log_y: false,
     }
 }
 
-fn heads_hidden(grid: &Grid, columns: &[usize]) -> Vec<String> {
-    let hidden = (0..grid.heads.len()).filter(|at| !columns.contains(at));
-    hidden.map(|at| grid.heads[at].clone()).collect()
-}
+/// What no arm has, and all of it.
+const REST: &str = "unexplained";
+const WHOLE: &str = "round trip";
 
-fn single(page: &mut Page, trips: &[Trip]) -> io::Result<()> {
-    if trips.is_empty() {
-        return Ok(());
-    }
-    page.blank()?;
+fn single(trips: &[Trip]) -> Option<Part> {
+    trips.first()?;
     let mut heads = vec!["WHERE THE TIME GOES".to_owned()];
     for trip in trips {
-        let place = match trip.cell.key.placement {
-            place if place.is_one_cpu() => "one CPU".to_owned(),
-            place => place.to_string(),
-        };
-        heads.extend([place, "95 %".to_owned(), "share".to_owned()]);
+        heads.extend([short(trip), "95 %".to_owned(), "share".to_owned()]);
     }
-    let row = |name: &str, of: &dyn Fn(&Trip) -> Option<Rounds>| {
-        let each = trips.iter().flat_map(|trip| cells(of(trip).as_ref(), &figure(&trip.whole)));
-        std::iter::once(name.to_owned()).chain(each).collect::<Vec<_>>()
-    };
     // The cache line is a part of its own only where nobody sleeps.
-    let has = |part: &Part| *part != Part::CacheLine || trips.iter().any(|trip| !trip.lacks(*part));
-    let mut rows: Vec<Vec<String>> = Part::ALL
-        .into_iter()
-        .filter(has)
-        .map(|part| {
-            row(part.name(), &|trip| {
-                trip.parts.iter().find(|(other, _)| *other == part)?.1.clone().ok()
-            })
-        })
-        .collect();
-    rows.push(row("unexplained", &|trip| Some(trip.rest.clone())));
-    rows.push(row("round trip", &|trip| Some(trip.whole.clone())));
-    table(page, heads, rows, 4)?;
-    for trip in trips {
-        page.paragraph(Tone::Plain, "", &dominant(trip))?;
+    let has =
+        |part: &PartOf| *part != PartOf::CacheLine || trips.iter().any(|trip| !trip.lacks(*part));
+    let own: Vec<PartOf> = PartOf::ALL.into_iter().filter(has).collect();
+    let taken = |trip: &Trip| {
+        let of = |part: &PartOf| trip.parts.iter().find(|(other, _)| other == part)?.1.clone().ok();
+        let parts: Vec<Option<Rounds>> = own.iter().map(of).collect();
+        [parts, vec![Some(trip.rest.clone())]].concat()
+    };
+    let names: Vec<&str> = own.iter().map(|part| part.name()).chain([REST]).collect();
+    let taken: Vec<Vec<Option<Rounds>>> = trips.iter().map(taken).collect();
+    let whole: Vec<Metric> = trips.iter().map(|trip| figure(&trip.whole)).collect();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        let each = taken.iter().zip(&whole);
+        let each = each.flat_map(|(parts, whole)| cells(parts[at].as_ref(), whole));
+        rows.push(std::iter::once((*name).to_owned()).chain(each).collect());
     }
-    missing(page, trips.iter())
+    let each = trips.iter().zip(&whole).flat_map(|(trip, all)| cells(Some(&trip.whole), all));
+    rows.push(std::iter::once(WHOLE.to_owned()).chain(each).collect());
+    let series = trips.iter().zip(&taken).map(|(trip, parts)| {
+        (short(trip), parts.iter().map(|part| part.as_ref().map(figure)).collect())
+    });
+    let mut lines: Vec<Line> =
+        trips.iter().map(|trip| Line::new(Tone::Plain, "", dominant(trip))).collect();
+    lines.extend(missing(trips.iter()));
+    Some(Part {
+        name: "Where the time goes".to_owned(),
+        chart: Some(chart("What each part takes", &names, series.collect())),
+        table: table(heads, rows),
+        lines,
+        ..Part::default()
+    })
+}
+
+/// Where a round trip was measured, for the head of a column.
+fn short(trip: &Trip) -> String {
+    match trip.cell.key.placement {
+        place if place.is_one_cpu() => "one CPU".to_owned(),
+        place => place.to_string(),
+    }
 }
 
 /// What takes most, and how much arms of their own have.
@@ -202,7 +230,7 @@ fn dominant(trip: &Trip) -> String {
     let (Some((part, share)), Some(covered)) = (trip.largest(), trip.covered()) else {
         return format!("On {place} nothing can be said.");
     };
-    let most = part.map_or("what no arm explains", Part::name);
+    let most = part.map_or("what no arm explains", PartOf::name);
     let mut words = format!(
         "On {place} {most} takes most ({:.0} %); the parts measured by themselves add up to {:.0} %",
         100.0 * share,
@@ -211,19 +239,19 @@ fn dominant(trip: &Trip) -> String {
     if covered > 1.0 {
         words.push_str(", more than the whole: they overlap, or took longer in their arms");
     }
-    if trip.cell.key.wait == Wait::SpinThenBlock && !trip.lacks(Part::WakeUp) {
+    if trip.cell.key.wait == Wait::SpinThenBlock && !trip.lacks(PartOf::WakeUp) {
         words.push_str("; it spins before it sleeps, which is in no arm");
     }
     words + "."
 }
 
 /// Why parts have no figures, each reason once.
-fn missing<'a>(page: &mut Page, trips: impl Iterator<Item = &'a Trip<'a>>) -> io::Result<()> {
+fn missing<'a>(trips: impl Iterator<Item = &'a Trip<'a>>) -> Option<Line> {
     let mut said: Vec<String> = Vec::new();
     for trip in trips {
         for (part, taken) in &trip.parts {
             let Err(why) = taken else { continue };
-            let is_shown = *part != Part::CacheLine;
+            let is_shown = *part != PartOf::CacheLine;
             let verb = if why.is_nothing {
                 "none"
             } else {
@@ -237,13 +265,10 @@ fn missing<'a>(page: &mut Page, trips: impl Iterator<Item = &'a Trip<'a>>) -> io
             }
         }
     }
-    match said.is_empty() {
-        true => Ok(()),
-        false => page.paragraph(Tone::Quiet, "- ", &(said.join("; ") + ".")),
-    }
+    (!said.is_empty()).then(|| Line::new(Tone::Quiet, "- ", said.join("; ") + "."))
 }
 
-fn double(page: &mut Page, names: &[String], a: &[Trip], b: &[Trip]) -> io::Result<()> {
+fn double(names: &[String], a: &[Trip], b: &[Trip]) -> Vec<Part> {
     let pairs: Vec<(&Trip, &Trip)> = a
         .iter()
         .filter_map(|a| {
@@ -251,34 +276,50 @@ fn double(page: &mut Page, names: &[String], a: &[Trip], b: &[Trip]) -> io::Resu
             Some((a, b.iter().find(same)?))
         })
         .collect();
-    for (a, b) in &pairs {
-        page.blank()?;
-        let place = place(a.cell.key.placement);
-        let whole = beyond(&a.whole, &b.whole);
-        let all = figure(&whole);
-        let mut heads = vec![place.clone()];
-        heads.extend(names.iter().take(2).cloned());
-        heads.extend(["second - first", "95 %", "share"].map(str::to_owned));
-        let row = |name: &str, of: &dyn Fn(&Trip) -> Option<Rounds>| {
-            let (a, b) = (of(a), of(b));
-            let each = [&a, &b]
-                .map(|one| one.as_ref().map(figure).as_ref().map_or(NONE.to_owned(), shown));
-            let beyond = a.zip(b).map(|(a, b)| beyond(&a, &b));
-            let words = std::iter::once(name.to_owned()).chain(each);
-            words.chain(cells(beyond.as_ref(), &all)).collect::<Vec<_>>()
-        };
-        let has = |part: &Part| [a, b].iter().any(|trip| !trip.lacks(*part));
-        let mut rows: Vec<Vec<String>> = Part::ALL
-            .into_iter()
-            .filter(has)
-            .map(|part| row(part.name(), &|trip| trip.taken(part)))
-            .collect();
-        rows.push(row("unexplained", &|trip| Some(trip.rest.clone())));
-        rows.push(row("round trip", &|trip| Some(trip.whole.clone())));
-        table(page, heads, rows, 4)?;
-        page.paragraph(Tone::Plain, "", &from_where(names, &place, &all, a, b))?;
+    let mut parts: Vec<Part> = pairs.iter().map(|(a, b)| beside(names, a, b)).collect();
+    if let Some(last) = parts.last_mut() {
+        last.lines.extend(missing(pairs.into_iter().flat_map(|(a, b)| [a, b])));
     }
-    missing(page, pairs.into_iter().flat_map(|(a, b)| [a, b]))
+    parts
+}
+
+/// Two round trips at one place.
+fn beside(names: &[String], a: &Trip, b: &Trip) -> Part {
+    let place = place(a.cell.key.placement);
+    let all = figure(&beyond(&a.whole, &b.whole));
+    let mut heads = vec![place.clone()];
+    heads.extend(names.iter().take(2).cloned());
+    heads.extend(["second - first", "95 %", "share"].map(str::to_owned));
+    let has = |part: &PartOf| [a, b].iter().any(|trip| !trip.lacks(*part));
+    let own: Vec<PartOf> = PartOf::ALL.into_iter().filter(has).collect();
+    let taken = |trip: &Trip| -> Vec<Option<Rounds>> {
+        let parts = own.iter().map(|part| trip.taken(*part));
+        parts.chain([Some(trip.rest.clone()), Some(trip.whole.clone())]).collect()
+    };
+    let [of_a, of_b] = [a, b].map(taken);
+    let mut parts: Vec<&str> = own.iter().map(|part| part.name()).chain([REST, WHOLE]).collect();
+    let row = |((name, a), b): ((&&str, &Option<Rounds>), &Option<Rounds>)| {
+        let each =
+            [a, b].map(|one| one.as_ref().map(figure).as_ref().map_or(NONE.to_owned(), shown));
+        let beyond = a.as_ref().zip(b.as_ref()).map(|(a, b)| beyond(a, b));
+        let words = std::iter::once((*name).to_owned()).chain(each);
+        words.chain(cells(beyond.as_ref(), &all)).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = parts.iter().zip(&of_a).zip(&of_b).map(row).collect();
+    // A bar of the whole would make those of its parts small.
+    parts.pop();
+    let series = names.iter().zip([&of_a, &of_b]).map(|(name, taken)| {
+        let taken = taken.iter().take(parts.len());
+        (name.clone(), taken.map(|part| part.as_ref().map(figure)).collect())
+    });
+    let drawn = chart(&format!("What each part takes on {place}"), &parts, series.collect());
+    Part {
+        name: format!("On {place}"),
+        table: table(heads, rows),
+        chart: Some(drawn),
+        lines: vec![Line::new(Tone::Plain, "", from_where(names, &place, &all, a, b))],
+        ..Part::default()
+    }
 }
 
 /// Where the difference of two round trips comes from.
@@ -292,7 +333,7 @@ fn from_where(names: &[String], place: &str, all: &Metric, a: &Trip, b: &Trip) -
             "On {place} no difference of {first} and {second} is shown, so there is none to explain."
         );
     }
-    let parts = Part::ALL.into_iter().filter_map(|part| {
+    let parts = PartOf::ALL.into_iter().filter_map(|part| {
         let beyond = beyond(&a.taken(part)?, &b.taken(part)?);
         Some((part.name(), figure(&beyond).value? / value))
     });
@@ -318,7 +359,7 @@ fn from_where(names: &[String], place: &str, all: &Metric, a: &Trip, b: &Trip) -
 }
 
 /// The system calls of a round trip at both ends.
-fn calls<'a>(page: &mut Page, trips: impl Iterator<Item = &'a Trip<'a>>) -> io::Result<()> {
+fn calls<'a>(trips: impl Iterator<Item = &'a Trip<'a>>) -> Option<Part> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let (mut said, mut where_at) = (Vec::new(), String::new());
     for trip in trips {
@@ -342,18 +383,19 @@ fn calls<'a>(page: &mut Page, trips: impl Iterator<Item = &'a Trip<'a>>) -> io::
             }
         }
     }
-    if rows.is_empty() && said.is_empty() {
-        return Ok(());
+    if said.is_empty() && rows.is_empty() {
+        return None;
     }
-    page.blank()?;
+    let mut found = Part { name: "System calls".to_owned(), ..Part::default() };
     if !rows.is_empty() {
         let heads = ["SYSTEM CALLS", "call", "per message", "median", "share of its end"];
-        table(page, heads.map(str::to_owned).to_vec(), rows, 4)?;
+        found.table = table(heads.map(str::to_owned).to_vec(), rows);
         said.push(format!(
             "On {where_at}, each timed by itself in a slice of their own: a call that waits contains what the other end does."
         ));
     }
-    page.paragraph(Tone::Quiet, "", &said.join(" "))
+    found.lines.push(Line::new(Tone::Quiet, "", said.join(" ")));
+    Some(found)
 }
 
 fn listed(end: &str, calls: &BTreeMap<String, CallTime>) -> Vec<Vec<String>> {
@@ -372,8 +414,8 @@ fn listed(end: &str, calls: &BTreeMap<String, CallTime>) -> Vec<Vec<String>> {
 }
 
 /// What one change at a time does to a round trip: what does most first, and last what is not shown to do anything.
-fn changes(page: &mut Page, set: &ResultSet, trips: &[Trip]) -> io::Result<()> {
-    let Some(first) = trips.first() else { return Ok(()) };
+fn changes(set: &ResultSet, trips: &[Trip], is_verbose: bool) -> Option<Part> {
+    let first = trips.first()?;
     let base = |cell: &Cell| cell.key.mechanism.split('/').next().map(str::to_owned);
     let arms = set.cells.iter().skip(explained(set).count());
     let others = arms.filter(|cell| {
@@ -407,28 +449,33 @@ fn changes(page: &mut Page, set: &ResultSet, trips: &[Trip]) -> io::Result<()> {
         let row = [words, place].into_iter().chain(figures).chain([effect.to_owned()]).collect();
         rows.push((effect == NONE, -ratio.value.ln().abs(), row));
     }
-    page.blank()?;
+    let mut found = Part { name: "What if".to_owned(), ..Part::default() };
     if rows.is_empty() && refused.is_empty() {
         let name = &first.cell.key.mechanism;
         let next = format!("One change at a time: ipcperf explain {name} --what-if");
-        return page.paragraph(Tone::Quiet, "", &next);
+        found.lines.push(Line::new(Tone::Quiet, "", next));
+        return Some(found);
     }
     rows.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let most = if page.style.verbose { rows.len() } else { CHANGES };
+    let most = if is_verbose { rows.len() } else { CHANGES };
     let hidden = rows.len().saturating_sub(most);
     let rows: Vec<Vec<String>> = rows.into_iter().take(most).map(|(.., row)| row).collect();
     if !rows.is_empty() {
         let heads = ["WHAT IF", "where", "round trip", "times", "95 %", "effect"];
-        table(page, heads.map(str::to_owned).to_vec(), rows, 4)?;
+        found.table = table(heads.map(str::to_owned).to_vec(), rows);
     }
-    if hidden + refused.len() > 0 && !page.style.verbose {
+    if hidden + refused.len() > 0 && !is_verbose {
         let rest =
             [(hidden, "with less effect or none"), (refused.len(), "that cannot be had here")];
         let rest = rest.iter().filter(|(count, _)| *count > 0);
         let rest: Vec<String> = rest.map(|(count, what)| format!("{count} {what}")).collect();
-        return page.paragraph(Tone::Quiet, "", &format!("And {}: -v.", text::join(&rest)));
+        let words = format!("And {}: -v.", text::join(&rest));
+        found.lines.push(Line::new(Tone::Quiet, "", words));
+    } else {
+        let refused = refused.into_iter().map(|words| Line::new(Tone::Quiet, "- ", words));
+        found.lines.extend(refused);
     }
-    refused.iter().try_for_each(|words| page.paragraph(Tone::Quiet, "- ", words))
+    Some(found)
 }
 
 /// In what a cell differs from another.

@@ -131,18 +131,6 @@ impl Html {
         self.within("div", &attributes, fill);
     }
 
-    /// A screen as a terminal shows it, in a frame of its own.
-    pub(crate) fn screen(&mut self, label: &str, text: &str) {
-        self.frame(label, |html| {
-            html.within("pre", &[], |html| {
-                for line in text.lines() {
-                    html.words(line);
-                    html.0.push('\n');
-                }
-            });
-        });
-    }
-
     /// What is shown when it is asked for.
     pub(crate) fn fold(&mut self, title: &str, is_open: bool, fill: impl FnOnce(&mut Self)) {
         let attributes: Attributes<'_> = if is_open { &[("open", "")] } else { &[] };

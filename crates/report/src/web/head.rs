@@ -45,9 +45,7 @@ pub(super) fn answer(
     for sentence in sentences.iter().skip(1).filter(|_| !is_survey) {
         html.say("p", &[], sentence);
     }
-    for line in table::masthead(set) {
-        html.say("p", &[("class", "soft")], &line);
-    }
+    masthead(html, set);
     if let Some(caution) = caution(set) {
         html.say("p", &[("class", "alarm")], &caution);
     }
@@ -67,6 +65,13 @@ pub(super) fn answer(
         let all: Vec<String> =
             answers(set, specs).into_iter().map(|answer| answer.sentence).collect();
         html.fold("The same in sentences", false, |html| html.list(&all));
+    }
+}
+
+/// What ran where.
+pub(super) fn masthead(html: &mut Html, set: &ResultSet) {
+    for line in table::masthead(set) {
+        html.say("p", &[("class", "soft")], &line);
     }
 }
 

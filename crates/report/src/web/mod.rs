@@ -9,6 +9,7 @@ mod picture;
 mod rankings;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use crate::answers::choices;
 use crate::chapters::chapters;
@@ -51,12 +52,16 @@ pub(crate) fn fill(page: &mut Page, set: &ResultSet, specs: &Specs) {
     let chapters = chapters(set, specs);
     let is_survey = set.invocation.plan.command == "survey";
     let choices = if is_survey { choices(set, specs) } else { Vec::new() };
-    let screen = asked::text(set, specs, STYLE.unicode);
-    // The best of each of its tables is no answer to what was asked.
-    let ranked = if screen.is_some() { &[][..] } else { &chapters };
-    page.head(|html| head::answer(html, set, specs, ranked, &choices, &anchors));
-    if let Some((title, screen)) = screen {
-        page.section("answer", title, |html| html.screen(title, &screen));
+    match asked::told(set, specs, &STYLE) {
+        Some(told) => {
+            page.head(|html| {
+                html.say("h1", &[], &told.headline);
+                told::lead(html, &told);
+                head::masthead(html, set);
+            });
+            told::fill(page, &told);
+        }
+        None => page.head(|html| head::answer(html, set, specs, &chapters, &choices, &anchors)),
     }
     head::familiar(page, set, specs, &choices, &anchors);
     page.section("machine", "Machine", |html| head::machine(html, set, &anchors));

@@ -3,7 +3,7 @@
 use super::*;
 use crate::html::sound::{HOSTILE, is_sound, spoiled};
 use crate::sample::{self, Build, TWO, cell};
-use ipcperf_core::result::{Cell, HistogramData};
+use ipcperf_core::result::{Cell, HistogramData, Requirements};
 use serde_json::Value;
 
 mod pictures;
@@ -41,8 +41,18 @@ fn no_text_of_a_document_is_markup_wherever_it_stands() {
     let text = page(&set);
     is_sound(&text);
     assert!(text.contains("x&lt;/script&gt;"), "they are shown");
-    set.invocation.plan.command = "run".to_owned();
-    is_sound(&page(&set));
+    for command in ["run", "explain"] {
+        set.invocation.plan.command = command.to_owned();
+        is_sound(&page(&set));
+    }
+    set.invocation.plan.requirements =
+        Some(Requirements { left_out: vec![HOSTILE.to_owned()], ..Requirements::default() });
+    let text = page(&set);
+    is_sound(&text);
+    assert!(
+        text.contains("<h1>No mechanism meets all of this")
+            && text.contains("unknown to this build: x&lt;")
+    );
 }
 
 /// The number behind a cell of the table, and its text.
