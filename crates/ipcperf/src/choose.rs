@@ -124,8 +124,8 @@ fn from(
 ) -> Result<ResultSet, Stop> {
     let shown = path.display();
     let format = output::format(&args.output.look)?;
-    if format != Format::Table {
-        let why = format!("--from shows a table; its figures are in '{shown}' already");
+    if !matches!(format, Format::Table | Format::Markdown | Format::Html) {
+        let why = format!("--from shows the choice; the figures are in '{shown}' already");
         return Err(Stop::usage(why));
     }
     let mut set = report::read_result(path)?;

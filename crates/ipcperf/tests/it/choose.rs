@@ -80,6 +80,10 @@ fn a_document_of_before_is_enough_and_what_it_lacks_is_one_line() {
     let program = sandbox.run(&["describe", "pipe", "--snippet", "c"]).stdout;
     assert!(program.contains("int main("), "{program}");
     assert_eq!(with.stdout, format!("{}\n{program}", ended.stdout));
+    // And a page of it, which begins with the same.
+    let page = sandbox.run(&["choose", "--from", old, "--format", "html"]);
+    assert_eq!((page.status.code(), page.stderr.as_str()), (Some(0), ""));
+    assert!(page.stdout.contains("<h1>pipe: "), "{}", page.stdout);
     let told = |words: &[&str], code: i32, expected: &str| {
         let ended = sandbox.run(&[&["choose"], words].concat());
         assert_eq!(ended.status.code(), Some(code), "{words:?}: {}", ended.stderr);
@@ -90,6 +94,7 @@ fn a_document_of_before_is_enough_and_what_it_lacks_is_one_line() {
     told(&[&from[..], &["-s", "64,4K"]].concat(), 2, "4 KiB; sizes that it has so: 64 B");
     told(&[&from[..], &["--snippet", "cobol"]].concat(), 2, "unknown language 'cobol'");
     told(&["--snippet", "c", "-o", "-"], 2, "--snippet: a program stands below a table");
+    told(&[&from[..], &["--format", "csv"]].concat(), 2, "--from shows the choice");
     told(&[&from[..], &["--keep", "it"]].concat(), 2, "--keep");
     told(&[&from[..], &["--rate", "7k"]].concat(), 2, "pattern rate for 64 B at 7.00 k/s");
     told(&[&from[..], &["--place", "free"]].concat(), 2, "at no size");
