@@ -1,7 +1,8 @@
 //! What the noise and the length of a run let its reader conclude.
 
 use crate::rank::has_too_few_rounds;
-use ipcperf_core::result::{ResultSet, Severity, Status};
+use crate::text;
+use ipcperf_core::result::{Cell, ResultSet, Severity, Status};
 use ipcperf_stats::LEAST_ROUNDS;
 
 /// Whether cells have places and answers are given: not at grade F.
@@ -39,4 +40,70 @@ fn cause(set: &ResultSet) -> String {
         causes => causes.to_vec(),
     };
     if causes.is_empty() { String::new() } else { format!(" ({})", causes.join("; ")) }
+}
+
+/// The longest slice that is named as a remedy, ms.
+const LONGEST_MS: f64 = 60_000.0;
+
+/// Budgets that are named as remedies: what is typed, and its seconds.
+const BUDGETS: [(&str, f64); 11] = [
+    ("30s", 30.0),
+    ("1m", 60.0),
+    ("2m", 120.0),
+    ("3m", 180.0),
+    ("5m", 300.0),
+    ("10m", 600.0),
+    ("20m", 1200.0),
+    ("30m", 1800.0),
+    ("1h", 3600.0),
+    ("2h", 7200.0),
+    ("5h", 18_000.0),
+];
+
+/// Samples needed and had: `needs 2000 samples, has 1500`.
+pub(crate) fn samples(reason: &str) -> Option<(u64, u64)> {
+    let (needed, had) = reason.strip_prefix("needs ")?.split_once(" samples, has ")?;
+    Some((needed.parse().ok()?, had.parse().ok()?))
+}
+
+/// What to type for so many samples where a run like this had fewer. Of a budget only a part is timed, and that part
+/// grows with it, so that one that grows like the samples is enough.
+pub(crate) fn for_samples(set: &ResultSet, needed: u64, had: u64) -> String {
+    let plan = &set.invocation.plan;
+    let more = needed as f64 / had.max(1) as f64;
+    if matches!(plan.command.as_str(), "run" | "compare") {
+        let slice = (plan.slice_ms * more / 10.0).ceil() * 10.0;
+        return match slice.is_finite() && slice <= LONGEST_MS {
+            true => format!("--slice {slice:.0}ms"),
+            false => "a longer --slice".to_owned(),
+        };
+    }
+    match BUDGETS.iter().find(|(_, seconds)| *seconds >= set.duration_s * more) {
+        Some((budget, _)) => format!("--budget {budget}"),
+        None => "a longer --budget, or 'ipcperf run --slice'".to_owned(),
+    }
+}
+
+/// Why some of these cells have no p99, and what would give it; `None` where too few samples are no reason.
+pub(crate) fn without_p99<'a>(
+    set: &ResultSet,
+    cells: impl IntoIterator<Item = &'a Cell>,
+) -> Option<String> {
+    let mut all = 0_u64;
+    let mut short = Vec::new();
+    for cell in cells {
+        all += 1;
+        let reason = cell.times().and_then(|times| times.get("p99")?.reason.as_deref());
+        short.extend(reason.and_then(samples));
+    }
+    short.sort_unstable();
+    let (needed, had) = *short.get(short.len() / 2)?;
+    let who = match short.len() as u64 {
+        some if some == all => "No p99".to_owned(),
+        some => format!("No p99 for {some} of {all}"),
+    };
+    let needed_words = text::counted(needed, "sample");
+    let remedy = for_samples(set, needed, had);
+    let had = text::grouped(had);
+    Some(format!("{who}: it needs {needed_words}, a typical one of these had {had}; {remedy}"))
 }

@@ -1,7 +1,6 @@
 //! A survey on one screen: what to use, the mechanisms that people choose between, and where the rest is.
 
-use crate::advice::caution;
-use crate::advice::has_places;
+use crate::advice::{caution, has_places, without_p99};
 use crate::answers::{Choice, FAMILIAR, choices};
 use crate::chapters::{self, Row, label, unmeasured};
 use crate::columns::Column;
@@ -162,7 +161,7 @@ fn table(page: &mut Page, set: &ResultSet, specs: &Specs, choices: &[Choice]) ->
     for (is_best, line) in shown.is_best.iter().zip(lines) {
         page.line(if *is_best { Tone::Best } else { Tone::Plain }, &format!("{EDGE}{line}"))?;
     }
-    legend(page, &shown.grid, &columns)?;
+    legend(page, &shown.grid, &columns, without_p99(set, shown.cells.iter().copied()))?;
     Ok(shown.cells.len())
 }
 
@@ -209,6 +208,7 @@ fn views(set: &ResultSet, base: &CellKey) -> Vec<View> {
         own("#", Column::Rank),
         own("mechanism", Column::Mechanism),
         own(&format!("{size} p50"), Column::Figure),
+        own("p99", Column::Quantile("p99")),
     ];
     let one = measured().filter(is_alike).find(|key| {
         key.placement == Placement::SameCpu
@@ -227,7 +227,6 @@ fn views(set: &ResultSet, base: &CellKey) -> Vec<View> {
     );
     views.push(own("CPU/msg", Column::Cpu));
     views.push(View { head: "death".to_owned(), is_number: false, shows: Shows::Death });
-    views.push(own("p99", Column::Quantile("p99")));
     views.extend(
         larger
             .max_by_key(|key| key.size_bytes)
@@ -283,7 +282,12 @@ pub(crate) fn marks(grid: &Grid, columns: &[usize]) -> Vec<String> {
     marks.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned()).collect()
 }
 
-fn legend(page: &mut Page, grid: &Grid, columns: &[usize]) -> io::Result<()> {
+fn legend(
+    page: &mut Page,
+    grid: &Grid,
+    columns: &[usize],
+    without_p99: Option<String>,
+) -> io::Result<()> {
     let hidden: Vec<&str> = (0..grid.heads.len())
         .filter(|at| !columns.contains(at) && grid.rows.iter().any(|row| row[*at] != NONE))
         .map(|at| grid.heads[at].as_str())
@@ -291,6 +295,9 @@ fn legend(page: &mut Page, grid: &Grid, columns: &[usize]) -> io::Result<()> {
     let mut words = marks(grid, columns).join("; ");
     if !hidden.is_empty() {
         words.push_str(&format!("; no room here for {}", hidden.join(", ")));
+    }
+    if let Some(why) = without_p99 {
+        words.push_str(&format!("; {why}"));
     }
     match words.trim_start_matches("; ") {
         "" => Ok(()),

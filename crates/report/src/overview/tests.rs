@@ -39,16 +39,16 @@ fn a_survey_on_one_screen() {
       wake-ups only     futex            66.0 us  told of death
 
     BLOCKING MECHANISMS, CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-      #   mechanism              64 B p50  one CPU  1 MiB rate  CPU/msg  death
-      1   shm-ring/futex ~       58.0 us*        -           -  14.5 us  told
-      2=  pipe                    71.5 us  6.31 us   1.39 GB/s  17.9 us  told
-      2=  fifo                    72.1 us  6.35 us           -  18.0 us  told
-      4   unix-stream             75.9 us        -   2.60 GB/s  19.0 us  told
-      5   unix-stream bind=path   79.0 us        -           -  19.8 us  told
-      6   tcp                     95.0 us  16.9 us   2.81 GB/s  23.8 us  told
+      #   mechanism              64 B p50      p99  one CPU  1 MiB rate  CPU/msg
+      1   shm-ring/futex ~       58.0 us*  87.0 us        -           -  14.5 us
+      2=  pipe                    71.5 us   107 us  6.31 us   1.39 GB/s  17.9 us
+      2=  fifo                    72.1 us   108 us  6.35 us           -  18.0 us
+      4   unix-stream             75.9 us   114 us        -   2.60 GB/s  19.0 us
+      5   unix-stream bind=path   79.0 us   118 us        -           -  19.8 us
+      6   tcp                     95.0 us   142 us  16.9 us   2.81 GB/s  23.8 us
       # is 1 and the number of those that are certainly better; = ties with another;
       ~ spins before it sleeps; * two modes, the one of more rounds is shown; no
-      room here for p99, 4 KiB p50
+      room here for death, 4 KiB p50
 
     2 cells failed or gave no accepted figure.
     Not here: posix-mq.
@@ -171,4 +171,30 @@ fn what_this_build_does_not_know_is_shown_without_its_facts() {
     render(&set, &|_: &str| None, Format::Table, &Style::default(), &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("pipe") && !text.contains("told of death"), "{text}");
+}
+
+/// The column of p99 was not there, and nobody said so.
+#[test]
+fn a_tail_that_nothing_has_is_said_with_what_would_give_it() {
+    let mut set = sample::survey();
+    for cell in &mut set.cells {
+        if let Some(times) = &mut cell.rtt_ns {
+            let missing = ipcperf_core::result::Metric::missing("needs 2000 samples, has 700");
+            times.insert("p99".to_owned(), missing);
+        }
+    }
+    let flat = |set: &ResultSet| {
+        let text = written(set, &Style::default());
+        assert!(text.lines().count() <= SCREEN, "{text}");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = flat(&set);
+    let said = "No p99: it needs 2,000 samples, a typical one of these had 700; --budget 3m";
+    assert!(text.contains(said), "{text}");
+    // Where some have one it is the column that is explained.
+    set.cells.extend([cell("pipe", 64, TWO).rtt(71_500.0, 900.0)]);
+    set.duration_s = f64::NAN;
+    let text = flat(&set);
+    assert!(text.contains("No p99 for 6 of 7:") && text.contains("a longer --budget"), "{text}");
+    assert!(!flat(&sample::survey()).contains("No p99"));
 }
