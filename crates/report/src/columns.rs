@@ -86,10 +86,10 @@ const COST: &[Column] = &[
     Faults, Ipis, Syscalls, Energy, Figure,
 ];
 
-/// The order in which columns are given room, while they fit. What a message costs is never the first to go.
+/// The order in which columns are given room, while they fit. What was asked for by a flag comes first, then the tail.
 const KEEP: &[Column] = &[
-    Load, P50, Cpu, Bound, OneWay, Transform, Errors, BesideBest, Mean, Offered, Fairness, Least,
-    P99, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis, Syscalls,
+    Load, P50, Bound, OneWay, Transform, P99, Cpu, Errors, BesideBest, Mean, Offered, Fairness,
+    Least, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis, Syscalls,
 ];
 const KEEP_COST: &[Column] =
     &[User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis];

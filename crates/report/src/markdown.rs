@@ -85,10 +85,12 @@ pub(crate) fn render(
     }
     let mut chapters = chapters(set, specs);
     keep_top(&mut chapters, style.top);
+    let mut shown = Vec::new();
     for chapter in &chapters {
         writeln!(out, "## {}\n", table::title(chapter))?;
         let mut columns = columns::all(&[chapter], style);
         columns.retain(|column| style.verbose || USUAL.contains(column));
+        shown.extend_from_slice(&columns);
         for section in &chapter.sections {
             writeln!(out, "{}\n", plain(&section.way.words()))?;
             let heads: Vec<String> =
@@ -118,7 +120,7 @@ pub(crate) fn render(
     if is_empty && set.pipelines.is_empty() {
         writeln!(out, "No cell was measured.\n")?;
     }
-    for line in table::legend_lines(set, &chapters, style) {
+    for line in table::legend_lines(set, &chapters, &shown, style) {
         writeln!(out, "{}\n", plain(&line))?;
     }
     list(calls::TITLE, calls::lines(set).into_iter(), style, out)?;

@@ -41,11 +41,12 @@ pub(crate) fn render(
     let mut chapters = chapters(set, specs);
     keep_top(&mut chapters, style.top);
     let same = |a: &Chapter, b: &Chapter| (a.pattern, a.yardstick) == (b.pattern, b.yardstick);
+    let mut shown = Vec::new();
     for group in chapters.chunk_by(same) {
-        tables(&mut page, group)?;
+        shown.extend(tables(&mut page, group)?);
     }
     if set.pipelines.is_empty() || !set.cells.is_empty() {
-        legend(&mut page, set, &chapters)?;
+        legend(&mut page, set, &chapters, &shown)?;
     }
     system_calls(&mut page, set)?;
     pipelines::table(&mut page, set)?;
@@ -113,9 +114,10 @@ pub(crate) fn title(chapter: &Chapter) -> String {
     format!("{what}, {who}")
 }
 
-/// One grid for chapters of one pattern and yardstick, so that their columns stand under each other.
-fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
-    let Some(Chapter { pattern, yardstick, .. }) = chapters.first() else { return Ok(()) };
+/// One grid for chapters of one pattern and yardstick, so that their columns stand under each other. Returns the columns
+/// that are shown.
+fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<Vec<Column>> {
+    let Some(Chapter { pattern, yardstick, .. }) = chapters.first() else { return Ok(Vec::new()) };
     let (pattern, yardstick) = (*pattern, *yardstick);
     let style = *page.style;
     let all = columns::all(&chapters.iter().collect::<Vec<_>>(), &style);
@@ -190,13 +192,11 @@ fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<()> {
         .filter(|at| !chosen.contains(at) && has_figures[*at])
         .map(|at| grid.heads[at].as_str())
         .collect();
-    match hidden.as_slice() {
-        [] => Ok(()),
-        hidden => {
-            let words = format!("No room here for {}.", hidden.join(", "));
-            page.paragraph(Tone::Quiet, "  ", &words)
-        }
+    if !hidden.is_empty() {
+        let words = format!("No room here for {}.", hidden.join(", "));
+        page.paragraph(Tone::Quiet, "  ", &words)?;
     }
+    Ok(chosen.into_iter().map(|at| all[at]).collect())
 }
 
 /// Puts a short word in place of the intervals in a column where these would cost the table another column.
@@ -232,8 +232,13 @@ fn tone(row: &Row) -> Tone {
     }
 }
 
-fn legend(page: &mut Page, set: &ResultSet, chapters: &[Chapter]) -> io::Result<()> {
-    let lines = legend_lines(set, chapters, page.style);
+fn legend(
+    page: &mut Page,
+    set: &ResultSet,
+    chapters: &[Chapter],
+    shown: &[Column],
+) -> io::Result<()> {
+    let lines = legend_lines(set, chapters, shown, page.style);
     if lines.is_empty() {
         page.blank()?;
         return page.paragraph(Tone::Plain, "", "No cell was measured.");

@@ -1,6 +1,6 @@
 //! What the signs and columns of a table mean; only those that occur.
 
-use crate::advice::no_places;
+use crate::advice::{for_samples, no_places, samples};
 use crate::chapters::{Block, Chapter, Row, is_touched};
 use crate::columns::{self, Column};
 use crate::figures;
@@ -14,11 +14,13 @@ use ipcperf_stats::LEAST_ROUNDS;
 /// The quantiles of which a missing one is explained.
 const QUANTILES: [&str; 2] = ["p90", "p99"];
 
-/// The longest slice that is named as a remedy, ms.
-const LONGEST_MS: f64 = 60_000.0;
-
-/// What the signs and columns mean; only those that occur.
-pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style) -> Vec<String> {
+/// What the signs and columns mean; only those that occur, of columns that are shown.
+pub(crate) fn legend_lines(
+    set: &ResultSet,
+    chapters: &[Chapter],
+    shown: &[Column],
+    style: &Style,
+) -> Vec<String> {
     let sections = chapters.iter().flat_map(|chapter| &chapter.sections);
     let blocks: Vec<&Block> = sections.flat_map(|section| &section.blocks).collect();
     let rows: Vec<&Row> = blocks.iter().flat_map(|block| &block.rows).collect();
@@ -26,18 +28,25 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
     if rows.is_empty() {
         return lines;
     }
+    let has = |column: Column| shown.contains(&column);
     let spread = Column::Spread.head(PatternKind::PingPong, style);
+    let cost = match has(Column::Cpu) {
+        true => " CPU/msg is the CPU time of both ends for one message in one direction.",
+        false => "",
+    };
     lines.push(format!(
-        "A round trip is there and back, never halved. {spread} is half of the 95 % interval over rounds. CPU/msg is \
-         the CPU time of both ends for one message in one direction."
+        "A round trip is there and back, never halved. {spread} is half of the 95 % interval over rounds.{cost}"
     ));
-    if rows.iter().any(|row| Column::Mean.cell(row, true) != figures::NONE) {
+    if rows.iter().any(|row| spread_words(row) == figures::NONE && has_too_few_rounds(row.cell)) {
+        lines.push(format!("- in {spread}: there is no interval below {LEAST_ROUNDS} rounds."));
+    }
+    if has(Column::Mean) && rows.iter().any(|row| Column::Mean.cell(row, true) != figures::NONE) {
         lines.push(
             "mean is that of all operations, as other tools print it: far from p50, some are of another kind."
                 .to_owned(),
         );
     }
-    lines.extend(costs(chapters));
+    lines.extend(costs(chapters, shown));
     let mut legends: Vec<&str> = Vec::new();
     for row in &rows {
         let legend = row.cell.key.pattern.facts().legend;
@@ -59,11 +68,11 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
                 .to_owned(),
         );
     }
-    lines.extend(special(&rows));
+    lines.extend(special(&rows, shown));
     if rows.iter().any(|row| row.cell.key.wait == Wait::SpinThenBlock) {
         lines.extend(words::legend(words::BRIEFLY));
     }
-    if rows.iter().any(|row| row.beside_best.is_some()) {
+    if has(Column::BesideBest) {
         lines.push(
             "x best is the figure as a multiple of the best of its ranking, by the rounds of both, with the 95 % interval of \
              this pair alone."
@@ -79,50 +88,44 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
     let is_saturated = |row: &&Row| Column::Figure.cell(row, true) == columns::SATURATED;
     let is_unsupported =
         |row: &&Row| Column::Quantile("p99").cell(row, true) == figures::NONE && !is_saturated(row);
-    if rows
-        .iter()
-        .any(|row| (row.cell.rtt_ns.is_some() || row.cell.connect.is_some()) && is_unsupported(row))
-    {
-        lines.push(missing_quantile(set, &rows));
+    let has_times = |row: &&Row| row.cell.rtt_ns.is_some() || row.cell.connect.is_some();
+    let is_missed = |row: &&Row| has_times(row) && is_unsupported(row);
+    // A column that is hidden because it has no figure at all is missed most of all.
+    let is_empty =
+        |name| rows.iter().all(|row| Column::Quantile(name).cell(row, true) == figures::NONE);
+    let mut names = QUANTILES.to_vec();
+    names.retain(|name| has(Column::Quantile(name)) || is_empty(name));
+    if !names.is_empty() && rows.iter().any(is_missed) {
+        let head = match names.iter().any(|name| has(Column::Quantile(name))) {
+            true => "- in a quantile".to_owned(),
+            false => format!("No {}", names.join(" and no ")),
+        };
+        lines.push(format!("{head}: {}", missing_quantile(set, &rows, &names)));
     }
-    if style.versus_bound {
+    if has(Column::Bound) {
         lines.extend(bounds(&rows));
     }
     lines
 }
 
 /// Why the first quantile that is missing is missing, and what would give it.
-fn missing_quantile(set: &ResultSet, rows: &[&Row]) -> String {
+fn missing_quantile(set: &ResultSet, rows: &[&Row], names: &[&str]) -> String {
     let lacks = |row: &&Row| {
         let times = row.cell.times()?;
-        let shown = QUANTILES.iter().filter_map(|name| Some((*name, times.get(*name)?)));
-        let mut missing = shown.filter(|(_, metric)| metric.value.is_none());
-        missing.find_map(|(name, metric)| Some((name, samples(metric.reason.as_deref()?)?)))
+        names.iter().find_map(|name| {
+            let metric = times.get(*name).filter(|metric| metric.value.is_none())?;
+            Some((*name, samples(metric.reason.as_deref()?)?))
+        })
     };
     match rows.iter().find_map(lacks) {
-        Some((name, (needed, had))) => {
-            let plan = &set.invocation.plan;
-            let slice = plan.slice_ms * (needed as f64 / had.max(1) as f64);
-            let has_option = matches!(plan.command.as_str(), "run" | "compare");
-            let longer = match slice.is_finite() && slice <= LONGEST_MS {
-                _ if !has_option => "a longer --budget, or 'ipcperf run --slice'".to_owned(),
-                true => format!("--slice {:.0}ms", (slice / 10.0).ceil() * 10.0),
-                false => "a longer --slice".to_owned(),
-            };
-            format!(
-                "- in a quantile: the sample is too small; the first, {name}, needs {} and had {}: {longer}.",
-                text::counted(needed, "sample"),
-                text::grouped(had)
-            )
-        }
-        None => "- in a quantile: the sample is too small to support one.".to_owned(),
+        Some((name, (needed, had))) => format!(
+            "the sample is too small; the first, {name}, needs {} and had {}: {}.",
+            text::counted(needed, "sample"),
+            text::grouped(had),
+            for_samples(set, needed, had)
+        ),
+        None => "the sample is too small to support one.".to_owned(),
     }
-}
-
-/// Samples needed and had: `needs 2000 samples, has 1500`.
-fn samples(reason: &str) -> Option<(u64, u64)> {
-    let (needed, had) = reason.strip_prefix("needs ")?.split_once(" samples, has ")?;
-    Some((needed.parse().ok()?, had.parse().ok()?))
 }
 
 /// What a place is, and why there is none.
@@ -160,10 +163,11 @@ fn places(set: &ResultSet, blocks: &[&Block]) -> Vec<String> {
 }
 
 /// What timed ways and changed messages mean.
-fn special(rows: &[&Row]) -> Vec<String> {
+fn special(rows: &[&Row], shown: &[Column]) -> Vec<String> {
     let mut lines = Vec::new();
-    let timed = rows.iter().filter_map(|row| row.cell.one_way_ns.as_ref());
-    if timed.into_iter().any(|way| way.bound_ns.is_some() && way.reason.is_none()) {
+    let mut timed = rows.iter().filter_map(|row| row.cell.one_way_ns.as_ref());
+    let is_shown = shown.contains(&Column::OneWay);
+    if is_shown && timed.any(|way| way.bound_ns.is_some() && way.reason.is_none()) {
         lines.push(
             "one way is from lead to follow, median; +- is how well the difference of the two CPUs' counters is known. The \
              other figures of such a cell contain the reading of two more clocks."
@@ -215,7 +219,7 @@ fn special(rows: &[&Row]) -> Vec<String> {
 }
 
 /// How the rankings by CPU time are to be read.
-fn costs(chapters: &[Chapter]) -> Option<String> {
+fn costs(chapters: &[Chapter], shown: &[Column]) -> Option<String> {
     let mut rows = chapters
         .iter()
         .filter(|chapter| chapter.yardstick == Yardstick::Cpu)
@@ -234,18 +238,32 @@ fn costs(chapters: &[Chapter]) -> Option<String> {
     } else {
         ""
     };
-    Some(format!(
-        "user and system are the parts of CPU/msg{split}. machine is the busy time of all CPUs for one message, less \
-         what they are busy anyway; it needs longer slices than the rest.{guest}"
-    ))
+    let parts = match shown.contains(&Column::User) {
+        true => format!(" user and system are the parts of CPU/msg{split}."),
+        false => String::new(),
+    };
+    let machine = match shown.contains(&Column::Machine) {
+        true => {
+            " machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer \
+             slices than the rest."
+        }
+        false => "",
+    };
+    let words = format!("{parts}{machine}{guest}");
+    (!words.is_empty()).then(|| words.trim_start().to_owned())
 }
 
-fn has_wide_spread(row: &Row) -> bool {
+/// What stands in the column of the uncertainty.
+fn spread_words(row: &Row) -> String {
     let column = match row.yardstick {
         Yardstick::Cpu => Column::CpuSpread,
         _ => Column::Spread,
     };
-    let words = column.cell(row, true);
+    column.cell(row, true)
+}
+
+fn has_wide_spread(row: &Row) -> bool {
+    let words = spread_words(row);
     words == figures::WIDE || figures::is_interval(&words)
 }
 

@@ -539,7 +539,7 @@ fn requests_are_ranked_by_rate_among_as_many_clients_and_failures_are_told() {
         assert!(head.contains(word), "{word} in {head}");
     }
     let hidden = text.split_once("No room here for ").expect("what is hidden is said").1;
-    assert!(hidden.contains("x best") && hidden.contains("p99"), "{text}");
+    assert!(hidden.contains("x best") && hidden.contains("switches"), "{text}");
     assert!(text.contains("tcp failed 12 of 20,000 requests: 12 ECONNREFUSED"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
@@ -547,7 +547,7 @@ fn requests_are_ranked_by_rate_among_as_many_clients_and_failures_are_told() {
 /// A survey named an option that it does not have.
 #[test]
 fn what_gives_a_missing_quantile_is_an_option_of_the_command() {
-    for (command, remedy) in [("run", "had 1,500: --slice"), ("survey", "a longer --budget")] {
+    for (command, remedy) in [("run", "had 1,500: --slice"), ("survey", "had 1,500: --budget 2m")] {
         let mut cell = sample::cell("pipe", 64, sample::TWO).rtt(9_000.0, 90.0);
         let reason = Some("needs 2000 samples, has 1500".to_owned());
         let missing = ipcperf_core::result::Metric { reason, ..Default::default() };
@@ -557,6 +557,32 @@ fn what_gives_a_missing_quantile_is_an_option_of_the_command() {
         let text = written(&set, &Style { full: true, ..wide(200) });
         assert!(text.contains(remedy), "{command}: {text}");
     }
+}
+
+/// The mean of a table without one was explained, and the dash in place of an interval was not.
+#[test]
+fn a_legend_explains_the_columns_that_are_shown_and_no_other() {
+    let pair =
+        || vec![cell("pipe", 64, TWO).rtt(71_000.0, 500.0), cell("tcp", 64, TWO).rtt(9e4, 500.0)];
+    for (width, shows) in [(200, true), (50, false)] {
+        let text = written(&run(set(pair())), &wide(width));
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for said in ["mean is that of all", "CPU/msg is the CPU time"] {
+            assert_eq!(flat.contains(said), shows || said.starts_with("CPU"), "{said}: {text}");
+        }
+        assert!(!flat.contains("- in +/-"), "{text}");
+    }
+    let mut few = pair();
+    for cell in &mut few {
+        cell.rounds.truncate(3);
+        cell.rtt_ns.as_mut().unwrap().get_mut("p50").unwrap().ci95 = None;
+        cell.rtt_ns.as_mut().unwrap().remove("p99");
+        cell.rtt_ns.as_mut().unwrap().remove("p90");
+    }
+    let text = written(&run(set(few)), &wide(80));
+    assert!(text.contains("- in +/-: there is no interval below 6 rounds."), "{text}");
+    // A column without any figure is not shown; that there is none is said all the same.
+    assert!(text.contains("No p90 and no p99: the sample is too small"), "{text}");
 }
 
 #[test]

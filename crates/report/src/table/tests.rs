@@ -29,36 +29,36 @@ fn a_survey_at_80_columns() {
 
     ROUND TRIP, BLOCKING MECHANISMS
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #   mechanism                       p50   +/-     mean  CPU/msg
-       wake  1   futex                       66.0 us  0.5%  69.3 us  16.5 us
-             2   eventfd                     70.0 us  1.3%  73.5 us  17.5 us
-             -   null (floor)                21.0 ns  0.5%  22.1 ns  5.25 ns
-       64 B  1   shm-ring/futex ~           58.0 us*  1.0%  60.9 us  14.5 us
+       size  #   mechanism                       p50   +/-      p99  CPU/msg
+       wake  1   futex                       66.0 us  0.5%  99.0 us  16.5 us
+             2   eventfd                     70.0 us  1.3%   105 us  17.5 us
+             -   null (floor)                21.0 ns  0.5%  31.5 ns  5.25 ns
+       64 B  1   shm-ring/futex ~           58.0 us*  1.0%  87.0 us  14.5 us
                    in 2 of 9 rounds         1.90 us*
-             2=  pipe                        71.5 us  1.7%  75.1 us  17.9 us
-             2=  fifo                        72.1 us  2.1%  75.7 us  18.0 us
-             4   unix-stream                 75.9 us  0.5%  79.7 us  19.0 us
-             5   unix-stream bind=path       79.0 us  0.5%  83.0 us  19.8 us
-             6   tcp                         95.0 us  0.9%   100 us  23.8 us
-      4 KiB  1   pipe                        73.0 us  1.2%  76.7 us  18.2 us
-             2   tcp sndbuf=64K (got 128K)   99.0 us  0.9%   104 us  24.8 us
+             2=  pipe                        71.5 us  1.7%   107 us  17.9 us
+             2=  fifo                        72.1 us  2.1%   108 us  18.0 us
+             4   unix-stream                 75.9 us  0.5%   114 us  19.0 us
+             5   unix-stream bind=path       79.0 us  0.5%   118 us  19.8 us
+             6   tcp                         95.0 us  0.9%   142 us  23.8 us
+      4 KiB  1   pipe                        73.0 us  1.2%   110 us  18.2 us
+             2   tcp sndbuf=64K (got 128K)   99.0 us  0.9%   148 us  24.8 us
 
     CPUs 0 and 1 (same-llc), idle poll, touch cacheline
-       size  #   mechanism                       p50   +/-     mean  CPU/msg
-       64 B  1   pipe                        4.20 us  1.4%  4.41 us  1.05 us
+       size  #   mechanism                       p50   +/-      p99  CPU/msg
+       64 B  1   pipe                        4.20 us  1.4%  6.30 us  1.05 us
 
     both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
-       size  #   mechanism                       p50   +/-     mean  CPU/msg
-       64 B  1=  pipe                        6.31 us  0.6%  6.63 us  1.58 us
-             1=  fifo                        6.35 us  0.6%  6.67 us  1.59 us
-             3   tcp                         16.9 us  0.9%  17.7 us  4.22 us
+       size  #   mechanism                       p50   +/-      p99  CPU/msg
+       64 B  1=  pipe                        6.31 us  0.6%  9.46 us  1.58 us
+             1=  fifo                        6.35 us  0.6%  9.53 us  1.59 us
+             3   tcp                         16.9 us  0.9%  25.4 us  4.22 us
 
     ROUND TRIP, SPINNING MECHANISMS (EACH END BURNS A CPU)
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #   mechanism                       p50   +/-     mean  CPU/msg
-       64 B  1   shm-ring/spin                210 ns  1.4%   220 ns  52.5 ns
-             2   pipe/spin                   2.11 us  1.4%  2.22 us   528 ns
-      No room here for p90, p99, max, switches, syscalls.
+       size  #   mechanism                       p50   +/-      p99  CPU/msg
+       64 B  1   shm-ring/spin                210 ns  1.4%   315 ns  52.5 ns
+             2   pipe/spin                   2.11 us  1.4%  3.17 us   528 ns
+      No room here for mean, p90, max, switches, syscalls.
 
     THROUGHPUT, BLOCKING MECHANISMS
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
@@ -106,8 +106,6 @@ fn a_survey_at_80_columns() {
     A round trip is there and back, never halved. +/- is half of the 95 % interval
     over rounds. CPU/msg is the CPU time of both ends for one message in one
     direction.
-    mean is that of all operations, as other tools print it: far from p50, some are
-    of another kind.
     user and system are the parts of CPU/msg (an estimate: this kernel divides CPU
     time by ticks). machine is the busy time of all CPUs for one message, less what
     they are busy anyway; it needs longer slices than the rest. What the hypervisor
@@ -304,17 +302,8 @@ fn a_small_set_at_40_columns_drops_columns() {
     over rounds. CPU/msg is the CPU time of
     both ends for one message in one
     direction.
-    mean is that of all operations, as other
-    tools print it: far from p50, some are
-    of another kind.
-    user and system are the parts of CPU/msg
-    (an estimate: this kernel divides CPU
-    time by ticks). machine is the busy time
-    of all CPUs for one message, less what
-    they are busy anyway; it needs longer
-    slices than the rest. What the
-    hypervisor does for this machine is in
-    no figure.
+    What the hypervisor does for this
+    machine is in no figure.
     A place is 1 and the number of rows that
     are certainly better, by one test of all
     pairs within rounds. = is a tie with

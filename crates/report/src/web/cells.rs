@@ -91,6 +91,10 @@ fn spread(cell: &Cell) -> Option<f64> {
     share.is_finite().then_some(share)
 }
 
+/// The columns of which the legend says something.
+pub(super) const EXPLAINED: &[Column] =
+    &[Column::Spread, Column::Quantile("p90"), Column::Quantile("p99"), Column::Cpu];
+
 const COLUMNS: &[Numbers] = &[
     Numbers {
         head: "p50",

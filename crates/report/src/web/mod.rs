@@ -76,7 +76,7 @@ pub(crate) fn fill(page: &mut Page, set: &ResultSet, specs: &Specs) {
         page.section("cells", "All cells", |html| {
             cells::table(html, set, &anchors);
             html.fold("How to read the columns", false, |html| {
-                html.list(&table::legend_lines(set, &chapters, &STYLE));
+                html.list(&table::legend_lines(set, &chapters, cells::EXPLAINED, &STYLE));
             });
         });
     }
