@@ -6,7 +6,7 @@ use crate::text::join;
 use ipcperf_core::result::{Adjustment, Cell, Difference, FigureComparison, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Figure, Offered, OptionSet, Placement};
-use ipcperf_stats::Evidence;
+use ipcperf_stats::{Evidence, FEWEST_ROUNDS};
 
 /// With more cells beside each other a table says more than a sentence.
 const MOST_CELLS: usize = 6;
@@ -81,7 +81,8 @@ pub(crate) fn pair<'a>(a: &'a Cell, b: &Cell) -> Pair<'a> {
     }
 }
 
-/// The sentences of a run: none where there is nothing to compare, nothing to be said for certain, or too much noise.
+/// The sentences of a run, or the one that says why there is none; nothing where there is nothing to compare, where a
+/// table says more, or where the noise is too much.
 #[must_use]
 pub(crate) fn sentences(set: &ResultSet) -> Vec<String> {
     if set.invocation.plan.command != "run" || set.noise.grade == "F" {
@@ -98,8 +99,50 @@ pub(crate) fn sentences(set: &ResultSet) -> Vec<String> {
             None => frames.push((frame, vec![cell])),
         }
     }
+    frames.retain(|(_, cells)| (2..=MOST_CELLS).contains(&cells.len()));
     let told: Vec<String> = frames.iter().filter_map(|(_, cells)| sentence(cells)).collect();
-    if told.len() > MOST_SENTENCES { Vec::new() } else { told }
+    match told.len() {
+        0 => unsaid(&frames.iter().map(|(_, cells)| cells.as_slice()).collect::<Vec<_>>()),
+        1..=MOST_SENTENCES => return told,
+        many => frames.iter().flat_map(|(_, cells)| cells).next().map(|cell| {
+            let key = &cell.key;
+            format!(
+                "{many} groups of cells differ, too many for sentences; of one: ipcperf report FILE -p {} -s {} \
+                 --place {}",
+                key.pattern, key.size_bytes, key.placement
+            )
+        }),
+    }
+    .into_iter()
+    .collect()
+}
+
+/// Why nothing is said of these groups of cells.
+fn unsaid(groups: &[&[&Cell]]) -> Option<String> {
+    let short = |cells: &&[&Cell]| {
+        let had = cells.iter().map(|cell| own_by_round(cell).len()).min()?;
+        Some((fewest(cells.len()), had)).filter(|(needed, had)| had < needed)
+    };
+    let (first, all) = (groups.first()?, groups.iter().map(short).collect::<Option<Vec<_>>>());
+    Some(match all.and_then(|all| all.into_iter().min()) {
+        Some((needed, had)) => format!(
+            "Which is faster is not said: that takes {needed} rounds at the least, and {had} count (--rounds)."
+        ),
+        None if groups.len() == 1 && first.len() == 2 => format!(
+            "{} and {} cannot be told apart{}: more --rounds may.",
+            name(first[0]),
+            name(first[1]),
+            place(first[0])
+        ),
+        None => "None of these can certainly be told from the best: more --rounds may.".to_owned(),
+    })
+}
+
+/// How many rounds it takes at the least to tell something for certain of so many cells: fewer orders of the rounds are
+/// possible than would leave each of all pairs a chance of its share of 5 %.
+fn fewest(cells: usize) -> usize {
+    let pairs = cells * (cells - 1) / 2;
+    (FEWEST_ROUNDS as usize..64).find(|rounds| 40 * pairs <= 1 << rounds).unwrap_or(64)
 }
 
 fn sentence(cells: &[&Cell]) -> Option<String> {

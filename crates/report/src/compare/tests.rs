@@ -12,6 +12,7 @@ use ipcperf_core::result::*;
 use serde_json::{Value, json};
 
 mod beside;
+mod sentence;
 mod shown;
 mod terms;
 
@@ -665,10 +666,6 @@ fn a_run_says_nothing_where_there_is_nothing_to_say() {
     };
     silent(pair().into_iter().map(tenth).collect());
     silent(vec![around("pipe", 10_000.0, 0.01)]);
-    silent(vec![
-        around("pipe", 10_000.0, 0.3),
-        measured("fifo", (0..12).map(|at| 10_100.0 * wobble(at + 5, 0.3))),
-    ]);
     // Spinning beside blocking, other sizes, unproved.
     silent(vec![around("pipe", 10_000.0, 0.01), around("pipe/spin", 1_000.0, 0.01)]);
     let mut large = around("fifo", 12_000.0, 0.01);
