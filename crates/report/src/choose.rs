@@ -4,7 +4,7 @@ mod field;
 #[cfg(test)]
 mod tests;
 
-use crate::advice::{caution, has_places};
+use crate::advice::{caution, has_places, without_p99};
 use crate::answers::{FAMILIAR, caveats, modes, ties};
 use crate::chapters::{marked_name, name};
 use crate::figures::{self, NONE};
@@ -14,7 +14,7 @@ use crate::page::{Page, Tone};
 use crate::rank::{Ranking, Yardstick};
 use crate::told::{Line, Part, Table, Told};
 use crate::{Specs, overview, text};
-use field::{Contest, Entrant, Field, Standing, Trial, dominates, load_words, p99};
+use field::{Contest, Entrant, Field, LeftOut, Standing, Trial, dominates, load_words, p99};
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Spec};
 use std::io;
@@ -83,7 +83,8 @@ pub(crate) fn told(set: &ResultSet, wanted: &Requirements, specs: &Specs, style:
     let rows = (ROWS / wanted.sizes.len().clamp(1, SIZES)).max(2);
     let fronts = sizes.filter_map(|size| choice.front(*size, most(rows), style.unicode));
     let rest = [
-        choice.left_out(most(REASONS), most(NAMES)),
+        choice.tails(),
+        left_out(&field.left_out, most(REASONS), most(NAMES)),
         choice.changes(most(CHANGES)),
         choice.knobs(most(CHANGES)),
         Some(choice.rest()),
@@ -100,6 +101,42 @@ fn line(tone: Tone, words: impl Into<String>) -> Line {
 /// A part of sentences, with a heading in capitals on a terminal.
 fn part(name: &str, title: &str, lines: Vec<Line>) -> Part {
     Part { name: name.to_owned(), title: title.to_owned(), lines, ..Part::default() }
+}
+
+/// Writes all that is left out, for whoever asked for more than one screen.
+pub(crate) fn whole(
+    set: &ResultSet,
+    wanted: &Requirements,
+    specs: &Specs,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let parts = left_out(&Field::of(set, wanted, specs).left_out, usize::MAX, usize::MAX);
+    let parts = parts.into_iter().collect();
+    Told { headline: String::new(), lead: Vec::new(), parts, edge: EDGE }.draw(&mut Page::new(out, style))
+}
+
+/// Who is left out: some reasons and some names of each, the known ones first.
+fn left_out(groups: &[LeftOut], most: usize, most_names: usize) -> Option<Part> {
+    let mut lines: Vec<Line> = Vec::new();
+    for group in groups.iter().take(most) {
+        let mut names = group.names.clone();
+        names.sort_by_key(|name| {
+            let word = name.split(' ').next().unwrap_or_default();
+            FAMILIAR.iter().position(|known| *known == word).unwrap_or(usize::MAX)
+        });
+        let more = names.len().saturating_sub(most_names);
+        names.truncate(most_names);
+        let names = names.join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        lines.push(line(Tone::Plain, format!("{}: {names}{more}", group.reason)));
+    }
+    let more = groups.len().saturating_sub(most);
+    if more > 0 {
+        let reasons = text::counted(more as u64, "more reason");
+        lines.push(line(Tone::Quiet, format!("and {reasons}")));
+    }
+    (!lines.is_empty()).then(|| part("Left out", "LEFT OUT", lines))
 }
 
 struct Choice<'a> {
@@ -178,6 +215,7 @@ impl<'a> Choice<'a> {
         let headline = match (self.winner(), self.standings) {
             (Some([name, figure, notes]), _) => {
                 lead.push(Line::new(Tone::Best, format!("{EDGE}{name}  {figure}  "), notes));
+                lead.extend(self.tie().map(|words| line(Tone::Quiet, words)));
                 format!("{name}: {figure} for {what}")
             }
             (None, []) => {
@@ -215,6 +253,21 @@ impl<'a> Choice<'a> {
             figure.push_str(&format!(" ({})", contest.trial.words(self.wanted())));
         }
         Some([self.name(entrant), figure, notes.join("; ")])
+    }
+
+    /// Why others are as good as the one that is chosen; too few rounds for any order are told above.
+    fn tie(&self) -> Option<String> {
+        let (chosen, contest) = self.chosen().zip(self.contests.first())?;
+        let mut cells = self.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
+        let is_tie = chosen.behind <= 1.0 && !self.tied(chosen).is_empty();
+        let is_told = is_tie && cells.any(|cell| contest.yardstick.orders(cell));
+        is_told.then(|| {
+            let what = goal_words(self.wanted().by);
+            format!(
+                "A tie: {what} differs by less than 3 %, or its order is not certain in these rounds; a longer --budget \
+                 may tell."
+            )
+        })
     }
 
     /// Those that are certainly worse nowhere either.
@@ -285,27 +338,16 @@ impl<'a> Choice<'a> {
         })
     }
 
-    fn left_out(&self, most: usize, most_names: usize) -> Option<Part> {
-        let groups = &self.field.left_out;
-        let mut lines: Vec<Line> = Vec::new();
-        for group in groups.iter().take(most) {
-            let mut names = group.names.clone();
-            names.sort_by_key(|name| {
-                let word = name.split(' ').next().unwrap_or_default();
-                FAMILIAR.iter().position(|known| *known == word).unwrap_or(usize::MAX)
-            });
-            let more = names.len().saturating_sub(most_names);
-            names.truncate(most_names);
-            let names = names.join(", ");
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            lines.push(line(Tone::Plain, format!("{}: {names}{more}", group.reason)));
-        }
-        let more = groups.len().saturating_sub(most);
-        if more > 0 {
-            let reasons = text::counted(more as u64, "more reason");
-            lines.push(line(Tone::Quiet, format!("and {reasons}")));
-        }
-        (!lines.is_empty()).then(|| part("Left out", "LEFT OUT", lines))
+    /// Why some of them have no p99.
+    fn tails(&self) -> Option<Part> {
+        let trials = Trial::all(self.wanted(), &self.wanted().timed());
+        let of = |trial: &Trial| {
+            let cells = self.standings.iter();
+            let trial = *trial;
+            cells.filter_map(move |one| self.entrant(one).cell(self.wanted(), trial))
+        };
+        let why = without_p99(self.set, trials.iter().flat_map(of))?;
+        Some(part("", "", vec![line(Tone::Quiet, why)]))
     }
 
     /// What would change the choice.
@@ -436,7 +478,7 @@ impl<'a> Choice<'a> {
 
     /// Where to go from a screen.
     fn rest(&self) -> Part {
-        let mut lines = vec![Line::new(Tone::Plain, "", "All figures: ipcperf report FILE --full")];
+        let mut lines = vec![Line::new(Tone::Plain, "", "All figures, and all that is left out: ipcperf report FILE --full")];
         if let Some(chosen) = self.chosen() {
             let name = self.entrant(chosen).spec.full_name();
             lines.push(Line::new(Tone::Plain, "", format!("Next: ipcperf describe {name}")));

@@ -132,6 +132,9 @@ pub fn render(
         Format::Table if crossover::is_one_screen(set, style) => crossover::render(set, style, out),
         Format::Table => {
             table::render(set, specs, style, out)?;
+            if let Some(wanted) = &set.invocation.plan.requirements {
+                choose::whole(set, wanted, specs, style, out)?;
+            }
             let mut page = page::Page::new(out, style);
             crossover::answer(set).iter().try_for_each(|words| {
                 page.blank()?;

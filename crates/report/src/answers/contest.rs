@@ -1,5 +1,6 @@
 //! One comparison of mechanisms under equal conditions.
 
+use super::FAMILIAR;
 use super::answer::{Answer, Question, modes_words};
 use crate::chapters::{label, place_order};
 use crate::rank::{Ranking, Reading, Yardstick};
@@ -156,21 +157,24 @@ impl<'a> Contest<'a> {
 
     fn words(&self, best: &[&Contestant]) -> String {
         const NAMED: usize = 3;
-        let mut names: Vec<String> =
-            best.iter().take(NAMED).map(|contestant| contestant.name.clone()).collect();
-        let mut figures: Vec<String> =
-            best.iter().take(NAMED).map(|contestant| self.figure(contestant)).collect();
-        match best.len() {
-            1 => return format!("{}, {}", names[0], figures[0]),
-            count if count > NAMED => {
-                names.push(format!("{} more", count - NAMED));
-                let last = best[count - 1];
-                figures = vec![figures[0].clone(), self.figure(last)];
-                return format!("{} (a tie), {} to {}", text::join(&names), figures[0], figures[1]);
-            }
-            _ => {}
+        let Some((first, rest)) = best.split_first() else { return String::new() };
+        let own = format!("{}, {}", first.name, self.figure(first));
+        if rest.is_empty() {
+            return own;
         }
-        format!("{} (a tie), {}", text::join(&names), text::join(&figures))
+        if best.len() <= NAMED {
+            let names: Vec<String> = best.iter().map(|one| one.name.clone()).collect();
+            let figures: Vec<String> = best.iter().map(|one| self.figure(one)).collect();
+            return format!("{} (a tie), {}", text::join(&names), text::join(&figures));
+        }
+        // Of many those that readers know say more than those that come next.
+        let mut known: Vec<&&Contestant> = rest.iter().collect();
+        known.sort_by_key(|one| !FAMILIAR.contains(&one.cell.key.mechanism.as_str()));
+        let mut names: Vec<String> =
+            known.iter().take(NAMED - 1).map(|one| one.name.clone()).collect();
+        names.push(format!("{} more", best.len() - NAMED));
+        let last = self.figure(best[best.len() - 1]);
+        format!("{own}, in a tie with {} up to {last}", text::join(&names))
     }
 
     /// `runner-up fifo, 80.1 us`.

@@ -57,7 +57,7 @@ fn a_tie_is_said_to_be_one() {
         Question::SmallBlocking,
     );
     assert!(
-        five.contains("fifo, pipe, pipe/epoll and 2 more (a tie), 71.0 us to 71.0 us"),
+        five.contains("fifo, 71.0 us, in a tie with pipe, tcp and 2 more up to 71.0 us"),
         "{five}"
     );
 }

@@ -6,6 +6,7 @@ use crate::chapters::{is_floor, place_order};
 use crate::columns::SATURATED;
 use crate::figures;
 use crate::rank::{Ranking, Reading, Yardstick, lost_too_much};
+use crate::text;
 use ipcperf_core::result::{Cell, ClockFacts, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::units::{format_duration, format_per_second};
 use ipcperf_core::{Idle, PatternKind, Spec, Touch};
@@ -315,7 +316,7 @@ impl Reason {
 
     fn of_need(need: Need) -> Self {
         let words = match need {
-            Need::Messages => "passes no messages: wake-ups or the latest value only".to_owned(),
+            Need::Messages => "passes no messages (only wake-ups or the latest value)".to_owned(),
             Need::Can(capability) => format!("not {capability}"),
             Need::NoSpin => "spins".to_owned(),
         };
@@ -362,11 +363,12 @@ pub(super) fn lacking(set: &ResultSet, wanted: &Requirements) -> Option<String> 
     let known: Vec<String> = sizes.into_iter().map(figures::size).collect();
     let what = missing.words(wanted);
     let pattern = missing.pattern;
-    Some(if known.is_empty() {
-        format!("it has no cell of the pattern {pattern} for {what}, at no size")
-    } else {
-        let known = known.join(", ");
-        format!("it has no cell of the pattern {pattern} for {what}; sizes that it has so: {known}")
+    Some(match known.as_slice() {
+        [] => format!("the pattern {pattern} was not measured for {what}, nor for any other size"),
+        known => format!(
+            "the pattern {pattern} was not measured for {what}, only for {}",
+            text::join(known)
+        ),
     })
 }
 

@@ -73,7 +73,7 @@ fn a_choice_on_one_screen() {
     KNOBS OF fifo
       size=1M: 900 MB/s and not 400 MB/s (streams of 64 B)
 
-    All figures: ipcperf report FILE --full
+    All figures, and all that is left out: ipcperf report FILE --full
     Next: ipcperf describe fifo
     ");
 }
@@ -252,9 +252,12 @@ fn rates_and_pauses_are_those_that_were_asked_for() {
     assert_eq!(lacking(&set, &rate), None);
     let other = Requirements { rate_per_second: Some(30_000.0), ..plain.clone() };
     let told = lacking(&set, &other).unwrap();
-    assert!(told.contains("pattern rate for 64 B at 30.0 k/s, at no size"), "{told}");
+    assert!(
+        told.ends_with("rate was not measured for 64 B at 30.0 k/s, nor for any other size"),
+        "{told}"
+    );
     let told = lacking(&set, &Requirements { sizes: vec![64, 4096], ..think }).unwrap();
-    assert!(told.contains("4 KiB after pauses of 100us; sizes that it has so: 64 B"), "{told}");
+    assert!(told.ends_with("4 KiB after pauses of 100us, only for 64 B"), "{told}");
 }
 
 #[test]
@@ -352,4 +355,43 @@ fn whatever_was_measured_fits_on_one_screen_and_at_grade_f_nothing_is_chosen() {
             }
         }
     }
+}
+
+/// Beyond three names of a reason a screen counts; nowhere were all of them.
+#[test]
+fn whoever_asks_for_all_sees_everybody_who_is_left_out() {
+    let set = sample::survey();
+    let wanted = Requirements { no_spin: true, ..wanted(&[64], &[Unrelated]) };
+    let screen = written(&set, &wanted, &Style::default());
+    assert!(screen.contains("not unrelated: pipe, unix-stream, eventfd and 4 more"), "{screen}");
+    let full = written(&set, &wanted, &Style { full: true, ..Style::default() });
+    let flat = full.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, listed) =
+        flat.split_once("LEFT OUT not unrelated: ").unwrap_or_else(|| panic!("{full}"));
+    let listed = listed.split(" no ").next().unwrap_or_default();
+    assert_eq!(listed.split(", ").count(), 7, "{listed}");
+    assert!(!flat.contains(" more more") && !listed.contains("more"), "{listed}");
+    assert!(!full.contains("CHOICE for"), "the tables stand in place of the screen: {full}");
+}
+
+#[test]
+fn a_tie_is_explained_and_so_is_a_tail_that_is_not_there() {
+    let missing = || ipcperf_core::result::Metric::missing("needs 2000 samples, has 400");
+    let mut cells = ["pipe", "fifo"].map(|name| cell(name, 64, TWO).rtt(70_000.0, 300.0)).to_vec();
+    for cell in &mut cells {
+        cell.rtt_ns.as_mut().unwrap().insert("p99".to_owned(), missing());
+    }
+    let text = written(&set(cells), &wanted(&[64], &[]), &Style::default());
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains("ties with pipe A tie: the median time differs by less than 3 %"),
+        "{text}"
+    );
+    assert!(
+        flat.contains("No p99: it needs 2,000 samples, a typical one of these had 400;"),
+        "{text}"
+    );
+    let apart = [cell("pipe", 64, TWO).rtt(70_000.0, 300.0), cell("tcp", 64, TWO).rtt(9e5, 300.0)];
+    let text = written(&set(apart.to_vec()), &wanted(&[64], &[]), &Style::default());
+    assert!(!text.contains("A tie:") && !text.contains("No p99"), "{text}");
 }
