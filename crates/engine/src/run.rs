@@ -5,7 +5,7 @@ mod bounds;
 mod findings;
 mod peak;
 
-pub use bench::{Bench, HANG, Lengths};
+pub use bench::{Bench, HANG, Lengths, timed_calls};
 pub use bounds::Bounded;
 pub(crate) use findings::Around;
 pub use findings::{BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause};

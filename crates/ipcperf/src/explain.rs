@@ -1,18 +1,19 @@
 //! `explain`: what a word means, and where the time of a round trip goes.
 
 use crate::args::ExplainArgs;
-use crate::error::{Stop, unknown};
+use crate::error::{Stop, note, unknown};
 use crate::gates::Gates;
-use crate::measure::{BOUNDS, Undertaking};
+use crate::measure::Undertaking;
 use crate::output;
 use crate::report::read_result;
 use crate::request;
 use ipcperf_core::options::KnobKind;
-use ipcperf_core::{Idle, Load, OptionSet, Placement, Touch};
+use ipcperf_core::{Idle, Load, OptionSet, Placement, Touch, units};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
 use ipcperf_report::{BURSTS, Format, Needed, Style, explain_word, is_word, needed, words};
+use ipcperf_stats::FEWEST_ROUNDS;
 use std::collections::HashSet;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -23,8 +24,8 @@ const SLICE: Duration = Duration::from_millis(25);
 /// How long it may take unless asked otherwise.
 const BUDGET: &str = "40s";
 
-/// Fewest and most rounds: an interval needs 6, and 60 leave of a spread of 10 % an interval of 3 %.
-const ROUNDS: [u64; 2] = [8, 60];
+/// Most rounds: 60 leave of a spread of 10 % an interval of 3 %.
+const ROUNDS: u64 = 60;
 
 pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Result<ExitCode, Stop> {
     if let Some(path) = &args.from {
@@ -162,10 +163,38 @@ fn round_trips(
         time_calls: true,
     };
     let mut undertaking = Undertaking { command: "explain", cells, settings, requirements: None };
-    let round = undertaking.expected().saturating_sub(BOUNDS).max(SLICE);
-    let rounds = budget.saturating_sub(BOUNDS).as_secs_f64() / round.as_secs_f64();
-    undertaking.settings.rounds = (rounds as u64).clamp(ROUNDS[0], ROUNDS[1]);
+    let least = undertaking.expected();
+    undertaking.settings.rounds = 2;
+    let round = undertaking.expected().saturating_sub(least).max(SLICE);
+    let more = budget.saturating_sub(least).as_secs_f64() / round.as_secs_f64();
+    undertaking.settings.rounds = (1 + more as u64).min(ROUNDS);
+    if !args.output.quiet {
+        short(undertaking.settings.rounds, least, round, budget)
+            .iter()
+            .for_each(|words| note(words));
+    }
     undertaking.finish(registry, args.dry_run, &args.output, &Gates::default())
+}
+
+/// What a budget is too short for: one round, or as many as an interval takes.
+fn short(rounds: u64, least: Duration, round: Duration, budget: Duration) -> Option<String> {
+    let seconds = |time: Duration| time.as_secs_f64().ceil();
+    let enough = seconds(least + round.mul_f64((FEWEST_ROUNDS - 1) as f64));
+    let given = units::format_duration(budget.as_nanos() as u64);
+    if least > budget {
+        let takes = seconds(least);
+        return Some(format!(
+            "One round takes about {takes} s and is measured, although --budget is {given}; an interval takes \
+             {FEWEST_ROUNDS}: --budget {enough}s"
+        ));
+    }
+    (rounds < FEWEST_ROUNDS).then(|| {
+        let rounds = match rounds {
+            1 => "1 round fits".to_owned(),
+            more => format!("{more} rounds fit"),
+        };
+        format!("{rounds} into --budget {given}, and an interval takes {FEWEST_ROUNDS}: --budget {enough}s")
+    })
 }
 
 /// What makes cells of what is needed.

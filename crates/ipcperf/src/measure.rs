@@ -29,9 +29,20 @@ pub(crate) const SLICE_OVERHEAD: Duration = Duration::from_millis(8);
 /// The bounds before the first and after the last round.
 pub(crate) const BOUNDS: Duration = Duration::from_millis(1200);
 
-/// What a slice takes at the least: some 36 messages (verification, warm-up, twelve samples, both ways) at 3 GB/s.
+/// What a slice takes at the least: some 36 messages (verification, warm-up, twelve samples, both ways).
 fn fewest(size: u64) -> Duration {
-    Duration::from_secs_f64(36.0 * size as f64 / 3e9)
+    moving(36, size)
+}
+
+/// What moving so many messages takes where they are large. Of 128 MiB pipes, sockets and rings move 0.7 to 1.2 GB/s.
+fn moving(messages: u64, size: u64) -> Duration {
+    Duration::from_secs_f64(messages as f64 * size as f64 / 1e9)
+}
+
+/// What timing the system calls of a cell takes, where each operation has two wake-ups.
+fn timing_calls(size: u64) -> Duration {
+    let operations = run::timed_calls(size);
+    Duration::from_micros(100 * operations) + moving(2 * operations + 24, size)
 }
 
 /// The processes of a slice: two, or all peers of a fan and the other end.
@@ -67,11 +78,19 @@ impl Undertaking {
             slice.max(fewest(cell.key.size_bytes)).max(pause) + stop + starting(cell)
         };
         let runnable = self.cells.iter().filter(|cell| cell.objection.is_none());
+        let calls: Duration = match self.settings.time_calls {
+            true => {
+                let of = |cell: &CellPlan| timing_calls(cell.key.size_bytes) + starting(cell);
+                runnable.clone().map(of).sum()
+            }
+            false => Duration::ZERO,
+        };
         let round: Duration = runnable.map(one).sum();
         // The closed loops that find the peaks of open ones.
         let trial = self.settings.warmup + self.settings.slice / 5 + SLICE_OVERHEAD;
         let trials = Family::all(self.cells.iter()).len() as u64 * run::TRIALS;
         BOUNDS
+            + calls
             + trial.mul_f64(trials as f64)
             + (round + run::pause(&self.settings)).mul_f64(self.settings.rounds as f64)
     }

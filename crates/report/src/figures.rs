@@ -9,7 +9,8 @@ pub(crate) const NONE: &str = "-";
 /// Longest figure of any sensible measurement (`999 GB/s` has 8 signs). Longer ones come from hostile files.
 const LONGEST: usize = 12;
 
-fn bounded(value: f64, words: impl FnOnce(f64) -> String) -> String {
+/// A value in these words, where they are no longer than those of a sensible one.
+pub(crate) fn bounded(value: f64, words: impl FnOnce(f64) -> String) -> String {
     if !value.is_finite() {
         return NONE.to_owned();
     }

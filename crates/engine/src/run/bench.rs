@@ -78,8 +78,16 @@ pub struct Lengths {
     pub patience: Duration,
 }
 
-/// Operations of a slice whose system calls are timed.
+/// Operations of a slice whose system calls are timed, and bytes that they move at the most one way.
 const TIMED_CALLS: u64 = 1000;
+const TIMED_BYTES: u64 = 64 << 20;
+
+/// Operations of a slice whose system calls are timed, of messages of this size: of large ones fewer, which have more
+/// calls each.
+#[must_use]
+pub fn timed_calls(size: u64) -> u64 {
+    (TIMED_BYTES / size.max(1)).clamp(12, TIMED_CALLS)
+}
 
 impl Settings {
     pub(super) fn lengths(&self) -> Lengths {
@@ -94,8 +102,8 @@ impl Settings {
     }
 
     /// Of a slice whose system calls are timed.
-    pub(super) fn timing_calls(&self) -> Lengths {
-        Lengths { operations: TIMED_CALLS, time_calls: true, ..self.lengths() }
+    fn timing_calls(&self, size: u64) -> Lengths {
+        Lengths { operations: timed_calls(size), time_calls: true, ..self.lengths() }
     }
 }
 
@@ -249,7 +257,8 @@ impl<'a> Bench<'a> {
         for (done, cell) in (0..).zip(cells.iter_mut().filter(measured)) {
             progress(Progress::Slice { done, total, id: &cell.plan.id });
             let mut timed = CellRun::new(cell.plan.clone());
-            if self.measure(&mut timed, settings.timing_calls(), 0, 0) {
+            let lengths = settings.timing_calls(cell.plan.key.size_bytes);
+            if self.measure(&mut timed, lengths, 0, 0) {
                 return true;
             }
             cell.calls = Some(timed.calls());

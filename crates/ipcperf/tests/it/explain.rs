@@ -39,6 +39,28 @@ fn a_word_is_explained_and_an_unknown_one_names_the_nearest() {
     }
 }
 
+/// With 5 s for messages of 1 GiB eight rounds of five minutes were planned.
+#[test]
+fn a_budget_holds_and_one_that_cannot_is_told_before() {
+    let planned = |words: &[&str]| {
+        let ended = Sandbox::new()
+            .run(&[&["explain", "pipe", "--place", "same-cpu", "--dry-run"], words].concat());
+        assert!(ended.status.success(), "{ended:?}");
+        let seconds = ended.stdout.split_once(": about ").expect("a plan").1;
+        let seconds: f64 = seconds.split(' ').next().expect("a number").parse().expect("seconds");
+        (seconds, ended.stdout, ended.stderr)
+    };
+    let (seconds, plan, told) = planned(&["--budget", "10s"]);
+    assert!(seconds <= 11.0 && told.is_empty(), "{plan} {told}");
+    let (seconds, plan, told) = planned(&["--budget", "20s", "-s", "64M"]);
+    assert!(seconds <= 21.0, "{plan}");
+    assert!(told.contains(" into --budget 20s, and an interval takes 6: --budget "), "{told}");
+    let (seconds, plan, told) = planned(&["--budget", "5s", "-s", "512M"]);
+    assert!(seconds > 5.0 && plan.contains(" x 1 rounds"), "{plan}");
+    assert!(told.starts_with("One round takes about "), "{told}");
+    assert!(told.contains("although --budget is 5s") && told.lines().count() == 1, "{told}");
+}
+
 #[test]
 fn a_mechanism_has_the_names_here_that_it_has_elsewhere() {
     for (typed, named) in
@@ -92,20 +114,22 @@ fn a_round_trip_is_explained_and_its_document_explains_it_again() {
 /// What a round trip and its parts take, ns, as the screen says; `None` where one of them could not be measured.
 fn parts(screen: &str) -> Option<BTreeMap<String, f64>> {
     let named = ["send and receive", "copies", "wake-up and switch", "unexplained", "round trip"];
-    let figure = |name: &str| {
+    let first = |name: &str| {
         let line = screen.lines().find(|line| line.starts_with(name));
-        let mut words =
-            line.unwrap_or_else(|| panic!("{name}: {screen}"))[name.len()..].split_whitespace();
-        let (number, unit) = (words.next().expect("a figure"), words.next().expect("a unit"));
+        let line = line.unwrap_or_else(|| panic!("{name}: {screen}"));
+        line[name.len()..].split_whitespace().next().expect("a word")
+    };
+    let scale = match first("WHERE IT GOES,") {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        other => panic!("{other}: {screen}"),
+    };
+    let figure = |name: &str| {
+        let number = first(name);
         if number == "-" {
             return None;
         }
-        let scale = match unit {
-            "ns" => 1.0,
-            "us" => 1e3,
-            "ms" => 1e6,
-            other => panic!("{other}: {screen}"),
-        };
         Some(number.parse::<f64>().expect("a number") * scale)
     };
     named.iter().map(|name| Some(((*name).to_owned(), figure(name)?))).collect()

@@ -3,6 +3,7 @@
 use super::parts::{Part as PartOf, Rounds, Trip, beyond, figure};
 use crate::Specs;
 use crate::chapters::label;
+use crate::compare::name;
 use crate::figures::{self, NONE};
 use crate::format::Style;
 use crate::grid::Grid;
@@ -14,6 +15,7 @@ use crate::text;
 use crate::told::{Line, Part, Table, Told};
 use ipcperf_core::result::{CallTime, Cell, Metric, ResultSet, Status};
 use ipcperf_core::{PatternKind, Placement, Wait};
+use ipcperf_stats::LEAST_ROUNDS;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -88,8 +90,12 @@ fn head(set: &ResultSet, names: &[String], columns: &[Vec<Trip>]) -> (String, Ve
         lead.push(Line::new(Tone::Doubt, "", format!("{}: {reason}", cell.id)));
     }
     let rounds = columns.iter().flatten().map(|trip| trip.whole.len()).max().unwrap_or(0);
+    let few = match rounds < LEAST_ROUNDS {
+        true => format!(" No interval below {LEAST_ROUNDS} rounds."),
+        false => String::new(),
+    };
     let words = format!(
-        "{}, all arms in each, in random order. {}",
+        "{}, all arms in each, in random order.{few} {}",
         text::counted(rounds as u64, "round"),
         grade_words(&set.noise)
     );
@@ -116,24 +122,57 @@ fn share(part: &Metric, whole: &Metric) -> String {
     share.map_or_else(|| NONE.to_owned(), |both| format!("{:.0} %", percent(both)))
 }
 
-/// Time, interval and share.
-fn cells(rounds: Option<&Rounds>, whole: &Metric) -> [String; 3] {
-    let Some(metric) = rounds.map(figure) else { return [NONE, NONE, NONE].map(str::to_owned) };
-    [shown(&metric), interval(&metric), share(&metric, whole)]
+/// The unit of a table: that of the longest of the round trips that it takes apart, with as many digits as leave the
+/// shortest three.
+#[derive(Clone, Copy)]
+struct Scale {
+    nanos: f64,
+    name: &'static str,
+    digits: usize,
 }
 
-/// Both ends of the interval in the unit of the figure: differences may be negative.
-fn interval(metric: &Metric) -> String {
-    // A part that is not there takes nothing in every round.
-    let Some([low, high]) = metric.ci95.filter(|[low, high]| *low != 0.0 || *high != 0.0) else {
-        return NONE.to_owned();
-    };
-    let most = low.abs().max(high.abs());
-    let value = metric.value.unwrap_or(most).abs();
-    let (scale, _) = figures::suited(value, figures::NANOS);
-    let digits = usize::from(most / scale < 100.0) + usize::from(most / scale < 10.0);
-    format!("{:.digits$}..{:.digits$}", low / scale, high / scale)
+impl Scale {
+    fn of<'a>(trips: impl IntoIterator<Item = &'a Trip<'a>>) -> Self {
+        let wholes = trips.into_iter().filter_map(|trip| figure(&trip.whole).value);
+        let ends = wholes.fold(None, |ends: Option<[f64; 2]>, one| {
+            let [least, most] = ends.unwrap_or([one; 2]);
+            Some([least.min(one), most.max(one)])
+        });
+        let [least, most] = ends.unwrap_or_default();
+        let fitting = figures::NANOS.iter().rev().find(|(nanos, _)| most >= ROUNDS_UP * nanos);
+        let (nanos, name) = *fitting.unwrap_or(&figures::NANOS[0]);
+        let digits = [1.0, 10.0].into_iter().filter(|one| least / nanos < *one).count();
+        Self { nanos, name, digits: 1 + digits }
+    }
+
+    fn words(self, nanos: f64) -> String {
+        let steps = 10_f64.powi(self.digits as i32);
+        // Adding 0 takes the sign from what rounds to none.
+        let value = (nanos / self.nanos * steps).round() / steps + 0.0;
+        figures::bounded(value, |value| format!("{value:.*}", self.digits))
+    }
+
+    fn shown(self, metric: &Metric) -> String {
+        metric.value.map_or_else(|| NONE.to_owned(), |value| self.words(value))
+    }
+
+    fn interval(self, metric: &Metric) -> String {
+        // A part that is not there takes nothing in every round.
+        match metric.ci95.filter(|[low, high]| *low != 0.0 || *high != 0.0) {
+            Some([low, high]) => format!("{}..{}", self.words(low), self.words(high)),
+            None => NONE.to_owned(),
+        }
+    }
 }
+
+/// Time, interval and share.
+fn cells(rounds: Option<&Rounds>, whole: &Metric, scale: Scale) -> [String; 3] {
+    let Some(metric) = rounds.map(figure) else { return [NONE, NONE, NONE].map(str::to_owned) };
+    [scale.shown(&metric), scale.interval(&metric), share(&metric, whole)]
+}
+
+/// From here on three digits of a figure are those of the next unit (`999.6 ns` is `1.00 us`).
+const ROUNDS_UP: f64 = 0.9995;
 
 /// A table whose first column stands left and all others right.
 fn table(heads: Vec<String>, rows: Vec<Vec<String>>) -> Option<Table> {
@@ -177,7 +216,8 @@ const WHOLE: &str = "round trip";
 
 fn single(trips: &[Trip]) -> Option<Part> {
     trips.first()?;
-    let mut heads = vec!["WHERE THE TIME GOES".to_owned()];
+    let scale = Scale::of(trips);
+    let mut heads = vec![format!("WHERE IT GOES, {}", scale.name)];
     for trip in trips {
         heads.extend([short(trip), "95 %".to_owned(), "share".to_owned()]);
     }
@@ -196,10 +236,10 @@ fn single(trips: &[Trip]) -> Option<Part> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for (at, name) in names.iter().enumerate() {
         let each = taken.iter().zip(&whole);
-        let each = each.flat_map(|(parts, whole)| cells(parts[at].as_ref(), whole));
+        let each = each.flat_map(|(parts, whole)| cells(parts[at].as_ref(), whole, scale));
         rows.push(std::iter::once((*name).to_owned()).chain(each).collect());
     }
-    let each = trips.iter().zip(&whole).flat_map(|(trip, all)| cells(Some(&trip.whole), all));
+    let each = trips.iter().zip(&whole).flat_map(|(trip, all)| cells(Some(&trip.whole), all, scale));
     rows.push(std::iter::once(WHOLE.to_owned()).chain(each).collect());
     let series = trips.iter().zip(&taken).map(|(trip, parts)| {
         (short(trip), parts.iter().map(|part| part.as_ref().map(figure)).collect())
@@ -287,9 +327,13 @@ fn double(names: &[String], a: &[Trip], b: &[Trip]) -> Vec<Part> {
 fn beside(names: &[String], a: &Trip, b: &Trip) -> Part {
     let place = place(a.cell.key.placement);
     let all = figure(&beyond(&a.whole, &b.whole));
-    let mut heads = vec![place.clone()];
+    // There are no shares of a difference that is not shown.
+    let is_shown = all.ci95.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
+    let columns = if is_shown { 3 } else { 2 };
+    let scale = Scale::of([a, b]);
+    let mut heads = vec![format!("{place}, {}", scale.name)];
     heads.extend(names.iter().take(2).cloned());
-    heads.extend(["second - first", "95 %", "share"].map(str::to_owned));
+    heads.extend(["second - first", "95 %", "share"].map(str::to_owned).into_iter().take(columns));
     let has = |part: &PartOf| [a, b].iter().any(|trip| !trip.lacks(*part));
     let own: Vec<PartOf> = PartOf::ALL.into_iter().filter(has).collect();
     let taken = |trip: &Trip| -> Vec<Option<Rounds>> {
@@ -299,11 +343,13 @@ fn beside(names: &[String], a: &Trip, b: &Trip) -> Part {
     let [of_a, of_b] = [a, b].map(taken);
     let mut parts: Vec<&str> = own.iter().map(|part| part.name()).chain([REST, WHOLE]).collect();
     let row = |((name, a), b): ((&&str, &Option<Rounds>), &Option<Rounds>)| {
-        let each =
-            [a, b].map(|one| one.as_ref().map(figure).as_ref().map_or(NONE.to_owned(), shown));
+        let each = [a, b].map(|one| {
+            one.as_ref().map_or(NONE.to_owned(), |rounds| scale.shown(&figure(rounds)))
+        });
         let beyond = a.as_ref().zip(b.as_ref()).map(|(a, b)| beyond(a, b));
         let words = std::iter::once((*name).to_owned()).chain(each);
-        words.chain(cells(beyond.as_ref(), &all)).collect::<Vec<_>>()
+        let beyond = cells(beyond.as_ref(), &all, scale).into_iter().take(columns);
+        words.chain(beyond).collect::<Vec<_>>()
     };
     let rows: Vec<Vec<String>> = parts.iter().zip(&of_a).zip(&of_b).map(row).collect();
     // A bar of the whole would make those of its parts small.
@@ -326,11 +372,13 @@ fn beside(names: &[String], a: &Trip, b: &Trip) -> Part {
 fn from_where(names: &[String], place: &str, all: &Metric, a: &Trip, b: &Trip) -> String {
     let [Some(first), Some(second)] = [names.first(), names.get(1)] else { return String::new() };
     let (Some(value), Some([low, high])) = (all.value, all.ci95) else {
-        return format!("On {place} no difference can be told: too few rounds.");
+        return format!(
+            "On {place} no difference can be told, so that it has no shares: an interval takes {LEAST_ROUNDS} rounds."
+        );
     };
     if low <= 0.0 && high >= 0.0 {
         return format!(
-            "On {place} no difference of {first} and {second} is shown, so there is none to explain."
+            "On {place} no difference of {first} and {second} is shown (its interval has 0 in it), so that it has no shares."
         );
     }
     let parts = PartOf::ALL.into_iter().filter_map(|part| {
@@ -461,8 +509,18 @@ fn changes(set: &ResultSet, trips: &[Trip], is_verbose: bool) -> Option<Part> {
     let hidden = rows.len().saturating_sub(most);
     let rows: Vec<Vec<String>> = rows.into_iter().take(most).map(|(.., row)| row).collect();
     if !rows.is_empty() {
+        let size = figures::size(first.cell.key.size_bytes);
+        let words =
+            format!("One change at a time, all else as in {} with {size}.", name(first.cell));
+        let is_short = rows.iter().any(|row| row[4] == NONE);
         let heads = ["WHAT IF", "where", "round trip", "times", "95 %", "effect"];
         found.table = table(heads.map(str::to_owned).to_vec(), rows);
+        found.lines.push(Line::new(Tone::Plain, "", words));
+        if is_short {
+            let words =
+                format!("- under 95 %: no interval below {LEAST_ROUNDS} rounds that both have.");
+            found.lines.push(Line::new(Tone::Quiet, "", words));
+        }
     }
     if hidden + refused.len() > 0 && !is_verbose {
         let rest =

@@ -251,6 +251,25 @@ fn a_difference_is_where_it_was_planted() {
     let same = Truth { message: [900.0; 2], ..TRUTH }.document(&["a", "b"], 4);
     let flat = screen(&same, 80).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("no difference of a and b is shown"), "{flat}");
+    assert!(flat.contains("so that it has no shares") && !flat.contains("95 % share"), "{flat}");
+}
+
+/// An interval of thousands of nanoseconds stood beside figures in microseconds, without a unit.
+#[test]
+fn a_table_has_one_unit_for_figures_and_intervals() {
+    let text = screen(&TRUTH.document(&["a"], 3), 200);
+    let rows = text.lines().skip_while(|line| !line.starts_with("WHERE IT GOES, us "));
+    let rows: Vec<&str> = rows.skip(1).take_while(|line| !line.starts_with("On ")).collect();
+    assert!(rows.len() >= 6, "{text}");
+    let digits = |word: &str| word.split_once('.').map(|(_, digits)| digits.len());
+    for row in rows {
+        let numbers = row.split_whitespace().flat_map(|word| word.split("..")).filter_map(digits);
+        assert!(numbers.clone().all(|digits| digits == 2), "{row}");
+    }
+    let mut few = TRUTH.document(&["a"], 3);
+    few.cells.iter_mut().for_each(|cell| cell.rounds.truncate(3));
+    let text = screen(&few, 80);
+    assert!(text.contains("No interval below 6 rounds."), "{text}");
 }
 
 #[test]
@@ -313,5 +332,7 @@ fn one_change_at_a_time_is_ranked_by_what_it_does() {
     };
     assert!(at("WHAT IF") < at("a/spin") && at("a/spin") < at("a.fast=on"), "{text}");
     assert!(text.lines().nth(at("a.fast=on")).unwrap().ends_with("slower"), "{text}");
+    assert!(text.contains("One change at a time, all else as in a with 4 KiB."), "{text}");
+    assert!(!text.contains("no interval below"), "{text}");
     assert!(text.lines().count() <= 40 && text.lines().all(|line| line.len() <= 80), "{text}");
 }
