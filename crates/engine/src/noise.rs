@@ -331,8 +331,9 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
         ));
     }
     if let Some(rounds) = input.too_few {
+        let noun = if rounds == 1 { "round" } else { "rounds" };
         let text =
-            format!("only {rounds} rounds: no confidence interval below {ROUNDS_FOR_AN_INTERVAL}");
+            format!("only {rounds} {noun}: no confidence interval below {ROUNDS_FOR_AN_INTERVAL}");
         let (value, limit) = (Some(rounds as f64), Some(ROUNDS_FOR_AN_INTERVAL as f64));
         list.push(finding("W-FEWROUNDS", text, value, limit, "a larger --budget or more --rounds"));
     }

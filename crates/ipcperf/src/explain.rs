@@ -12,7 +12,9 @@ use ipcperf_core::{Idle, Load, OptionSet, Placement, Touch, units};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
-use ipcperf_report::{BURSTS, Format, Needed, Style, explain_word, is_word, needed, words};
+use ipcperf_report::{
+    BURSTS, Format, Needed, Style, counted, explain_word, is_word, needed, words,
+};
 use ipcperf_stats::FEWEST_ROUNDS;
 use std::collections::HashSet;
 use std::process::ExitCode;
@@ -189,10 +191,8 @@ fn short(rounds: u64, least: Duration, round: Duration, budget: Duration) -> Opt
         ));
     }
     (rounds < FEWEST_ROUNDS).then(|| {
-        let rounds = match rounds {
-            1 => "1 round fits".to_owned(),
-            more => format!("{more} rounds fit"),
-        };
+        let fit = if rounds == 1 { "fits" } else { "fit" };
+        let rounds = format!("{} {fit}", counted(rounds, "round"));
         format!("{rounds} into --budget {given}, and an interval takes {FEWEST_ROUNDS}: --budget {enough}s")
     })
 }

@@ -13,7 +13,7 @@ use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Settings};
-use ipcperf_report::Format;
+use ipcperf_report::{Format, counted};
 use ipcperf_sys::signals::Interrupts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -114,9 +114,9 @@ impl Undertaking {
     pub(crate) fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
         Keeper::check(args.keep.as_deref())?;
         let head = format!(
-            "{} cells x {} rounds x ({:.0} ms + {:.0} ms warm-up): about {:.0} s, seed {}, result: {}",
-            self.runnable(),
-            self.settings.rounds,
+            "{} x {} x ({:.0} ms + {:.0} ms warm-up): about {:.0} s, seed {}, result: {}",
+            counted(self.runnable(), "cell"),
+            counted(self.settings.rounds, "round"),
             self.settings.slice.as_secs_f64() * 1e3,
             self.settings.warmup.as_secs_f64() * 1e3,
             self.expected().as_secs_f64().max(1.0),

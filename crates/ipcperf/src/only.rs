@@ -31,6 +31,13 @@ pub(crate) fn keep(set: &mut ResultSet, only: &OnlyArgs) -> Result<(), Stop> {
         let wanted = request::placements(list)?;
         retain(set, "placement", list, |cell| wanted.contains(&cell.key.placement))?;
     }
+    // What was found of cells goes with them; what was found of the run or the machine stays.
+    let left: BTreeSet<&str> = set.cells.iter().map(|cell| cell.id.as_str()).collect();
+    set.noise.findings.retain_mut(|finding| {
+        let is_of_cells = !finding.cells.is_empty();
+        finding.cells.retain(|id| left.contains(id.as_str()));
+        !is_of_cells || !finding.cells.is_empty()
+    });
     Ok(())
 }
 

@@ -100,8 +100,8 @@ pub(crate) fn text_format(look: &LookArgs) -> Result<Format, Stop> {
     }
 }
 
-/// Widths that `COLUMNS` may ask for.
-const WIDTHS: std::ops::RangeInclusive<usize> = 20..=1000;
+/// The least and the most that `COLUMNS` may ask for.
+const WIDTHS: [usize; 2] = [20, 1000];
 
 /// The style of text for people.
 pub(crate) fn style(look: &LookArgs, to_file: bool) -> Style {
@@ -109,8 +109,8 @@ pub(crate) fn style(look: &LookArgs, to_file: bool) -> Style {
     let width = if to_file { None } else { terminal::stdout_width() };
     let terminal = width.is_some();
     // What a shell exports for those whose standard output is no terminal.
-    let columns = variable("COLUMNS").and_then(|text| text.parse().ok());
-    let columns = columns.filter(|columns| !to_file && WIDTHS.contains(columns));
+    let columns = variable("COLUMNS").and_then(|text| text.parse::<usize>().ok());
+    let columns = columns.filter(|_| !to_file).map(|columns| columns.clamp(WIDTHS[0], WIDTHS[1]));
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
     let color = match look.color {
         ColorChoice::Always => true,

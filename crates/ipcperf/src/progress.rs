@@ -1,8 +1,13 @@
 //! One line on the terminal while it measures, drawn only between slices, never by a thread of its own.
 
+use crate::error::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ipcperf_engine::run::Progress;
+use std::io::IsTerminal;
 use std::time::Duration;
+
+/// Seconds from which on whoever cannot see the line is told how long it takes.
+const WORTH_SAYING: u64 = 3;
 
 /// The line; nothing at all if standard error is no terminal.
 #[derive(Debug)]
@@ -15,8 +20,12 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// A line that counts slices, which take so long in all by the plan.
+    /// A line that counts slices, which take so long in all by the plan. Where it cannot be drawn that much is said once.
     pub(crate) fn new(expected: Duration, hidden: bool) -> Self {
+        let seconds = expected.as_secs();
+        if !hidden && seconds >= WORTH_SAYING && !std::io::stderr().is_terminal() {
+            note(&format!("Measuring, about {seconds} s"));
+        }
         Self { expected, ..Self::counting("slices", hidden) }
     }
 

@@ -16,14 +16,22 @@ const MECHANISMS: &[(&str, &str)] = &[
     ("named-pipe", "fifo"),
 ];
 
-/// Words that may mean one of several mechanisms, with the one that is most often meant.
-const GUESSES: &[(&str, &str)] = &[
-    ("socket", "unix-stream"),
-    ("shm", "shm-ring"),
-    ("shared-memory", "shm-ring"),
-    ("mq", "posix-mq"),
-    ("message-queue", "posix-mq"),
+/// Words that may mean one of several, with those that they may mean.
+const GUESSES: &[(&str, &[&str])] = &[
+    ("socket", &["unix-stream", "unix-seqpacket", "unix-dgram", "tcp", "udp"]),
+    ("shm", &["shm-ring", "shm-sem", "shm-mailbox"]),
+    ("shared-memory", &["shm-ring", "shm-sem", "shm-mailbox"]),
+    ("mq", &["posix-mq", "sysv-mq"]),
+    ("message-queue", &["posix-mq", "sysv-mq"]),
+    ("same-core", &["same-cpu", "smt"]),
 ];
+
+/// That a word is unknown, where it may mean one of several.
+fn guessed(kind: &str, word: &str) -> Option<Stop> {
+    let (_, meant) = GUESSES.iter().find(|(guess, _)| *guess == word)?;
+    let meant = meant.join(", ");
+    Some(Stop::usage(format!("unknown {kind} '{word}'; did you mean one of {meant}?")))
+}
 
 /// Other names that are in use for a pattern.
 const PATTERNS: &[(&str, &str)] = &[
@@ -44,19 +52,14 @@ pub(crate) fn mechanism<'a>(registry: &'a Registry, word: &str) -> Result<&'a En
     let is_default = |entry: &&Entry| entry.spec.name == name && entry.spec.default;
     let found = registry.find(name);
     found.or_else(|| registry.entries().iter().find(is_default)).ok_or_else(|| {
-        let names: Vec<String> =
+        let full: Vec<String> =
             registry.entries().iter().map(|entry| entry.spec.full_name()).collect();
-        match other_name(word, GUESSES) {
-            Some(name) => {
-                Stop::usage(format!("unknown mechanism '{word}'; did you mean '{name}'?"))
-            }
-            None => unknown(
-                "mechanism",
-                word,
-                names.iter().map(String::as_str),
-                "'ipcperf list' shows them all",
-            ),
-        }
+        // The names that variants share before their own.
+        let shared = registry.entries().iter().map(|entry| entry.spec.name);
+        let known = MECHANISMS.iter().map(|(name, _)| *name).chain(full.iter().map(String::as_str));
+        guessed("mechanism", word).unwrap_or_else(|| {
+            unknown("mechanism", word, known.chain(shared), "'ipcperf list' shows them all")
+        })
     })
 }
 
@@ -99,7 +102,7 @@ pub(crate) fn mechanisms(registry: &Registry, list: &str) -> Result<Vec<Entry>, 
 fn one_of<T: FromStr<Err = UnknownName>>(word: &str) -> Result<T, Stop> {
     word.parse().map_err(|error: UnknownName| {
         let list = format!("known: {}", error.known.join(", "));
-        unknown(error.kind, word, error.known, &list)
+        guessed(error.kind, word).unwrap_or_else(|| unknown(error.kind, word, error.known, &list))
     })
 }
 
@@ -232,10 +235,20 @@ mod tests {
             assert!(named(word).is_ok(), "{word} is {name}, which there is not");
             assert!(registry.find(word).is_none(), "{word} is a name of ours");
         }
-        for (word, name) in GUESSES {
-            let refused = named(word).expect_err("not one of ours").to_string();
+        for (word, names) in GUESSES {
+            let refused = match placements(word) {
+                Err(stop) if names.iter().all(|name| placements(name).is_ok()) => stop,
+                _ => {
+                    assert!(names.iter().all(|name| named(name).is_ok()), "{names:?}");
+                    named(word).expect_err("not one of ours")
+                }
+            };
+            let meant = format!("'{word}'; did you mean one of {}?", names.join(", "));
+            assert!(refused.to_string().ends_with(&meant), "{refused}");
+        }
+        for (word, name) in [("unixx", "unix"), ("shmring", "shm-ring"), ("pip", "pipe")] {
+            let refused = named(word).expect_err("mistyped").to_string();
             assert_eq!(refused, format!("unknown mechanism '{word}'; did you mean '{name}'?"));
-            assert!(named(name).is_ok(), "{name}");
         }
         let chosen = patterns("latency, throughput,stream").expect("known");
         assert_eq!(chosen, [PatternKind::PingPong, PatternKind::Stream]);

@@ -113,7 +113,8 @@ pub(crate) fn whole(
 ) -> io::Result<()> {
     let parts = left_out(&Field::of(set, wanted, specs).left_out, usize::MAX, usize::MAX);
     let parts = parts.into_iter().collect();
-    Told { headline: String::new(), lead: Vec::new(), parts, edge: EDGE }.draw(&mut Page::new(out, style))
+    Told { headline: String::new(), lead: Vec::new(), parts, edge: EDGE }
+        .draw(&mut Page::new(out, style))
 }
 
 /// Who is left out: some reasons and some names of each, the known ones first.
@@ -478,7 +479,11 @@ impl<'a> Choice<'a> {
 
     /// Where to go from a screen.
     fn rest(&self) -> Part {
-        let mut lines = vec![Line::new(Tone::Plain, "", "All figures, and all that is left out: ipcperf report FILE --full")];
+        let mut lines = vec![Line::new(
+            Tone::Plain,
+            "",
+            "All figures, and all that is left out: ipcperf report FILE --full",
+        )];
         if let Some(chosen) = self.chosen() {
             let name = self.entrant(chosen).spec.full_name();
             lines.push(Line::new(Tone::Plain, "", format!("Next: ipcperf describe {name}")));

@@ -73,7 +73,7 @@ pub use reference::reference;
 pub use replication::{across, plots, replication};
 pub use selftest::selftest;
 pub use specs::Specs;
-pub use text::clean;
+pub use text::{clean, counted};
 pub use words::{is_word, words};
 
 use ipcperf_core::result::{Comparison, ResultSet};

@@ -148,7 +148,8 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 /// `1 round`, `2 rounds`.
-pub(crate) fn counted(number: u64, noun: &str) -> String {
+#[must_use]
+pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 

@@ -149,9 +149,9 @@ pub(crate) fn objection(program: &str) -> Option<String> {
 
 fn print(plans: &[PipelinePlan], settings: &Settings) -> Result<ExitCode, Stop> {
     let mut text = format!(
-        "{} pipelines x {} rounds of at most {} s, seed {}\n",
-        plans.len(),
-        settings.rounds,
+        "{} x {} of at most {} s, seed {}\n",
+        ipcperf_report::counted(plans.len() as u64, "pipeline"),
+        ipcperf_report::counted(settings.rounds, "round"),
         settings.deadline.as_secs_f64(),
         settings.seed,
     );

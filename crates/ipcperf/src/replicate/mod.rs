@@ -167,10 +167,10 @@ fn replicate(
         limits.round = is_told.then_some(one);
         if is_told {
             note(&format!(
-                "{} at scale {}: {} rounds, about {}",
+                "{} at scale {}: {}, about {}",
                 study.name(),
                 course.scale,
-                course.rounds,
+                ipcperf_report::counted(course.rounds, "round"),
                 expect::words(expected)
             ));
             if let Some(cut) = &course.cut {

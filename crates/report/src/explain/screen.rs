@@ -239,7 +239,8 @@ fn single(trips: &[Trip]) -> Option<Part> {
         let each = each.flat_map(|(parts, whole)| cells(parts[at].as_ref(), whole, scale));
         rows.push(std::iter::once((*name).to_owned()).chain(each).collect());
     }
-    let each = trips.iter().zip(&whole).flat_map(|(trip, all)| cells(Some(&trip.whole), all, scale));
+    let each =
+        trips.iter().zip(&whole).flat_map(|(trip, all)| cells(Some(&trip.whole), all, scale));
     rows.push(std::iter::once(WHOLE.to_owned()).chain(each).collect());
     let series = trips.iter().zip(&taken).map(|(trip, parts)| {
         (short(trip), parts.iter().map(|part| part.as_ref().map(figure)).collect())
@@ -343,9 +344,8 @@ fn beside(names: &[String], a: &Trip, b: &Trip) -> Part {
     let [of_a, of_b] = [a, b].map(taken);
     let mut parts: Vec<&str> = own.iter().map(|part| part.name()).chain([REST, WHOLE]).collect();
     let row = |((name, a), b): ((&&str, &Option<Rounds>), &Option<Rounds>)| {
-        let each = [a, b].map(|one| {
-            one.as_ref().map_or(NONE.to_owned(), |rounds| scale.shown(&figure(rounds)))
-        });
+        let each = [a, b]
+            .map(|one| one.as_ref().map_or(NONE.to_owned(), |rounds| scale.shown(&figure(rounds))));
         let beyond = a.as_ref().zip(b.as_ref()).map(|(a, b)| beyond(a, b));
         let words = std::iter::once((*name).to_owned()).chain(each);
         let beyond = cells(beyond.as_ref(), &all, scale).into_iter().take(columns);
