@@ -72,3 +72,31 @@ fn mechanisms(set: &ResultSet, list: &str) -> Result<BTreeSet<String>, Stop> {
     }
     Ok(wanted)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Findings about cells that were left out stood below the tables of the others.
+    #[test]
+    fn findings_go_with_their_cells_and_those_of_the_machine_stay() {
+        let text = include_str!("../tests/it/fixtures/result-1.0.json");
+        let mut set = ipcperf_report::load(text).expect("a document");
+        let of = |mechanism: &str| {
+            let mut cells = set.cells.iter().filter(|cell| cell.key.mechanism == mechanism);
+            cells.next().expect("measured").id.clone()
+        };
+        let (pipe, other) = (of("pipe"), of("eventfd"));
+        let mut finding = set.noise.findings.first().expect("a finding").clone();
+        set.noise.findings.clear();
+        for cells in [vec![], vec![other.clone()], vec![other, pipe.clone()]] {
+            finding.cells = cells;
+            set.noise.findings.push(finding.clone());
+        }
+        let only = OnlyArgs { mechanism: Some("pipe".to_owned()), ..OnlyArgs::default() };
+        keep(&mut set, &only).expect("a cell is left");
+        let left: Vec<Vec<String>> =
+            set.noise.findings.into_iter().map(|finding| finding.cells).collect();
+        assert_eq!(left, [vec![], vec![pipe]]);
+    }
+}

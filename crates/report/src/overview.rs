@@ -161,7 +161,10 @@ fn table(page: &mut Page, set: &ResultSet, specs: &Specs, choices: &[Choice]) ->
     for (is_best, line) in shown.is_best.iter().zip(lines) {
         page.line(if *is_best { Tone::Best } else { Tone::Plain }, &format!("{EDGE}{line}"))?;
     }
-    legend(page, &shown.grid, &columns, without_p99(set, shown.cells.iter().copied()))?;
+    legend(page, &shown.grid, &columns)?;
+    if let Some(why) = without_p99(set, shown.cells.iter().copied()) {
+        page.paragraph(Tone::Quiet, EDGE, &why)?;
+    }
     Ok(shown.cells.len())
 }
 
@@ -282,12 +285,7 @@ pub(crate) fn marks(grid: &Grid, columns: &[usize]) -> Vec<String> {
     marks.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned()).collect()
 }
 
-fn legend(
-    page: &mut Page,
-    grid: &Grid,
-    columns: &[usize],
-    without_p99: Option<String>,
-) -> io::Result<()> {
+fn legend(page: &mut Page, grid: &Grid, columns: &[usize]) -> io::Result<()> {
     let hidden: Vec<&str> = (0..grid.heads.len())
         .filter(|at| !columns.contains(at) && grid.rows.iter().any(|row| row[*at] != NONE))
         .map(|at| grid.heads[at].as_str())
@@ -295,9 +293,6 @@ fn legend(
     let mut words = marks(grid, columns).join("; ");
     if !hidden.is_empty() {
         words.push_str(&format!("; no room here for {}", hidden.join(", ")));
-    }
-    if let Some(why) = without_p99 {
-        words.push_str(&format!("; {why}"));
     }
     match words.trim_start_matches("; ") {
         "" => Ok(()),

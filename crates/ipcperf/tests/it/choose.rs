@@ -21,6 +21,7 @@ fn what_meets_the_needs_is_measured_and_the_rest_has_a_reason() {
     let ended = sandbox.run(&[&["choose"], &NEEDS[..], &words].concat());
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     is_one_screen(&ended.stdout);
+    assert!(ended.stderr.starts_with("Measuring, about "), "no terminal: {}", ended.stderr);
     let shown = &ended.stdout;
     assert!(
         shown.contains("CHOICE for 64 B and 4 KiB at 5.00 k/s and after pauses of 50us"),

@@ -392,7 +392,10 @@ fn columns_of_the_environment_count_where_standard_output_is_no_terminal() {
         text.lines().map(str::len).max().expect("lines")
     };
     assert!(widest("140") > 80 && widest("140") <= 140);
-    for strange in ["", "0", "nonsense", "99999999"] {
+    for strange in ["", "nonsense", "-3"] {
         assert!(widest(strange) <= 80, "{strange}");
     }
+    // What is beyond the range is the end of it.
+    assert!(widest("0") <= 20 && widest("10") == widest("20"));
+    assert!(widest("99999") > 140 && widest("99999") == widest("1000"));
 }

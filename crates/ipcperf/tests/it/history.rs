@@ -72,6 +72,10 @@ fn what_is_kept_stands_for_its_file_wherever_one_is_read() {
     );
     let compared = said(&["compare", "@nightly~1", "@nightly"]);
     assert!(compared.contains("A: @nightly~1 ("), "{compared}");
+    assert!(!compared.contains("the same document"), "{compared}");
+    let same = said(&["compare", "b.json", "@nightly"]);
+    let told = "'b.json' and '@nightly' are the same document: nothing can differ\n";
+    assert!(same.contains(told), "{same}");
     assert!(
         said(&["run", "--from", "@nightly", "--dry-run"]).contains("pipe ping-pong 64B same-cpu")
     );
@@ -140,4 +144,48 @@ fn what_cannot_be_kept_is_told_before_measuring_and_after_it_nothing_is_lost() {
         ended.stderr
     );
     assert_eq!(sandbox.run(&["report", "a.json"]).status.code(), Some(0));
+}
+
+/// Listing and following read the index, which is made when the documents are first looked at.
+#[test]
+fn a_thousand_documents_are_listed_and_a_cell_is_followed_over_all() {
+    const DOCUMENTS: usize = 1000;
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run(&[&RUN[..], &["--keep", "nightly", "-o", "a.json"]].concat());
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let first: Value =
+        serde_json::from_str(&sandbox.read("a.json").expect("written")).expect("JSON");
+    for number in 2..=DOCUMENTS {
+        let mut one = first.clone();
+        one["started_utc"] =
+            format!("2026-01-01T{:02}:{:02}:{:02}Z", number / 3600, number / 60 % 60, number % 60)
+                .into();
+        one["cells"][0]["rtt_ns"]["p50"] = serde_json::json!({ "value": 1000.0 + number as f64 });
+        let text = serde_json::to_string(&one).expect("JSON");
+        fs::write(data(&sandbox).join(format!("{number}-nightly.json")), text).expect("written");
+    }
+    let said = |words: &[&str]| {
+        let ended = sandbox.run(words);
+        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""), "{words:?}");
+        ended.stdout
+    };
+    let list: Value =
+        serde_json::from_str(&said(&["history", "list", "--format", "json"])).expect("JSON");
+    let names: Vec<&str> =
+        list.as_array().expect("a list").iter().filter_map(|one| one["name"].as_str()).collect();
+    let name = |back: usize| match back {
+        0 => "@nightly".to_owned(),
+        back => format!("@nightly~{back}"),
+    };
+    assert_eq!(names, (0..DOCUMENTS).map(name).collect::<Vec<_>>());
+    assert_eq!(said(&["history", "list", "--format", "csv"]).lines().count(), 1 + DOCUMENTS);
+    let cell = "pipe ping-pong 64B same-cpu";
+    let csv = said(&["history", "trend", cell, "--format", "csv"]);
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let heads = lines.next().expect("heads");
+    let at = heads.iter().position(|head| *head == "value").expect("a column");
+    let values: Vec<f64> = lines.map(|line| line[at].parse().expect("a number")).collect();
+    // In the order in which they were kept; the first is the one that was measured.
+    let made: Vec<f64> = (2..=DOCUMENTS).map(|number| 1000.0 + number as f64).collect();
+    assert!(values[1..] == made, "{} figures", values.len());
 }

@@ -1,27 +1,12 @@
 //! An answer in one line, as the overview of a survey shows it.
 
-use super::contest::Contest;
+use super::contest::{Contest, FAMILIAR};
+use crate::chapters::label;
 use crate::columns::other_mode_of;
 use crate::rank::Yardstick;
 use crate::{Specs, text};
 use ipcperf_core::result::Cell;
 use ipcperf_core::{OnClose, Spec, Wait};
-
-/// What most programs are written with. Of those that tie with the best one of these is named, and they have a row in the
-/// table wherever they were measured.
-pub(crate) const FAMILIAR: &[&str] = &[
-    "pipe",
-    "fifo",
-    "unix-stream",
-    "unix-seqpacket",
-    "unix-dgram",
-    "tcp",
-    "udp",
-    "posix-mq",
-    "shm-sem",
-    "eventfd",
-    "futex",
-];
 
 /// What to use for a purpose.
 pub(crate) struct Choice<'a> {
@@ -48,9 +33,9 @@ impl<'a> Choice<'a> {
         let spec = specs(&winner.cell.key.mechanism);
         let mut notes = caveats(winner.cell, spec);
         notes.extend(modes(winner.cell, yardstick));
-        let others: Vec<&str> =
-            best[1..].iter().map(|other| other.cell.key.mechanism.as_str()).collect();
-        notes.extend(ties(&others));
+        // With their knobs: one that ties with itself of another knob is two.
+        let others: Vec<String> = best[1..].iter().map(|other| label(other.cell)).collect();
+        notes.extend(ties(&others.iter().map(String::as_str).collect::<Vec<_>>()));
         Self {
             purpose,
             cell: winner.cell,

@@ -9,8 +9,9 @@ mod idle;
 mod tests;
 
 pub use answer::{Answer, Question};
-pub(crate) use choice::{Choice, FAMILIAR, caveats, modes, ties};
+pub(crate) use choice::{Choice, caveats, modes, ties};
 pub(crate) use contest::Basis;
+pub(crate) use contest::FAMILIAR;
 
 use crate::Specs;
 use crate::advice::has_places;

@@ -219,9 +219,8 @@ fn a_page_has_the_parts_of_the_screen_as_a_table_and_a_picture() {
     render(&set, &specs, Format::Html, &Style::default(), &mut bytes).unwrap();
     let page = String::from_utf8(bytes).unwrap();
     // Every cell of its tables stands in the page, and every sentence beside them.
-    let rows = screen.lines().filter(|line| line.contains(" us ") || line.contains(" ns "));
-    let cells: Vec<&str> =
-        rows.filter(|line| line.contains('%')).flat_map(|row| row.split("  ")).collect();
+    let rows = screen.lines().filter(|line| line.contains("..") && line.contains('%'));
+    let cells: Vec<&str> = rows.flat_map(|row| row.split("  ")).collect();
     let cells = cells.iter().map(|cell| cell.trim()).filter(|cell| !cell.is_empty());
     assert!(cells.clone().count() > 30, "{screen}");
     for cell in cells {
