@@ -47,7 +47,8 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
             // Reading takes longer than comparing.
             let (old, new) = at_once(|| all(&old), || all(&new));
             let (old, new) = (old?, new?);
-            if let Some((a, b)) = same(&old, &new) {
+            let same = old.iter().find_map(|a| Some((a, new.iter().find(|b| a.is(b))?)));
+            if let Some((a, b)) = same {
                 note(&format!(
                     "'{}' and '{}' are the same document: nothing can differ",
                     a.name, b.name
@@ -140,15 +141,6 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Stop> {
             "what is to be compared? name two result files (OLD.json NEW.json), or two cells with --live",
         )),
     }
-}
-
-/// Two documents of both sides that are one: of the same moment, order and length.
-fn same<'a>(old: &'a [Recorded], new: &'a [Recorded]) -> Option<(&'a Recorded, &'a Recorded)> {
-    let run = |one: &'a Recorded| {
-        let set = &one.set;
-        (&set.started_utc, set.invocation.seed, set.duration_s.to_bits())
-    };
-    old.iter().find_map(|a| Some((a, new.iter().find(|b| run(a) == run(b))?)))
 }
 
 fn all(paths: &[PathBuf]) -> Result<Vec<Recorded>, Stop> {

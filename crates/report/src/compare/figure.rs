@@ -64,6 +64,16 @@ pub(crate) struct Arm {
     rounds: Vec<Taken>,
 }
 
+impl Arm {
+    /// Whether another one has the same figures of the same rounds.
+    pub(crate) fn has_the_figures_of(&self, other: &Self) -> bool {
+        let figures = |arm: &'_ Self| -> Vec<(u64, Option<f64>, Option<f64>)> {
+            arm.rounds.iter().map(|round| (round.number, round.own, round.cpu)).collect()
+        };
+        self.id == other.id && figures(self) == figures(other)
+    }
+}
+
 /// What may be compared of a round.
 #[derive(Clone, Debug)]
 struct Taken {

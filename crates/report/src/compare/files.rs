@@ -72,6 +72,16 @@ impl Recorded {
         let (set, arms) = load_with(text)?.split();
         Ok(Self { name: name.into(), set, arms })
     }
+
+    /// Whether it is the same document as another one: of the same moment and order, with the same figures.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        let run = |one: &Self| (one.set.started_utc.clone(), one.set.invocation.seed);
+        let arms = || self.arms.iter().zip(&other.arms);
+        run(self) == run(other)
+            && self.arms.len() == other.arms.len()
+            && arms().all(|(a, b)| a.has_the_figures_of(b))
+    }
 }
 
 /// All that is known of one cell of one side.
