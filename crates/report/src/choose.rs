@@ -81,15 +81,18 @@ pub(crate) fn told(set: &ResultSet, wanted: &Requirements, specs: &Specs, style:
     let (headline, lead) = choice.head();
     let sizes = wanted.sizes.iter().take(most(SIZES));
     let rows = (ROWS / wanted.sizes.len().clamp(1, SIZES)).max(2);
-    let fronts = sizes.filter_map(|size| choice.front(*size, most(rows), style.unicode));
+    let mut fronts: Vec<Part> =
+        sizes.filter_map(|size| choice.front(*size, most(rows), style.unicode)).collect();
+    if let Some(last) = fronts.last_mut() {
+        last.lines.extend(choice.tails());
+    }
     let rest = [
-        choice.tails(),
         left_out(&field.left_out, most(REASONS), most(NAMES)),
         choice.changes(most(CHANGES)),
         choice.knobs(most(CHANGES)),
         Some(choice.rest()),
     ];
-    let parts = fronts.chain(rest.into_iter().flatten()).collect();
+    let parts = fronts.into_iter().chain(rest.into_iter().flatten()).collect();
     Told { headline, lead, parts, edge: EDGE }
 }
 
@@ -340,15 +343,14 @@ impl<'a> Choice<'a> {
     }
 
     /// Why some of them have no p99.
-    fn tails(&self) -> Option<Part> {
+    fn tails(&self) -> Option<Line> {
         let trials = Trial::all(self.wanted(), &self.wanted().timed());
         let of = |trial: &Trial| {
             let cells = self.standings.iter();
             let trial = *trial;
             cells.filter_map(move |one| self.entrant(one).cell(self.wanted(), trial))
         };
-        let why = without_p99(self.set, trials.iter().flat_map(of))?;
-        Some(part("", "", vec![line(Tone::Quiet, why)]))
+        Some(line(Tone::Quiet, without_p99(self.set, trials.iter().flat_map(of))?))
     }
 
     /// What would change the choice.

@@ -1,5 +1,6 @@
 //! C18, C21: what an end asks of the kernel while it moves messages: for memory by itself, of all calls from outside.
 
+use super::refusal::can_filter;
 use crate::pair::Pair;
 use crate::scene::{Scene, Trouble, ensure, mirror};
 use crate::script::{Batch, Script, Sizes, Step};
@@ -57,6 +58,7 @@ const FEW: u64 = 16;
 
 /// C18: the timed path gets no memory, neither by a system call nor by touching pages for the first time.
 pub(crate) fn no_allocation(scene: &Scene<'_>) -> Result<(), Trouble> {
+    can_filter()?;
     let options = OptionSet::default();
     let size = scene.size(64, &options);
     let batch = |count| Batch::new(count, Sizes::List(vec![size]), 0);

@@ -6,12 +6,19 @@ use ipcperf_core::{OptionSet, SetupError};
 use ipcperf_sys::seccomp::{self, Refusal};
 use std::thread;
 
+/// Whether this kernel has filters of system calls, tried in a thread that ends.
+pub(crate) fn can_filter() -> Result<(), Trouble> {
+    match thread::spawn(|| seccomp::refuse(&[], Refusal::NotPermitted)).join() {
+        Ok(Err(error)) => Err(Trouble::Unavailable(format!(
+            "system calls cannot be refused or trapped here (seccomp: {error})"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// With each call refused in turn, either the probe says that the mechanism cannot run, or it runs.
 pub(crate) fn unavailable_is_polite(scene: &Scene<'_>) -> Result<(), Trouble> {
-    if let Ok(Err(error)) = thread::spawn(|| seccomp::refuse(&[], Refusal::NotPermitted)).join() {
-        let text = format!("system calls cannot be refused here (seccomp: {error})");
-        return Err(Trouble::Unavailable(text));
-    }
+    can_filter()?;
     for (name, number) in seccomp::OFTEN_REFUSED {
         for refusal in [Refusal::NotPermitted, Refusal::NotImplemented] {
             if is_missed(scene, name, *number, refusal)? {

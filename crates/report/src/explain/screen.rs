@@ -249,7 +249,7 @@ fn single(trips: &[Trip]) -> Option<Part> {
         trips.iter().map(|trip| Line::new(Tone::Plain, "", dominant(trip))).collect();
     lines.extend(missing(trips.iter()));
     Some(Part {
-        name: "Where the time goes".to_owned(),
+        name: format!("Where the time goes ({})", scale.name),
         chart: Some(chart("What each part takes", &names, series.collect())),
         table: table(heads, rows),
         lines,
@@ -360,7 +360,7 @@ fn beside(names: &[String], a: &Trip, b: &Trip) -> Part {
     });
     let drawn = chart(&format!("What each part takes on {place}"), &parts, series.collect());
     Part {
-        name: format!("On {place}"),
+        name: format!("On {place} ({})", scale.name),
         table: table(heads, rows),
         chart: Some(drawn),
         lines: vec![Line::new(Tone::Plain, "", from_where(names, &place, &all, a, b))],

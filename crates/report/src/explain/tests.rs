@@ -236,7 +236,7 @@ fn a_page_has_the_parts_of_the_screen_as_a_table_and_a_picture() {
         "{chart}"
     );
     assert!(!page.contains("<pre"));
-    assert!(page.contains(">Where the time goes</h2>"));
+    assert!(page.contains(">Where the time goes (us)</h2>"));
 }
 
 #[test]
