@@ -1,5 +1,6 @@
 //! Facts about the machine that can change a number. No host name, no user name, no address.
 
+use ipcperf_core::map_of;
 use ipcperf_core::result::{Host, Kernel};
 use ipcperf_sys::procfs::text;
 use ipcperf_sys::topology::{Topology, cpu_list, hypervisor as hypervisor_name};
@@ -105,10 +106,8 @@ pub fn kernel() -> Kernel {
             }
         }
     }
-    let sysctl = SETTINGS
-        .iter()
-        .filter_map(|name| Some((name.replace('/', "."), text(&format!("/proc/sys/{name}"))?)))
-        .collect();
+    let setting = |name: &&str| Some((name.replace('/', "."), text(&format!("/proc/sys/{name}"))?));
+    let sysctl = map_of(SETTINGS.iter().filter_map(setting));
     Kernel {
         release: text("/proc/sys/kernel/osrelease").unwrap_or_default(),
         version: text("/proc/sys/kernel/version").unwrap_or_default(),

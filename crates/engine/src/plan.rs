@@ -11,7 +11,7 @@ use ipcperf_core::result::CellKey;
 use ipcperf_core::units::format_size;
 use ipcperf_core::{
     Ends, Exchange, Idle, Load, Missing, OptionError, OptionSet, PatternKind, PayloadFile,
-    Placement, Touch, Transform,
+    Placement, Touch, Transform, map_of,
 };
 use ipcperf_sys::topology::Topology;
 use ipcperf_sys::{procfs, qos};
@@ -250,9 +250,9 @@ impl Changes {
 /// The settings that concern one mechanism: only they are part of its identity.
 fn own_options(all: &OptionSet, entry: &Entry) -> OptionSet {
     let name = entry.spec.name;
-    OptionSet(
-        all.of(name).map(|(knob, value)| (format!("{name}.{knob}"), value.to_owned())).collect(),
-    )
+    OptionSet(map_of(
+        all.of(name).map(|(knob, value)| (format!("{name}.{knob}"), value.to_owned())),
+    ))
 }
 
 /// Bytes of the longest message that the mechanism itself carries.

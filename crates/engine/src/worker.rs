@@ -15,7 +15,7 @@ use crate::task::WorkerContext;
 use crate::transform::Transcoder;
 use crate::usage::Usage;
 use end::End;
-use ipcperf_core::{Missing, Part, PayloadFile, Seat, SetupError, Touch};
+use ipcperf_core::{Missing, Part, PayloadFile, Seat, SetupError, Touch, map_of};
 use ipcperf_stats::Rng;
 use ipcperf_sys::call_times::CallTimes;
 use ipcperf_sys::{affinity, pause, process};
@@ -165,7 +165,7 @@ fn watched(job: &Job) -> Result<CallTimes, Failure> {
 fn told(calls: CallTimes, messages: u64) -> io::Result<CallsReport> {
     let (times, empty) = calls.finish(messages)?;
     let calls = times.into_iter().map(|(name, time)| (name, (time.times, time.median, time.mean)));
-    Ok(CallsReport { calls: calls.collect(), messages, empty })
+    Ok(CallsReport { calls: map_of(calls), messages, empty })
 }
 
 /// What the port has counted so far.

@@ -1,7 +1,7 @@
 //! What this program was built from and with.
 
+use ipcperf_core::map_of;
 use ipcperf_core::result::Tool;
-use std::collections::BTreeMap;
 
 /// One line for `--version`.
 pub(crate) const VERSION: &str = concat!(
@@ -29,9 +29,6 @@ pub(crate) fn tool() -> Tool {
     Tool {
         name: "ipcperf".into(),
         version: env!("CARGO_PKG_VERSION").into(),
-        build: facts
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect::<BTreeMap<_, _>>(),
+        build: map_of(facts.into_iter().map(|(name, value)| (name.to_owned(), value))),
     }
 }

@@ -5,7 +5,9 @@ use crate::error::Stop;
 use crate::gates::Gates;
 use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking};
 use crate::request;
-use ipcperf_core::{Family, Idle, KnobKind, Load, OptionSet, PatternKind, Placement, Touch, Wait};
+use ipcperf_core::{
+    Family, Idle, KnobKind, Load, OptionSet, PatternKind, Placement, Touch, Wait, map_of,
+};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
@@ -64,7 +66,7 @@ fn has_path(entry: &Entry) -> bool {
 /// The knobs with which unrelated processes meet over these mechanisms.
 pub(crate) fn found_by_path(entries: &[Entry]) -> OptionSet {
     let bound = entries.iter().filter(|entry| has_path(entry));
-    OptionSet(bound.map(|entry| (format!("{}.bind", entry.spec.name), "path".into())).collect())
+    OptionSet(map_of(bound.map(|entry| (format!("{}.bind", entry.spec.name), "path".into()))))
 }
 
 /// Requests in the order in which a reader wants them answered, and how many of them belong to every survey.

@@ -3,7 +3,7 @@
 use crate::compare::p99_of;
 use crate::figures;
 use ipcperf_core::result::{Cell, ClockFacts, Metric, Round};
-use ipcperf_core::{Figure, PatternKind};
+use ipcperf_core::{Figure, PatternKind, map_of};
 use ipcperf_stats::{Evidence, LEAST_ROUNDS, Order, modes};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -113,7 +113,7 @@ impl Yardstick {
 
     /// The figure of one cell as a multiple of that of another, by the rounds that have both.
     pub(crate) fn ratio(self, cell: &Cell, best: &Cell) -> Option<Ratio> {
-        let of_best: BTreeMap<u64, f64> = self.rounds(best).collect();
+        let of_best = map_of(self.rounds(best));
         let both = self.rounds(cell).filter_map(|(round, own)| Some((*of_best.get(&round)?, own)));
         let (best, own): (Vec<f64>, Vec<f64>) = both.unzip();
         let evidence = Evidence::paired(&best, &own)?;
@@ -281,7 +281,7 @@ impl Ranking {
 
 /// The figures of the rounds as the joint test takes them: logarithms, less is better.
 fn logarithms(yardstick: Yardstick, cells: &[(&Cell, Reading)]) -> Vec<Vec<Option<f64>>> {
-    let rounds = |cell: &Cell| yardstick.rounds(cell).collect::<BTreeMap<u64, f64>>();
+    let rounds = |cell: &Cell| map_of(yardstick.rounds(cell));
     let rows: Vec<BTreeMap<u64, f64>> = cells.iter().map(|(cell, _)| rounds(cell)).collect();
     let mut numbers: Vec<u64> = rows.iter().flat_map(BTreeMap::keys).copied().collect();
     numbers.sort_unstable();

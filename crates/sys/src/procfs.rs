@@ -116,7 +116,7 @@ pub fn interrupts_by_cpu() -> Option<BTreeMap<usize, u64>> {
     let (head, lines) = text.split_once('\n')?;
     let cpu = |name: &str| name.strip_prefix("CPU")?.parse::<usize>().ok();
     let columns: Vec<usize> = head.split_ascii_whitespace().filter_map(cpu).collect();
-    let mut sums: BTreeMap<usize, u64> = columns.iter().map(|cpu| (*cpu, 0)).collect();
+    let mut sums = BTreeMap::<usize, u64>::new();
     for (_, counts) in lines.lines().filter_map(|line| line.split_once(':')) {
         let counts = counts.split_ascii_whitespace().map_while(|count| count.parse::<u64>().ok());
         for (cpu, count) in columns.iter().zip(counts) {

@@ -6,6 +6,7 @@ use super::metric::{Metric, OperationMode};
 use super::pattern::{Connections, Fan, FanRound, OneWay, TransformCost};
 use crate::load::Load;
 use crate::load_value::Offered;
+use crate::map_of;
 use crate::names::{Axis, Idle, Touch};
 use crate::options::{KnobValue, OptionSet};
 use crate::pattern::{Figure, PatternKind};
@@ -360,12 +361,8 @@ impl Cell {
     #[must_use]
     pub fn requested(&self) -> OptionSet {
         let text = |knob: &KnobReading| Some(knob.requested.as_ref()?.to_string());
-        OptionSet(
-            self.knobs
-                .iter()
-                .filter_map(|(name, knob)| Some((name.clone(), text(knob)?)))
-                .collect(),
-        )
+        let asked = self.knobs.iter().filter_map(|(name, knob)| Some((name.clone(), text(knob)?)));
+        OptionSet(map_of(asked))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::plan::CellPlan;
 use crate::run::BoundReadings;
 use ipcperf_core::result::BoundRatio;
-use ipcperf_core::{Idle, Limitation, Placement, Touch, Wait, units};
+use ipcperf_core::{Idle, Limitation, Placement, Touch, Wait, map_of, units};
 use ipcperf_stats::median;
 use std::collections::BTreeMap;
 
@@ -38,19 +38,13 @@ impl Floors {
             syscall: alone("syscall:least"),
             copies: rates("copy"),
             halves: rates("half"),
-            cacheline: readings
-                .cacheline
-                .iter()
-                .filter_map(|(placement, ticks)| {
-                    let smallest = ticks.iter().copied().reduce(f64::min)?;
-                    Some((*placement, (median(ticks)? * ns, smallest * ns)))
-                })
-                .collect(),
-            futex: readings
-                .futex
-                .iter()
-                .filter_map(|(key, ticks)| Some((*key, median(ticks)? * ns)))
-                .collect(),
+            cacheline: map_of(readings.cacheline.iter().filter_map(|(placement, ticks)| {
+                let smallest = ticks.iter().copied().reduce(f64::min)?;
+                Some((*placement, (median(ticks)? * ns, smallest * ns)))
+            })),
+            futex: map_of(
+                readings.futex.iter().filter_map(|(key, ticks)| Some((*key, median(ticks)? * ns))),
+            ),
         }
     }
 

@@ -13,7 +13,7 @@ use ipcperf_core::result::{
     CallTime, CallTimes, Cell, Covariates, KnobReading, Proof, Round, SideCovariates, SideCpu,
     Status, Timing,
 };
-use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, Rated};
+use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, Rated, map_of};
 use ipcperf_stats::Sample;
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ pub(super) fn call_times(calls: Result<[CallsReport; 2], String>, ns: f64) -> Ca
             let per_message = times as f64 / messages;
             (name, CallTime { per_message, median_ns: median * ns, mean_ns: mean * ns })
         };
-        end.calls.into_iter().map(one).collect()
+        map_of(end.calls.into_iter().map(one))
     });
     CallTimes { reason: None, empty_call_ns: Some(empty), lead, follow }
 }
@@ -139,7 +139,7 @@ pub(super) fn figures(cell: &CellRun, ns: f64) -> BTreeMap<u64, f64> {
             Figure::Throughput | Figure::Requests => rate,
         }
     };
-    counts.filter_map(|slice| Some((slice.round, figure(slice)?))).collect()
+    map_of(counts.filter_map(|slice| Some((slice.round, figure(slice)?))))
 }
 
 pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced {
@@ -265,21 +265,15 @@ fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
 
 fn knobs(plan: &CellPlan, granted: &[(String, KnobValue)]) -> BTreeMap<String, KnobReading> {
     let name = plan.entry.spec.name;
-    plan.entry
-        .knobs
-        .iter()
-        .map(|knob| {
-            let full = format!("{name}.{}", knob.name);
-            let requested = plan.options.0.get(&full).and_then(|text| {
-                ipcperf_core::options::check(name, plan.entry.knobs, knob.name, text).ok()
-            });
-            let effective = granted
-                .iter()
-                .find(|(known, _)| known == knob.name)
-                .map(|(_, value)| value.clone());
-            (full, KnobReading { requested, effective })
-        })
-        .collect()
+    map_of(plan.entry.knobs.iter().map(|knob| {
+        let full = format!("{name}.{}", knob.name);
+        let requested = plan.options.0.get(&full).and_then(|text| {
+            ipcperf_core::options::check(name, plan.entry.knobs, knob.name, text).ok()
+        });
+        let effective =
+            granted.iter().find(|(known, _)| known == knob.name).map(|(_, value)| value.clone());
+        (full, KnobReading { requested, effective })
+    }))
 }
 
 fn measure(

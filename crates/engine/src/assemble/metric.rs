@@ -2,6 +2,7 @@
 
 use super::sliced::Sliced;
 use crate::slice::Compact;
+use ipcperf_core::map_of;
 use ipcperf_core::result::{Metric, Mode, OperationMode};
 use ipcperf_stats::{
     Estimate, Histogram, Sample, across_rounds, median_estimate, modes, shape, support,
@@ -124,7 +125,7 @@ pub(super) fn round_trips(
             Metric::missing(format!("timed in batches of {batch}: no single operation was timed"))
         };
         let names = QUANTILES.iter().map(|(name, _)| *name).chain(["min", "max"]);
-        names.map(|name| (name.to_owned(), batched())).collect()
+        map_of(names.map(|name| (name.to_owned(), batched())))
     } else {
         distribution(&Timed::of(all), &Timed::of(kept))
     };
@@ -173,7 +174,7 @@ pub(super) fn operation_modes(kept: &[&Sliced]) -> Vec<OperationMode> {
 /// The quantiles of what was timed, ns, from histograms of picoseconds: extremes of all rounds, the rest of those kept.
 pub(super) fn distribution(all: &[Timed<'_>], kept: &[Timed<'_>]) -> BTreeMap<String, Metric> {
     let quantiles = QUANTILES.iter().map(|(name, q)| ((*name).to_owned(), quantile(kept, *q)));
-    quantiles.chain(extremes(all)).collect()
+    map_of(quantiles.chain(extremes(all)))
 }
 
 fn extremes(slices: &[Timed<'_>]) -> [(String, Metric); 2] {

@@ -4,6 +4,7 @@ use super::metric::{self, Timed, over_rounds};
 use super::sliced::{PacedSlice, Sliced, per_second};
 use crate::job::SideReport;
 use crate::slice::{Compact, Paced};
+use ipcperf_core::map_of;
 use ipcperf_core::result::{Cell, Metric};
 use std::collections::BTreeMap;
 
@@ -59,7 +60,7 @@ pub(super) fn measure(cell: &mut Cell, kept: &[&Sliced]) {
     cell.service_ns = Some(metric::distribution(&service, &service));
     if is_saturated(kept) {
         let names = cell.rtt_ns.iter().flatten().map(|(name, _)| name.clone());
-        cell.rtt_ns = Some(names.map(|name| (name, Metric::missing(SATURATED))).collect());
+        cell.rtt_ns = Some(map_of(names.map(|name| (name, Metric::missing(SATURATED)))));
         cell.operation_modes.clear();
         cell.bound = None;
     }

@@ -4,6 +4,7 @@ use super::times::Times;
 use super::{client, server};
 use crate::job::Machine;
 use crate::usage::Spent;
+use ipcperf_core::map_of;
 use ipcperf_sys::io::errno;
 use std::collections::BTreeMap;
 
@@ -153,7 +154,7 @@ fn doubt(all: &client::Counts, server: &server::Told) -> Option<String> {
 }
 
 fn named(errors: &BTreeMap<i32, u64>) -> BTreeMap<String, u64> {
-    errors.iter().map(|(code, count)| (errno::name(*code), *count)).collect()
+    map_of(errors.iter().map(|(code, count)| (errno::name(*code), *count)))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::ran::{PipelineRun, Ran, RoundRun, Seen};
 use crate::assemble::metric::{modal, over_rounds};
+use ipcperf_core::map_of;
 use ipcperf_core::result::{
     ByteProof, Counted, Metric, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,
     Spread, Status,
@@ -117,7 +118,7 @@ fn calls(traced: &[&BTreeMap<i64, u64>]) -> BTreeMap<String, Spread> {
             n: counts.len() as u64,
         })
     };
-    numbers.iter().filter_map(|number| Some((trace::name(*number), spread(number)?))).collect()
+    map_of(numbers.iter().filter_map(|number| Some((trace::name(*number), spread(number)?))))
 }
 
 fn of_round(run: &RoundRun, commands: &[String]) -> PipelineRound {

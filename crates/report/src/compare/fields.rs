@@ -1,6 +1,7 @@
 //! What two documents must have in common to be compared, what confounds a difference between them, and what is of no
 //! account. One row for each.
 
+use ipcperf_core::map_of;
 use ipcperf_core::result::ResultSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -42,7 +43,7 @@ fn or_none(value: Option<&String>) -> Parts {
 /// What the build says of these keys.
 fn build(set: &ResultSet, is_wanted: impl Fn(&str) -> bool) -> Parts {
     let facts = set.tool.build.iter().filter(|(key, _)| is_wanted(key));
-    facts.map(|(key, value)| (key.clone(), value.clone())).collect()
+    map_of(facts.map(|(key, value)| (key.clone(), value.clone())))
 }
 
 /// Keys of the build that say whether the program itself was optimised: without that it measures itself.
@@ -150,7 +151,7 @@ impl std::error::Error for Incomparable {}
 /// What differs in fields of one class between documents A and B, or among those of one side.
 pub(crate) fn differences(a: &[&ResultSet], b: &[&ResultSet], class: Class) -> Differences {
     let fields = FIELDS.iter().filter(|field| field.class == class);
-    fields.filter_map(|field| Some((field.name.to_owned(), difference(field, a, b)?))).collect()
+    map_of(fields.filter_map(|field| Some((field.name.to_owned(), difference(field, a, b)?))))
 }
 
 /// Whether a document does not say it since its build was older or its machine does not: then nothing can be said of it.
@@ -160,7 +161,7 @@ fn is_unsaid(field: &str, parts: &Parts) -> bool {
 
 /// What a document has in every field.
 pub(crate) fn facts(set: &ResultSet) -> Facts {
-    FIELDS.iter().map(|field| (field.name.to_owned(), (field.of)(set))).collect()
+    map_of(FIELDS.iter().map(|field| (field.name.to_owned(), (field.of)(set))))
 }
 
 /// What differs between the facts of two documents, by name of the field.
@@ -171,7 +172,7 @@ pub(crate) fn changes(before: &Facts, after: &Facts) -> Differences {
         let told = is_said.then(|| told(&[a.clone()].into(), &[b.clone()].into()))?;
         Some((name.clone(), told?))
     };
-    both.filter_map(told).collect()
+    map_of(both.filter_map(told))
 }
 
 fn difference(field: &Field, a: &[&ResultSet], b: &[&ResultSet]) -> Option<[String; 2]> {

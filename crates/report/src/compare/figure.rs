@@ -1,10 +1,10 @@
 //! The figures that two cells are compared by, one of each round: the one that speaks for them and, beside it, their tail
 //! and their CPU time.
 
-use ipcperf_core::Figure;
 use ipcperf_core::result::{
     Buckets, Cell, CellKey, HistogramData, KnobReading, Round, Status, Timing,
 };
+use ipcperf_core::{Figure, map_of};
 use ipcperf_stats::{Histogram, modes, quantile_of_buckets, support};
 use std::collections::BTreeMap;
 
@@ -143,7 +143,7 @@ fn accepted(cell: &Cell) -> impl Iterator<Item = &Round> {
 
 /// The figure that speaks for a cell in each accepted round, by its number.
 pub(crate) fn own_by_round(cell: &Cell) -> BTreeMap<u64, f64> {
-    accepted(cell).filter_map(|round| sound(round.round, cell.figure_of(round))).collect()
+    map_of(accepted(cell).filter_map(|round| sound(round.round, cell.figure_of(round))))
 }
 
 /// A figure that has a logarithm.
@@ -179,7 +179,7 @@ impl Reading {
         let figure = |(round, sample): (&Taken, &Option<Sample<'_>>)| {
             sound(round.number, self.of(round, sample.as_ref()))
         };
-        rounds.filter_map(figure).collect()
+        map_of(rounds.filter_map(figure))
     }
 
     fn of(self, round: &Taken, sample: Option<&Sample<'_>>) -> Option<f64> {

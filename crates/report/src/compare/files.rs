@@ -5,6 +5,7 @@ use super::figure::{Arm, Opened, Reading};
 use super::judge::{Match, Pair, compare, percent};
 use super::session::{count, sessions};
 use crate::load::{LoadError, load_with};
+use ipcperf_core::map_of;
 use ipcperf_core::result::{
     Adjustment, COMPARISON_SCHEMA, Comparison, Design, Finding, ResultSet, Severity, Side, Status,
 };
@@ -150,7 +151,7 @@ fn gather<'a>(side: &'a [Recorded], sets: &[&ResultSet]) -> Vec<Gathered<'a>> {
 type Twins<'s, 'a> = BTreeMap<&'s str, &'s Gathered<'a>>;
 
 fn twins<'s, 'a>(side: &'s [Gathered<'a>]) -> Twins<'s, 'a> {
-    side.iter().map(|one| (one.cell.identity.as_str(), one)).collect()
+    map_of(side.iter().map(|one| (one.cell.identity.as_str(), one)))
 }
 
 /// What was measured on this side only, with the reason where the other side has tried.

@@ -3,10 +3,10 @@
 use super::figure::{Arm, Reading};
 use crate::figures;
 use crate::text::counted;
-use ipcperf_core::KnobValue;
 use ipcperf_core::result::{
     Adjustment, CellComparison, CellKey, Difference, FigureComparison, Metric,
 };
+use ipcperf_core::{KnobValue, map_of};
 use ipcperf_stats::{
     Evidence, FEWEST_ROUNDS, Interval, Judgement, Rule, benjamini_hochberg, holm, median,
 };
@@ -296,10 +296,7 @@ fn differing(a: &Arm, b: &Arm) -> BTreeMap<String, [String; 2]> {
     });
     let is_other = a.key != b.key || batch(a) != batch(b);
     let identity = is_other.then(|| parts(a).into_iter().zip(parts(b))).into_iter().flatten();
-    identity
-        .map(|((name, a), (_, b))| (name, a, b))
-        .chain(knobs)
-        .filter(|(_, a, b)| a != b)
-        .map(|(name, a, b)| (name.to_owned(), [a, b]))
-        .collect()
+    let all = identity.map(|((name, a), (_, b))| (name, a, b)).chain(knobs);
+    let differ = all.filter(|(_, a, b)| a != b);
+    map_of(differ.map(|(name, a, b)| (name.to_owned(), [a, b])))
 }

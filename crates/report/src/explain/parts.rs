@@ -3,7 +3,7 @@
 use super::arms::{self, COPIER, WAKER};
 use crate::Specs;
 use ipcperf_core::result::{Cell, Metric, ResultSet, Round};
-use ipcperf_core::{Idle, Placement};
+use ipcperf_core::{Idle, Placement, map_of};
 use ipcperf_stats::median_estimate;
 use std::collections::BTreeMap;
 
@@ -95,7 +95,7 @@ fn accepted(cell: &Cell) -> impl Iterator<Item = &Round> {
 }
 
 fn rounds(cell: &Cell) -> Rounds {
-    accepted(cell).filter_map(|round| Some((round.round, round.p50_ns?))).collect()
+    map_of(accepted(cell).filter_map(|round| Some((round.round, round.p50_ns?))))
 }
 
 /// A figure of what all of them are in a round, in the rounds that all have.
@@ -108,7 +108,7 @@ fn each<const N: usize>(all: [&Rounds; N], figure: impl Fn([f64; N]) -> f64) -> 
         }
         Some((*round, figure(values)))
     });
-    rounds.filter(|(_, value)| value.is_finite()).collect()
+    map_of(rounds.filter(|(_, value)| value.is_finite()))
 }
 
 /// How much the second is beyond the first.
@@ -128,7 +128,7 @@ fn switches(cell: &Cell) -> Rounds {
         let count: f64 = each.as_flattened().iter().map(|one| *one as f64).sum();
         (round.round, count / round.cost_messages().max(1) as f64)
     };
-    accepted(cell).map(of).collect()
+    map_of(accepted(cell).map(of))
 }
 
 /// One message more in a burst: sent and received while nobody waits.
@@ -166,7 +166,7 @@ fn cache_line(cell: &Cell) -> Rounds {
         let after = found.cacheline_rtt_after_ns.unwrap_or(before);
         Some((round.round, f64::midpoint(before, after)))
     };
-    accepted(cell).filter_map(of).collect()
+    map_of(accepted(cell).filter_map(of))
 }
 
 fn parts(set: &ResultSet, specs: &Specs, cell: &Cell) -> Vec<(Part, Result<Rounds, Why>)> {
@@ -233,7 +233,7 @@ impl<'a> Trip<'a> {
         match &self.parts.iter().find(|(other, _)| *other == part)?.1 {
             Ok(rounds) => Some(rounds.clone()),
             Err(why) if why.is_nothing => {
-                Some(self.whole.keys().map(|round| (*round, 0.0)).collect())
+                Some(map_of(self.whole.keys().map(|round| (*round, 0.0))))
             }
             Err(_) => None,
         }

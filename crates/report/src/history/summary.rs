@@ -2,6 +2,7 @@
 
 use crate::compare::{Facts, facts, metric_of};
 use crate::load::{is_replication, load, load_replication};
+use ipcperf_core::map_of;
 use ipcperf_core::result::{Cell, Status};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -119,5 +120,5 @@ pub fn summary(text: &str) -> (Summary, CellFigures) {
         // As two documents are matched: its key but for the CPUs, and the knobs as they were asked for.
         (cell.key.words(&cell.requested()), CellFigure::of(cell))
     });
-    (summary, figures.collect())
+    (summary, map_of(figures))
 }

@@ -14,6 +14,7 @@ use crate::page::{Page, Tone};
 use crate::svg;
 use crate::text::{counted, join};
 use crate::words;
+use ipcperf_core::map_of;
 use ipcperf_core::result::Status;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -80,7 +81,7 @@ fn incomparable(
     let mut differs = changes(&summary.facts, &last.0.facts);
     let is_other = |name: &String| MACHINE.contains(&name.as_str());
     let (machine, build): (Differences, bool) = (
-        differs.extract_if(.., |name, _| is_other(name)).collect(),
+        map_of(differs.extract_if(.., |name, _| is_other(name))),
         differs.contains_key(OPTIMISATION),
     );
     let told: Vec<String> = differing(&machine).collect();
