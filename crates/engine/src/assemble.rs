@@ -10,7 +10,6 @@ mod paced;
 mod sliced;
 mod special;
 mod stream;
-mod topology;
 mod trips;
 
 use crate::accounting;
@@ -18,6 +17,7 @@ use crate::assemble::cost::Circumstances;
 use crate::exec;
 use crate::job::CallsReport;
 use crate::noise;
+use crate::run::topology::leave_out;
 use crate::run::{BoundReadings, CellRun, Findings};
 use ipcperf_core::result::{
     Bounds, CallTimes, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel,
@@ -80,7 +80,7 @@ pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
 /// Makes the document of a run on this machine.
 pub(crate) fn document(mut findings: Findings, facts: Facts, machine: Machine) -> ResultSet {
     let ns = findings.fit.ns_per_tick();
-    topology::leave_out(&mut findings, ns);
+    leave_out(&mut findings, ns);
     let floors = bound::Floors::of(&findings.bounds, ns);
     let clock = clock_facts(&findings, ns);
     let bounds = bounds(&findings.bounds, ns);

@@ -1,9 +1,11 @@
-//! All rounds of a run: every cell once per round, in random order, each slice in fresh processes.
+//! All rounds of a run: every cell once per round, in random order, each slice in fresh processes. What was spoiled in a
+//! round is measured once more at its end.
 
 mod bench;
 mod bounds;
 mod findings;
 mod peak;
+pub(crate) mod topology;
 
 pub use bench::{Bench, HANG, Lengths, timed_calls};
 pub use bounds::Bounded;
@@ -17,7 +19,8 @@ use ipcperf_stats::Rng;
 use ipcperf_sys::signals::Interrupts;
 use ipcperf_sys::{procfs, random};
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use topology::{FEWEST, is_spoiled, usual};
 
 /// A seed for a run that was given none: below 2^53, so that every JSON reader gives it back unchanged.
 #[must_use]
@@ -82,8 +85,11 @@ pub fn search(
                 interrupted = true;
                 break;
             }
-            for (position, index) in turn(&cells[first..], &mut order).into_iter().enumerate() {
-                let done = (rounds - begin) * measurable + position as u64;
+            let mut turn = turn(&cells[first..], &mut order);
+            let once = turn.len();
+            let mut position = 0;
+            while let Some(index) = turn.get(position) {
+                let done = (rounds - begin) * measurable + position.min(once) as u64;
                 let cell = &mut cells[first + index];
                 progress(Progress::Slice {
                     done,
@@ -93,6 +99,17 @@ pub fn search(
                 if run.measure(cell, settings.lengths(), rounds, position as u64) {
                     interrupted = true;
                     break;
+                }
+                position += 1;
+                if position == once {
+                    let spent = [spent, began.elapsed()];
+                    let room = room(settings, spent, once);
+                    let can_spare = settings.rounds >= FEWEST as u64;
+                    let usual = can_spare.then(|| usual(&run.bounds));
+                    let spoiled =
+                        |index: &usize| is_spoiled(&cells[first + index], rounds, usual.as_ref());
+                    let again: Vec<usize> = turn.iter().copied().filter(spoiled).collect();
+                    turn.extend(again.into_iter().take(room));
                 }
             }
             rounds += 1;
@@ -119,6 +136,16 @@ fn is_open(cell: &CellRun) -> bool {
     cell.plan.objection.is_none() && cell.ended.is_none()
 }
 
+/// How many slices of a round may be measured once more, when so much was spent before this one and after it: a quarter of
+/// them, because with more rejected the grade is F and there are no verdicts, and no more than the budget has time for. They
+/// come before further rounds: two cells have more rounds in common by eight whole ones than by nine that each lost a tenth.
+fn room(settings: &Settings, [before, after]: [Duration; 2], slices: usize) -> usize {
+    let most = slices / 4;
+    let Some(budget) = settings.budget else { return most };
+    let each = after.saturating_sub(before).as_secs_f64() / slices.max(1) as f64;
+    most.min((budget.saturating_sub(after).as_secs_f64() / each) as usize)
+}
+
 /// The cells of one round in random order. Those with idle polling come in one block, first or last, so that the
 /// machine has to settle only once.
 pub(crate) fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
@@ -135,6 +162,25 @@ mod tests {
     use crate::plan::{self, Host, Request};
     use ipcperf_core::{OptionSet, PatternKind, Placement, Touch};
     use ipcperf_sys::topology::{Cpu, Topology};
+
+    #[test]
+    fn what_is_measured_once_more_is_a_quarter_of_a_round_and_fits_the_budget() {
+        let of = |budget: Option<u64>, after| {
+            let second = Duration::from_secs(1);
+            let settings = Settings {
+                rounds: 9,
+                slice: second / 100,
+                warmup: second / 500,
+                seed: 0,
+                budget: budget.map(Duration::from_secs),
+                time_calls: false,
+            };
+            room(&settings, [second * (after - 6), second * after], 300)
+        };
+        assert_eq!(of(None, 8), 75);
+        // A round of 300 slices takes 6 s: one takes 20 ms.
+        assert_eq!([50, 58, 59, 60, 70].map(|after| of(Some(60), after)), [75, 75, 50, 0, 0]);
+    }
 
     #[test]
     fn every_round_takes_every_cell_once_and_idle_polling_in_one_block() {

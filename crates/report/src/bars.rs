@@ -70,9 +70,9 @@ fn bar(columns: f64, unicode: bool) -> String {
 
 /// The figure of each round, from the lowest to the highest of them.
 fn rounds(page: &mut Page<'_>, cell: &Cell) -> io::Result<()> {
-    let accepted = |round: &Round| round.rejected.is_none();
-    let figures: Vec<Option<f64>> =
-        cell.rounds.iter().map(|round| cell.figure_of(round).filter(|_| accepted(round))).collect();
+    let figure =
+        |slices: &[Round]| cell.figure_of(slices.iter().find(|slice| slice.rejected.is_none())?);
+    let figures: Vec<Option<f64>> = cell.by_round().map(figure).collect();
     let low = figures.iter().flatten().fold(f64::INFINITY, |a, b| a.min(*b));
     let high = figures.iter().flatten().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
     if figures.len() < 2 || !low.is_finite() || !high.is_finite() {
@@ -140,6 +140,15 @@ mod tests {
         set.cells[0].rounds[1].rejected = Some("moved".to_owned());
         let text = drawn(&set, &Style { unicode: true, ..Style::default() });
         assert!(text.contains("▁x█ 10.0 us to 15.0 us, x is rejected"), "{text}");
+        // Measured once more, the round has a figure again.
+        let again = Round { rejected: None, ..set.cells[0].rounds[1].clone() };
+        set.cells[0].rounds.insert(2, again);
+        let text = drawn(&set, &Style::default());
+        assert!(text.contains("  rounds   _#- 10.0 us to 20.0 us\n"), "{text}");
+        assert!(
+            crate::table::masthead(&set).concat().contains(", 3 rounds of "),
+            "no fourth round"
+        );
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
     };
     let mut first = format!("ipcperf {} {command}, {}: {what}", set.tool.version, set.started_utc);
     // Those that were measured: a budget or an interruption may have ended the run before its plan.
-    let rounds = set.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
+    let rounds = set.cells.iter().map(|cell| cell.by_round().count()).max().unwrap_or(0);
     let runs = set.pipelines.iter().map(|one| one.rounds.len()).max().unwrap_or(0);
     if runs > 0 {
         let rounds = text::counted(runs as u64, "round");

@@ -357,6 +357,11 @@ pub struct CpuCost {
 }
 
 impl Cell {
+    /// Its slices by round: one, or a second one that was measured because the first was rejected.
+    pub fn by_round(&self) -> impl Iterator<Item = &[Round]> {
+        self.rounds.chunk_by(|a, b| a.round == b.round)
+    }
+
     /// The knobs as they were asked for.
     #[must_use]
     pub fn requested(&self) -> OptionSet {

@@ -1,22 +1,29 @@
 //! Slices whose CPUs were elsewhere.
 
 use super::*;
+use crate::run::topology::{is_spoiled, usual};
 use ipcperf_stats::Rng;
 
 /// Slices whose cache line took so long before and after them, ticks.
 fn placed(readings: &[[f64; 2]]) -> (Cell, ResultSet) {
-    let slices = (0..).zip(readings).map(|(round, reading)| {
-        // The slices that are elsewhere have the same latency as all others.
-        let mut slice = round_trips(round, 5000, 100);
-        slice.raw.sides[0].cacheline = reading.map(Some);
-        slice
-    });
+    let rounds: Vec<_> = (0..).zip(readings.iter().copied()).collect();
+    placed_in_rounds(&rounds)
+}
+
+/// A slice of this round whose cache line took so long before and after it, ticks.
+fn beside(round: u64, reading: [f64; 2]) -> SliceRun {
+    // The slices that are elsewhere have the same latency as all others.
+    let mut slice = round_trips(round, 5000, 100);
+    slice.raw.sides[0].cacheline = reading.map(Some);
+    slice
+}
+
+fn placed_in_rounds(readings: &[(u64, [f64; 2])]) -> (Cell, ResultSet) {
+    let slices = readings.iter().map(|(round, reading)| beside(*round, *reading));
     let run = CellRun { slices: slices.collect(), ..CellRun::new(plan(PatternKind::PingPong)) };
     let mut findings = findings(vec![run]);
-    findings
-        .bounds
-        .cacheline
-        .insert(Placement::SameLlc, readings.iter().flatten().copied().collect());
+    let seen = readings.iter().flat_map(|(_, reading)| *reading).collect();
+    findings.bounds.cacheline.insert(Placement::SameLlc, seen);
     let facts = Facts {
         started_utc: String::new(),
         tool: Tool::default(),
@@ -75,4 +82,40 @@ fn where_a_quarter_of_the_slices_was_elsewhere_the_grade_is_f() {
         (noise.grade.as_str(), noise.causes.as_slice()),
         ("F", &["26 % of the slices rejected".to_owned()][..])
     );
+}
+
+#[test]
+fn a_slice_that_was_elsewhere_is_measured_once_more_in_its_round() {
+    let mut cell = CellRun::new(plan(PatternKind::PingPong));
+    let of = |took: f64| {
+        let cacheline = std::collections::BTreeMap::from([(Placement::SameLlc, vec![took; 9])]);
+        usual(&BoundReadings { cacheline, ..BoundReadings::default() })
+    };
+    let (here, elsewhere) = (of(65.0), of(30.0));
+    assert!(!is_spoiled(&cell, 0, Some(&here)), "it has no slice");
+    cell.slices.push(beside(0, [65.0, 66.0]));
+    assert!(!is_spoiled(&cell, 0, Some(&here)) && is_spoiled(&cell, 0, Some(&elsewhere)));
+    assert!(!is_spoiled(&cell, 1, Some(&elsewhere)), "a slice of another round");
+    assert!(!is_spoiled(&cell, 0, None), "too few rounds to spare one");
+    cell.slices[0].rejected = Some("E-MIGRATE: pinned to CPU 0, found on CPU 1".into());
+    assert!(is_spoiled(&cell, 0, Some(&here)) && is_spoiled(&cell, 0, None));
+    cell.ended = Some((Status::Failed, FailureKind::Failed, "over".into()));
+    assert!(!is_spoiled(&cell, 0, Some(&here)), "it has no more slices");
+}
+
+#[test]
+fn of_a_round_that_was_measured_twice_one_slice_counts() {
+    let mut readings: Vec<(u64, [f64; 2])> = (0..9).map(|round| (round, [65.0; 2])).collect();
+    readings[3].1 = [65.0, 27.0];
+    readings.insert(4, (3, [65.0; 2]));
+    let (cell, _) = placed_in_rounds(&readings);
+    let told: Vec<_> =
+        cell.rounds.iter().map(|round| (round.round, round.rejected.is_some())).collect();
+    let both = [(2, false), (3, true), (3, false), (4, false)];
+    assert_eq!((told.len(), &told[2..6], cell.messages), (10, &both[..], 9 * 200));
+    // What all readings say in the end is not what the first ones said: nothing was wrong with the first slice.
+    readings[3].1 = [65.0; 2];
+    let (cell, _) = placed_in_rounds(&readings);
+    let rounds: Vec<u64> = cell.rounds.iter().map(|round| round.round).collect();
+    assert_eq!((rounds, cell.messages), ((0..9).collect(), 9 * 200));
 }
