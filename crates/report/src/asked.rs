@@ -30,12 +30,3 @@ pub(crate) fn render(
         _ => None,
     }
 }
-
-/// The lines of the screen, for a format that has the tables, too.
-pub(crate) fn text(set: &ResultSet, specs: &Specs, unicode: bool) -> Option<String> {
-    let style = Style { width: 100, unicode, ..Style::default() };
-    let mut bytes = Vec::new();
-    // Memory refuses nothing.
-    render(set, specs, &style, &mut bytes)?.ok()?;
-    String::from_utf8(bytes).ok()
-}

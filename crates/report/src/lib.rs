@@ -142,8 +142,8 @@ pub fn render(
             })
         }
         Format::Markdown => {
-            if let Some(screen) = asked::text(set, specs, style.unicode) {
-                markdown::screen(&screen, out)?;
+            if let Some(told) = asked::told(set, specs, style) {
+                markdown::told(&told, style, out)?;
             }
             markdown::render(set, specs, style, out)?;
             crossover::answer(set)

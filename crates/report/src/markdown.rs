@@ -5,7 +5,9 @@ use crate::answers::answers;
 use crate::chapters::{chapters, keep_top};
 use crate::columns::{self, Column};
 use crate::format::Style;
+use crate::grid::Grid;
 use crate::rank::Yardstick;
+use crate::told::Told;
 use crate::{Specs, calls, pipelines, table, text};
 use ipcperf_core::result::{ResultSet, Status};
 use std::io;
@@ -54,11 +56,35 @@ pub(crate) fn escape(words: &str, unicode: bool) -> String {
     escaped
 }
 
-/// A screen as it is, between two lines that nothing in it is as long as.
-pub(crate) fn screen(text: &str, out: &mut dyn io::Write) -> io::Result<()> {
-    let longest = text.split(|sign| sign != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    writeln!(out, "{fence}text\n{}\n{fence}\n", text.trim_end())
+/// What is told of a question, with its tables.
+pub(crate) fn told(told: &Told, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
+    let plain = |words: &str| escape(words, style.unicode);
+    writeln!(out, "## {}\n", plain(&told.headline))?;
+    for line in told.under_headline() {
+        writeln!(out, "{}\n", plain(&line.words))?;
+    }
+    for part in told.named() {
+        writeln!(out, "### {}\n", plain(&part.name))?;
+        if let Some(table) = &part.table {
+            grid(&part.heads(table), &table.grid, style, out)?;
+        }
+        let mark = if part.lines.len() > 1 { "- " } else { "" };
+        for line in &part.lines {
+            writeln!(out, "{mark}{}", plain(&line.words))?;
+        }
+        if !part.lines.is_empty() {
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// A table, and a line that ends it.
+fn grid(heads: &[String], grid: &Grid, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
+    row(heads, style, out)?;
+    rule(&grid.right, out)?;
+    grid.rows.iter().try_for_each(|line| row(line, style, out))?;
+    writeln!(out)
 }
 
 /// One line of a table.
@@ -129,13 +155,8 @@ pub(crate) fn render(
         for sentence in pipelines::sentences(one, style.verbose) {
             writeln!(out, "{}\n", plain(&sentence))?;
         }
-        let grid = pipelines::grid(one, style);
-        row(&grid.heads, style, out)?;
-        rule(&grid.right, out)?;
-        for line in &grid.rows {
-            row(line, style, out)?;
-        }
-        writeln!(out)?;
+        let table = pipelines::grid(one, style);
+        grid(&table.heads, &table, style, out)?;
     }
     list("Not measured", table::reasons(set).into_iter().map(|(_, words)| words), style, out)?;
     let findings = table::counted_findings(&set.noise, style.verbose);

@@ -1,5 +1,5 @@
 //! What is told in answer to a question: a headline, and parts with a table and lines each. It is put together once; a
-//! terminal draws it here, and a page in [`crate::web`].
+//! terminal draws it here, a page in [`crate::web`], and [`crate::markdown`] writes it.
 
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
@@ -53,7 +53,35 @@ pub(crate) struct Told {
     pub(crate) edge: &'static str,
 }
 
+impl Part {
+    /// The heads of its table below its name, which says what a terminal has in the first head where there is no title.
+    pub(crate) fn heads(&self, table: &Table) -> Vec<String> {
+        let mut heads = table.grid.heads.clone();
+        if let Some(first) = heads.first_mut().filter(|_| self.title.is_empty()) {
+            first.clear();
+        }
+        heads
+    }
+}
+
 impl Told {
+    /// What stands under the headline, which says itself what a title alone says, and that nobody won.
+    pub(crate) fn under_headline(&self) -> impl Iterator<Item = &Line> {
+        let titles = self.lead.iter().filter(|line| line.tone == Tone::Title).count();
+        let (best, others): (Vec<&Line>, Vec<&Line>) =
+            self.lead.iter().partition(|line| line.tone == Tone::Best);
+        best.into_iter().chain(others).filter(move |line| match line.tone {
+            Tone::Title => titles > 1,
+            Tone::Bad => false,
+            _ => !line.words.is_empty(),
+        })
+    }
+
+    /// The parts that have a name.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(|part| !part.name.is_empty())
+    }
+
     /// Draws it for a terminal.
     pub(crate) fn draw(&self, page: &mut Page<'_>) -> io::Result<()> {
         lines(page, &self.lead)?;

@@ -80,12 +80,27 @@ fn a_choice_on_one_screen() {
 
 /// The page of it.
 fn page(set: &ResultSet, wanted: &Requirements) -> String {
+    in_format(Format::Html, set, wanted)
+}
+
+fn in_format(format: Format, set: &ResultSet, wanted: &Requirements) -> String {
     let mut set = set.clone();
     set.invocation.plan.command = "choose".to_owned();
     set.invocation.plan.requirements = Some(wanted.clone());
     let mut bytes = Vec::new();
-    render(&set, &sample::spec, Format::Html, &Style::default(), &mut bytes).unwrap();
+    render(&set, &sample::spec, format, &Style::default(), &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn markdown_has_the_choice_as_headings_and_tables() {
+    let wanted = wanted(&[64, 65_536], &[Unrelated]);
+    let text = in_format(Format::Markdown, &crossing(), &wanted);
+    let headline = "## tcp: 13.0 us (64 B) for 64 B and 64 KiB on two CPUs (same-llc)\n\n";
+    assert!(text.starts_with(headline), "{text}");
+    let table = "### The choice for 64 B\n\n| mechanism | p50 | p99 | CPU/msg | rate |\n| --- | ---: | ---: | ---: | ---: |\n| tcp | 13.0 us |";
+    assert!(text.contains(table), "{text}");
+    assert!(text.contains("### Left out\n\n- not unrelated: pipe\n"), "{text}");
 }
 
 #[test]

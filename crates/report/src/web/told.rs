@@ -4,21 +4,9 @@ use crate::html::{Html, Page};
 use crate::page::Tone;
 use crate::told::{Line, Part, Told};
 
-/// What stands under the headline, which says itself what a title alone says, and that nobody won.
+/// What stands under the headline.
 pub(super) fn lead(html: &mut Html, told: &Told) {
-    let titles = told.lead.iter().filter(|line| line.tone == Tone::Title).count();
-    let (best, others): (Vec<&Line>, Vec<&Line>) =
-        told.lead.iter().partition(|line| line.tone == Tone::Best);
-    for line in best.into_iter().chain(others) {
-        let is_said = match line.tone {
-            Tone::Title => titles < 2,
-            Tone::Bad => true,
-            _ => line.words.is_empty(),
-        };
-        if !is_said {
-            say(html, line);
-        }
-    }
+    told.under_headline().for_each(|line| say(html, line));
 }
 
 fn say(html: &mut Html, line: &Line) {
@@ -32,7 +20,7 @@ fn say(html: &mut Html, line: &Line) {
 
 /// A section for each part that has a name.
 pub(super) fn fill(page: &mut Page, told: &Told) {
-    for (at, part) in told.parts.iter().filter(|part| !part.name.is_empty()).enumerate() {
+    for (at, part) in told.named().enumerate() {
         page.section(&format!("answer-{}", at + 1), &part.name, |html| put(html, part));
     }
 }
@@ -49,12 +37,7 @@ fn put(html: &mut Html, part: &Part) {
         html.figure(&chart.title, note, &chart.inline(), |_| ());
     }
     if let Some(table) = &part.table {
-        let mut heads = table.grid.heads.clone();
-        // Where a terminal has the title in the table, the page has its heading.
-        if let Some(first) = heads.first_mut().filter(|_| part.title.is_empty()) {
-            first.clear();
-        }
-        html.table(&part.name, &heads, &table.grid.right, &table.grid.rows);
+        html.table(&part.name, &part.heads(table), &table.grid.right, &table.grid.rows);
         if table.is_best_first {
             let words = "The first row is the choice; nothing beats any other in p99, CPU time and rate at once.";
             html.say("p", &[("class", "soft")], words);
