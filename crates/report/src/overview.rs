@@ -245,7 +245,7 @@ impl View {
             Shows::Death => match specs(&row.cell.key.mechanism).map(|spec| spec.on_death) {
                 Some(OnClose::Told) => "told",
                 Some(OnClose::Late) => "late",
-                Some(OnClose::Undetected) => "not told",
+                Some(OnClose::Undetected) => "no",
                 None => NONE,
             }
             .to_owned(),
