@@ -2,7 +2,7 @@
 //! size, then ranked. Spinning and blocking mechanisms never meet in one ranking.
 
 use crate::Specs;
-use crate::rank::{Rank, Ranking, Ratio, Reading, Yardstick, lost_too_much};
+use crate::rank::{Rank, Ranking, Ratio, Reading, Yardstick, lost_its_rounds, lost_too_much};
 use crate::{advice, text, words};
 use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
 use ipcperf_core::{Idle, Load, PatternKind, Placement, Touch, Wait};
@@ -153,6 +153,9 @@ impl<'a> Row<'a> {
         }
         if lost_too_much(self.cell) && is_ranked(self.cell) {
             remarks.iter_mut().for_each(|lost| lost.push_str(" (too many for a place)"));
+        }
+        if lost_its_rounds(self.cell) && is_ranked(self.cell) {
+            remarks.push("lost too many of its rounds for a place".to_owned());
         }
         let counted: Vec<_> = events
             .iter()
@@ -385,8 +388,9 @@ fn rows<'a>(
     let mut unranked = Vec::new();
     for cell in cells {
         let is_floor = is_floor(&cell.key.mechanism, specs);
-        let has_place =
-            !is_floor && is_touched(cell.key.touch) && is_ranked(cell) && !lost_too_much(cell);
+        let is_comparable =
+            is_touched(cell.key.touch) && !lost_too_much(cell) && !lost_its_rounds(cell);
+        let has_place = !is_floor && is_ranked(cell) && is_comparable;
         match yardstick.reading(cell, &set.clock).filter(|_| has_place) {
             Some(reading) => ranked.push((cell, reading)),
             None => unranked.push(Row { rank: None, is_floor, ..Row::alone(cell, yardstick) }),

@@ -275,9 +275,11 @@ pub(crate) fn marks(grid: &Grid, columns: &[usize]) -> Vec<String> {
     let shows =
         |mark: char| grid.rows.iter().any(|row| columns.iter().any(|at| row[*at].contains(mark)));
     let ranks = grid.rows.iter().any(|row| row[0] != NONE);
+    let placeless = grid.rows.iter().any(|row| row[0] == NONE);
     let marks = [
         (ranks, "# is 1 and the number of those that are certainly better"),
         (ranks && shows('='), "= ties with another"),
+        (ranks && placeless, "- there: too many of its messages or rounds were lost for a place"),
         (shows('~'), "~ spins before it sleeps"),
         (shows('*'), words::ONE_OF_TWO),
         (shows('^'), "^ timed in batches"),

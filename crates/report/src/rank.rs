@@ -197,6 +197,12 @@ pub(crate) fn has_too_few_rounds(cell: &Cell) -> bool {
     !Yardstick::of(cell.key.pattern).orders(cell)
 }
 
+/// Whether so many rounds of a cell were rejected that it has no order to others, though it was measured often enough. That it
+/// ties with what takes a five-hundredth of its time would be right, and absurd.
+pub(crate) fn lost_its_rounds(cell: &Cell) -> bool {
+    cell.by_round().count() >= LEAST_ROUNDS && has_too_few_rounds(cell)
+}
+
 /// A place in a ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rank {

@@ -17,7 +17,7 @@ use crate::Specs;
 use crate::advice::has_places;
 use crate::chapters::{is_floor, is_touched};
 use crate::figures;
-use crate::rank::{ROUND_TRIP, Yardstick, lost_too_much};
+use crate::rank::{ROUND_TRIP, Yardstick, lost_its_rounds, lost_too_much};
 use contest::{Contest, Entry, sleeps_at_once};
 use ipcperf_core::result::{ClockFacts, KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
@@ -65,7 +65,8 @@ impl<'a> Survey<'a> {
             .cells
             .iter()
             .filter(|cell| cell.status == Status::Ok && !is_floor(&cell.key.mechanism, specs))
-            .filter(|cell| is_touched(cell.key.touch) && !lost_too_much(cell))
+            .filter(|cell| is_touched(cell.key.touch))
+            .filter(|cell| !lost_too_much(cell) && !lost_its_rounds(cell))
             .map(|cell| Entry { cell, spec: specs(&cell.key.mechanism) })
             .filter(passes_messages)
             .collect();

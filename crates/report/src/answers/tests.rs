@@ -45,6 +45,25 @@ fn the_best_and_its_runner_up_have_their_numbers() {
 }
 
 #[test]
+fn what_lost_its_rounds_ties_with_nobody_and_wins_nothing() {
+    for us in [10.0, 71.0, 300.0] {
+        let mut cells = vec![
+            cell("pipe", 64, TWO).rtt(us * 1e3, 500.0),
+            cell("tcp", 64, TWO).rtt(95_000.0, 500.0),
+        ];
+        for round in &mut cells[0].rounds[2..6] {
+            round.rejected = Some("E-TOPOLOGY: elsewhere".to_owned());
+        }
+        let answer = of(cells.clone(), Question::SmallBlocking).unwrap();
+        assert_eq!((answer.mechanism.as_deref(), answer.ties.len()), (Some("tcp"), 0), "{us}");
+        // In a run of a few rounds nobody has an order, and all tie.
+        cells.iter_mut().for_each(|cell| cell.rounds.truncate(5));
+        let answer = of(cells, Question::SmallBlocking).unwrap();
+        assert_eq!(answer.ties.len(), 1, "{us}");
+    }
+}
+
+#[test]
 fn a_tie_is_said_to_be_one() {
     let cells = |names: &[&str]| {
         names.iter().map(|name| cell(name, 64, TWO).rtt(71_000.0, 500.0)).collect::<Vec<_>>()

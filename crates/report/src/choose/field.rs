@@ -5,7 +5,7 @@ use crate::answers::Basis;
 use crate::chapters::{is_floor, place_order};
 use crate::columns::SATURATED;
 use crate::figures;
-use crate::rank::{Ranking, Reading, Yardstick, lost_too_much};
+use crate::rank::{Ranking, Reading, Yardstick, lost_its_rounds, lost_too_much};
 use crate::text;
 use ipcperf_core::result::{Cell, ClockFacts, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::units::{format_duration, format_per_second};
@@ -252,6 +252,9 @@ impl<'a> Field<'a> {
         };
         match (cell.status, &cell.reason) {
             (Status::Ok, _) if lost_too_much(cell) => Err(Reason::of("lost too many messages")),
+            (Status::Ok, _) if lost_its_rounds(cell) => {
+                Err(Reason::of("too many of its rounds were rejected to compare it"))
+            }
             (Status::Ok, _) => Ok(cell),
             (Status::Unavailable, Some(reason)) => {
                 Err(Reason::of(reason.split("; ").next().unwrap_or_default()))

@@ -209,6 +209,22 @@ fn of_several_sizes_the_one_wins_that_is_nowhere_far_behind_and_the_turn_is_told
 }
 
 #[test]
+fn what_lost_its_rounds_is_left_out_with_that_reason() {
+    let mut set = crossing();
+    for round in &mut set.cells[0].rounds[..4] {
+        round.rejected = Some("E-TOPOLOGY: elsewhere".to_owned());
+    }
+    let wanted = wanted(&[64], &[Unrelated]);
+    assert_eq!(order(&crossing(), &wanted), ["fifo", "tcp"]);
+    assert_eq!(order(&set, &wanted), ["tcp"]);
+    let text = written(&set, &wanted, &Style { width: 200, ..Style::default() });
+    assert!(text.contains("too many of its rounds were rejected to compare it: fifo"), "{text}");
+    // Who was measured in a few rounds only lost none of them.
+    set.cells[0].rounds.truncate(5);
+    assert_eq!(order(&set, &wanted), ["fifo", "tcp"]);
+}
+
+#[test]
 fn a_limit_of_the_tail_excludes_and_what_it_excluded_is_told() {
     // The p99 of the sample is 1.5 times its median.
     let limited = |p99_ns| Requirements { p99_ns, ..wanted(&[65_536], &[]) };
