@@ -25,6 +25,7 @@ fn toys(list: &mut Entries) {
     list.visit::<Toy<bug::LeaksAName>>();
     list.visit::<Toy<bug::TakesTooMuch>>();
     list.visit::<Toy<bug::LiesAboutDropping>>();
+    list.visit::<Toy<bug::TakesItsMessagesAlong>>();
     list.visit::<Toy<bug::CallsTwice>>();
     list.visit::<Toy<bug::TouchesFreshMemory>>();
     list.visit::<Toy<bug::HidesAKnob>>();
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
         caught::<bug::LeaksAName>("C14_name_leaks", "after success there is still"),
         caught::<bug::TakesTooMuch>("C10_oversized", "in place of TooLong"),
         caught::<bug::LiesAboutDropping>("C07_back_pressure", "back_pressure: drops"),
+        caught::<bug::TakesItsMessagesAlong>("C07_back_pressure", "Follow: still at step 2"),
         caught::<bug::CallsTwice>(
             "C21_declared_system_calls",
             "syscalls.send: 1, but the Lead made 2 per message",

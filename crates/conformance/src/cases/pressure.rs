@@ -53,6 +53,26 @@ fn stops(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), T
     pair.go(from.other())?;
     let mut seen = pair.done()?;
     seen[receiver].remove(0);
+    mirror(&seen)?;
+    drop(pair);
+    if sent > 0 { leaves(scene, from, size, sent) } else { Ok(()) }
+}
+
+/// As many messages as come to rest are there although their sender has closed before the first is received; or it waits.
+fn leaves(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), Trouble> {
+    let batch = scene.batch(count, Sizes::List(vec![size]), size);
+    let script = Script::default()
+        .only(from, Step::Send(batch.clone()))
+        .only(from.other(), Step::Hold)
+        .only(from.other(), Step::Receive(batch));
+    let mut pair = scene.pair(&OptionSet::default())?;
+    pair.open(size, script)?;
+    let receiver = from.other().index();
+    pair.wait("the receiver to attach", |ends| ends[receiver].is_holding)?;
+    pair.settle(from)?;
+    pair.go(from.other())?;
+    let mut seen = pair.done()?;
+    seen[receiver].remove(0);
     mirror(&seen)
 }
 

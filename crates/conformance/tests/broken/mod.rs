@@ -32,6 +32,7 @@ pub(crate) enum Bug {
     LeaksAName,
     TakesTooMuch,
     LiesAboutDropping,
+    TakesItsMessagesAlong,
     CallsTwice,
     TouchesFreshMemory,
     HidesAKnob,
@@ -80,6 +81,7 @@ bugs! {
     LeaksAName = "leaks-a-name",
     TakesTooMuch = "takes-too-much",
     LiesAboutDropping = "lies-about-dropping",
+    TakesItsMessagesAlong = "takes-its-messages-along",
     CallsTwice = "calls-twice",
     TouchesFreshMemory = "touches-fresh-memory",
     HidesAKnob = "hides-a-knob",
@@ -180,7 +182,7 @@ impl<B: Broken> Mechanism for Toy<B> {
         }
         let (lead, follow) = UnixStream::pair().map_err(|error| setup(&error))?;
         let mut link = Link { effective, ..Link::default() };
-        if B::BUG == Bug::HoldsThePeersEnd {
+        if matches!(B::BUG, Bug::HoldsThePeersEnd | Bug::TakesItsMessagesAlong) {
             link.lead.fds.push(follow.try_clone().map_err(|error| setup(&error))?.into());
         }
         link.lead.fds.insert(0, lead.into());

@@ -25,7 +25,7 @@ pub(crate) struct ToyPort<B: Broken> {
     pub(super) rx: File,
     /// Until it finishes.
     pub(super) tx: Option<File>,
-    #[expect(dead_code, reason = "held open: that is the bug")]
+    /// The peer's end, held open.
     pub(super) kept: Option<OwnedFd>,
     pub(super) buffer: Vec<u8>,
     /// What is read before anything that arrives.
@@ -92,6 +92,14 @@ impl<B: Broken> Drop for ToyPort<B> {
             socket.set_nonblocking(true).expect("it is a socket");
             // It ends with WouldBlock where the peer has not closed.
             let _ = self.rx.read_to_end(&mut unread());
+        }
+        if B::BUG == Bug::TakesItsMessagesAlong
+            && let Some(kept) = self.kept.take()
+        {
+            let mut peers = UnixStream::from(kept);
+            peers.set_nonblocking(true).expect("it is a socket");
+            let _ = peers.read_to_end(&mut Vec::new());
+            peers.set_nonblocking(false).expect("it is a socket");
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::port::fault;
 use executor::Executor;
 use futures_core::Stream;
 use ipcperf_core::{Fault, Meet, Missing, Port, Seat, SetupError, Shape, Wiring};
-use ipcperf_sys::io::{Buffer, errno};
+use ipcperf_sys::io::{Buffer, errno, socket};
 use serde_bytes::Bytes;
 use std::future::poll_fn;
 use std::io::ErrorKind;
@@ -14,6 +14,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::pin::Pin;
+use std::time::{Duration, Instant};
 use zbus::connection::Builder;
 use zbus::{Connection, Guid, Message, MessageStream};
 
@@ -34,7 +35,13 @@ pub struct DbusPort {
     peer: Option<String>,
     buffer: Buffer,
     has_ended: bool,
+    /// The socket, where a broker reads from it.
+    to_broker: Option<UnixStream>,
 }
+
+/// A broker that has read 8 MiB which nobody takes stops reading, and drops what it has not read of a sender that closes.
+/// So an end closes when all is read, or after this time.
+const LINGER: Duration = Duration::from_secs(5);
 
 /// Whether D-Bus is built in.
 ///
@@ -71,7 +78,11 @@ impl DbusPort {
             let code = error.raw_os_error().unwrap_or(errno::EINVAL);
             SetupError::sys(format!("connect {}", door.display()), code)
         })?;
+        let to_broker = socket.try_clone().map_err(|error| {
+            SetupError::sys("dup", error.raw_os_error().unwrap_or(errno::EINVAL))
+        })?;
         let mut port = Self::connect(Builder::unix_stream(unblocked(socket)?), shape)?;
+        port.to_broker = Some(to_broker);
         let own = port.connection.unique_name().map(ToString::to_string);
         let own = Wiring { names: own.into_iter().collect(), ..Wiring::default() };
         let peer = meet.swap(own)?.names.pop();
@@ -90,7 +101,8 @@ impl DbusPort {
         });
         let (connection, messages) = connected.map_err(refused)?;
         let buffer = Buffer::new(shape.size, shape.buffer_offset)?;
-        Ok(Self { messages, connection, executor, peer: None, buffer, has_ended: false })
+        let (peer, to_broker) = (None, None);
+        Ok(Self { messages, connection, executor, peer, buffer, has_ended: false, to_broker })
     }
 
     fn post(&mut self, member: &str, len: usize) -> Result<(), Fault> {
@@ -103,6 +115,16 @@ impl DbusPort {
         let message = message.build(&Bytes::new(body)).map_err(|error| meaning(&error))?;
         let sent = self.executor.block_on(self.connection.send(&message));
         sent.map_err(|error| meaning(&error))
+    }
+}
+
+impl Drop for DbusPort {
+    fn drop(&mut self) {
+        let Some(socket) = &self.to_broker else { return };
+        let began = Instant::now();
+        while socket::unread(socket).is_ok_and(|bytes| bytes > 0) && began.elapsed() < LINGER {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 

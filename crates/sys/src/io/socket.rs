@@ -12,11 +12,12 @@ pub mod sctp;
 pub mod vsock;
 pub mod zerocopy;
 
-use crate::io::failed;
+use crate::io::{failed, last_errno};
 use ipcperf_core::SetupError;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
-use std::os::fd::{AsFd, OwnedFd};
+use std::ffi::c_int;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 /// Kinds of sockets on one machine.
@@ -123,10 +124,43 @@ pub fn set_receive_timeout(socket: impl AsFd, limit: Duration) -> Result<(), Set
         .map_err(failed("SO_RCVTIMEO"))
 }
 
+/// Bytes that this end of a UNIX socket has sent and the peer has not read, with the kernel's bookkeeping: 0 once all is
+/// read, and once nobody can read it any more.
+///
+/// # Errors
+/// The `errno` of `ioctl(SIOCOUTQ)`.
+pub fn unread(socket: impl AsFd) -> Result<u64, i32> {
+    let mut bytes: c_int = 0;
+    // SAFETY: writes one `int`.
+    let done = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if done == 0 { Ok(u64::try_from(bytes).unwrap_or(0)) } else { Err(last_errno()) }
+}
+
 /// Ends the sending direction: the peer drains, then sees the end.
 ///
 /// # Errors
 /// The `errno`, `ENOTSOCK` for what is no socket.
 pub fn shutdown_send(socket: impl AsFd) -> Result<(), i32> {
     net::shutdown(socket, net::Shutdown::Write).map_err(Errno::raw_os_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_has_read_is_counted_until_it_is_read_or_nobody_can() {
+        let (one, other) = pair(Kind::Stream).unwrap();
+        assert_eq!(unread(&one), Ok(0));
+        for _ in 0..2 {
+            net::send(&one, &[7; 100], SendFlags::empty()).unwrap();
+            assert!(unread(&one).unwrap() >= 100);
+            assert_eq!(unread(&other), Ok(0));
+            rustix::io::read(&other, &mut [0; 200]).unwrap();
+            assert_eq!(unread(&one), Ok(0));
+        }
+        net::send(&one, &[7; 100], SendFlags::empty()).unwrap();
+        drop(other);
+        assert_eq!(unread(&one), Ok(0));
+    }
 }
