@@ -80,7 +80,7 @@ fn main() -> ExitCode {
         caught::<bug::LeaksAName>("C14_name_leaks", "after success there is still"),
         caught::<bug::TakesTooMuch>("C10_oversized", "in place of TooLong"),
         caught::<bug::LiesAboutDropping>("C07_back_pressure", "back_pressure: drops"),
-        caught::<bug::TakesItsMessagesAlong>("C07_back_pressure", "Follow: still at step 2"),
+        caught::<bug::TakesItsMessagesAlong>("C07_back_pressure", "step 2"),
         caught::<bug::CallsTwice>(
             "C21_declared_system_calls",
             "syscalls.send: 1, but the Lead made 2 per message",
