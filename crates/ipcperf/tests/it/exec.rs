@@ -54,9 +54,11 @@ fn every_byte_of_a_pipeline_is_counted_and_every_figure_explained() {
     explained(one);
     assert_eq!(one["id"], "head -c 3M /dev/zero | cat | wc -c");
     assert_eq!((&one["status"], one["rounds"].as_array().map(Vec::len)), (&"ok".into(), Some(7)));
+    // Of two modes the figures are those of the larger one, which may have too few rounds for an interval.
+    let is_bimodal = one["elapsed_ns"]["modes"].is_array();
     for key in ["elapsed_ns", "bytes_per_second", "cpu_ns"] {
         assert!(one[key]["value"].as_f64().is_some_and(|value| value > 0.0), "{key}: {one}");
-        assert!(one[key]["ci95"].is_array(), "{key}: {one}");
+        assert!(is_bimodal || one[key]["ci95"].is_array(), "{key}: {one}");
     }
     let names: Vec<_> = one["programs"].as_array().expect("a list").iter().collect();
     assert!(names.iter().zip(programs).all(|(one, name)| one["command"] == name));
