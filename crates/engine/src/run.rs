@@ -68,6 +68,8 @@ pub fn search(
     let mut rounds = 0;
     let mut order = Rng::stream(settings.seed, "order");
     let mut first = 0;
+    // Slices that were measured in place of others.
+    let mut more = 0;
     loop {
         let chosen = cells[first..].iter();
         let measurable = chosen.filter(|cell| cell.plan.objection.is_none()).count() as u64;
@@ -103,13 +105,15 @@ pub fn search(
                 position += 1;
                 if position == once {
                     let spent = [spent, began.elapsed()];
-                    let room = room(settings, spent, once);
+                    let all: usize = cells.iter().map(|cell| cell.slices.len()).sum();
+                    let room = room(settings, spent, once, (all, more));
                     let can_spare = settings.rounds >= FEWEST as u64;
                     let usual = can_spare.then(|| usual(&run.bounds));
                     let spoiled =
                         |index: &usize| is_spoiled(&cells[first + index], rounds, usual.as_ref());
                     let again: Vec<usize> = turn.iter().copied().filter(spoiled).collect();
                     turn.extend(again.into_iter().take(room));
+                    more += turn.len() - once;
                 }
             }
             rounds += 1;
@@ -117,12 +121,12 @@ pub fn search(
         if interrupted {
             break;
         }
-        let more = next(&cells, run.ns_per_tick());
-        if more.is_empty() {
+        let chosen = next(&cells, run.ns_per_tick());
+        if chosen.is_empty() {
             break;
         }
         first = cells.len();
-        cells.extend(more.into_iter().map(CellRun::new));
+        cells.extend(chosen.into_iter().map(CellRun::new));
     }
     if settings.time_calls && !interrupted {
         interrupted = run.time_calls(&mut cells, settings, progress);
@@ -136,11 +140,17 @@ fn is_open(cell: &CellRun) -> bool {
     cell.plan.objection.is_none() && cell.ended.is_none()
 }
 
-/// How many slices of a round may be measured once more, when so much was spent before this one and after it: a quarter of
-/// them, because with more rejected the grade is F and there are no verdicts, and no more than the budget has time for. They
-/// come before further rounds: two cells have more rounds in common by eight whole ones than by nine that each lost a tenth.
-fn room(settings: &Settings, [before, after]: [Duration; 2], slices: usize) -> usize {
-    let most = slices / 4;
+/// How many slices of a round may be measured once more, when so much was spent before this one and after it, and when of so
+/// many slices so many were such ones: a quarter of all, because with more rejected the grade is F and there are no verdicts,
+/// and no more than the budget has time for. They come before further rounds: two cells have more rounds in common by eight
+/// whole ones than by nine that each lost a tenth.
+fn room(
+    settings: &Settings,
+    [before, after]: [Duration; 2],
+    slices: usize,
+    (all, more): (usize, usize),
+) -> usize {
+    let most = all.div_ceil(4).saturating_sub(more);
     let Some(budget) = settings.budget else { return most };
     let each = after.saturating_sub(before).as_secs_f64() / slices.max(1) as f64;
     most.min((budget.saturating_sub(after).as_secs_f64() / each) as usize)
@@ -164,8 +174,8 @@ mod tests {
     use ipcperf_sys::topology::{Cpu, Topology};
 
     #[test]
-    fn what_is_measured_once_more_is_a_quarter_of_a_round_and_fits_the_budget() {
-        let of = |budget: Option<u64>, after| {
+    fn what_is_measured_once_more_is_a_quarter_of_all_and_fits_the_budget() {
+        let of_all = |budget: Option<u64>, after, all| {
             let second = Duration::from_secs(1);
             let settings = Settings {
                 rounds: 9,
@@ -175,9 +185,16 @@ mod tests {
                 budget: budget.map(Duration::from_secs),
                 time_calls: false,
             };
-            room(&settings, [second * (after - 6), second * after], 300)
+            room(&settings, [second * (after - 6), second * after], 300, all)
         };
+        let of = |budget, after| of_all(budget, after, (300, 0));
         assert_eq!(of(None, 8), 75);
+        assert_eq!(
+            [(600, 75), (600, 140), (600, 150), (600, 160)].map(|all| of_all(None, 8, all)),
+            [75, 10, 0, 0]
+        );
+        // A cell alone may lose one round of four.
+        assert_eq!([(1, 0), (2, 1), (4, 1), (6, 1)].map(|all| of_all(None, 8, all)), [1, 0, 0, 1]);
         // A round of 300 slices takes 6 s: one takes 20 ms.
         assert_eq!([50, 58, 59, 60, 70].map(|after| of(Some(60), after)), [75, 75, 50, 0, 0]);
     }
