@@ -1,8 +1,8 @@
 //! Two workers around one channel after another, as their coordinator sees them.
 
 use crate::page::Page;
-use crate::scene::{Scene, Trouble};
-use crate::script::{Part, Scenario, Script, Seen, Told};
+use crate::scene::{Scene, Trouble, mirror};
+use crate::script::{Batch, Part, Scenario, Script, Seen, Step, Told};
 use crate::worker;
 use ipcperf_core::{Guard, KnobValue, Link, OptionSet, PatternKind, Seat, SetupError, Shape};
 use ipcperf_engine::job::{Failure, FailureKind};
@@ -40,6 +40,31 @@ impl<'a> Scene<'a> {
         let mut pair = self.pair(options)?;
         pair.open(size, script)?;
         pair.done()
+    }
+
+    /// One batch, of which nothing is received before its sender has come to rest; what is found then.
+    pub(crate) fn play_late<T>(
+        &'a self,
+        options: &OptionSet,
+        size: usize,
+        (from, batch): (Seat, Batch),
+        at_rest: impl FnOnce(&Pair<'_>) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        let script = Script::default()
+            .only(from, Step::Send(batch.clone()))
+            .only(from.other(), Step::Hold)
+            .only(from.other(), Step::Receive(batch));
+        let mut pair = self.pair(options)?;
+        pair.open(size, script)?;
+        let receiver = from.other().index();
+        pair.wait("the receiver to attach", |ends| ends[receiver].is_holding)?;
+        pair.settle(from)?;
+        let found = at_rest(&pair)?;
+        pair.go(from.other())?;
+        let mut seen = pair.done()?;
+        seen[receiver].remove(0);
+        mirror(&seen)?;
+        Ok(found)
     }
 }
 

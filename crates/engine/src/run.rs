@@ -69,7 +69,7 @@ pub fn search(
     let mut order = Rng::stream(settings.seed, "order");
     let mut first = 0;
     // Slices that were measured in place of others.
-    let mut more = 0;
+    let mut again = 0;
     loop {
         let chosen = cells[first..].iter();
         let measurable = chosen.filter(|cell| cell.plan.objection.is_none()).count() as u64;
@@ -104,16 +104,13 @@ pub fn search(
                 }
                 position += 1;
                 if position == once {
-                    let spent = [spent, began.elapsed()];
-                    let all: usize = cells.iter().map(|cell| cell.slices.len()).sum();
-                    let room = room(settings, spent, once, (all, more));
-                    let can_spare = settings.rounds >= FEWEST as u64;
-                    let usual = can_spare.then(|| usual(&run.bounds));
-                    let spoiled =
-                        |index: &usize| is_spoiled(&cells[first + index], rounds, usual.as_ref());
-                    let again: Vec<usize> = turn.iter().copied().filter(spoiled).collect();
-                    turn.extend(again.into_iter().take(room));
-                    more += turn.len() - once;
+                    let spoiled = spoiled(&cells[first..], &turn, rounds, settings, &run.bounds);
+                    let measured = cells.iter().map(|cell| cell.slices.len()).sum();
+                    let each = began.elapsed().saturating_sub(spent).div_f64(once as f64);
+                    let left = settings.budget.map(|budget| budget.saturating_sub(began.elapsed()));
+                    let room = room(left, each, measured, again);
+                    turn.extend(spoiled.into_iter().take(room));
+                    again += turn.len() - once;
                 }
             }
             rounds += 1;
@@ -140,20 +137,27 @@ fn is_open(cell: &CellRun) -> bool {
     cell.plan.objection.is_none() && cell.ended.is_none()
 }
 
-/// How many slices of a round may be measured once more, when so much was spent before this one and after it, and when of so
-/// many slices so many were such ones: a quarter of all, because with more rejected the grade is F and there are no verdicts,
-/// and no more than the budget has time for. They come before further rounds: two cells have more rounds in common by eight
-/// whole ones than by nine that each lost a tenth.
-fn room(
+/// The cells of a turn whose slices of this round do not count.
+fn spoiled(
+    cells: &[CellRun],
+    turn: &[usize],
+    round: u64,
     settings: &Settings,
-    [before, after]: [Duration; 2],
-    slices: usize,
-    (all, more): (usize, usize),
-) -> usize {
-    let most = all.div_ceil(4).saturating_sub(more);
-    let Some(budget) = settings.budget else { return most };
-    let each = after.saturating_sub(before).as_secs_f64() / slices.max(1) as f64;
-    most.min((budget.saturating_sub(after).as_secs_f64() / each) as usize)
+    bounds: &BoundReadings,
+) -> Vec<usize> {
+    let usual = (settings.rounds >= FEWEST as u64).then(|| usual(bounds));
+    let spoiled = |index: &usize| is_spoiled(&cells[*index], round, usual.as_ref());
+    turn.iter().copied().filter(spoiled).collect()
+}
+
+/// How many slices may be measured once more, of which each takes so long: a quarter of all that were measured, less those
+/// that were such ones already, because with more rejected the grade is F and there are no verdicts; and as many as there is
+/// time left for. They come before further rounds: two cells have more rounds in common by eight whole ones than by nine that
+/// each lost a tenth.
+fn room(left: Option<Duration>, each: Duration, measured: usize, again: usize) -> usize {
+    let most = measured.div_ceil(4).saturating_sub(again);
+    let in_time = |left: Duration| (left.as_secs_f64() / each.as_secs_f64()) as usize;
+    left.map_or(most, |left| most.min(in_time(left)))
 }
 
 /// The cells of one round in random order. Those with idle polling come in one block, first or last, so that the
@@ -174,29 +178,17 @@ mod tests {
     use ipcperf_sys::topology::{Cpu, Topology};
 
     #[test]
-    fn what_is_measured_once_more_is_a_quarter_of_all_and_fits_the_budget() {
-        let of_all = |budget: Option<u64>, after, all| {
-            let second = Duration::from_secs(1);
-            let settings = Settings {
-                rounds: 9,
-                slice: second / 100,
-                warmup: second / 500,
-                seed: 0,
-                budget: budget.map(Duration::from_secs),
-                time_calls: false,
-            };
-            room(&settings, [second * (after - 6), second * after], 300, all)
+    fn what_is_measured_once_more_is_a_quarter_of_all_and_fits_the_time_that_is_left() {
+        let of = |left: Option<u64>, measured, again| {
+            room(left.map(Duration::from_secs), Duration::from_millis(20), measured, again)
         };
-        let of = |budget, after| of_all(budget, after, (300, 0));
-        assert_eq!(of(None, 8), 75);
-        assert_eq!(
-            [(600, 75), (600, 140), (600, 150), (600, 160)].map(|all| of_all(None, 8, all)),
-            [75, 10, 0, 0]
-        );
+        assert_eq!([0, 140, 150, 160].map(|again| of(None, 600, again)), [150, 10, 0, 0]);
         // A cell alone may lose one round of four.
-        assert_eq!([(1, 0), (2, 1), (4, 1), (6, 1)].map(|all| of_all(None, 8, all)), [1, 0, 0, 1]);
-        // A round of 300 slices takes 6 s: one takes 20 ms.
-        assert_eq!([50, 58, 59, 60, 70].map(|after| of(Some(60), after)), [75, 75, 50, 0, 0]);
+        assert_eq!(
+            [(1, 0), (2, 1), (4, 1), (5, 1)].map(|(all, again)| of(None, all, again)),
+            [1, 0, 0, 1]
+        );
+        assert_eq!([10, 2, 1, 0].map(|left| of(Some(left), 300, 0)), [75, 75, 50, 0]);
     }
 
     #[test]

@@ -18,20 +18,16 @@ pub(crate) fn no_places(set: &ResultSet) -> Option<String> {
 /// What stands before the answers, or in their place. A run gives no advice.
 pub(crate) fn caution(set: &ResultSet) -> Option<String> {
     let mut measured = set.cells.iter().filter(|cell| cell.status == Status::Ok);
-    let is_run = set.invocation.plan.command == "run";
+    let [none, weak] = match set.invocation.plan.command.as_str() {
+        "run" => ["Noise", "At noise"],
+        _ => ["No advice: noise", "This advice is weak: at noise"],
+    };
     match set.noise.grade.as_str() {
-        "F" if is_run => Some(format!("Noise grade F supports no claim{}.", cause(set))),
-        "F" => Some(format!("No advice: noise grade F supports no claim{}.", cause(set))),
+        "F" => Some(format!("{none} grade F supports no claim{}.", cause(set))),
         _ if measured.all(has_too_few_rounds) => Some(format!(
             "With so few rounds no order can be given: below {LEAST_ROUNDS} rounds all cells tie."
         )),
-        "D" if is_run => {
-            Some(format!("At noise grade D only large differences are certain{}.", cause(set)))
-        }
-        "D" => Some(format!(
-            "This advice is weak: at noise grade D only large differences are certain{}.",
-            cause(set)
-        )),
+        "D" => Some(format!("{weak} grade D only large differences are certain{}.", cause(set))),
         _ => None,
     }
 }

@@ -155,7 +155,7 @@ impl<'a> Row<'a> {
             remarks.iter_mut().for_each(|lost| lost.push_str(" (too many for a place)"));
         }
         if lost_its_rounds(self.cell) && is_ranked(self.cell) {
-            remarks.push("lost too many of its rounds for a place".to_owned());
+            remarks.push("had too many rounds rejected for a place".to_owned());
         }
         let counted: Vec<_> = events
             .iter()
@@ -203,6 +203,11 @@ pub(crate) const fn is_touched(touch: Touch) -> bool {
         Touch::None | Touch::Header => false,
         Touch::CacheLine | Touch::Full => true,
     }
+}
+
+/// Whether the figure of a cell says something beside those of others.
+pub(crate) fn is_comparable(cell: &Cell) -> bool {
+    is_touched(cell.key.touch) && !lost_too_much(cell) && !lost_its_rounds(cell)
 }
 
 /// The part of a load that makes a curve in one table and has no column there.
@@ -388,9 +393,7 @@ fn rows<'a>(
     let mut unranked = Vec::new();
     for cell in cells {
         let is_floor = is_floor(&cell.key.mechanism, specs);
-        let is_comparable =
-            is_touched(cell.key.touch) && !lost_too_much(cell) && !lost_its_rounds(cell);
-        let has_place = !is_floor && is_ranked(cell) && is_comparable;
+        let has_place = !is_floor && is_ranked(cell) && is_comparable(cell);
         match yardstick.reading(cell, &set.clock).filter(|_| has_place) {
             Some(reading) => ranked.push((cell, reading)),
             None => unranked.push(Row { rank: None, is_floor, ..Row::alone(cell, yardstick) }),

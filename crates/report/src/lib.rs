@@ -144,6 +144,7 @@ pub fn render(
         Format::Markdown => {
             if let Some(told) = asked::told(set, specs, style) {
                 markdown::told(&told, style, out)?;
+                writeln!(out, "## What was measured\n")?;
             }
             markdown::render(set, specs, style, out)?;
             crossover::answer(set)

@@ -279,7 +279,7 @@ pub(crate) fn marks(grid: &Grid, columns: &[usize]) -> Vec<String> {
     let marks = [
         (ranks, "# is 1 and the number of those that are certainly better"),
         (ranks && shows('='), "= ties with another"),
-        (ranks && placeless, "- there: too many of its messages or rounds were lost for a place"),
+        (ranks && placeless, "- in #: too many messages lost or rounds rejected for a place"),
         (shows('~'), "~ spins before it sleeps"),
         (shows('*'), words::ONE_OF_TWO),
         (shows('^'), "^ timed in batches"),

@@ -1,6 +1,6 @@
 //! C05: messages stay what they were, and bytes of a stream may be cut anywhere.
 
-use crate::scene::{Scene, Trouble, ensure, mirror};
+use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Batch, End, Script, Seen, Sizes, Step, Until};
 use ipcperf_core::{OptionSet, Payload, Seat};
 
@@ -43,19 +43,7 @@ fn burst(scene: &Scene<'_>) -> Result<(), Trouble> {
     let sizes = [1, 1000, 7, 2000, 64, 1, 1, 333].map(|size| largest.min(size)).to_vec();
     for from in Seat::BOTH {
         let batch = scene.batch(80, Sizes::List(sizes.clone()), largest);
-        let script = Script::default()
-            .only(from, Step::Send(batch.clone()))
-            .only(from.other(), Step::Hold)
-            .only(from.other(), Step::Receive(batch));
-        let mut pair = scene.pair(&options)?;
-        pair.open(largest, script)?;
-        let receiver = from.other().index();
-        pair.wait("the receiver to attach", |ends| ends[receiver].is_holding)?;
-        pair.settle(from)?;
-        pair.go(from.other())?;
-        let mut seen = pair.done()?;
-        seen[receiver].remove(0);
-        mirror(&seen)?;
+        scene.play_late(&options, largest, (from, batch), |_| Ok(()))?;
     }
     Ok(())
 }

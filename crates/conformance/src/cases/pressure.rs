@@ -1,6 +1,6 @@
 //! C07: what a fast sender meets is what the mechanism declares.
 
-use crate::scene::{Scene, Trouble, ensure, mirror};
+use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Batch, Script, Sizes, Step};
 use ipcperf_core::{BackPressure, OptionSet, Seat};
 
@@ -29,51 +29,29 @@ pub(crate) fn back_pressure(scene: &Scene<'_>) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// The sender comes to rest, and nothing is lost.
+/// The sender comes to rest, and nothing is lost. Nor is it where what came to rest is all that is sent, so that the sender
+/// closes before the first message is received, or waits with that.
 fn stops(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), Trouble> {
-    let batch = scene.batch(count, Sizes::List(vec![size]), size);
-    let window = batch.window;
-    let script = Script::default()
-        .only(from, Step::Send(batch.clone()))
-        .only(from.other(), Step::Hold)
-        .only(from.other(), Step::Receive(batch));
-    let mut pair = scene.pair(&OptionSet::default())?;
-    pair.open(size, script)?;
-    let receiver = from.other().index();
-    pair.wait("the receiver to attach", |ends| ends[receiver].is_holding)?;
-    pair.settle(from)?;
-    let (_, sent) = pair.progress(from);
-    ensure(pair.ends[from.index()].done.is_none() && sent < count, || {
-        let declared = scene.entry.spec().back_pressure;
-        format!("back_pressure: {declared}, but {count} messages of {size} bytes went out unread")
+    let options = OptionSet::default();
+    let batch = |count| scene.batch(count, Sizes::List(vec![size]), size);
+    let window = batch(count).window;
+    let sent = scene.play_late(&options, size, (from, batch(count)), |pair| {
+        let (_, sent) = pair.progress(from);
+        ensure(pair.ends[from.index()].done.is_none() && sent < count, || {
+            let declared = scene.entry.spec().back_pressure;
+            format!(
+                "back_pressure: {declared}, but {count} messages of {size} bytes went out unread"
+            )
+        })?;
+        ensure(window == 0 || sent <= window, || {
+            format!("{sent} messages are under way in a window of {window}")
+        })?;
+        Ok(sent)
     })?;
-    ensure(window == 0 || sent <= window, || {
-        format!("{sent} messages are under way in a window of {window}")
-    })?;
-    pair.go(from.other())?;
-    let mut seen = pair.done()?;
-    seen[receiver].remove(0);
-    mirror(&seen)?;
-    drop(pair);
-    if sent > 0 { leaves(scene, from, size, sent) } else { Ok(()) }
-}
-
-/// As many messages as come to rest are there although their sender has closed before the first is received; or it waits.
-fn leaves(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), Trouble> {
-    let batch = scene.batch(count, Sizes::List(vec![size]), size);
-    let script = Script::default()
-        .only(from, Step::Send(batch.clone()))
-        .only(from.other(), Step::Hold)
-        .only(from.other(), Step::Receive(batch));
-    let mut pair = scene.pair(&OptionSet::default())?;
-    pair.open(size, script)?;
-    let receiver = from.other().index();
-    pair.wait("the receiver to attach", |ends| ends[receiver].is_holding)?;
-    pair.settle(from)?;
-    pair.go(from.other())?;
-    let mut seen = pair.done()?;
-    seen[receiver].remove(0);
-    mirror(&seen)
+    match sent {
+        0 => Ok(()),
+        sent => scene.play_late(&options, size, (from, batch(sent)), |_| Ok(())),
+    }
 }
 
 /// The sender never rests, some messages are lost, those that arrive are whole and in order, and within the window

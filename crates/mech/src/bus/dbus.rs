@@ -54,7 +54,7 @@ impl<R: Route> Mechanism for Dbus<R> {
                 "The broker's CPU time is in no figure, and it runs wherever the scheduler likes: only the ends are pinned.",
                 "A message is marshalled, read by the broker, written again and parsed; memory is made for each.",
                 "The broker is told to stop reading a sender of which 8 MiB are undelivered; a session bus reads on.",
-                "What the broker has not read of a sender that closes is lost: an end here waits for it, up to 5 s.",
+                "What the broker has not read of a sender that closes may be lost: an end here waits for it, up to 5 s.",
                 "The ends call each other by unique names, which a restart changes; a well-known name would outlive it.",
                 "A dead peer is told only to who subscribed to NameOwnerChanged; nobody does here.",
                 "The library decides: another one than zbus gives other numbers over the same bus.",

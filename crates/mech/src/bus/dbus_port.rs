@@ -39,8 +39,9 @@ pub struct DbusPort {
     to_broker: Option<UnixStream>,
 }
 
-/// A broker that has read 8 MiB which nobody takes stops reading, and drops what it has not read of a sender that closes.
-/// So an end closes when all is read, or after this time.
+/// A broker that holds 8 MiB which nobody takes stops reading, and now and then drops what it has not read of a sender that
+/// closes: on a busy machine 3 of 100 such senders lost their last messages. So an end closes when all is read, or after this
+/// time.
 const LINGER: Duration = Duration::from_secs(5);
 
 /// Whether D-Bus is built in.
@@ -101,8 +102,15 @@ impl DbusPort {
         });
         let (connection, messages) = connected.map_err(refused)?;
         let buffer = Buffer::new(shape.size, shape.buffer_offset)?;
-        let (peer, to_broker) = (None, None);
-        Ok(Self { messages, connection, executor, peer, buffer, has_ended: false, to_broker })
+        Ok(Self {
+            messages,
+            connection,
+            executor,
+            peer: None,
+            buffer,
+            has_ended: false,
+            to_broker: None,
+        })
     }
 
     fn post(&mut self, member: &str, len: usize) -> Result<(), Fault> {

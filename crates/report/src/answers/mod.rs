@@ -15,9 +15,9 @@ pub(crate) use contest::FAMILIAR;
 
 use crate::Specs;
 use crate::advice::has_places;
-use crate::chapters::{is_floor, is_touched};
+use crate::chapters::{is_comparable, is_floor};
 use crate::figures;
-use crate::rank::{ROUND_TRIP, Yardstick, lost_its_rounds, lost_too_much};
+use crate::rank::{ROUND_TRIP, Yardstick};
 use contest::{Contest, Entry, sleeps_at_once};
 use ipcperf_core::result::{ClockFacts, KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
@@ -65,8 +65,7 @@ impl<'a> Survey<'a> {
             .cells
             .iter()
             .filter(|cell| cell.status == Status::Ok && !is_floor(&cell.key.mechanism, specs))
-            .filter(|cell| is_touched(cell.key.touch))
-            .filter(|cell| !lost_too_much(cell) && !lost_its_rounds(cell))
+            .filter(|cell| is_comparable(cell))
             .map(|cell| Entry { cell, spec: specs(&cell.key.mechanism) })
             .filter(passes_messages)
             .collect();

@@ -253,7 +253,7 @@ impl<'a> Field<'a> {
         match (cell.status, &cell.reason) {
             (Status::Ok, _) if lost_too_much(cell) => Err(Reason::of("lost too many messages")),
             (Status::Ok, _) if lost_its_rounds(cell) => {
-                Err(Reason::of("too many of its rounds were rejected to compare it"))
+                Err(Reason::of("too many rounds rejected to compare it"))
             }
             (Status::Ok, _) => Ok(cell),
             (Status::Unavailable, Some(reason)) => {

@@ -88,8 +88,8 @@ fn a_real_survey_on_one_screen() {
       -   pipe                    52.3 us        -  6.96 us     814 MB/s  16.4 us
       -   unix-stream             47.0 us        -  10.7 us    4.47 GB/s  18.4 us
       # is 1 and the number of those that are certainly better; = ties with another;
-      - there: too many of its messages or rounds were lost for a place; ~ spins
-      before it sleeps; no room here for death
+      - in #: too many messages lost or rounds rejected for a place; ~ spins before
+      it sleeps; no room here for death
       No p99 for 4 of 5: it needs 2,000 samples, a typical one of these had 1,099;
       --budget 1m
 

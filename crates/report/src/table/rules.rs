@@ -435,6 +435,17 @@ fn at_grade_f_figures_stay_and_neither_places_nor_advice_are_given() {
 }
 
 #[test]
+fn what_had_too_many_rounds_rejected_has_no_place_and_says_why() {
+    let mut set = sample::small();
+    let cell = set.cells.iter_mut().find(|cell| cell.key.mechanism == "pipe").unwrap();
+    assert!(cell.rounds.len() > 6, "a place is to be lost");
+    cell.rounds.iter_mut().skip(5).for_each(|round| round.rejected = Some("moved".to_owned()));
+    for text in [written(&run(set.clone()), &wide(80)), in_markdown(&set)] {
+        assert!(flat(&text).contains("pipe had too many rounds rejected for a place"), "{text}");
+    }
+}
+
+#[test]
 fn at_grade_d_advice_is_said_to_be_weak_and_below_it_is_not() {
     let weak = "This advice is weak: at noise grade D only large differences are certain \
                 (steal 0.4 %).";
