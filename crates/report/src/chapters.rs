@@ -207,7 +207,7 @@ pub(crate) const fn is_touched(touch: Touch) -> bool {
 
 /// Whether the figure of a cell says something beside those of others.
 pub(crate) fn is_comparable(cell: &Cell) -> bool {
-    is_touched(cell.key.touch) && !lost_too_much(cell) && !lost_its_rounds(cell)
+    is_touched(cell.key.touch) && !lost_too_much(cell)
 }
 
 /// The part of a load that makes a curve in one table and has no column there.
@@ -389,37 +389,36 @@ fn rows<'a>(
     specs: &Specs,
     yardstick: Yardstick,
 ) -> Vec<Row<'a>> {
-    let mut ranked: Vec<(&Cell, Reading)> = Vec::new();
-    let mut unranked = Vec::new();
+    let mut listed: Vec<(&Cell, Reading)> = Vec::new();
+    let mut others = Vec::new();
     for cell in cells {
         let is_floor = is_floor(&cell.key.mechanism, specs);
-        let has_place = !is_floor && is_ranked(cell) && is_comparable(cell);
-        match yardstick.reading(cell, &set.clock).filter(|_| has_place) {
-            Some(reading) => ranked.push((cell, reading)),
-            None => unranked.push(Row { rank: None, is_floor, ..Row::alone(cell, yardstick) }),
+        let is_listed = !is_floor && is_ranked(cell) && is_comparable(cell);
+        match yardstick.reading(cell, &set.clock).filter(|_| is_listed) {
+            Some(reading) => listed.push((cell, reading)),
+            None => others.push(Row { is_floor, ..Row::alone(cell, yardstick) }),
         }
     }
-    let ranks = Ranking::of(yardstick, &ranked).ranks();
-    let mut ranked: Vec<_> = ranked.into_iter().zip(ranks).collect();
-    ranked.sort_by(|((a, own), _), ((b, other), _)| {
+    let (unranked, ranked): (Vec<_>, Vec<_>) =
+        listed.into_iter().partition(|(cell, _)| lost_its_rounds(cell));
+    let ranks = Ranking::of(yardstick, &ranked).ranks().into_iter().map(Some);
+    let ranked = ranked.into_iter().zip(ranks);
+    let mut listed: Vec<_> = ranked.chain(unranked.into_iter().map(|one| (one, None))).collect();
+    listed.sort_by(|((a, own), _), ((b, other), _)| {
         let by_value = yardstick.order(own.value, other.value);
         by_value.then_with(|| a.key.mechanism.cmp(&b.key.mechanism))
     });
-    let best = ranked.first().map(|((cell, _), _)| *cell);
+    let best = listed.iter().find(|(_, rank)| rank.is_some()).map(|((cell, _), _)| *cell);
     let is_run = set.invocation.plan.command == "run";
-    let others = best.filter(|_| is_run && advice::has_places(set));
-    let mut rows: Vec<Row> = ranked
-        .into_iter()
-        .map(|((cell, _), rank)| Row {
-            rank: Some(rank),
-            beside_best: others
-                .filter(|best| !std::ptr::eq(*best, cell))
-                .and_then(|best| yardstick.ratio(cell, best)),
-            ..Row::alone(cell, yardstick)
-        })
-        .collect();
-    rows.append(&mut unranked);
-    rows
+    let best = best.filter(|_| is_run && advice::has_places(set));
+    let row = |((cell, _), rank): ((&'a Cell, Reading), Option<Rank>)| Row {
+        rank,
+        beside_best: best
+            .filter(|best| rank.is_some() && !std::ptr::eq(*best, cell))
+            .and_then(|best| yardstick.ratio(cell, best)),
+        ..Row::alone(cell, yardstick)
+    };
+    listed.into_iter().map(row).chain(others).collect()
 }
 
 /// An open loop asks for a load; what is best at another load says nothing.

@@ -17,7 +17,7 @@ use crate::Specs;
 use crate::advice::has_places;
 use crate::chapters::{is_comparable, is_floor};
 use crate::figures;
-use crate::rank::{ROUND_TRIP, Yardstick};
+use crate::rank::{ROUND_TRIP, Yardstick, lost_its_rounds};
 use contest::{Contest, Entry, sleeps_at_once};
 use ipcperf_core::result::{ClockFacts, KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
@@ -65,7 +65,7 @@ impl<'a> Survey<'a> {
             .cells
             .iter()
             .filter(|cell| cell.status == Status::Ok && !is_floor(&cell.key.mechanism, specs))
-            .filter(|cell| is_comparable(cell))
+            .filter(|cell| is_comparable(cell) && !lost_its_rounds(cell))
             .map(|cell| Entry { cell, spec: specs(&cell.key.mechanism) })
             .filter(passes_messages)
             .collect();

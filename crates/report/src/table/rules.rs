@@ -442,6 +442,11 @@ fn what_had_too_many_rounds_rejected_has_no_place_and_says_why() {
     cell.rounds.iter_mut().skip(5).for_each(|round| round.rejected = Some("moved".to_owned()));
     for text in [written(&run(set.clone()), &wide(80)), in_markdown(&set)] {
         assert!(flat(&text).contains("pipe had too many rounds rejected for a place"), "{text}");
+        // It stands where its figure belongs.
+        assert!(
+            text.find("pipe") < text.find("fifo") && text.find("fifo") < text.find("tcp"),
+            "{text}"
+        );
     }
 }
 
