@@ -1,12 +1,13 @@
-//! Facts about the build that can change a number, for `--version` and the result document; and the JSON Schemas of all
-//! documents in one compressed file, a sixth of their size.
+//! Facts about the build that can change a number, for `--version` and the result document; and the texts that are part
+//! of the program, compressed: the JSON Schemas of all documents (a sixth of their size) and the studies (a fifth).
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const SCHEMAS: &str = "../../schema";
+const STUDIES: &str = "../../studies";
 
 fn main() -> std::io::Result<()> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
@@ -31,24 +32,28 @@ fn main() -> std::io::Result<()> {
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
         println!("cargo::rerun-if-changed=no-unwinding.ld");
     }
-    println!("cargo::rerun-if-changed={SCHEMAS}");
-    let out = Path::new(&variable("OUT_DIR")).join("schemas.gz");
-    std::fs::write(out, schemas()?)
+    let out = PathBuf::from(variable("OUT_DIR"));
+    for (folder, name) in [(SCHEMAS, "schemas.gz"), (STUDIES, "studies.gz")] {
+        println!("cargo::rerun-if-changed={folder}");
+        std::fs::write(out.join(name), packed(folder)?)?;
+    }
+    Ok(())
 }
 
-/// The name of each document, its schema, and a zero.
-fn schemas() -> std::io::Result<Vec<u8>> {
+/// The name of each file (`result` of `ipcperf.result-2.schema.json`, `qiita` of `qiita.toml`), its text, and a zero.
+fn packed(folder: &str) -> std::io::Result<Vec<u8>> {
     let mut all = Vec::new();
-    for entry in std::fs::read_dir(SCHEMAS)? {
+    for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let name = file.split(['.', '-']).nth(1).unwrap_or_default().to_owned();
+        let file = file.trim_start_matches("ipcperf.");
+        let name = file.split(['.', '-']).next().unwrap_or_default().to_owned();
         all.push((name, std::fs::read_to_string(path)?));
     }
     all.sort();
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    for (name, schema) in all {
-        write!(packed, "{name}\n{schema}\0")?;
+    for (name, text) in all {
+        write!(packed, "{name}\n{text}\0")?;
     }
     packed.finish()
 }

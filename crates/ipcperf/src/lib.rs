@@ -30,6 +30,7 @@ mod manual;
 mod measure;
 mod only;
 mod output;
+mod packed;
 mod progress;
 mod repeat;
 mod replicate;

@@ -3,6 +3,7 @@
 use crate::args::{Args, ManArgs};
 use crate::error::{Stop, unknown};
 use crate::output;
+use crate::packed::STUDY_NAMES;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
@@ -69,7 +70,6 @@ fn with_words(registry: &Registry) -> Command {
             }
         }
     }
-    let studies = ipcperf_study::EMBEDDED.iter().map(|(name, _)| (*name).to_owned());
     let lists: Vec<(&str, Vec<&'static str>)> = [
         ("mechanism", mechanisms.clone()),
         ("name", mechanisms.clone()),
@@ -82,7 +82,7 @@ fn with_words(registry: &Registry) -> Command {
         ("arrivals", named(Arrivals::ALL)),
         ("max_noise", ["A", "B", "C", "D"].map(str::to_owned).to_vec()),
         ("set", knobs),
-        ("study", studies.collect()),
+        ("study", STUDY_NAMES.map(str::to_owned).to_vec()),
         ("pattern", named(PatternKind::ALL)),
         ("place", Placement::words().map(str::to_owned).collect()),
         ("idle", named(Idle::ALL)),

@@ -20,12 +20,3 @@ pub use csv::files as csv_files;
 pub use measured::{Measured, Readings};
 pub use outcome::Findings;
 pub use study::{Arm, Check, Study};
-
-/// The studies of this program, by name.
-pub const EMBEDDED: &[(&str, &str)] = &[
-    ("inferno", include_str!("../../../studies/inferno.toml")),
-    ("qiita", include_str!("../../../studies/qiita.toml")),
-    ("baeldung", include_str!("../../../studies/baeldung.toml")),
-    ("wisconsin", include_str!("../../../studies/wisconsin.toml")),
-    ("marhubi", include_str!("../../../studies/marhubi.toml")),
-];

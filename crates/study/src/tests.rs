@@ -1,6 +1,5 @@
 //! Studies as files, and what recorded rounds come to.
 
-use crate::EMBEDDED;
 use crate::accept::Test;
 use crate::expression::Expression;
 use crate::measured::{Measured, Readings};
@@ -14,6 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod claims;
 mod mended;
+
+/// The studies of this program.
+const STUDIES: [(&str, &str); 5] = [
+    ("inferno", include_str!("../../../studies/inferno.toml")),
+    ("qiita", include_str!("../../../studies/qiita.toml")),
+    ("baeldung", include_str!("../../../studies/baeldung.toml")),
+    ("wisconsin", include_str!("../../../studies/wisconsin.toml")),
+    ("marhubi", include_str!("../../../studies/marhubi.toml")),
+];
 
 /// Every kind of work, whatever it is told.
 fn anything(_: &str, _: &toml::Table) -> Result<(), String> {
@@ -35,8 +43,8 @@ fn judged(study: &Study, arms: &[Measured], rounds: u64) -> Vec<ClaimResult> {
     Findings::new(arms, rounds, Noise::default()).claims(study)
 }
 
-fn embedded() -> Vec<Study> {
-    EMBEDDED
+fn parsed() -> Vec<Study> {
+    STUDIES
         .iter()
         .map(|(name, text)| {
             Study::parse(text, &anything).unwrap_or_else(|error| panic!("{name}: {error}"))
@@ -46,7 +54,7 @@ fn embedded() -> Vec<Study> {
 
 #[test]
 fn every_study_is_well_formed_and_goes_by_its_name() {
-    for ((name, _), study) in EMBEDDED.iter().zip(embedded()) {
+    for ((name, _), study) in STUDIES.iter().zip(parsed()) {
         assert_eq!(study.head.name, *name);
         for text in [&study.head.title, &study.head.summary, &study.head.statistic] {
             assert!(!text.is_empty(), "{name}");
@@ -108,7 +116,7 @@ fn published(study: &Study) -> BTreeMap<(String, String), f64> {
 #[test]
 fn the_published_tables_reproduce_the_published_figures_of_the_claims() {
     let mut checked = BTreeMap::new();
-    for study in embedded() {
+    for study in parsed() {
         let tables = published(&study);
         for claim in &study.claims {
             let How::Tests { tests, .. } = &claim.how else { continue };
@@ -126,7 +134,7 @@ fn the_published_tables_reproduce_the_published_figures_of_the_claims() {
             }
         }
     }
-    for (name, _) in EMBEDDED.iter().filter(|(name, _)| *name != "wisconsin") {
+    for (name, _) in STUDIES.iter().filter(|(name, _)| *name != "wisconsin") {
         assert!(checked.get(*name).is_some_and(|count| *count >= 2), "{name}: {checked:?}");
     }
 }
@@ -135,7 +143,7 @@ fn the_published_tables_reproduce_the_published_figures_of_the_claims() {
 #[test]
 fn published_medians_are_those_of_the_published_runs() {
     let mut checked = 0;
-    for study in embedded() {
+    for study in parsed() {
         let mut runs: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
         let is_runs = |table: &&Table| table.statistic == Statistic::Runs;
         for is_raw in [true, false] {
@@ -346,7 +354,7 @@ fn figures_have_the_labels_of_the_file_and_claims_their_artefact() {
 #[test]
 fn every_figure_of_the_embedded_claims_has_a_label() {
     let mut nameless = Vec::new();
-    for study in embedded() {
+    for study in parsed() {
         for claim in &study.claims {
             let How::Tests { tests, .. } = &claim.how else { continue };
             // A single figure without a label is what the claim says.

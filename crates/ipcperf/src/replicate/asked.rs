@@ -83,11 +83,11 @@ fn parse(text: &str) -> toml::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipcperf_study::EMBEDDED;
+    use crate::packed::{STUDY_NAMES, study};
 
     fn studies() -> Vec<Study> {
-        let parse = |(_, text): &(&str, &str)| Study::parse(text, &kinds::check).expect("ours");
-        EMBEDDED.iter().map(parse).collect()
+        let texts = STUDY_NAMES.iter().filter_map(|name| study(name));
+        texts.map(|text| Study::parse(&text, &kinds::check).expect("ours")).collect()
     }
 
     fn words(words: &[&str]) -> Vec<String> {

@@ -2,17 +2,16 @@
 
 use crate::error::{Stop, note, unknown};
 use crate::output;
-use ipcperf_study::EMBEDDED;
+use crate::packed::{self, STUDY_NAMES};
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Writes it to `STUDY.toml` here, if nothing has that name; to the file that is named, whatever is there; or to standard
 /// output.
 pub(crate) fn export(name: &str, to: Option<&Path>, is_quiet: bool) -> Result<ExitCode, Stop> {
-    let Some((_, text)) = EMBEDDED.iter().find(|(known, _)| *known == name) else {
-        let names = EMBEDDED.iter().map(|(name, _)| *name);
-        let known: Vec<_> = names.clone().collect();
-        return Err(unknown("study", name, names, &format!("known: {}", known.join(", "))));
+    let Some(text) = packed::study(name) else {
+        let list = format!("known: {}", STUDY_NAMES.join(", "));
+        return Err(unknown("study", name, STUDY_NAMES, &list));
     };
     let said = |words: &str| {
         if !is_quiet {

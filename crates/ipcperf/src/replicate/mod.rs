@@ -23,6 +23,7 @@ use crate::error::{Code, Stop, note, unknown};
 use crate::kept::Keeper;
 use crate::measure::{self, arguments};
 use crate::output::{self, Target};
+use crate::packed::{self, STUDY_NAMES};
 use crate::progress::Line;
 use crate::request;
 use expect::Course;
@@ -33,7 +34,7 @@ use ipcperf_engine::host;
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Progress, fresh_seed};
-use ipcperf_study::{EMBEDDED, Findings, Study};
+use ipcperf_study::{Findings, Study};
 use ipcperf_sys::signals::Interrupts;
 use rounds::{Context, Limits};
 use std::io::Read;
@@ -218,23 +219,24 @@ fn across(args: &ReplicateArgs) -> Result<ExitCode, Stop> {
 
 /// The studies that are meant: all, one by name, or one in a file, whose programs must be allowed.
 fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study>, Stop> {
-    let embedded = |(name, text): &(&str, &str)| {
+    let ours = |name: &str, text: &str| {
         Study::parse(text, &kinds::check)
             .map_err(|error| Stop::internal(format!("study {name}: {error}")))
     };
-    let Some(given) = given else { return EMBEDDED.iter().map(embedded).collect() };
-    if let Some(known) = EMBEDDED.iter().find(|(name, _)| *name == given) {
-        return Ok(vec![embedded(known)?]);
+    let Some(given) = given else {
+        let texts = STUDY_NAMES.iter().filter_map(|name| Some((name, packed::study(name)?)));
+        return texts.map(|(name, text)| ours(name, &text)).collect();
+    };
+    if let Some(text) = packed::study(given) {
+        return Ok(vec![ours(given, &text)?]);
     }
     let path = Path::new(given);
     let is_path = given.contains('/')
         || path.extension().is_some_and(|extension| extension == "toml")
         || path.is_file();
     if !is_path {
-        let names = EMBEDDED.iter().map(|(name, _)| *name);
-        let known: Vec<_> = names.clone().collect();
-        let list = format!("known: {}; or the path of a study file", known.join(", "));
-        return Err(unknown("study", given, names, &list));
+        let list = format!("known: {}; or the path of a study file", STUDY_NAMES.join(", "));
+        return Err(unknown("study", given, STUDY_NAMES, &list));
     }
     let text = read(path)
         .map_err(|error| Stop::usage(format!("study file '{given}': {}", output::words(&error))))?;
@@ -341,7 +343,7 @@ mod tests {
 
     #[test]
     fn every_embedded_study_names_work_that_exists() {
-        assert_eq!(choose(None, Scale::Smoke, true).expect("well formed").len(), EMBEDDED.len());
+        assert_eq!(choose(None, Scale::Smoke, true).expect("well formed").len(), STUDY_NAMES.len());
     }
 
     #[test]

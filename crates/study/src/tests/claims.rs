@@ -21,7 +21,7 @@ const CONTRADICTED: [&str; 2] = ["s3.c10", "s3.c6.500"];
 fn the_published_figures_reproduce_their_own_claims_or_an_erratum_says_why_they_cannot() {
     let mut count = 0;
     let mut contradicted = Vec::new();
-    for study in embedded() {
+    for study in parsed() {
         for claim in &study.claims {
             let How::Tests { tests, is_value } = &claim.how else { continue };
             let figures = tests.iter().filter_map(|test| Some((test, test.published?)));
@@ -70,7 +70,7 @@ fn what_two_claims_ask_alike_they_accept_alike() {
     let mut twice = 0;
     // The other two claim sizes beside orders of the same arms, which are two questions.
     let asks_once = |study: &Study| ["inferno", "qiita", "baeldung"].contains(&study.name());
-    for study in embedded().into_iter().filter(asks_once) {
+    for study in parsed().into_iter().filter(asks_once) {
         let mut seen: Vec<(String, Expression, [f64; 2])> = Vec::new();
         for claim in &study.claims {
             let How::Tests { tests, .. } = &claim.how else { continue };
@@ -111,7 +111,7 @@ fn what_two_claims_ask_alike_they_accept_alike() {
 #[test]
 fn the_published_tables_bear_out_every_claim_or_its_erratum_says_why_not() {
     let mut count = BTreeMap::new();
-    for study in embedded() {
+    for study in parsed() {
         let tables = published(&study);
         for claim in study.claims.iter().filter(|claim| claim.kind.is_published()) {
             let How::Tests { tests, is_value } = &claim.how else { continue };
@@ -138,7 +138,7 @@ fn the_published_tables_bear_out_every_claim_or_its_erratum_says_why_not() {
 #[test]
 fn what_is_read_off_a_table_is_marked_as_a_reading_and_judged_like_a_claim() {
     let readings = |name: &str| -> Vec<String> {
-        let study = embedded().into_iter().find(|study| study.head.name == name).expect(name);
+        let study = parsed().into_iter().find(|study| study.head.name == name).expect(name);
         let claims = study.claims.into_iter();
         claims.filter(|claim| claim.kind == ClaimKind::Reading).map(|claim| claim.id).collect()
     };
@@ -174,7 +174,7 @@ fn example(test: &Test, is_value: bool, is_accepted: bool) -> f64 {
 #[test]
 fn every_claim_can_fail_and_hold_with_the_rounds_of_every_scale() {
     let mut count = 0;
-    for study in embedded() {
+    for study in parsed() {
         for scale in Scale::ALL {
             let rounds = usize::try_from(study.rounds(*scale)).expect("few");
             for claim in study.claims.iter().filter(|claim| claim.kind.is_published()) {
@@ -204,7 +204,7 @@ fn every_claim_can_fail_and_hold_with_the_rounds_of_every_scale() {
 #[test]
 fn every_quantile_of_a_claim_has_its_samples_or_the_claim_says_from_which_scale_on() {
     let mut lacking = BTreeMap::new();
-    for study in embedded() {
+    for study in parsed() {
         for claim in &study.claims {
             let How::Tests { tests, .. } = &claim.how else { continue };
             let is_short = |scale: &&Scale| {
@@ -328,7 +328,7 @@ fn not_reproduced(
     truth: &dyn Fn(&str) -> f64,
 ) -> usize {
     let (name, id) = of;
-    let mut study = embedded().into_iter().find(|one| one.head.name == name).expect(name);
+    let mut study = parsed().into_iter().find(|one| one.head.name == name).expect(name);
     study.claims.retain(|claim| claim.id == id);
     let mut used = BTreeSet::new();
     for claim in &study.claims {
@@ -393,7 +393,7 @@ fn twelve_tests_refute_a_claim_by_chance_no_more_often_than_one() {
 /// As a ratio it had no value where a round had no tick of the kernel in user code: UNTESTABLE at the smallest scale.
 #[test]
 fn user_time_of_rounds_without_a_tick_still_has_an_order() {
-    let mut study = embedded().into_iter().find(|one| one.name() == "inferno").expect("ours");
+    let mut study = parsed().into_iter().find(|one| one.name() == "inferno").expect("ours");
     study.claims.retain(|claim| claim.id == "s0.c3");
     let arm = |id: &str, user_ns: [f64; 8]| {
         let rows = user_ns.map(|user_ns| BTreeMap::from([("user_ns".to_owned(), user_ns)]));

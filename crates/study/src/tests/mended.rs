@@ -5,7 +5,7 @@ use super::*;
 /// The claim of a study with this id after `rounds` rounds that leave no doubt, in which readings are what `value` says of
 /// their metric and arm.
 fn verdict(study: &str, id: &str, value: &dyn Fn(&str, &str) -> f64) -> Verdict {
-    let mut study = embedded().into_iter().find(|one| one.head.name == study).expect(study);
+    let mut study = parsed().into_iter().find(|one| one.head.name == study).expect(study);
     study.claims.retain(|claim| claim.id == id);
     let mut readings: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
     for claim in &study.claims {
@@ -53,7 +53,7 @@ fn the_error_of_the_counter_is_that_of_its_nominal_rate() {
 
 #[test]
 fn what_was_published_for_a_size_that_is_not_stated_stands_at_no_size() {
-    let study = embedded().into_iter().find(|one| one.head.name == "wisconsin").expect("ours");
+    let study = parsed().into_iter().find(|one| one.head.name == "wisconsin").expect("ours");
     let rows = study.tables.iter().flat_map(|table| &table.rows);
     for row in rows {
         for (cell, published) in row.cells.iter().zip(&row.published) {
