@@ -102,12 +102,9 @@ impl Requirements {
     /// What is asked of the facts of a mechanism, each once and in an order of its own.
     #[must_use]
     pub fn needs(&self) -> Vec<Need> {
-        let spin = self.no_spin.then_some(Need::NoSpin);
-        let mut needs: Vec<Need> = self.can.iter().copied().map(Need::Can).chain(spin).collect();
-        needs.push(Need::Messages);
-        needs.sort_unstable();
-        needs.dedup();
-        needs
+        let can = Capability::ALL.iter().filter(|one| self.can.contains(one));
+        let can = can.map(|one| Need::Can(*one));
+        can.chain(self.no_spin.then_some(Need::NoSpin)).chain([Need::Messages]).collect()
     }
 
     /// The needs that these facts do not meet.

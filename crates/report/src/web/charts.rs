@@ -22,21 +22,21 @@ pub(super) fn fill(page: &mut Page, set: &ResultSet, chapters: &[Chapter], ancho
         "rounds",
         "Every round",
         ROUNDS,
-        all(&own, |one, part, block| strip(one, part, block, anchors)),
+        all(&own, &|one, part, block| strip(one, part, block, anchors)),
     );
     section(
         page,
         "tails",
         "Tails",
         TAILS,
-        all(&own, |one, part, block| tails(one, part, block, anchors)),
+        all(&own, &|one, part, block| tails(one, part, block, anchors)),
     );
     section(
         page,
         "cost",
         "CPU against latency",
         COST,
-        all(&own, |one, part, block| cost(one, part, block, anchors)),
+        all(&own, &|one, part, block| cost(one, part, block, anchors)),
     );
     section(page, "sizes", "Size", SIZES, sizes(&own, anchors));
     section(page, "load", "Load", LOAD, loads(&own, anchors));
@@ -86,7 +86,7 @@ fn put(html: &mut Html, shown: &[Shown]) {
 /// A picture of each ranking: the first of every chapter that has rivals with a payload, then the others.
 fn all(
     chapters: &[&Chapter],
-    draw: impl Fn(&Chapter, &Section, &Block) -> Option<Shown>,
+    draw: &dyn Fn(&Chapter, &Section, &Block) -> Option<Shown>,
 ) -> Vec<Shown> {
     let mut ordered = Vec::new();
     for chapter in chapters {

@@ -23,7 +23,7 @@ fn spot(x: f64, metric: Option<&Metric>) -> Option<Spot> {
 }
 
 /// Curves of at least two places, in the order in which their names come.
-fn curves<'a>(cells: impl Iterator<Item = (&'a Cell, String, Spot)>) -> Vec<Curve<'a>> {
+fn curves<'a>(cells: &mut dyn Iterator<Item = (&'a Cell, String, Spot)>) -> Vec<Curve<'a>> {
     let mut all: Vec<Curve> = Vec::new();
     for (cell, name, spot) in cells {
         match all.iter_mut().find(|one| one.name == name) {
@@ -136,9 +136,9 @@ pub(super) fn sizes(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
                 };
                 Some((size, format!("{}{peers}", label(row.cell)), spot(size, row.metric())?))
             };
-            let cells =
+            let mut cells =
                 rows.filter_map(|row| place(row).map(|(_, name, spot)| (row.cell, name, spot)));
-            let curves = curves(cells);
+            let curves = curves(&mut cells);
             let figure = chapter.pattern.facts().figure;
             let chosen = named(&curves, figure == Figure::Time);
             let named: Vec<&Curve> = chosen.iter().map(|at| &curves[*at]).collect();
@@ -203,13 +203,13 @@ pub(super) fn loads(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
                 .map(called)
                 .collect();
             for name in ["p50", "p99"] {
-                let cells = rows().filter_map(|cell| {
+                let mut cells = rows().filter_map(|cell| {
                     let offered = cell.offered_per_second.as_ref()?.value?;
                     let metric = cell.rtt_ns.as_ref()?.get(name);
                     let size = figures::size(cell.key.size_bytes);
                     Some((cell, format!("{} {size}", label(cell)), spot(offered, metric)?))
                 });
-                let curves = curves(cells);
+                let curves = curves(&mut cells);
                 let way = part.way.words();
                 let note = match saturated.as_slice() {
                     [] => way,
@@ -231,7 +231,7 @@ pub(super) fn pauses(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
     for chapter in closed {
         for part in &chapter.sections {
             let rows = part.blocks.iter().flat_map(|block| &block.rows);
-            let cells = rows.filter_map(|row| {
+            let mut cells = rows.filter_map(|row| {
                 let pause = row.cell.key.load.think_ns as f64;
                 let size = figures::size(row.cell.key.size_bytes);
                 Some((row.cell, format!("{} {size}", name(row.cell)), spot(pause, row.metric())?))
@@ -239,7 +239,7 @@ pub(super) fn pauses(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
             let axes =
                 (Axis::plain("pause before each round trip", nanos), Axis::plain("median", nanos));
             let title = table::title(chapter);
-            let curves = curves(cells);
+            let curves = curves(&mut cells);
             let chosen = named(&curves, true);
             let title = (title, part.way.words());
             shown.extend(plane(title, (&curves, &chosen), axes, anchors, Vec::new()));
