@@ -8,7 +8,7 @@ use crate::output::{self, Target};
 use crate::progress::Line;
 use crate::request;
 use ipcperf_core::PayloadFile;
-use ipcperf_core::result::{Cell, Invocation, Noise, Plan, Requirements, ResultSet, Status};
+use ipcperf_core::result::{Cell, Invocation, Noise, Plan, Requirements, ResultSet, Status, read};
 use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
@@ -16,7 +16,6 @@ use ipcperf_engine::run::{self, Settings};
 use ipcperf_report::{Format, counted};
 use ipcperf_sys::signals::Interrupts;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;
@@ -196,15 +195,15 @@ pub(crate) fn take(
     let started_utc = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let facts = Facts { started_utc, tool: crate::build::tool(), invocation };
     let found = measure().map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
-    Ok(shareable(ipcperf_engine::result_set(found, facts)))
+    Ok(shareable(ipcperf_engine::result_set(found, facts), |text| read(text).ok()))
 }
 
 /// The document with the home directory shortened wherever it stands (identities of cells, knobs, reasons, findings): a
 /// result may be shared.
-pub(crate) fn shareable<T: Serialize + DeserializeOwned>(document: T) -> T {
+pub(crate) fn shareable<T: Serialize>(document: T, read: impl Fn(&str) -> Option<T>) -> T {
     let Ok(text) = serde_json::to_string(&document) else { return document };
     // As a text, which all documents are read from: reading values would be a quarter of a megabyte of program more.
-    let short = without_home(&text).and_then(|text| serde_json::from_str(&text).ok());
+    let short = without_home(&text).and_then(|text| read(&text));
     short.unwrap_or(document)
 }
 

@@ -3,10 +3,10 @@
 use crate::text;
 use ipcperf_core::result::{
     COMPARISON_SCHEMA, Comparison, REPLICATION_SCHEMA, Replication, ResultSet, SCHEMA, SchemaError,
-    check_schema,
+    check_schema, read,
 };
 use serde::Deserializer;
-use serde::de::{DeserializeOwned, DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::error::Category;
 use std::borrow::Cow;
@@ -83,15 +83,17 @@ impl<'de> Visitor<'de> for Head<'_> {
 /// # Errors
 /// The text is not JSON (or cut off), not a result document of this major version, or a key is missing or mistyped.
 pub fn load(text: &str) -> Result<ResultSet, LoadError> {
-    load_with(text)
+    load_with(text, read)
 }
 
-/// The same, keeping of each cell only what `C` takes: ten thousand cells are 150 MB.
-pub(crate) fn load_with<C: DeserializeOwned>(text: &str) -> Result<ResultSet<C>, LoadError> {
+/// The same with a way of reading.
+pub(crate) fn load_with(
+    text: &str,
+    read: impl FnOnce(&str) -> Result<ResultSet, serde_json::Error>,
+) -> Result<ResultSet, LoadError> {
     let found = schema(text)?;
     check_schema(found.as_deref()).map_err(LoadError::Schema)?;
-    let mut set: ResultSet<C> =
-        serde_json::from_str(text).map_err(|error| refused(&error, text))?;
+    let mut set = read(text).map_err(|error| refused(&error, text))?;
     // What is written of it again has the form of today.
     if set.schema.split('.').nth(1) == Some("result/1") {
         SCHEMA.clone_into(&mut set.schema);

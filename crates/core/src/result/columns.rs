@@ -150,7 +150,7 @@ impl<'de> Visitor<'de> for Any {
 ///
 /// # Errors
 /// They are neither, have not all a value for each round, or a round is no `T`.
-pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
     let node = Node::deserialize(deserializer)?;

@@ -7,7 +7,8 @@
 //! bytes.
 
 mod cell;
-pub mod columns;
+mod columns;
+mod compared;
 mod comparison;
 mod doctor;
 mod environment;
@@ -16,6 +17,7 @@ mod mechanisms;
 mod metric;
 mod pattern;
 mod pipeline;
+mod reading;
 mod replication;
 mod requirements;
 mod selftest;
@@ -40,6 +42,7 @@ pub use pattern::{BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWa
 pub use pipeline::{
     ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,
 };
+pub use reading::{read, read_compared};
 pub use replication::{
     ArmResult, ArmRound, ClaimKind, ClaimResult, Erratum, Plot, PlotKind, Published,
     REPLICATION_SCHEMA, Replication, RowResult, Scale, StudyResult, TableResult, TestResult,
@@ -58,8 +61,7 @@ pub const SCHEMA: &str = "ipcperf.result/2";
 /// add keys; readers ignore the ones they do not know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "ResultSet"))]
-pub struct ResultSet<C = Cell> {
+pub struct ResultSet {
     /// Kind and version of this document.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^ipcperf\.result/2(\.[0-9]+)*$")))]
     pub schema: String,
@@ -84,38 +86,11 @@ pub struct ResultSet<C = Cell> {
     pub bounds: Bounds,
     /// How disturbed the run was.
     pub noise: Noise,
-    // All of each cell, or what a reader of many documents keeps of it.
     /// The numbers.
-    pub cells: Vec<C>,
+    pub cells: Vec<Cell>,
     /// Programs that nobody here wrote (`run --exec`); a run has these or cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pipelines: Vec<Pipeline>,
-}
-
-impl<C> ResultSet<C> {
-    /// Everything but the cells, and the cells.
-    #[must_use]
-    pub fn split(self) -> (ResultSet, Vec<C>) {
-        let Self { schema, started_utc, duration_s, interrupted, tool, invocation, host, .. } =
-            self;
-        let Self { kernel, clock, bounds, noise, cells, pipelines, .. } = self;
-        let rest = ResultSet {
-            schema,
-            started_utc,
-            duration_s,
-            interrupted,
-            tool,
-            invocation,
-            host,
-            kernel,
-            clock,
-            bounds,
-            noise,
-            cells: Vec::new(),
-            pipelines,
-        };
-        (rest, cells)
-    }
 }
 
 /// Why a document cannot be used.

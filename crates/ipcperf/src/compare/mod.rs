@@ -60,7 +60,7 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
         live => {
             let (document, ended) = live::run(registry, args, live, &terms)?;
             // First: an older document in its place has the home directory shortened, too.
-            (measure::shareable(document), ended)
+            (measure::shareable(document, |text| load_comparison(text).ok()), ended)
         }
     };
     if let Some(path) = args.output.as_deref().filter(|_| !args.live.is_empty()) {

@@ -120,7 +120,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     }
     document.duration_s = began.elapsed().as_secs_f64();
     document.invocation.plan.command = "replicate".into();
-    let document = measure::shareable(document);
+    let document = measure::shareable(document, |text| ipcperf_report::load_replication(text).ok());
     let json = json(&document)?;
     let quiet = args.output.quiet;
     let keep = || keeper.and_then(|keeper| keeper.keep(quiet, |out| out.write_all(&json)));

@@ -8,6 +8,7 @@ use crate::load::{LoadError, load_with};
 use ipcperf_core::map_of;
 use ipcperf_core::result::{
     Adjustment, COMPARISON_SCHEMA, Comparison, Design, Finding, ResultSet, Severity, Side, Status,
+    read_compared,
 };
 use ipcperf_stats::{Evidence, median};
 use std::collections::BTreeMap;
@@ -70,7 +71,9 @@ impl Recorded {
     /// # Errors
     /// As [`load`](crate::load()).
     pub fn read(name: impl Into<String>, text: &str) -> Result<Self, LoadError> {
-        let (set, arms) = load_with(text)?.split();
+        let mut arms = Vec::new();
+        let set =
+            load_with(text, |text| read_compared(text, &mut |cell| arms.push(Arm::of(cell))))?;
         Ok(Self { name: name.into(), set, arms })
     }
 

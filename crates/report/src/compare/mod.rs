@@ -6,7 +6,6 @@ mod files;
 mod html;
 mod judge;
 mod live;
-mod read;
 mod render;
 mod sentence;
 mod session;

@@ -12,6 +12,7 @@ use ipcperf_core::result::*;
 use serde_json::{Value, json};
 
 mod beside;
+mod read;
 mod sentence;
 mod shown;
 mod terms;

@@ -1,11 +1,10 @@
 //! What of a cell's document is read for a comparison. What else it has is passed over, which takes less time.
 
-use super::figure::Arm;
-use ipcperf_core::result::{
+use super::{
     Buckets, Cell, CellKey, HistogramData, KnobReading, Proof, Round, SideCpu, Status, Timing,
     columns,
 };
-use ipcperf_core::{Idle, Load, PatternKind, Placement, Touch, Wait};
+use crate::{Idle, Load, PatternKind, Placement, Touch, Wait};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
@@ -14,7 +13,7 @@ use std::{fmt, vec};
 
 /// A cell.
 #[derive(Deserialize)]
-struct Read {
+pub(super) struct Compared {
     id: String,
     mechanism: String,
     wait: Wait,
@@ -160,12 +159,6 @@ impl Columns {
     }
 }
 
-impl<'de> Deserialize<'de> for Arm {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Read::deserialize(deserializer).map(Self::from)
-    }
-}
-
 /// From columns, or the list that version 1 has.
 fn rounds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Round>, D::Error> {
     struct Either;
@@ -188,8 +181,8 @@ fn rounds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Round>, D::E
     deserializer.deserialize_any(Either)
 }
 
-impl From<Read> for Arm {
-    fn from(read: Read) -> Self {
+impl From<Compared> for Cell {
+    fn from(read: Compared) -> Self {
         let key = CellKey {
             mechanism: read.mechanism,
             wait: read.wait,
@@ -201,7 +194,7 @@ impl From<Read> for Arm {
             touch: read.touch,
             load: read.load,
         };
-        Self::of(Cell {
+        Self {
             id: read.id,
             key,
             knobs: read.knobs,
@@ -209,98 +202,7 @@ impl From<Read> for Arm {
             reason: read.reason,
             timing: read.timing,
             rounds: read.rounds,
-            ..Cell::default()
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample::{self, Build, ONE};
-    use serde_json::{Error, Value, json};
-
-    /// Four rounds: a rejected one, one without single operations, one with operations that were never answered.
-    fn cell() -> Cell {
-        let cell = sample::cell("pipe", 64, ONE).rtt(100.0, 1.0).with_round();
-        let round = |at: u64| Round {
-            round: at,
-            rejected: (at == 1).then(|| "moved".to_owned()),
-            messages: 100 + at,
-            moved: (at != 0).then_some(110),
-            unanswered: if at == 3 { 2 } else { 0 },
-            p50_ns: (at != 2).then_some(90.5 + at as f64),
-            histogram: (at != 2).then(|| HistogramData {
-                min: 1000,
-                max: 3000,
-                sum: 4000,
-                buckets: Buckets::new([(1000, 1), (2000 + 2 * at, 3)]).expect("edges"),
-            }),
-            cpu_ns: SideCpu { lead: 7 * at, follow: 9, ..SideCpu::default() },
-            ..cell.rounds[0].clone()
-        };
-        Cell { rounds: (0..4).map(round).collect(), ..cell }
-    }
-
-    fn arm(cell: &Value) -> Result<String, Error> {
-        serde_json::from_str::<Arm>(&cell.to_string()).map(|arm| format!("{arm:?}"))
-    }
-
-    #[test]
-    fn of_a_document_the_same_is_compared_as_of_a_cell_in_memory() {
-        let lost = Proof { holds: false, ..cell().rounds[0].proof.clone() };
-        let unproved = |at: usize| {
-            let mut cell = cell();
-            cell.rounds[at].proof = lost.clone();
-            cell
-        };
-        let none = Cell { rounds: Vec::new(), status: Status::Failed, ..cell() };
-        let saturated = Round { saturated: true, ..cell().rounds[0].clone() };
-        let saturated = Cell { rounds: vec![saturated, cell().rounds[2].clone()], ..cell() };
-        for cell in [cell(), unproved(0), none, saturated] {
-            let mut written = serde_json::to_value(&cell).unwrap();
-            let rows: Vec<Value> =
-                cell.rounds.iter().map(|one| serde_json::to_value(one).unwrap()).collect();
-            let expected = format!("{:?}", Arm::of(cell));
-            assert!(written["rounds"].is_object());
-            assert_eq!(arm(&written).unwrap(), expected);
-            written["rounds"] = rows.into();
-            assert_eq!(arm(&written).unwrap(), expected, "version 1");
-        }
-    }
-
-    #[test]
-    fn what_is_not_compared_is_not_looked_at() {
-        let written = serde_json::to_value(cell()).unwrap();
-        let mut other = written.clone();
-        other["rounds"]["covariates"] = json!([1]);
-        other["rounds"]["proof"]["nonce"] = json!("short");
-        other["rtt_ns"] = json!(7);
-        assert_eq!(arm(&other).unwrap(), arm(&written).unwrap());
-    }
-
-    #[test]
-    fn columns_that_are_none_are_an_error() {
-        for (place, value) in [
-            ("/rounds/messages", json!([1, 2])),
-            ("/rounds/messages", json!([1, 2, 3, null])),
-            ("/rounds/messages", json!([])),
-            ("/rounds/p50_ns", json!([1.0, 2.0, 3.0, 4.0, 5.0])),
-            ("/rounds/p50_ns", json!(["long", null, null, null])),
-            ("/rounds/cpu_ns", json!([1, 2, 3, 4])),
-            ("/rounds/cpu_ns/lead", json!([1])),
-            ("/rounds/histogram/min", json!([1, null, null, null])),
-            ("/rounds/proof/holds", json!([true, true, true])),
-            ("/rounds/proof", json!({})),
-            ("/rounds/round", json!([])),
-            ("/rounds/round", json!([1, null, 2, 3])),
-            ("/rounds", json!(3)),
-            ("/rounds", json!([3])),
-            ("/rounds", json!(null)),
-        ] {
-            let mut broken = serde_json::to_value(cell()).unwrap();
-            *broken.pointer_mut(place).unwrap() = value.clone();
-            assert!(arm(&broken).is_err(), "{place} {value}");
+            ..Self::default()
         }
     }
 }
