@@ -2,6 +2,7 @@
 
 use crate::args::{ColorChoice, LookArgs, TableArgs};
 use crate::error::{Stop, unknown};
+use crate::kept;
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_report::{Format, Style};
 use ipcperf_sys::file::WholeFile;
@@ -161,7 +162,7 @@ impl Target {
             None => Self::Fresh(format!("ipcperf-{}", started.strftime("%Y%m%dT%H%M%SZ"))),
         };
         let path = target.first_name();
-        WholeFile::check(&path).map_err(|error| refused(&path, &error))?;
+        check(&path)?;
         Ok(target)
     }
 
@@ -221,6 +222,17 @@ fn fresh(
     Ok(folder.join(file.publish_new(std::iter::once(first).chain(more))?))
 }
 
+/// Fails where a file of this name cannot be written, or must not be.
+fn check(path: &Path) -> Result<(), Stop> {
+    if kept::is_place_of(path) {
+        let shown = path.display();
+        return Err(Stop::usage(format!(
+            "'{shown}' is where documents are kept, which nothing changes; name another file"
+        )));
+    }
+    WholeFile::check(path).map_err(|error| refused(path, &error))
+}
+
 fn refused(path: &Path, error: &io::Error) -> Stop {
     let (shown, why) = (path.display(), words(error));
     Stop::usage(format!("cannot write '{shown}': {why}; name another file with -o"))
@@ -273,7 +285,7 @@ pub(crate) fn to_file(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Stop> {
-    WholeFile::check(path).map_err(|error| refused(path, &error))?;
+    check(path)?;
     filled(path, fill).and_then(WholeFile::publish).map_err(|error| cannot_write(path, &error))
 }
 
@@ -311,7 +323,7 @@ pub(crate) fn to_new_file(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Stop> {
     let path = Path::new(name);
-    WholeFile::check(path).map_err(|error| refused(path, &error))?;
+    check(path)?;
     match filled(path, fill).and_then(|file| file.publish_new([name.to_owned()])) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

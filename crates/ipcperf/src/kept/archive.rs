@@ -1,5 +1,6 @@
 //! The directory of kept documents, and what they are called.
 
+use super::place::{DIRECTORY, data};
 use crate::error::{Stop, unknown};
 use crate::output;
 use ipcperf_sys::store::{Store, StoredFile};
@@ -7,9 +8,6 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// The directory in the user's data directory.
-pub(super) const DIRECTORY: &str = "ipcperf";
 
 /// The latest document of all names.
 const LAST: &str = "last";
@@ -19,18 +17,6 @@ const LONGEST: usize = 100;
 
 /// What stands before a name where the path of a file could stand.
 pub(crate) const SIGN: char = '@';
-
-/// The user's data directory (XDG Base Directory Specification).
-pub(super) fn data() -> Result<PathBuf, Stop> {
-    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let absolute = |path: &PathBuf| path.is_absolute();
-    let home = || variable("HOME").filter(absolute).map(|home| home.join(".local/share"));
-    variable("XDG_DATA_HOME").filter(absolute).or_else(home).ok_or_else(|| {
-        Stop::usage(
-            "no place to keep documents: neither XDG_DATA_HOME nor HOME is an absolute path",
-        )
-    })
-}
 
 pub(super) fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
     let shown = output::without_home(&path.display().to_string());

@@ -141,7 +141,7 @@ fn summed_up(archive: &Archive, document: &Document, stamp: &Stamp) -> Option<(S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kept::archive::DIRECTORY;
+    use crate::kept::place::DIRECTORY;
     use std::fs;
     use std::path::Path;
 

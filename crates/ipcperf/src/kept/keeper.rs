@@ -1,7 +1,8 @@
 //! Keeps a document under a name.
 
-use super::archive::{Archive, DIRECTORY, Document, SIGN, cannot, data, objection};
+use super::archive::{Archive, Document, SIGN, cannot, objection};
 use super::index::Index;
+use super::place::{DIRECTORY, data};
 use crate::error::{Code, Stop, note};
 use ipcperf_sys::store::Store;
 use std::io::{self, Write};

@@ -8,7 +8,9 @@
 mod archive;
 mod index;
 mod keeper;
+mod place;
 
 pub(crate) use archive::{Archive, SIGN, named};
 pub(crate) use index::Index;
 pub(crate) use keeper::Keeper;
+pub(crate) use place::is_place_of;

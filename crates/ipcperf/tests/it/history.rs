@@ -96,6 +96,22 @@ fn what_is_kept_stands_for_its_file_wherever_one_is_read() {
         let shown = said(&["history", "trend", cell, "--format", format]);
         assert_eq!(sandbox.read(file).expect("written"), shown, "{file}");
     }
+    // Nothing is written among the documents.
+    let first = ".local/share/ipcperf/1-nightly.json";
+    let other = ".local/share/ipcperf/other.json";
+    for words in [
+        &["history", "trend", cell, "-o", first][..],
+        &["report", "b.json", "--format", "json", "-o", first],
+        &["report", "b.json", "--format", "json", "-o", other],
+        &[&RUN[..], &["-o", first]].concat(),
+    ] {
+        let ended = sandbox.run(words);
+        let told = "is where documents are kept, which nothing changes; name another file";
+        assert!(ended.stderr.contains(told), "{words:?}: {}", ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{words:?}");
+    }
+    assert_eq!(kept("1-nightly.json"), sandbox.read("a.json").expect("written"));
+    assert!(!sandbox.home().join(other).exists());
     assert_eq!(said(&["history", "rm", "@nightly~1"]), "removed @nightly~1\n");
     assert_eq!(listed(&sandbox), ["@paper", "@nightly"]);
     // A file may be called like a name.

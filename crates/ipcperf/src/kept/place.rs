@@ -1,0 +1,27 @@
+//! Where documents are kept.
+
+use crate::error::Stop;
+use std::path::{Path, PathBuf};
+
+/// The directory in the user's data directory.
+pub(super) const DIRECTORY: &str = "ipcperf";
+
+/// The user's data directory (XDG Base Directory Specification).
+pub(super) fn data() -> Result<PathBuf, Stop> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let home = || variable("HOME").filter(absolute).map(|home| home.join(".local/share"));
+    variable("XDG_DATA_HOME").filter(absolute).or_else(home).ok_or_else(|| {
+        Stop::usage(
+            "no place to keep documents: neither XDG_DATA_HOME nor HOME is an absolute path",
+        )
+    })
+}
+
+/// Whether a file of this name would stand among the documents.
+pub(crate) fn is_place_of(path: &Path) -> bool {
+    let here = |folder: &Path| std::fs::canonicalize(folder).ok();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let kept = data().ok().and_then(|data| here(&data.join(DIRECTORY)));
+    kept.is_some() && kept == here(folder.unwrap_or(Path::new(".")))
+}
