@@ -266,7 +266,8 @@ fn a_page_asks_for_nothing_and_has_everything() {
             let wide = browser.value("document.scrollingElement.scrollWidth");
             let is_within = wide.as_u64().is_some_and(|wide| wide <= u64::from(width));
             assert!(is_within, "{file}: {wide} of {width}");
-            let found = browser.value("document.querySelector('h1').textContent");
+            let found = "document.querySelector('h1').textContent.replaceAll('\\u00a0', ' ')";
+            let found = browser.value(found);
             assert!(found.as_str().is_some_and(|found| found.contains(headline)), "{found}");
             let drawn = browser.value("document.querySelectorAll('figure svg').length");
             assert!(drawn.as_u64() > Some(0), "{file}");

@@ -25,7 +25,7 @@ pub(super) fn write(document: &Comparison, out: &mut dyn io::Write) -> io::Resul
 /// All of a comparison; a page may have something else under it.
 pub(crate) fn fill(page: &mut Page, document: &Comparison) {
     page.head(|html| {
-        html.say("h1", &[], &format!("B beside A: {}", tally(&document.comparisons)));
+        html.headline(&format!("B beside A: {}", tally(&document.comparisons)));
         html.list(&course(document));
     });
     if !document.comparisons.is_empty() {

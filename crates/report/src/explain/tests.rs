@@ -229,7 +229,7 @@ fn a_page_has_the_parts_of_the_screen_as_a_table_and_a_picture() {
     }
     let said = "On one CPU wake-up and switch takes most (45 %); the parts measured by themselves add up to 89 %.";
     assert!(page.contains(&format!("<li>{said}</li>")), "{page}");
-    assert!(page.contains("<h1>Where a round trip over a goes: 4 KiB there and back in "));
+    assert!(page.contains("<h1>Where a round trip over a goes: 4\u{a0}KiB there and back in "));
     let chart =
         page.split_once(">What each part takes</h3>").unwrap().1.split_once("</svg>").unwrap().0;
     assert!(

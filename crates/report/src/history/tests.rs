@@ -116,7 +116,8 @@ fn a_page_of_a_trend_has_the_figures_of_the_table_and_a_rule_for_each_change() {
     );
     let page = text(&found, Format::Html, 80);
     is_sound(&page);
-    let headline = format!("<h1>{PIPE}: 25 % higher than in @c, 15.0 us after 12.0 us</h1>");
+    let headline =
+        format!("<h1>{PIPE}: 25\u{a0}% higher than in @c, 15.0\u{a0}us after 12.0\u{a0}us</h1>");
     assert!(page.contains(&headline), "{page}");
     assert!(text(&found, Format::Table, 200).contains("The last: 25 % higher than in @c, "));
     for row in found.grid().rows {

@@ -331,7 +331,7 @@ impl Trend {
         let shown = self.shown();
         let mut page = html::Page::default();
         page.head(|html| {
-            html.say("h1", &[], &format!("{}: {}", self.cell, self.step()));
+            html.headline(&format!("{}: {}", self.cell, self.step()));
             html.say("p", &[], &format!("{}.", self.about()));
             if let Some(words) = self.caution() {
                 html.say("p", &[("class", "soft")], &words);

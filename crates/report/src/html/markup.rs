@@ -57,6 +57,21 @@ impl Html {
         self.within(tag, attributes, |html| html.words(words));
     }
 
+    /// What the page says, in which no line ends between a number and its unit.
+    pub(crate) fn headline(&mut self, words: &str) {
+        let mut line = String::with_capacity(words.len());
+        for word in words.split(' ') {
+            let is_number = line.ends_with(|sign: char| sign.is_ascii_digit());
+            let is_unit = word.starts_with(|sign: char| sign.is_alphabetic() || sign == '%');
+            match line.is_empty() {
+                true => {}
+                false => line.push(if is_number && is_unit { '\u{a0}' } else { ' ' }),
+            }
+            line.push_str(word);
+        }
+        self.say("h1", &[], &line);
+    }
+
     /// An element that has no end, such as `meta`.
     pub(super) fn alone(&mut self, tag: &str, attributes: Attributes<'_>) {
         self.open(tag, attributes);

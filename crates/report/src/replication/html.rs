@@ -19,7 +19,7 @@ pub(super) fn write(document: &Replication, out: &mut dyn io::Write) -> io::Resu
     let mut page = Page::default();
     page.head(|html| {
         let names: Vec<&str> = document.studies.iter().map(|study| study.name.as_str()).collect();
-        html.say("h1", &[], &format!("Measured again: {}", names.join(", ")));
+        html.headline(&format!("Measured again: {}", names.join(", ")));
         html.say("p", &[], &total(document));
         let machine = table::machine(&document.host, &document.kernel);
         html.say("p", &[("class", "soft")], &format!("{machine}; {}", document.started_utc));

@@ -36,7 +36,7 @@ pub(super) fn answer(
         None if is_survey => "What to use".to_owned(),
         None => "What was measured".to_owned(),
     };
-    html.say("h1", &[], &headline);
+    html.headline(&headline);
     let usual = choices.iter().find(|choice| choice.size > 0).filter(|_| is_survey);
     if let Some(usual) = usual {
         let size = figures::size(usual.size);

@@ -55,7 +55,7 @@ pub(crate) fn fill(page: &mut Page, set: &ResultSet, specs: &Specs) {
     match asked::told(set, specs, &STYLE) {
         Some(told) => {
             page.head(|html| {
-                html.say("h1", &[], &told.headline);
+                html.headline(&told.headline);
                 told::lead(html, &told);
                 head::masthead(html, set);
             });
