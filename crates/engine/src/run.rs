@@ -15,12 +15,12 @@ pub use peak::TRIALS;
 
 use crate::plan::CellPlan;
 use ipcperf_core::Idle;
-use ipcperf_stats::Rng;
+use ipcperf_stats::{FEWEST_ROUNDS, Rng};
 use ipcperf_sys::signals::Interrupts;
 use ipcperf_sys::{procfs, random};
 use std::io;
 use std::time::{Duration, Instant};
-use topology::{FEWEST, is_spoiled, usual};
+use topology::{is_spoiled, usual};
 
 /// A seed for a run that was given none: below 2^53, so that every JSON reader gives it back unchanged.
 #[must_use]
@@ -145,7 +145,7 @@ fn spoiled(
     settings: &Settings,
     bounds: &BoundReadings,
 ) -> Vec<usize> {
-    let usual = (settings.rounds >= FEWEST as u64).then(|| usual(bounds));
+    let usual = (settings.rounds >= FEWEST_ROUNDS as u64).then(|| usual(bounds));
     let spoiled = |index: &usize| is_spoiled(&cells[*index], round, usual.as_ref());
     turn.iter().copied().filter(spoiled).collect()
 }

@@ -190,7 +190,7 @@ fn short(rounds: u64, least: Duration, round: Duration, budget: Duration) -> Opt
              {FEWEST_ROUNDS}: --budget {enough}s"
         ));
     }
-    (rounds < FEWEST_ROUNDS).then(|| {
+    (rounds < FEWEST_ROUNDS as u64).then(|| {
         let fit = if rounds == 1 { "fits" } else { "fit" };
         let rounds = format!("{} {fit}", counted(rounds, "round"));
         format!("{rounds} into --budget {given}, and an interval takes {FEWEST_ROUNDS}: --budget {enough}s")

@@ -3,7 +3,7 @@
 use crate::rank::has_too_few_rounds;
 use crate::text;
 use ipcperf_core::result::{Cell, ResultSet, Severity, Status};
-use ipcperf_stats::LEAST_ROUNDS;
+use ipcperf_stats::FEWEST_ROUNDS;
 
 /// Whether cells have places and answers are given: not at grade F.
 pub(crate) fn has_places(set: &ResultSet) -> bool {
@@ -25,7 +25,7 @@ pub(crate) fn caution(set: &ResultSet) -> Option<String> {
     match set.noise.grade.as_str() {
         "F" => Some(format!("{none} grade F supports no claim{}.", cause(set))),
         _ if measured.all(has_too_few_rounds) => Some(format!(
-            "With so few rounds no order can be given: below {LEAST_ROUNDS} rounds all cells tie."
+            "With so few rounds no order can be given: below {FEWEST_ROUNDS} rounds all cells tie."
         )),
         "D" => Some(format!("{weak} grade D only large differences are certain{}.", cause(set))),
         _ => None,

@@ -4,7 +4,7 @@ use crate::compare::p99_of;
 use crate::figures;
 use ipcperf_core::result::{Cell, ClockFacts, Metric, Round};
 use ipcperf_core::{Figure, PatternKind, map_of};
-use ipcperf_stats::{Evidence, LEAST_ROUNDS, Order, modes};
+use ipcperf_stats::{Evidence, FEWEST_ROUNDS, Order, modes};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ impl Yardstick {
 
     /// Whether a cell has as many accepted rounds as an order takes.
     pub(crate) fn orders(self, cell: &Cell) -> bool {
-        self.rounds(cell).count() >= LEAST_ROUNDS
+        self.rounds(cell).count() >= FEWEST_ROUNDS
     }
 
     /// Number and figure of each accepted round.
@@ -200,7 +200,7 @@ pub(crate) fn has_too_few_rounds(cell: &Cell) -> bool {
 /// Whether so many rounds of a cell were rejected that it has no order to others, though it was measured often enough. That it
 /// ties with what takes a five-hundredth of its time would be right, and absurd.
 pub(crate) fn lost_its_rounds(cell: &Cell) -> bool {
-    cell.by_round().count() >= LEAST_ROUNDS && has_too_few_rounds(cell)
+    cell.by_round().count() >= FEWEST_ROUNDS && has_too_few_rounds(cell)
 }
 
 /// A place in a ranking.

@@ -2,11 +2,8 @@
 //! those that were looked at.
 
 use crate::evidence::Evidence;
-use crate::verdict::Rule;
+use crate::verdict::{MARGIN, Rule};
 use ipcperf_core::result::Difference;
-
-/// Ratios within 1 ± this do not matter.
-const MARGIN: f64 = 0.01;
 
 /// How likely any point of a search names a wrong winner, all points together.
 const LEVEL: f64 = 0.05;

@@ -21,10 +21,8 @@
 
 use crate::estimate::median_of_sorted;
 use crate::rng::Rng;
+use crate::verdict::FEWEST_ROUNDS;
 use std::cmp::Ordering;
-
-/// With fewer common rounds two cells have no order.
-pub const LEAST_ROUNDS: usize = 6;
 
 /// A pair is ordered if in fewer than one of so many tables of noise any pair is as extreme. Six rounds have 32 patterns of
 /// signs; there it must be none.
@@ -147,7 +145,7 @@ impl Differences {
         self.sizes.clear();
         self.sizes.extend(self.values.iter().flatten().map(|difference| difference.abs()));
         self.rounds = self.sizes.len();
-        if self.rounds < LEAST_ROUNDS {
+        if self.rounds < FEWEST_ROUNDS {
             return false;
         }
         self.sizes.sort_unstable_by(f64::total_cmp);
@@ -288,6 +286,7 @@ impl Patterns {
 mod tests {
     use super::*;
     use crate::rng::Rng;
+    use crate::verdict::FEWEST_ROUNDS;
     use proptest::prelude::*;
 
     fn rows(values: &[&[f64]]) -> Vec<Vec<Option<f64>>> {
@@ -328,7 +327,7 @@ mod tests {
     fn from_six_common_rounds_on_cells_far_apart_are_ordered() {
         for rounds in 1..=40 {
             let order = Order::of(&[row(0.0, 1, rounds), row(0.5, 2, rounds)]);
-            assert_eq!(order.is_below(0, 1), rounds >= LEAST_ROUNDS, "{rounds}");
+            assert_eq!(order.is_below(0, 1), rounds >= FEWEST_ROUNDS, "{rounds}");
             assert!(!order.is_below(1, 0) && !order.is_below(0, 0));
         }
     }

@@ -5,8 +5,11 @@ use crate::estimate::Interval;
 use crate::evidence::Evidence;
 use ipcperf_core::result::Difference;
 
-/// Below this no order statistic of paired rounds bounds a ratio at 95 %.
-pub const FEWEST_ROUNDS: u64 = 6;
+/// Below this no order statistic of paired rounds bounds a ratio at 95 %, and two cells have no order.
+pub const FEWEST_ROUNDS: usize = 6;
+
+/// Ratios within 1 ± this do not matter, unless asked otherwise.
+pub const MARGIN: f64 = 0.01;
 
 /// Rounds that a plan has at the least: with fewer the ranks are too coarse for what the formula promises.
 const FEWEST_PLANNED: u64 = 8;
@@ -125,7 +128,7 @@ impl Rule {
 
 /// Half of an interval of the log-ratio and what it takes to be clear of it, by Student's t at these two points.
 fn reach(spread: f64, rounds: u64, points: [f64; 2]) -> Option<f64> {
-    let freedom = usize::try_from(rounds).ok().filter(|_| rounds >= FEWEST_ROUNDS)? - 1;
+    let freedom = usize::try_from(rounds).ok().filter(|rounds| *rounds >= FEWEST_ROUNDS)? - 1;
     let [one, other] = points.map(|point| student_t_quantile(point, freedom));
     Some((one? + other?) * spread / (EFFICIENCY * rounds as f64).sqrt())
 }

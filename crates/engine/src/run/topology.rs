@@ -7,16 +7,12 @@
 use super::findings::{BoundReadings, CellRun, Findings, SliceRun};
 use ipcperf_core::units::format_nanos;
 use ipcperf_core::{Placement, map_of};
-use ipcperf_stats::median;
+use ipcperf_stats::{FEWEST_ROUNDS, median};
 use std::collections::BTreeMap;
 
 /// A reading this many times shorter or longer than the usual one of the pair is another pair of CPUs of the host. Seen
 /// on a machine with two CPUs: 59 to 71 ns usually, 27 ns on one core, 330 ns between sockets.
 const MOVED: f64 = 2.0;
-
-/// Rounds from which on a cell can spare one. With fewer there is no interval, and no claim that a slice from elsewhere
-/// could spoil, but soon no slice.
-pub(super) const FEWEST: usize = 6;
 
 /// What a cache line usually takes there and back at each placement, ticks.
 pub(crate) type Usual = BTreeMap<Placement, f64>;
@@ -45,7 +41,8 @@ pub(crate) fn leave_out(findings: &mut Findings, ns: f64) {
         let accepted = cell.slices.iter_mut().filter(|slice| slice.rejected.is_none());
         let mut accepted: Vec<_> = accepted.collect();
         if let Some(usual) = usual.get(&cell.plan.key.placement)
-            && accepted.len() >= FEWEST
+            // With fewer there is no claim that a slice from elsewhere could spoil, but soon no slice.
+            && accepted.len() >= FEWEST_ROUNDS
         {
             for slice in &mut accepted {
                 slice.rejected = worst(slice, *usual).map(|reading| words(reading, *usual, ns));

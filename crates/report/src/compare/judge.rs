@@ -12,9 +12,6 @@ use ipcperf_stats::{
 };
 use std::collections::BTreeMap;
 
-/// Ratios within 1 ± this do not matter, unless asked otherwise.
-pub const MARGIN: f64 = 0.01;
-
 /// At most this share of families holds a false claim.
 const LEVEL: f64 = 0.05;
 
@@ -222,7 +219,7 @@ pub(crate) fn compare(matches: Vec<Match<'_>>, adjustment: Adjustment) -> Vec<Ce
 }
 
 fn too_few(pair: &Pair<'_>) -> Option<String> {
-    let (a, b) = (pair.a_rounds.len() as u64, pair.b_rounds.len() as u64);
+    let (a, b) = (pair.a_rounds.len(), pair.b_rounds.len());
     (a.min(b) < FEWEST_ROUNDS).then(|| {
         format!("too few rounds: {a} of A, {b} of B, and an interval needs {FEWEST_ROUNDS}")
     })

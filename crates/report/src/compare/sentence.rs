@@ -1,12 +1,12 @@
 //! What the rounds of a run say in one sentence: one cell beside another, or the best beside the rest.
 
 use super::figure::{Reading, own_by_round};
-use super::judge::{MARGIN, Pair, between, judge, percent, times};
+use super::judge::{Pair, between, judge, percent, times};
 use crate::text::join;
 use ipcperf_core::result::{Adjustment, Cell, Difference, FigureComparison, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Figure, Offered, OptionSet, Placement};
-use ipcperf_stats::{Evidence, FEWEST_ROUNDS};
+use ipcperf_stats::{Evidence, FEWEST_ROUNDS, MARGIN};
 
 /// With more cells beside each other a table says more than a sentence.
 const MOST_CELLS: usize = 6;
@@ -142,7 +142,7 @@ fn unsaid(groups: &[&[&Cell]]) -> Option<String> {
 /// possible than would leave each of all pairs a chance of its share of 5 %.
 fn fewest(cells: usize) -> usize {
     let pairs = cells * (cells - 1) / 2;
-    (FEWEST_ROUNDS as usize..64).find(|rounds| 40 * pairs <= 1 << rounds).unwrap_or(64)
+    (FEWEST_ROUNDS..64).find(|rounds| 40 * pairs <= 1 << rounds).unwrap_or(64)
 }
 
 fn sentence(cells: &[&Cell]) -> Option<String> {

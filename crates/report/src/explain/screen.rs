@@ -15,7 +15,7 @@ use crate::text;
 use crate::told::{Line, Part, Table, Told};
 use ipcperf_core::result::{CallTime, Cell, Metric, ResultSet, Status};
 use ipcperf_core::{PatternKind, Placement, Wait};
-use ipcperf_stats::LEAST_ROUNDS;
+use ipcperf_stats::FEWEST_ROUNDS;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -90,8 +90,8 @@ fn head(set: &ResultSet, names: &[String], columns: &[Vec<Trip>]) -> (String, Ve
         lead.push(Line::new(Tone::Doubt, "", format!("{}: {reason}", cell.id)));
     }
     let rounds = columns.iter().flatten().map(|trip| trip.whole.len()).max().unwrap_or(0);
-    let few = match rounds < LEAST_ROUNDS {
-        true => format!(" No interval below {LEAST_ROUNDS} rounds."),
+    let few = match rounds < FEWEST_ROUNDS {
+        true => format!(" No interval below {FEWEST_ROUNDS} rounds."),
         false => String::new(),
     };
     let words = format!(
@@ -373,7 +373,7 @@ fn from_where(names: &[String], place: &str, all: &Metric, a: &Trip, b: &Trip) -
     let [Some(first), Some(second)] = [names.first(), names.get(1)] else { return String::new() };
     let (Some(value), Some([low, high])) = (all.value, all.ci95) else {
         return format!(
-            "On {place} no difference can be told, so that it has no shares: an interval takes {LEAST_ROUNDS} rounds."
+            "On {place} no difference can be told, so that it has no shares: an interval takes {FEWEST_ROUNDS} rounds."
         );
     };
     if low <= 0.0 && high >= 0.0 {
@@ -518,7 +518,7 @@ fn changes(set: &ResultSet, trips: &[Trip], is_verbose: bool) -> Option<Part> {
         found.lines.push(Line::new(Tone::Plain, "", words));
         if is_short {
             let words =
-                format!("- under 95 %: no interval below {LEAST_ROUNDS} rounds that both have.");
+                format!("- under 95 %: no interval below {FEWEST_ROUNDS} rounds that both have.");
             found.lines.push(Line::new(Tone::Quiet, "", words));
         }
     }

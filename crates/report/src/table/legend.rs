@@ -9,7 +9,7 @@ use crate::rank::{Yardstick, clock_share, has_too_few_rounds, is_timed_alone};
 use crate::{text, words};
 use ipcperf_core::result::ResultSet;
 use ipcperf_core::{PatternKind, PayloadFile, Wait};
-use ipcperf_stats::LEAST_ROUNDS;
+use ipcperf_stats::FEWEST_ROUNDS;
 
 /// The quantiles of which a missing one is explained.
 const QUANTILES: [&str; 2] = ["p90", "p99"];
@@ -38,7 +38,7 @@ pub(crate) fn legend_lines(
         "A round trip is there and back, never halved. {spread} is half of the 95 % interval over rounds.{cost}"
     ));
     if rows.iter().any(|row| spread_words(row) == figures::NONE && has_too_few_rounds(row.cell)) {
-        lines.push(format!("- in {spread}: there is no interval below {LEAST_ROUNDS} rounds."));
+        lines.push(format!("- in {spread}: there is no interval below {FEWEST_ROUNDS} rounds."));
     }
     if has(Column::Mean) && rows.iter().any(|row| Column::Mean.cell(row, true) != figures::NONE) {
         lines.push(
@@ -143,7 +143,7 @@ fn places(set: &ResultSet, blocks: &[&Block]) -> Vec<String> {
         );
     }
     if rivals.iter().any(|row| row.rank.is_some() && has_too_few_rounds(row.cell)) {
-        lines.push(format!("No order can be given with fewer than {LEAST_ROUNDS} rounds."));
+        lines.push(format!("No order can be given with fewer than {FEWEST_ROUNDS} rounds."));
     }
     let is_mixed = |block: &&Block| {
         let alone = block.rows.iter().filter(|row| row.rank.is_some());
