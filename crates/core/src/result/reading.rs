@@ -1,5 +1,5 @@
-//! Reading the text of a result document. Nothing of it is generic, so that it is compiled here: this crate is compiled
-//! for speed, and those that show what was read are compiled to be small.
+//! Reading the text of a result document. Neither function is generic, so that all of it is compiled here: this crate is
+//! compiled for speed, and those that show what was read are compiled to be small.
 
 use super::compared::Compared;
 use super::{Cell, ResultSet};
