@@ -8,7 +8,7 @@ use crate::output::{self, Target};
 use crate::progress::Line;
 use crate::request;
 use ipcperf_core::PayloadFile;
-use ipcperf_core::result::{Cell, Invocation, Noise, Plan, Requirements, ResultSet, Status, read};
+use ipcperf_core::result::{self, Cell, Invocation, Noise, Plan, Requirements, ResultSet, Status};
 use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
@@ -195,7 +195,7 @@ pub(crate) fn take(
     let started_utc = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let facts = Facts { started_utc, tool: crate::build::tool(), invocation };
     let found = measure().map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
-    Ok(shareable(ipcperf_engine::result_set(found, facts), |text| read(text).ok()))
+    Ok(shareable(ipcperf_engine::result_set(found, facts), |text| result::read(text).ok()))
 }
 
 /// The document with the home directory shortened wherever it stands (identities of cells, knobs, reasons, findings): a

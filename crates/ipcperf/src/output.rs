@@ -224,10 +224,10 @@ fn fresh(
 
 /// Fails where a file of this name cannot be written, or must not be.
 fn check(path: &Path) -> Result<(), Stop> {
-    if kept::is_place_of(path) {
+    if kept::would_hold(path) {
         let shown = path.display();
         return Err(Stop::usage(format!(
-            "'{shown}' is where documents are kept, which nothing changes; name another file"
+            "'{shown}' would lie among the kept documents, which nothing changes; name another file"
         )));
     }
     WholeFile::check(path).map_err(|error| refused(path, &error))

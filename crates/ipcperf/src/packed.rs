@@ -14,9 +14,16 @@ pub(crate) fn schemas() -> Vec<(String, String)> {
     texts(SCHEMAS)
 }
 
+/// The studies with their names, in the order of [`STUDY_NAMES`].
+pub(crate) fn studies() -> Vec<(String, String)> {
+    let mut studies = texts(STUDIES);
+    studies.sort_by_key(|(name, _)| STUDY_NAMES.iter().position(|known| known == name));
+    studies
+}
+
 /// The text of a study.
 pub(crate) fn study(name: &str) -> Option<String> {
-    texts(STUDIES).into_iter().find_map(|(known, text)| (known == name).then_some(text))
+    studies().into_iter().find_map(|(known, text)| (known == name).then_some(text))
 }
 
 fn texts(packed: &[u8]) -> Vec<(String, String)> {
@@ -32,11 +39,9 @@ mod tests {
 
     #[test]
     fn each_name_has_its_text_and_each_text_a_name() {
-        let mut names = STUDY_NAMES;
-        names.sort_unstable();
-        let packed = texts(STUDIES);
-        assert!(packed.iter().map(|(name, _)| name).eq(names), "{packed:?}");
-        for (name, text) in packed {
+        let studies = studies();
+        assert!(studies.iter().map(|(name, _)| name).eq(STUDY_NAMES));
+        for (name, text) in studies {
             assert!(text.contains(&format!("name = \"{name}\"")), "{name}");
         }
     }

@@ -5,9 +5,8 @@ use crate::error::Stop;
 use crate::{kept, measure, only, output};
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::{
-    Format, LoadError, MARGIN, Recorded, Rows, Specs, Style, Terms, compare_files,
-};
+use ipcperf_report::{Format, LoadError, Recorded, Rows, Specs, Style, Terms, compare_files};
+use ipcperf_stats::MARGIN;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

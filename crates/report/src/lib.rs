@@ -55,7 +55,7 @@ mod words;
 pub use answers::{Answer, Question, answers};
 pub use choose::{chosen, lacking};
 pub use compare::{
-    Arms, Incomparable, MARGIN, Recorded, Terms, at_once, compare_files, compare_live, comparison,
+    Arms, Incomparable, Recorded, Terms, at_once, compare_files, compare_live, comparison,
     factor_names, metric_of,
 };
 pub use csv::{Rows, cell as csv_cell, rows};

@@ -286,7 +286,6 @@ impl Patterns {
 mod tests {
     use super::*;
     use crate::rng::Rng;
-    use crate::verdict::FEWEST_ROUNDS;
     use proptest::prelude::*;
 
     fn rows(values: &[&[f64]]) -> Vec<Vec<Option<f64>>> {

@@ -16,9 +16,10 @@ use ipcperf_core::result::{Adjustment, Comparison};
 use ipcperf_core::units;
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{
-    Format, MARGIN, Recorded, Slower, Terms, at_once, compare_files, comparison, factor_names,
+    Format, Recorded, Slower, Terms, at_once, compare_files, comparison, factor_names,
     load_comparison,
 };
+use ipcperf_stats::MARGIN;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

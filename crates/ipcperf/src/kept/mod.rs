@@ -13,4 +13,4 @@ mod place;
 pub(crate) use archive::{Archive, SIGN, named};
 pub(crate) use index::Index;
 pub(crate) use keeper::Keeper;
-pub(crate) use place::is_place_of;
+pub(crate) use place::would_hold;

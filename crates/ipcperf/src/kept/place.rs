@@ -18,8 +18,8 @@ pub(super) fn data() -> Result<PathBuf, Stop> {
     })
 }
 
-/// Whether a file of this name would stand among the documents.
-pub(crate) fn is_place_of(path: &Path) -> bool {
+/// Whether a file of this name lies, or would lie, among the documents.
+pub(crate) fn would_hold(path: &Path) -> bool {
     let here = |folder: &Path| std::fs::canonicalize(folder).ok();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let kept = data().ok().and_then(|data| here(&data.join(DIRECTORY)));

@@ -83,11 +83,11 @@ fn parse(text: &str) -> toml::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packed::{STUDY_NAMES, study};
+    use crate::packed;
 
     fn studies() -> Vec<Study> {
-        let texts = STUDY_NAMES.iter().filter_map(|name| study(name));
-        texts.map(|text| Study::parse(&text, &kinds::check).expect("ours")).collect()
+        let parse = |(_, text): &(String, String)| Study::parse(text, &kinds::check).expect("ours");
+        packed::studies().iter().map(parse).collect()
     }
 
     fn words(words: &[&str]) -> Vec<String> {

@@ -224,8 +224,7 @@ fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study
             .map_err(|error| Stop::internal(format!("study {name}: {error}")))
     };
     let Some(given) = given else {
-        let texts = STUDY_NAMES.iter().filter_map(|name| Some((name, packed::study(name)?)));
-        return texts.map(|(name, text)| ours(name, &text)).collect();
+        return packed::studies().iter().map(|(name, text)| ours(name, text)).collect();
     };
     if let Some(text) = packed::study(given) {
         return Ok(vec![ours(given, &text)?]);

@@ -106,7 +106,7 @@ fn what_is_kept_stands_for_its_file_wherever_one_is_read() {
         &[&RUN[..], &["-o", first]].concat(),
     ] {
         let ended = sandbox.run(words);
-        let told = "is where documents are kept, which nothing changes; name another file";
+        let told = "would lie among the kept documents, which nothing changes; name another file";
         assert!(ended.stderr.contains(told), "{words:?}: {}", ended.stderr);
         assert_eq!(ended.status.code(), Some(2), "{words:?}");
     }

@@ -19,7 +19,6 @@ pub(crate) use figure::{Operations, Reading, p99_of};
 pub use files::{Recorded, Terms, at_once, compare_files};
 pub(crate) use files::{distrust, session_floor};
 pub(crate) use html::fill;
-pub use ipcperf_stats::MARGIN;
 pub(crate) use judge::{between, percent, times};
 pub use live::{Arms, compare_live, metric_of};
 pub use render::comparison;

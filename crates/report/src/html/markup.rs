@@ -60,12 +60,11 @@ impl Html {
     /// What the page says, in which no line ends between a number and its unit.
     pub(crate) fn headline(&mut self, words: &str) {
         let mut line = String::with_capacity(words.len());
-        for word in words.split(' ') {
+        for (at, word) in words.split(' ').enumerate() {
             let is_number = line.ends_with(|sign: char| sign.is_ascii_digit());
             let is_unit = word.starts_with(|sign: char| sign.is_alphabetic() || sign == '%');
-            match line.is_empty() {
-                true => {}
-                false => line.push(if is_number && is_unit { '\u{a0}' } else { ' ' }),
+            if at > 0 {
+                line.push(if is_number && is_unit { '\u{a0}' } else { ' ' });
             }
             line.push_str(word);
         }

@@ -5,10 +5,10 @@ use ipcperf_core::result::{Cell, Metric, Round};
 use ipcperf_engine::simulate::{Level, Service, Shape, Simulated, Simulation, VirtualClock};
 use ipcperf_stats::{Histogram, median_interval};
 
-/// A million operations: so many rounds.
+/// Rounds of a document.
 const ROUNDS: u64 = 10;
 
-/// In each round so many.
+/// Operations of a round: a million in all.
 const OPERATIONS: u64 = 100_000;
 
 /// Quantiles with the share by which a figure may be off, or four of its standard errors where these are more: the p99.9
@@ -45,8 +45,8 @@ fn figure<'a>(cell: &'a Cell, name: &str) -> &'a Metric {
     &cell.rtt_ns.as_ref().expect("round trips")[name]
 }
 
-/// The relative standard error of a quantile: sqrt(q (1 - q) / n) / f(x), over x (David & Nagaraja, Order Statistics,
-/// 10.2), with 1 / f(x) as the slope of the quantile function.
+/// The relative standard error of a quantile x: sqrt(q (1 - q) / n) / f(x), divided by x (Shao, Mathematical
+/// Statistics, theorem 5.10). 1 / f(x) is the slope of the quantile function.
 fn standard_error(service: &Service, q: f64) -> f64 {
     let step = (1.0 - q) / 100.0;
     let slope = (service.quantile(q + step) - service.quantile(q - step)) / (2.0 * step);
