@@ -4,7 +4,7 @@ use crate::edits::{self, COMPARISON, REPLICATION, RESULTS};
 use crate::soundness::{self, check, written};
 use ipcperf::Registry;
 use ipcperf_core::result::{Comparison, Replication, ResultSet};
-use ipcperf_report::{Format, LoadError, MARGIN, Recorded, Rows, Style, Terms};
+use ipcperf_report::{Format, LoadError, Recorded, Rows, Style, Terms};
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -92,7 +92,7 @@ pub fn comparison(bytes: &[u8]) {
     let named = |name: &str, text: &str| loaded(Recorded::read(name, text));
     let (Some(first), Some(second)) = (named("a", &one), named("b", &two)) else { return };
     let Some(after) = loaded(ipcperf_report::load(&two)) else { return };
-    let terms = Terms { margin: MARGIN, ..Terms::default() };
+    let terms = Terms { margin: ipcperf_stats::MARGIN, ..Terms::default() };
     let Ok(document) = ipcperf_report::compare_files(&[first], &[second], &terms) else { return };
     show_comparison(&document, format, &style);
     let page = written(|out| ipcperf_report::before_and_after(&document, &after, &spec, out));
