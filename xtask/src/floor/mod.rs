@@ -5,6 +5,7 @@
 mod bare;
 mod case;
 mod loops;
+mod policy;
 mod product;
 mod table;
 mod verdict;
@@ -27,8 +28,8 @@ pub(crate) struct Options {
     /// Rounds; each measures every case once on both sides
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// Length of one measurement of one side in milliseconds
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    /// Length of one measurement of one side in milliseconds, 100 as `ipcperf run` has it
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1000))]
     slice_ms: u64,
     /// Only the cases whose name and placement contain this ("pipe stream", "same-cpu")
     #[arg(long)]
@@ -96,9 +97,14 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         Err(_) => true,
     };
     let missed = lines.iter().filter(is_miss).count();
+    let is_fifo = std::thread::spawn(policy::use_fifo).join().is_ok_and(|outcome| outcome.is_ok());
     text.push_str(&format!(
-        "- {} rounds of {} ms per side, interleaved, order random (seed {})\n\n",
-        options.rounds, options.slice_ms, options.seed
+        "- streams on one CPU: under {}\n\
+         - {} rounds of {} ms per side, interleaved, order random (seed {})\n\n",
+        if is_fifo { "SCHED_FIFO" } else { "the default policy (SCHED_FIFO is not permitted)" },
+        options.rounds,
+        options.slice_ms,
+        options.seed
     ));
     text.push_str(&table::render(&lines));
     let (limits, are_kept) = limits(&product)?;
@@ -183,12 +189,13 @@ fn one_round(
 /// The figure of a bare pair, which is this program again.
 fn bare(case: &Case, slice_ms: u64) -> Result<f64> {
     let [lead, follow] = case.place.cpus;
-    let output = Command::new(std::env::current_exe()?)
+    let mut command = Command::new(std::env::current_exe()?);
+    command
         .args(["bare", &case::name(case.carrier), &case::name(case.pattern)])
         // The last line of an error is then its cause.
         .env("RUST_BACKTRACE", "0")
-        .args([case.bytes, lead, follow, slice_ms as usize].map(|number| number.to_string()))
-        .output()?;
+        .args([case.bytes, lead, follow, slice_ms as usize].map(|number| number.to_string()));
+    let output = policy::without_preemption(case, &mut command).output()?;
     ensure!(output.status.success(), "bare loop: {}", complaint(&output));
     Ok(String::from_utf8_lossy(&output.stdout).trim().parse()?)
 }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::case::{self, Case, Pattern, Place};
+use super::policy;
 
 /// Two different CPUs, from the nearest to the farthest.
 const TWO_CPU_PLACES: [&str; 4] = ["same-llc", "cross-llc", "smt", "cross-node"];
@@ -27,7 +28,7 @@ impl Product {
         let mut places = Vec::new();
         let mut machine = String::new();
         for name in ["same-cpu"].into_iter().chain(TWO_CPU_PLACES) {
-            let document = self.document("pipe", Pattern::PingPong, 64, name)?;
+            let document = document(&mut self.command("pipe", Pattern::PingPong, 64, name))?;
             match &document["cells"][0]["status"] {
                 Value::String(status) if status == "unavailable" => continue,
                 _ => places.push(Place { name, cpus: cpus(cell(&document)?)? }),
@@ -44,7 +45,8 @@ impl Product {
     /// nanoseconds.
     pub(crate) fn measure(&self, case: &Case) -> Result<(f64, Option<f64>)> {
         let asked = if case.carrier.only_wakes() { 0 } else { case.bytes };
-        let document = self.document(&case.mechanism(), case.pattern, asked, case.place.name)?;
+        let mut command = self.command(&case.mechanism(), case.pattern, asked, case.place.name);
+        let document = document(policy::without_preemption(case, &mut command))?;
         let line = document["bounds"]["pairs"][0]["cacheline_rtt_ns"]["median"].as_f64();
         Ok((figure(&document, case.pattern, case.place.cpus)?, line))
     }
@@ -72,13 +74,6 @@ impl Product {
         Ok(usage.ru_maxrss as u64 * 1024)
     }
 
-    fn document(&self, name: &str, pattern: Pattern, size: usize, place: &str) -> Result<Value> {
-        let output = self.command(name, pattern, size, place).args(["--rounds", "1"]).output()?;
-        // A cell that cannot run is in the document, too.
-        serde_json::from_slice(&output.stdout)
-            .with_context(|| format!("ipcperf run -m {name}: {}", complaint(&output)))
-    }
-
     fn command(&self, name: &str, pattern: Pattern, size: usize, place: &str) -> Command {
         let mut command = Command::new(&self.binary);
         command
@@ -88,6 +83,14 @@ impl Product {
             .args(["-o", "-", "-q", "--no-progress", "--format", "json"]);
         command
     }
+}
+
+/// The document of one round.
+fn document(command: &mut Command) -> Result<Value> {
+    let output = command.args(["--rounds", "1"]).output()?;
+    // A cell that cannot run is in the document, too.
+    serde_json::from_slice(&output.stdout)
+        .with_context(|| format!("ipcperf run: {}", complaint(&output)))
 }
 
 /// What the figures were measured on.
