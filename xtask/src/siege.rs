@@ -28,7 +28,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
             "it",
             "--",
             "--nocapture",
-            "siege",
+            "faults::",
         ])
         .env("IPCPERF_SIEGE_SECONDS", format!("{:.0}", (options.minutes * 60.0).max(1.0)));
     if let Some(seed) = options.seed {

@@ -9,8 +9,8 @@ use ipcperf_sys::trace::{self, Tally, Trace};
 
 /// Messages before the first that counts.
 const WARM_UP: u64 = 100;
-/// Messages that count.
-const MESSAGES: u64 = 1000;
+/// Messages that count: each call of theirs stops twice, which takes ten times as long as the call.
+const MESSAGES: u64 = 250;
 
 /// C21: one message at a time, each end needs exactly the system calls it declares. Where their number depends on
 /// timing, it makes none that neither moves data nor waits for it.

@@ -1,7 +1,7 @@
 //! Other users of the same machine, who connect to every port they can find.
 
 use crate::common::{Ended, Sandbox, at_once, cells, skipped, valid};
-use crate::siege::{disturb, nonsense};
+use crate::faults::{disturb, nonsense};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::fs::{self, File};
