@@ -9,7 +9,7 @@ use ipcperf_sys::trace::{self, Tally, Trace};
 
 /// Messages before the first that counts.
 const WARM_UP: u64 = 100;
-/// Messages that count: each call of theirs stops twice, which takes ten times as long as the call.
+/// Messages that count. Each call of theirs is stopped at twice, so that more of them would take long.
 const MESSAGES: u64 = 250;
 
 /// C21: one message at a time, each end needs exactly the system calls it declares. Where their number depends on

@@ -12,7 +12,8 @@ fn run<'a>(words: &[&'a str]) -> Vec<&'a str> {
     [&["run"], words, &SMALL].concat()
 }
 
-/// One run of everything there is, read in five ways: as a test of its own each would wait while one of them runs it.
+/// Five promises about one run of everything there is. Five tests that share the run would hold up four threads while it
+/// goes on.
 #[test]
 fn a_run_over_everything_keeps_every_promise() {
     let sandbox = Sandbox::new();

@@ -1,5 +1,6 @@
 //! Faults that strike real runs at random moments. Whatever happens: nothing is left, nothing is half written, nobody
-//! panics, and exit code and document tell the truth. `cargo xtask siege --minutes N --seed S` runs it for longer.
+//! panics, and exit code and document tell the truth. Tests start in the order of their names; this one takes longest, so
+//! its name must not come late. `cargo xtask siege --minutes N --seed S` runs it for longer.
 
 use crate::common::{Ended, Running, Sandbox, at_once, schema_of, skipped, valid};
 use crate::interruption::{Moments, no_panic, nothing_is_left};
