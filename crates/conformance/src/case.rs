@@ -22,11 +22,22 @@ pub(crate) struct Case {
     pub(crate) id: &'static str,
     /// What it is about, as it stands in the name of a trial.
     pub(crate) title: &'static str,
-    /// Looks at the whole host, so nothing else may run beside it.
-    pub(crate) is_alone: bool,
+    /// What may run beside it.
+    pub(crate) company: Company,
     /// The reason why it does not apply, naming the fact that says so.
     objection: fn(&Entry) -> Option<String>,
     run: fn(&Scene<'_>) -> Result<(), Trouble>,
+}
+
+/// What may run beside a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// Anything: ends that spin hardly wait for each other in it, and it takes less than twice as long beside three others.
+    Any,
+    /// Anything, unless its own ends spin: they take the CPUs from all others, and it would take up to 24 times as long.
+    UnlessItSpins,
+    /// Nothing: it looks at the whole host, or takes much of it.
+    None,
 }
 
 /// All cases, by number.
@@ -45,21 +56,23 @@ pub(crate) const CASES: &[Case] = &[
     case("C10", "oversized", limit, limits::oversized),
     case("C11", "interrupted_calls", floor, stops::interrupted_calls),
     case("C12", "stopped_peer", floor, stops::stopped_peer),
-    case("C12", "no_death_by_a_dead_peer", floor, stops::no_death_by_a_dead_peer),
+    case("C12", "no_death_by_a_dead_peer", floor, stops::no_death_by_a_dead_peer)
+        .beside(Company::Any),
     case("C13", "descriptor_and_mapping_leaks", |_| None, leaks::descriptors_and_mappings),
-    Case { is_alone: true, ..case("C14", "name_leaks", |_| None, names::name_leaks) },
+    case("C14", "name_leaks", |_| None, names::name_leaks).beside(Company::None),
     case("C15", "hygiene", floor, hygiene::hygiene),
-    case("C16", "isolation", floor, links::isolation),
+    case("C16", "isolation", floor, links::isolation).beside(Company::Any),
     case("C17", "reuse", floor, links::reuse),
     case("C18", "no_allocation", reused, calls::no_allocation),
     case("C19", "no_panic_on_errors", floor, faults::no_panic_on_errors),
     case("C20", "declared_copies", payload, facts::declared_copies),
     case("C20", "declared_descriptors", descriptors, facts::declared_descriptors),
-    case("C20", "declared_silence", silence, facts::declared_silence),
-    case("C21", "declared_system_calls", |_| None, calls::declared_system_calls),
+    case("C20", "declared_silence", silence, facts::declared_silence).beside(Company::Any),
+    case("C21", "declared_system_calls", |_| None, calls::declared_system_calls)
+        .beside(Company::Any),
     case("C22", "unavailable_is_polite", floor, refusal::unavailable_is_polite),
     // Largest values take much memory at once.
-    Case { is_alone: true, ..case("C23", "options", any_knob, cases::knobs::options) },
+    case("C23", "options", any_knob, cases::knobs::options).beside(Company::None),
 ];
 
 const fn case(
@@ -68,10 +81,15 @@ const fn case(
     objection: fn(&Entry) -> Option<String>,
     run: fn(&Scene<'_>) -> Result<(), Trouble>,
 ) -> Case {
-    Case { id, title, is_alone: false, objection, run }
+    Case { id, title, company: Company::UnlessItSpins, objection, run }
 }
 
 impl Case {
+    /// The same with other company.
+    const fn beside(self, company: Company) -> Self {
+        Self { company, ..self }
+    }
+
     /// Its name in a trial: `C08_end_of_stream`.
     pub(crate) fn name(&self) -> String {
         format!("{}_{}", self.id, self.title)

@@ -1,7 +1,7 @@
 //! Every mechanism meets every case.
 
 use crate::book;
-use crate::case::{self, CASES, Case, Outcome};
+use crate::case::{self, CASES, Case, Company, Outcome};
 use crate::entry::{Entries, Entry};
 use crate::filter::Filter;
 use crate::matrix::Matrix;
@@ -129,9 +129,13 @@ impl Suite {
                     // Keeps the row's place in the matrix.
                     set(Outcome::Failed("it did not run to its end".into()));
                     let (suite, alone) = (Arc::clone(&suite), Arc::clone(&alone));
-                    // An end that spins, or a thread of the kernel that spins for it, takes the CPUs from all others.
+                    // Its ends themselves, or a thread of the kernel that spins for them.
                     let spins = matches!(entry.spec().wait, Wait::Spin | Wait::SpinThenBlock);
-                    let is_alone = case.is_alone || spins;
+                    let is_alone = match case.company {
+                        Company::Any => false,
+                        Company::UnlessItSpins => spins,
+                        Company::None => true,
+                    };
                     let times = Arc::clone(&times);
                     let trial = move || {
                         let _alone =
