@@ -18,7 +18,7 @@ fn run<'a>(words: &[&'a str]) -> Vec<&'a str> {
 fn a_run_over_everything_keeps_every_promise() {
     let sandbox = Sandbox::new();
     let words = ["-m", "all", "-p", "ping-pong,stream", "-s", "64,64K"];
-    let places = ["--place", "same-cpu,same-llc,smt,free", "-o", "all.json"];
+    let places = ["--place", "same-cpu,same-llc,smt", "-o", "all.json"];
     let ended = sandbox.run(&run(&[&words[..], &places].concat()));
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     let document = valid(RESULT_SCHEMA, &sandbox.read("all.json").expect("written"));
@@ -60,7 +60,7 @@ fn every_cell_asked_for_is_there_with_a_number_or_a_reason(document: &Value) {
     for mechanism in list(&listed, "mechanisms") {
         let wakes = mechanism["spec"]["payload"]["kind"] == "wake";
         for pattern in ["ping-pong", "stream"] {
-            for place in ["same-cpu", "same-llc", "smt", "free"] {
+            for place in ["same-cpu", "same-llc", "smt"] {
                 for size in if wakes { &[0][..] } else { &[64, 64 << 10] } {
                     wanted.insert(format!("{} {pattern} {size} {place}", text(mechanism, "name")));
                 }

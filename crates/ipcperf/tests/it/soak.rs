@@ -21,7 +21,7 @@ fn the_ring_carries_millions_of_messages_between_processes_without_a_wrong_byte(
         "-s",
         "8,200,4K",
     ];
-    let more = ["--touch", "full", "--rounds", "1", "--slice", "1s", "-o", "soak.json"];
+    let more = ["--touch", "full", "--rounds", "1", "--slice", "300ms", "-o", "soak.json"];
     let ended = sandbox.run(&[&words[..], &more].concat());
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     assert!(ended.stdout.contains("shm-ring/"), "{}", ended.stdout);

@@ -30,7 +30,7 @@ fn sizes<M: Mechanism>() -> Vec<usize> {
         return vec![0];
     }
     let limit = M::limit(&options::<M>(&[])).map_or(usize::MAX, |limit| limit.bytes);
-    [1, 7, 8, 64, 4096, 8192, 60_000].into_iter().filter(|size| *size <= limit).collect()
+    [1, 64, 4096, 60_000].into_iter().filter(|size| *size <= limit).collect()
 }
 
 struct RoundTrips;
@@ -67,7 +67,7 @@ impl Case for Streaming {
         }
         let name = M::SPEC.full_name();
         let size = if is_wake::<M>() { 0 } else { 512 };
-        let count = if M::SPEC.wait == Wait::Spin { 2_000 } else { 10_000 };
+        let count = if M::SPEC.wait == Wait::Spin { 1_000 } else { 5_000 };
         let window = M::window(size, &options::<M>(&[])).map_or(u64::MAX, u64::from);
         run::<M>(
             size,
