@@ -1,6 +1,7 @@
 //! Files that a program writes must hold what the program would write today.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
@@ -45,26 +46,28 @@ pub(crate) const SCHEMAS: &[Generated] = &[
 
 /// What the product prints when it is given these words.
 fn product(root: &Path, words: &[&str]) -> Result<String> {
-    printed(root, &[&["--package", "ipcperf", "--bin", "ipcperf", "--"], words].concat())
+    let run = ["run", "--quiet", "--package", "ipcperf", "--bin", "ipcperf", "--"];
+    printed(crate::cargo::cargo().args(run).args(words).current_dir(root))
 }
 
 /// The JSON Schema of a document. Its generator is built by itself: a feature that this program enabled would be on in
-/// every build of the workspace.
+/// every build of the workspace. As a part of the workspace it shares with the tests what both need.
 fn schema(root: &Path, document: &str) -> Result<String> {
-    let generator = ["--package", "ipcperf-core", "--features", "schema", "--example", "schema"];
-    printed(root, &[&generator[..], &["--", document]].concat())
+    let status = crate::cargo::cargo()
+        .args(["build", "--quiet", "--workspace", "--features", "ipcperf-core/schema"])
+        .args(["--example", "schema"])
+        .current_dir(root)
+        .status()
+        .context("cannot start cargo")?;
+    ensure!(status.success(), "the generator of schemas does not compile");
+    let metadata = cargo_metadata::MetadataCommand::new().current_dir(root).no_deps().exec()?;
+    printed(Command::new(metadata.target_directory.join("debug/examples/schema")).arg(document))
 }
 
 /// What a program of the workspace prints.
-fn printed(root: &Path, words: &[&str]) -> Result<String> {
-    let output = crate::cargo::cargo()
-        .args(["run", "--quiet"])
-        .args(words)
-        .current_dir(root)
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .context("cannot start cargo")?;
-    ensure!(output.status.success(), "cargo run {} failed: {}", words.join(" "), output.status);
+fn printed(command: &mut Command) -> Result<String> {
+    let output = command.stderr(Stdio::inherit()).output().context("cannot start it")?;
+    ensure!(output.status.success(), "{command:?} failed: {}", output.status);
     Ok(String::from_utf8(output.stdout)?)
 }
 
