@@ -15,6 +15,13 @@ const LEAST: u64 = 4;
 /// Segments of which nothing arrived that could be timed: then there is no other one. Waiting for what is lost takes long.
 const EMPTY: u32 = 5;
 
+/// Operations in one segment of a warm-up before it may end: one that was held up, on cold caches, says nothing of those to
+/// come.
+const SETTLED: u64 = 8;
+
+/// Where operations are too long for that, a warm-up ends after so many times its length.
+const AT_LAST: u64 = 4;
+
 /// Operations of a sample, of which the median one and one reading of the clock take so many ticks. An operation is timed
 /// by itself from 20 times the cost of reading the clock on. Below, no single operation can be told anyway, so a batch is
 /// long enough for the clock to cost 1 %.
@@ -45,6 +52,18 @@ impl Expected {
         if operations >= self.operations {
             *self = Self { operations, per_operation: ticks as f64 / operations as f64, median };
         }
+    }
+
+    /// Operations of the next segment of a warm-up of which so many ticks are over, and whose last segment had so many
+    /// operations; 0: it is over.
+    pub(crate) fn next(&self, planned: u64, spent: u64, last: u64) -> u64 {
+        let is_early = spent >= planned && self.operations < SETTLED;
+        let left = if is_early { AT_LAST * planned } else { planned }.saturating_sub(spent);
+        if left == 0 {
+            return 0;
+        }
+        // Never more than eight times the last segment: the first ones run on cold caches.
+        ((left as f64 / self.per_operation) as u64).clamp(1, last * 8)
     }
 }
 
@@ -157,6 +176,31 @@ mod tests {
 
     fn in_pieces(count: u32, expected: f64, of: impl FnMut(f64) -> f64) -> (f64, Vec<u64>) {
         region(Course::of_time(PLANNED, expected, FEWEST, count), of)
+    }
+
+    /// Ticks and segments of a warm-up of 1000 ticks in which operations take what `of` says of each, in order.
+    fn warm_up(of: impl Fn(u64) -> u64) -> (u64, Vec<u64>) {
+        let (mut spent, mut segments, mut expected) = (0, vec![1], Expected::default());
+        let mut done = 0;
+        loop {
+            let last = segments[segments.len() - 1];
+            let ticks = (done..done + last).map(&of).sum();
+            (spent, done) = (spent + ticks, done + last);
+            expected.add(last, ticks, 0);
+            match expected.next(1000, spent, last) {
+                0 => return (spent, segments),
+                next => segments.push(next),
+            }
+        }
+    }
+
+    #[test]
+    fn a_warm_up_takes_its_time_and_an_operation_that_is_held_up_does_not_end_it() {
+        assert_eq!(warm_up(|_| 1), (1000, vec![1, 8, 64, 512, 415]));
+        assert_eq!(warm_up(|at| if at == 0 { 3000 } else { 1 }).1, [1, 1, 8]);
+        // Operations as long as that are rare enough to wait for.
+        assert_eq!(warm_up(|_| 500), (4000, vec![1, 1, 6]));
+        assert_eq!(warm_up(|_| 5000), (5000, vec![1]));
     }
 
     #[test]

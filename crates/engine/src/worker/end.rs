@@ -193,7 +193,7 @@ impl<'a> End<'a> {
         self.agree_with(self.job.key.pattern.facts().timed_by, samples, 0).0
     }
 
-    /// Runs growing segments until the warm-up time has passed; returns what an operation takes. Only the lead knows.
+    /// Runs growing segments until the warm-up is over; returns what an operation takes. Only the lead knows.
     pub(super) fn warm_up(&mut self) -> Result<Expected, Failure> {
         let (mut spent, mut wanted) = (0, 1);
         let mut expected = Expected::default();
@@ -209,14 +209,8 @@ impl<'a> End<'a> {
             if self.leads() {
                 spent += elapsed;
                 expected.add(samples, elapsed, self.recorder.median());
-                let left = self.job.warmup.saturating_sub(spent);
-                // Never more than eight times the last segment: the first ones run on cold caches.
-                let fitting = (left as f64 / expected.per_operation) as u64;
-                wanted = if left == 0 {
-                    0
-                } else {
-                    fitting.clamp(1, samples * 8).min(self.room(Pass::Eager, 1))
-                };
+                let next = expected.next(self.job.warmup, spent, samples);
+                wanted = next.min(self.room(Pass::Eager, 1));
             }
         }
     }
