@@ -15,12 +15,11 @@ pub use peak::TRIALS;
 
 use crate::plan::CellPlan;
 use ipcperf_core::Idle;
-use ipcperf_stats::{FEWEST_ROUNDS, Rng};
+use ipcperf_stats::Rng;
 use ipcperf_sys::signals::Interrupts;
 use ipcperf_sys::{procfs, random};
 use std::io;
 use std::time::{Duration, Instant};
-use topology::{is_spoiled, usual};
 
 /// A seed for a run that was given none: below 2^53, so that every JSON reader gives it back unchanged.
 #[must_use]
@@ -104,7 +103,8 @@ pub fn search(
                 }
                 position += 1;
                 if position == once {
-                    let spoiled = spoiled(&cells[first..], &turn, rounds, settings, &run.bounds);
+                    let of_turn = turn.iter().map(|index| (*index, &cells[first + index]));
+                    let spoiled = run.spoiled(of_turn, rounds, settings.rounds);
                     let measured = cells.iter().map(|cell| cell.slices.len()).sum();
                     let each = began.elapsed().saturating_sub(spent).div_f64(once as f64);
                     let left = settings.budget.map(|budget| budget.saturating_sub(began.elapsed()));
@@ -137,24 +137,12 @@ fn is_open(cell: &CellRun) -> bool {
     cell.plan.objection.is_none() && cell.ended.is_none()
 }
 
-/// The cells of a turn whose slices of this round do not count.
-fn spoiled(
-    cells: &[CellRun],
-    turn: &[usize],
-    round: u64,
-    settings: &Settings,
-    bounds: &BoundReadings,
-) -> Vec<usize> {
-    let usual = (settings.rounds >= FEWEST_ROUNDS as u64).then(|| usual(bounds));
-    let spoiled = |index: &usize| is_spoiled(&cells[*index], round, usual.as_ref());
-    turn.iter().copied().filter(spoiled).collect()
-}
-
 /// How many slices may be measured once more, of which each takes so long: a quarter of all that were measured, less those
 /// that were such ones already, because with more rejected the grade is F and there are no verdicts; and as many as there is
 /// time left for. They come before further rounds: two cells have more rounds in common by eight whole ones than by nine that
 /// each lost a tenth.
-fn room(left: Option<Duration>, each: Duration, measured: usize, again: usize) -> usize {
+#[must_use]
+pub fn room(left: Option<Duration>, each: Duration, measured: usize, again: usize) -> usize {
     let most = measured.div_ceil(4).saturating_sub(again);
     let in_time = |left: Duration| (left.as_secs_f64() / each.as_secs_f64()) as usize;
     left.map_or(most, |left| most.min(in_time(left)))

@@ -174,11 +174,14 @@ impl Figure {
                 metric: metric(estimate.value, estimate.ci95, "rounds"),
                 joint: median_interval(rounds, joint).map(both),
             },
-            _ if rounds.is_empty() => Self::missing("no round has all readings"),
+            _ if rounds.is_empty() => Self::missing(NO_ROUND),
             _ => Self::missing("a round gives no finite figure"),
         }
     }
 }
+
+/// Why there is no figure of arms that have rounds, but none in common.
+pub(crate) const NO_ROUND: &str = "no round in which all its arms count";
 
 /// What is said of one test, and why.
 #[derive(Clone, Debug)]

@@ -65,6 +65,14 @@ pub struct Measured {
     facts: BTreeMap<String, String>,
 }
 
+fn left_out(round: u64) -> String {
+    format!("round {round} does not count")
+}
+
+fn measured_twice(round: u64) -> String {
+    format!("round {round} was measured twice")
+}
+
 impl Measured {
     /// An arm that has not been measured yet.
     pub fn new(arm: &Arm) -> Self {
@@ -82,14 +90,18 @@ impl Measured {
     pub fn keep(&mut self, round: u64, order: u64, readings: Readings) {
         let Readings { values, histogram, facts } = readings;
         let values = values.into_iter().filter(|(_, value)| value.is_finite()).collect();
+        if let Some(reason) = self.facts.remove(&left_out(round)) {
+            self.facts.insert(measured_twice(round), reason);
+        }
         self.rounds.push(ArmRound { round, order, values });
         self.histograms.push(histogram.unwrap_or_default());
         self.facts.extend(facts);
     }
 
-    /// Notes why a round does not count.
+    /// Notes why a slice does not count: its round neither, unless it has another one that does.
     pub fn reject(&mut self, round: u64, reason: String) {
-        self.facts.insert(format!("round {round} does not count"), reason);
+        let is_kept = self.rounds.iter().any(|kept| kept.round == round);
+        self.facts.insert(if is_kept { measured_twice(round) } else { left_out(round) }, reason);
     }
 
     /// Notes which rounds fall into a mode that does not speak for the arm: tables leave them out, so that no figure is a

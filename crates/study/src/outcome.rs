@@ -1,6 +1,6 @@
 //! What the rounds of a study come to: its tables filled, its claims judged.
 
-use crate::accept::{ERROR, Figure, Judged, check, judge, overall};
+use crate::accept::{ERROR, Figure, Judged, NO_ROUND, check, judge, overall};
 use crate::expression::Expression;
 use crate::measured::{Measured, QUANTILES};
 use crate::study::{Claim, How, Row, Statistic, Study, Table};
@@ -170,7 +170,7 @@ impl<'a> Findings<'a> {
             _ => self.speaking(expression),
         };
         let Some(estimate) = median_estimate(&values) else {
-            return Metric::missing("no round has all readings");
+            return Metric::missing(NO_ROUND);
         };
         let interval = estimate.ci95.map(|interval| [interval.low, interval.high]);
         let (value, ci95) = match statistic {

@@ -53,6 +53,24 @@ fn parsed() -> Vec<Study> {
 }
 
 #[test]
+fn a_round_counts_if_one_of_its_slices_does() {
+    let mut measured = Measured::new(&parsed()[0].arms[0]);
+    measured.reject(0, "moved".into());
+    measured.reject(1, "moved".into());
+    measured.keep(1, 5, Readings::default());
+    measured.keep(2, 0, Readings::default());
+    measured.reject(2, "throttled".into());
+    let facts = measured.result(false).facts;
+    let facts: Vec<_> = facts.iter().map(|(fact, why)| (fact.as_str(), why.as_str())).collect();
+    let expected = [
+        ("round 0 does not count", "moved"),
+        ("round 1 was measured twice", "moved"),
+        ("round 2 was measured twice", "throttled"),
+    ];
+    assert_eq!(facts, expected);
+}
+
+#[test]
 fn every_study_is_well_formed_and_goes_by_its_name() {
     for ((name, _), study) in STUDIES.iter().zip(parsed()) {
         assert_eq!(study.head.name, *name);

@@ -3,6 +3,7 @@
 use super::findings::{
     Around, BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause,
 };
+use super::topology::{is_spoiled, usual};
 use crate::connect::Model;
 use crate::error::named;
 use crate::fit::Fit;
@@ -12,7 +13,7 @@ use crate::plan::Family;
 use crate::slice::{self, Outcome, Surroundings, Terms};
 use ipcperf_core::result::Status;
 use ipcperf_core::{Idle, Seat, Shape};
-use ipcperf_stats::Rng;
+use ipcperf_stats::{FEWEST_ROUNDS, Rng};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
 use ipcperf_sys::qos::PollIdle;
@@ -177,6 +178,20 @@ impl<'a> Bench<'a> {
     #[must_use]
     pub fn ns_per_tick(&self) -> f64 {
         self.fit.ns_per_tick()
+    }
+
+    /// The cells, each with what its caller calls it by, whose slices of this round do not count. There are to be so many
+    /// rounds.
+    #[must_use]
+    pub fn spoiled<'c, T>(
+        &self,
+        cells: impl Iterator<Item = (T, &'c CellRun)>,
+        round: u64,
+        rounds: u64,
+    ) -> Vec<T> {
+        let usual = (rounds >= FEWEST_ROUNDS as u64).then(|| usual(&self.bounds));
+        let spoiled = cells.filter(|(_, cell)| is_spoiled(cell, round, usual.as_ref()));
+        spoiled.map(|(name, _)| name).collect()
     }
 
     /// Ends the rounds of these cells, which began then and saw this much stolen time at that: measures the clock once

@@ -183,22 +183,25 @@ impl CellWork {
         Ok(readings)
     }
 
-    /// What a study reads off single slices and the document of a run does not have, by round.
-    pub(crate) fn beside(&self, ns_per_tick: f64) -> BTreeMap<u64, Readings> {
+    /// What a study reads off single slices and the document of a run does not have, by round and position in it.
+    pub(crate) fn beside(&self, ns_per_tick: f64) -> Beside {
         let plan = &self.run.plan;
         let door = plan.entry.door(&plan.options).ok().and_then(Result::ok).map(|(door, _)| door);
         let slices = self.run.slices.iter().filter_map(|slice| {
             let Data::Connect(connect) = &slice.raw.data else { return None };
             let mut readings = Readings::default();
             connect::add(&mut readings, &slice.raw, connect, door, ns_per_tick);
-            Some((slice.round, readings))
+            Some(((slice.round, slice.order), readings))
         });
         slices.collect()
     }
 }
 
+/// Readings by round and position in it.
+pub(crate) type Beside = BTreeMap<(u64, u64), Readings>;
+
 /// Keeps what an assembled cell has: the readings of its rounds, why some of them do not count, or why none does.
-pub(crate) fn keep(measured: &mut Measured, cell: &Cell, mut beside: BTreeMap<u64, Readings>) {
+pub(crate) fn keep(measured: &mut Measured, cell: &Cell, mut beside: Beside) {
     if !matches!(cell.status, Status::Ok | Status::Skipped) && measured.ended.is_none() {
         measured.ended = Some((cell.status, cell.reason.clone().unwrap_or_default()));
     }
@@ -206,7 +209,7 @@ pub(crate) fn keep(measured: &mut Measured, cell: &Cell, mut beside: BTreeMap<u6
         match &round.rejected {
             Some(reason) => measured.reject(round.round, reason.clone()),
             None => {
-                let first = beside.remove(&round.round).unwrap_or_default();
+                let first = beside.remove(&(round.round, round.order)).unwrap_or_default();
                 measured.keep(round.round, round.order, readings(cell, round, first));
             }
         }
@@ -331,7 +334,7 @@ value = true
         let beside = [0, 1].map(|round| {
             let mut readings = Readings::default();
             readings.set("asked", 7.0);
-            (round, readings)
+            ((round, 0), readings)
         });
         keep(&mut measured, &cell(status), beside.into());
         Findings::new(&[measured], 2, Noise::default()).result(&study, Scale::Smoke, 1.0, false)

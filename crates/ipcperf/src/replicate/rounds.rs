@@ -1,4 +1,5 @@
-//! Measures the arms of a study: in every round each of them once, in random order.
+//! Measures the arms of a study: in every round each of them once, in random order, and cells that were spoiled in it once
+//! more.
 
 use super::bounds::{self, BoundWork};
 use super::cell::{self, CellWork, Keys};
@@ -9,7 +10,7 @@ use crate::error::note;
 use ipcperf_core::result::{Noise, Scale, Status};
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Bench, Bounded, CellRun, Progress};
+use ipcperf_engine::run::{Bench, Bounded, CellRun, Progress, room};
 use ipcperf_engine::task::TaskError;
 use ipcperf_engine::{Facts, result_set};
 use ipcperf_stats::Rng;
@@ -105,6 +106,8 @@ pub(crate) fn measure(
     (context.progress)(Progress::Bounds);
     let mut interrupted = prepare_bench(&arms, &mut bench)?;
     let mut order = Rng::stream(seed, study.name());
+    // Slices that were measured in place of others.
+    let mut again = 0;
     for round in 0..rounds {
         let is_late = |until: Instant| round > 0 && Instant::now() + longest > until;
         if interrupted || limits.until.is_some_and(is_late) {
@@ -114,17 +117,30 @@ pub(crate) fn measure(
         let open = |at: &usize| arms[*at].measured.ended.is_none();
         let mut turn: Vec<usize> = (0..arms.len()).filter(open).collect();
         order.shuffle(&mut turn);
-        for (position, at) in turn.iter().enumerate() {
-            let total = rounds * turn.len() as u64;
-            let done = round * turn.len() as u64 + position as u64;
-            let id = format!("{} {}", study.name(), arms[*at].measured.arm.id);
+        let once = turn.len();
+        let mut position = 0;
+        while let Some(at) = turn.get(position).copied() {
+            let total = rounds * once as u64;
+            let done = round * once as u64 + position.min(once) as u64;
+            let id = format!("{} {}", study.name(), arms[at].measured.arm.id);
             (context.progress)(Progress::Slice { done, total, id: &id });
             let turn_began = Instant::now();
-            interrupted = arms[*at].take_turn((round, position as u64), scale, &mut bench, context);
+            interrupted = arms[at].take_turn((round, position as u64), scale, &mut bench, context);
             let all_s = turn_began.elapsed().as_secs_f64();
-            arms[*at].took = Some(Took { all_s, timed: arms[*at].timed(bench.ns_per_tick()) });
+            arms[at].took = Some(Took { all_s, timed: arms[at].timed(bench.ns_per_tick()) });
             if interrupted {
                 break;
+            }
+            position += 1;
+            if position == once {
+                let cells = turn.iter().filter_map(|at| Some((*at, arms[*at].cell()?)));
+                let spoiled = bench.spoiled(cells, round, rounds);
+                let measured = arms.iter().filter_map(ArmRun::cell).map(|cell| cell.slices.len());
+                let each = round_began.elapsed().div_f64(once as f64);
+                let left =
+                    limits.until.map(|until| until.saturating_duration_since(Instant::now()));
+                turn.extend(spoiled.into_iter().take(room(left, each, measured.sum(), again)));
+                again += turn.len() - once;
             }
         }
         let took = round_began.elapsed();
@@ -169,13 +185,8 @@ fn correct(expected: Duration, took: Duration, rounds: u64) {
 
 /// The cost of the clock and the other bounds, once for all cells of a study.
 fn prepare_bench(arms: &[ArmRun], bench: &mut Bench<'_>) -> io::Result<bool> {
-    let mut cells = Vec::new();
-    for arm in arms {
-        if let Some(Doing::Cell(cell)) = &arm.doing {
-            let plan = cell.run.plan.clone();
-            cells.push(CellRun::new(plan));
-        }
-    }
+    let plans = arms.iter().filter_map(ArmRun::cell).map(|cell| cell.plan.clone());
+    let cells: Vec<CellRun> = plans.map(CellRun::new).collect();
     if cells.is_empty() { Ok(false) } else { bench.prepare(&cells) }
 }
 
@@ -217,10 +228,18 @@ impl ArmRun {
         Self { doing, measured, took: None }
     }
 
+    /// The cell that it is, if it is one.
+    fn cell(&self) -> Option<&CellRun> {
+        match &self.doing {
+            Some(Doing::Cell(cell)) => Some(&cell.run),
+            _ => None,
+        }
+    }
+
     /// Seconds of its last turn that were timed, and how many operations these were.
     fn timed(&self, ns_per_tick: f64) -> Option<(f64, u64)> {
-        if let Some(Doing::Cell(cell)) = &self.doing {
-            let raw = &cell.run.slices.last()?.raw;
+        if let Some(cell) = self.cell() {
+            let raw = &cell.slices.last()?.raw;
             return Some((raw.elapsed as f64 * ns_per_tick / 1e9, raw.operations));
         }
         self.measured.last("wall_s").map(|seconds| (seconds, 0))
