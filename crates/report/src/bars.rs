@@ -81,7 +81,8 @@ fn rounds(page: &mut Page<'_>, cell: &Cell) -> io::Result<()> {
     let heights = BLOCKS[usize::from(page.style.unicode)];
     let height = |figure: &Option<f64>| match figure {
         None => REJECTED,
-        Some(figure) => heights[(7.99 * (figure - low) / (high - low).max(1e-9)) as usize],
+        // The share first: of figures near the largest that there are, a multiple is infinite.
+        Some(figure) => heights[(7.99 * ((figure - low) / (high - low).max(1e-9))) as usize],
     };
     let drawn: String = figures.iter().map(height).collect();
     let (facts, size) = (cell.key.pattern.facts().figure, cell.key.size_bytes);
@@ -130,6 +131,16 @@ mod tests {
             assert_eq!(lengths, [0, 28, 56], "{text}");
             assert_eq!(text.is_ascii(), !unicode, "{text}");
         }
+    }
+
+    #[test]
+    fn the_largest_figure_that_a_file_can_hold_has_a_height() {
+        let mut set = set(1);
+        for (round, p50) in set.cells[0].rounds.iter_mut().zip([f64::MAX, 10_000.0, f64::MAX]) {
+            round.p50_ns = Some(p50);
+        }
+        let text = drawn(&set, &Style { width: 2000, ..Style::default() });
+        assert!(text.contains("  rounds   #_# "), "{text}");
     }
 
     #[test]
