@@ -19,7 +19,7 @@ use ipcperf_stats::Rng;
 use ipcperf_sys::signals::Interrupts;
 use ipcperf_sys::{procfs, random};
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A seed for a run that was given none: below 2^53, so that every JSON reader gives it back unchanged.
 #[must_use]
@@ -67,8 +67,6 @@ pub fn search(
     let mut rounds = 0;
     let mut order = Rng::stream(settings.seed, "order");
     let mut first = 0;
-    // Slices that were measured in place of others.
-    let mut again = 0;
     loop {
         let chosen = cells[first..].iter();
         let measurable = chosen.filter(|cell| cell.plan.objection.is_none()).count() as u64;
@@ -104,13 +102,10 @@ pub fn search(
                 position += 1;
                 if position == once {
                     let of_turn = turn.iter().map(|index| (*index, &cells[first + index]));
-                    let spoiled = run.spoiled(of_turn, rounds, settings.rounds);
-                    let measured = cells.iter().map(|cell| cell.slices.len()).sum();
                     let each = began.elapsed().saturating_sub(spent).div_f64(once as f64);
                     let left = settings.budget.map(|budget| budget.saturating_sub(began.elapsed()));
-                    let room = room(left, each, measured, again);
-                    turn.extend(spoiled.into_iter().take(room));
-                    again += turn.len() - once;
+                    let again = run.once_more(of_turn, (rounds, settings.rounds), each, left);
+                    turn.extend(again);
                 }
             }
             rounds += 1;
@@ -137,17 +132,6 @@ fn is_open(cell: &CellRun) -> bool {
     cell.plan.objection.is_none() && cell.ended.is_none()
 }
 
-/// How many slices may be measured once more, of which each takes so long: a quarter of all that were measured, less those
-/// that were such ones already, because with more rejected the grade is F and there are no verdicts; and as many as there is
-/// time left for. They come before further rounds: two cells have more rounds in common by eight whole ones than by nine that
-/// each lost a tenth.
-#[must_use]
-pub fn room(left: Option<Duration>, each: Duration, measured: usize, again: usize) -> usize {
-    let most = measured.div_ceil(4).saturating_sub(again);
-    let in_time = |left: Duration| (left.as_secs_f64() / each.as_secs_f64()) as usize;
-    left.map_or(most, |left| most.min(in_time(left)))
-}
-
 /// The cells of one round in random order. Those with idle polling come in one block, first or last, so that the
 /// machine has to settle only once.
 pub(crate) fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
@@ -164,20 +148,6 @@ mod tests {
     use crate::plan::{self, Host, Request};
     use ipcperf_core::{OptionSet, PatternKind, Placement, Touch};
     use ipcperf_sys::topology::{Cpu, Topology};
-
-    #[test]
-    fn what_is_measured_once_more_is_a_quarter_of_all_and_fits_the_time_that_is_left() {
-        let of = |left: Option<u64>, measured, again| {
-            room(left.map(Duration::from_secs), Duration::from_millis(20), measured, again)
-        };
-        assert_eq!([0, 140, 150, 160].map(|again| of(None, 600, again)), [150, 10, 0, 0]);
-        // A cell alone may lose one round of four.
-        assert_eq!(
-            [(1, 0), (2, 1), (4, 1), (5, 1)].map(|(all, again)| of(None, all, again)),
-            [1, 0, 0, 1]
-        );
-        assert_eq!([10, 2, 1, 0].map(|left| of(Some(left), 300, 0)), [75, 75, 50, 0]);
-    }
 
     #[test]
     fn every_round_takes_every_cell_once_and_idle_polling_in_one_block() {

@@ -59,6 +59,10 @@ pub struct Bench<'a> {
     pub(super) rest: Span,
     /// Idle CPUs were asked to poll and have not had the time to stop it.
     pub(super) polled: bool,
+    /// Slices that were measured.
+    measured: usize,
+    /// How many of them in place of others.
+    again: usize,
 }
 
 /// How long the parts of a slice are.
@@ -111,6 +115,16 @@ impl Settings {
 /// What is held while idle CPUs shall poll; nothing otherwise.
 type Held = Option<PollIdle>;
 
+/// How many slices may be measured once more, of which each takes so long: a quarter of all that were measured, less those
+/// that were such ones already, because with more rejected the grade is F and there are no verdicts; and as many as there is
+/// time left for. They come before further rounds: two cells have more rounds in common by eight whole ones than by nine that
+/// each lost a tenth.
+fn room(left: Option<Duration>, each: Duration, measured: usize, again: usize) -> usize {
+    let most = measured.div_ceil(4).saturating_sub(again);
+    let in_time = |left: Duration| (left.as_secs_f64() / each.as_secs_f64()) as usize;
+    left.map_or(most, |left| most.min(in_time(left)))
+}
+
 impl std::fmt::Debug for Bench<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("Bench")
@@ -146,6 +160,8 @@ impl<'a> Bench<'a> {
             meter: Meter::find(),
             rest: Span::default(),
             polled: false,
+            measured: 0,
+            again: 0,
         })
     }
 
@@ -180,18 +196,21 @@ impl<'a> Bench<'a> {
         self.fit.ns_per_tick()
     }
 
-    /// The cells, each with what its caller calls it by, whose slices of this round do not count. There are to be so many
-    /// rounds.
-    #[must_use]
-    pub fn spoiled<'c, T>(
-        &self,
+    /// Which of these cells are to be measured once more, by what their caller calls them: those whose slice of this round
+    /// does not count, where there are to be so many rounds. A slice takes `each`, and there may be an end to the time.
+    pub fn once_more<'c, T>(
+        &mut self,
         cells: impl Iterator<Item = (T, &'c CellRun)>,
-        round: u64,
-        rounds: u64,
+        (round, rounds): (u64, u64),
+        each: Duration,
+        left: Option<Duration>,
     ) -> Vec<T> {
         let usual = (rounds >= FEWEST_ROUNDS as u64).then(|| usual(&self.bounds));
         let spoiled = cells.filter(|(_, cell)| is_spoiled(cell, round, usual.as_ref()));
-        spoiled.map(|(name, _)| name).collect()
+        let again = spoiled.take(room(left, each, self.measured, self.again));
+        let again: Vec<T> = again.map(|(name, _)| name).collect();
+        self.again += again.len();
+        again
     }
 
     /// Ends the rounds of these cells, which began then and saw this much stolen time at that: measures the clock once
@@ -290,6 +309,7 @@ impl<'a> Bench<'a> {
         round: u64,
         order: u64,
     ) -> bool {
+        self.measured += 1;
         let tried = self.find_peak(cell, lengths).and_then(|interrupted| {
             if interrupted || cell.ended.is_some() {
                 return Ok(interrupted);
@@ -405,4 +425,23 @@ impl<'a> Bench<'a> {
 /// that no working mechanism is below: 64 messages at 100 MB/s.
 fn moving(size: usize) -> Duration {
     Duration::from_secs_f64(64.0 * size as f64 / 100e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_measured_once_more_is_a_quarter_of_all_and_fits_the_time_that_is_left() {
+        let of = |left: Option<u64>, measured, again| {
+            room(left.map(Duration::from_secs), Duration::from_millis(20), measured, again)
+        };
+        assert_eq!([0, 140, 150, 160].map(|again| of(None, 600, again)), [150, 10, 0, 0]);
+        // A cell alone may lose one round of four.
+        assert_eq!(
+            [(1, 0), (2, 1), (4, 1), (5, 1)].map(|(all, again)| of(None, all, again)),
+            [1, 0, 0, 1]
+        );
+        assert_eq!([10, 2, 1, 0].map(|left| of(Some(left), 300, 0)), [75, 75, 50, 0]);
+    }
 }

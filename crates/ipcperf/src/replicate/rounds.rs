@@ -10,7 +10,7 @@ use crate::error::note;
 use ipcperf_core::result::{Noise, Scale, Status};
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Bench, Bounded, CellRun, Progress, room};
+use ipcperf_engine::run::{Bench, Bounded, CellRun, Progress};
 use ipcperf_engine::task::TaskError;
 use ipcperf_engine::{Facts, result_set};
 use ipcperf_stats::Rng;
@@ -106,8 +106,6 @@ pub(crate) fn measure(
     (context.progress)(Progress::Bounds);
     let mut interrupted = prepare_bench(&arms, &mut bench)?;
     let mut order = Rng::stream(seed, study.name());
-    // Slices that were measured in place of others.
-    let mut again = 0;
     for round in 0..rounds {
         let is_late = |until: Instant| round > 0 && Instant::now() + longest > until;
         if interrupted || limits.until.is_some_and(is_late) {
@@ -134,13 +132,11 @@ pub(crate) fn measure(
             position += 1;
             if position == once {
                 let cells = turn.iter().filter_map(|at| Some((*at, arms[*at].cell()?)));
-                let spoiled = bench.spoiled(cells, round, rounds);
-                let measured = arms.iter().filter_map(ArmRun::cell).map(|cell| cell.slices.len());
                 let each = round_began.elapsed().div_f64(once as f64);
                 let left =
                     limits.until.map(|until| until.saturating_duration_since(Instant::now()));
-                turn.extend(spoiled.into_iter().take(room(left, each, measured.sum(), again)));
-                again += turn.len() - once;
+                let again = bench.once_more(cells, (round, rounds), each, left);
+                turn.extend(again);
             }
         }
         let took = round_began.elapsed();
