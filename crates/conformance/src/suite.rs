@@ -129,7 +129,7 @@ impl Suite {
                     // Keeps the row's place in the matrix.
                     set(Outcome::Failed("it did not run to its end".into()));
                     let (suite, alone) = (Arc::clone(&suite), Arc::clone(&alone));
-                    // Its ends themselves, or a thread of the kernel that spins for them.
+                    // Its ends do, or a thread of the kernel does for them.
                     let spins = matches!(entry.spec().wait, Wait::Spin | Wait::SpinThenBlock);
                     let is_alone = match case.company {
                         Company::Any => false,

@@ -15,12 +15,12 @@ const LEAST: u64 = 4;
 /// Segments of which nothing arrived that could be timed: then there is no other one. Waiting for what is lost takes long.
 const EMPTY: u32 = 5;
 
-/// Operations in one segment of a warm-up before it may end: one that was held up, on cold caches, says nothing of those to
-/// come.
+/// A warm-up ends once a segment had so many operations: the first ones run on cold caches, and one that was held up for as
+/// long as the whole warm-up says nothing of those to come.
 const SETTLED: u64 = 8;
 
-/// Where operations are too long for that, a warm-up ends after so many times its length.
-const AT_LAST: u64 = 4;
+/// Where operations are too long for that, a warm-up ends after so many times its planned length.
+const LONGEST: u64 = 4;
 
 /// Operations of a sample, of which the median one and one reading of the clock take so many ticks. An operation is timed
 /// by itself from 20 times the cost of reading the clock on. Below, no single operation can be told anyway, so a batch is
@@ -54,11 +54,11 @@ impl Expected {
         }
     }
 
-    /// Operations of the next segment of a warm-up of which so many ticks are over, and whose last segment had so many
-    /// operations; 0: it is over.
+    /// Operations of the next segment; 0: the warm-up is over. Planned and spent are ticks, and the last segment had `last`
+    /// operations.
     pub(crate) fn next(&self, planned: u64, spent: u64, last: u64) -> u64 {
         let is_early = spent >= planned && self.operations < SETTLED;
-        let left = if is_early { AT_LAST * planned } else { planned }.saturating_sub(spent);
+        let left = if is_early { LONGEST * planned } else { planned }.saturating_sub(spent);
         if left == 0 {
             return 0;
         }

@@ -98,7 +98,7 @@ impl Measured {
         self.facts.extend(facts);
     }
 
-    /// Notes why a slice does not count: its round neither, unless it has another one that does.
+    /// Notes why a slice does not count. Its round does not either, unless another slice of it does.
     pub fn reject(&mut self, round: u64, reason: String) {
         let is_kept = self.rounds.iter().any(|kept| kept.round == round);
         self.facts.insert(if is_kept { measured_twice(round) } else { left_out(round) }, reason);

@@ -59,7 +59,7 @@ pub struct Bench<'a> {
     pub(super) rest: Span,
     /// Idle CPUs were asked to poll and have not had the time to stop it.
     pub(super) polled: bool,
-    /// Slices that were measured.
+    /// Slices that were begun in rounds.
     measured: usize,
     /// How many of them in place of others.
     again: usize,

@@ -74,7 +74,7 @@ fn assert_nothing_is_left(sandbox: &Sandbox) {
 }
 
 /// Runs a study at the smallest scale: every published cell is a number or explained. Gives its claims. It is about the
-/// document: six rounds are just enough for intervals, and the studies with the most arms have two.
+/// document: six rounds are just enough for intervals, which one study shows; the others have two.
 fn replicate(sandbox: &Sandbox, name: &str, rounds: u64) -> Vec<Value> {
     let (file, count) = (format!("{name}.json"), rounds.to_string());
     let words =
