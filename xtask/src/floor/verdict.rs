@@ -140,9 +140,11 @@ mod tests {
         let stream = case(Carrier::Pipe, Pattern::Stream, [0, 0]);
         assert_eq!(verdict(0.8, &stream), Verdict::Over);
         assert_eq!(verdict(1.2, &stream), Verdict::Within);
-        let flag = case(Carrier::Flag, Pattern::PingPong, [0, 1]);
-        assert_eq!(verdict(0.8, &flag), Verdict::Within);
-        assert_eq!(verdict(1.2, &flag), Verdict::Over);
+        for carrier in [Carrier::Flag, Carrier::Ring] {
+            let spinning = case(carrier, Pattern::PingPong, [0, 1]);
+            assert_eq!(verdict(0.8, &spinning), Verdict::Within);
+            assert_eq!(verdict(1.2, &spinning), Verdict::Over);
+        }
     }
 
     #[test]
