@@ -89,14 +89,14 @@ fn build(root: &Path) -> Result<PathBuf> {
     let host = host()?;
     let output = root.join("target/fuzz");
     let status = cargo()
-        .current_dir(root.join("fuzz"))
-        .args(["build", "--quiet", "--release", "--target", &host, "--target-dir"])
+        .args(["build", "--quiet", "--package", "ipcperf-fuzz", "--features", "libfuzzer"])
+        .args(["--profile", "fuzz", "--target", &host, "--target-dir"])
         .arg(&output)
         .env("RUSTFLAGS", INSTRUMENTED)
         .status()
         .context("cannot start cargo")?;
     ensure!(status.success(), "the fuzz targets do not compile");
-    Ok(output.join(host).join("release/ipcperf-fuzz"))
+    Ok(output.join(host).join("fuzz/ipcperf-fuzz"))
 }
 
 fn host() -> Result<String> {
