@@ -17,6 +17,7 @@ use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Host, Noise, Statu
 use ipcperf_core::units::format_nanos;
 use ipcperf_stats::median;
 use ipcperf_sys::procfs;
+use std::collections::BTreeSet;
 
 /// Below this many rounds no order statistic bounds the median at 95 %.
 const ROUNDS_FOR_AN_INTERVAL: u64 = 6;
@@ -59,7 +60,8 @@ impl Input {
     ) -> Self {
         let slices: Vec<_> = findings.cells.iter().flat_map(|cell| &cell.slices).collect();
         let rejected = slices.iter().filter(|slice| slice.rejected.is_some()).count();
-        let cpus = host.cpus_allowed.len().max(1);
+        // What was stolen is told of all CPUs together, those that this run may not use included.
+        let cpus = host.cpus_online.len().max(host.cpus_allowed.len()).max(1);
         let available = findings.duration.as_nanos() as f64 * cpus as f64;
         Self {
             steal: findings.steal_ns.map(|steal| steal as f64 / available),
@@ -79,7 +81,11 @@ impl Input {
             too_few: findings
                 .cells
                 .iter()
-                .map(|cell| cell.slices.len() as u64)
+                .map(|cell| {
+                    // What was measured once more is of the same round.
+                    let rounds = cell.slices.iter().map(|slice| slice.round);
+                    rounds.collect::<BTreeSet<u64>>().len() as u64
+                })
                 .chain(findings.pipelines.iter().map(|one| one.rounds.len() as u64))
                 .max()
                 .filter(|most| (1..ROUNDS_FOR_AN_INTERVAL).contains(most) && !findings.interrupted),

@@ -82,7 +82,7 @@ fn a_busy_loop_is_seen_in_the_pauses_where_no_end_spins() {
 #[test]
 fn the_rows_that_decide_are_the_causes_and_no_other() {
     let stolen = |ns: u64| spinning([0.023; 9], pauses(0), ns);
-    let cpus = ipcperf_sys::affinity::allowed_cpus().expect("affinity").len() as u64;
+    let cpus = crate::host::host().cpus_online.len() as u64;
     let both = stolen(30_000_000 * cpus);
     assert_eq!(both.grade, "C");
     let [steal, load] = both.causes.as_slice() else { panic!("{both:?}") };
@@ -108,4 +108,35 @@ fn a_run_without_a_measured_cell_has_no_grade() {
     slice.rejected = Some("E-CLOCKJUMP: paused".into());
     let (_, set) = cell_of(PatternKind::PingPong, vec![slice], None);
     assert_eq!(set.noise.grade, "F", "all that was tried was rejected");
+}
+
+#[test]
+fn what_the_host_takes_is_a_share_of_all_cpus_and_not_of_those_allowed() {
+    let slices = (0..9).map(|round| round_trips(round, 5000, 1000)).collect();
+    let run = CellRun { slices, ..CellRun::new(plan(PatternKind::PingPong)) };
+    // 2 % of sixteen CPUs in a second.
+    let found = Findings { steal_ns: Some(320_000_000), ..findings(vec![run]) };
+    let facts = Facts {
+        started_utc: String::new(),
+        tool: Tool::default(),
+        invocation: Invocation::default(),
+    };
+    let cpus_online = (0..16).collect();
+    let host = ipcperf_core::result::Host {
+        cpus_online,
+        cpus_allowed: vec![0, 1],
+        ..Default::default()
+    };
+    let noise = document(found, facts, Machine { host, ..Machine::here() }).noise;
+    assert_eq!(noise.causes, ["steal 2.0 %"]);
+}
+
+#[test]
+fn a_round_that_was_measured_twice_is_one_of_too_few() {
+    let mut slices: Vec<_> = (0..5).map(|round| round_trips(round, 5000, 1000)).collect();
+    slices[4].rejected = Some("E-CLOCKJUMP: paused".into());
+    slices.push(round_trips(4, 5000, 1000));
+    let (_, set) = cell_of(PatternKind::PingPong, slices, None);
+    let found = set.noise.findings.iter().find(|finding| finding.code == "W-FEWROUNDS");
+    assert!(found.expect("too few").text.starts_with("only 5 rounds"));
 }
