@@ -59,6 +59,8 @@ pub(crate) struct Arm {
     pub(crate) knobs: BTreeMap<String, KnobReading>,
     pub(crate) status: Status,
     pub(crate) reason: Option<String>,
+    /// Why its own figure stands for nothing, where other rounds than those that have one would decide.
+    lacking: Option<String>,
     pub(crate) timing: Option<Timing>,
     /// Those that were accepted.
     rounds: Vec<Taken>,
@@ -88,6 +90,7 @@ struct Taken {
 
 impl Arm {
     pub(crate) fn of(mut cell: Cell) -> Self {
+        let lacking = lacking(&cell);
         let all = std::mem::take(&mut cell.rounds);
         // Collected, they would stay in the memory of the whole rounds: 736 bytes for each in place of 96.
         let mut rounds = Vec::with_capacity(all.len());
@@ -100,6 +103,7 @@ impl Arm {
         }));
         Self {
             rounds,
+            lacking,
             identity: cell.key.words(&cell.requested()),
             id: cell.id,
             key: cell.key,
@@ -144,6 +148,20 @@ fn accepted(cell: &Cell) -> impl Iterator<Item = &Round> {
 /// The figure that speaks for a cell in each accepted round, by its number.
 pub(crate) fn own_by_round(cell: &Cell) -> BTreeMap<u64, f64> {
     map_of(accepted(cell).filter_map(|round| sound(round.round, cell.figure_of(round))))
+}
+
+/// Whether at least half of the rounds have no figure, and why: whoever did not keep up was slower in them than any other,
+/// and the rest are its good ones.
+pub(super) fn lacking(cell: &Cell) -> Option<String> {
+    let all = accepted(cell).count();
+    let without: Vec<&Round> =
+        accepted(cell).filter(|round| cell.figure_of(round).is_none()).collect();
+    if without.is_empty() || 2 * without.len() < all {
+        return None;
+    }
+    let is_saturated = without.iter().any(|round| round.saturated);
+    let what = if is_saturated { "saturated" } else { "no figure" };
+    Some(format!("{what} in {} of {all} rounds", without.len()))
 }
 
 /// A figure that has a logarithm.
@@ -235,6 +253,17 @@ impl Reading {
             Self::P99 => TAIL_FLOOR * own,
             Self::Above(_) => exceeded(TAIL_FLOOR * own),
         }
+    }
+
+    /// Why this figure of A and B is not compared: most rounds of one of them have none.
+    pub(crate) fn objection(self, sides: [&[&Opened<'_>]; 2]) -> Option<String> {
+        if self != Self::Own {
+            return None;
+        }
+        ["A", "B"].into_iter().zip(sides).find_map(|(side, arms)| {
+            let why = arms.iter().find_map(|opened| opened.arm.lacking.as_deref())?;
+            Some(format!("{side}: {why}"))
+        })
     }
 
     /// Why figures of the tail may not be believed, those of A and of B: it is made by who was not answered, or there are

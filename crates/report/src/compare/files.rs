@@ -206,7 +206,9 @@ impl Frame<'_> {
         };
         let is_other = a.cell.mode() != b.cell.mode();
         let timed = || format!("timed in two ways: {} and {}", a.cell.mode(), b.cell.mode());
-        let doubt = self.doubt.clone().or_else(|| is_other.then(timed)).or_else(|| {
+        let of_rounds = || reading.objection([&a.arms(), &b.arms()]);
+        let doubt = self.doubt.clone().or_else(|| is_other.then(timed)).or_else(of_rounds);
+        let doubt = doubt.or_else(|| {
             let is_lost = [a.has_more_than(a_rounds.len()), b.has_more_than(b_rounds.len())];
             reading.doubt(is_lost, [&a_rounds, &b_rounds], self.disturbed.as_deref())
         });

@@ -51,6 +51,7 @@ fn pair<'a>(
     disturbed: Option<&str>,
 ) -> Pair<'a> {
     let ([a_rounds, control_rounds, b_rounds], [a, again, b]) = rounds(cells, reading);
+    let of_rounds = || reading.objection([&[&cells[0], &cells[1]], &[&cells[2]]]);
     let of_tail = || reading.doubt([a || again, b], [&a_rounds, &b_rounds], disturbed);
     Pair {
         reading,
@@ -58,7 +59,7 @@ fn pair<'a>(
         evidence: Evidence::paired(&a_rounds, &b_rounds),
         margin: reading.margin(margin),
         floor: None,
-        doubt: doubt.map(ToOwned::to_owned).or_else(of_tail),
+        doubt: doubt.map(ToOwned::to_owned).or_else(of_rounds).or_else(of_tail),
         a_rounds,
         b_rounds,
         control_rounds,

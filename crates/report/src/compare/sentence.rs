@@ -1,6 +1,6 @@
 //! What the rounds of a run say in one sentence: one cell beside another, or the best beside the rest.
 
-use super::figure::{Reading, own_by_round};
+use super::figure::{Reading, lacking, own_by_round};
 use super::judge::{Pair, between, judge, percent, times};
 use crate::text::join;
 use ipcperf_core::result::{Adjustment, Cell, Difference, FigureComparison, ResultSet, Status};
@@ -14,13 +14,16 @@ const MOST_CELLS: usize = 6;
 /// More sentences than this are no summary.
 const MOST_SENTENCES: usize = 4;
 
+type Frame<'a> = (String, bool, Option<&'a str>);
+
 /// What cells must have in common to stand in one sentence: all but the mechanism and its knobs. What burns CPUs is not
-/// set beside what sleeps.
-fn frame(cell: &Cell) -> (String, bool) {
+/// set beside what sleeps, nor what was timed in batches beside single operations.
+fn frame(cell: &Cell) -> Frame<'_> {
     let mut key = cell.key.clone();
     let burns = key.wait.burns_cpu();
     key.mechanism = String::new();
-    (key.words(&OptionSet::default()), burns)
+    let mode = cell.timing.as_ref().map(|timing| timing.mode.as_str());
+    (key.words(&OptionSet::default()), burns, mode)
 }
 
 /// A cell as it is called beside others of its frame: its mechanism, and the knobs that were set.
@@ -68,6 +71,7 @@ pub(crate) fn pair<'a>(a: &'a Cell, b: &Cell) -> Pair<'a> {
     let common = || of_a.iter().filter_map(|(round, a)| Some((*a, *of_b.get(round)?)));
     let (a_rounds, b_rounds): (Vec<f64>, Vec<f64>) = common().unzip();
     let mode = |cell: &Cell| cell.timing.as_ref().map(|timing| timing.mode.clone());
+    let timed = || (mode(a) != mode(b)).then(|| "timed in two ways".to_owned());
     Pair {
         reading: Reading::Own,
         key: &a.key,
@@ -77,7 +81,7 @@ pub(crate) fn pair<'a>(a: &'a Cell, b: &Cell) -> Pair<'a> {
         control_rounds: Vec::new(),
         margin: MARGIN,
         floor: None,
-        doubt: (mode(a) != mode(b)).then(|| "timed in two ways".to_owned()),
+        doubt: lacking(a).or_else(|| lacking(b)).or_else(timed),
     }
 }
 
@@ -88,11 +92,13 @@ pub(crate) fn sentences(set: &ResultSet) -> Vec<String> {
     if set.invocation.plan.command != "run" || set.noise.grade == "F" {
         return Vec::new();
     }
-    let mut frames: Vec<((String, bool), Vec<&Cell>)> = Vec::new();
+    let mut frames: Vec<(Frame<'_>, Vec<&Cell>)> = Vec::new();
     // Shares of what each mechanism does at most are no common load.
     let is_common = |cell: &&Cell| !matches!(cell.key.load.rate, Some(Offered::OfPeak(_)));
+    // The table says why a cell has no figure.
+    let has_figure = |cell: &&Cell| cell.figure().is_some_and(|figure| figure.value.is_some());
     let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok && cell.verified);
-    for cell in measured.filter(is_common) {
+    for cell in measured.filter(is_common).filter(has_figure) {
         let frame = frame(cell);
         match frames.iter_mut().find(|(known, _)| *known == frame) {
             Some((_, cells)) => cells.push(cell),

@@ -48,3 +48,20 @@ fn of_many_groups_it_is_said_how_to_see_one() {
                     --place same-cpu";
     assert_eq!(said, [expected]);
 }
+
+#[test]
+fn a_cell_without_a_figure_does_not_silence_the_others() {
+    let mut cells = apart(3, 12);
+    let figures = cells[0].rtt_ns.as_mut().unwrap();
+    figures.insert("p50".to_owned(), Metric::missing("saturated"));
+    let said = sentences(&run(cells));
+    assert!(said[0].starts_with("m2 takes 1.3"), "{said:?}");
+    assert!(said[0].contains("as long as m1 at 64 B"), "{said:?}");
+}
+
+#[test]
+fn batches_and_single_operations_are_not_told_apart_by_more_rounds() {
+    let mut cells = apart(2, 12);
+    cells[0].timing.as_mut().unwrap().mode = "batch".to_owned();
+    assert!(sentences(&run(cells)).is_empty());
+}
