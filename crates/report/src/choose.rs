@@ -424,15 +424,18 @@ impl<'a> Choice<'a> {
         Some(would_change(found))
     }
 
-    /// Who would be chosen in place of the chosen one for other requirements, where it is certainly better somewhere.
+    /// Who of those that meet other requirements is certainly better than the chosen one somewhere; the first of them.
     fn other(&self, wanted: &Requirements, when: &str) -> Option<String> {
         let own = self.entrant(self.chosen()?).name;
         let field = Field::of(self.set, wanted, self.specs);
         let contests = field.contests();
         let standings = field.standings(&contests);
-        let best = standings.first()?.at;
         let own = field.entrants.iter().position(|entrant| entrant.name == own)?;
-        let contest = contests.iter().find(|contest| contest.is_better(best, own))?;
+        // Who has the best figures may tie with all others where its rounds differ much.
+        let (best, contest) = standings.iter().find_map(|one| {
+            let contest = contests.iter().find(|contest| contest.is_better(one.at, own))?;
+            Some((one.at, contest))
+        })?;
         let entrant = &field.entrants[best];
         let name = entrant.cell(wanted, contest.trial).map_or_else(String::new, name);
         let (its, own) = (contest.figure(best), contest.figure(own));

@@ -12,6 +12,9 @@ use ipcperf_core::units::{format_duration, format_per_second};
 use ipcperf_core::{Idle, PatternKind, Spec, Touch};
 use std::cmp::Ordering;
 
+/// What cannot pass so many messages in a second.
+const BEHIND: &str = "does not keep up with the rate";
+
 /// One thing that is measured of every mechanism: a pattern at a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Trial {
@@ -223,7 +226,7 @@ impl<'a> Field<'a> {
             if yardstick.reading(cell, self.clock).is_none() {
                 let metric = yardstick.metric(cell).and_then(|metric| metric.reason.as_deref());
                 return Err(match metric {
-                    Some(SATURATED) => Reason::of("does not keep up with the rate"),
+                    Some(SATURATED) => Reason::of(BEHIND),
                     _ => Reason::of(format!("no {}", wanted.by)),
                 });
             }
@@ -253,7 +256,11 @@ impl<'a> Field<'a> {
         match (cell.status, &cell.reason) {
             (Status::Ok, _) if lost_too_much(cell) => Err(Reason::of("lost too many messages")),
             (Status::Ok, _) if lost_its_rounds(cell) => {
-                Err(Reason::of("too many rounds rejected to compare it"))
+                let is_saturated = cell.figure().and_then(|one| one.reason.as_deref());
+                Err(Reason::of(match is_saturated {
+                    Some(SATURATED) => BEHIND,
+                    _ => "too many rounds rejected to compare it",
+                }))
             }
             (Status::Ok, _) => Ok(cell),
             (Status::Unavailable, Some(reason)) => {

@@ -4,6 +4,7 @@ use super::*;
 use crate::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, render};
 use ipcperf_core::Capability::{self, *};
+use ipcperf_core::result::Metric;
 use ipcperf_stats::Rng;
 
 const SCREEN: usize = 40;
@@ -431,4 +432,21 @@ fn a_tie_is_explained_and_so_is_a_tail_that_is_not_there() {
     let apart = [cell("pipe", 64, TWO).rtt(70_000.0, 300.0), cell("tcp", 64, TWO).rtt(9e5, 300.0)];
     let text = written(&set(apart.to_vec()), &wanted(&[64], &[]), &Style::default());
     assert!(!text.contains("A tie:") && !text.contains("No p99"), "{text}");
+}
+
+#[test]
+fn what_did_not_keep_up_is_left_out_for_that_and_not_for_rejected_rounds() {
+    let wanted = Requirements { rate_per_second: Some(20_000.0), ..wanted(&[64], &[]) };
+    let steady = |name: &str, nanos: f64| cell(name, 64, TWO).rtt(nanos, 90.0).open_loop(20_000.0);
+    let mut late = steady("tcp", 61_000.0);
+    let figures = late.rtt_ns.as_mut().unwrap();
+    figures.values_mut().for_each(|figure| *figure = Metric::missing("saturated"));
+    for round in &mut late.rounds {
+        (round.saturated, round.p50_ns) = (true, None);
+    }
+    let set = set(vec![steady("pipe", 30_000.0), steady("fifo", 31_000.0), late]);
+    let text = written(&set, &wanted, &Style { full: true, ..Style::default() });
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("does not keep up with the rate"), "{text}");
+    assert!(!text.contains("too many rounds rejected"), "{text}");
 }
