@@ -17,14 +17,14 @@ pub(crate) fn no_places(set: &ResultSet) -> Option<String> {
 
 /// What stands before the answers, or in their place. A run gives no advice.
 pub(crate) fn caution(set: &ResultSet) -> Option<String> {
-    let mut measured = set.cells.iter().filter(|cell| cell.status == Status::Ok);
+    let mut measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).peekable();
     let [none, weak] = match set.invocation.plan.command.as_str() {
         "run" => ["Noise", "At noise"],
         _ => ["No advice: noise", "This advice is weak: at noise"],
     };
     match set.noise.grade.as_str() {
         "F" => Some(format!("{none} grade F supports no claim{}.", cause(set))),
-        _ if measured.all(has_too_few_rounds) => Some(format!(
+        _ if measured.peek().is_some() && measured.all(has_too_few_rounds) => Some(format!(
             "With so few rounds no order can be given: below {FEWEST_ROUNDS} rounds all cells tie."
         )),
         "D" => Some(format!("{weak} grade D only large differences are certain{}.", cause(set))),

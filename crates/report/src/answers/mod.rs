@@ -272,8 +272,10 @@ impl<'a> Survey<'a> {
         let best = all.winner();
         let figure = figures::nanos(best.reading.value);
         let ratio = sockets.winner().reading.value / best.reading.value;
-        let price = if all.is_best(&sockets.winner().name) {
-            "as fast as the best of any kind".to_owned()
+        let price = if sockets.winner().name == best.name {
+            "the best of any kind".to_owned()
+        } else if all.is_best(&sockets.winner().name) {
+            format!("in a tie with the best of any kind ({}, {figure})", best.name)
         } else {
             format!("{} the best of any kind ({}, {figure})", figures::times(ratio), best.name)
         };

@@ -383,3 +383,18 @@ fn what_loses_its_messages_wins_nothing() {
     assert_eq!(winner(12).as_deref(), Some("tcp"));
     assert_eq!(winner(70_000).as_deref(), Some("pipe"));
 }
+
+#[test]
+fn a_tie_with_the_best_is_not_called_as_fast() {
+    // Their rounds differ too much to tell them apart.
+    let socket = cell("unix-stream", 64, TWO).rtt(77_000.0, 20_000.0);
+    let cells = vec![
+        cell("pipe", 64, TWO).rtt(70_000.0, 20_000.0),
+        socket.word("unix-stream.bind", "path"),
+    ];
+    let said = sentence(cells, Question::Unrelated);
+    assert!(said.contains("in a tie with the best of any kind (pipe, 70.0 us)"), "{said}");
+    let alone = cell("unix-stream", 64, TWO).rtt(60_000.0, 9.0).word("unix-stream.bind", "path");
+    let said = sentence(vec![cell("pipe", 64, TWO).rtt(70_000.0, 9.0), alone], Question::Unrelated);
+    assert!(said.contains("(same-llc), the best of any kind;"), "{said}");
+}

@@ -194,10 +194,14 @@ fn special(rows: &[&Row], shown: &[Column]) -> Vec<String> {
         let source = payload.map(PayloadFile::sentence);
         sources.extend(source.filter(|source| !sources.contains(source)));
         let Some(cost) = &row.cell.transform else { continue };
-        let size = figures::plain(cost.ratio);
+        let (size, how) = match cost.ratio {
+            // A checksum is added to the message.
+            ratio if ratio < 1.0 => (figures::plain(1.0 / ratio), "longer"),
+            ratio => (figures::plain(ratio), "shorter"),
+        };
         let whose = payload.map(|one| format!(" of {}", one.file)).unwrap_or_default();
         let words =
-            format!("{} by {} makes messages{whose} {size} times shorter", cost.name, cost.library);
+            format!("{} by {} makes messages{whose} {size} times {how}", cost.name, cost.library);
         if !named.contains(&words) {
             named.push(words);
         }

@@ -2,7 +2,7 @@
 
 use crate::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, Style, render};
-use ipcperf_core::result::{ResultSet, Status};
+use ipcperf_core::result::{Cell, ResultSet, Status, TransformCost};
 
 pub(super) fn written(set: &ResultSet, style: &Style) -> String {
     let mut bytes = Vec::new();
@@ -456,4 +456,30 @@ fn a_sweep_of_one_mechanism() {
     Noise grade B: steal 0.4 % (A is quiet, F supports no claim).
     - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
+}
+
+#[test]
+fn what_a_checksum_adds_is_not_called_shorter() {
+    let words = |name: &str, ratio: f64| {
+        let cost = TransformCost {
+            name: name.parse().unwrap(),
+            library: "a library".to_owned(),
+            ratio,
+            wire_bytes: 68,
+            compress_ns: 10.0,
+            decompress_ns: 10.0,
+        };
+        let cell = cell("pipe", 64, ONE).rtt(9_000.0, 90.0);
+        let set = set(vec![Cell { transform: Some(cost), ..cell }]);
+        written(&set, &wide(200)).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let added = words("crc32", 64.0 / 68.0);
+    assert!(added.contains("makes messages 1.06 times longer"), "{added}");
+    let changed = words("gzip", 1.5);
+    assert!(changed.contains("makes messages 1.50 times shorter"), "{changed}");
+}
+
+#[test]
+fn nothing_is_said_of_the_rounds_of_cells_that_there_are_not() {
+    assert_eq!(crate::advice::caution(&set(Vec::new())), None);
 }

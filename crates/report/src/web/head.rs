@@ -3,7 +3,7 @@
 use super::cells::Anchors;
 use crate::advice::{caution, has_places};
 use crate::answers::{Choice, answers};
-use crate::chapters::{Block, Chapter, label};
+use crate::chapters::{Block, Chapter, Row, label};
 use crate::html::{Html, Page};
 use crate::rank::Yardstick;
 use crate::{Specs, crossover, figures, overview, table, text};
@@ -89,13 +89,14 @@ fn of_choice(choice: &Choice, usual: Option<&Choice>, anchors: &Anchors) -> Card
 fn best(chapter: &Chapter, anchors: &Anchors) -> Option<Card> {
     let Yardstick::Own(_) = chapter.yardstick else { return None };
     let section = chapter.sections.first()?;
-    let real = |block: &Block| block.rows.iter().position(|row| !row.is_floor);
-    let blocks = || section.blocks.iter().filter(|block| real(block).is_some());
+    let is_first = |row: &Row<'_>| row.rank.is_some_and(|rank| rank.place == 1);
+    let first = |block: &Block| block.rows.iter().position(is_first);
+    let blocks = || section.blocks.iter().filter(|block| first(block).is_some());
     let has_payload = |block: &&Block| block.rows.iter().any(|row| row.cell.key.size_bytes > 0);
     let block = blocks().find(has_payload).or(blocks().next())?;
-    let row = &block.rows[real(block)?];
+    let row = &block.rows[first(block)?];
     let value = row.metric()?.value?;
-    let firsts = block.rows.iter().filter(|row| row.rank.is_some_and(|rank| rank.place == 1));
+    let firsts = block.rows.iter().filter(|row| is_first(row));
     let ties = Some(firsts.count()).filter(|ties| *ties > 1);
     let size = figures::size(row.cell.key.size_bytes);
     let tie = ties.map(|ties| format!("{ties}-way tie"));

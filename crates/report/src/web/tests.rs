@@ -287,3 +287,15 @@ fn two_files_are_a_comparison_and_all_of_the_second() {
         assert!(text.contains(words), "{words}");
     }
 }
+
+#[test]
+fn what_has_no_place_is_not_called_the_best() {
+    let cells = ["tcp", "pipe"].map(|name| cell(name, 64, TWO).rtt(70_000.0, 700.0));
+    let mut set = sample::set(cells.to_vec());
+    set.invocation.plan.command = "run".to_owned();
+    assert!(page(&set).contains("class=\"answers\""));
+    for cell in &mut set.cells {
+        cell.key.touch = ipcperf_core::Touch::None;
+    }
+    assert!(!page(&set).contains("class=\"answers\""));
+}
