@@ -6,7 +6,7 @@ use super::rounds::Rounds;
 use crate::error::Stop;
 use crate::progress::Line;
 use crate::report::read_result;
-use ipcperf_core::result::{Cell, ResultSet, Round};
+use ipcperf_core::result::{Cell, Finding, ResultSet, Round, Severity, Status};
 use ipcperf_core::units::format_duration;
 use ipcperf_engine::exec::{Error, Programs};
 use ipcperf_engine::plan::CellPlan;
@@ -26,6 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Share of rounds from which on too many were rejected to believe the rest.
 const MOST_REJECTED: f64 = 0.25;
+
+/// Findings of a machine that makes the tail of any cell.
+const DISTURBANCES: [&str; 2] = ["W-STEAL", "W-LOAD"];
 
 /// Measures rounds of A, A again and B in random order.
 pub(super) fn measure(
@@ -56,6 +59,8 @@ pub(super) fn measure(
                     interrupted = true;
                     break 'rounds;
                 }
+                // What was wrong with a start stands in what it wrote.
+                Err(_) if file.exists() => {}
                 Err(error) => return Err(Stop::internal(error)),
             }
             if !file.exists() {
@@ -125,8 +130,9 @@ fn merged(arms: [Vec<(u64, u64, ResultSet)>; 3]) -> Option<ResultSet> {
     disturbed.sort_unstable();
     disturbed.dedup();
     let rounds = arms.iter().map(Vec::len).max().unwrap_or(0);
+    let findings = kept(&starts);
     let mut set = arms[0].first()?.2.clone();
-    set.noise.findings.clear();
+    set.noise.findings = findings;
     set.noise.grade = if disturbed.len() as f64 > MOST_REJECTED * rounds as f64 {
         "F".to_owned()
     } else {
@@ -142,6 +148,21 @@ fn merged(arms: [Vec<(u64, u64, ResultSet)>; 3]) -> Option<ResultSet> {
     Some(set)
 }
 
+/// The findings that hold for all starts together: that one of them is invalid, and what disturbed most of them.
+fn kept(starts: &[(u64, &ResultSet)]) -> Vec<Finding> {
+    let has = |set: &ResultSet, code: &str| set.noise.findings.iter().any(|one| one.code == code);
+    let mut kept: Vec<Finding> = Vec::new();
+    for finding in starts.iter().flat_map(|(_, set)| &set.noise.findings) {
+        let of = starts.iter().filter(|(_, set)| has(set, &finding.code)).count();
+        let is_common = DISTURBANCES.contains(&finding.code.as_str()) && 2 * of > starts.len();
+        let is_known = kept.iter().any(|one| one.code == finding.code);
+        if !is_known && (is_common || finding.severity == Severity::Error) {
+            kept.push(finding.clone());
+        }
+    }
+    kept
+}
+
 /// The cell of one arm with the rounds of all its starts.
 fn joined(starts: Vec<(u64, u64, ResultSet)>) -> Option<Cell> {
     let mut joined: Option<Cell> = None;
@@ -152,6 +173,9 @@ fn joined(starts: Vec<(u64, u64, ResultSet)>) -> Option<Cell> {
             .map(|round| Round { round: number, order, ..round })
             .collect();
         let known = joined.get_or_insert(cell.clone());
+        if known.status != Status::Ok && cell.status == Status::Ok {
+            *known = Cell { rounds: std::mem::take(&mut known.rounds), ..cell.clone() };
+        }
         known.rounds.extend(rounds);
         let mode = |cell: &Cell| cell.timing.as_ref().map(|timing| timing.mode.clone());
         if let (None, Some(one), Some(other)) = (&known.reason, mode(known), mode(&cell))
