@@ -2,6 +2,7 @@
 
 use super::parts::{Part as PartOf, Rounds, Trip, beyond, figure};
 use crate::Specs;
+use crate::advice::has_places;
 use crate::chapters::label;
 use crate::compare::name;
 use crate::figures::{self, NONE};
@@ -49,7 +50,7 @@ pub(crate) fn told(set: &ResultSet, specs: &Specs, style: &Style) -> Told {
     let (headline, lead) = head(set, &names, &columns);
     let mut parts = match columns.as_slice() {
         [one] => single(one).into_iter().collect(),
-        [a, b, ..] => double(&names, a, b),
+        [a, b, ..] => double(&names, a, b, has_places(set)),
         [] => Vec::new(),
     };
     parts.extend(calls(columns.iter().filter_map(|all| all.first())));
@@ -309,7 +310,7 @@ fn missing<'a>(trips: impl Iterator<Item = &'a Trip<'a>>) -> Option<Line> {
     (!said.is_empty()).then(|| Line::new(Tone::Quiet, "- ", said.join("; ") + "."))
 }
 
-fn double(names: &[String], a: &[Trip], b: &[Trip]) -> Vec<Part> {
+fn double(names: &[String], a: &[Trip], b: &[Trip], is_sound: bool) -> Vec<Part> {
     let pairs: Vec<(&Trip, &Trip)> = a
         .iter()
         .filter_map(|a| {
@@ -317,19 +318,19 @@ fn double(names: &[String], a: &[Trip], b: &[Trip]) -> Vec<Part> {
             Some((a, b.iter().find(same)?))
         })
         .collect();
-    let mut parts: Vec<Part> = pairs.iter().map(|(a, b)| beside(names, a, b)).collect();
+    let mut parts: Vec<Part> = pairs.iter().map(|(a, b)| beside(names, a, b, is_sound)).collect();
     if let Some(last) = parts.last_mut() {
         last.lines.extend(missing(pairs.into_iter().flat_map(|(a, b)| [a, b])));
     }
     parts
 }
 
-/// Two round trips at one place.
-fn beside(names: &[String], a: &Trip, b: &Trip) -> Part {
+/// Two round trips at one place; `is_sound`: the noise permits a claim.
+fn beside(names: &[String], a: &Trip, b: &Trip, is_sound: bool) -> Part {
     let place = place(a.cell.key.placement);
     let all = figure(&beyond(&a.whole, &b.whole));
     // There are no shares of a difference that is not shown.
-    let is_shown = all.ci95.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
+    let is_shown = is_sound && all.ci95.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
     let columns = if is_shown { 3 } else { 2 };
     let scale = Scale::of([a, b]);
     let mut heads = vec![format!("{place}, {}", scale.name)];
@@ -359,11 +360,15 @@ fn beside(names: &[String], a: &Trip, b: &Trip) -> Part {
         (name.clone(), taken.map(|part| part.as_ref().map(figure)).collect())
     });
     let drawn = chart(&format!("What each part takes on {place}"), &parts, series.collect());
+    let words = match is_sound {
+        true => from_where(names, &place, &all, a, b),
+        false => format!("On {place} no difference is claimed: noise grade F supports none."),
+    };
     Part {
         name: format!("On {place} ({})", scale.name),
         table: table(heads, rows),
         chart: Some(drawn),
-        lines: vec![Line::new(Tone::Plain, "", from_where(names, &place, &all, a, b))],
+        lines: vec![Line::new(Tone::Plain, "", words)],
         ..Part::default()
     }
 }
@@ -473,13 +478,17 @@ fn changes(set: &ResultSet, trips: &[Trip], is_verbose: bool) -> Option<Part> {
     });
     let mut rows: Vec<(bool, f64, Vec<String>)> = Vec::new();
     let mut refused: Vec<String> = Vec::new();
+    let mode = |cell: &Cell| cell.timing.as_ref().map(|timing| timing.mode.clone());
     for cell in others {
         let same = trips.iter().find(|trip| trip.cell.key.placement == cell.key.placement);
         let beside = same.unwrap_or(first).cell;
         let words = changed(cell, beside);
         let ratio = Yardstick::of(PatternKind::PingPong).ratio(cell, beside);
-        let Some((ratio, time)) = ratio.zip(cell.figure().and_then(|figure| figure.value)) else {
-            let reason = cell.reason.as_deref().unwrap_or("no rounds in common");
+        let time = cell.figure().and_then(|figure| figure.value);
+        let is_one_mode = mode(cell) == mode(beside);
+        let Some((ratio, time)) = ratio.zip(time).filter(|_| is_one_mode) else {
+            let why = if is_one_mode { "no rounds in common" } else { "timed in another way" };
+            let reason = cell.reason.as_deref().unwrap_or(why);
             refused.push(format!("{words} on {}: {reason}", place(cell.key.placement)));
             continue;
         };
@@ -488,6 +497,7 @@ fn changes(set: &ResultSet, trips: &[Trip], is_verbose: bool) -> Option<Part> {
             |[low, high]| format!("{}..{}", figures::plain(low), figures::plain(high)),
         );
         let effect = match ratio.ci95 {
+            _ if !has_places(set) => NONE,
             Some([low, _]) if low > 1.0 => "slower",
             Some([_, high]) if high < 1.0 => "faster",
             _ => NONE,

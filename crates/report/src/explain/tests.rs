@@ -252,6 +252,11 @@ fn a_difference_is_where_it_was_planted() {
     let flat = screen(&same, 80).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("no difference of a and b is shown"), "{flat}");
     assert!(flat.contains("so that it has no shares") && !flat.contains("95 % share"), "{flat}");
+    // Nor have two of whose noise nothing can be claimed.
+    let mut noisy = set;
+    noisy.noise.grade = "F".to_owned();
+    let flat = screen(&noisy, 80).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("no difference is claimed") && !flat.contains("most of it"), "{flat}");
 }
 
 /// An interval of thousands of nanoseconds stood beside figures in microseconds, without a unit.
@@ -334,5 +339,8 @@ fn one_change_at_a_time_is_ranked_by_what_it_does() {
     assert!(text.lines().nth(at("a.fast=on")).unwrap().ends_with("slower"), "{text}");
     assert!(text.contains("One change at a time, all else as in a with 4 KiB."), "{text}");
     assert!(!text.contains("no interval below"), "{text}");
+    let mut noisy = set.clone();
+    noisy.noise.grade = "F".to_owned();
+    assert!(!screen(&noisy, 80).contains("slower"), "{}", screen(&noisy, 80));
     assert!(text.lines().count() <= 40 && text.lines().all(|line| line.len() <= 80), "{text}");
 }
