@@ -1,8 +1,8 @@
-//! How much may be under way where memory is the only limit.
+//! How much may be under way where memory is the only limit, and sizes of messages that are refused.
 
 use ipcperf_core::units::format_size;
-use ipcperf_core::{Missing, SetupError};
-use ipcperf_sys::io::sysctl;
+use ipcperf_core::{Limit, Missing, SetupError};
+use ipcperf_sys::procfs;
 
 /// How many messages of `size` bytes fit into `bytes`: at least 2, so that both ends work at once, and at most `most`.
 pub(crate) fn messages(size: usize, bytes: usize, most: u32) -> u32 {
@@ -16,7 +16,7 @@ pub(crate) fn messages(size: usize, bytes: usize, most: u32) -> u32 {
 /// `Unavailable`, with `how` to need less.
 pub(crate) fn memory(bytes: usize, what: &str, how: &str) -> Result<(), SetupError> {
     let bytes = bytes as u64;
-    match sysctl::memory_available() {
+    match procfs::memory_bytes("MemAvailable") {
         Some(available) if bytes > available / 2 => {
             let what = format!(
                 "{what} of together {} would take more than half of the {} of memory available",
@@ -24,6 +24,31 @@ pub(crate) fn memory(bytes: usize, what: &str, how: &str) -> Result<(), SetupErr
                 format_size(available)
             );
             Err(Missing::new(what, how).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses messages without any bytes; `what` says why there are none.
+///
+/// # Errors
+/// `Unavailable`.
+pub(crate) fn not_empty(size: usize, what: &str) -> Result<(), SetupError> {
+    if size == 0 {
+        return Err(Missing::new(what, "use a size of at least 1").into());
+    }
+    Ok(())
+}
+
+/// Refuses messages above the limit.
+///
+/// # Errors
+/// `Unavailable`, with what raises the limit.
+pub(crate) fn within(limit: Option<Limit>, size: usize) -> Result<(), SetupError> {
+    match limit {
+        Some(limit) if size > limit.bytes => {
+            let what = format!("{size} bytes are above {} ({})", limit.bytes, limit.set_by);
+            Err(Missing::new(what, limit.raise).into())
         }
         _ => Ok(()),
     }

@@ -18,7 +18,7 @@ pub mod stream;
 pub mod wait;
 pub mod wake_up;
 
-pub(crate) use base::{NOTHING, missing, trial};
+pub(crate) use base::{missing, trial};
 use bus::dbus::{Broker, Direct};
 use ipcperf_core::Visitor;
 use ipcperf_sys::io::uring::{Enter, SqPoll};
@@ -42,23 +42,23 @@ mechanisms! {
     stream {
         pipe:              Pipe<Block>, Pipe<Spin>, Pipe<Epoll>;
         fifo:              Fifo<Block>, Fifo<Spin>;
-        pty:               Pty<Block>;
+        pty:               Pty;
         unix_stream:       UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>, UnixStreamMmsg;
         tcp:               Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
-        tcp6:              Tcp6<Block>;
-        mptcp:             Mptcp<Block>;
-        vsock:             Vsock<Block>;
+        tcp6:              Tcp6;
+        mptcp:             Mptcp;
+        vsock:             Vsock;
     }
     datagram {
         unix_dgram:        UnixDgram<Block>, UnixDgram<Spin>, UnixDgram<Epoll>;
         unix_seqpacket:    UnixSeqpacket<Block>, UnixSeqpacket<Spin>, UnixSeqpacket<Epoll>;
-        vsock_seqpacket:   VsockSeqpacket<Block>;
+        vsock_seqpacket:   VsockSeqpacket;
         udp:               Udp<Block>, Udp<Spin>, UdpMmsg, UdpGso;
-        sctp:              Sctp<Block>;
-        netlink:           Netlink<Block>;
+        sctp:              Sctp;
+        netlink:           Netlink;
     }
     queue {
-        pipe_packet:       PipePacket<Block>;
+        pipe_packet:       PipePacket;
         posix_mq:          PosixMq<Block>, PosixMq<Spin>, PosixMq<Epoll>;
         sysv_mq:           SysvMq<Block>, SysvMq<Spin>;
     }

@@ -10,7 +10,7 @@ use rustix::net::{
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Most descriptors in one message; a wiring needs at most a handful.
 const MAX_FDS: usize = 16;
@@ -92,24 +92,12 @@ impl Control {
     /// # Errors
     /// `UnexpectedEof` when the peer is gone, `TimedOut` after `deadline`, `InvalidData` for what is no text.
     pub fn receive(&self, deadline: Option<Instant>) -> io::Result<Parcel> {
-        loop {
-            let timeout = match deadline {
-                None => None,
-                Some(deadline) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return Err(io::ErrorKind::TimedOut.into());
-                    }
-                    Some(timespec(left))
-                }
-            };
-            let mut polled = [PollFd::new(&self.0, PollFlags::IN)];
-            match rustix::event::poll(&mut polled, timeout.as_ref()) {
-                Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => return self.receive_ready(),
-                Err(error) => return Err(error.into()),
-            }
+        if let Some(deadline) = deadline
+            && !wait_any(&[self.fd()], deadline)?[0]
+        {
+            return Err(io::ErrorKind::TimedOut.into());
         }
+        self.receive_ready()
     }
 
     /// Bytes of the next message; 0 at the end.
@@ -170,14 +158,6 @@ pub(crate) fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, 
     }
 }
 
-/// The kernel's form of a duration.
-pub(crate) fn timespec(duration: Duration) -> Timespec {
-    Timespec {
-        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: duration.subsec_nanos().into(),
-    }
-}
-
 /// Waits until one of `fds` is readable or `deadline` has passed; says which are.
 ///
 /// # Errors
@@ -186,7 +166,8 @@ pub fn wait_any(fds: &[BorrowedFd<'_>], deadline: Instant) -> io::Result<Vec<boo
     let mut polled: Vec<_> =
         fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
     loop {
-        let left = timespec(deadline.saturating_duration_since(Instant::now()));
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).unwrap_or_default();
         match rustix::event::poll(&mut polled, Some(&left)) {
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -198,6 +179,7 @@ pub fn wait_any(fds: &[BorrowedFd<'_>], deadline: Instant) -> io::Result<Vec<boo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn text_and_descriptors_arrive_together_and_the_end_is_told() {

@@ -3,6 +3,7 @@
 
 use crate::clock::raw_ns;
 use crate::procfs;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,7 @@ pub struct Reading {
 }
 
 /// What happened between two readings, or in several such windows together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// Length, ns.
     pub window_ns: u64,

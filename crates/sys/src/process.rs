@@ -1,7 +1,8 @@
 //! Worker processes: started by re-executing this program, killed with their parent, never left behind.
 
 use crate::control::Control;
-use rustix::process::{PidfdFlags, Resource, Signal};
+use ipcperf_core::units::format_size;
+use rustix::process::{Pid, PidfdFlags, Resource, Signal};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -23,7 +24,7 @@ impl Worker {
     /// The program cannot be started.
     pub fn start(arguments: &[&str], pad: usize) -> io::Result<Self> {
         let (control, theirs) = Control::pair()?;
-        let child = Command::new("/proc/self/exe")
+        let mut child = Command::new("/proc/self/exe")
             .args(arguments)
             .env("IPCPERF_PAD", "x".repeat(pad))
             .stdin(theirs.into_fd())
@@ -31,17 +32,8 @@ impl Worker {
             .stderr(Stdio::inherit())
             .process_group(0)
             .spawn()?;
-        let pid = rustix::process::Pid::from_child(&child);
-        // The child is not reaped before `self` is, so its pid cannot have been reused.
-        match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(pidfd) => Ok(Self { child, pidfd, control }),
-            Err(error) => {
-                let mut child = child;
-                let _ = child.kill();
-                let _ = child.wait();
-                Err(error.into())
-            }
-        }
+        let pidfd = pidfd_of(&mut child)?;
+        Ok(Self { child, pidfd, control })
     }
 
     /// Its process number.
@@ -98,6 +90,16 @@ impl Drop for Worker {
     }
 }
 
+/// A descriptor of a child that nobody has waited for, so that its number cannot have been reused; without one it is
+/// killed.
+pub(crate) fn pidfd_of(child: &mut Child) -> io::Result<OwnedFd> {
+    rustix::process::pidfd_open(Pid::from_child(child), PidfdFlags::empty()).map_err(|error| {
+        let _ = child.kill();
+        let _ = child.wait();
+        error.into()
+    })
+}
+
 /// Why a process ended, in words: "killed by signal 9", "exit code 1".
 #[must_use]
 pub fn describe_end(status: ExitStatus) -> String {
@@ -128,29 +130,12 @@ pub fn enlist(parent: u32) -> io::Result<Control> {
     Ok(Control::from_fd(control))
 }
 
-/// A limit of this process that is below what this program needs.
-#[derive(Clone, Copy, Debug)]
-pub struct TooLittle {
-    /// Bytes there are.
-    pub bytes: u64,
-    /// Bytes it takes.
-    pub needed: u64,
-    /// What of, and how it is raised.
-    pub what: &'static str,
-}
-
-impl std::fmt::Display for TooLittle {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [bytes, needed] = [self.bytes, self.needed].map(ipcperf_core::units::format_size);
-        write!(out, "{} of {bytes} is too small: {needed} is the least", self.what)
-    }
-}
-
-impl std::error::Error for TooLittle {}
-
-fn at_least(resource: Resource, needed: u64, what: &'static str) -> Result<(), TooLittle> {
+fn at_least(resource: Resource, needed: u64, what: &str) -> Result<(), String> {
     match rustix::process::getrlimit(resource).current {
-        Some(bytes) if bytes < needed => Err(TooLittle { bytes, needed, what }),
+        Some(bytes) if bytes < needed => {
+            let [bytes, needed] = [bytes, needed].map(format_size);
+            Err(format!("{what} of {bytes} is too small: {needed} is the least"))
+        }
         _ => Ok(()),
     }
 }
@@ -158,16 +143,16 @@ fn at_least(resource: Resource, needed: u64, what: &'static str) -> Result<(), T
 /// Whether the stack is as large as the command line takes: one that is not overflows without a word.
 ///
 /// # Errors
-/// It is not.
-pub fn stack() -> Result<(), TooLittle> {
+/// It is not, in words.
+pub fn stack() -> Result<(), String> {
     at_least(Resource::Stack, 1 << 20, "a stack (ulimit -s)")
 }
 
 /// Whether there is as much address space as workers take for buffers and shared pages: who runs out of it is aborted.
 ///
 /// # Errors
-/// There is not.
-pub fn address_space() -> Result<(), TooLittle> {
+/// There is not, in words.
+pub fn address_space() -> Result<(), String> {
     at_least(Resource::As, 128 << 20, "an address space (ulimit -v)")
 }
 

@@ -1,11 +1,12 @@
 //! The few files of `/proc` and `/sys` a run reads. Whatever is not readable is `None`, never a made-up zero.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a process has consumed, from `getrusage`, `/proc/self/schedstat` and `/proc/self/sched`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a process has consumed, or several together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consumption {
     /// CPU time, ns, exact.
     pub cpu_ns: u64,
@@ -21,6 +22,38 @@ pub struct Consumption {
     pub minor_faults: u64,
     /// Page faults with disk access.
     pub major_faults: u64,
+}
+
+impl Consumption {
+    fn each(&self, other: &Self, by: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            cpu_ns: by(self.cpu_ns, other.cpu_ns),
+            user_ns: by(self.user_ns, other.user_ns),
+            system_ns: by(self.system_ns, other.system_ns),
+            voluntary_switches: by(self.voluntary_switches, other.voluntary_switches),
+            involuntary_switches: by(self.involuntary_switches, other.involuntary_switches),
+            minor_faults: by(self.minor_faults, other.minor_faults),
+            major_faults: by(self.major_faults, other.major_faults),
+        }
+    }
+
+    /// From then to this.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        self.each(before, u64::saturating_sub)
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.each(other, |one, two| one + two)
+    }
+
+    /// What is made of each count.
+    #[must_use]
+    pub fn map(&self, by: impl Fn(u64) -> u64) -> Self {
+        self.each(self, |one, _| by(one))
+    }
 }
 
 /// What the calling process has consumed so far.
@@ -44,12 +77,6 @@ pub fn consumption() -> Consumption {
     }
 }
 
-/// Peak resident memory of the calling process, bytes.
-#[must_use]
-pub fn peak_resident_bytes() -> Option<u64> {
-    status_field("VmHWM:")?.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-}
-
 /// Time this process was ready but not running, ns.
 #[must_use]
 pub fn run_delay_ns() -> Option<u64> {
@@ -67,11 +94,6 @@ pub fn migrations() -> Option<u64> {
         .trim()
         .parse()
         .ok()
-}
-
-fn status_field(name: &str) -> Option<String> {
-    let text = fs::read_to_string("/proc/self/status").ok()?;
-    text.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
 }
 
 /// Interrupts one CPU sends another to wake it or make it run something, so far, on the given CPUs.

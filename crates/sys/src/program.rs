@@ -3,9 +3,10 @@
 //! # Safety
 //! Between `fork` and `exec` the child makes a few system calls and nothing else: no allocation, no lock.
 
+use crate::process::pidfd_of;
 use crate::procfs;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getppid, set_parent_process_death_signal,
+    Pid, Signal, WaitId, WaitIdOptions, getppid, set_parent_process_death_signal, waitid,
 };
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -78,15 +79,8 @@ impl Program {
         die_with_us(command);
         hear_signals(command);
         let mut child = command.spawn()?;
-        // The child is not reaped before `self` is, so its pid cannot have been reused.
-        match rustix::process::pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
-            Ok(pidfd) => Ok(Self { child, pidfd, is_reaped: false }),
-            Err(error) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                Err(error.into())
-            }
-        }
+        let pidfd = pidfd_of(&mut child)?;
+        Ok(Self { child, pidfd, is_reaped: false })
     }
 
     /// Readable when the process has ended.
@@ -109,7 +103,7 @@ impl Program {
         let id = WaitId::PidFd(self.pidfd.as_fd());
         // Ended but not reaped, it still has its counters in /proc.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        crate::control::retry(|| rustix::process::waitid(id.clone(), options))?;
+        crate::control::retry(|| waitid(id.clone(), options))?;
         let moved = moved(self.pid());
         self.kill_group();
         let (status, usage) = reap(&self.child)?;
@@ -206,7 +200,7 @@ impl Drop for Orphans {
 /// Cheaper to ask than which.
 fn has_children() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    !matches!(rustix::process::waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
+    !matches!(waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
 }
 
 fn reap(child: &Child) -> io::Result<(ExitStatus, libc::rusage)> {

@@ -12,7 +12,6 @@ pub(crate) use calls::MEMORY;
 pub use calls::{name, transfer};
 pub use follow::{Follow, Followed};
 
-use crate::control::timespec;
 use crate::io::raw;
 use std::collections::BTreeMap;
 use std::io;
@@ -376,8 +375,8 @@ fn await_child(deadline: Instant) -> io::Result<()> {
     if left.is_zero() {
         return Err(io::ErrorKind::TimedOut.into());
     }
-    let (set, left) = (child_signal(), timespec(left.min(LATEST)));
-    let left = libc::timespec { tv_sec: left.tv_sec as _, tv_nsec: left.tv_nsec as _ };
+    let (set, left) = (child_signal(), left.min(LATEST));
+    let left = libc::timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
     // Every outcome (a signal, none in time, another one handled) means "look again".
     // SAFETY: both are initialised, and no details are asked for.
     unsafe { libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const left) };

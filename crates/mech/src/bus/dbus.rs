@@ -75,19 +75,17 @@ impl<R: Route> Mechanism for Dbus<R> {
         back_pressure: BackPressure::Blocks,
         on_close: OnClose::Told,
         on_death: if R::IS_BUS { OnClose::Undetected } else { OnClose::Told },
-        on_restart: OnRestart::HandedOver,
         descriptors: true,
         memory: Memory::Fresh,
         // The body, the message, into the kernel and out of it; the broker copies a body once and makes two more in
         // the kernel.
         copies: if R::IS_BUS { 7 } else { 4 },
-        syscalls: Syscalls { send: None, recv: None },
-        window: None,
         needs: if R::IS_BUS {
             &["CONFIG_UNIX", "built with --features dbus", "dbus-daemon"]
         } else {
             &["CONFIG_UNIX", "built with --features dbus"]
         },
+        ..Spec::NOTHING
     };
     type Options = NoOptions;
     type Port = DbusPort;

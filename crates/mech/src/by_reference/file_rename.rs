@@ -68,18 +68,14 @@ impl Mechanism for FileRename {
     fn probe(options: &FileRenameOptions) -> Result<(), Missing> {
         let base = files::base(&options.dir)?;
         let (_run, shape) = crate::trial()?;
-        let tried = files::scratch(&shape, &base, 0);
-        let tried = tried.and_then(|scratch| watch::arrivals(scratch.path()));
-        tried.map(drop).map_err(|error| match error {
-            SetupError::Sys { call, code } if call.starts_with("inotify") => {
-                watch::refused(&call, code)
-            }
+        let scratch = files::scratch(&shape, &base, 0).map_err(|error| match error {
             SetupError::Sys { call, code } => Missing::new(
                 format!("{call}: {}", ipcperf_core::errno::text(code)),
                 "file-rename.dir=PATH of a directory that may be written",
             ),
             other => crate::missing(other),
-        })
+        })?;
+        watch::arrivals(scratch.path()).map(drop).map_err(crate::missing)
     }
 
     fn window(size: usize, _: &FileRenameOptions) -> Option<u32> {

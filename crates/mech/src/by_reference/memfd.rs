@@ -46,14 +46,6 @@ const MESSAGES: Payload = Payload::up_to(fresh::LARGEST, "memory; this program s
 /// Bytes under way, and messages.
 const UNDER_WAY: (usize, u32) = (64 << 20, 64);
 
-fn needs_bytes(shape: &Shape) -> Result<(), SetupError> {
-    if shape.size == 0 {
-        let what = "an empty file cannot be mapped";
-        return Err(Missing::new(what, "use a size of at least 1").into());
-    }
-    Ok(())
-}
-
 /// A fresh file for each message.
 #[derive(Debug)]
 pub struct Memfd;
@@ -96,7 +88,7 @@ impl Mechanism for Memfd {
     }
 
     fn open(shape: &Shape, options: &MemfdOptions) -> Result<Link, SetupError> {
-        needs_bytes(shape)?;
+        budget::not_empty(shape.size, "an empty file cannot be mapped")?;
         let messages = budget::messages(shape.size, UNDER_WAY.0, UNDER_WAY.1) as usize;
         budget::memory(
             shape.size.saturating_mul(messages),

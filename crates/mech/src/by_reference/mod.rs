@@ -11,7 +11,6 @@ pub mod pidfd_getfd;
 pub mod taking_port;
 pub mod temp_file;
 
-use crate::NOTHING;
 use ipcperf_core::prelude::*;
 
 /// Facts of what travels beside a socket.
@@ -21,5 +20,5 @@ pub(crate) const BY_REFERENCE: Spec = Spec {
     on_close: OnClose::Told,
     on_death: OnClose::Told,
     descriptors: true,
-    ..NOTHING
+    ..Spec::NOTHING
 };

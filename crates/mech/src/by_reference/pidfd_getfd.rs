@@ -56,10 +56,7 @@ impl Mechanism for PidfdGetfd {
     }
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
-        if shape.size == 0 {
-            let what = "an empty file cannot be mapped";
-            return Err(Missing::new(what, "use a size of at least 1").into());
-        }
+        budget::not_empty(shape.size, "an empty file cannot be mapped")?;
         let bytes = shape.size.saturating_mul(2 * files(shape.size));
         budget::memory(bytes, "files", "smaller messages")?;
         let [one, two] = Turns::create()?;

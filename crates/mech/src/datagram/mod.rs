@@ -8,7 +8,6 @@ pub mod unix_pair;
 pub mod unix_seqpacket;
 pub mod vsock_seqpacket;
 
-use crate::NOTHING;
 use ipcperf_core::prelude::*;
 
 /// Facts of messages over sockets: a limit that depends on knobs, and ends that do not know of each other.
@@ -17,5 +16,5 @@ pub(crate) const DATAGRAM: Spec = Spec {
     payload: Payload::Message { max: None },
     back_pressure: BackPressure::Blocks,
     copies: 2,
-    ..NOTHING
+    ..Spec::NOTHING
 };

@@ -1,12 +1,12 @@
 //! Netlink from one process to another: unicast over `NETLINK_USERSOCK`.
 
+use crate::budget;
 use crate::datagram::DATAGRAM;
 use crate::port::message::{Carrier, MessagePort};
-use crate::wait::{Wait, by_class, waiting};
+use crate::wait::{Block, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket;
 use ipcperf_sys::io::socket::netlink;
-use std::marker::PhantomData;
 use std::os::fd::OwnedFd;
 
 ipcperf_core::options! {
@@ -34,17 +34,12 @@ impl Carrier for Netlinks {
 
 /// Two netlink sockets.
 #[derive(Debug)]
-pub struct Netlink<W>(PhantomData<W>);
+pub struct Netlink;
 
-impl<W: Wait> Mechanism for Netlink<W> {
+impl Mechanism for Netlink {
     const SPEC: &'static Spec = &Spec {
         name: "netlink",
-        summary: by_class(
-            W::CLASS,
-            "Two netlink sockets of the family left to programs, connected to each other; a receiver sleeps in recv.",
-            "Two netlink sockets connected to each other, not blocking; both ends ask again and again.",
-            "Two netlink sockets connected to each other, not blocking; a receiver sleeps in epoll_wait, then receives.",
-        ),
+        summary: "Two netlink sockets of the family left to programs, connected to each other; a receiver sleeps in recv.",
         manual: &["netlink(7)", "socket(7)"],
         pitfalls: &[
             "Made for talking to the kernel: between two processes it does what a UNIX datagram socket does.",
@@ -59,10 +54,10 @@ impl<W: Wait> Mechanism for Netlink<W> {
         producers: Peers::Many,
         consumers: Peers::One,
         needs: &["CONFIG_NET"],
-        ..waiting::<W>(DATAGRAM)
+        ..waiting::<Block>(DATAGRAM)
     };
     type Options = NetlinkOptions;
-    type Port = MessagePort<Netlinks, W>;
+    type Port = MessagePort<Netlinks, Block>;
     const SHARES: bool = true;
 
     fn probe(options: &NetlinkOptions) -> Result<(), Missing> {
@@ -78,10 +73,7 @@ impl<W: Wait> Mechanism for Netlink<W> {
     }
 
     fn open(shape: &Shape, options: &NetlinkOptions) -> Result<Link, SetupError> {
-        if shape.size == 0 {
-            let missing = Missing::new("netlink has no empty messages", "use a size of at least 1");
-            return Err(missing.into());
-        }
+        budget::not_empty(shape.size, "netlink has no empty messages")?;
         let (lead, follow) = netlink::pair()?;
         let buffers = socket::set_buffers(&lead, options.sndbuf, options.rcvbuf)?;
         socket::set_buffers(&follow, options.sndbuf, options.rcvbuf)?;

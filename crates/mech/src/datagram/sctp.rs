@@ -1,16 +1,16 @@
 //! SCTP over the loopback interface, one-to-one.
 
+use crate::budget;
 use crate::datagram::DATAGRAM;
 use crate::port::message::{Carrier, MessagePort};
 use crate::stream::tcp;
-use crate::wait::{Wait, by_class, waiting};
+use crate::wait::{Block, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
 use ipcperf_sys::io::socket::meeting;
 use ipcperf_sys::io::socket::sctp;
 use ipcperf_sys::io::{datagram, errno, socket};
-use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::BorrowedFd;
 
@@ -52,17 +52,12 @@ impl Carrier for Chunks {
 
 /// An SCTP association with 127.0.0.1.
 #[derive(Debug)]
-pub struct Sctp<W>(PhantomData<W>);
+pub struct Sctp;
 
-impl<W: Wait> Mechanism for Sctp<W> {
+impl Mechanism for Sctp {
     const SPEC: &'static Spec = &Spec {
         name: "sctp",
-        summary: by_class(
-            W::CLASS,
-            "An SCTP association over 127.0.0.1, which keeps boundaries; a receiver sleeps in recv.",
-            "An SCTP association over 127.0.0.1, not blocking; both ends ask again and again.",
-            "An SCTP association over 127.0.0.1, not blocking; a receiver sleeps in epoll_wait, then receives.",
-        ),
+        summary: "An SCTP association over 127.0.0.1, which keeps boundaries; a receiver sleeps in recv.",
         manual: &["sctp(7)", "ip(7)", "socket(7)"],
         pitfalls: &[
             "Each message keeps a header of its own on the way, where TCP packs bytes together: expect it behind tcp.",
@@ -79,10 +74,10 @@ impl<W: Wait> Mechanism for Sctp<W> {
         on_close: OnClose::Told,
         on_death: OnClose::Told,
         needs: &["CONFIG_IP_SCTP (module sctp)", "the loopback interface up"],
-        ..waiting::<W>(DATAGRAM)
+        ..waiting::<Block>(DATAGRAM)
     };
     type Options = SctpOptions;
-    type Port = MessagePort<Chunks, W>;
+    type Port = MessagePort<Chunks, Block>;
 
     fn probe(_: &SctpOptions) -> Result<(), Missing> {
         meeting::loopback(LOOPBACK)
@@ -103,14 +98,8 @@ impl<W: Wait> Mechanism for Sctp<W> {
     }
 
     fn open(shape: &Shape, options: &SctpOptions) -> Result<Link, SetupError> {
-        if shape.size == 0 {
-            let missing = Missing::new("SCTP has no empty messages", "use a size of at least 1");
-            return Err(missing.into());
-        }
-        if let Some(limit) = Self::limit(options).filter(|limit| shape.size > limit.bytes) {
-            let what = format!("{} bytes are above {} ({})", shape.size, limit.bytes, limit.set_by);
-            return Err(Missing::new(what, limit.raise).into());
-        }
+        budget::not_empty(shape.size, "SCTP has no empty messages")?;
+        budget::within(Self::limit(options), shape.size)?;
         let buffers = (options.sndbuf, options.rcvbuf);
         Ok(tcp::listen(LOOPBACK, buffers, meeting::BACKLOG)?.0)
     }

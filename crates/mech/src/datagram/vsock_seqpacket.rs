@@ -1,27 +1,22 @@
 //! VM sequenced-packet sockets over the loopback transport.
 
+use crate::budget;
 use crate::datagram::DATAGRAM;
 use crate::port::message::{MessagePort, Packets};
 use crate::stream::vsock::{self, DEFAULT_BUFFER, VsockOptions, WINDOW};
-use crate::wait::{Wait, by_class, waiting};
+use crate::wait::{Block, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::vsock as sockets;
-use std::marker::PhantomData;
 
 /// A VM sequenced-packet socket.
 #[derive(Debug)]
-pub struct VsockSeqpacket<W>(PhantomData<W>);
+pub struct VsockSeqpacket;
 
-impl<W: Wait> Mechanism for VsockSeqpacket<W> {
+impl Mechanism for VsockSeqpacket {
     const SPEC: &'static Spec = &Spec {
         name: "vsock-seqpacket",
-        summary: by_class(
-            W::CLASS,
-            "A VM sequenced-packet socket over the loopback transport: it keeps boundaries; a receiver sleeps in recv.",
-            "A VM sequenced-packet socket over the loopback transport, not blocking; both ends ask again and again.",
-            "A VM sequenced-packet socket over the loopback transport; a receiver sleeps in epoll_wait, then receives.",
-        ),
+        summary: "A VM sequenced-packet socket over the loopback transport: it keeps boundaries; a receiver sleeps in recv.",
         manual: &["vsock(7)", "socket(7)"],
         pitfalls: &[
             "A message is cut into packets for the way, and a receiver gets it only once the last of them has come.",
@@ -41,10 +36,10 @@ impl<W: Wait> Mechanism for VsockSeqpacket<W> {
         on_death: OnClose::Undetected,
         window: Some(WINDOW),
         needs: &["CONFIG_VSOCKETS_LOOPBACK (module vsock_loopback)", "Linux 5.14"],
-        ..waiting::<W>(DATAGRAM)
+        ..waiting::<Block>(DATAGRAM)
     };
     type Options = VsockOptions;
-    type Port = MessagePort<Packets, W>;
+    type Port = MessagePort<Packets, Block>;
 
     fn probe(options: &VsockOptions) -> Result<(), Missing> {
         sockets::probe(Kind::SeqPacket, options.buffer).map_err(crate::missing)
@@ -66,14 +61,8 @@ impl<W: Wait> Mechanism for VsockSeqpacket<W> {
     }
 
     fn open(shape: &Shape, options: &VsockOptions) -> Result<Link, SetupError> {
-        if shape.size == 0 {
-            let what = "an empty message of a VM socket looks like its end";
-            return Err(Missing::new(what, "use a size of at least 1").into());
-        }
-        if let Some(limit) = Self::limit(options).filter(|limit| shape.size > limit.bytes) {
-            let what = format!("{} bytes are above {} ({})", shape.size, limit.bytes, limit.set_by);
-            return Err(Missing::new(what, limit.raise).into());
-        }
+        budget::not_empty(shape.size, "an empty message of a VM socket looks like its end")?;
+        budget::within(Self::limit(options), shape.size)?;
         vsock::listen(Kind::SeqPacket, options)
     }
 

@@ -9,10 +9,7 @@ pub struct Null;
 impl Mechanism for Null {
     const SPEC: &'static Spec = &Spec {
         name: "null",
-        variant: None,
         family: Family::Floor,
-        wait: Wait::Block,
-        default: true,
         summary: "Moves nothing and waits for nobody: the cost of the loop, the clock and the recorder.",
         manual: &["ipcperf(1)"],
         pitfalls: &["It is no mechanism: the two ends never meet, so there is nothing to prove."],
@@ -21,16 +18,8 @@ impl Mechanism for Null {
         reach: Reach::Related,
         producers: Peers::One,
         consumers: Peers::One,
-        back_pressure: BackPressure::None,
-        on_close: OnClose::Undetected,
-        on_death: OnClose::Undetected,
-        on_restart: OnRestart::HandedOver,
-        descriptors: false,
-        memory: Memory::Reused,
-        copies: 0,
         syscalls: Syscalls { send: Some(0.0), recv: Some(0.0) },
-        window: None,
-        needs: &[],
+        ..Spec::NOTHING
     };
     type Options = NoOptions;
     type Port = NullPort;

@@ -6,7 +6,6 @@ pub mod uring_port;
 pub mod uring_tcp;
 pub mod uring_unix_stream;
 
-use crate::NOTHING;
 use ipcperf_core::prelude::*;
 
 /// Facts of streams that are driven through a ring.
@@ -17,5 +16,5 @@ pub(crate) const IO_URING: Spec = Spec {
     on_close: OnClose::Told,
     on_death: OnClose::Told,
     copies: 2,
-    ..NOTHING
+    ..Spec::NOTHING
 };

@@ -158,7 +158,7 @@ impl<C: Carry> Outlet for OverPipe<C> {
         }
     }
 
-    fn finish(&mut self, _: &OwnedFd) -> Result<(), i32> {
+    fn finish(&mut self) -> Result<(), i32> {
         self.carry.finish()
     }
 }
@@ -221,10 +221,6 @@ impl Inlet for FromSocketOverPipe {
 
     fn expect(&mut self, part: Part) {
         self.looked_at = looked_at(part);
-    }
-
-    fn rx(&self) -> &OwnedFd {
-        &self.rx
     }
 }
 
@@ -292,7 +288,7 @@ impl Outlet for FromFile {
         if step == Ok(len) { Ok(()) } else { self.send_rest(len, step) }
     }
 
-    fn finish(&mut self, _: &OwnedFd) -> Result<(), i32> {
+    fn finish(&mut self) -> Result<(), i32> {
         socket::shutdown_send(&self.tx)
     }
 }

@@ -11,7 +11,6 @@ pub mod tee;
 pub mod vmsplice;
 pub mod zerocopy_port;
 
-use crate::NOTHING;
 use ipcperf_core::prelude::*;
 
 /// Facts of streams whose pages the kernel moves.
@@ -21,5 +20,5 @@ pub(crate) const KERNEL_COPY: Spec = Spec {
     back_pressure: BackPressure::Blocks,
     on_close: OnClose::Told,
     on_death: OnClose::Told,
-    ..NOTHING
+    ..Spec::NOTHING
 };

@@ -22,7 +22,7 @@ pub trait Outlet {
     ///
     /// # Errors
     /// The `errno`.
-    fn finish(&mut self, rx: &OwnedFd) -> Result<(), i32>;
+    fn finish(&mut self) -> Result<(), i32>;
 }
 
 /// How bytes get out.
@@ -35,9 +35,6 @@ pub trait Inlet {
 
     /// See [`Port::expect`].
     fn expect(&mut self, part: Part);
-
-    /// What is read from.
-    fn rx(&self) -> &OwnedFd;
 }
 
 /// One end: a way in, a way out, and the private buffer of what is received.
@@ -80,7 +77,7 @@ impl<I: Inlet, O: Outlet> Port for RelayPort<I, O> {
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
-        self.outlet.finish(self.inlet.rx()).map_err(fault)
+        self.outlet.finish().map_err(fault)
     }
 }
 
@@ -139,10 +136,6 @@ impl Inlet for FromSocket {
     fn expect(&mut self, _: Part) {
         // Nothing takes bytes out of a socket unseen but one more copy, or a pipe in between.
     }
-
-    fn rx(&self) -> &OwnedFd {
-        &self.0
-    }
 }
 
 /// Reads from a pipe; what nobody looks at is dropped inside the kernel.
@@ -198,10 +191,6 @@ impl Inlet for FromPipe {
     fn expect(&mut self, part: Part) {
         self.looked_at = looked_at(part);
     }
-
-    fn rx(&self) -> &OwnedFd {
-        &self.rx
-    }
 }
 
 /// Puts references to its own pages into a pipe.
@@ -253,7 +242,7 @@ impl Outlet for PagesToPipe {
         if step == Ok(len) { Ok(()) } else { self.send_rest(len, step) }
     }
 
-    fn finish(&mut self, _: &OwnedFd) -> Result<(), i32> {
+    fn finish(&mut self) -> Result<(), i32> {
         replace(&mut self.tx)
     }
 }

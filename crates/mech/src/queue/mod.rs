@@ -4,7 +4,6 @@ pub mod pipe_packet;
 pub mod posix_mq;
 pub mod sysv_mq;
 
-use crate::NOTHING;
 use ipcperf_core::prelude::*;
 
 /// Facts of queues: a limit that depends on knobs, and ends that do not know of each other.
@@ -13,5 +12,5 @@ pub(crate) const QUEUE: Spec = Spec {
     payload: Payload::Message { max: None },
     back_pressure: BackPressure::Blocks,
     copies: 2,
-    ..NOTHING
+    ..Spec::NOTHING
 };

@@ -1,13 +1,13 @@
 //! Anonymous pipes in packet mode, `O_DIRECT` of `pipe2(2)`: one for each direction.
 
+use crate::budget;
 use crate::port::end_pipe;
 use crate::port::message::{Carrier, MessagePort};
 use crate::queue::QUEUE;
 use crate::stream::pipe::PipeOptions;
-use crate::wait::{Wait, by_class, waiting};
+use crate::wait::{Block, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::{Buffer, errno, pipe, stream};
-use std::marker::PhantomData;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// Pipes in packet mode.
@@ -54,17 +54,12 @@ impl Carrier for PipePackets {
 
 /// Two anonymous pipes in packet mode.
 #[derive(Debug)]
-pub struct PipePacket<W>(PhantomData<W>);
+pub struct PipePacket;
 
-impl<W: Wait> Mechanism for PipePacket<W> {
+impl Mechanism for PipePacket {
     const SPEC: &'static Spec = &Spec {
         name: "pipe-packet",
-        summary: by_class(
-            W::CLASS,
-            "Two anonymous pipes in packet mode, where a read takes what one write put in; a reader sleeps in read.",
-            "Two anonymous pipes in packet mode, not blocking; both ends ask again and again.",
-            "Two anonymous pipes in packet mode, not blocking; a reader sleeps in epoll_wait, then reads.",
-        ),
+        summary: "Two anonymous pipes in packet mode, where a read takes what one write put in; a reader sleeps in read.",
         manual: &["pipe(2)", "pipe(7)", "fcntl(2)"],
         pitfalls: &[
             "A write above PIPE_BUF (4096 bytes) becomes several packets; here such a message is refused.",
@@ -79,10 +74,10 @@ impl<W: Wait> Mechanism for PipePacket<W> {
         consumers: Peers::Many,
         on_close: OnClose::Told,
         on_death: OnClose::Told,
-        ..waiting::<W>(QUEUE)
+        ..waiting::<Block>(QUEUE)
     };
     type Options = PipeOptions;
-    type Port = MessagePort<PipePackets, W>;
+    type Port = MessagePort<PipePackets, Block>;
     const SHARES: bool = true;
 
     fn probe(options: &PipeOptions) -> Result<(), Missing> {
@@ -92,10 +87,7 @@ impl<W: Wait> Mechanism for PipePacket<W> {
     }
 
     fn open(shape: &Shape, options: &PipeOptions) -> Result<Link, SetupError> {
-        if shape.size == 0 {
-            let missing = Missing::new("a pipe has no empty packets", "use a size of at least 1");
-            return Err(missing.into());
-        }
+        budget::not_empty(shape.size, "a pipe has no empty packets")?;
         let (ping, pong) = (pipe::packet_pair()?, pipe::packet_pair()?);
         let size = pipe::set_capacity(&ping.write, options.size)?;
         pipe::set_capacity(&pong.write, options.size)?;

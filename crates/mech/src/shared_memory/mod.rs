@@ -8,7 +8,6 @@ pub mod shm_mailbox;
 pub mod shm_ring;
 pub mod shm_sem;
 
-use crate::NOTHING;
 use ipcperf_core::prelude::*;
 
 /// Facts of messages in shared memory: an end can be told, a death cannot.
@@ -17,5 +16,5 @@ pub(crate) const SHARED_MEMORY: Spec = Spec {
     back_pressure: BackPressure::Blocks,
     on_close: OnClose::Told,
     copies: 1,
-    ..NOTHING
+    ..Spec::NOTHING
 };

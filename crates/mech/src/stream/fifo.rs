@@ -2,7 +2,7 @@
 
 use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
-use crate::wait::{Wait, by_class, waiting};
+use crate::wait::{Wait, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::pipe::{self, End};
@@ -23,12 +23,11 @@ pub struct Fifo<W>(PhantomData<W>);
 impl<W: Wait> Mechanism for Fifo<W> {
     const SPEC: &'static Spec = &Spec {
         name: "fifo",
-        summary: by_class(
-            W::CLASS,
-            "Two named pipes: a pipe that unrelated processes open by path; a reader sleeps in read.",
-            "Two named pipes, not blocking; both ends ask again and again.",
-            "Two named pipes, not blocking; a reader sleeps in epoll_wait, then reads.",
-        ),
+        summary: if W::VARIANT.is_none() {
+            "Two named pipes: a pipe that unrelated processes open by path; a reader sleeps in read."
+        } else {
+            "Two named pipes, not blocking; both ends ask again and again."
+        },
         manual: &["fifo(7)", "mkfifo(3)", "pipe(7)"],
         pitfalls: &[
             "Once open it is a pipe, through the same code in the kernel: expect the same numbers.",

@@ -10,7 +10,6 @@ pub mod tcp6;
 pub mod unix_stream;
 pub mod vsock;
 
-use crate::NOTHING;
 use ipcperf_core::prelude::*;
 
 /// Facts of streams.
@@ -21,5 +20,5 @@ pub(crate) const STREAM: Spec = Spec {
     on_close: OnClose::Told,
     on_death: OnClose::Told,
     copies: 2,
-    ..NOTHING
+    ..Spec::NOTHING
 };

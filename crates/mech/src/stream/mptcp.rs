@@ -3,11 +3,10 @@
 use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
 use crate::stream::tcp::TcpOptions;
-use crate::wait::{Wait, by_class, waiting};
+use crate::wait::{Block, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
 use ipcperf_sys::io::socket::meeting;
-use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Where the ends meet.
@@ -44,17 +43,12 @@ impl MptcpOptions {
 
 /// A multipath TCP connection to 127.0.0.1.
 #[derive(Debug)]
-pub struct Mptcp<W>(PhantomData<W>);
+pub struct Mptcp;
 
-impl<W: Wait> Mechanism for Mptcp<W> {
+impl Mechanism for Mptcp {
     const SPEC: &'static Spec = &Spec {
         name: "mptcp",
-        summary: by_class(
-            W::CLASS,
-            "A multipath TCP connection over 127.0.0.1, on one path; a reader sleeps in read.",
-            "A multipath TCP connection over 127.0.0.1, on one path, not blocking; both ends ask again and again.",
-            "A multipath TCP connection over 127.0.0.1, on one path, not blocking; a reader sleeps in epoll_wait.",
-        ),
+        summary: "A multipath TCP connection over 127.0.0.1, on one path; a reader sleeps in read.",
         manual: &["tcp(7)", "ip(7)", "ip-mptcp(8)"],
         pitfalls: &[
             "A TCP connection carries the bytes and a second layer numbers and queues them again: expect it behind tcp.",
@@ -70,10 +64,10 @@ impl<W: Wait> Mechanism for Mptcp<W> {
         consumers: Peers::One,
         on_death: OnClose::Late,
         needs: &["CONFIG_MPTCP", "net.mptcp.enabled", "the loopback interface up"],
-        ..waiting::<W>(STREAM)
+        ..waiting::<Block>(STREAM)
     };
     type Options = MptcpOptions;
-    type Port = StreamPort<W>;
+    type Port = StreamPort<Block>;
 
     fn probe(options: &MptcpOptions) -> Result<(), Missing> {
         options.tcp().probe(LOOPBACK)

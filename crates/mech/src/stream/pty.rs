@@ -2,24 +2,18 @@
 
 use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
-use crate::wait::{Wait, by_class, waiting};
+use crate::wait::{Block, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::{duplicate, pty};
-use std::marker::PhantomData;
 
 /// A pseudo-terminal.
 #[derive(Debug)]
-pub struct Pty<W>(PhantomData<W>);
+pub struct Pty;
 
-impl<W: Wait> Mechanism for Pty<W> {
+impl Mechanism for Pty {
     const SPEC: &'static Spec = &Spec {
         name: "pty",
-        summary: by_class(
-            W::CLASS,
-            "A pseudo-terminal in raw mode, as between a terminal emulator and a program; a reader sleeps in read.",
-            "A pseudo-terminal in raw mode, not blocking; both ends ask again and again.",
-            "A pseudo-terminal in raw mode, not blocking; a reader sleeps in epoll_wait, then reads.",
-        ),
+        summary: "A pseudo-terminal in raw mode, as between a terminal emulator and a program; a reader sleeps in read.",
         manual: &["pty(7)", "termios(3)", "ioctl_tty(2)"],
         pitfalls: &[
             "Fresh from the kernel it echoes, waits for whole lines and turns some bytes into signals: set raw mode first.",
@@ -40,10 +34,10 @@ impl<W: Wait> Mechanism for Pty<W> {
         // kernel's stack, and out (drivers/tty: tty_io.c, tty_buffer.c, n_tty.c).
         copies: 5,
         needs: &["CONFIG_UNIX98_PTYS", "a mounted devpts"],
-        ..waiting::<W>(STREAM)
+        ..waiting::<Block>(STREAM)
     };
     type Options = NoOptions;
-    type Port = StreamPort<W>;
+    type Port = StreamPort<Block>;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         pty::pair().map(drop).map_err(crate::missing)

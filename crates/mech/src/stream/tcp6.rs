@@ -3,10 +3,9 @@
 use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
 use crate::stream::tcp::TcpOptions;
-use crate::wait::{Wait, by_class, waiting};
+use crate::wait::{Block, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::inet::{Inet, Protocol};
-use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// Where the ends meet.
@@ -14,17 +13,12 @@ const LOOPBACK: Inet = Inet { host: IpAddr::V6(Ipv6Addr::LOCALHOST), protocol: P
 
 /// A TCP connection to ::1.
 #[derive(Debug)]
-pub struct Tcp6<W>(PhantomData<W>);
+pub struct Tcp6;
 
-impl<W: Wait> Mechanism for Tcp6<W> {
+impl Mechanism for Tcp6 {
     const SPEC: &'static Spec = &Spec {
         name: "tcp6",
-        summary: by_class(
-            W::CLASS,
-            "A TCP connection over ::1; a reader sleeps in read.",
-            "A TCP connection over ::1, not blocking; both ends ask again and again.",
-            "A TCP connection over ::1, not blocking; a reader sleeps in epoll_wait, then reads.",
-        ),
+        summary: "A TCP connection over ::1; a reader sleeps in read.",
         manual: &["ipv6(7)", "tcp(7)", "socket(7)"],
         pitfalls: &[
             "Through the same code as tcp but for the address lookup and a header 20 bytes longer: expect the same numbers.",
@@ -38,10 +32,10 @@ impl<W: Wait> Mechanism for Tcp6<W> {
         producers: Peers::One,
         consumers: Peers::One,
         needs: &["CONFIG_IPV6", "the loopback interface up"],
-        ..waiting::<W>(STREAM)
+        ..waiting::<Block>(STREAM)
     };
     type Options = TcpOptions;
-    type Port = StreamPort<W>;
+    type Port = StreamPort<Block>;
 
     fn probe(options: &TcpOptions) -> Result<(), Missing> {
         options.probe(LOOPBACK)

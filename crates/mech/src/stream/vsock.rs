@@ -3,11 +3,10 @@
 use crate::port::number;
 use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
-use crate::wait::{Wait, by_class, waiting};
+use crate::wait::{Block, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::{meeting, vsock};
-use std::marker::PhantomData;
 use std::os::fd::OwnedFd;
 
 ipcperf_core::options! {
@@ -36,17 +35,12 @@ impl VsockOptions {
 
 /// A VM stream socket.
 #[derive(Debug)]
-pub struct Vsock<W>(PhantomData<W>);
+pub struct Vsock;
 
-impl<W: Wait> Mechanism for Vsock<W> {
+impl Mechanism for Vsock {
     const SPEC: &'static Spec = &Spec {
         name: "vsock",
-        summary: by_class(
-            W::CLASS,
-            "A VM stream socket over the loopback transport, as between a guest and its host; a reader sleeps in read.",
-            "A VM stream socket over the loopback transport, not blocking; both ends ask again and again.",
-            "A VM stream socket over the loopback transport, not blocking; a reader sleeps in epoll_wait, then reads.",
-        ),
+        summary: "A VM stream socket over the loopback transport, as between a guest and its host; a reader sleeps in read.",
         manual: &["vsock(7)", "socket(7)"],
         pitfalls: &[
             "Between a guest and its host another transport carries the bytes: numbers of the loopback one say little of it.",
@@ -65,10 +59,10 @@ impl<W: Wait> Mechanism for Vsock<W> {
         on_death: OnClose::Undetected,
         window: Some(WINDOW),
         needs: &["CONFIG_VSOCKETS_LOOPBACK (module vsock_loopback)"],
-        ..waiting::<W>(STREAM)
+        ..waiting::<Block>(STREAM)
     };
     type Options = VsockOptions;
-    type Port = StreamPort<W>;
+    type Port = StreamPort<Block>;
 
     fn probe(options: &VsockOptions) -> Result<(), Missing> {
         vsock::probe(Kind::Stream, options.buffer).map_err(crate::missing)

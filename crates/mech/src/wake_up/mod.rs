@@ -14,7 +14,6 @@ pub mod uring_msg_ring;
 pub mod wake_port;
 pub mod word_port;
 
-use crate::NOTHING;
 use ipcperf_core::prelude::*;
 
 /// Facts of wake-ups: eight bytes of proof, and one under way.
@@ -23,5 +22,5 @@ pub(crate) const WAKE_UP: Spec = Spec {
     payload: Payload::Wake { word: 8 },
     back_pressure: BackPressure::Merges,
     window: Some(1),
-    ..NOTHING
+    ..Spec::NOTHING
 };

@@ -7,7 +7,6 @@
 use ipcperf_core::SetupError;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -37,14 +36,14 @@ impl Unlink {
     ///
     /// # Errors
     /// It exists, or cannot be written.
-    pub fn write(path: PathBuf, text: &str) -> Result<Self, SetupError> {
+    pub fn write(path: PathBuf, text: impl AsRef<[u8]>) -> Result<Self, SetupError> {
         let failed = |error: io::Error| {
             let code = error.raw_os_error().unwrap_or(libc::EIO);
             SetupError::sys(format!("write {}", path.display()), code)
         };
         let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         let mut file = file.map_err(failed)?;
-        let written = file.write_all(text.as_bytes()).map_err(failed);
+        let written = file.write_all(text.as_ref()).map_err(failed);
         let guard = Self(path);
         written.map(|()| guard)
     }
@@ -63,45 +62,13 @@ impl Drop for Unlink {
     }
 }
 
-/// Notes in the ledger that the System V queue with `key` is about to be made.
-pub(crate) fn note_sysv_queue(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
-    note(directory, format!("{SYSV_QUEUE}{key:08x}"), &[])
-}
-
-/// Notes in the ledger that the System V memory with `key` is about to be made.
-pub(crate) fn note_sysv_memory(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
-    note(directory, format!("{SYSV_MEMORY}{key:08x}"), &[])
-}
-
-/// Notes in the ledger that the POSIX memory `/name` is about to be made.
-pub(crate) fn note_posix_memory(directory: &Path, name: &str) -> Result<Unlink, SetupError> {
-    note(directory, format!("{POSIX_MEMORY}{name}"), &[])
-}
-
-/// Notes in the ledger that the set of System V semaphores with `key` is about to be made.
-pub(crate) fn note_sysv_semaphores(directory: &Path, key: i32) -> Result<Unlink, SetupError> {
-    note(directory, format!("{SYSV_SEMAPHORES}{key:08x}"), &[])
-}
-
-/// Notes in the ledger that the POSIX queue `/name` is about to be made.
-pub(crate) fn note_posix_queue(directory: &Path, name: &str) -> Result<Unlink, SetupError> {
-    note(directory, format!("{POSIX_QUEUE}{name}"), &[])
-}
-
-/// Notes in the ledger that the directory `path` is about to be made outside of the run directory.
-pub(crate) fn note_directory(directory: &Path, path: &Path) -> Result<Unlink, SetupError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    note(directory, format!("{DIRECTORY}{name}"), path.as_os_str().as_bytes())
-}
-
-fn note(directory: &Path, name: String, text: &[u8]) -> Result<Unlink, SetupError> {
-    let path = directory.join(name);
-    let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-    match made.and_then(|mut file| file.write_all(text)) {
-        Ok(_) => Ok(Unlink::new(path)),
-        Err(error) => {
-            let code = error.raw_os_error().unwrap_or(libc::EIO);
-            Err(SetupError::sys(format!("create {}", path.display()), code))
-        }
-    }
+/// Notes in the ledger `directory` what is about to be made: `prefix` says what it is, `name` and `text` how it is
+/// found.
+pub(crate) fn note(
+    directory: &Path,
+    prefix: &str,
+    name: &str,
+    text: &[u8],
+) -> Result<Unlink, SetupError> {
+    Unlink::write(directory.join(format!("{prefix}{name}")), text)
 }

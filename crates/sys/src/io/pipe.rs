@@ -3,6 +3,7 @@
 pub mod pool;
 pub mod splice;
 
+use crate::control::retry;
 use crate::io::failed;
 use crate::io::names::Unlink;
 use crate::io::sysctl;
@@ -110,12 +111,8 @@ pub fn open_fifo(path: &Path, end: End) -> Result<OwnedFd, SetupError> {
         End::Read => OFlags::RDONLY,
         End::Write => OFlags::WRONLY,
     };
-    loop {
-        match rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()) {
-            Err(Errno::INTR) => {}
-            other => return other.map_err(failed(format!("open {}", path.display()))),
-        }
-    }
+    retry(|| rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()))
+        .map_err(failed(format!("open {}", path.display())))
 }
 
 /// Makes reads and writes return `EAGAIN` instead of sleeping.

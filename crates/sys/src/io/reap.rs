@@ -101,7 +101,7 @@ fn reap_noted(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::names::{note_directory, note_posix_memory, note_posix_queue};
+    use crate::io::names;
     use crate::io::pipe;
     use crate::io::socket::{Kind, meeting};
     use std::fs;
@@ -126,12 +126,13 @@ mod tests {
         std::mem::forget(queue);
         std::mem::forget(sysv_semaphore::Set::create(&run).expect("System V semaphores"));
         let name = format!("ipcperf-test-{}", std::process::id());
-        std::mem::forget(note_posix_queue(&run, &name).expect("a note"));
+        std::mem::forget(names::note(&run, POSIX_QUEUE, &name, &[]).expect("a note"));
         mqueue::create_named(&name).expect("POSIX queues");
-        std::mem::forget(note_posix_memory(&run, &name).expect("a note"));
+        std::mem::forget(names::note(&run, POSIX_MEMORY, &name, &[]).expect("a note"));
         fs::write(Path::new(DEV_SHM).join(&name), "").expect("POSIX memory");
         let outside = home.path().join("ipcperf-test-outside");
-        std::mem::forget(note_directory(&run, &outside).expect("a note"));
+        let place = outside.as_os_str().as_bytes();
+        std::mem::forget(names::note(&run, DIRECTORY, "outside", place).expect("a note"));
         fs::create_dir_all(outside.join("inner")).expect("a directory");
         fs::write(outside.join("inner/file"), "x").expect("a file");
 
@@ -180,7 +181,8 @@ mod tests {
         let (run, other) = (home.path().join("run"), home.path().join("precious"));
         fs::create_dir(&run).expect("a run directory");
         fs::create_dir(&other).expect("a directory");
-        std::mem::forget(note_directory(&run, &other).expect("a note"));
+        let place = other.as_os_str().as_bytes();
+        std::mem::forget(names::note(&run, DIRECTORY, "precious", place).expect("a note"));
         fs::write(run.join("directory-ipcperf-half"), "ipcperf-half").expect("a file");
         assert_eq!(reap(&run).expect("all is ours").len(), 1);
         assert!(other.exists());

@@ -1,7 +1,6 @@
 //! What all sockets have: buffers, time limits, ends; and pairs of UNIX sockets.
 
 pub mod batch;
-pub mod descriptor;
 pub mod doors;
 pub mod inet;
 pub mod meeting;
@@ -134,6 +133,33 @@ pub fn unread(socket: impl AsFd) -> Result<u64, i32> {
     // SAFETY: writes one `int`.
     let done = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
     if done == 0 { Ok(u64::try_from(bytes).unwrap_or(0)) } else { Err(last_errno()) }
+}
+
+/// Sets an option to `value`, which is of the type that the kernel takes the option for.
+fn set_option<T: Copy>(
+    socket: &OwnedFd,
+    level: c_int,
+    option: c_int,
+    value: T,
+) -> Result<(), Errno> {
+    let (at, len) = ((&raw const value).cast(), size_of::<T>() as libc::socklen_t);
+    // SAFETY: the kernel reads at most `len` bytes, the size of the value.
+    let set = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, len) };
+    if set == 0 { Ok(()) } else { Err(Errno::from_raw_os_error(last_errno())) }
+}
+
+/// Reads an option into `value`, which is made of integers, and returns how many bytes of it the kernel wrote.
+fn get_option<T: Copy>(
+    socket: &OwnedFd,
+    level: c_int,
+    option: c_int,
+    value: &mut T,
+) -> Result<usize, Errno> {
+    let mut len = size_of::<T>() as libc::socklen_t;
+    let at = (&raw mut *value).cast();
+    // SAFETY: the kernel writes at most `len` bytes, the size of the value, and of integers every content is a value.
+    let got = unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, at, &mut len) };
+    if got == 0 { Ok(len as usize) } else { Err(Errno::from_raw_os_error(last_errno())) }
 }
 
 /// Ends the sending direction: the peer drains, then sees the end.

@@ -1,16 +1,16 @@
 //! What queues, memory and semaphores of System V share, `sysvipc(7)`: how a key is found, and removal by key.
 
 use crate::io::last_errno;
-use crate::io::names::Unlink;
+use crate::io::names::{self, Unlink};
 use ipcperf_core::SetupError;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
-/// Makes an object that only this user may use, under a key that nobody has. `note` writes the key into the ledger of
-/// the run before `get`, the call named `call`, is made with it and flags.
+/// Makes an object that only this user may use, under a key that nobody has. The key is written into the ledger of the
+/// run, behind `prefix`, before `get`, the call named `call`, is made with it and flags.
 pub(crate) fn create(
     directory: &Path,
-    note: fn(&Path, i32) -> Result<Unlink, SetupError>,
+    prefix: &str,
     call: &str,
     get: impl Fn(i32, i32) -> Result<i32, i32>,
 ) -> Result<(i32, Unlink), SetupError> {
@@ -20,7 +20,7 @@ pub(crate) fn create(
             // Makes an object that no key finds again.
             continue;
         }
-        let noted = note(directory, key)?;
+        let noted = names::note(directory, prefix, &format!("{key:08x}"), &[])?;
         match get(key, libc::IPC_CREAT | libc::IPC_EXCL | 0o600) {
             Ok(id) => return Ok((id, noted)),
             // The key is somebody else's.

@@ -1,18 +1,6 @@
 //! Rings shared with the kernel, `io_uring(7)`: who takes operations from them, and what they move.
 
 pub mod message;
-
-/// Known for the architectures whose kernel interface the `io-uring` crate has.
-#[cfg_attr(
-    not(any(
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        target_arch = "riscv64",
-        target_arch = "loongarch64",
-        target_arch = "powerpc64"
-    )),
-    path = "uring/absent.rs"
-)]
 mod ring;
 
 pub use ring::{FutexRing, Transfer, probe};

@@ -2,12 +2,13 @@
 
 use crate::directory;
 use crate::io::failed;
-use crate::io::names::{self, Unlink};
+use crate::io::names::{self, DIRECTORY, Unlink};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Missing, SetupError};
 use std::fs;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -85,7 +86,7 @@ impl Scratch {
     /// It cannot be made there.
     pub fn create(run: &Path, base: &Path, name: &str) -> Result<Self, SetupError> {
         let path = base.join(name);
-        let noted = names::note_directory(run, &path)?;
+        let noted = names::note(run, DIRECTORY, name, path.as_os_str().as_bytes())?;
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
             let code = error.raw_os_error().unwrap_or(libc::EIO);
             SetupError::sys(format!("mkdir {}", path.display()), code)

@@ -6,7 +6,8 @@
 use crate::io::failed;
 use crate::io::raw;
 use ipcperf_core::{Missing, SetupError};
-use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+use rustix::io::Errno;
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -41,32 +42,34 @@ impl Arrival {
 /// Watches a directory for files that get a name in it by `rename`.
 ///
 /// # Errors
-/// `inotify_init1` or `inotify_add_watch` failed.
+/// `Unavailable` with the limit that was reached; otherwise the call that failed.
 pub fn arrivals(directory: &Path) -> Result<OwnedFd, SetupError> {
-    let watcher = inotify::init(CreateFlags::CLOEXEC).map_err(failed("inotify_init1"))?;
-    inotify::add_watch(&watcher, directory, WatchFlags::MOVED_TO)
-        .map_err(failed(format!("inotify_add_watch {}", directory.display())))?;
-    Ok(watcher)
+    watching(directory, WatchFlags::MOVED_TO)
 }
 
-/// Why nothing can be watched.
-#[must_use]
-pub fn refused(call: &str, code: i32) -> Missing {
-    match code {
-        libc::ENOSYS => Missing::new("no inotify in this kernel", "CONFIG_INOTIFY_USER"),
-        libc::EMFILE => Missing::new(
-            format!("{call}: this user has fs.inotify.max_user_instances watchers already"),
-            "raise fs.inotify.max_user_instances, or end who holds them",
-        ),
-        libc::ENOSPC => Missing::new(
-            format!("{call}: this user watches fs.inotify.max_user_watches places already"),
-            "raise fs.inotify.max_user_watches, or end who holds them",
-        ),
-        code => Missing::new(
-            format!("{call}: {}", ipcperf_core::errno::text(code)),
-            "allow inotify (seccomp)",
-        ),
-    }
+/// Opens an instance that tells of what happens to `path`.
+///
+/// # Errors
+/// `Unavailable` with the limit that was reached; otherwise the call that failed.
+pub(crate) fn watching(path: &Path, what: WatchFlags) -> Result<OwnedFd, SetupError> {
+    let instance = init(CreateFlags::CLOEXEC).map_err(|error| match error {
+        Errno::MFILE => SetupError::from(Missing::new(
+            "this user has as many inotify instances as fs.inotify.max_user_instances allows, or this process as many open files as it may have",
+            "sysctl fs.inotify.max_user_instances=512",
+        )),
+        Errno::NOSYS => {
+            Missing::new("this kernel has no inotify", "a kernel with CONFIG_INOTIFY_USER").into()
+        }
+        other => failed("inotify_init1")(other),
+    })?;
+    add_watch(&instance, path, what).map_err(|error| match error {
+        Errno::NOSPC => SetupError::from(Missing::new(
+            "this user watches as many files as fs.inotify.max_user_watches allows",
+            "sysctl fs.inotify.max_user_watches=65536",
+        )),
+        other => failed(format!("inotify_add_watch {}", path.display()))(other),
+    })?;
+    Ok(instance)
 }
 
 /// Sleeps until something has arrived and returns how many bytes of the event were filled.

@@ -11,7 +11,7 @@
 use crate::io::duplicate;
 use crate::io::failed;
 use crate::io::memory::sysv_memory::{self, Id};
-use crate::io::names::{self, DEV_SHM, Unlink};
+use crate::io::names::{self, DEV_SHM, POSIX_MEMORY, Unlink};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Missing, SetupError};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
@@ -104,7 +104,7 @@ impl Segment {
             }
             Backing::DevShm => {
                 let path = Path::new(DEV_SHM).join(name);
-                let noted = names::note_posix_memory(run()?, name)?;
+                let noted = names::note(run()?, POSIX_MEMORY, name, &[])?;
                 Self::file(path, Some(noted), len)?
             }
             Backing::File => Self::file(run()?.join(name), None, len)?,

@@ -5,7 +5,8 @@
 //! Control structures are live and of the type the command asks for; addresses are chosen by the kernel.
 
 use crate::io::last_errno;
-use crate::io::{names, system_v};
+use crate::io::names::SYSV_MEMORY;
+use crate::io::system_v;
 use ipcperf_core::SetupError;
 use std::path::Path;
 use std::ptr::NonNull;
@@ -29,7 +30,7 @@ pub(crate) struct Attached {
 pub(crate) fn create(directory: &Path, len: usize, huge: bool) -> Result<(Id, Attached), i32> {
     let pages = if huge { HUGE_2M } else { 0 };
     let get = |key, flags| get(key, len, pages | flags);
-    let made = system_v::create(directory, names::note_sysv_memory, "shmget", get);
+    let made = system_v::create(directory, SYSV_MEMORY, "shmget", get);
     let (id, _noted) = made.map_err(code)?;
     let attached = attach(Id(id));
     remove(id)?;

@@ -4,8 +4,8 @@
 //! Pointers and lengths come from the same slice; names are NUL-terminated; the timeout is null (none), and so is the
 //! pointer through which a priority would be written.
 
-use crate::io::last_errno;
-use crate::io::{names, raw};
+use crate::io::names::{self, POSIX_QUEUE};
+use crate::io::{last_errno, raw};
 use ipcperf_core::SetupError;
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -34,7 +34,7 @@ pub struct Capacity {
 /// The call that failed. `EINVAL`: above the limits in `/proc/sys/fs/mqueue`; `EMFILE`: above `RLIMIT_MSGQUEUE`;
 /// `ENOSYS`: not in this kernel.
 pub fn create(directory: &Path, name: &str, capacity: Capacity) -> Result<OwnedFd, SetupError> {
-    let _noted = names::note_posix_queue(directory, name)?;
+    let _noted = names::note(directory, POSIX_QUEUE, name, &[])?;
     let queue =
         open(name, capacity).map_err(|code| SetupError::sys(format!("mq_open /{name}"), code))?;
     unlink(name).map_err(|code| SetupError::sys(format!("mq_unlink /{name}"), code))?;

@@ -5,7 +5,7 @@
 //! lengths passed never exceed what follows. Control structures are live and of the type the command asks for.
 
 use crate::io::last_errno;
-use crate::io::names::{self, Unlink};
+use crate::io::names::{SYSV_QUEUE, Unlink};
 use crate::io::{Buffer, raw, system_v};
 use ipcperf_core::{Missing, SetupError};
 use std::path::Path;
@@ -37,7 +37,7 @@ impl Queue {
     /// # Errors
     /// The call that failed. `ENOSPC`: `kernel.msgmni` queues exist; `ENOSYS`: not in this kernel.
     pub fn create(directory: &Path) -> Result<Self, SetupError> {
-        let (id, noted) = system_v::create(directory, names::note_sysv_queue, "msgget", get)?;
+        let (id, noted) = system_v::create(directory, SYSV_QUEUE, "msgget", get)?;
         Ok(Self { id: Id(id), _noted: noted })
     }
 

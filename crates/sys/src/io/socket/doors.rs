@@ -1,6 +1,7 @@
 //! Doors: where a connection is opened for a single request. Every step of both sides is a call of its own, so that it
 //! can be timed by itself, and says which `errno` it met.
 
+use crate::control::retry;
 use crate::io::epoll::{Epoll, Interest};
 use crate::io::failed;
 use crate::io::names::Unlink;
@@ -324,12 +325,7 @@ fn meet(common: &CString, own: &CString, ticket: &[u8]) -> Result<OwnedFd, Errno
     // Far below PIPE_BUF: written whole.
     rustix::io::write(&fifo, ticket)?;
     drop(fifo);
-    loop {
-        match rustix::fs::open(own, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
-            Err(Errno::INTR) => {}
-            other => return other,
-        }
-    }
+    retry(|| rustix::fs::open(own, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()))
 }
 
 /// Waits, at most a second, until the other side has hung up.
@@ -361,13 +357,7 @@ impl Call {
 
     fn wait(&self, what: PollFlags) -> Result<(), i32> {
         let fd = self.0.as_ref().ok_or(libc::EBADF)?;
-        loop {
-            match poll(&mut [PollFd::new(fd, what)], None) {
-                Ok(_) => return Ok(()),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.raw_os_error()),
-            }
-        }
+        retry(|| poll(&mut [PollFd::new(fd, what)], None)).map(drop).map_err(Errno::raw_os_error)
     }
 
     /// Reads; 0 is the end.
@@ -377,12 +367,7 @@ impl Call {
     #[inline]
     pub fn read(&self, into: &mut [u8]) -> Result<usize, i32> {
         let fd = self.0.as_ref().ok_or(libc::EBADF)?;
-        loop {
-            match rustix::io::read(fd.as_fd(), &mut *into) {
-                Err(Errno::INTR) => {}
-                other => return other.map_err(Errno::raw_os_error),
-            }
-        }
+        retry(|| rustix::io::read(fd.as_fd(), &mut *into)).map_err(Errno::raw_os_error)
     }
 }
 

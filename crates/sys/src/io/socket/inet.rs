@@ -1,18 +1,14 @@
 //! Internet sockets on the loopback interface, and the options that only they have.
-//!
-//! # Safety
-//! Every option is read or written as what the kernel takes it for, an `int` or the structure named, and the length
-//! passed is that of the value pointed to.
 
 use crate::io::failed;
-use crate::io::last_errno;
+use crate::io::socket::{get_option, set_option};
 use crate::io::sysctl;
 use ipcperf_core::{Missing, SetupError};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SocketFlags, SocketType, ipproto};
 use std::ffi::c_int;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// What runs over IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,28 +81,6 @@ pub fn udp_pair() -> Result<(OwnedFd, OwnedFd), SetupError> {
     Ok((one, two))
 }
 
-/// Sets an option that is an `int`.
-fn set(socket: impl AsFd, level: c_int, name: c_int, value: c_int) -> Result<(), Errno> {
-    let (at, len) = ((&raw const value).cast(), size_of::<c_int>() as libc::socklen_t);
-    // SAFETY: one `int`; see the module.
-    let set = unsafe { libc::setsockopt(socket.as_fd().as_raw_fd(), level, name, at, len) };
-    if set == 0 { Ok(()) } else { Err(Errno::from_raw_os_error(last_errno())) }
-}
-
-/// Reads an option into `value` and returns how many bytes of it the kernel wrote.
-fn get<T: Copy>(
-    socket: impl AsFd,
-    level: c_int,
-    name: c_int,
-    value: &mut T,
-) -> Result<usize, Errno> {
-    let mut len = size_of::<T>() as libc::socklen_t;
-    let at = (&raw mut *value).cast();
-    // SAFETY: the kernel writes at most `len` bytes, which is the size of the value; see the module.
-    let got = unsafe { libc::getsockopt(socket.as_fd().as_raw_fd(), level, name, at, &mut len) };
-    if got == 0 { Ok(len as usize) } else { Err(Errno::from_raw_os_error(last_errno())) }
-}
-
 fn set_flag(
     socket: &OwnedFd,
     level: c_int,
@@ -114,8 +88,8 @@ fn set_flag(
     on: bool,
 ) -> Result<bool, SetupError> {
     let mut value = c_int::from(on);
-    set(socket, level, name, value).map_err(failed(text))?;
-    get(socket, level, name, &mut value).map_err(failed(text))?;
+    set_option(socket, level, name, value).map_err(failed(text))?;
+    get_option(socket, level, name, &mut value).map_err(failed(text))?;
     Ok(value != 0)
 }
 
@@ -144,7 +118,7 @@ pub fn set_busy_poll(socket: &OwnedFd, time: Option<u64>) -> Result<u64, SetupEr
     let mut value = 0;
     if let Some(time) = time {
         value = c_int::try_from(time).unwrap_or(c_int::MAX);
-        let result = set(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, value);
+        let result = set_option(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, value);
         result.map_err(|error| match error {
             Errno::PERM => {
                 let what = format!("a busy poll of {time} us takes CAP_NET_ADMIN");
@@ -158,7 +132,7 @@ pub fn set_busy_poll(socket: &OwnedFd, time: Option<u64>) -> Result<u64, SetupEr
             other => failed("SO_BUSY_POLL")(other),
         })?;
     }
-    match get(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, &mut value) {
+    match get_option(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, &mut value) {
         Ok(_) => Ok(u64::try_from(value).unwrap_or(0)),
         // Nothing polls where the kernel does not know how.
         Err(Errno::NOPROTOOPT) => Ok(0),
@@ -170,7 +144,7 @@ pub fn set_busy_poll(socket: &OwnedFd, time: Option<u64>) -> Result<u64, SetupEr
 pub(crate) fn backlog_in_force(listener: &OwnedFd) -> Option<u64> {
     // SAFETY: `tcp_info` is made of integers.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-    let known = get(listener, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info).ok()?;
+    let known = get_option(listener, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info).ok()?;
     // At a listener this field holds the limit (net/ipv4/tcp.c, tcp_get_info).
     let end = std::mem::offset_of!(libc::tcp_info, tcpi_sacked) + size_of::<u32>();
     (known >= end).then_some(info.tcpi_sacked.into())
@@ -183,7 +157,7 @@ const MPTCP_INFO: c_int = 1;
 /// Whether a connection speaks MPTCP and has not fallen back to TCP, for which the kernel has no such information.
 #[must_use]
 pub fn is_mptcp(socket: &OwnedFd) -> bool {
-    get(socket, SOL_MPTCP, MPTCP_INFO, &mut [0_u64; 8]).is_ok()
+    get_option(socket, SOL_MPTCP, MPTCP_INFO, &mut [0_u64; 8]).is_ok()
 }
 
 /// Why a socket for `inet` could not be made or reached, from the error of the call that failed.
@@ -232,6 +206,7 @@ fn refused(inet: Inet, error: &SetupError) -> Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsFd;
 
     #[test]
     fn a_stray_datagram_does_not_reach_the_pair() {

@@ -1,17 +1,17 @@
 //! Two ends that find each other by name or port, and the handshake that keeps strangers out.
 
+use crate::control::wait_any;
 use crate::io::failed;
 use crate::io::names::Unlink;
 use crate::io::socket::Kind;
 use crate::io::socket::inet::{self, Inet};
 use crate::io::sysctl;
 use ipcperf_core::{Missing, SetupError};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, sockopt};
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -256,27 +256,17 @@ fn readable(
     candidates: &[Candidate],
     deadline: Instant,
 ) -> Result<Option<Vec<bool>>, SetupError> {
-    let fds = std::iter::once(listener).chain(candidates.iter().map(|one| &one.socket));
-    let mut polled: Vec<PollFd<'_>> = fds.map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let left = Timespec::try_from(left).unwrap_or_default();
-        match poll(&mut polled, Some(&left)) {
-            Ok(0) => return Ok(None),
-            Ok(_) => {
-                return Ok(Some(polled.iter().map(|one| !one.revents().is_empty()).collect()));
-            }
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(failed("poll")(error)),
-        }
-    }
+    let all = std::iter::once(listener).chain(candidates.iter().map(|one| &one.socket));
+    let fds: Vec<_> = all.map(AsFd::as_fd).collect();
+    let ready = wait_any(&fds, deadline)
+        .map_err(|error| SetupError::sys("poll", error.raw_os_error().unwrap_or(libc::EIO)))?;
+    Ok(ready.contains(&true).then_some(ready))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Read;
-    use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
 
     #[test]

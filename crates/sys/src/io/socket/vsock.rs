@@ -1,13 +1,8 @@
 //! VM sockets over the loopback transport: `AF_VSOCK` with the context identifier of this very machine.
-//!
-//! # Safety
-//! Every option is read or written as what the kernel takes it for, an integer of 64 bits or a `timeval`, and the
-//! length passed is that of the value pointed to.
 
 use crate::io::failed;
 use crate::io::last_errno;
-use crate::io::socket::Kind;
-use crate::io::socket::meeting;
+use crate::io::socket::{Kind, get_option, meeting, set_option};
 use ipcperf_core::{Missing, SetupError};
 use rustix::io::Errno;
 use rustix::net::addr::{SocketAddrArg, SocketAddrLen, SocketAddrOpaque};
@@ -67,10 +62,7 @@ fn socket(kind: Kind, buffer: Option<u64>) -> Result<OwnedFd, SetupError> {
 }
 
 fn set<T: Copy>(socket: &OwnedFd, name: c_int, value: T, text: &str) -> Result<(), SetupError> {
-    let (at, len) = ((&raw const value).cast(), size_of::<T>() as libc::socklen_t);
-    // SAFETY: see the module.
-    let set = unsafe { libc::setsockopt(socket.as_raw_fd(), libc::AF_VSOCK, name, at, len) };
-    if set == 0 { Ok(()) } else { Err(SetupError::sys(text, last_errno())) }
+    set_option(socket, libc::AF_VSOCK, name, value).map_err(failed(text))
 }
 
 /// Bytes that may be under way to this socket.
@@ -78,16 +70,10 @@ fn set<T: Copy>(socket: &OwnedFd, name: c_int, value: T, text: &str) -> Result<(
 /// # Errors
 /// `getsockopt` failed.
 pub fn buffer_size(socket: &OwnedFd) -> Result<u64, SetupError> {
-    let (mut value, mut len) = (0_u64, size_of::<u64>() as libc::socklen_t);
-    let at = (&raw mut value).cast();
-    // SAFETY: the kernel writes at most `len` bytes, the size of the value; see the module.
-    let got =
-        unsafe { libc::getsockopt(socket.as_raw_fd(), libc::AF_VSOCK, BUFFER_SIZE, at, &mut len) };
-    if got == 0 {
-        Ok(value)
-    } else {
-        Err(SetupError::sys("SO_VM_SOCKETS_BUFFER_SIZE", last_errno()))
-    }
+    let mut value = 0_u64;
+    get_option(socket, libc::AF_VSOCK, BUFFER_SIZE, &mut value)
+        .map_err(failed("SO_VM_SOCKETS_BUFFER_SIZE"))?;
+    Ok(value)
 }
 
 /// Listens on this machine alone, neither for its host nor for guests of its own, and returns the port the kernel

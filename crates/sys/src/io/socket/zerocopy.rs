@@ -5,9 +5,9 @@
 //! a send until it has given notice; a caller that writes them earlier sends other bytes and breaks no memory, and pages
 //! it lets go of stay the kernel's.
 
-use crate::io::last_errno;
 use crate::io::socket::inet::{self, Inet};
 use crate::io::socket::meeting;
+use crate::io::socket::set_option;
 use crate::io::{Buffer, raw, socket};
 use ipcperf_core::{Missing, SetupError};
 use std::mem::MaybeUninit;
@@ -20,13 +20,8 @@ use std::time::Duration;
 /// # Errors
 /// `Unavailable` where the kernel cannot.
 pub fn enable(socket: &OwnedFd) -> Result<(), SetupError> {
-    let (on, len) = (1_i32, size_of::<i32>() as libc::socklen_t);
-    let (level, name, at) = (libc::SOL_SOCKET, libc::SO_ZEROCOPY, (&raw const on).cast());
-    // SAFETY: one `int`.
-    match unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, at, len) } {
-        0 => Ok(()),
-        _ => Err(refused(last_errno())),
-    }
+    set_option(socket, libc::SOL_SOCKET, libc::SO_ZEROCOPY, 1_i32)
+        .map_err(|error| refused(error.raw_os_error()))
 }
 
 /// `ENOTSUPP` of include/linux/errno.h, which this option answers with where the protocol cannot.

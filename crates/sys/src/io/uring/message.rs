@@ -7,11 +7,11 @@
 //! A submitted entry refers to no memory, only to a descriptor that its owner keeps open. The rings are mapped as long
 //! as the `IoUring` lives; the kernel writes to nothing else.
 
-use crate::io::{failed, raw, sysctl};
+use super::ring::refused;
+use crate::io::{failed, raw};
 use io_uring::{IoUring, Probe, opcode, squeue, types};
 use ipcperf_core::{Missing, SetupError};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
-use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// Messages of one direction that may be under way.
@@ -19,30 +19,6 @@ pub const WINDOW: u32 = 64;
 
 /// `IORING_ENTER_GETEVENTS` (`linux/io_uring.h`).
 const GET_EVENTS: usize = 1;
-
-/// Says why a ring was refused.
-fn refused(error: &io::Error) -> SetupError {
-    let code = error.raw_os_error().unwrap_or(libc::EIO);
-    let (what, how) = match code {
-        libc::ENOSYS => {
-            ("this kernel has no io_uring, or hides it", "a kernel with CONFIG_IO_URING")
-        }
-        libc::EPERM if sysctl::number("kernel/io_uring_disabled").is_some_and(|off| off > 0) => (
-            "io_uring is switched off (kernel.io_uring_disabled)",
-            "sysctl kernel.io_uring_disabled=0",
-        ),
-        libc::EPERM | libc::EACCES => (
-            "io_uring is forbidden to this process, as the seccomp filters of containers do",
-            "a seccomp profile that allows io_uring_setup and io_uring_enter",
-        ),
-        libc::ENOMEM => (
-            "the rings take more locked memory than RLIMIT_MEMLOCK allows (before Linux 5.12)",
-            "a higher ulimit -l",
-        ),
-        code => return SetupError::sys("io_uring_setup", code),
-    };
-    Missing::new(what, how).into()
-}
 
 /// Where messages arrive.
 pub struct Inbox(IoUring);

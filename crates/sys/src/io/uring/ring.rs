@@ -262,7 +262,7 @@ fn with_slice<T>(nanoseconds: u64, make: impl FnOnce() -> T) -> T {
 }
 
 /// What a refused ring means.
-fn refused(error: &io::Error) -> SetupError {
+pub(super) fn refused(error: &io::Error) -> SetupError {
     const PROFILE: &str =
         "a container profile that allows io_uring_setup, io_uring_enter and io_uring_register";
     let (what, how) = match error.raw_os_error().unwrap_or(libc::EIO) {

@@ -3,11 +3,11 @@
 //! # Safety
 //! Pointers and lengths come from the same slice.
 
+use crate::io::file::watch::watching;
 use crate::io::{failed, raw};
-use ipcperf_core::{Missing, SetupError};
-use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+use ipcperf_core::SetupError;
+use rustix::fs::inotify::WatchFlags;
 use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -21,24 +21,7 @@ pub type Event = [u8; EVENT];
 /// # Errors
 /// `Unavailable` with the limit that was reached; otherwise the call that failed.
 pub fn watch(path: &Path) -> Result<OwnedFd, SetupError> {
-    let instance = init(CreateFlags::CLOEXEC).map_err(|error| match error {
-        Errno::MFILE => SetupError::from(Missing::new(
-            "this user has as many inotify instances as fs.inotify.max_user_instances allows, or this process as many open files as it may have",
-            "sysctl fs.inotify.max_user_instances=512",
-        )),
-        Errno::NOSYS => {
-            Missing::new("this kernel has no inotify", "a kernel with CONFIG_INOTIFY_USER").into()
-        }
-        other => failed("inotify_init1")(other),
-    })?;
-    add_watch(&instance, path, WatchFlags::MODIFY).map_err(|error| match error {
-        Errno::NOSPC => SetupError::from(Missing::new(
-            "this user watches as many files as fs.inotify.max_user_watches allows",
-            "sysctl fs.inotify.max_user_watches=65536",
-        )),
-        other => failed(format!("inotify_add_watch {}", path.display()))(other),
-    })?;
-    Ok(instance)
+    watching(path, WatchFlags::MODIFY)
 }
 
 /// Makes the file at `path`, which only this user may open, and opens it for writing.

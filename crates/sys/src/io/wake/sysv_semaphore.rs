@@ -3,7 +3,7 @@
 //! # Safety
 //! An operation is a live `sembuf`, and exactly one is announced.
 
-use crate::io::names::{self, Unlink};
+use crate::io::names::{SYSV_SEMAPHORES, Unlink};
 use crate::io::{raw, system_v};
 use ipcperf_core::{Seat, SetupError};
 use std::path::Path;
@@ -27,7 +27,7 @@ impl Set {
     /// The call that failed.
     pub fn create(directory: &Path) -> Result<Self, SetupError> {
         let get = |key, flags| get(key, 2, flags);
-        let (id, noted) = system_v::create(directory, names::note_sysv_semaphores, "semget", get)?;
+        let (id, noted) = system_v::create(directory, SYSV_SEMAPHORES, "semget", get)?;
         Ok(Self { id, _noted: noted })
     }
 
