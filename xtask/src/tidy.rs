@@ -27,7 +27,7 @@ pub(crate) fn run() -> Result<bool> {
     violations.extend(words::check(&files));
     violations.extend(words::unexplained(&files));
     violations.extend(registry::check(&files));
-    violations.extend(generated::check(generated::SCHEMAS, root, &files)?);
+    violations.extend(generated::check(&generated::schemas(root)?, &files));
     violations.sort();
     violations.dedup();
     for violation in &violations {

@@ -4,12 +4,13 @@ use crate::cases::{
     self, boundaries, calls, data, death, ending, facts, faults, hygiene, leaks, limits, links,
     names, pressure, refusal, smoke, stops,
 };
-use crate::entry::{Entries, Entry};
+use crate::entry::Entry;
 use crate::scene::{Scene, Trouble};
 use crate::script::{Script, Step};
 use crate::task::Task;
-use ipcperf_core::{BackPressure, Family, Memory, OnClose, OptionSet, Payload, Seat};
+use ipcperf_core::{BackPressure, Family, Memory, OnClose, OptionSet, Payload};
 use ipcperf_engine::job::Failure;
+use ipcperf_engine::registry::Registry;
 use ipcperf_engine::task::WorkerContext;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -180,17 +181,18 @@ pub enum Outcome {
 }
 
 /// Conducts one case.
-pub(crate) fn serve(entries: &Entries, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
-    Ok(serde_json::to_value(conduct(entries, &context.params()?))?)
+pub(crate) fn serve(list: &Registry, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    Ok(serde_json::to_value(conduct(list, &context.params()?))?)
 }
 
-fn conduct(entries: &Entries, task: &Task) -> Outcome {
-    let (Some(entry), Some(case)) = (entries.find(&task.mechanism), Case::find(&task.case)) else {
+fn conduct(list: &Registry, task: &Task) -> Outcome {
+    let entry = Entry::find(list, &task.mechanism);
+    let (Some(entry), Some(case)) = (entry, Case::find(&task.case)) else {
         return Outcome::Failed("the suite itself: no such mechanism or case".into());
     };
     let deadline = Instant::now() + task.deadline;
     let played =
-        Scene::new(entry, &task.base, task.seed, deadline).and_then(|scene| (case.run)(&scene));
+        Scene::new(&entry, &task.base, task.seed, deadline).and_then(|scene| (case.run)(&scene));
     match played {
         Ok(()) => Outcome::Passed,
         Err(Trouble::Failed(text)) => Outcome::Failed(text),
@@ -200,16 +202,17 @@ fn conduct(entries: &Entries, task: &Task) -> Outcome {
 }
 
 /// Opens a channel, lets both workers attach, says so, and waits to be killed.
-pub(crate) fn victim(entries: &Entries, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+pub(crate) fn victim(list: &Registry, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let task: Task = context.params()?;
     let mut held = || -> Result<Value, Trouble> {
-        let entry = entries.find(&task.mechanism).ok_or_else(|| Trouble::failed("unknown"))?;
+        let entry = Entry::find(list, &task.mechanism);
+        let entry = entry.ok_or_else(|| Trouble::failed("unknown"))?;
         let deadline = Instant::now() + task.deadline;
-        let scene = Scene::new(entry, &task.base, task.seed, deadline)?;
+        let scene = Scene::new(&entry, &task.base, task.seed, deadline)?;
         let mut pair = scene.pair(&task.options)?;
         pair.open(scene.size(64, &task.options), Script::default().both(Step::Hold))?;
-        pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
-        context.ready(&Seat::BOTH.map(|seat| pair.pid(seat))).map_err(Trouble::Failed)
+        pair.attached()?;
+        context.ready(&pair.pids()).map_err(Trouble::Failed)
     };
     Ok(held().map_err(|trouble| trouble.to_string())?)
 }

@@ -1,13 +1,12 @@
-//! The list under test, erased to function pointers as the engine does it, beside what only the suite needs.
+//! A mechanism under test, as the engine has it, with what only the suite asks of it.
 
 use crate::page::Page;
 use crate::player;
 use crate::script::{Part, Scenario, Seen};
 use ipcperf_core::{
-    Attach, BackPressure, Erased, KnobKind, Mechanism, Missing, OptionSet, SetupError, Spec,
-    Visitor, Wiring,
+    Attach, BackPressure, Erased, KnobKind, Missing, OptionSet, SetupError, Spec, Wiring,
 };
-use ipcperf_engine::registry;
+use ipcperf_engine::registry::{self, Registry};
 use ipcperf_engine::task::WorkerContext;
 
 /// One mechanism without its types.
@@ -17,6 +16,10 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    pub(crate) fn find(list: &Registry, name: &str) -> Option<Self> {
+        list.find(name).map(|base| Self { base: *base })
+    }
+
     pub(crate) fn spec(&self) -> &'static Spec {
         self.base.spec
     }
@@ -102,26 +105,5 @@ impl Entry {
         let overwrites = self.spec().back_pressure == BackPressure::Overwrites;
         let window = self.base.window(size, options).ok().flatten();
         window.map_or(u64::from(overwrites), u64::from)
-    }
-}
-
-/// The list under test: a [`Visitor`] that collects what it is shown.
-#[derive(Clone, Debug, Default)]
-pub struct Entries(pub(crate) Vec<Entry>);
-
-impl Entries {
-    /// Adds one mechanism.
-    pub fn visit<M: Mechanism>(&mut self) {
-        self.0.push(Entry { base: registry::Entry::of::<M>() });
-    }
-
-    pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
-        self.0.iter().find(|entry| entry.spec().full_name() == name)
-    }
-}
-
-impl Visitor for Entries {
-    fn visit<M: Mechanism>(&mut self) {
-        Self::visit::<M>(self);
     }
 }

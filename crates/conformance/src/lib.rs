@@ -5,8 +5,8 @@
 //! A mechanism of another crate is put through it by a test without the standard harness (`harness = false`):
 //!
 //! ```no_run
-//! # use ipcperf_conformance::Entries;
-//! # fn visit_all(_: &mut Entries) {}
+//! # use ipcperf_engine::registry::Registry;
+//! # fn visit_all(_: &mut Registry) {}
 //! fn main() -> std::process::ExitCode {
 //!     ipcperf_conformance::main(visit_all) // or: |list| list.visit::<MyMechanism>()
 //! }
@@ -42,13 +42,13 @@ mod task;
 mod worker;
 
 pub use case::Outcome;
-pub use entry::Entries;
 pub use suite::Suite;
 
+use ipcperf_engine::registry::Registry;
 use std::process::ExitCode;
 
 /// The whole of a test program: runs the suite over the mechanisms that `visit` shows it.
 #[must_use]
-pub fn main(visit: impl FnOnce(&mut Entries)) -> ExitCode {
+pub fn main(visit: impl FnOnce(&mut Registry)) -> ExitCode {
     Suite::of(visit).run()
 }

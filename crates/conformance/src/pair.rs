@@ -10,6 +10,7 @@ use ipcperf_engine::page;
 use ipcperf_engine::protocol::Word;
 use ipcperf_engine::supervisor::{Event, Supervisor};
 use ipcperf_sys::process::Worker;
+use ipcperf_sys::trace::Trace;
 use std::time::{Duration, Instant};
 
 /// How long the other end is waited for once one has stopped.
@@ -169,6 +170,11 @@ impl<'a> Pair<'a> {
         Ok(self.workers.go(seat.index(), &())?)
     }
 
+    /// Lets both workers go on.
+    pub(crate) fn go_both(&mut self) -> Result<(), Trouble> {
+        Seat::BOTH.into_iter().try_for_each(|seat| self.go(seat))
+    }
+
     /// Kills a worker, as the kernel's out-of-memory killer would.
     pub(crate) fn kill(&mut self, seat: Seat) {
         self.ends[seat.index()].was_killed = true;
@@ -201,6 +207,11 @@ impl<'a> Pair<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Waits until both ends have attached and hold.
+    pub(crate) fn attached(&mut self) -> Result<(), Trouble> {
+        self.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))
     }
 
     /// Waits for both scenarios to be over as planned.
@@ -288,9 +299,16 @@ impl<'a> Pair<'a> {
         self.workers.worker(seat.index())
     }
 
-    /// Process number of a seat.
-    pub(crate) fn pid(&self, seat: Seat) -> u32 {
-        self.worker(seat).pid()
+    /// Process numbers of both.
+    pub(crate) fn pids(&self) -> [u32; 2] {
+        Seat::BOTH.map(|seat| self.worker(seat).pid())
+    }
+
+    /// Begins to observe the system calls of both.
+    pub(crate) fn trace(&self) -> Result<Trace, Trouble> {
+        Trace::of(&self.pids()).map_err(|error| {
+            Trouble::Unavailable(format!("ptrace is refused here ({error}); allow it to this user"))
+        })
     }
 }
 

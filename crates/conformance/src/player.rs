@@ -85,16 +85,13 @@ impl<P: Port> Player<'_, '_, P> {
             Step::Exchange(batch) => self.run(batch, Self::exchange_all),
             Step::Finish => match self.port.finish() {
                 Ok(()) => Seen::default(),
-                Err(fault) => Seen {
-                    end: Some(fault.into()),
-                    detail: format!("finish: {fault}"),
-                    stopped: true,
-                    ..Seen::default()
-                },
+                Err(fault) => {
+                    Seen { end: Some(fault.into()), ..Seen::stopped(format!("finish: {fault}")) }
+                }
             },
             Step::Hold => match self.context.ready(&Told::Holding) {
                 Ok(_) => Seen::default(),
-                Err(detail) => Seen { detail, stopped: true, ..Seen::default() },
+                Err(why) => Seen::stopped(why),
             },
             Step::Census => Seen { census: Some(Descriptors::take()), ..Seen::default() },
             Step::Counted { from, batch, warm_up } => {
@@ -123,16 +120,14 @@ impl<P: Port> Player<'_, '_, P> {
                             let counted = times.into_iter().map(|(name, call)| (name, call.times));
                             Seen { events, memory: counted.collect(), ..seen }
                         }
-                        Err(error) => {
-                            Seen { detail: error.to_string(), stopped: true, ..Seen::default() }
-                        }
+                        Err(error) => Seen::stopped(error),
                     }
                 }
-                Err(error) => Seen { detail: error.to_string(), stopped: true, ..Seen::default() },
+                Err(error) => Seen::stopped(error),
             },
             Step::Interruptible => match signals::count_interruptions() {
                 Ok(()) => Seen::default(),
-                Err(error) => Seen { detail: error.to_string(), stopped: true, ..Seen::default() },
+                Err(error) => Seen::stopped(error),
             },
             Step::Interruptions => Seen { events: signals::interruptions(), ..Seen::default() },
             Step::Places(batch) => {

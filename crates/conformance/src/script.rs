@@ -132,6 +132,13 @@ pub(crate) struct Seen {
     pub(crate) shared: [Option<bool>; 2],
 }
 
+impl Seen {
+    /// A step that stopped the scenario, and why.
+    pub(crate) fn stopped(why: impl ToString) -> Self {
+        Self { detail: why.to_string(), stopped: true, ..Self::default() }
+    }
+}
+
 /// A [`Fault`] that can travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum End {

@@ -2,13 +2,14 @@
 
 use crate::book;
 use crate::case::{self, CASES, Case, Company, Outcome};
-use crate::entry::{Entries, Entry};
+use crate::entry::Entry;
 use crate::filter::Filter;
 use crate::matrix::Matrix;
 use crate::payload::{Random, mix};
 use crate::task::{CASE, Task, VICTIM};
 use crate::worker;
 use ipcperf_core::{OptionSet, Wait};
+use ipcperf_engine::registry::Registry;
 use ipcperf_engine::supervisor::Supervisor;
 use ipcperf_engine::task::{self, NamedTask, SUBCOMMAND, TaskError};
 use ipcperf_sys::process;
@@ -36,7 +37,7 @@ const SEED: &str = "IPCPERF_SEED";
 /// The cases and a list of mechanisms, ready to run.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    entries: Entries,
+    list: Registry,
     deadline: Duration,
     seed: u64,
     kept: Option<PathBuf>,
@@ -48,17 +49,17 @@ impl Suite {
     /// The first thing a program does. Workers are re-executions of the program that calls this; in one of them it
     /// plays its role and does not return.
     #[must_use]
-    pub fn of(visit: impl FnOnce(&mut Entries)) -> Self {
-        let mut entries = Entries::default();
-        visit(&mut entries);
-        if let Some(code) = enter(&entries) {
+    pub fn of(visit: impl FnOnce(&mut Registry)) -> Self {
+        let mut list = Registry::new();
+        visit(&mut list);
+        if let Some(code) = enter(&list) {
             std::process::exit(i32::from(code != ExitCode::SUCCESS));
         }
         let seed = std::env::var(SEED)
             .ok()
             .and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
         let seed = seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
-        Self { entries, deadline: Duration::from_secs(120), seed, kept: None }
+        Self { list, deadline: Duration::from_secs(120), seed, kept: None }
     }
 
     /// Another deadline for each case. It only turns a hang into a failure; two minutes by default, since a
@@ -80,11 +81,11 @@ impl Suite {
     /// What comes of one case (`C08_end_of_stream`) for one mechanism (`pipe/spin`).
     #[must_use]
     pub fn outcome(&self, mechanism: &str, case: &str) -> Outcome {
-        match (self.entries.find(mechanism), Case::find(case)) {
-            (Some(entry), Some(case)) => match (case.objection(entry), entry.missing()) {
+        match (Entry::find(&self.list, mechanism), Case::find(case)) {
+            (Some(entry), Some(case)) => match (case.objection(&entry), entry.missing()) {
                 (Some(fact), _) => Outcome::NotApplicable(fact),
                 (None, Some(missing)) => Outcome::Unavailable(missing.to_string()),
-                (None, None) => self.conduct(entry, case),
+                (None, None) => self.conduct(&entry, case),
             },
             _ => Outcome::Failed(format!("there is no {mechanism} or no {case}")),
         }
@@ -109,7 +110,8 @@ impl Suite {
         let suite = Arc::new(self);
         // What runs alone comes last: in between it would wait for the others, and they for it.
         let (mut trials, mut last) = (Vec::new(), Vec::new());
-        for entry in suite.entries.0.clone() {
+        for base in suite.list.entries() {
+            let entry = Entry { base: *base };
             let mechanism = entry.spec().full_name();
             let missing = entry.missing();
             for case in CASES {
@@ -286,16 +288,16 @@ fn tell(text: &str) {
 }
 
 /// Does the task this process was started for and says how that went; `None` if this is the test program itself.
-fn enter(entries: &Entries) -> Option<ExitCode> {
+fn enter(list: &Registry) -> Option<ExitCode> {
     let mut arguments = std::env::args().skip(1);
     if arguments.next()? != SUBCOMMAND {
         return None;
     }
     let parent = arguments.next()?.parse().ok()?;
     let tasks = [
-        NamedTask { name: worker::NAME, run: &|context| worker::serve(entries, context) },
-        NamedTask { name: CASE, run: &|context| case::serve(entries, context) },
-        NamedTask { name: VICTIM, run: &|context| case::victim(entries, context) },
+        NamedTask { name: worker::NAME, run: &|context| worker::serve(list, context) },
+        NamedTask { name: CASE, run: &|context| case::serve(list, context) },
+        NamedTask { name: VICTIM, run: &|context| case::victim(list, context) },
     ];
     Some(task::main(&tasks, parent))
 }

@@ -5,13 +5,14 @@ mod broken;
 
 use broken as bug;
 use broken::{Broken, Toy};
-use ipcperf_conformance::{Entries, Outcome, Suite};
+use ipcperf_conformance::{Outcome, Suite};
+use ipcperf_engine::registry::Registry;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn toys(list: &mut Entries) {
+fn toys(list: &mut Registry) {
     list.visit::<Toy<bug::Sound>>();
     list.visit::<Toy<bug::LosesAMessage>>();
     list.visit::<Toy<bug::SwapsTwoMessages>>();

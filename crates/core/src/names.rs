@@ -32,13 +32,10 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, word)| word)
 }
 
-macro_rules! names {
-    ($(#[$doc:meta])* $kind:literal $name:ident { $($(#[$item_doc:meta])* $item:ident = $text:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        pub enum $name { $($(#[$item_doc])* #[serde(rename = $text)] $item,)+ }
-
+/// What a closed list of words has: all of them, each as it is written, and the one that a text names.
+#[macro_export]
+macro_rules! words {
+    ($kind:literal $name:ident { $($item:ident = $text:literal,)+ }) => {
         impl $name {
             /// All words of the list, in their natural order.
             pub const ALL: &'static [Self] = &[$(Self::$item,)+];
@@ -67,6 +64,18 @@ macro_rules! names {
                 })
             }
         }
+    };
+}
+
+/// A closed list of words that stand in documents, too.
+macro_rules! names {
+    ($(#[$doc:meta])* $kind:literal $name:ident { $($(#[$item_doc:meta])* $item:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum $name { $($(#[$item_doc])* #[serde(rename = $text)] $item,)+ }
+
+        $crate::words! { $kind $name { $($item = $text,)+ } }
     };
 }
 pub(crate) use names;

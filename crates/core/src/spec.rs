@@ -1,4 +1,5 @@
-//! The facts of a mechanism, typed. There is no default: facts that several share are written out once, as a base.
+//! The facts of a mechanism, typed. There is no default but a base that promises nothing; facts that several share are
+//! written out once, as a base of theirs.
 
 use crate::names::names;
 use serde::Serialize;
@@ -90,6 +91,34 @@ names! {
 }
 
 impl Spec {
+    /// The least that can be said: nothing is promised, and one plain variant blocks. Bases of families say more, and a
+    /// mechanism says the rest; what the conformance suite cannot try, each mechanism says itself.
+    pub const NOTHING: Self = Self {
+        name: "",
+        variant: None,
+        family: Family::Floor,
+        wait: Wait::Block,
+        default: true,
+        summary: "",
+        manual: &[],
+        pitfalls: &[],
+        payload: Payload::Message { max: None },
+        direction: Direction::OneWay,
+        reach: Reach::Related,
+        producers: Peers::One,
+        consumers: Peers::One,
+        back_pressure: BackPressure::None,
+        on_close: OnClose::Undetected,
+        on_death: OnClose::Undetected,
+        on_restart: OnRestart::HandedOver,
+        descriptors: false,
+        memory: Memory::Reused,
+        copies: 0,
+        syscalls: Syscalls { send: None, recv: None },
+        window: None,
+        needs: &[],
+    };
+
     /// Whether the facts say that it can do this.
     #[must_use]
     pub fn can(&self, capability: Capability) -> bool {

@@ -21,12 +21,13 @@ use crate::run::topology::leave_out;
 use crate::run::{BoundReadings, CellRun, Findings};
 use ipcperf_core::result::{
     Bounds, CallTimes, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel,
-    Mode, Noise, PairBounds, ResultSet, SCHEMA, Spread, Tool,
+    Mode, Noise, PairBounds, ResultSet, SCHEMA, Tool,
 };
 use ipcperf_core::{Idle, Placement};
-use ipcperf_stats::{median, modes};
+use ipcperf_stats::modes;
 use ipcperf_sys::meter::{Meter, Span};
 use ipcperf_sys::procfs;
+use metric::spread;
 use std::collections::BTreeMap;
 
 /// What the document says about the run beside what was measured.
@@ -170,15 +171,6 @@ fn clock_facts(findings: &Findings, ns: f64) -> ClockFacts {
         before: readings(&findings.bounds.clock[0]),
         after: readings(&findings.bounds.clock[1]),
     }
-}
-
-fn spread(ticks: &[f64], ns: f64) -> Option<Spread> {
-    Some(Spread {
-        min: ticks.iter().copied().reduce(f64::min)? * ns,
-        median: median(ticks)? * ns,
-        max: ticks.iter().copied().reduce(f64::max)? * ns,
-        n: ticks.len() as u64,
-    })
 }
 
 fn bounds(readings: &BoundReadings, ns: f64) -> Bounds {

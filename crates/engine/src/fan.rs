@@ -18,8 +18,10 @@ pub(crate) use slice::run;
 use crate::hot::Spill;
 use crate::hot::fan::Tally;
 use crate::job::{Job, SideReport};
+use crate::slice::samples;
 use ipcperf_core::{KnobValue, Seat};
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::AtomicU32;
 
 /// The name under which a worker is sent here.
 pub(crate) const TASK: &str = "fan";
@@ -99,4 +101,11 @@ struct Ran {
 struct Left {
     len: u64,
     spills: Vec<Spill>,
+}
+
+impl Left {
+    /// The numbers of the tape.
+    fn read(&self, tape: &[AtomicU32]) -> Vec<u64> {
+        samples(tape, self.len, &self.spills)
+    }
 }

@@ -9,6 +9,7 @@ use ipcperf_core::result::CellKey;
 use ipcperf_core::{Attach, Fault, KnobValue, Meet, OptionSet, Seat, SetupError, Shape, Wiring};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
+use ipcperf_sys::procfs::Consumption;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -189,20 +190,8 @@ pub struct SideReport {
     pub segments: Vec<Segment>,
     /// Process.
     pub pid: u32,
-    /// CPU time in the timed segments, ns.
-    pub cpu_ns: u64,
-    /// User share, ns.
-    pub user_ns: u64,
-    /// System share, ns.
-    pub system_ns: u64,
-    /// Voluntary switches.
-    pub voluntary_switches: u64,
-    /// Involuntary switches.
-    pub involuntary_switches: u64,
-    /// Minor faults.
-    pub minor_faults: u64,
-    /// Major faults.
-    pub major_faults: u64,
+    /// What it consumed in the timed segments.
+    pub spent: Consumption,
     /// Migrations.
     pub migrations: Option<u64>,
     /// Run delay, ns.
@@ -210,7 +199,7 @@ pub struct SideReport {
     /// Inter-processor interrupts on the slice's CPUs; lead only.
     pub ipis: Option<u64>,
     /// The whole machine around the timed segments; lead only.
-    pub machine: Machine,
+    pub machine: Span,
     /// CPU at the end.
     pub cpu: usize,
     /// CPUs allowed at the end.
@@ -244,24 +233,6 @@ pub struct CallsReport {
     pub messages: u64,
     /// Median of a call that does nothing.
     pub empty: f64,
-}
-
-/// The whole machine in some windows.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct Machine {
-    /// Length, ns.
-    pub window_ns: u64,
-    /// Busy time of all CPUs, ns.
-    pub busy_ns: Option<u64>,
-    /// Energy of all packages, uJ.
-    pub energy_uj: Option<u64>,
-}
-
-impl From<Span> for Machine {
-    fn from(span: Span) -> Self {
-        let Span { window_ns, busy_ns, energy_uj } = span;
-        Self { window_ns, busy_ns, energy_uj }
-    }
 }
 
 /// Why a worker gave up.

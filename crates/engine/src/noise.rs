@@ -1,7 +1,6 @@
 //! How disturbed a run was: findings with value, limit, consequence and remedy, and a grade that limits claims.
 
 mod cells;
-mod finding;
 mod open;
 
 use crate::exec::PipelineRun;
@@ -11,10 +10,9 @@ use cells::{
     connections, drifting, faults, load, loaded, lost, operation_modes, rejections, short, spread,
     two_modes, unstable,
 };
-use finding::finding;
 use ipcperf_core::Placement;
 use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Host, Noise, Status};
-use ipcperf_core::units::format_nanos;
+use ipcperf_core::units::{counted, format_nanos};
 use ipcperf_stats::median;
 use ipcperf_sys::procfs;
 use std::collections::BTreeSet;
@@ -246,17 +244,17 @@ fn slow_clock(input: &Input) -> Option<Finding> {
     );
     let remedy =
         "a clock source that is read without the kernel: tsc, where the CPU has a constant one";
-    Some(finding("W-SLOWCLOCK", text, Some(slowest), Some(call), remedy))
+    Some(Finding::new("W-SLOWCLOCK", text, remedy).against(slowest, call))
 }
 
 fn payload(input: &Input) -> Option<Finding> {
     let (id, reason) = input.invalid.first()?;
     let count = input.invalid.len();
-    let text = format!(
-        "{count} cells without a figure because a message was wrong; first: {id}: {reason}"
-    );
+    let cells = counted(count as u64, "cell");
+    let text =
+        format!("{cells} without a figure because a message was wrong; first: {id}: {reason}");
     let remedy = "nothing measured over this mechanism can be believed: report it";
-    let mut finding = finding("E-PAYLOAD", text, Some(count as f64), Some(0.0), remedy);
+    let mut finding = Finding::new("E-PAYLOAD", text, remedy).against(count as f64, 0.0);
     finding.cells = input.invalid.iter().map(|(id, _)| id.clone()).collect();
     Some(finding)
 }
@@ -268,18 +266,13 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
             "the hypervisor took {:.1} % of the CPU time: tails measure the host",
             steal * 100.0
         );
-        list.push(finding(
-            "W-STEAL",
-            text,
-            Some(steal),
-            Some(0.01),
-            "a quieter host, or more rounds",
-        ));
+        let remedy = "a quieter host, or more rounds";
+        list.push(Finding::new("W-STEAL", text, remedy).against(steal, 0.01));
     }
     if let Some(busy) = input.busy.filter(|busy| *busy > BUSY.limits[2]) {
         let text = format!("{}: they may run beside the cells, too", (BUSY.words)(busy));
-        let (value, limit) = (Some(busy), Some(BUSY.limits[2]));
-        list.push(finding("W-LOAD", text, value, limit, "stop other work, and repeat the run"));
+        let remedy = "stop other work, and repeat the run";
+        list.push(Finding::new("W-LOAD", text, remedy).against(busy, BUSY.limits[2]));
     }
     for (pair, modes) in &input.pairs {
         let text = format!(
@@ -288,7 +281,7 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
             format_nanos(modes[1])
         );
         let remedy = "pin the VM's CPUs on its host";
-        list.push(finding("W-TOPOLOGY", text, Some(modes[1] / modes[0]), Some(1.5), remedy));
+        list.push(Finding::new("W-TOPOLOGY", text, remedy).against(modes[1] / modes[0], 1.5));
     }
     for before in &input.clock.before {
         let Some(after) = input.clock.after.iter().find(|after| after.cpu == before.cpu) else {
@@ -302,78 +295,53 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
                 format_nanos(before.p50_ns),
                 format_nanos(after.p50_ns)
             );
-            list.push(finding(
-                "W-CLOCK",
-                text,
-                Some(moved),
-                Some(3.0),
-                "frequency or neighbours changed: repeat",
-            ));
+            let remedy = "frequency or neighbours changed: repeat";
+            list.push(Finding::new("W-CLOCK", text, remedy).against(moved, 3.0));
         }
     }
     if input.is_clock_lost {
-        list.push(finding(
-            "W-CLOCK",
-            "the clock after the last round was not measured: whether it changed cannot be told"
-                .into(),
-            None,
-            None,
-            "more memory and processes for this user",
-        ));
+        let text =
+            "the clock after the last round was not measured: whether it changed cannot be told";
+        let remedy = "more memory and processes for this user";
+        list.push(Finding::new("W-CLOCK", text.into(), remedy));
     }
     list.extend(slow_clock(input));
     let backwards: u64 =
         input.clock.before.iter().chain(&input.clock.after).map(|one| one.negative).sum();
     if backwards > 0 {
-        let text = format!(
-            "the clock ran backwards {backwards} times: no figure of this run can be trusted"
-        );
-        list.push(finding(
-            "E-CLOCK",
-            text,
-            Some(backwards as f64),
-            Some(0.0),
-            "use another clock source",
-        ));
+        let times = counted(backwards, "time");
+        let text = format!("the clock ran backwards {times}: no figure of this run can be trusted");
+        let remedy = "use another clock source";
+        list.push(Finding::new("E-CLOCK", text, remedy).against(backwards as f64, 0.0));
     }
     if let Some(rounds) = input.too_few {
-        let noun = if rounds == 1 { "round" } else { "rounds" };
-        let text =
-            format!("only {rounds} {noun}: no confidence interval below {ROUNDS_FOR_AN_INTERVAL}");
-        let (value, limit) = (Some(rounds as f64), Some(ROUNDS_FOR_AN_INTERVAL as f64));
-        list.push(finding("W-FEWROUNDS", text, value, limit, "a larger --budget or more --rounds"));
+        let had = counted(rounds, "round");
+        let text = format!("only {had}: no confidence interval below {ROUNDS_FOR_AN_INTERVAL}");
+        let finding = Finding::new("W-FEWROUNDS", text, "a larger --budget or more --rounds");
+        list.push(finding.against(rounds as f64, ROUNDS_FOR_AN_INTERVAL as f64));
     }
     if !input.no_bounds.is_empty() {
         let text = format!(
             "not measured: {}; results that are too good to be true cannot be told",
             input.no_bounds.join(", ")
         );
-        list.push(finding(
-            "W-NOBOUND",
-            text,
-            None,
-            None,
-            "more memory and processes for this user",
-        ));
+        let remedy = "more memory and processes for this user";
+        list.push(Finding::new("W-NOBOUND", text, remedy));
     }
     if !input.caches_described {
         let text = "the kernel does not say which CPUs share a cache: the names of placements on two CPUs are a guess";
-        list.push(finding(
-            "W-UNKNOWN-CPUS",
-            text.into(),
-            None,
-            None,
-            "mount /sys, or name CPUs by taskset",
-        ));
+        let remedy = "mount /sys, or name CPUs by taskset";
+        list.push(Finding::new("W-UNKNOWN-CPUS", text.into(), remedy));
     }
     list.extend(faults(cells));
     if cfg!(debug_assertions) {
         let text = "this is a debug build: its figures are those of slow code".into();
-        list.push(finding("W-DEBUGBUILD", text, None, None, "cargo build --release"));
+        list.push(Finding::new("W-DEBUGBUILD", text, "cargo build --release"));
     }
     if !input.reaped.is_empty() {
         let text = format!("removed what a killed run had left: {}", input.reaped.join(", "));
-        list.push(finding("I-REAPED", text, Some(input.reaped.len() as f64), None, ""));
+        let value = Some(input.reaped.len() as f64);
+        list.push(Finding { value, ..Finding::new("I-REAPED", text, "") });
     }
     list
 }

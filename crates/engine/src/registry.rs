@@ -273,7 +273,12 @@ impl Registry {
         Self::default()
     }
 
-    /// Adds one mechanism: how an out-of-tree program brings its own.
+    /// Adds one mechanism.
+    pub fn visit<M: Mechanism>(&mut self) {
+        self.0.push(Entry::of::<M>());
+    }
+
+    /// The same in a row: how an out-of-tree program brings its own.
     #[must_use]
     pub fn with<M: Mechanism>(mut self) -> Self {
         self.visit::<M>();
@@ -295,6 +300,6 @@ impl Registry {
 
 impl Visitor for Registry {
     fn visit<M: Mechanism>(&mut self) {
-        self.0.push(Entry::of::<M>());
+        Self::visit::<M>(self);
     }
 }

@@ -4,6 +4,7 @@ mod compact;
 mod connect;
 mod paced;
 mod raw;
+mod slots;
 mod stall;
 mod ways;
 
@@ -12,10 +13,11 @@ pub(crate) use connect::KNOBS as CONNECT_KNOBS;
 pub use paced::Paced;
 pub(crate) use raw::note;
 pub use raw::{ConnectSlice, Data, Outcome, RawFan, RawSlice, Surroundings, Terms, Trips, Window};
+pub(crate) use slots::samples;
 pub use ways::Ways;
 
 use crate::fan;
-use crate::hot::{Recorder, Spill, Trip};
+use crate::hot::{Recorder, Trip};
 use crate::job::{Job, Segment};
 use crate::page::Page;
 use crate::protocol::Word;
@@ -184,22 +186,10 @@ impl Trips {
 
 /// The samples of one segment without its lead-in.
 fn of_segment(page: &Page, segment: &Segment) -> Vec<u64> {
-    let mut samples = samples(page, segment.at, segment.samples, &segment.spills);
+    let at = usize::try_from(segment.at).unwrap_or(usize::MAX);
+    let slots = page.slots().get(at..).unwrap_or_default();
+    let mut samples = samples(slots, segment.samples, &segment.spills);
     samples.drain(..samples.len().min(usize::try_from(segment.lead_in).unwrap_or(0)));
-    samples
-}
-
-/// So many samples from a slot on, long ones put back.
-pub(crate) fn samples(page: &Page, at: u64, count: u64, spills: &[Spill]) -> Vec<u64> {
-    let [at, count] = [at, count].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
-    let stored = page.slots().iter().skip(at).take(count);
-    let mut samples: Vec<u64> = stored.map(Recorder::read).collect();
-    for Spill { index, ticks } in spills {
-        if let Some(sample) = usize::try_from(*index).ok().and_then(|index| samples.get_mut(index))
-        {
-            *sample = *ticks;
-        }
-    }
     samples
 }
 

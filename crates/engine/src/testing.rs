@@ -4,9 +4,8 @@ use crate::job::Job;
 use crate::registry::Entry;
 use ipcperf_core::result::CellKey;
 use ipcperf_core::{
-    Attach, BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Memory, Missing,
-    OnClose, OnRestart, OptionSet, Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec,
-    Syscalls, Wait, options,
+    Attach, BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Missing, OnClose,
+    OptionSet, Payload, Port, Seat, SetupError, Shape, Spec, Syscalls, Wait, options,
 };
 use std::path::PathBuf;
 
@@ -28,30 +27,19 @@ pub(crate) struct Spinning;
 
 const SPEC: Spec = Spec {
     name: "sample",
-    variant: None,
     family: Family::Queue,
-    wait: Wait::Block,
-    default: true,
     summary: "A mechanism for tests.",
     manual: &["pipe(7)"],
-    pitfalls: &[],
     payload: Payload::Message {
         max: Some(Limit { bytes: 8192, set_by: "the test", raise: "a larger test" }),
     },
     direction: Direction::TwoWay,
-    reach: Reach::Related,
-    producers: Peers::One,
-    consumers: Peers::One,
     back_pressure: BackPressure::Blocks,
     on_close: OnClose::Told,
     on_death: OnClose::Told,
-    on_restart: OnRestart::HandedOver,
-    descriptors: false,
-    memory: Memory::Reused,
     copies: 2,
     syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
-    window: None,
-    needs: &[],
+    ..Spec::NOTHING
 };
 
 /// Never opened.

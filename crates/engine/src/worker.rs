@@ -138,7 +138,7 @@ fn slice(
         report.events.entry(name).and_modify(|now| *now -= count.min(*now));
     }
     report.cacheline[1] = line();
-    report.machine = end.machine.into();
+    report.machine = end.machine;
     report.offset = known();
     Ok(ended(report, context))
 }

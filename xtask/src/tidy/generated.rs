@@ -7,42 +7,25 @@ use anyhow::{Context, Result, ensure};
 
 use super::file::{File, Violation};
 
-/// A tracked file and what makes its text from the repository's root.
-pub(crate) struct Generated {
-    pub(crate) file: &'static str,
-    pub(crate) text: fn(&Path) -> Result<String>,
-}
-
-/// What the product prints. Its own tests look at these, since they have built it. The table of bare loops is measured, so
-/// it has no one true text, and the conformance suite looks after its own matrix.
-const OF_THE_PRODUCT: &[Generated] = &[
-    Generated { file: "docs/MECHANISMS.md", text: |root| product(root, &["reference"]) },
-    Generated {
-        file: "docs/WORDS.md",
-        text: |root| product(root, &["explain", "--format", "markdown"]),
-    },
+/// What the product prints when it is given words. Its own tests look at these, since they have built it. The table of
+/// bare loops is measured, so it has no one true text, and the conformance suite looks after its own matrix.
+const OF_THE_PRODUCT: [(&str, &[&str]); 2] = [
+    ("docs/MECHANISMS.md", &["reference"]),
+    ("docs/WORDS.md", &["explain", "--format", "markdown"]),
 ];
 
-pub(crate) const SCHEMAS: &[Generated] = &[
-    Generated { file: "schema/ipcperf.result-2.schema.json", text: |root| schema(root, "result") },
-    Generated {
-        file: "schema/ipcperf.mechanisms-1.schema.json",
-        text: |root| schema(root, "mechanisms"),
-    },
-    Generated {
-        file: "schema/ipcperf.replication-1.schema.json",
-        text: |root| schema(root, "replication"),
-    },
-    Generated { file: "schema/ipcperf.doctor-1.schema.json", text: |root| schema(root, "doctor") },
-    Generated {
-        file: "schema/ipcperf.selftest-1.schema.json",
-        text: |root| schema(root, "selftest"),
-    },
-    Generated {
-        file: "schema/ipcperf.comparison-1.schema.json",
-        text: |root| schema(root, "comparison"),
-    },
+/// Names and major versions of the documents that have a JSON Schema.
+const SCHEMAS: [(&str, u32); 6] = [
+    ("result", 2),
+    ("mechanisms", 1),
+    ("replication", 1),
+    ("doctor", 1),
+    ("selftest", 1),
+    ("comparison", 1),
 ];
+
+/// A tracked file, from the repository's root, and what it holds if it is fresh.
+type Generated = (String, String);
 
 /// What the product prints when it is given these words.
 fn product(root: &Path, words: &[&str]) -> Result<String> {
@@ -50,9 +33,9 @@ fn product(root: &Path, words: &[&str]) -> Result<String> {
     printed(crate::cargo::cargo().args(run).args(words).current_dir(root))
 }
 
-/// The JSON Schema of a document. Its generator is built by itself: a feature that this program enabled would be on in
-/// every build of the workspace. As a part of the workspace it shares with the tests what both need.
-fn schema(root: &Path, document: &str) -> Result<String> {
+/// The JSON Schemas. Their generator is built by itself: a feature that this program enabled would be on in every build
+/// of the workspace. As a part of the workspace it shares with the tests what both need.
+pub(crate) fn schemas(root: &Path) -> Result<Vec<Generated>> {
     let status = crate::cargo::cargo()
         .args(["build", "--quiet", "--workspace", "--features", "ipcperf-core/schema"])
         .args(["--example", "schema"])
@@ -61,7 +44,12 @@ fn schema(root: &Path, document: &str) -> Result<String> {
         .context("cannot start cargo")?;
     ensure!(status.success(), "the generator of schemas does not compile");
     let metadata = cargo_metadata::MetadataCommand::new().current_dir(root).no_deps().exec()?;
-    printed(Command::new(metadata.target_directory.join("debug/examples/schema")).arg(document))
+    let generator = metadata.target_directory.join("debug/examples/schema");
+    let schema = |(name, version): &(&str, u32)| {
+        let file = format!("schema/ipcperf.{name}-{version}.schema.json");
+        Ok((file, printed(Command::new(&generator).arg(name))?))
+    };
+    SCHEMAS.iter().map(schema).collect()
 }
 
 /// What a program of the workspace prints.
@@ -73,28 +61,25 @@ fn printed(command: &mut Command) -> Result<String> {
 
 /// Writes all of them below `root`.
 pub(crate) fn write(root: &Path) -> Result<()> {
-    for Generated { file, text } in OF_THE_PRODUCT.iter().chain(SCHEMAS) {
-        std::fs::write(root.join(file), text(root)?).with_context(|| (*file).to_owned())?;
+    let mut all = Vec::new();
+    for (file, words) in OF_THE_PRODUCT {
+        all.push((file.to_owned(), product(root, words)?));
+    }
+    all.extend(schemas(root)?);
+    for (file, text) in all {
+        std::fs::write(root.join(&file), text).context(file)?;
     }
     Ok(())
 }
 
 /// Files that are missing or stale.
-pub(crate) fn check(
-    generated: &[Generated],
-    root: &Path,
-    files: &[File],
-) -> Result<Vec<Violation>> {
-    let mut violations = Vec::new();
-    for entry in generated {
-        let wanted = (entry.text)(root)?;
-        let found = files.iter().find(|file| file.path == entry.file);
-        if found.is_none_or(|file| file.text != wanted) {
-            let what = "is not what its generator writes today (cargo xtask docs)";
-            violations.push(Violation::new(entry.file, 0, what));
-        }
-    }
-    Ok(violations)
+pub(crate) fn check(generated: &[Generated], files: &[File]) -> Vec<Violation> {
+    let is_stale = |(path, text): &&Generated| {
+        let found = files.iter().find(|file| file.path == *path);
+        found.is_none_or(|file| file.text != *text)
+    };
+    let what = "is not what its generator writes today (cargo xtask docs)";
+    generated.iter().filter(is_stale).map(|(path, _)| Violation::new(path, 0, what)).collect()
 }
 
 #[cfg(test)]
@@ -103,8 +88,8 @@ mod tests {
 
     #[test]
     fn a_stale_or_missing_file_is_a_violation_and_a_fresh_one_is_not() {
-        let table = [Generated { file: "docs/a.md", text: |_| Ok("new\n".to_owned()) }];
-        let violations = |files: &[File]| check(&table, Path::new("."), files).unwrap().len();
+        let table = [("docs/a.md".to_owned(), "new\n".to_owned())];
+        let violations = |files: &[File]| check(&table, files).len();
         assert_eq!(violations(&[File::new("docs/a.md", "new\n")]), 0);
         assert_eq!(violations(&[File::new("docs/a.md", "old\n")]), 1);
         assert_eq!(violations(&[]), 1);

@@ -127,17 +127,13 @@ fn follow(
     (spans, seed): (u64, Option<u64>),
 ) -> Result<Vec<Tally>, Trouble> {
     pair.open(size, script)?;
-    pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
-    let trace = Trace::of(&Seat::BOTH.map(|seat| pair.pid(seat))).map_err(|error| {
-        Trouble::Unavailable(format!("ptrace is refused here ({error}); allow it to this user"))
-    })?;
+    pair.attached()?;
+    let trace = pair.trace()?;
     let trace = match seed {
         Some(seed) => trace.shortening(seed),
         None => trace,
     };
-    for seat in Seat::BOTH {
-        pair.go(seat)?;
-    }
+    pair.go_both()?;
     let counted = trace.count(scene.deadline);
     let Ok(tallies) = counted else {
         return Err(pair.trouble("the ends to be done while their system calls are counted"));

@@ -5,8 +5,9 @@ use crate::pair::Pair;
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Batch, End, Script, Sizes, Step};
 use ipcperf_core::{OnClose, OptionSet, Seat};
-use ipcperf_sys::io::socket::descriptor;
-use std::os::fd::AsFd;
+use ipcperf_sys::control::Control;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// Copies: what both ends were shown of a message in memory that they share needs none, and what both were shown in
@@ -43,11 +44,20 @@ pub(crate) fn declared_copies(scene: &Scene<'_>) -> Result<(), Trouble> {
 pub(crate) fn declared_descriptors(scene: &Scene<'_>) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let link = scene.entry.base.open(&scene.shape(scene.size(64, &options)), &options)?;
-    let passes = link.lead.fds.iter().any(|lead| {
-        let sent = descriptor::send(lead.as_fd(), lead.as_fd());
-        sent.is_ok() && link.follow.fds.iter().any(|fd| descriptor::arrives(fd.as_fd()))
-    });
+    let arrives = || link.follow.fds.iter().any(|fd| has_arrived(fd).is_ok_and(|has| has));
+    let passes = link.lead.fds.iter().any(|lead| send_itself(lead).is_ok() && arrives());
     ensure(passes, || "descriptors: true, but none came through".into())
+}
+
+fn send_itself(socket: &OwnedFd) -> io::Result<()> {
+    Control::from_fd(socket.try_clone()?).send("d", &[socket.as_fd()])
+}
+
+/// Whether a message has come that brings a descriptor. It is taken out.
+fn has_arrived(socket: &OwnedFd) -> io::Result<bool> {
+    let soon = Instant::now() + Duration::from_millis(10);
+    let parcel = Control::from_fd(socket.try_clone()?).receive(Some(soon))?;
+    Ok(!parcel.fds.is_empty())
 }
 
 /// How long an end is given to be told something.

@@ -38,15 +38,9 @@ pub(crate) fn no_panic_on_errors(scene: &Scene<'_>) -> Result<(), Trouble> {
             let nth = scene.between(1, TRIPS);
             let mut pair = scene.pair(&options)?;
             pair.open(size, script)?;
-            pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
-            let trace = Trace::of(&Seat::BOTH.map(|seat| pair.pid(seat))).map_err(|error| {
-                Trouble::Unavailable(format!(
-                    "ptrace is refused here ({error}); allow it to this user"
-                ))
-            })?;
-            for seat in Seat::BOTH {
-                pair.go(seat)?;
-            }
+            pair.attached()?;
+            let trace = pair.trace()?;
+            pair.go_both()?;
             let deadline = scene.deadline.min(Instant::now() + PATIENCE);
             match trace.fail(seat.index(), nth, errno, deadline) {
                 Ok(_) => {}

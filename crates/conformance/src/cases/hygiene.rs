@@ -3,7 +3,6 @@
 use crate::census::{Descriptor, Descriptors};
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Script, Step};
-use ipcperf_core::Seat;
 use std::collections::BTreeSet;
 
 pub(crate) fn hygiene(scene: &Scene<'_>) -> Result<(), Trouble> {
@@ -11,12 +10,10 @@ pub(crate) fn hygiene(scene: &Scene<'_>) -> Result<(), Trouble> {
         let script = Script::default().both(Step::Census).both(Step::Hold);
         let mut pair = scene.pair(&options)?;
         pair.open(scene.size(64, &options), script)?;
-        pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
+        pair.attached()?;
         // Both ports are alive while the third process looks at itself.
         let coordinator = Descriptors::take();
-        for seat in Seat::BOTH {
-            pair.go(seat)?;
-        }
+        pair.go_both()?;
         let [lead, follow] = pair.done()?.map(|seen| seen[0].census.clone().unwrap_or_default());
         for (name, census) in [("lead", &lead), ("follow", &follow), ("coordinator", &coordinator)]
         {

@@ -43,9 +43,7 @@ pub(crate) fn isolation(scene: &Scene<'_>) -> Result<(), Trouble> {
     while let [others @ .., pair] = rest {
         pair.go(Seat::Follow)?;
         pair.wait("what waited", |ends| ends.iter().all(|end| end.is_holding))?;
-        for seat in Seat::BOTH {
-            pair.go(seat)?;
-        }
+        pair.go_both()?;
         if !is_together {
             pair.done()?;
         }
@@ -86,9 +84,7 @@ pub(crate) fn reuse(scene: &Scene<'_>) -> Result<(), Trouble> {
             };
             pair.wait("both ends to hold", |ends| ends.iter().all(|end| end.is_holding))
                 .map_err(numbered)?;
-            for seat in Seat::BOTH {
-                pair.go(seat)?;
-            }
+            pair.go_both()?;
             pair.wait("an unread message", |ends| {
                 ends[sender].done.is_some() && ends[receiver].is_holding
             })

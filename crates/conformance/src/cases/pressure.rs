@@ -94,10 +94,8 @@ fn overtakes(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(
         Batch { gaps: true, tolerant: true, ..Batch::new(count * 4, Sizes::List(vec![size]), 0) };
     let mut pair = scene.pair(&OptionSet::default())?;
     pair.open(size, Script::default().both(Step::Hold).send(from, flood))?;
-    pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
-    for seat in Seat::BOTH {
-        pair.go(seat)?;
-    }
+    pair.attached()?;
+    pair.go_both()?;
     let seen = pair.done()?;
     let received = &seen[from.other().index()][1];
     ensure(received.end.is_none(), || received.detail.clone())

@@ -39,10 +39,8 @@ fn interrupted(scene: &Scene<'_>, trips: u64) -> Result<u64, Trouble> {
         .both(Step::Interruptions);
     let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[])?;
     pair.open(large, script)?;
-    pair.wait("both ends to attach", |ends| ends.iter().all(|end| end.is_holding))?;
-    for seat in Seat::BOTH {
-        pair.go(seat)?;
-    }
+    pair.attached()?;
+    pair.go_both()?;
     while !is_over(&pair) && Instant::now() < scene.deadline {
         for seat in Seat::BOTH {
             pair.worker(seat).interrupt();

@@ -3,9 +3,8 @@
 mod port;
 
 use ipcperf_core::{
-    Attach, BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Memory,
-    Missing, OnClose, OnRestart, Payload, Peers, Reach, Seat, SetupError, Shape, Spec, Syscalls,
-    Wait, Wiring,
+    Attach, BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Missing,
+    OnClose, Payload, Seat, SetupError, Shape, Spec, Syscalls, Wiring,
 };
 use ipcperf_sys::io::pipe;
 use port::{FRESH, ToyPort};
@@ -116,10 +115,7 @@ pub(crate) struct Toy<B>(PhantomData<B>);
 impl<B: Broken> Mechanism for Toy<B> {
     const SPEC: &'static Spec = &Spec {
         name: B::NAME,
-        variant: None,
         family: Family::Datagram,
-        wait: Wait::Block,
-        default: true,
         summary: "A UNIX stream socket with the length before each message.",
         manual: &["unix(7)"],
         pitfalls: &["Broken on purpose."],
@@ -130,9 +126,6 @@ impl<B: Broken> Mechanism for Toy<B> {
             },
         },
         direction: Direction::TwoWay,
-        reach: Reach::Related,
-        producers: Peers::One,
-        consumers: Peers::One,
         back_pressure: match B::BUG {
             Bug::LiesAboutDropping => BackPressure::Drops,
             _ => BackPressure::Blocks,
@@ -145,17 +138,14 @@ impl<B: Broken> Mechanism for Toy<B> {
             Bug::DiesWithItsPeer => OnClose::Undetected,
             _ => OnClose::Told,
         },
-        on_restart: OnRestart::HandedOver,
         descriptors: true,
-        memory: Memory::Reused,
         copies: if matches!(B::BUG, Bug::HidesACopy) { 0 } else { 2 },
         syscalls: Syscalls {
             send: Some(1.0),
             // The length, then the message.
             recv: Some(if matches!(B::BUG, Bug::MergesMessages) { 1.0 } else { 2.0 }),
         },
-        window: None,
-        needs: &[],
+        ..Spec::NOTHING
     };
     type Options = ToyOptions;
     type Port = ToyPort<B>;

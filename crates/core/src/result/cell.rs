@@ -7,7 +7,7 @@ use super::pattern::{Connections, Fan, FanRound, OneWay, TransformCost};
 use crate::load::Load;
 use crate::load_value::Offered;
 use crate::map_of;
-use crate::names::{Axis, Idle, Touch};
+use crate::names::{Axis, Idle, Touch, names};
 use crate::options::{KnobValue, OptionSet};
 use crate::pattern::{Figure, PatternKind};
 use crate::placement::Placement;
@@ -291,24 +291,24 @@ pub struct KnobReading {
     pub effective: Option<KnobValue>,
 }
 
-/// Whether a cell has a number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Measured and proved.
-    Ok,
-    /// This host cannot run it; `reason` says what is missing.
-    Unavailable,
-    /// It ran and went wrong.
-    Failed,
-    /// It did not end in time.
-    Deadline,
-    /// It ran, but no slice can be accepted (moved between CPUs, clock jump, below its floor).
-    Rejected,
-    /// The run ended before its turn came.
-    #[default]
-    Skipped,
+names! {
+    /// Whether a cell has a number.
+    #[derive(Default)]
+    "status" Status {
+        /// Measured and proved.
+        Ok = "ok",
+        /// This host cannot run it; `reason` says what is missing.
+        Unavailable = "unavailable",
+        /// It ran and went wrong.
+        Failed = "failed",
+        /// It did not end in time.
+        Deadline = "deadline",
+        /// It ran, but no slice can be accepted (moved between CPUs, clock jump, below its floor).
+        Rejected = "rejected",
+        /// The run ended before its turn came.
+        #[default]
+        Skipped = "skipped",
+    }
 }
 
 /// How operations were timed.

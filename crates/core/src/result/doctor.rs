@@ -1,6 +1,6 @@
 //! Whether a machine is fit to measure: what `ipcperf doctor` prints as JSON.
 
-use super::{Finding, Host, Kernel, Severity, Tool};
+use super::{Finding, Host, Kernel, Tool};
 use serde::Serialize;
 
 /// The schema of [`Examination`].
@@ -74,19 +74,12 @@ impl Check {
     /// The same as a finding of a result, where something follows from it.
     #[must_use]
     pub fn finding(&self) -> Option<Finding> {
-        let (severity, letter) = match self.rating {
-            Rating::Warning => (Severity::Warning, 'W'),
-            Rating::Note => (Severity::Info, 'I'),
+        let letter = match self.rating {
+            Rating::Warning => 'W',
+            Rating::Note => 'I',
             Rating::Fine => return None,
         };
-        Some(Finding {
-            code: format!("{letter}-{}", self.code),
-            severity,
-            text: format!("{}: {}: {}", self.subject, self.found, self.consequence),
-            value: None,
-            limit: None,
-            cells: Vec::new(),
-            remedy: self.remedy.clone(),
-        })
+        let text = format!("{}: {}: {}", self.subject, self.found, self.consequence);
+        Some(Finding::new(&format!("{letter}-{}", self.code), text, &self.remedy))
     }
 }

@@ -1,5 +1,6 @@
 //! What measured, what was asked for, and the machine it happened on.
 
+use super::cell::Cell;
 use super::requirements::Requirements;
 use crate::names::Axis;
 use serde::{Deserialize, Serialize};
@@ -278,4 +279,30 @@ pub struct Finding {
     pub cells: Vec<String>,
     /// What to do about it.
     pub remedy: String,
+}
+
+impl Finding {
+    /// One of the whole run, without a value; the first letter of its code says how much it matters.
+    #[must_use]
+    pub fn new(code: &str, text: String, remedy: &str) -> Self {
+        let severity = match code.split('-').next() {
+            Some("E") => Severity::Error,
+            Some("W") => Severity::Warning,
+            _ => Severity::Info,
+        };
+        let (code, remedy) = (code.to_owned(), remedy.to_owned());
+        Self { code, severity, text, value: None, limit: None, cells: Vec::new(), remedy }
+    }
+
+    /// The same with the value that passed a limit.
+    #[must_use]
+    pub fn against(self, value: f64, limit: f64) -> Self {
+        Self { value: Some(value), limit: Some(limit), ..self }
+    }
+
+    /// The same of these cells alone.
+    #[must_use]
+    pub fn of<'a>(self, cells: impl IntoIterator<Item = &'a Cell>) -> Self {
+        Self { cells: cells.into_iter().map(|cell| cell.id.clone()).collect(), ..self }
+    }
 }

@@ -52,7 +52,6 @@ pub use requirements::{Goal, Need, Requirements};
 pub use selftest::{About, SELFTEST_SCHEMA, SelfTest, Trial, TrialOutcome, Trust};
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// The schema this build writes.
 pub const SCHEMA: &str = "ipcperf.result/2";
@@ -93,54 +92,21 @@ pub struct ResultSet {
     pub pipelines: Vec<Pipeline>,
 }
 
-/// Why a document cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SchemaError {
-    /// It is no ipcperf result document.
-    NotAResult {
-        /// What its `schema` key says, if it has one.
-        found: Option<String>,
-    },
-    /// Written by a version with another major.
-    OtherMajor {
-        /// What its `schema` key says.
-        found: String,
-    },
-}
-
-impl fmt::Display for SchemaError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAResult { found: None } => {
-                out.write_str("not an ipcperf result (no \"schema\" key)")
-            }
-            Self::NotAResult { found: Some(found) } => {
-                write!(out, "not an ipcperf result (its schema is '{found}')")
-            }
-            Self::OtherMajor { found } => {
-                write!(out, "written as '{found}'; this build reads 'ipcperf.result/1' and '/2'")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SchemaError {}
+/// Why a text is no document at all.
+pub const NO_SCHEMA: &str = "not an ipcperf result (no \"schema\" key)";
 
 /// Checks the `schema` key before anything else of a document is read. Minor versions (`ipcperf.result/2.4`) are fine.
 ///
 /// # Errors
 /// The key is absent, of another document, or of another major.
-pub fn check_schema(found: Option<&str>) -> Result<(), SchemaError> {
-    let Some(found) = found else {
-        return Err(SchemaError::NotAResult { found: None });
-    };
+pub fn check_schema(found: Option<&str>) -> Result<(), String> {
+    let found = found.ok_or(NO_SCHEMA)?;
     let Some(version) = found.strip_prefix("ipcperf.result/") else {
-        return Err(SchemaError::NotAResult { found: Some(found.to_owned()) });
+        return Err(format!("not an ipcperf result (its schema is '{found}')"));
     };
-    let major = version.split('.').next().unwrap_or_default();
-    match major {
-        "1" | "2" => Ok(()),
-        _ => Err(SchemaError::OtherMajor { found: found.to_owned() }),
+    match version.split('.').next() {
+        Some("1" | "2") => Ok(()),
+        _ => Err(format!("written as '{found}'; this build reads 'ipcperf.result/1' and '/2'")),
     }
 }
 
@@ -154,15 +120,14 @@ mod tests {
         for known in ["ipcperf.result/1", "ipcperf.result/1.7", "ipcperf.result/2.7"] {
             assert_eq!(check_schema(Some(known)), Ok(()));
         }
-        assert!(matches!(
-            check_schema(Some("ipcperf.result/3")),
-            Err(SchemaError::OtherMajor { .. })
-        ));
-        assert!(matches!(
-            check_schema(Some("ipcperf.result/10")),
-            Err(SchemaError::OtherMajor { .. })
-        ));
-        assert!(matches!(check_schema(Some("other/1")), Err(SchemaError::NotAResult { .. })));
-        assert!(matches!(check_schema(None), Err(SchemaError::NotAResult { .. })));
+        for (found, refused) in [
+            (Some("ipcperf.result/3"), "written as 'ipcperf.result/3'"),
+            (Some("ipcperf.result/10"), "written as 'ipcperf.result/10'"),
+            (Some("other/1"), "not an ipcperf result (its schema is 'other/1')"),
+            (None, NO_SCHEMA),
+        ] {
+            let told = check_schema(found).expect_err(refused);
+            assert!(told.starts_with(refused), "{told}");
+        }
     }
 }

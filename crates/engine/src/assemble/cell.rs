@@ -3,7 +3,7 @@
 use super::bound::Floors;
 use super::cost::{Circumstances, costs};
 use super::metric::centre;
-use super::sliced::{Own, Reading, Sliced};
+use super::sliced::{Own, Reading, Sliced, summed};
 use super::{connect, fan, special, stream, trips};
 use crate::job::{CallsReport, FailureKind, SideReport};
 use crate::plan::CellPlan;
@@ -76,15 +76,6 @@ pub(super) fn call_times(calls: Result<[CallsReport; 2], String>, ns: f64) -> Ca
         map_of(end.calls.into_iter().map(one))
     });
     CallTimes { reason: None, empty_call_ns: Some(empty), lead, follow }
-}
-
-/// Counts of the same name, added up.
-fn summed<'a>(counts: impl Iterator<Item = &'a BTreeMap<String, u64>>) -> BTreeMap<String, u64> {
-    let mut sums = BTreeMap::new();
-    for (name, count) in counts.flatten() {
-        *sums.entry(name.clone()).or_insert(0) += count;
-    }
-    sums
 }
 
 fn verdict(
@@ -163,8 +154,8 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         holds: agrees
             && forth.sent > 0
             && lead.pid != follow.pid
-            && lead.cpu_ns > 0
-            && follow.cpu_ns > 0,
+            && lead.spent.cpu_ns > 0
+            && follow.spent.cpu_ns > 0,
     };
     let moved = match &raw.data {
         Data::Connect(connect) => connect.after.timed(connect.after.all_answered),
@@ -192,10 +183,10 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         histogram: (histogram.count() > 0).then(|| (&histogram).into()),
         fan,
         cpu_ns: SideCpu {
-            lead: lead.cpu_ns,
-            follow: follow.cpu_ns,
-            user: lead.user_ns + follow.user_ns,
-            system: lead.system_ns + follow.system_ns,
+            lead: lead.spent.cpu_ns,
+            follow: follow.spent.cpu_ns,
+            user: lead.spent.user_ns + follow.spent.user_ns,
+            system: lead.spent.system_ns + follow.spent.system_ns,
         },
         covariates: Covariates {
             cacheline_rtt_ns: lead.cacheline[0].map(|ticks| ticks * ns),
@@ -236,10 +227,10 @@ fn counts_agree(raw: &RawSlice, exchange: Exchange) -> bool {
 
 fn side(report: &SideReport) -> SideCovariates {
     SideCovariates {
-        voluntary_switches: report.voluntary_switches,
-        involuntary_switches: report.involuntary_switches,
-        minor_faults: report.minor_faults,
-        major_faults: report.major_faults,
+        voluntary_switches: report.spent.voluntary_switches,
+        involuntary_switches: report.spent.involuntary_switches,
+        minor_faults: report.spent.minor_faults,
+        major_faults: report.spent.major_faults,
         migrations: report.migrations,
         run_delay_ns: report.run_delay_ns,
         cpu: Some(report.cpu),

@@ -1,7 +1,7 @@
 //! Connections for single requests: what became of the requests, over all rounds.
 
 use super::metric::{Timed, distribution};
-use super::sliced::{Own, Reading, Sliced, per_second};
+use super::sliced::{Own, Reading, Sliced, per_second, summed};
 use crate::connect::{PARTS, Ports};
 use crate::plan::CellPlan;
 use crate::slice::{Compact, ConnectSlice, RawSlice};
@@ -40,11 +40,7 @@ pub(super) fn connections<'a>(
     let sum =
         |count: &dyn Fn(&ConnectSlice) -> u64| connects.iter().map(|connect| count(connect)).sum();
     let errors = |of: &dyn Fn(&ConnectSlice) -> &BTreeMap<String, u64>| {
-        let mut sums = BTreeMap::new();
-        for (class, count) in connects.iter().flat_map(|connect| of(connect)) {
-            *sums.entry(class.clone()).or_insert(0) += count;
-        }
-        sums
+        summed(connects.iter().map(|connect| of(connect)))
     };
     let (asked, answered): (u64, u64) =
         (sum(&|connect| connect.after.asked), sum(&|connect| connect.after.answered));

@@ -3,9 +3,9 @@
 use super::sliced::Sliced;
 use crate::slice::Compact;
 use ipcperf_core::map_of;
-use ipcperf_core::result::{Metric, Mode, OperationMode};
+use ipcperf_core::result::{Metric, Mode, OperationMode, Spread};
 use ipcperf_stats::{
-    Estimate, Histogram, Sample, across_rounds, median_estimate, modes, shape, support,
+    Estimate, Histogram, Sample, across_rounds, median, median_estimate, modes, shape, support,
 };
 use std::collections::BTreeMap;
 
@@ -68,6 +68,16 @@ pub(crate) fn modal(values: &[f64], slower_is_high: bool) -> (Metric, Vec<usize>
     let mode = |mode: &modes::Mode| Mode { value: mode.median, rounds: mode.rounds.len() as u64 };
     let modes = vec![mode(low), mode(high)];
     (Metric { modes, ..over_rounds(&kept) }, chosen.rounds.clone())
+}
+
+/// Least, median and most of these readings, each times `factor`; `None` without any.
+pub(crate) fn spread(readings: &[f64], factor: f64) -> Option<Spread> {
+    Some(Spread {
+        min: readings.iter().copied().reduce(f64::min)? * factor,
+        median: median(readings)? * factor,
+        max: readings.iter().copied().reduce(f64::max)? * factor,
+        n: readings.len() as u64,
+    })
 }
 
 /// Median over rounds with its interval.

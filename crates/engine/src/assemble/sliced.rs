@@ -2,6 +2,7 @@
 
 use crate::slice::{Compact, ConnectSlice};
 use ipcperf_core::result::{FanRound, Round};
+use std::collections::BTreeMap;
 
 /// One slice in nanoseconds.
 pub(super) struct Sliced {
@@ -82,6 +83,17 @@ pub(super) struct PacedSlice {
     /// The closed loop of its family, once for all rounds.
     pub(super) peak: Option<f64>,
     pub(super) saturated: bool,
+}
+
+/// Counts of the same name, added up.
+pub(super) fn summed<'a>(
+    counts: impl Iterator<Item = &'a BTreeMap<String, u64>>,
+) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for (name, count) in counts.flatten() {
+        *sums.entry(name.clone()).or_insert(0) += count;
+    }
+    sums
 }
 
 /// Messages per second.

@@ -15,6 +15,7 @@ use crate::slice::{Compact, Data, RawSlice, Trips, Window};
 use ipcperf_core::result::{Cell, Status};
 use ipcperf_core::{OptionSet, PatternKind, Touch};
 use ipcperf_sys::clock::Clock;
+use ipcperf_sys::procfs::Consumption;
 use ipcperf_sys::topology::{Cpu, Topology};
 use std::time::Duration;
 
@@ -79,7 +80,7 @@ fn plan(pattern: PatternKind) -> CellPlan {
 fn side(pid: u32, cpu: usize) -> SideReport {
     SideReport {
         pid,
-        cpu_ns: 1000,
+        spent: Consumption { cpu_ns: 1000, ..Consumption::default() },
         cpu,
         allowed: Some(vec![cpu]),
         ipis: Some(10),
@@ -374,7 +375,7 @@ fn a_slice_without_proof_is_no_number() {
     let broken: [(&str, Defect); 4] = [
         ("a lost message", |slice| slice.raw.counts[1].received -= 1),
         ("one process", |slice| slice.raw.sides[1].pid = slice.raw.sides[0].pid),
-        ("an idle process", |slice| slice.raw.sides[1].cpu_ns = 0),
+        ("an idle process", |slice| slice.raw.sides[1].spent.cpu_ns = 0),
         ("nothing moved", |slice| slice.raw.counts = Default::default()),
     ];
     for (what, defect) in broken {

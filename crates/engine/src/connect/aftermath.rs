@@ -2,10 +2,10 @@
 
 use super::times::Times;
 use super::{client, server};
-use crate::job::Machine;
-use crate::usage::Spent;
 use ipcperf_core::map_of;
 use ipcperf_sys::io::errno;
+use ipcperf_sys::meter::Span;
+use ipcperf_sys::procfs::Consumption;
 use std::collections::BTreeMap;
 
 /// Ports that the kernel hands out to who connects over TCP.
@@ -55,9 +55,9 @@ pub struct Aftermath {
     /// Processes of clients and server.
     pub pids: [Vec<u32>; 2],
     /// What clients and server consumed in warm-up and timed region.
-    pub spent: [Spent; 2],
+    pub spent: [Consumption; 2],
     /// What the whole machine did while the (first) clients were at work, likewise.
-    pub machine: Machine,
+    pub machine: Span,
     /// Connections in TIME_WAIT before and after, over TCP.
     pub time_wait: [Option<u64>; 2],
     /// Ports, over TCP.

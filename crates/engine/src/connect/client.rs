@@ -1,46 +1,25 @@
 //! The clients of a connect slice: each asks, reads the answer to its end, hangs up, and asks again.
 
 use super::answer::Answers;
-use super::plan::{Model, add, site};
+use super::plan::{Ask, ConnectPlan, add};
 use super::times::{Sample, Taker, Times};
-use crate::job::{Failure, Machine};
+use crate::job::Failure;
 use crate::task::{WorkerContext, pin};
-use crate::usage::Spent;
-use ipcperf_core::{Door, Missing, SetupError};
+use ipcperf_core::{Missing, SetupError};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::doors::{Call, Caller};
 use ipcperf_sys::meter::{Meter, Reading, Span};
 use ipcperf_sys::process;
+use ipcperf_sys::procfs::{Consumption, consumption};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::PathBuf;
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 
 /// Its name as a task.
 pub(super) const NAME: &str = "connect-clients";
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Ask {
-    pub(super) door: Door,
-    pub(super) base: PathBuf,
-    pub(super) nonce: u64,
-    pub(super) port: u32,
-    pub(super) model: Model,
-    /// Numbers of the clients in this process: so many from the first.
-    pub(super) first: u64,
-    pub(super) clients: u64,
-    pub(super) answer_bytes: usize,
-    /// Requests of each client, at most.
-    pub(super) requests: u64,
-    /// Timed region, ticks; no request begins after it.
-    pub(super) slice: u64,
-    pub(super) warmup: u64,
-    pub(super) cpu: Option<usize>,
-    pub(super) counter: bool,
-}
 
 /// Requests of one region.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -80,29 +59,29 @@ pub(super) struct Told {
     pub(super) begin: u64,
     pub(super) end: u64,
     /// In warm-up and timed region.
-    pub(super) spent: Spent,
+    pub(super) spent: Consumption,
     /// Likewise, of the whole machine.
-    pub(super) machine: Machine,
+    pub(super) machine: Span,
 }
 
 /// What is used while the clients are at work.
 #[derive(Debug, Default)]
 struct Books {
     meter: Meter,
-    begin: Option<(Spent, Reading)>,
-    spent: Spent,
+    begin: Option<(Consumption, Reading)>,
+    spent: Consumption,
     machine: Span,
 }
 
 impl Books {
     fn open(&mut self) {
         self.meter = Meter::find();
-        self.begin = Some((Spent::now(), self.meter.read()));
+        self.begin = Some((consumption(), self.meter.read()));
     }
 
     fn close(&mut self) {
         if let Some((spent, reading)) = &self.begin {
-            self.spent = Spent::now().since(spent);
+            self.spent = consumption().since(spent);
             self.machine = self.meter.since(reading);
         }
     }
@@ -117,19 +96,18 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         .map(File::from)
         .ok_or_else(|| "connect: no file was handed over".to_owned())?;
     pin(ask.cpu)?;
-    let site = site(ask.door, &ask.base, ask.nonce, ask.port);
-    let callers: Vec<Caller> = (ask.first..ask.first + ask.clients)
-        .map(|number| Caller::new(&site, number))
-        .collect::<Result<_, _>>()?;
+    let site = ask.site();
+    let callers = ask.clients.clone().map(|number| Caller::new(&site, number));
+    let callers: Vec<Caller> = callers.collect::<Result<_, _>>()?;
     context.ready(&())?;
     let books = Mutex::new(Books::default());
-    let lock = ask.model.locks().then(|| Mutex::new(()));
+    let lock = ask.plan.model.locks().then(|| Mutex::new(()));
     let gate = Barrier::new(callers.len());
     // Whoever came would wait at the gate for whoever cannot be started: nobody goes there before all are.
     let are_all_here = Mutex::new(false);
     let work = |caller| {
         let go = *are_all_here.lock().unwrap_or_else(PoisonError::into_inner);
-        go.then(|| Client::new(&ask, caller, lock.as_ref()).run(&ask, &gate, &books))
+        go.then(|| Client::new(&ask, caller, lock.as_ref()).run(&ask.plan, &gate, &books))
     };
     let clients = std::thread::scope(|scope| {
         let mut held = are_all_here.lock().unwrap_or_else(PoisonError::into_inner);
@@ -158,7 +136,7 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         times.merge(&client.times);
     }
     let books = books.into_inner().unwrap_or_else(PoisonError::into_inner);
-    (told.spent, told.machine) = (books.spent, books.machine.into());
+    (told.spent, told.machine) = (books.spent, books.machine);
     times.write(&file).map_err(|error| format!("connect: {error}"))?;
     Ok(serde_json::to_value(told)?)
 }
@@ -204,12 +182,12 @@ impl From<i32> for Flaw {
 
 impl<'a> Client<'a> {
     fn new(ask: &Ask, caller: &'a Caller, lock: Option<&'a Mutex<()>>) -> Self {
-        let answers = Answers::new(ask.nonce, ask.answer_bytes);
+        let answers = ask.answers();
         Self {
             caller,
             lock,
-            polls: ask.model.polls(ask.door),
-            clock: if ask.counter { Clock::counter() } else { Clock::monotonic() },
+            polls: ask.plan.model.polls(ask.plan.door),
+            clock: ask.clock(),
             // One byte more than any answer: a longer one is wrong.
             buffer: vec![0; answers.len() + 1],
             answers,
@@ -217,7 +195,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    fn run(mut self, ask: &Ask, gate: &Barrier, books: &Mutex<Books>) -> Done {
+    fn run(mut self, ask: &ConnectPlan, gate: &Barrier, books: &Mutex<Books>) -> Done {
         let mut taker = Taker::new();
         // Between these two all clients are at work: threads that start and samples that are sorted cost nothing.
         let note = |mark: fn(&mut Books)| {

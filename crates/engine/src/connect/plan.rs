@@ -1,6 +1,8 @@
 //! What a connect slice is to be, and where it takes place.
 
+use super::answer::Answers;
 use ipcperf_core::{Crowd, Door, Missing, Serving};
+use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::doors::{Site, any_port};
 use ipcperf_sys::io::socket::meeting::Name;
@@ -8,7 +10,8 @@ use ipcperf_sys::signals::Interrupts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Connections that may wait at a server unless somebody asks for another number: what Linux itself took for most for
@@ -28,7 +31,7 @@ pub fn probe(door: Door) -> Result<(), Missing> {
 }
 
 /// Where it is in one connect slice.
-pub(super) fn site(door: Door, base: &Path, nonce: u64, port: u32) -> Site {
+fn site(door: Door, base: &Path, nonce: u64, port: u32) -> Site {
     let path = || Name::Path(base.with_extension("sock"));
     let inet = |mut at: std::net::SocketAddr| {
         at.set_port(u16::try_from(port).unwrap_or(0));
@@ -76,7 +79,7 @@ impl Model {
 }
 
 /// A connect slice.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConnectPlan {
     /// What is connected to.
     pub door: Door,
@@ -117,6 +120,50 @@ pub struct Around<'a> {
     pub deadline: Instant,
     /// Interrupts of the user.
     pub interrupts: Option<&'a Interrupts>,
+}
+
+/// What a process of a connect slice is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Ask {
+    pub(super) plan: ConnectPlan,
+    /// What has a path begins with it.
+    pub(super) base: PathBuf,
+    pub(super) nonce: u64,
+    /// Where the server waits, once it does.
+    pub(super) port: u32,
+    /// Numbers of the clients in this process; the server has none.
+    pub(super) clients: Range<u64>,
+    pub(super) cpu: Option<usize>,
+    pub(super) counter: bool,
+}
+
+impl Ask {
+    /// What all processes are told.
+    pub(super) fn of(plan: &ConnectPlan, around: &Around<'_>) -> Self {
+        Self {
+            plan: plan.clone(),
+            base: around.directory.join(format!("{:016x}", around.nonce)),
+            nonce: around.nonce,
+            port: 0,
+            clients: 0..0,
+            cpu: None,
+            counter: around.counter,
+        }
+    }
+
+    /// Where the server is.
+    pub(super) fn site(&self) -> Site {
+        site(self.plan.door, &self.base, self.nonce, self.port)
+    }
+
+    /// What the server says.
+    pub(super) fn answers(&self) -> Answers {
+        Answers::new(self.nonce, self.plan.answer_bytes)
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        if self.counter { Clock::counter() } else { Clock::monotonic() }
+    }
 }
 
 #[cold]

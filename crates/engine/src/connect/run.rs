@@ -1,7 +1,7 @@
 //! A connect slice as its coordinator sees it.
 
 use super::aftermath::{Aftermath, Ports};
-use super::plan::{Around, ConnectPlan, is_tcp, site};
+use super::plan::{Around, Ask, ConnectPlan, is_tcp};
 use super::times::Times;
 use super::{client, server};
 use crate::page::Page;
@@ -13,7 +13,6 @@ use ipcperf_sys::io::socket::doors::Caller;
 use ipcperf_sys::io::socket::ports;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// A warning that so many requests over TCP exceed the ports there are; `None` if they do not.
@@ -45,13 +44,13 @@ const SERVER: usize = 0;
 /// # Errors
 /// Why it was none.
 pub fn run(connect: &ConnectPlan, around: &Around<'_>) -> Result<Aftermath, Stop> {
-    let base = around.directory.join(format!("{:016x}", around.nonce));
-    let place = site(connect.door, &base, around.nonce, 0);
-    let _swept = place.sweep(connect.clients);
+    let ask = Ask::of(connect, around);
+    let _swept = ask.site().sweep(connect.clients);
     let page = Page::create(0)?;
     let mut workers = Supervisor::new(around.deadline, around.interrupts);
-    let port = start_server(&mut workers, connect, around, &base, &page)?;
-    let clients = start_clients(&mut workers, connect, around, &base, port)?;
+    let port = start_server(&mut workers, &ask, around, &page)?;
+    let ask = Ask { port, ..ask };
+    let clients = start_clients(&mut workers, &ask, around)?;
     for (client, _) in &clients {
         workers.ready::<()>(*client)?;
     }
@@ -71,7 +70,7 @@ pub fn run(connect: &ConnectPlan, around: &Around<'_>) -> Result<Aftermath, Stop
         ports.in_use[1] = now.in_use[0];
     }
     page.line().store(1, Ordering::Release);
-    let caller = Caller::new(&site(connect.door, &base, around.nonce, port), 0)?;
+    let caller = Caller::new(&ask.site(), 0)?;
     caller.wake().map_err(|code| format!("{}: {}", connect.door.name(), errno::name(code)))?;
     after.add(workers.done::<server::Told>(SERVER)?, &told);
     Ok(after)
@@ -85,22 +84,11 @@ fn used_ports(door: Door) -> Option<Ports> {
 /// Returns the port on which it waits.
 fn start_server(
     workers: &mut Supervisor<'_>,
-    connect: &ConnectPlan,
+    ask: &Ask,
     around: &Around<'_>,
-    base: &Path,
     page: &Page,
 ) -> Result<u32, Stop> {
-    let ask = server::Ask {
-        door: connect.door,
-        base: base.to_owned(),
-        nonce: around.nonce,
-        serving: connect.serving,
-        callers: connect.clients,
-        backlog: connect.backlog,
-        answer_bytes: connect.answer_bytes,
-        cpu: around.cpus.get(1).copied(),
-        counter: around.counter,
-    };
+    let ask = Ask { cpu: around.cpus.get(1).copied(), ..ask.clone() };
     let server = workers.start(server::NAME, around.pads[1])?;
     workers.assign(server, server::NAME, &ask, &[page.fd()])?;
     workers.ready(server)
@@ -109,31 +97,16 @@ fn start_server(
 /// Returns the number of each process with the file in which it will leave its times.
 fn start_clients(
     workers: &mut Supervisor<'_>,
-    connect: &ConnectPlan,
+    ask: &Ask,
     around: &Around<'_>,
-    base: &Path,
-    port: u32,
 ) -> Result<Vec<(usize, File)>, Stop> {
-    let (processes, each) = match connect.crowd {
-        Crowd::Threads => (1, connect.clients),
-        Crowd::Processes => (connect.clients, 1),
+    let cpu = around.cpus.first().copied();
+    let (processes, each) = match ask.plan.crowd {
+        Crowd::Threads => (1, ask.plan.clients),
+        Crowd::Processes => (ask.plan.clients, 1),
     };
     let start = |number| {
-        let ask = client::Ask {
-            door: connect.door,
-            base: base.to_owned(),
-            nonce: around.nonce,
-            port,
-            model: connect.model,
-            first: number,
-            clients: each,
-            answer_bytes: connect.answer_bytes,
-            requests: connect.requests,
-            slice: connect.slice,
-            warmup: connect.warmup,
-            cpu: around.cpus.first().copied(),
-            counter: around.counter,
-        };
+        let ask = Ask { clients: number..number + each, cpu, ..ask.clone() };
         let file = file::unnamed("ipcperf-times")?;
         let client = workers.start(client::NAME, around.pads[0])?;
         workers.assign(client, client::NAME, &ask, &[file.as_fd()])?;
@@ -156,11 +129,11 @@ pub struct Remains {
 /// # Errors
 /// It could not be started.
 pub fn kill_server(connect: &ConnectPlan, around: &Around<'_>) -> Result<Remains, Stop> {
-    let base: PathBuf = around.directory.join(format!("{:016x}", around.nonce));
-    let swept = site(connect.door, &base, around.nonce, 0).sweep(connect.clients);
+    let ask = Ask::of(connect, around);
+    let swept = ask.site().sweep(connect.clients);
     let page = Page::create(0)?;
     let mut workers = Supervisor::new(around.deadline, around.interrupts);
-    start_server(&mut workers, connect, around, &base, &page)?;
+    start_server(&mut workers, &ask, around, &page)?;
     workers.worker(SERVER).kill();
     match workers.done::<server::Told>(SERVER) {
         Err(Stop::Failed(_)) => {}
@@ -168,7 +141,6 @@ pub fn kill_server(connect: &ConnectPlan, around: &Around<'_>) -> Result<Remains
         Ok(_) => return Err("a killed server has nothing to say".to_owned().into()),
     }
     let paths = swept.iter().filter(|guard| guard.path().exists()).count() as u64;
-    let place = site(connect.door, &base, around.nonce, 0);
-    let reopens = ipcperf_sys::io::socket::doors::Door::open(&place, 1, 1).is_ok();
+    let reopens = ipcperf_sys::io::socket::doors::Door::open(&ask.site(), 1, 1).is_ok();
     Ok(Remains { paths, reopens })
 }

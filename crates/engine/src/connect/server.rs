@@ -1,36 +1,22 @@
 //! The server of a connect slice: lets callers in, one after the other, tells each a number, and hangs up.
 
 use super::answer::Answers;
-use super::plan::{add, site};
+use super::plan::{Ask, add};
 use crate::job::Failure;
 use crate::task::{WorkerContext, pin};
-use crate::usage::Spent;
-use ipcperf_core::{Door, Serving};
+use ipcperf_core::Serving;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::doors::{self, Site};
 use ipcperf_sys::process;
+use ipcperf_sys::procfs::{Consumption, consumption};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Its name as a task.
 pub(super) const NAME: &str = "connect-server";
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Ask {
-    pub(super) door: Door,
-    pub(super) base: PathBuf,
-    pub(super) nonce: u64,
-    pub(super) serving: Serving,
-    pub(super) callers: u64,
-    pub(super) backlog: u64,
-    pub(super) answer_bytes: usize,
-    pub(super) cpu: Option<usize>,
-    pub(super) counter: bool,
-}
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Told {
@@ -43,7 +29,7 @@ pub(super) struct Told {
     pub(super) errors: BTreeMap<i32, u64>,
     /// Time in `accept` calls that let somebody in, where they never waited; ticks.
     pub(super) accept: Option<u64>,
-    pub(super) spent: Spent,
+    pub(super) spent: Consumption,
 }
 
 /// The task. It is over when the word that travels is no longer 0.
@@ -51,13 +37,14 @@ pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let ask: Ask = context.params()?;
     let page = context.page(0)?;
     pin(ask.cpu)?;
-    let site = site(ask.door, &ask.base, ask.nonce, 0);
-    let (mut door, site) = doors::Door::open(&site, ask.backlog, ask.callers).map_err(|error| {
+    let plan = &ask.plan;
+    let opened = doors::Door::open(&ask.site(), plan.backlog, plan.clients);
+    let (mut door, site) = opened.map_err(|error| {
         let Failure { kind, reason } = error.into();
-        Failure { kind, reason: format!("{}: {reason}", ask.door.name()) }
+        Failure { kind, reason: format!("{}: {reason}", plan.door.name()) }
     })?;
-    if ask.serving == Serving::Epoll {
-        door.watch().map_err(|error| format!("{}: {error}", ask.door.name()))?;
+    if plan.serving == Serving::Epoll {
+        door.watch().map_err(|error| format!("{}: {error}", plan.door.name()))?;
     }
     let port = match &site {
         Site::Tcp(at) => at.port().into(),
@@ -65,14 +52,14 @@ pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         Site::Unix(..) | Site::Fifo(_) => 0,
     };
     context.ready(&port)?;
-    let clock = if ask.counter { Clock::counter() } else { Clock::monotonic() };
-    let mut answers = Answers::new(ask.nonce, ask.answer_bytes);
-    let before = Spent::now();
-    let told = match ask.serving {
+    let clock = ask.clock();
+    let mut answers = ask.answers();
+    let before = consumption();
+    let told = match plan.serving {
         Serving::Accept => one_by_one(&door, &site, &mut answers, page.line()),
         Serving::Epoll => in_turns(&door, &site, &mut answers, page.line(), clock),
     };
-    let told = Told { pid: process::own_pid(), spent: Spent::now().since(&before), ..told };
+    let told = Told { pid: process::own_pid(), spent: consumption().since(&before), ..told };
     Ok(serde_json::to_value(told)?)
 }
 

@@ -64,8 +64,8 @@ impl Times {
             for _ in 0..buckets {
                 parts.push((next()?, next()?));
             }
-            *part = Histogram::from_parts(min, max, sum.into(), &parts)
-                .map_err(|error| io::Error::other(error.to_string()))?;
+            *part =
+                Histogram::from_parts(min, max, sum.into(), &parts).map_err(io::Error::other)?;
         }
         Ok(times)
     }

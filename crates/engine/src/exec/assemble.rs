@@ -1,13 +1,12 @@
 //! From the runs of a pipeline to the result document.
 
 use super::ran::{PipelineRun, Ran, RoundRun, Seen};
-use crate::assemble::metric::{modal, over_rounds};
+use crate::assemble::metric::{modal, over_rounds, spread};
 use ipcperf_core::map_of;
 use ipcperf_core::result::{
     ByteProof, Counted, Metric, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,
     Spread, Status,
 };
-use ipcperf_stats::median;
 use ipcperf_sys::trace;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,17 +107,11 @@ fn program(
 
 fn calls(traced: &[&BTreeMap<i64, u64>]) -> BTreeMap<String, Spread> {
     let numbers: BTreeSet<i64> = traced.iter().flat_map(|calls| calls.keys().copied()).collect();
-    let spread = |number: &i64| {
+    let of = |number: &i64| {
         let counts = traced.iter().map(|calls| calls.get(number).copied().unwrap_or(0) as f64);
-        let counts: Vec<f64> = counts.collect();
-        Some(Spread {
-            min: counts.iter().copied().reduce(f64::min)?,
-            median: median(&counts)?,
-            max: counts.iter().copied().reduce(f64::max)?,
-            n: counts.len() as u64,
-        })
+        spread(&counts.collect::<Vec<f64>>(), 1.0)
     };
-    map_of(numbers.iter().filter_map(|number| Some((trace::name(*number), spread(number)?))))
+    map_of(numbers.iter().filter_map(|number| Some((trace::name(*number), of(number)?))))
 }
 
 fn of_round(run: &RoundRun, commands: &[String]) -> PipelineRound {

@@ -1,7 +1,7 @@
 //! One slice of a fan, as the coordinator sees it.
 
 use super::tapes::{self, CALLS, ROWS, Tapes};
-use super::track::{Steady, Track, numbers, steady};
+use super::track::{Steady, Track, steady};
 use super::{Order, Part, Phase, Ran, Said, TASK};
 use crate::course::{Course, Expected, FEWEST};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
@@ -12,6 +12,7 @@ use crate::slice::{Compact, Data, RawFan, RawSlice, Terms, Window, note};
 use crate::supervisor::{Stop, Supervisor};
 use ipcperf_core::{OptionSet, Seat, Wiring};
 use ipcperf_stats::Histogram;
+use ipcperf_sys::procfs::Consumption;
 use ipcperf_sys::signals::Interrupts;
 use std::time::Instant;
 
@@ -236,7 +237,7 @@ impl<'a> Crowd<'a> {
         let Steady { ticks, messages, served } = steady(&tracks, begin, end);
         let mut calls = Histogram::from(&timed.data.calls);
         for (peer, ran) in (0..).zip(of_peers) {
-            for ticks in numbers(tapes.calls(peer), &ran.calls) {
+            for ticks in ran.calls.read(tapes.calls(peer)) {
                 calls.record(ticks);
             }
         }
@@ -342,16 +343,9 @@ fn together(side: &[Ran], cpu: Option<usize>) -> SideReport {
     };
     let reports = || side.iter().map(|ran| &ran.side);
     let speaker = reports().find(|report| strays(report)).or_else(|| reports().next());
-    let sum = |part: fn(&SideReport) -> u64| reports().map(part).sum::<u64>();
     let known = |part: fn(&SideReport) -> Option<u64>| reports().map(part).sum::<Option<u64>>();
     SideReport {
-        cpu_ns: sum(|report| report.cpu_ns),
-        user_ns: sum(|report| report.user_ns),
-        system_ns: sum(|report| report.system_ns),
-        voluntary_switches: sum(|report| report.voluntary_switches),
-        involuntary_switches: sum(|report| report.involuntary_switches),
-        minor_faults: sum(|report| report.minor_faults),
-        major_faults: sum(|report| report.major_faults),
+        spent: reports().fold(Consumption::default(), |sum, report| sum.plus(&report.spent)),
         migrations: known(|report| report.migrations),
         run_delay_ns: known(|report| report.run_delay_ns),
         // The single end alone knows.
@@ -408,11 +402,16 @@ mod tests {
     #[test]
     fn one_peer_on_a_wrong_cpu_speaks_for_its_side() {
         let on = |cpu| Ran {
-            side: SideReport { cpu, cpu_ns: 5, migrations: Some(0), ..SideReport::default() },
+            side: SideReport {
+                cpu,
+                spent: Consumption { cpu_ns: 5, ..Consumption::default() },
+                migrations: Some(0),
+                ..SideReport::default()
+            },
             ..Ran::default()
         };
         let side = together(&[on(1), on(0), on(1)], Some(1));
-        assert_eq!((side.cpu, side.cpu_ns, side.migrations), (0, 15, Some(0)));
+        assert_eq!((side.cpu, side.spent.cpu_ns, side.migrations), (0, 15, Some(0)));
         assert_eq!(together(&[on(1), on(1)], Some(1)).cpu, 1);
     }
 }

@@ -1,8 +1,7 @@
 //! How much had come by when, and what each peer moved while all were at work.
 
 use super::Left;
-use crate::hot::Spill;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 
 /// What a consumer noted: ticks of a row, then its messages, one number for each column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,24 +11,10 @@ pub(super) struct Track {
     columns: usize,
 }
 
-/// The numbers of a tape, long ones put back.
-pub(super) fn numbers(tape: &[AtomicU32], left: &Left) -> Vec<u64> {
-    let len = usize::try_from(left.len).unwrap_or(usize::MAX);
-    let mut numbers: Vec<u64> =
-        tape.iter().take(len).map(|slot| slot.load(Ordering::Acquire).into()).collect();
-    for Spill { index, ticks } in &left.spills {
-        let at = usize::try_from(*index).ok().and_then(|index| numbers.get_mut(index));
-        if let Some(number) = at {
-            *number = *ticks;
-        }
-    }
-    numbers
-}
-
 impl Track {
     /// Rows of `columns` counts each, the first of which began at `begin`.
     pub(super) fn read(begin: u64, columns: usize, tape: &[AtomicU32], left: &Left) -> Self {
-        let numbers = numbers(tape, left);
+        let numbers = left.read(tape);
         let rows = numbers
             .chunks_exact(columns + 1)
             .filter_map(|row| row.split_first().map(|(ticks, counts)| (*ticks, counts.to_vec())))
@@ -99,6 +84,7 @@ pub(super) fn steady(tracks: &[Track], begin: u64, end: u64) -> Steady {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hot::Spill;
 
     fn track(begin: u64, rows: &[(u64, &[u64])]) -> Track {
         let rows: Vec<_> = rows.iter().map(|(ticks, counts)| (*ticks, counts.to_vec())).collect();

@@ -1,10 +1,9 @@
 //! What the rounds of the cells tell about the machine.
 
-use super::finding::finding;
 use crate::connect::STRANGER;
 use ipcperf_core::Wait;
 use ipcperf_core::result::{Cell, Finding, Metric, OperationMode, Status};
-use ipcperf_core::units::format_nanos;
+use ipcperf_core::units::{counted, format_nanos};
 use ipcperf_stats::{relative_drift, robust_cv, trend_z};
 
 /// The figure of every accepted round.
@@ -41,15 +40,10 @@ pub(super) fn two_modes(cell: &Cell) -> Option<Finding> {
         high.rounds,
         format(high.value)
     );
-    let mut finding = finding(
-        "W-MULTIMODAL",
-        text,
-        Some(high.value / low.value),
-        Some(1.5),
-        "look at cacheline_rtt_ns of the rounds; pin the VM's CPUs on its host, or try --idle poll",
-    );
-    finding.cells.push(cell.id.clone());
-    Some(finding)
+    let remedy =
+        "look at cacheline_rtt_ns of the rounds; pin the VM's CPUs on its host, or try --idle poll";
+    let finding = Finding::new("W-MULTIMODAL", text, remedy);
+    Some(finding.against(high.value / low.value, 1.5).of([cell]))
 }
 
 /// Cells whose single operations fall into modes: neither median nor mean tells of all.
@@ -80,9 +74,8 @@ pub(super) fn operation_modes(cells: &[Cell]) -> Option<Finding> {
         }
         _ => "look for other work on the CPUs; where idle ones sleep at times, try --idle poll",
     };
-    let mut finding = finding("W-OPMODES", text, Some(ratio), Some(1.5), remedy);
-    finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
-    Some(finding)
+    let finding = Finding::new("W-OPMODES", text, remedy).against(ratio, 1.5);
+    Some(finding.of(hit.iter().map(|(cell, _)| *cell)))
 }
 
 pub(super) fn unstable(spreads: &[(&Cell, f64)]) -> Option<Finding> {
@@ -95,15 +88,9 @@ pub(super) fn unstable(spreads: &[(&Cell, f64)]) -> Option<Finding> {
         spreads.len(),
         worst * 100.0
     );
-    let mut finding = finding(
-        "W-UNSTABLE",
-        text,
-        Some(worst),
-        Some(LIMIT),
-        "a quieter machine, more rounds or longer slices",
-    );
-    finding.cells = wide.iter().map(|(cell, _)| cell.id.clone()).collect();
-    Some(finding)
+    let remedy = "a quieter machine, more rounds or longer slices";
+    let finding = Finding::new("W-UNSTABLE", text, remedy).against(worst, LIMIT);
+    Some(finding.of(wide.iter().map(|(cell, _)| *cell)))
 }
 
 pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
@@ -118,7 +105,11 @@ pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
                 .collect();
             let (cell, reason) = hit.first()?;
             let detail = reason.trim_start_matches(code).trim_start_matches(": ");
-            let text = format!("{} slices rejected; first: {}: {detail}", hit.len(), cell.id);
+            let text = format!(
+                "{} rejected; first: {}: {detail}",
+                counted(hit.len() as u64, "slice"),
+                cell.id
+            );
             let remedy = match code {
                 "E-IMPOSSIBLE" => "the clock or the machine changed under the run: repeat it",
                 "E-TOPOLOGY" => "pin the VM's CPUs on its host",
@@ -130,8 +121,8 @@ pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
                 }
                 _ => "the machine was paused or moved: repeat the run",
             };
-            let mut finding = finding(code, text, Some(hit.len() as f64), Some(0.0), remedy);
-            finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
+            let finding = Finding::new(code, text, remedy).against(hit.len() as f64, 0.0);
+            let mut finding = finding.of(hit.iter().map(|(cell, _)| *cell));
             finding.cells.dedup();
             Some(finding)
         })
@@ -159,15 +150,9 @@ pub(super) fn faults(cells: &[Cell]) -> Option<Finding> {
         "{worst} page faults inside a timed region ({}): first touches are in its tail",
         cell.id
     );
-    let mut finding = finding(
-        "W-FAULT",
-        text,
-        Some(*worst as f64),
-        Some(LIMIT as f64),
-        "free memory; a mechanism that allocates per message shows this by nature",
-    );
-    finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
-    Some(finding)
+    let remedy = "free memory; a mechanism that allocates per message shows this by nature";
+    let finding = Finding::new("W-FAULT", text, remedy).against(*worst as f64, LIMIT as f64);
+    Some(finding.of(hit.iter().map(|(cell, _)| *cell)))
 }
 
 /// How long an end of a spinning cell was ready but not running, and how long it was watched, ns, by cell. Only of
@@ -209,15 +194,9 @@ pub(super) fn loaded(cells: &[Cell]) -> Option<Finding> {
         "other work ran on the CPUs: spinning ends waited up to {:.0} % of the time for their turn",
         worst * 100.0
     );
-    let mut finding = finding(
-        "W-LOAD",
-        text,
-        Some(worst),
-        Some(LIMIT),
-        "stop other work, or take CPUs it does not use",
-    );
-    finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
-    Some(finding)
+    let remedy = "stop other work, or take CPUs it does not use";
+    let finding = Finding::new("W-LOAD", text, remedy).against(worst, LIMIT);
+    Some(finding.of(hit.iter().map(|(cell, _)| *cell)))
 }
 
 pub(super) fn lost(cells: &[Cell]) -> Option<Finding> {
@@ -234,9 +213,7 @@ pub(super) fn lost(cells: &[Cell]) -> Option<Finding> {
         Some(knob) => format!("larger receive buffers (--set {knob}=BYTES)"),
         None => "a mechanism that makes the sender wait".into(),
     };
-    let mut finding = finding("W-LOSS", text, Some(worst.lost as f64), Some(0.0), &remedy);
-    finding.cells = hit.iter().map(|cell| cell.id.clone()).collect();
-    Some(finding)
+    Some(Finding::new("W-LOSS", text, &remedy).against(worst.lost as f64, 0.0).of(hit))
 }
 
 /// Slices that ended long before their time: a few operations speak for them.
@@ -250,15 +227,14 @@ pub(super) fn short(cells: &[Cell]) -> Option<Finding> {
     let hit: Vec<(&Cell, f64)> = all.filter(|(_, share)| *share < LIMIT).collect();
     let (cell, least) = hit.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
-        "slices of {} cells ended before half of their time (shortest: {}, {:.0} %): fewer operations speak for them",
-        hit.len(),
+        "slices of {} ended before half of their time (shortest: {}, {:.0} %): fewer operations speak for them",
+        counted(hit.len() as u64, "cell"),
         cell.id,
         least * 100.0
     );
     let remedy = "longer slices and warm-ups (--slice, --warmup), a quieter machine";
-    let mut finding = finding("W-SHORT", text, Some(*least), Some(LIMIT), remedy);
-    finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
-    Some(finding)
+    let finding = Finding::new("W-SHORT", text, remedy).against(*least, LIMIT);
+    Some(finding.of(hit.iter().map(|(cell, _)| *cell)))
 }
 
 /// Requests that failed, and connections that used up the ports there are.
@@ -281,24 +257,21 @@ pub(super) fn connections(cells: &[Cell]) -> Vec<Finding> {
             true => "a wider net.ipv4.ip_local_port_range, or fewer clients",
             false => "a larger backlog, or fewer clients",
         };
-        let mut finding = finding("W-REFUSED", text, Some(worst.lost as f64), Some(0.0), remedy);
-        finding.cells = connecting()
-            .filter(|(cell, _)| cell.lost > 0)
-            .map(|(cell, _)| cell.id.clone())
-            .collect();
-        list.push(finding);
+        let finding = Finding::new("W-REFUSED", text, remedy).against(worst.lost as f64, 0.0);
+        let hit = connecting().map(|(cell, _)| cell).filter(|cell| cell.lost > 0);
+        list.push(finding.of(hit));
     }
     let strangers = |cell: &Cell| cell.connect.as_ref()?.server_errors.get(STRANGER).copied();
     let met: Vec<_> = cells.iter().filter_map(|cell| Some((cell, strangers(cell)?))).collect();
     if let Some((worst, most)) = met.iter().max_by_key(|(_, count)| *count) {
         let text = format!(
-            "{}: {most} connections of others came to the server, which answered them beside those that were measured",
-            worst.id
+            "{}: {} of others came to the server, which answered them beside those that were measured",
+            worst.id,
+            counted(*most, "connection")
         );
         let remedy = "find out who connects to every port of this machine";
-        let mut finding = finding("W-STRANGERS", text, Some(*most as f64), Some(0.0), remedy);
-        finding.cells = met.iter().map(|(cell, _)| cell.id.clone()).collect();
-        list.push(finding);
+        let finding = Finding::new("W-STRANGERS", text, remedy).against(*most as f64, 0.0);
+        list.push(finding.of(met.iter().map(|(cell, _)| *cell)));
     }
     let through = |cell: &Cell| {
         let ports = cell.connect.as_ref()?.ephemeral_ports?;
@@ -314,11 +287,9 @@ pub(super) fn connections(cells: &[Cell]) -> Vec<Finding> {
              last connection was in TIME_WAIT at the server, who closes first",
             worst.id
         );
-        let (value, limit) = (Some(*most as f64), Some(*count as f64));
         let remedy = "shorter slices, or a wider net.ipv4.ip_local_port_range";
-        let mut finding = finding("I-PORTS", text, value, limit, remedy);
-        finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
-        list.push(finding);
+        let finding = Finding::new("I-PORTS", text, remedy).against(*most as f64, *count as f64);
+        list.push(finding.of(hit.iter().map(|(cell, _)| *cell)));
     }
     list
 }
@@ -351,13 +322,7 @@ pub(super) fn drifting(cells: &[Cell]) -> Option<Finding> {
         cell.id,
         worst * 100.0
     );
-    let mut finding = finding(
-        "W-DRIFT",
-        text,
-        Some(*worst),
-        Some(LIMIT),
-        "let the machine warm up or cool down, and repeat",
-    );
-    finding.cells = hit.iter().map(|(cell, _)| cell.id.clone()).collect();
-    Some(finding)
+    let remedy = "let the machine warm up or cool down, and repeat";
+    let finding = Finding::new("W-DRIFT", text, remedy).against(*worst, LIMIT);
+    Some(finding.of(hit.iter().map(|(cell, _)| *cell)))
 }

@@ -1,6 +1,5 @@
 //! What an open loop tells about itself: whether it could be served, and whether the sender kept its times.
 
-use super::finding::finding;
 use ipcperf_core::result::{Cell, Finding, Metric, Status};
 use ipcperf_core::units::{format_nanos, format_per_second};
 
@@ -30,10 +29,8 @@ pub(super) fn saturated(cells: &[Cell]) -> Option<Finding> {
         format_per_second(offered),
         format_per_second(achieved),
     );
-    let ratio = Some(achieved / offered);
-    let mut finding = finding("W-SATURATED", text, ratio, Some(0.99), "a lower --rate");
-    finding.cells = hit.iter().map(|cell| cell.id.clone()).collect();
-    Some(finding)
+    let finding = Finding::new("W-SATURATED", text, "a lower --rate");
+    Some(finding.against(achieved / offered, 0.99).of(hit))
 }
 
 /// Cells in which the sender itself was late by more than a tenth of the typical response: that is in the figures.
@@ -57,13 +54,8 @@ pub(super) fn late_sender(cells: &[Cell]) -> Option<Finding> {
         format_nanos(*late),
         worst * 100.0
     );
-    let mut finding = finding(
-        "W-GENLIMIT",
-        text,
-        Some(*worst),
-        Some(LIMIT),
-        "two CPUs (--place), --idle poll, a quieter machine; the service times do not contain it",
-    );
-    finding.cells = hit.iter().map(|(cell, ..)| cell.id.clone()).collect();
-    Some(finding)
+    let remedy =
+        "two CPUs (--place), --idle poll, a quieter machine; the service times do not contain it";
+    let finding = Finding::new("W-GENLIMIT", text, remedy).against(*worst, LIMIT);
+    Some(finding.of(hit.iter().map(|(cell, ..)| *cell)))
 }

@@ -135,7 +135,7 @@ impl Bench<'_> {
             let (mut values, mut samples) = (BTreeMap::new(), Vec::new());
             for word in workers.gather(&mut |_| ())? {
                 let report: BoundReport = word.done()?;
-                samples.extend(slice::samples(page, 0, report.samples, &report.spills));
+                samples.extend(slice::samples(page.slots(), report.samples, &report.spills));
                 values.extend(report.values);
             }
             Ok(Bounded::Found { values, samples })

@@ -4,8 +4,7 @@ use crate::assemble::Machine;
 use crate::run::BoundReadings;
 use ipcperf_core::result::{Host, Kernel};
 use ipcperf_core::{
-    BackPressure, Direction, Family, Idle, Limit, Memory, OnClose, OnRestart, Payload, Peers,
-    Placement, Reach, Spec, Syscalls, Wait,
+    BackPressure, Direction, Family, Idle, Limit, OnClose, Payload, Placement, Spec, Syscalls,
 };
 use std::collections::BTreeMap;
 
@@ -22,30 +21,18 @@ const SYSTEM_CALL_NS: f64 = 100.0;
 /// Facts of what is simulated.
 pub(super) const SPEC: Spec = Spec {
     name: "simulated",
-    variant: None,
     family: Family::Queue,
-    wait: Wait::Block,
-    default: true,
     summary: "Times that are drawn from a seed.",
-    manual: &[],
-    pitfalls: &[],
     payload: Payload::Message {
         max: Some(Limit { bytes: 1 << 20, set_by: "the simulation", raise: "nothing" }),
     },
     direction: Direction::TwoWay,
-    reach: Reach::Related,
-    producers: Peers::One,
-    consumers: Peers::One,
     back_pressure: BackPressure::Blocks,
     on_close: OnClose::Told,
     on_death: OnClose::Told,
-    on_restart: OnRestart::HandedOver,
-    descriptors: false,
-    memory: Memory::Reused,
     copies: 2,
     syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
-    window: None,
-    needs: &[],
+    ..Spec::NOTHING
 };
 
 /// What its documents say of it.

@@ -19,7 +19,7 @@ use crate::assemble::{Facts, document};
 use crate::course;
 use crate::fit::Fit;
 use crate::hot::{Recorder, Trip};
-use crate::job::{Machine, Segment, SideReport};
+use crate::job::{Segment, SideReport};
 use crate::page::Page;
 use crate::plan::CellPlan;
 use crate::registry::Entry;
@@ -31,6 +31,7 @@ use ipcperf_core::{Arrivals, Exchange, Load, OptionSet, PatternKind, Placement};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
+use ipcperf_sys::procfs::Consumption;
 use level::{Course, Moved};
 use service::Operations;
 use std::time::Duration;
@@ -262,7 +263,7 @@ impl<'a> Host<'a> {
         self.report(&mut raw, at, &cpus, elapsed);
         // An end sleeps once for each burst.
         let burst = simulated.key.load.burst.max(1);
-        raw.sides.iter_mut().for_each(|side| side.voluntary_switches /= burst);
+        raw.sides.iter_mut().for_each(|side| side.spent.voluntary_switches /= burst);
         self.go_wrong(&mut raw, &mut around, elapsed);
         let stolen = (moved.stolen * elapsed) as u64;
         self.steal_ns += stolen;
@@ -375,10 +376,13 @@ impl<'a> Host<'a> {
             let cpu = cpus.get(index).copied().unwrap_or(index);
             *side = SideReport {
                 pid: u32::try_from(1000 + 2 * at).unwrap_or(1000) + index as u32,
-                cpu_ns: (0.5 * elapsed) as u64,
-                user_ns: (0.1 * elapsed) as u64,
-                system_ns: (0.4 * elapsed) as u64,
-                voluntary_switches: raw.counts[index].sent.max(raw.counts[index].received),
+                spent: Consumption {
+                    cpu_ns: (0.5 * elapsed) as u64,
+                    user_ns: (0.1 * elapsed) as u64,
+                    system_ns: (0.4 * elapsed) as u64,
+                    voluntary_switches: raw.counts[index].sent.max(raw.counts[index].received),
+                    ..Consumption::default()
+                },
                 migrations: Some(0),
                 run_delay_ns: Some(0),
                 cpu,
@@ -391,7 +395,7 @@ impl<'a> Host<'a> {
         lead.cacheline = lines;
         lead.ipis = Some(raw.counts[0].sent);
         let busy_ns = Some(elapsed as u64);
-        lead.machine = Machine { window_ns: elapsed as u64, busy_ns, energy_uj: None };
+        lead.machine = Span { window_ns: elapsed as u64, busy_ns, energy_uj: None };
     }
 
     /// Lets happen what shall happen to this slice.

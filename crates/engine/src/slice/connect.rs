@@ -3,12 +3,12 @@
 use super::compact::Compact;
 use super::raw::{ConnectSlice, Data, Outcome, RawSlice, Surroundings, Terms, outcome};
 use crate::connect::{self, Aftermath, Around, BACKLOG, ConnectPlan};
-use crate::job::{Machine, Segment, SideReport};
+use crate::job::{Segment, SideReport};
 use crate::registry::Entry;
 use crate::supervisor::Stop;
-use crate::usage::Spent;
 use ipcperf_core::result::Status;
 use ipcperf_core::{Crowd, Door, KnobValue, OptionSet, SetupError};
+use ipcperf_sys::meter::Span;
 use std::time::Instant;
 
 /// What a connection for one request leaves of a mechanism's knobs.
@@ -79,22 +79,13 @@ fn slice(mut after: Aftermath, connect: &ConnectPlan, entry: &Entry, cpus: &[usi
     let times = std::mem::take(&mut after.times);
     let times = times.parts.each_ref().map(Compact::from);
     let part = |count: u64| after.timed(count);
-    let side = |at: usize| {
-        let Spent { cpu_ns, user_ns, system_ns, .. } = after.spent[at];
-        SideReport {
-            pid: after.pids[at].first().copied().unwrap_or(0),
-            cpu_ns: part(cpu_ns),
-            user_ns: part(user_ns),
-            system_ns: part(system_ns),
-            voluntary_switches: part(after.spent[at].voluntary_switches),
-            involuntary_switches: part(after.spent[at].involuntary_switches),
-            minor_faults: part(after.spent[at].minor_faults),
-            major_faults: part(after.spent[at].major_faults),
-            cpu: cpus.get(at).copied().unwrap_or(0),
-            ..SideReport::default()
-        }
+    let side = |at: usize| SideReport {
+        pid: after.pids[at].first().copied().unwrap_or(0),
+        spent: after.spent[at].map(part),
+        cpu: cpus.get(at).copied().unwrap_or(0),
+        ..SideReport::default()
     };
-    let machine = Machine {
+    let machine = Span {
         window_ns: part(after.machine.window_ns),
         busy_ns: after.machine.busy_ns.map(part),
         energy_uj: after.machine.energy_uj.map(part),

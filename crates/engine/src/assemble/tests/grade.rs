@@ -122,11 +122,8 @@ fn what_the_host_takes_is_a_share_of_all_cpus_and_not_of_those_allowed() {
         invocation: Invocation::default(),
     };
     let cpus_online = (0..16).collect();
-    let host = ipcperf_core::result::Host {
-        cpus_online,
-        cpus_allowed: vec![0, 1],
-        ..Default::default()
-    };
+    let host =
+        ipcperf_core::result::Host { cpus_online, cpus_allowed: vec![0, 1], ..Default::default() };
     let noise = document(found, facts, Machine { host, ..Machine::here() }).noise;
     assert_eq!(noise.causes, ["steal 2.0 %"]);
 }

@@ -31,8 +31,8 @@ fn a_round_in_which_both_cpus_were_one_does_not_decide_what_a_message_costs() {
         let mut slice = round_trips(round, 5000, 100);
         let [lead, follow] = &mut slice.raw.sides;
         let cost = if round == 4 { 900_000 } else { 10_000 + round * 100 };
-        (lead.cpu_ns, follow.cpu_ns) = (cost, 3 * cost);
-        (lead.user_ns, lead.system_ns, follow.system_ns) = (cost, 0, 3 * cost);
+        (lead.spent.cpu_ns, follow.spent.cpu_ns) = (cost, 3 * cost);
+        (lead.spent.user_ns, lead.spent.system_ns, follow.spent.system_ns) = (cost, 0, 3 * cost);
         slice
     });
     let (cell, _) = cell_of(PatternKind::PingPong, slices.collect(), None);
@@ -80,8 +80,8 @@ fn every_value_of_every_metric_lies_in_its_own_interval() {
             let (level, factor) = (skewed(1e5) as f64, skewed(10.0) as f64);
             let costs: Vec<u64> = (0..4).map(|_| skewed(level * factor)).collect();
             let [lead, follow] = &mut slice.raw.sides;
-            (lead.cpu_ns, lead.user_ns) = (costs[0] + costs[1], costs[1]);
-            (follow.cpu_ns, follow.system_ns) = (costs[2] + costs[3], costs[3]);
+            (lead.spent.cpu_ns, lead.spent.user_ns) = (costs[0] + costs[1], costs[1]);
+            (follow.spent.cpu_ns, follow.spent.system_ns) = (costs[2] + costs[3], costs[3]);
             if pattern == PatternKind::Stream {
                 let moved = slice.raw.operations;
                 slice.raw.data = arrived(moved, skewed(1e9));
