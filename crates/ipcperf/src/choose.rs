@@ -136,11 +136,8 @@ fn from(
     let left_out = before.map(|before| before.left_out).unwrap_or_default();
     set.invocation.plan.requirements = Some(Requirements { left_out, ..wanted });
     let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
-    let mut bytes = Vec::new();
     let style = output::table_style(&args.output.look, &args.output.tables, false);
-    ipcperf_report::render(&set, &specs, format, &style, &mut bytes)
-        .map_err(|error| Stop::internal(format!("report: {error}")))?;
-    output::to_stdout(&bytes)?;
+    output::put(None, |out| ipcperf_report::render(&set, &specs, format, &style, out))?;
     Ok(set)
 }
 

@@ -1,6 +1,6 @@
 //! How the program ends when it does not end well: one clear line and the exit code the manual promises.
 
-use ipcperf_core::nearest;
+use ipcperf_core::{UnknownName, nearest};
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
@@ -94,6 +94,12 @@ pub(crate) fn unknown<'a>(
         Some(word) => format!("unknown {kind} '{given}'; did you mean '{word}'?"),
         None => format!("unknown {kind} '{given}'; {where_listed}"),
     })
+}
+
+/// The same of a word of a list that is short enough to be told whole.
+pub(crate) fn unknown_name(error: UnknownName) -> Stop {
+    let list = format!("known: {}", error.known.join(", "));
+    unknown(error.kind, &error.given, error.known, &list)
 }
 
 /// What clap says, in our exit codes and, for errors, in one line.

@@ -17,6 +17,7 @@ use ipcperf_report::{
 };
 use ipcperf_stats::FEWEST_ROUNDS;
 use std::collections::HashSet;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -39,9 +40,9 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Result<ExitCode, S
             )));
         }
         return show(
-            |bytes, format, style| {
+            |out, format, style| {
                 let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
-                ipcperf_report::render(&set, &specs, format, style, bytes)
+                ipcperf_report::render(&set, &specs, format, style, out)
             },
             args,
         );
@@ -65,18 +66,17 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Result<ExitCode, S
             "a word is explained from a table, and takes --format and --color alone; name a mechanism to measure",
         ));
     }
-    show(|bytes, format, style| explain_word(word, format, style, bytes), args)
+    show(|out, format, style| explain_word(word, format, style, out), args)
 }
 
 fn show(
-    write: impl FnOnce(&mut Vec<u8>, Format, &Style) -> std::io::Result<()>,
+    write: impl FnOnce(&mut dyn Write, Format, &Style) -> io::Result<()>,
     args: &ExplainArgs,
 ) -> Result<ExitCode, Stop> {
     let look = &args.output.look;
-    let (format, mut bytes) = (output::format(look)?, Vec::new());
-    write(&mut bytes, format, &output::table_style(look, &args.output.tables, false))
-        .map_err(|error| Stop::internal(format!("explain: {error}")))?;
-    output::to_stdout(&bytes)
+    let format = output::format(look)?;
+    let style = output::table_style(look, &args.output.tables, false);
+    output::put(None, |out| write(out, format, &style))
 }
 
 fn is_only_word(registry: &Registry, name: &str) -> bool {

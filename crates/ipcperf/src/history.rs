@@ -54,10 +54,8 @@ fn list(name: Option<&str>, look: &LookArgs) -> Result<ExitCode, Stop> {
     let (archive, index) = open(name)?;
     let shown: Vec<Kept> =
         index.documents().rev().filter(|kept| is_of(kept, name)).cloned().collect();
-    let mut bytes = Vec::new();
-    ipcperf_report::kept(&shown, &archive.place(), format, &output::style(look, false), &mut bytes)
-        .map_err(|error| Stop::internal(format!("history: {error}")))?;
-    output::to_stdout(&bytes)
+    let (place, style) = (archive.place(), output::style(look, false));
+    output::put(None, |out| ipcperf_report::kept(&shown, &place, format, &style, out))
 }
 
 fn follow(

@@ -33,8 +33,8 @@ const NOT_IN_A_JOB: &[&str] = &[
 /// Reads a job file below the flags that were typed: what a flag says wins, and knobs add up.
 pub(crate) fn apply(path: &Path, args: &RunArgs, typed: &ArgMatches) -> Result<RunArgs, Stop> {
     let file = format!("job file '{}'", path.display());
-    let text =
-        read(path).map_err(|error| Stop::usage(format!("{file}: {}", output::words(&error))))?;
+    let text = output::small_file(path)
+        .map_err(|error| Stop::usage(format!("{file}: {}", output::words(&error))))?;
     let words = words(&file, &text, args.allow_exec || args.dry_run, typed)?;
     understood(&file, words)
 }
@@ -213,15 +213,6 @@ fn check_output(path: &Path) -> Result<(), &'static str> {
         }
         _ => Ok(()),
     }
-}
-
-/// A job file of more than this is none: `/dev/zero`, a result file.
-const MOST: u64 = 1 << 20;
-
-fn read(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    let read = fs::File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;
-    if read as u64 > MOST { Err(std::io::Error::other("larger than 1 MiB")) } else { Ok(text) }
 }
 
 /// One line: where, and what.

@@ -1,7 +1,7 @@
 //! `list` and `describe`: what there is, and whether this machine has it.
 
 use crate::args::{DescribeArgs, ListArgs};
-use crate::error::{Stop, unknown};
+use crate::error::{Stop, unknown, unknown_name};
 use crate::{output, request};
 use ipcperf_core::{Capability, Family, OptionSet, Spec, UnknownName};
 use ipcperf_engine::registry::{Entry, Registry};
@@ -52,10 +52,8 @@ pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Sto
     };
     let entries = registry.entries().iter().filter(is_wanted);
     let rows = entries.map(row).collect::<Result<Vec<_>, _>>()?;
-    let mut bytes = Vec::new();
-    ipcperf_report::list(&rows, format, &output::style(&args.look, false), &mut bytes)
-        .map_err(|error| Stop::internal(format!("list: {error}")))?;
-    output::to_stdout(&bytes)
+    let style = output::style(&args.look, false);
+    output::put(None, |out| ipcperf_report::list(&rows, format, &style, out))
 }
 
 pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitCode, Stop> {
@@ -66,19 +64,16 @@ pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitC
     }
     let row = row(entry)?;
     let style = output::style(&args.look, false);
-    let mut bytes = Vec::new();
-    match output::text_format(&args.look)? {
-        Format::Table => ipcperf_report::describe(&row, &style, &mut bytes),
-        format => ipcperf_report::list(&[row], format, &style, &mut bytes),
-    }
-    .map_err(|error| Stop::internal(format!("describe: {error}")))?;
-    output::to_stdout(&bytes)
+    let format = output::text_format(&args.look)?;
+    output::put(None, |out| match format {
+        Format::Table => ipcperf_report::describe(&row, &style, out),
+        format => ipcperf_report::list(&[row], format, &style, out),
+    })
 }
 
 /// A language by its name.
 pub(crate) fn language(word: &str) -> Result<Language, Stop> {
-    let known = Language::ALL.iter().map(|language| language.name());
-    word.parse().map_err(|_| unknown("language", word, known, "known: c, rust, python"))
+    word.parse().map_err(unknown_name)
 }
 
 /// The program for a mechanism in a language as typed; where there is none, what has one.
@@ -112,8 +107,5 @@ pub(crate) fn reference(registry: &Registry) -> Result<ExitCode, Stop> {
         limit: None,
     };
     let rows: Vec<_> = registry.entries().iter().map(row).collect();
-    let mut bytes = Vec::new();
-    ipcperf_report::reference(&rows, &mut bytes)
-        .map_err(|error| Stop::internal(format!("reference: {error}")))?;
-    output::to_stdout(&bytes)
+    output::put(None, |out| ipcperf_report::reference(&rows, out))
 }

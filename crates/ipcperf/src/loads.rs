@@ -1,7 +1,7 @@
 //! From the flags of a load to loads: every combination of their values, checked against the patterns. What there is
 //! to ask for, and what its values are, says the vocabulary: flags, help and job files follow from it.
 
-use crate::error::{Stop, unknown};
+use crate::error::{Stop, unknown_name};
 use crate::request;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
@@ -85,7 +85,7 @@ pub(crate) fn loads(
         for value in values {
             for load in &loads {
                 let mut load = load.clone();
-                load.set(*key, &value).map_err(|error| refused(*key, &value, error))?;
+                load.set(*key, &value).map_err(|error| refused(*key, error))?;
                 more.push(load);
             }
         }
@@ -102,13 +102,10 @@ pub(crate) fn loads(
 }
 
 /// Why a value cannot be had, with the nearest right one.
-fn refused(key: LoadKey, value: &str, error: LoadError) -> Stop {
+fn refused(key: LoadKey, error: LoadError) -> Stop {
     match error {
         LoadError::Value(what) => Stop::usage(format!("--{key}: {what}")),
-        LoadError::Unknown(error) => {
-            let list = format!("known: {}", error.known.join(", "));
-            unknown(error.kind, value, error.known, &list)
-        }
+        LoadError::Unknown(error) => unknown_name(error),
     }
 }
 

@@ -342,11 +342,12 @@ pub(crate) fn invalid(noise: &Noise) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use ipcperf_core::result::{Bounds, ClockFacts, Finding, Host, Kernel, Severity, Tool};
 
-    fn set(statuses: &[&str]) -> ResultSet {
+    /// A document of cells that ended so.
+    pub(crate) fn set(statuses: &[&str]) -> ResultSet {
         let cell = |status: &&str| {
             let text = format!(
                 r#"{{"id": "x", "mechanism": "pipe", "wait": "block", "pattern": "ping-pong", "size_bytes": 1,

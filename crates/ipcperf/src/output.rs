@@ -1,18 +1,28 @@
 //! Where bytes go: standard output, and files that appear whole or not at all.
 
 use crate::args::{ColorChoice, LookArgs, TableArgs};
-use crate::error::{Stop, unknown};
+use crate::error::{Stop, unknown_name};
 use crate::kept;
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_report::{Format, Style};
 use ipcperf_sys::file::WholeFile;
 use ipcperf_sys::{signals, terminal};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// A survey's result takes 2 MiB; what is larger than this is no result.
 pub(crate) const MOST: u64 = 256 << 20;
+
+/// What people write takes less; what is larger than this is no job and no study: `/dev/zero`, a result file.
+const MOST_WRITTEN: u64 = 1 << 20;
+
+/// The text of a file that people write: a job, a study.
+pub(crate) fn small_file(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let read = std::fs::File::open(path)?.take(MOST_WRITTEN + 1).read_to_string(&mut text)?;
+    if read as u64 > MOST_WRITTEN { Err(io::Error::other("larger than 1 MiB")) } else { Ok(text) }
+}
 
 /// Writes to standard output. A reader that has gone away (`| head -1`) wanted no more: that is no error.
 /// Whoever reads it may also have stopped reading: then a signal ends the wait.
@@ -37,14 +47,7 @@ pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> Result<ExitCode,
 /// The format asked for.
 pub(crate) fn format(look: &LookArgs) -> Result<Format, Stop> {
     let Some(given) = &look.format else { return Ok(Format::Table) };
-    given.parse().map_err(|error: ipcperf_core::UnknownName| {
-        unknown(
-            "format",
-            given,
-            error.known.iter().copied(),
-            "known: table, markdown, csv, json, ndjson, html",
-        )
-    })
+    given.parse().map_err(unknown_name)
 }
 
 /// The format of what goes to a file: its ending says it, or `--format`, and they must not contradict each other.
@@ -292,7 +295,7 @@ pub(crate) fn to_file(
 /// Writes to the file that was named, or to standard output.
 pub(crate) fn put(
     file: Option<&Path>,
-    render: impl Fn(&mut dyn Write) -> io::Result<()>,
+    render: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<ExitCode, Stop> {
     match file {
         Some(path) if path.as_os_str() != "-" => to_file(path, render).map(|()| ExitCode::SUCCESS),

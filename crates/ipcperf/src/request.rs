@@ -1,6 +1,6 @@
 //! From what was typed to what is meant; every error names the word and the nearest right one.
 
-use crate::error::{Stop, unknown};
+use crate::error::{Stop, unknown, unknown_name};
 use ipcperf_core::{
     Axis, Idle, OptionError, OptionSet, PatternKind, Placement, Touch, UnknownName, nearest, units,
 };
@@ -101,8 +101,7 @@ pub(crate) fn mechanisms(registry: &Registry, list: &str) -> Result<Vec<Entry>, 
 
 fn one_of<T: FromStr<Err = UnknownName>>(word: &str) -> Result<T, Stop> {
     word.parse().map_err(|error: UnknownName| {
-        let list = format!("known: {}", error.known.join(", "));
-        guessed(error.kind, word).unwrap_or_else(|| unknown(error.kind, word, error.known, &list))
+        guessed(error.kind, word).unwrap_or_else(|| unknown_name(error))
     })
 }
 

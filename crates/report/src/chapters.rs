@@ -465,18 +465,6 @@ pub(crate) fn unmeasured(set: &ResultSet) -> Vec<Unmeasured> {
     groups
 }
 
-/// The word of a status, as the document spells it.
-pub(crate) const fn status_word(status: Status) -> &'static str {
-    match status {
-        Status::Ok => "ok",
-        Status::Unavailable => "unavailable",
-        Status::Failed => "failed",
-        Status::Deadline => "deadline",
-        Status::Rejected => "rejected",
-        Status::Skipped => "skipped",
-    }
-}
-
 impl Unmeasured {
     /// `unavailable: posix-mq and posix-mq/epoll (4 cells)`. The placement is named where the set has others.
     pub(crate) fn who(&self, set: &ResultSet) -> String {
@@ -492,7 +480,7 @@ impl Unmeasured {
             _ => String::new(),
         };
         let who = text::join(&self.mechanisms);
-        format!("{}: {who}{place}{cells}", status_word(self.status))
+        format!("{}: {who}{place}{cells}", self.status)
     }
 }
 

@@ -347,8 +347,17 @@ pub(crate) fn other_mode(row: &Row<'_>) -> Option<(f64, u64)> {
     other_mode_of(row.metric()?)
 }
 
+/// The mode that is not what a cell is ordered by: `190 ns in 3 of 7 rounds`.
+pub(crate) fn other_mode_words(cell: &Cell, yardstick: Yardstick) -> Option<String> {
+    let metric = yardstick.metric(cell)?;
+    let (value, rounds) = other_mode_of(metric)?;
+    let all = metric.modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
+    let words = yardstick.words(value, cell.key.size_bytes);
+    Some(format!("{words} in {} of {}", text::grouped(rounds), text::counted(all, "round")))
+}
+
 /// The mode of a metric that is not its value: value and rounds.
-pub(crate) fn other_mode_of(metric: &Metric) -> Option<(f64, u64)> {
+fn other_mode_of(metric: &Metric) -> Option<(f64, u64)> {
     let value = metric.value?;
     if metric.modes.len() < 2 {
         return None;

@@ -248,15 +248,29 @@ fn whole(row: &Value, path: &str) -> String {
     }
 }
 
-fn line(fields: impl Iterator<Item = String>, out: &mut dyn io::Write) -> io::Result<()> {
-    let cells: Vec<String> = fields.map(|field| cell(&field)).collect();
-    writeln!(out, "{}", cells.join(","))
+/// A figure in all of its digits; nothing where there is none.
+pub(crate) fn number(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// One row.
+pub(crate) fn line(
+    fields: impl IntoIterator<Item = String>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    writeln!(out, "{}", row(fields))
+}
+
+/// The cells of one row, whatever is in them.
+#[must_use]
+pub fn row(fields: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let cells: Vec<String> = fields.into_iter().map(|field| cell(field.as_ref())).collect();
+    cells.join(",")
 }
 
 /// A cell of a CSV file: one clean line, quoted where it must be. A text that a spreadsheet would take for a formula
 /// gets an apostrophe in front; a number stays one.
-#[must_use]
-pub fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let mut cell = text::clean(text, true);
     if cell.starts_with(['=', '@', '+', '-']) && cell.parse::<f64>().is_err() {
         cell.insert(0, '\'');

@@ -1,6 +1,7 @@
 //! Whether a machine is fit to measure, in words.
 
 use crate::format::{Format, Style};
+use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::{csv, json, markdown, text};
 use ipcperf_core::result::{Check, Examination, Fitness, Rating};
@@ -105,21 +106,20 @@ fn in_markdown(
         writeln!(out, "- {}", markdown::escape(&line, style.unicode))?;
     }
     writeln!(out)?;
-    let heads = ["", "subject", "found", "consequence", "remedy"].map(str::to_owned);
-    markdown::row(&heads, style, out)?;
-    markdown::rule(&[false; 5], out)?;
+    let heads = ["", "subject", "found", "consequence", "remedy"].map(str::to_owned).to_vec();
     let mut checks: Vec<&Check> = examination.checks.iter().collect();
     checks.sort_by_key(|check| check.rating);
-    for check in checks {
+    let row = |check: &Check| {
         let rating = match check.rating {
             Rating::Warning => "to mend",
             Rating::Note => "to know",
             Rating::Fine => "fine",
         };
         let cells = [rating, check.subject, &check.found, &check.consequence, &check.remedy];
-        markdown::row(&cells.map(str::to_owned), style, out)?;
-    }
-    Ok(())
+        cells.map(str::to_owned).to_vec()
+    };
+    let rows = checks.into_iter().map(row).collect();
+    markdown::grid(&Grid { heads, right: vec![false; 5], rows }, style, out)
 }
 
 #[cfg(test)]

@@ -1,9 +1,5 @@
 //! What the output looks like: its format, width and colours.
 
-use ipcperf_core::UnknownName;
-use std::fmt;
-use std::str::FromStr;
-
 /// A format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -21,24 +17,18 @@ pub enum Format {
     Html,
 }
 
-impl Format {
-    /// All formats.
-    pub const ALL: &'static [Self] =
-        &[Self::Table, Self::Markdown, Self::Csv, Self::Json, Self::Ndjson, Self::Html];
-
-    /// The word on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Table => "table",
-            Self::Markdown => "markdown",
-            Self::Csv => "csv",
-            Self::Json => "json",
-            Self::Ndjson => "ndjson",
-            Self::Html => "html",
-        }
+ipcperf_core::words! {
+    "format" Format {
+        Table = "table",
+        Markdown = "markdown",
+        Csv = "csv",
+        Json = "json",
+        Ndjson = "ndjson",
+        Html = "html",
     }
+}
 
+impl Format {
     /// What files in this format end in, the usual ending first.
     #[must_use]
     pub const fn endings(self) -> &'static [&'static str] {
@@ -57,24 +47,6 @@ impl Format {
     pub fn of_ending(ending: &str) -> Option<Self> {
         let is_of = |known: &str| known.eq_ignore_ascii_case(ending);
         Self::ALL.iter().copied().find(|format| format.endings().iter().any(|known| is_of(known)))
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        Self::ALL.iter().copied().find(|format| format.name() == text).ok_or_else(|| UnknownName {
-            kind: "format",
-            given: text.to_owned(),
-            known: Self::ALL.iter().map(|format| format.name()).collect(),
-        })
     }
 }
 

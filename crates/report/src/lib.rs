@@ -58,7 +58,7 @@ pub use compare::{
     Arms, Incomparable, Recorded, Terms, at_once, compare_files, compare_live, comparison,
     factor_names, metric_of,
 };
-pub use csv::{Rows, cell as csv_cell, rows};
+pub use csv::{Rows, row as csv_row, rows};
 pub use describe::describe;
 pub use doctor::doctor;
 pub use explain::{BURSTS, Needed, explain_word, needed};

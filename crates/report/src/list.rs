@@ -209,33 +209,18 @@ fn table(rows: &[ListRow], style: &Style, out: &mut dyn io::Write) -> io::Result
 
 /// What is missing, each reason once with all mechanisms that lack it.
 fn missing(rows: &[ListRow]) -> Vec<(String, Vec<String>)> {
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for row in rows {
-        let Some(missing) = &row.missing else { continue };
-        let words = missing.to_string();
-        let name = row.spec.full_name();
-        match reasons.iter_mut().find(|(known, _)| *known == words) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((words, vec![name])),
-        }
-    }
-    reasons
+    let lacks = |row: &ListRow| Some((row.missing.as_ref()?.to_string(), row.spec.full_name()));
+    text::in_groups(rows.iter().filter_map(lacks))
 }
 
 fn markdown_table(rows: &[ListRow], style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut heads = vec!["family".to_owned()];
-    heads.extend(HEADS.iter().map(|head| (*head).to_owned()));
-    markdown::row(&heads, style, out)?;
-    let mut right = vec![false];
-    right.extend(RIGHT);
-    markdown::rule(&right, out)?;
-    for (family, members) in families(rows) {
-        for row in members {
-            let mut line = vec![family.to_string()];
-            line.extend(cells(row));
-            markdown::row(&line, style, out)?;
-        }
-    }
+    let line = |row: &ListRow| [vec![row.spec.family.to_string()], cells(row)].concat();
+    let grid = Grid {
+        heads: ["family"].iter().chain(HEADS).map(|head| (*head).to_owned()).collect(),
+        right: [&[false][..], RIGHT].concat(),
+        rows: families(rows).flat_map(|(_, members)| members).map(line).collect(),
+    };
+    markdown::grid(&grid, style, out)?;
     let missing = missing(rows);
     if !missing.is_empty() {
         writeln!(out)?;

@@ -2,7 +2,7 @@
 
 use crate::text;
 use ipcperf_core::result::{
-    COMPARISON_SCHEMA, Comparison, REPLICATION_SCHEMA, Replication, ResultSet, SCHEMA, SchemaError,
+    COMPARISON_SCHEMA, Comparison, NO_SCHEMA, REPLICATION_SCHEMA, Replication, ResultSet, SCHEMA,
     check_schema, read,
 };
 use serde::Deserializer;
@@ -15,33 +15,16 @@ use std::fmt;
 /// Why a text is not a result set. Its display is one line without control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoadError {
-    /// It is not JSON, or ends early.
-    Syntax {
-        /// Line of the error, from 1.
-        line: usize,
-        /// Column of the error in bytes, from 1 (0: before the first).
-        column: usize,
-        /// What is wrong there.
-        what: String,
-    },
     /// It is JSON, but not a result document that this build reads.
-    Schema(SchemaError),
-    /// It claims to be a result document but lacks a key or has one of another type.
-    Shape {
-        /// Which, and where.
-        what: String,
-    },
+    Schema(String),
+    /// It is not JSON or ends early, or it lacks a key or has one of another type.
+    Damaged(String),
 }
 
 impl fmt::Display for LoadError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Syntax { line, column, what } => {
-                write!(out, "not valid JSON at line {line} column {column}: {what}")
-            }
-            Self::Schema(error) => error.fmt(out),
-            Self::Shape { what } => write!(out, "not a well-formed result document: {what}"),
-        }
+        let (Self::Schema(what) | Self::Damaged(what)) = self;
+        out.write_str(what)
     }
 }
 
@@ -156,9 +139,12 @@ fn refused(error: &serde_json::Error, text: &str) -> LoadError {
     let (line, column) = (error.line(), error.column());
     match error.classify() {
         Category::Data if !text.trim_start().starts_with('{') => {
-            LoadError::Schema(SchemaError::NotAResult { found: None })
+            LoadError::Schema(NO_SCHEMA.to_owned())
         }
-        Category::Data => LoadError::Shape { what: short(&error.to_string()) },
+        Category::Data => {
+            let what = short(&error.to_string());
+            LoadError::Damaged(format!("not a well-formed result document: {what}"))
+        }
         category => {
             let full = error.to_string();
             let what = full.split(" at line ").next().unwrap_or_default();
@@ -169,7 +155,8 @@ fn refused(error: &serde_json::Error, text: &str) -> LoadError {
             } else {
                 short(what)
             };
-            LoadError::Syntax { line, column, what }
+            let place = format!("line {line} column {column}");
+            LoadError::Damaged(format!("not valid JSON at {place}: {what}"))
         }
     }
 }
@@ -239,7 +226,7 @@ mod tests {
     #[test]
     fn other_documents_and_majors_are_refused_before_their_content_is_read() {
         let schema = |text: &str| match load(text) {
-            Err(LoadError::Schema(error)) => error.to_string(),
+            Err(LoadError::Schema(error)) => error,
             other => panic!("{other:?}"),
         };
         assert_eq!(

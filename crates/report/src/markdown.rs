@@ -66,7 +66,8 @@ pub(crate) fn told(told: &Told, style: &Style, out: &mut dyn io::Write) -> io::R
     for part in told.named() {
         writeln!(out, "### {}\n", plain(&part.name))?;
         if let Some(table) = &part.table {
-            grid(&part.heads(table), &table.grid, style, out)?;
+            grid(&Grid { heads: part.heads(table), ..table.grid.clone() }, style, out)?;
+            writeln!(out)?;
         }
         let mark = if part.lines.len() > 1 { "- " } else { "" };
         for line in &part.lines {
@@ -79,12 +80,11 @@ pub(crate) fn told(told: &Told, style: &Style, out: &mut dyn io::Write) -> io::R
     Ok(())
 }
 
-/// A table, and a line that ends it.
-fn grid(heads: &[String], grid: &Grid, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    row(heads, style, out)?;
+/// A table.
+pub(crate) fn grid(grid: &Grid, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
+    row(&grid.heads, style, out)?;
     rule(&grid.right, out)?;
-    grid.rows.iter().try_for_each(|line| row(line, style, out))?;
-    writeln!(out)
+    grid.rows.iter().try_for_each(|line| row(line, style, out))
 }
 
 /// One line of a table.
@@ -155,8 +155,8 @@ pub(crate) fn render(
         for sentence in pipelines::sentences(one, style.verbose) {
             writeln!(out, "{}\n", plain(&sentence))?;
         }
-        let table = pipelines::grid(one, style);
-        grid(&table.heads, &table, style, out)?;
+        grid(&pipelines::grid(one, style), style, out)?;
+        writeln!(out)?;
     }
     list("Not measured", table::reasons(set).into_iter().map(|(_, words)| words), style, out)?;
     let findings = table::counted_findings(&set.noise, style.verbose);

@@ -2,6 +2,7 @@
 
 use crate::describe::facts;
 use crate::figures::{self, NONE};
+use crate::grid::Grid;
 use crate::list::{ListRow, carries, meets};
 use crate::markdown::{self, escape};
 use crate::{Style, text};
@@ -115,12 +116,9 @@ pub fn reference(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
             continue;
         }
         writeln!(out, "## {family}\n")?;
-        let heads: Vec<String> = HEADS.iter().map(|head| (*head).to_owned()).collect();
-        markdown::row(&heads, style, out)?;
-        markdown::rule(RIGHT, out)?;
-        for row in &members {
-            markdown::row(&cells(row.spec), style, out)?;
-        }
+        let heads = HEADS.iter().map(|head| (*head).to_owned()).collect();
+        let rows = members.iter().map(|row| cells(row.spec)).collect();
+        markdown::grid(&Grid { heads, right: RIGHT.to_vec(), rows }, style, out)?;
         writeln!(out)?;
         for name in mechanisms(members.iter().copied()) {
             let variants: Vec<&ListRow> =

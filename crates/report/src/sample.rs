@@ -4,8 +4,8 @@ use crate::list::ListRow;
 use ipcperf_core::options::{Knob, KnobKind, KnobValue};
 use ipcperf_core::result::*;
 use ipcperf_core::{
-    Arrivals, BackPressure, Direction, Family, Idle, Limit, Load, Memory, Missing, Offered,
-    OnClose, OnRestart, PatternKind, Payload, Peers, Placement, Reach, Spec, Syscalls, Wait,
+    Arrivals, BackPressure, Direction, Family, Idle, Limit, Load, Missing, Offered, OnClose,
+    OnRestart, PatternKind, Payload, Peers, Placement, Reach, Spec, Syscalls, Wait,
 };
 use std::collections::BTreeMap;
 
@@ -18,28 +18,19 @@ pub(crate) const ONE: Placement = Placement::SameCpu;
 
 const PIPE: Spec = Spec {
     name: "pipe",
-    variant: None,
     family: Family::Stream,
-    wait: Wait::Block,
-    default: true,
     summary: "Two anonymous pipes, one for each direction.",
     manual: &["pipe(7)", "pipe(2)"],
     pitfalls: &["Writes above PIPE_BUF (4096 bytes) may interleave with those of other writers."],
     payload: Payload::Stream,
-    direction: Direction::OneWay,
-    reach: Reach::Related,
     producers: Peers::Many,
     consumers: Peers::Many,
     back_pressure: BackPressure::Blocks,
     on_close: OnClose::Told,
     on_death: OnClose::Told,
-    on_restart: OnRestart::HandedOver,
-    descriptors: false,
-    memory: Memory::Reused,
     copies: 2,
     syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
-    window: None,
-    needs: &[],
+    ..Spec::NOTHING
 };
 
 static SPECS: &[Spec] = &[

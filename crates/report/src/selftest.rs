@@ -1,6 +1,7 @@
 //! What a self-test found, in words.
 
 use crate::format::{Format, Style};
+use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::{csv, json, markdown};
 use ipcperf_core::result::{SelfTest, Trial, TrialOutcome};
@@ -19,13 +20,12 @@ pub fn selftest(
     match format {
         Format::Table | Format::Html => table(test, style, out),
         Format::Markdown => {
-            let heads = ["", "check", "found"].map(str::to_owned);
-            markdown::row(&heads, style, out)?;
-            markdown::rule(&[false; 3], out)?;
-            for Trial { name, outcome, found, .. } in &test.checks {
-                let cells = [words(*outcome).1, name.as_str(), found.as_str()];
-                markdown::row(&cells.map(str::to_owned), style, out)?;
-            }
+            let heads = ["", "check", "found"].map(str::to_owned).to_vec();
+            let row = |Trial { name, outcome, found, .. }: &Trial| {
+                vec![words(*outcome).1.to_owned(), name.clone(), found.clone()]
+            };
+            let rows = test.checks.iter().map(row).collect();
+            markdown::grid(&Grid { heads, right: vec![false; 3], rows }, style, out)?;
             writeln!(out, "\n{}", markdown::escape(&test.conclusion, style.unicode))
         }
         Format::Json => json::document(test, out),

@@ -6,9 +6,7 @@
 //! of the pipe.
 
 use crate::Specs;
-use ipcperf_core::{Spec, UnknownName};
-use std::fmt;
-use std::str::FromStr;
+use ipcperf_core::Spec;
 
 /// A language that programs are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,20 +19,15 @@ pub enum Language {
     Python,
 }
 
-impl Language {
-    /// All languages.
-    pub const ALL: &'static [Self] = &[Self::C, Self::Rust, Self::Python];
-
-    /// The word on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::C => "c",
-            Self::Rust => "rust",
-            Self::Python => "python",
-        }
+ipcperf_core::words! {
+    "language" Language {
+        C = "c",
+        Rust = "rust",
+        Python = "python",
     }
+}
 
+impl Language {
     /// The language in a sentence.
     #[must_use]
     pub const fn title(self) -> &'static str {
@@ -43,25 +36,6 @@ impl Language {
             Self::Rust => "Rust",
             Self::Python => "Python",
         }
-    }
-}
-
-impl fmt::Display for Language {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.name())
-    }
-}
-
-impl FromStr for Language {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        let found = Self::ALL.iter().copied().find(|language| language.name() == text);
-        found.ok_or_else(|| UnknownName {
-            kind: "language",
-            given: text.to_owned(),
-            known: Self::ALL.iter().map(|language| language.name()).collect(),
-        })
     }
 }
 

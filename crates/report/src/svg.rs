@@ -263,6 +263,17 @@ impl Canvas {
         ));
     }
 
+    /// What leads to a place in the page, where it leads anywhere.
+    fn linked(&mut self, link: Option<&str>, draw: impl FnOnce(&mut Self)) {
+        if let Some(link) = link {
+            self.put(format_args!(r##"<a href="#{}">"##, escape(link)));
+        }
+        draw(self);
+        if link.is_some() {
+            self.put(format_args!("</a>"));
+        }
+    }
+
     /// The shape of a series: filled for ours, hollow for what was published.
     fn mark(&mut self, series: usize, [x, y]: [f64; 2], is_ours: bool) {
         let colour = series % COLOURS.len();

@@ -1,5 +1,7 @@
 //! Text that fits: cleaned of what a terminal would obey, measured, clipped and wrapped.
 
+pub use ipcperf_core::units::counted;
+pub(crate) use ipcperf_core::units::grouped;
 /// The one gate for text from outside (names and sentences of result, job and study files, paths, words that were
 /// typed): everything that prints or writes text for people passes it through here. Replaces controls, what turns the
 /// direction of text, and (without `unicode`) everything outside ASCII, so that no text can command the terminal, move
@@ -134,25 +136,6 @@ fn fitting(word: &str, room: usize) -> usize {
     word.len()
 }
 
-/// A whole number in groups of three digits: `30,000`.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 round`, `2 rounds`.
-#[must_use]
-pub fn counted(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
-}
-
 /// `a`, `a and b`, `a, b and c`.
 pub(crate) fn join(names: &[String]) -> String {
     match names {
@@ -160,6 +143,20 @@ pub(crate) fn join(names: &[String]) -> String {
         [only] => only.clone(),
         [start @ .., last] => format!("{} and {last}", start.join(", ")),
     }
+}
+
+/// Values by their keys, in the order in which the keys come first.
+pub(crate) fn in_groups<K: PartialEq, V>(
+    pairs: impl IntoIterator<Item = (K, V)>,
+) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
 }
 
 #[cfg(test)]

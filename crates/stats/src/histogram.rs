@@ -7,7 +7,6 @@
 //! it. Below 2048 a bucket holds a single integer and nothing is lost.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use crate::rank::nearest_rank;
 use ipcperf_core::result::{Buckets, HistogramData};
@@ -30,41 +29,6 @@ pub struct Histogram {
     sum: u128,
     count: u64,
 }
-
-/// Why [`Histogram::from_parts`] refused its input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartsError {
-    /// This lower bound is not the lower bound of any bucket.
-    NotABucket(u64),
-    /// The bucket with this lower bound does not come after the one before it.
-    OutOfOrder(u64),
-    /// The bucket with this lower bound has a count of zero.
-    EmptyBucket(u64),
-    /// The counts add up to more than `u64::MAX`.
-    TooMany,
-    /// The smallest value does not lie in the first bucket.
-    MinOutside,
-    /// The largest value does not lie in the last bucket, or is below the smallest.
-    MaxOutside,
-    /// No such number of values between the extremes has this sum.
-    SumOutside,
-}
-
-impl fmt::Display for PartsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotABucket(low) => write!(f, "{low} is not the lower bound of a bucket"),
-            Self::OutOfOrder(low) => write!(f, "bucket {low} is out of order"),
-            Self::EmptyBucket(low) => write!(f, "bucket {low} has a count of zero"),
-            Self::TooMany => write!(f, "the counts add up to more than {}", u64::MAX),
-            Self::MinOutside => f.write_str("the minimum is not in the first bucket"),
-            Self::MaxOutside => f.write_str("the maximum is not in the last bucket"),
-            Self::SumOutside => f.write_str("the sum does not fit the count and the extremes"),
-        }
-    }
-}
-
-impl std::error::Error for PartsError {}
 
 /// The octave and the position in it where `value` is counted.
 fn locate(value: u64) -> (usize, usize) {
@@ -279,36 +243,32 @@ impl Histogram {
     ///
     /// # Errors
     /// Input that no histogram exports is refused: a result file may come from anywhere.
-    pub fn from_parts(
-        min: u64,
-        max: u64,
-        sum: u128,
-        parts: &[(u64, u64)],
-    ) -> Result<Self, PartsError> {
+    pub fn from_parts(min: u64, max: u64, sum: u128, parts: &[(u64, u64)]) -> Result<Self, String> {
         let mut histogram = Self::new();
         let mut before = None;
         for &(low, n) in parts {
             let (octave, position) = locate(low);
             if bounds(octave, position).0 != low {
-                return Err(PartsError::NotABucket(low));
+                return Err(format!("{low} is not the lower bound of a bucket"));
             }
             if before.is_some_and(|before| before >= low) {
-                return Err(PartsError::OutOfOrder(low));
+                return Err(format!("bucket {low} is out of order"));
             }
             if n == 0 {
-                return Err(PartsError::EmptyBucket(low));
+                return Err(format!("bucket {low} has a count of zero"));
             }
             before = Some(low);
-            histogram.count = histogram.count.checked_add(n).ok_or(PartsError::TooMany)?;
+            let too_many = || format!("the counts add up to more than {}", u64::MAX);
+            histogram.count = histogram.count.checked_add(n).ok_or_else(too_many)?;
             histogram.octave_mut(octave)[position] = n;
         }
         let first = parts.first().map_or(0, |part| part.0);
         if locate(min) != locate(first) {
-            return Err(PartsError::MinOutside);
+            return Err("the minimum is not in the first bucket".into());
         }
         let single = histogram.count <= 1 && min != max;
         if locate(max) != locate(before.unwrap_or(0)) || max < min || single {
-            return Err(PartsError::MaxOutside);
+            return Err("the maximum is not in the last bucket".into());
         }
         // Scaling rounds each extreme by up to half a unit while the sum keeps its precision, so
         // one unit per value of play is allowed, and f64 precision on top.
@@ -317,7 +277,7 @@ impl Histogram {
         let most = n * (u128::from(max) + 1);
         let play = most >> 50;
         if sum < least - least.min(play) || sum > most.saturating_add(play) {
-            return Err(PartsError::SumOutside);
+            return Err("the sum does not fit the count and the extremes".into());
         }
         (histogram.min, histogram.max, histogram.sum) = (min, max, sum);
         Ok(histogram)

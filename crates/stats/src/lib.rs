@@ -37,7 +37,7 @@ pub use drift::{relative_drift, theil_sen, trend_z};
 pub use estimate::{Estimate, Interval, median, median_estimate, median_interval, robust_cv};
 pub use evidence::Evidence;
 pub use fairness::jain;
-pub use histogram::{Histogram, PartsError, Sample, quantile_of_buckets};
+pub use histogram::{Histogram, Sample, quantile_of_buckets};
 pub use modes::{Mode, Split};
 pub use order::Order;
 pub use quantile::{Needed, across_rounds, quantile_interval, support};

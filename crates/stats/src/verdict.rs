@@ -90,14 +90,6 @@ impl Rule {
         }
     }
 
-    /// How far the 95 % interval lies on the worse side of 1: its ends as ratios less 1, so that 0.05 is 5 % slower
-    /// and −0.05 is 5 % faster.
-    #[must_use]
-    pub fn slower_by(self, evidence: &Evidence) -> Option<Interval> {
-        let Interval { low, high } = self.worse(evidence.log_interval(0.95)?);
-        Some(Interval { low: low.exp_m1(), high: high.exp_m1() })
-    }
-
     /// The smallest true difference that `rounds` of this spread find with 95 % power:
     /// exp(ln(1+δ) + (t₀.₉₇₅ + t₀.₉₅)·s/√(0.955·R)) − 1. `None` with fewer than 6 rounds.
     #[must_use]
@@ -227,13 +219,8 @@ mod tests {
         let ci = evidence.interval(0.95).unwrap();
         let least = TIMES.judge(&evidence).at_least.unwrap();
         assert!((least - (ci.low - 1.0)).abs() < 1e-12, "{least} {ci:?}");
-        let by = TIMES.slower_by(&evidence).unwrap();
-        assert!(
-            (by.low - (ci.low - 1.0)).abs() < 1e-12 && (by.high - (ci.high - 1.0)).abs() < 1e-12
-        );
         // 1.10 times the rate is faster by at least as much.
         assert_eq!(RATES.judge(&evidence).at_least, Some(least));
-        assert!(RATES.slower_by(&evidence).unwrap().high < 0.0);
     }
 
     #[test]

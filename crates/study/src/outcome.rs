@@ -455,23 +455,8 @@ fn explain(tests: &[Judged], at: usize) -> String {
     if alike {
         return reason.clone();
     }
-    if !result.label.is_empty() {
-        return format!("{}: {reason}", result.label);
-    }
-    let words = result.test.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-    let text = words.filter(|words| is_whole(words)).unwrap_or(&result.test);
+    let text = if result.label.is_empty() { &result.test } else { &result.label };
     format!("{text}: {reason}")
-}
-
-/// Whether all parentheses in a text are closed in it.
-fn is_whole(text: &str) -> bool {
-    let depth = |depth: i32, sign| match sign {
-        _ if depth < 0 => depth,
-        '(' => depth + 1,
-        ')' => depth - 1,
-        _ => depth,
-    };
-    text.chars().fold(0, depth) == 0
 }
 
 #[cfg(test)]

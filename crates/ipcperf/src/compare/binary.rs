@@ -186,3 +186,57 @@ fn joined(starts: Vec<(u64, u64, ResultSet)>) -> Option<Cell> {
     }
     joined
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::tests::set;
+
+    /// Three starts of each arm, each with a round; `change` is given the arm and the number of the round.
+    fn starts(change: impl Fn(usize, u64, &mut ResultSet)) -> ResultSet {
+        let arms = [0, 1, 2].map(|arm| {
+            let start = |round: u64| {
+                let mut one = set(&["ok"]);
+                one.noise.grade = "B".to_owned();
+                one.cells[0].rounds.push(Round::default());
+                change(arm, round, &mut one);
+                (round, 0, one)
+            };
+            (0..3).map(start).collect()
+        });
+        merged(arms).expect("all three have cells")
+    }
+
+    #[test]
+    fn what_disturbed_most_starts_or_makes_one_invalid_is_found_in_all() {
+        let found = |code: &str, most: u64| {
+            let set = starts(|_, round, set| {
+                if round < most {
+                    set.noise.findings.push(Finding::new(code, String::new(), ""));
+                }
+            });
+            set.noise.findings.iter().map(|one| one.code.clone()).collect::<Vec<_>>()
+        };
+        for code in DISTURBANCES {
+            assert_eq!((found(code, 2), found(code, 1)), (vec![code.to_owned()], Vec::new()));
+        }
+        assert_eq!(
+            (found("E-CLOCK", 1), found("W-FEWROUNDS", 3)),
+            (vec!["E-CLOCK".into()], vec![])
+        );
+    }
+
+    #[test]
+    fn a_start_whose_slice_was_rejected_leaves_its_arm_measured() {
+        let set = starts(|arm, round, set| {
+            if (arm, round) == (2, 0) {
+                set.cells[0].status = Status::Rejected;
+                set.cells[0].reason = Some("all rounds were rejected".to_owned());
+                set.cells[0].rounds[0].rejected = Some("E-MIGRATE: moved".to_owned());
+            }
+        });
+        let b = &set.cells[2];
+        assert_eq!((b.status, b.reason.as_deref(), b.rounds.len()), (Status::Ok, None, 3));
+        assert_eq!(b.rounds.iter().filter(|round| round.rejected.is_some()).count(), 1);
+    }
+}

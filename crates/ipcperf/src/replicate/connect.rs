@@ -20,7 +20,7 @@ pub(super) fn add(
     let after = &connect.after;
     let asked = after.asked.max(1) as f64;
     let elapsed_ns = after.elapsed as f64 * ns_per_tick;
-    let [clients, server] = &slice.sides;
+    let [clients, server] = slice.sides.each_ref().map(|side| side.spent);
     // What the same would have come to with as many requests of each client as in the original.
     let scale = PUBLISHED * connect.clients as f64 / asked;
     let seconds = |nanoseconds: f64| nanoseconds / 1e9 * scale;

@@ -3,7 +3,7 @@
 use crate::error::Stop;
 use crate::output;
 use ipcperf_core::result::Replication;
-use ipcperf_report::csv_cell;
+use ipcperf_report::csv_row;
 use ipcperf_study::{Study, csv_files};
 use std::path::Path;
 
@@ -11,10 +11,7 @@ use std::path::Path;
 pub(crate) fn write(folder: &Path, studies: &[Study], document: &Replication) -> Result<(), Stop> {
     for (study, result) in studies.iter().zip(&document.studies) {
         for (name, rows) in csv_files(study, result) {
-            let line = |row: &Vec<String>| {
-                row.iter().map(|cell| csv_cell(cell)).collect::<Vec<_>>().join(",") + "\n"
-            };
-            let text: String = rows.iter().map(line).collect();
+            let text: String = rows.iter().map(|row| csv_row(row) + "\n").collect();
             output::beside(&folder.join(name), &text)?;
         }
     }

@@ -19,7 +19,7 @@ mod work;
 pub(crate) use kinds::{TASKS, check};
 
 use crate::args::ReplicateArgs;
-use crate::error::{Code, Stop, note, unknown};
+use crate::error::{Code, Stop, note, unknown, unknown_name};
 use crate::kept::Keeper;
 use crate::measure::{self, arguments};
 use crate::output::{self, Target};
@@ -35,15 +35,10 @@ use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Progress, fresh_seed};
 use ipcperf_study::{Findings, Study};
-use ipcperf_sys::signals::Interrupts;
 use rounds::{Context, Limits};
-use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-
-/// The largest study file that is read.
-const LARGEST: u64 = 1 << 20;
 
 pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode, Stop> {
     if let Some(name) = &args.export {
@@ -83,8 +78,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let target = Target::choose(args.output.output.as_deref(), &started)?;
     let keeper = Keeper::open(args.output.keep.as_deref())?;
     let seed = args.seed.unwrap_or_else(fresh_seed);
-    let interrupts = Interrupts::catch()
-        .map_err(|error| Stop::internal(format!("signal descriptor: {error}")))?;
+    let interrupts = measure::interrupts()?;
     let line = Line::counting("slices", args.output.quiet || args.output.no_progress);
     let mut show = |progress: Progress<'_>| line.show(progress);
     let failed = |error: std::io::Error| Stop::internal(format!("cannot measure: {error}"));
@@ -203,18 +197,9 @@ fn across(args: &ReplicateArgs) -> Result<ExitCode, Stop> {
     let documents = args.across.iter().map(|path| crate::report::read_replication(path));
     let documents: Vec<Replication> = documents.collect::<Result<_, _>>()?;
     let style = output::style(&args.output.look, args.output.output.is_some());
-    let render =
-        |out: &mut dyn std::io::Write| ipcperf_report::across(&documents, format, &style, out);
-    match args.output.output.as_deref() {
-        Some(path) if path.as_os_str() != "-" => {
-            output::to_file(path, render).map(|()| ExitCode::SUCCESS)
-        }
-        _ => {
-            let mut bytes = Vec::new();
-            render(&mut bytes).map_err(|error| Stop::internal(format!("report: {error}")))?;
-            output::to_stdout(&bytes)
-        }
-    }
+    output::put(args.output.output.as_deref(), |out| {
+        ipcperf_report::across(&documents, format, &style, out)
+    })
 }
 
 /// The studies that are meant: all, one by name, or one in a file, whose programs must be allowed.
@@ -237,7 +222,7 @@ fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study
         let list = format!("known: {}; or the path of a study file", STUDY_NAMES.join(", "));
         return Err(unknown("study", given, STUDY_NAMES, &list));
     }
-    let text = read(path)
+    let text = output::small_file(path)
         .map_err(|error| Stop::usage(format!("study file '{given}': {}", output::words(&error))))?;
     let study = Study::parse(&text, &kinds::check)
         .map_err(|error| Stop::usage(format!("study file '{given}': {error}")))?;
@@ -248,20 +233,8 @@ fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study
     Ok(vec![study])
 }
 
-fn read(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    let file = std::fs::File::open(path)?;
-    if file.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST {
-        return Err(std::io::Error::other("larger than 1 MiB"));
-    }
-    Ok(text)
-}
-
 fn scale(word: &str) -> Result<Scale, Stop> {
-    word.parse().map_err(|error: ipcperf_core::UnknownName| {
-        let list = format!("known: {}", error.known.join(", "));
-        unknown("scale", word, error.known, &list)
-    })
+    word.parse().map_err(unknown_name)
 }
 
 /// What would be done.

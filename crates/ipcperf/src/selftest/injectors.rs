@@ -143,34 +143,6 @@ pub(super) const CLOCK_BACK: Injector = Injector {
     ),
 };
 
-/// All that can be asked for to go wrong in every check.
-pub(super) const ALL: &[Injector] = &[
-    CORRUPT,
-    CORRUPT_BYTE,
-    DROP,
-    DUPLICATE,
-    REORDER,
-    STALE,
-    TRUNCATE,
-    STALL,
-    DIE,
-    PRETEND,
-    LOSE,
-    ALLOCATE,
-    CALL,
-    DELAY,
-    SLOWER,
-    TWO_KINDS,
-    TWO_STATES,
-    DRIFT,
-    UNPIN,
-    HOG,
-    FAR,
-    CLOCK_JUMP,
-    CLOCK_DRIFT,
-    CLOCK_BACK,
-];
-
 /// What goes wrong beside the workers for as long as this lives.
 pub(super) struct Beside {
     is_over: Arc<AtomicBool>,

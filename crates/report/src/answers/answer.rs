@@ -1,7 +1,7 @@
 //! A question, its answer, and what any answer says of a figure with two modes.
 
-use crate::rank::{Reading, Yardstick};
-use crate::text;
+use crate::columns::other_mode_words;
+use crate::rank::Yardstick;
 use ipcperf_core::result::Cell;
 use serde::Serialize;
 
@@ -47,17 +47,7 @@ pub struct Answer {
 }
 
 /// The reading a two-mode cell is quoted with needs its other mode beside it.
-pub(super) fn modes_words(cell: &Cell, yardstick: Yardstick, reading: &Reading) -> String {
-    let modes = yardstick.metric(cell).map(|metric| metric.modes.as_slice()).unwrap_or_default();
-    let distance = |value: f64| (value - reading.value).abs();
-    let other = modes.iter().max_by(|a, b| distance(a.value).total_cmp(&distance(b.value)));
-    match other.filter(|_| modes.len() > 1) {
-        Some(other) => {
-            let rounds: u64 = modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
-            let words = yardstick.words(other.value, cell.key.size_bytes);
-            let all = text::counted(rounds, "round");
-            format!(" (two modes: {words} in {} of {all})", text::grouped(other.rounds))
-        }
-        None => String::new(),
-    }
+pub(super) fn modes_words(cell: &Cell, yardstick: Yardstick) -> String {
+    let other = other_mode_words(cell, yardstick);
+    other.map_or_else(String::new, |words| format!(" (two modes: {words})"))
 }

@@ -1,10 +1,10 @@
 //! An answer in one line, as the overview of a survey shows it.
 
 use super::contest::{Contest, FAMILIAR};
+use crate::Specs;
 use crate::chapters::label;
-use crate::columns::other_mode_of;
+use crate::columns::other_mode_words;
 use crate::rank::Yardstick;
-use crate::{Specs, text};
 use ipcperf_core::result::Cell;
 use ipcperf_core::{OnClose, Spec, Wait};
 
@@ -64,11 +64,7 @@ pub(crate) fn caveats(cell: &Cell, spec: Option<&Spec>) -> Vec<String> {
 
 /// `or 190 ns in 3 of 7 rounds`.
 pub(crate) fn modes(cell: &Cell, yardstick: Yardstick) -> Option<String> {
-    let metric = yardstick.metric(cell)?;
-    let (value, rounds) = other_mode_of(metric)?;
-    let all: u64 = metric.modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
-    let words = yardstick.words(value, cell.key.size_bytes);
-    Some(format!("or {words} in {} of {}", text::grouped(rounds), text::counted(all, "round")))
+    Some(format!("or {}", other_mode_words(cell, yardstick)?))
 }
 
 /// `ties with pipe and 20 more`.

@@ -161,7 +161,7 @@ impl<'a> Contest<'a> {
 
     fn figure(&self, contestant: &Contestant) -> String {
         let words = self.yardstick.words(contestant.reading.value, self.size);
-        let modes = modes_words(contestant.cell, self.yardstick, &contestant.reading);
+        let modes = modes_words(contestant.cell, self.yardstick);
         format!("{words}{modes}")
     }
 

@@ -59,7 +59,7 @@ fn same_but_idle(a: &Cell, b: &Cell) -> bool {
 fn of_pair(clock: &ClockFacts, as_is: &Cell, polled: &Cell) -> Option<Answer> {
     let reading = |cell| ROUND_TRIP.reading(cell, clock);
     let figure = |cell: &Cell, reading: &Reading| {
-        let modes = modes_words(cell, ROUND_TRIP, reading);
+        let modes = modes_words(cell, ROUND_TRIP);
         format!("{}{modes}", figures::nanos(reading.value))
     };
     let (before, after) = (reading(as_is)?, reading(polled)?);

@@ -189,15 +189,9 @@ impl<'a> Field<'a> {
         }
         // Needs first, in their order.
         left_out.sort_by_key(|(reason, _)| (reason.need.is_none(), reason.need));
-        for (reason, name) in left_out {
-            let name = format!("{name}{}", reason.figure);
-            match field.left_out.iter_mut().find(|group| group.reason == reason.words) {
-                Some(group) => group.names.push(name),
-                None => {
-                    field.left_out.push(LeftOut { reason: reason.words, names: vec![name] });
-                }
-            }
-        }
+        let words = |(why, name): (Reason, &str)| (why.words, format!("{name}{}", why.figure));
+        let groups = text::in_groups(left_out.into_iter().map(words)).into_iter();
+        field.left_out = groups.map(|(reason, names)| LeftOut { reason, names }).collect();
         field
     }
 

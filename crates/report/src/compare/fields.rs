@@ -24,6 +24,14 @@ pub(crate) struct Field {
     of: fn(&ResultSet) -> Parts,
 }
 
+const fn hard(name: &'static str, of: fn(&ResultSet) -> Parts) -> Field {
+    Field { name, class: Class::Hard, of }
+}
+
+const fn factor(name: &'static str, of: fn(&ResultSet) -> Parts) -> Field {
+    Field { name, class: Class::Factor, of }
+}
+
 /// What a document has in one field.
 pub(crate) type Parts = BTreeMap<String, String>;
 
@@ -53,75 +61,35 @@ const OPTIMISATION: [&str; 2] = ["debug_assertions", "opt_level"];
 const MICROCODE: &str = "microcode";
 
 pub(crate) const FIELDS: &[Field] = &[
-    Field { name: "architecture", class: Class::Hard, of: |set| one(&set.host.arch) },
-    Field {
-        name: "optimisation",
-        class: Class::Hard,
-        of: |set| build(set, |key| OPTIMISATION.contains(&key)),
-    },
-    Field {
-        name: "tool",
-        class: Class::Factor,
-        of: |set| {
-            let mut facts = build(set, |key| !OPTIMISATION.contains(&key));
-            facts.insert("version".to_owned(), set.tool.version.clone());
-            facts
-        },
-    },
-    Field {
-        name: "kernel",
-        class: Class::Factor,
-        of: |set| one(format!("{} {}", set.kernel.release, set.kernel.version)),
-    },
-    Field { name: "mitigations", class: Class::Factor, of: |set| set.kernel.mitigations.clone() },
-    Field { name: "sysctl", class: Class::Factor, of: |set| set.kernel.sysctl.clone() },
-    Field { name: "accounting", class: Class::Factor, of: |set| one(&set.kernel.cpu_accounting) },
-    Field { name: "cpu", class: Class::Factor, of: |set| one(&set.host.cpu_model) },
-    Field {
-        name: MICROCODE,
-        class: Class::Factor,
-        of: |set| set.host.microcode.as_ref().map(one).unwrap_or_default(),
-    },
-    Field {
-        name: "topology",
-        class: Class::Factor,
-        of: |set| {
-            let host = &set.host;
-            let (cpus, cores) = (host.cpus_allowed.len(), host.cores);
-            let (caches, nodes) = (host.last_level_caches, host.nodes);
-            one(format!("{cpus} CPUs, {cores} cores, {caches} last-level caches, {nodes} nodes"))
-        },
-    },
-    Field {
-        name: "hypervisor",
-        class: Class::Factor,
-        of: |set| or_none(set.host.hypervisor.as_ref()),
-    },
-    Field {
-        name: "container",
-        class: Class::Factor,
-        of: |set| or_none(set.host.container.as_ref()),
-    },
-    Field {
-        name: "cpu-limit",
-        class: Class::Factor,
-        of: |set| or_none(set.host.cpu_limit.as_ref()),
-    },
-    Field {
-        name: "frequency",
-        class: Class::Factor,
-        of: |set| or_none(set.host.frequency.as_ref()),
-    },
-    Field { name: "idle", class: Class::Factor, of: |set| or_none(set.host.idle.as_ref()) },
-    Field { name: "clock", class: Class::Factor, of: |set| one(&set.clock.source) },
-    Field {
-        name: "slice",
-        class: Class::Factor,
-        of: |set| {
-            let plan = &set.invocation.plan;
-            one(format!("{:.1} ms after {:.1} ms of warm-up", plan.slice_ms, plan.warmup_ms))
-        },
-    },
+    hard("architecture", |set| one(&set.host.arch)),
+    hard("optimisation", |set| build(set, |key| OPTIMISATION.contains(&key))),
+    factor("tool", |set| {
+        let mut facts = build(set, |key| !OPTIMISATION.contains(&key));
+        facts.insert("version".to_owned(), set.tool.version.clone());
+        facts
+    }),
+    factor("kernel", |set| one(format!("{} {}", set.kernel.release, set.kernel.version))),
+    factor("mitigations", |set| set.kernel.mitigations.clone()),
+    factor("sysctl", |set| set.kernel.sysctl.clone()),
+    factor("accounting", |set| one(&set.kernel.cpu_accounting)),
+    factor("cpu", |set| one(&set.host.cpu_model)),
+    factor(MICROCODE, |set| set.host.microcode.as_ref().map(one).unwrap_or_default()),
+    factor("topology", |set| {
+        let host = &set.host;
+        let (cpus, cores) = (host.cpus_allowed.len(), host.cores);
+        let (caches, nodes) = (host.last_level_caches, host.nodes);
+        one(format!("{cpus} CPUs, {cores} cores, {caches} last-level caches, {nodes} nodes"))
+    }),
+    factor("hypervisor", |set| or_none(set.host.hypervisor.as_ref())),
+    factor("container", |set| or_none(set.host.container.as_ref())),
+    factor("cpu-limit", |set| or_none(set.host.cpu_limit.as_ref())),
+    factor("frequency", |set| or_none(set.host.frequency.as_ref())),
+    factor("idle", |set| or_none(set.host.idle.as_ref())),
+    factor("clock", |set| one(&set.clock.source)),
+    factor("slice", |set| {
+        let plan = &set.invocation.plan;
+        one(format!("{:.1} ms after {:.1} ms of warm-up", plan.slice_ms, plan.warmup_ms))
+    }),
 ];
 
 /// The words for what may differ between two documents and still be compared.

@@ -109,29 +109,23 @@ fn class(verdict: Difference) -> &'static str {
 }
 
 fn verdicts(html: &mut Html, document: &Comparison) {
-    html.frame("Before and after", |html| {
-        html.within("table", &[], |html| {
-            html.within("thead", &[], |html| {
-                html.within("tr", &[], |html| {
-                    let heads = [
-                        ("cell", "t"),
-                        ("A", "n"),
-                        ("B", "n"),
-                        ("B/A (95 %)", "n"),
-                        ("verdict", "t"),
-                        ("beside it", "t"),
-                        ("rests on", "t"),
-                    ];
-                    for (head, class) in heads {
-                        html.say("th", &[("scope", "col"), ("class", class)], head);
-                    }
-                });
-            });
-            html.within("tbody", &[], |html| {
-                let shared = shared_reason(document);
-                document.comparisons.iter().for_each(|cell| row(html, document, cell, shared));
-            });
-        });
+    let heads = [
+        ("cell", "t"),
+        ("A", "n"),
+        ("B", "n"),
+        ("B/A (95 %)", "n"),
+        ("verdict", "t"),
+        ("beside it", "t"),
+        ("rests on", "t"),
+    ];
+    let head = |html: &mut Html| {
+        for (head, class) in heads {
+            html.say("th", &[("scope", "col"), ("class", class)], head);
+        }
+    };
+    html.rows("Before and after", head, |html| {
+        let shared = shared_reason(document);
+        document.comparisons.iter().for_each(|cell| row(html, document, cell, shared));
     });
 }
 

@@ -5,7 +5,7 @@ use super::words::{
     BESIDE, at_least, basis, beside, briefly, cells, course, differing, figure, moved, own_reason,
     ratio, shared_reason, tally, verdict,
 };
-use crate::csv::cell as csv_cell;
+use crate::csv;
 use crate::format::{Format, Style};
 use crate::json;
 use crate::markdown::{escape, row, rule};
@@ -194,23 +194,21 @@ fn csv(document: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "a,b,metric,a_value,b_value,ratio,low,high,verdict,at_least,reason")?;
     for cell in &document.comparisons {
         for one in [&cell.primary].into_iter().chain(&cell.secondary) {
-            let number =
-                |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
             let [low, high] = one.ratio.ci95.map_or([None, None], |ci| ci.map(Some));
             let columns = [
-                csv_cell(&cell.a),
-                csv_cell(&cell.b),
-                csv_cell(&one.metric),
-                number(one.a_value),
-                number(one.b_value),
-                number(one.ratio.value),
-                number(low),
-                number(high),
-                csv_cell(&verdict(document, one)),
-                number(one.at_least),
-                csv_cell(&one.reason),
+                cell.a.clone(),
+                cell.b.clone(),
+                one.metric.clone(),
+                csv::number(one.a_value),
+                csv::number(one.b_value),
+                csv::number(one.ratio.value),
+                csv::number(low),
+                csv::number(high),
+                verdict(document, one),
+                csv::number(one.at_least),
+                one.reason.clone(),
             ];
-            writeln!(out, "{}", columns.join(","))?;
+            csv::line(columns, out)?;
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::figure::{Reading, lacking, own_by_round};
 use super::judge::{Pair, between, judge, percent, times};
-use crate::text::join;
+use crate::text::{in_groups, join};
 use ipcperf_core::result::{Adjustment, Cell, Difference, FigureComparison, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Figure, Offered, OptionSet, Placement};
@@ -92,19 +92,13 @@ pub(crate) fn sentences(set: &ResultSet) -> Vec<String> {
     if set.invocation.plan.command != "run" || set.noise.grade == "F" {
         return Vec::new();
     }
-    let mut frames: Vec<(Frame<'_>, Vec<&Cell>)> = Vec::new();
     // Shares of what each mechanism does at most are no common load.
     let is_common = |cell: &&Cell| !matches!(cell.key.load.rate, Some(Offered::OfPeak(_)));
     // The table says why a cell has no figure.
     let has_figure = |cell: &&Cell| cell.figure().is_some_and(|figure| figure.value.is_some());
     let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok && cell.verified);
-    for cell in measured.filter(is_common).filter(has_figure) {
-        let frame = frame(cell);
-        match frames.iter_mut().find(|(known, _)| *known == frame) {
-            Some((_, cells)) => cells.push(cell),
-            None => frames.push((frame, vec![cell])),
-        }
-    }
+    let measured = measured.filter(is_common).filter(has_figure);
+    let mut frames = in_groups(measured.map(|cell| (frame(cell), cell)));
     frames.retain(|(_, cells)| (2..=MOST_CELLS).contains(&cells.len()));
     let told: Vec<String> = frames.iter().filter_map(|(_, cells)| sentence(cells)).collect();
     match told.len() {

@@ -32,11 +32,7 @@ fn rows<T: Serialize>(
             let values = all.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
             csv::render_values(&values, columns, out)?;
         }
-        Format::Markdown => {
-            markdown::row(&grid.heads, style, out)?;
-            markdown::rule(&grid.right, out)?;
-            grid.rows.iter().try_for_each(|row| markdown::row(row, style, out))?;
-        }
+        Format::Markdown => markdown::grid(grid, style, out)?,
     }
     Ok(Some(()))
 }

@@ -3,7 +3,6 @@
 use super::list::{Kept, moment};
 use super::rows;
 use super::summary::{CellFigure, Summary};
-use crate::chapters::status_word;
 use crate::compare::{Differences, by_metric, changes, differing, percent, session_floor};
 use crate::csv;
 use crate::figures::{self, NONE};
@@ -12,7 +11,7 @@ use crate::grid::Grid;
 use crate::html;
 use crate::page::{Page, Tone};
 use crate::svg;
-use crate::text::{counted, join};
+use crate::text::{counted, in_groups, join};
 use crate::words;
 use ipcperf_core::map_of;
 use ipcperf_core::result::Status;
@@ -166,7 +165,7 @@ impl Trend {
             let value = match figure.value {
                 Some(value) => by_metric(&figure.metric, value) + mark,
                 None if figure.status == Status::Ok => NONE.to_owned(),
-                None => status_word(figure.status).to_owned(),
+                None => figure.status.name().to_owned(),
             };
             let interval =
                 figure.ci95.map(|ci| ci.map(|end| by_metric(&figure.metric, end)).join(" .. "));
@@ -234,15 +233,10 @@ impl Trend {
 
     /// Documents that are not set beside the others, by their reasons.
     fn left_out(&self) -> Vec<String> {
-        let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-        for point in &self.points {
-            let Some(why) = point.left_out.as_deref() else { continue };
-            match reasons.iter_mut().find(|(known, _)| *known == why) {
-                Some((_, names)) => names.push(point.name.clone()),
-                None => reasons.push((why, vec![point.name.clone()])),
-            }
-        }
-        reasons.into_iter().map(|(why, names)| format!("{}: {why}", join(&names))).collect()
+        let points = self.points.iter();
+        let out = points.filter_map(|point| Some((point.left_out.as_deref()?, point.name.clone())));
+        let told = |(why, names): (&str, Vec<String>)| format!("{}: {why}", join(&names));
+        in_groups(out).into_iter().map(told).collect()
     }
 
     /// What the differences are good for.

@@ -116,24 +116,33 @@ impl Html {
         rows: &[Vec<String>],
     ) {
         let class = |at: usize| if right.get(at) == Some(&true) { "n" } else { "t" };
-        self.frame(label, |html| {
-            html.within("table", &[], |html| {
-                html.within("thead", &[], |html| {
-                    html.within("tr", &[], |html| {
-                        for (at, head) in heads.iter().enumerate() {
-                            html.say("th", &[("scope", "col"), ("class", class(at))], head);
-                        }
-                    });
-                });
-                html.within("tbody", &[], |html| {
-                    for row in rows {
-                        html.within("tr", &[], |html| {
-                            for (at, cell) in row.iter().enumerate() {
-                                html.say("td", &[("class", class(at))], cell);
-                            }
-                        });
+        let head = |html: &mut Self| {
+            for (at, head) in heads.iter().enumerate() {
+                html.say("th", &[("scope", "col"), ("class", class(at))], head);
+            }
+        };
+        self.rows(label, head, |html| {
+            for row in rows {
+                html.within("tr", &[], |html| {
+                    for (at, cell) in row.iter().enumerate() {
+                        html.say("td", &[("class", class(at))], cell);
                     }
                 });
+            }
+        });
+    }
+
+    /// The same of the cells of its head and of whole rows.
+    pub(crate) fn rows(
+        &mut self,
+        label: &str,
+        head: impl FnOnce(&mut Self),
+        body: impl FnOnce(&mut Self),
+    ) {
+        self.frame(label, |html| {
+            html.within("table", &[], |html| {
+                html.within("thead", &[], |html| html.within("tr", &[], head));
+                html.within("tbody", &[], body);
             });
         });
     }

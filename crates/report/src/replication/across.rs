@@ -1,10 +1,10 @@
 //! Claims by machines: which hold where, and which turned.
 
 use super::words::{brief, deciding, figure, is_artefact, with_interval};
-use crate::csv::cell as csv_cell;
+use crate::csv;
 use crate::format::{Format, Style};
 use crate::grid::Grid;
-use crate::markdown::{escape, row, rule};
+use crate::markdown::{self, escape};
 use crate::page::{Page, Tone};
 use crate::{table, text};
 use ipcperf_core::result::{ClaimKind, ClaimResult, Replication, StudyResult, Verdict};
@@ -271,10 +271,7 @@ fn markdown(
     }
     for over in all {
         writeln!(out, "## {}\n", plain(&over.heading))?;
-        let grid = grid(over, documents.len(), style);
-        row(&grid.heads, style, out)?;
-        rule(&grid.right, out)?;
-        grid.rows.iter().try_for_each(|cells| row(cells, style, out))?;
+        markdown::grid(&grid(over, documents.len(), style), style, out)?;
         writeln!(out)?;
     }
     writeln!(out, "{}", plain(LEGEND))
@@ -289,21 +286,18 @@ fn csv(documents: &[Replication], all: &[Over<'_>], out: &mut dyn Write) -> io::
                 let document = &documents[at];
                 let machine = table::machine(&document.host, &document.kernel);
                 let measured = deciding(claim).map(|test| &test.measured);
-                let number =
-                    |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
                 let interval = measured.and_then(|metric| metric.ci95);
-                writeln!(
-                    out,
-                    "{},{},{},{},{},{},{},{}",
-                    csv_cell(&over.studies[0].1.name),
-                    csv_cell(id),
-                    csv_cell(&machine),
-                    csv_cell(&document.started_utc),
-                    claim.verdict,
-                    number(measured.and_then(|metric| metric.value)),
-                    number(interval.map(|[low, _]| low)),
-                    number(interval.map(|[_, high]| high)),
-                )?;
+                let row = [
+                    over.studies[0].1.name.clone(),
+                    (*id).to_owned(),
+                    machine,
+                    document.started_utc.clone(),
+                    claim.verdict.to_string(),
+                    csv::number(measured.and_then(|metric| metric.value)),
+                    csv::number(interval.map(|[low, _]| low)),
+                    csv::number(interval.map(|[_, high]| high)),
+                ];
+                csv::line(row, out)?;
             }
         }
     }

@@ -98,36 +98,25 @@ fn claims(html: &mut Html, all: &[&ClaimResult], kind: ClaimKind, number: usize)
     let title = format!("{}: {}", group(kind), tally(all, kind));
     let is_seen = matches!(kind, ClaimKind::Claim | ClaimKind::Reading);
     html.fold(&title, is_seen, |html| {
-        html.frame(&title, |html| {
-            html.within("table", &[], |html| {
-                html.within("thead", &[], |html| {
-                    html.within("tr", &[], |html| {
-                        for head in ["verdict", "claim", "what was found"] {
-                            html.say("th", &[("scope", "col")], head);
-                        }
+        let head = |html: &mut Html| {
+            for head in ["verdict", "claim", "what was found"] {
+                html.say("th", &[("scope", "col")], head);
+            }
+        };
+        html.rows(&title, head, |html| {
+            for claim in claims {
+                html.within("tr", &[], |html| {
+                    html.say("td", &[("class", class(claim.verdict))], claim.verdict.name());
+                    html.within("td", &[], |html| {
+                        let to = format!("#{}", address(number, &claim.id));
+                        html.say("a", &[("href", &to)], &claim.id);
                     });
+                    let cause = claim.artefact.as_ref().filter(|_| is_artefact(claim));
+                    let cause = cause.map(|cause| format!("; an artefact: {cause}"));
+                    let words = finding(claim) + &cause.unwrap_or_default();
+                    html.say("td", &[("class", "t long")], &words);
                 });
-                html.within("tbody", &[], |html| {
-                    for claim in claims {
-                        html.within("tr", &[], |html| {
-                            html.say(
-                                "td",
-                                &[("class", class(claim.verdict))],
-                                claim.verdict.name(),
-                            );
-                            html.within("td", &[], |html| {
-                                let to = format!("#{}", address(number, &claim.id));
-                                html.say("a", &[("href", &to)], &claim.id);
-                            });
-                            let cause = claim.artefact.as_ref().filter(|_| is_artefact(claim));
-                            let cause = cause.map_or_else(String::new, |cause| {
-                                format!("; an artefact: {cause}")
-                            });
-                            html.say("td", &[("class", "t long")], &(finding(claim) + &cause));
-                        });
-                    }
-                });
-            });
+            }
         });
     });
 }
@@ -163,38 +152,28 @@ fn picture(html: &mut Html, document: &Replication, study: &StudyResult, shown: 
 
 /// What was measured, and under each figure what was published.
 fn beside(html: &mut Html, shown: &TableResult) {
-    html.frame(&shown.title, |html| {
-        html.within("table", &[], |html| {
-            html.within("thead", &[], |html| {
-                html.within("tr", &[], |html| {
-                    html.say("th", &[("scope", "col")], "");
-                    for head in &shown.columns {
-                        html.say("th", &[("scope", "col"), ("class", "n")], head);
-                    }
-                });
-            });
-            html.within("tbody", &[], |html| {
-                for row in &shown.rows {
-                    html.within("tr", &[], |html| {
-                        html.say("th", &[("scope", "row")], &row.label);
-                        for (at, metric) in row.measured.iter().enumerate() {
-                            html.within("td", &[("class", "n")], |html| {
-                                html.words(&with_interval(metric));
-                                let was =
-                                    row.published.get(at).filter(|was| **was != Published::Nothing);
-                                if let Some(was) = was {
-                                    html.say(
-                                        "div",
-                                        &[("class", "was")],
-                                        &format!("published {}", published(was)),
-                                    );
-                                }
-                            });
+    let head = |html: &mut Html| {
+        html.say("th", &[("scope", "col")], "");
+        for head in &shown.columns {
+            html.say("th", &[("scope", "col"), ("class", "n")], head);
+        }
+    };
+    html.rows(&shown.title, head, |html| {
+        for row in &shown.rows {
+            html.within("tr", &[], |html| {
+                html.say("th", &[("scope", "row")], &row.label);
+                for (at, metric) in row.measured.iter().enumerate() {
+                    html.within("td", &[("class", "n")], |html| {
+                        html.words(&with_interval(metric));
+                        let was = row.published.get(at);
+                        if let Some(was) = was.filter(|was| **was != Published::Nothing) {
+                            let words = format!("published {}", published(was));
+                            html.say("div", &[("class", "was")], &words);
                         }
                     });
                 }
             });
-        });
+        }
     });
 }
 

@@ -8,7 +8,8 @@ use super::words::{
     table_title, tally, tested, tested_rows, total,
 };
 use crate::format::Style;
-use crate::markdown::{escape, row, rule};
+use crate::grid::Grid;
+use crate::markdown::{self, escape};
 use crate::table;
 use ipcperf_core::result::{ClaimKind, ClaimResult, Replication, StudyResult};
 use std::io::{self, Write};
@@ -49,19 +50,18 @@ fn one(
     let all: Vec<&ClaimResult> = study.claims.iter().collect();
     for kind in ClaimKind::ALL {
         let claims = all.iter().filter(|claim| claim.kind == *kind);
-        let lines = claims.map(|claim| {
+        let rows = claims.map(|claim| {
             let cause = claim.artefact.as_ref().filter(|_| is_artefact(claim));
             let cause = cause.map_or_else(String::new, |cause| format!("; an artefact: {cause}"));
             vec![claim.verdict.to_string(), claim.id.clone(), finding(claim) + &cause]
         });
-        let lines: Vec<Vec<String>> = lines.collect();
-        if lines.is_empty() {
+        let rows: Vec<Vec<String>> = rows.collect();
+        if rows.is_empty() {
             continue;
         }
         writeln!(out, "### {}: {}\n", group(*kind), tally(&all, *kind))?;
-        row(&["verdict", "claim", "what was found"].map(ToOwned::to_owned), style, out)?;
-        rule(&[false; 3], out)?;
-        lines.iter().try_for_each(|cells| row(cells, style, out))?;
+        let heads = ["verdict", "claim", "what was found"].map(ToOwned::to_owned).to_vec();
+        markdown::grid(&Grid { heads, right: vec![false; 3], rows }, style, out)?;
         writeln!(out)?;
     }
     writeln!(out, "### The original\n")?;
@@ -81,10 +81,7 @@ fn one(
             let path = format!("{}/{name}", folder.trim_end_matches('/'));
             writeln!(out, "![{}](<{}>)\n", plain(&shown.title), link(&path))?;
         }
-        let grid = grid(shown, style);
-        row(&grid.heads, style, out)?;
-        rule(&grid.right, out)?;
-        grid.rows.iter().try_for_each(|line| row(line, style, out))?;
+        markdown::grid(&grid(shown, style), style, out)?;
         writeln!(out)?;
         let missing = lacks(shown).into_iter().map(|reason| format!("Missing: {reason}"));
         let lines = modes(shown).into_iter().chain(missing).chain(tested_rows(shown));
@@ -98,14 +95,9 @@ fn one(
             let columns = [&[("", true)], &TESTED[..]].concat();
             let (heads, right): (Vec<String>, Vec<bool>) =
                 columns.into_iter().map(|(head, right)| (head.to_owned(), right)).unzip();
-            row(&heads, style, out)?;
-            rule(&right, out)?;
-        }
-        for (number, test) in (1..).zip(&claim.tests) {
-            let cells = [&[number.to_string()], &tested(test)[..]].concat();
-            row(&cells, style, out)?;
-        }
-        if !claim.tests.is_empty() {
+            let tests = (1..).zip(&claim.tests);
+            let rows = tests.map(|(at, test)| [&[at.to_string()], &tested(test)[..]].concat());
+            markdown::grid(&Grid { heads, right, rows: rows.collect() }, style, out)?;
             writeln!(out)?;
         }
         list(&remarks(claim, study), out)?;

@@ -96,15 +96,10 @@ pub(super) fn course(study: &StudyResult) -> Vec<String> {
 
 /// Why arms have no figures, each reason once with the arms it holds for.
 pub(super) fn failures(study: &StudyResult) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for arm in &study.arms {
-        let Some(reason) = &arm.reason else { continue };
-        match reasons.iter_mut().find(|(known, _)| known == reason) {
-            Some((_, arms)) => arms.push(arm.id.clone()),
-            None => reasons.push((reason, vec![arm.id.clone()])),
-        }
-    }
-    reasons.into_iter().map(|(why, arms)| format!("{}: {why}", arms.join(", "))).collect()
+    let arms = study.arms.iter();
+    let lacking = arms.filter_map(|arm| Some((arm.reason.as_deref()?, arm.id.as_str())));
+    let told = |(why, arms): (&str, Vec<&str>)| format!("{}: {why}", arms.join(", "));
+    text::in_groups(lacking).into_iter().map(told).collect()
 }
 
 /// Whose claims of a kind are.
@@ -145,21 +140,17 @@ pub(super) fn total(document: &Replication) -> String {
 /// Reasons of figures that are missing in a table, each once; where many have one remark in parentheses, it stands for
 /// them.
 pub(super) fn lacks(table: &TableResult) -> Vec<String> {
-    let mut reasons: Vec<(String, usize)> = Vec::new();
-    for metric in table.rows.iter().flat_map(|row| &row.measured) {
-        let (None, Some(reason)) = (metric.value, &metric.reason) else { continue };
+    let metrics = table.rows.iter().flat_map(|row| &row.measured);
+    let missing = metrics.filter(|metric| metric.value.is_none()).filter_map(|metric| {
+        let reason = metric.reason.as_deref()?;
         let remark = reason.split_once(" (").and_then(|(_, rest)| rest.strip_suffix(')'));
-        let reason = remark.unwrap_or(reason);
-        match reasons.iter_mut().find(|(known, _)| known == reason) {
-            Some((_, count)) => *count += 1,
-            None => reasons.push((reason.to_owned(), 1)),
-        }
-    }
-    let told = |(reason, count): (String, usize)| match count {
-        1 => reason,
-        _ => format!("{reason} ({count} figures)"),
+        Some((remark.unwrap_or(reason), metric))
+    });
+    let told = |(reason, all): (&str, Vec<&Metric>)| match all.len() {
+        1 => reason.to_owned(),
+        count => format!("{reason} ({count} figures)"),
     };
-    reasons.into_iter().map(told).collect()
+    text::in_groups(missing).into_iter().map(told).collect()
 }
 
 /// Rows of a table whose rounds fall into two modes, with those of its first figure.
@@ -179,17 +170,12 @@ pub(super) fn modes(table: &TableResult) -> Vec<String> {
 
 /// Which claims are tested on which rows of a table, rows with the same claims together.
 pub(super) fn tested_rows(table: &TableResult) -> Vec<String> {
-    let mut groups: Vec<(Vec<&str>, &[String])> = Vec::new();
-    for row in table.rows.iter().filter(|row| !row.claims.is_empty()) {
-        match groups.iter_mut().find(|(_, claims)| *claims == row.claims) {
-            Some((rows, _)) => rows.push(&row.label),
-            None => groups.push((vec![&row.label], &row.claims)),
-        }
-    }
-    let told = |(rows, claims): (Vec<&str>, &[String])| {
+    let rows = table.rows.iter().filter(|row| !row.claims.is_empty());
+    let tested = rows.map(|row| (row.claims.as_slice(), row.label.as_str()));
+    let told = |(claims, rows): (&[String], Vec<&str>)| {
         format!("{}: see {}", rows.join("; "), claims.join(", "))
     };
-    groups.into_iter().map(told).collect()
+    text::in_groups(tested).into_iter().map(told).collect()
 }
 
 /// The rows of tables that show what a claim is tested on.

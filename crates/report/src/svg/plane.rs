@@ -221,13 +221,6 @@ impl Trace {
 
     fn name(&self, canvas: &mut Canvas, place: [f64; 2]) {
         let words = text::clip(&self.label, NAME, true);
-        match &self.link {
-            Some(link) => {
-                canvas.put(format_args!(r##"<a href="#{}">"##, escape(link)));
-                canvas.words("ink", place, "", &words);
-                canvas.put(format_args!("</a>"));
-            }
-            None => canvas.words("ink", place, "", &words),
-        }
+        canvas.linked(self.link.as_deref(), |canvas| canvas.words("ink", place, "", &words));
     }
 }

@@ -67,14 +67,7 @@ impl StripRow {
         let room = (WIDTH / SLACK - wide(&self.words, 12.0)) / (12.0 * LETTER) - 2.0;
         let words = text::clip(&self.label, room.max(1.0) as usize, true);
         let name = |canvas: &mut Canvas| canvas.words("ink halo", [2.0, top + 12.0], "", &words);
-        match &self.link {
-            Some(link) => {
-                canvas.put(format_args!(r##"<a href="#{}">"##, escape(link)));
-                name(canvas);
-                canvas.put(format_args!("</a>"));
-            }
-            None => name(canvas),
-        }
+        canvas.linked(self.link.as_deref(), name);
         canvas.words("ink end halo", [WIDTH - 2.0, top + 12.0], "", &self.words);
         let y = top + 23.0;
         if let Some([low, high]) = self.interval

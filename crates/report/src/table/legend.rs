@@ -174,15 +174,11 @@ fn special(rows: &[&Row], shown: &[Column]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let mut refused: Vec<(&str, Vec<String>)> = Vec::new();
-    for row in rows.iter().filter(|row| row.yardstick != Yardstick::Cpu) {
-        let way = row.cell.one_way_ns.as_ref();
-        let Some(reason) = way.and_then(|way| way.reason.as_deref()) else { continue };
-        match refused.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, who)) => who.push(row.cell.id.clone()),
-            None => refused.push((reason, vec![row.cell.id.clone()])),
-        }
-    }
+    let by_figure = rows.iter().filter(|row| row.yardstick != Yardstick::Cpu);
+    let refused = text::in_groups(by_figure.filter_map(|row| {
+        let way = row.cell.one_way_ns.as_ref()?;
+        Some((way.reason.as_deref()?, row.cell.id.as_str()))
+    }));
     lines.extend(refused.iter().map(|(reason, who)| match who.as_slice() {
         [one] => format!("No one-way figure for {one}: {reason}."),
         all => format!("No one-way figure for {} cells: {reason}.", all.len()),

@@ -1,6 +1,6 @@
 //! Every cell as a row with an address of its own.
 
-use crate::chapters::{Row, name, status_word};
+use crate::chapters::{Row, name};
 use crate::columns::Column;
 use crate::figures::{self, NONE};
 use crate::html::Html;
@@ -155,7 +155,7 @@ fn conditions(cell: &Cell) -> String {
 fn remarks(cell: &Cell, found: &HashMap<&str, Vec<&str>>) -> String {
     let why = (cell.status != Status::Ok).then(|| {
         let reason = cell.reason.as_deref().unwrap_or("no reason");
-        format!("{}: {reason}", status_word(cell.status))
+        format!("{}: {reason}", cell.status)
     });
     let remark = Row::alone(cell, Yardstick::of(cell.key.pattern)).remark(true);
     let modes = cell.figure().map(|metric| metric.modes.as_slice()).unwrap_or_default();

@@ -147,35 +147,24 @@ pub(super) fn familiar(
         html.say("p", &[("class", "soft")], &format!("Blocking mechanisms, {}.", shown.way));
         let right: Vec<&str> =
             shown.grid.right.iter().map(|right| if *right { "n" } else { "t" }).collect();
-        html.frame("What people choose between", |html| {
-            html.within("table", &[], |html| {
-                html.within("thead", &[], |html| {
-                    html.within("tr", &[], |html| {
-                        for at in &columns {
-                            html.say(
-                                "th",
-                                &[("scope", "col"), ("class", right[*at])],
-                                &shown.grid.heads[*at],
-                            );
-                        }
-                    });
-                });
-                html.within("tbody", &[], |html| {
-                    for ((row, cell), is_best) in
-                        shown.grid.rows.iter().zip(&shown.cells).zip(&shown.is_best)
-                    {
-                        let class = if *is_best { "best" } else { "other" };
-                        html.within("tr", &[("class", class)], |html| {
-                            for at in &columns {
-                                html.within("td", &[("class", right[*at])], |html| match at {
-                                    1 => anchored(html, anchors.link(cell).as_deref(), &row[*at]),
-                                    _ => html.words(&row[*at]),
-                                });
-                            }
+        let head = |html: &mut Html| {
+            for at in &columns {
+                html.say("th", &[("scope", "col"), ("class", right[*at])], &shown.grid.heads[*at]);
+            }
+        };
+        html.rows("What people choose between", head, |html| {
+            let rows = shown.grid.rows.iter().zip(&shown.cells).zip(&shown.is_best);
+            for ((row, cell), is_best) in rows {
+                let class = if *is_best { "best" } else { "other" };
+                html.within("tr", &[("class", class)], |html| {
+                    for at in &columns {
+                        html.within("td", &[("class", right[*at])], |html| match at {
+                            1 => anchored(html, anchors.link(cell).as_deref(), &row[*at]),
+                            _ => html.words(&row[*at]),
                         });
                     }
                 });
-            });
+            }
         });
         let marks = overview::marks(&shown.grid, &columns).join("; ");
         html.say("p", &[("class", "soft small")], &marks);
