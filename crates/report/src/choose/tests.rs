@@ -4,7 +4,7 @@ use super::*;
 use crate::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, render};
 use ipcperf_core::Capability::{self, *};
-use ipcperf_core::result::Metric;
+use ipcperf_core::result::{Metric, SideCpu};
 use ipcperf_stats::Rng;
 
 const SCREEN: usize = 40;
@@ -449,4 +449,19 @@ fn what_did_not_keep_up_is_left_out_for_that_and_not_for_rejected_rounds() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("does not keep up with the rate"), "{text}");
     assert!(!text.contains("too many rounds rejected"), "{text}");
+}
+
+#[test]
+fn what_another_goal_would_change_is_asked_of_all_and_not_of_the_best_figure_alone() {
+    let timed = |name: &str, nanos: f64, cpu: f64| cell(name, 64, TWO).rtt(nanos, 90.0).cpu(cpu);
+    // Its median is the least, and its rounds differ so much that it ties with all others.
+    let mut wild = timed("fifo", 31_000.0, 2_000.0);
+    for (at, round) in wild.rounds.iter_mut().enumerate() {
+        let each = if at % 2 == 0 { 1_000 } else { 60_000 };
+        round.cpu_ns = SideCpu { lead: each * round.messages, ..SideCpu::default() };
+    }
+    let set = set(vec![timed("pipe", 30_000.0, 10_000.0), wild, timed("tcp", 60_000.0, 5_000.0)]);
+    let text = written(&set, &wanted(&[64], &[]), &Style::default());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("with --by cpu: tcp"), "{text}");
 }
