@@ -347,7 +347,8 @@ pub(crate) struct CompareArgs {
     /// With --live: how long the rounds may take, in place of their number
     #[arg(long, value_name = "TIME", requires = "live", conflicts_with = "rounds")]
     pub(crate) time: Option<String>,
-    /// With --live: timed length of a slice [default: 100ms]
+    /// With --live: timed length of a slice, of which p99 wants 2,000 operations [default: 20ms for closed loops of round trips
+    /// and bursts, else 100ms]
     #[arg(long, value_name = "TIME", requires = "live")]
     pub(crate) slice: Option<String>,
     /// With --live: seed of every random choice [default: a random one, recorded in the result]
@@ -356,7 +357,7 @@ pub(crate) struct CompareArgs {
     /// Differences up to this do not matter [default: 1%]
     #[arg(long, value_name = "SHARE")]
     pub(crate) margin: Option<String>,
-    /// What may differ between A and B, since it is what is compared: kernel, cpu, mitigations, tool (with commas)
+    /// What A and B may differ in, because it is what you compare: kernel, cpu, mitigations, tool (separated by commas)
     #[arg(long, value_name = "FACTORS")]
     pub(crate) factor: Option<String>,
     /// Compare what must not be compared as well, and claim nothing of it

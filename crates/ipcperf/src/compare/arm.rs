@@ -169,6 +169,25 @@ mod tests {
     }
 
     #[test]
+    fn slices_are_short_where_operations_follow_each_other_and_nothing_is_filled_or_started() {
+        use super::super::plan::{pilot_rounds, slice};
+        for (text, ms, rounds) in [
+            ("pipe", 20, 20),
+            ("pipe 1,64 same-cpu", 20, 20),
+            ("pipe burst", 20, 20),
+            ("pipe think=1ms", 100, 8),
+            ("pipe stall=1ms", 100, 8),
+            ("pipe rate rate=1k", 100, 8),
+            ("pipe stream", 100, 8),
+        ] {
+            let cells = cells(&crate::builtin(), &host(), text, None).unwrap();
+            let found = slice(&cells, false);
+            assert_eq!((found.as_millis(), pilot_rounds(found)), (ms, rounds), "{text}");
+            assert_eq!(slice(&cells, true).as_millis(), 100, "{text} by two builds");
+        }
+    }
+
+    #[test]
     fn a_cell_says_the_command_line_that_measures_it() {
         let all = cells(&crate::builtin(), &host(), "pipe rate 4K size=1M rate=1k stall=1ms", None);
         let words = command(&all.unwrap()[0]);

@@ -1,6 +1,6 @@
 //! Arms measured side by side: a pilot, a plan that is said before it runs, and its rounds.
 
-use super::plan::{Asked, PILOT, Pilot};
+use super::plan::{self, Asked, Pilot};
 use super::rounds::{self, Rounds};
 use super::{arm, binary};
 use crate::args::CompareArgs;
@@ -50,10 +50,13 @@ pub(super) fn run(
     };
     let way = way.as_deref().map_or(Way::Engine, Way::Builds);
     let second = Duration::from_secs(1);
-    let slice = args.slice.as_deref().unwrap_or("100ms");
+    let slice = match &args.slice {
+        Some(text) => request::time("--slice", text, second / 1000, second * 600)?,
+        None => plan::slice(&cells.threes, matches!(way, Way::Builds(_))),
+    };
     let settings = Settings {
-        rounds: PILOT,
-        slice: request::time("--slice", slice, second / 1000, second * 600)?,
+        rounds: plan::pilot_rounds(slice),
+        slice,
         warmup: WARMUP,
         seed: args.seed.unwrap_or_else(fresh_seed),
         budget: None,
@@ -74,7 +77,7 @@ pub(super) fn run(
     // Seeds differ: the pilot must not draw the order and the layout of the rounds that count.
     let began = Instant::now();
     let pilot = measured(&Settings { seed: settings.seed.wrapping_add(1), ..settings.clone() })?;
-    let around = began.elapsed().saturating_sub(pilot.each * u32::try_from(PILOT).unwrap_or(1));
+    let around = began.elapsed().saturating_sub(pilot.each.mul_f64(settings.rounds as f64));
     if pilot.set.interrupted {
         return Err(Stop::interrupted(
             "interrupted in the pilot, before there was anything to compare",
