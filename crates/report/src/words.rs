@@ -365,14 +365,14 @@ pub(crate) const WORDS: &[Word] = &[
     word(
         "LIMITS",
         Kind::Machine,
-        "a limit of this process is so tight that it may keep something from running",
+        "a limit of this process or of its control group is so tight that it may keep something from running",
         "raise it: ulimit -n 1024, prlimit, or the limits of the service",
     ),
     word(
         "SYSCTL",
         Kind::Machine,
-        "a limit of the kernel is below its default: large messages are refused",
-        "set the default, which the finding names, with sysctl -w",
+        "a limit of the kernel is below its default: large messages or many channels are refused",
+        "set the default: the finding has the command",
     ),
     word(
         "URING",
@@ -401,7 +401,7 @@ pub(crate) const WORDS: &[Word] = &[
     word(
         "WAKEUP",
         Kind::Machine,
-        "how long a wake-up across two CPUs takes, as the machine is and with idle CPUs polling",
+        "how long a wake-up across two CPUs takes, as the machine is and with idle CPUs polling: nothing that blocks is faster there",
         "where they differ much, measure with --idle as-is,poll: the difference is leaving idle",
     ),
     word(

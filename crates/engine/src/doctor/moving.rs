@@ -24,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A gap between two readings of the clock is an interruption from here on, ns (METHOD.md), or from 20 readings on.
 const LEAST_GAP_NS: f64 = 1000.0;
 
+/// So many interrupts a second are those of the clock of any kernel (1000 Hz at most), and as many others: nothing to tell.
+const MOST_INTERRUPTS: f64 = 2000.0;
+
 /// Share of the time of a spinning CPU that was lost to interruptions (METHOD.md).
 pub(super) const INTERRUPTED: Row = Row {
     limits: [0.001, 0.005, 0.03, 0.10],
@@ -196,11 +199,19 @@ impl Moving {
             found.push_str(&format!(", {} with idle CPUs polling", format_nanos(polled)));
         }
         let check = fine("WAKEUP", "wake-up", found);
-        if polled.is_none_or(|polled| as_is < 2.0 * polled) {
-            return Some(check);
-        }
-        let consequence = "most of what blocking mechanisms take across two CPUs is leaving idle, not the mechanism";
-        let remedy = if host.may_poll_idle { "--idle as-is,poll shows both" } else { "" };
+        let is_idle = polled.is_some_and(|polled| as_is >= 2.0 * polled);
+        let consequence = if is_idle {
+            "most of what blocking mechanisms take across two CPUs is leaving idle, not the mechanism"
+        } else {
+            "no round trip of a mechanism that blocks is shorter across two CPUs; on one CPU, or where the ends spin, it may be"
+        };
+        let remedy = match (polled, host.may_poll_idle) {
+            (Some(_), true) if is_idle => "ipcperf run --idle as-is,poll shows both",
+            (None, false) => {
+                "as root, where the kernel lets CPUs poll: ipcperf doctor shows how much of it is leaving idle"
+            }
+            _ => "ipcperf run --place same-cpu,two-cpus shows both",
+        };
         Some(so(check, Rating::Note, consequence, remedy))
     }
 
@@ -213,7 +224,7 @@ impl Moving {
             return Some(check);
         }
         let consequence = "they take CPU time and caches from what is measured";
-        Some(so(check, Rating::Warning, consequence, "stop them (top shows which they are)"))
+        Some(so(check, Rating::Warning, consequence, "stop them; to see which: top -o %CPU"))
     }
 
     fn steal_check(&self, host: &Host) -> Option<Check> {
@@ -229,7 +240,8 @@ impl Moving {
         }
         if host.hypervisor.is_some() && stolen == 0.0 && self.stolen_ever == Some(0.0) {
             let consequence = "the host does not tell what it takes: only the gaps below show it";
-            return Some(so(check, Rating::Note, consequence, ""));
+            let remedy = "look from the host: its top, or virt-top";
+            return Some(so(check, Rating::Note, consequence, remedy));
         }
         Some(check)
     }
@@ -262,7 +274,14 @@ impl Moving {
         if found.is_empty() {
             return None;
         }
-        Some(fine("IRQ", "interrupts a second", found.join(", ")))
+        let check = fine("IRQ", "interrupts a second", found.join(", "));
+        if self.interrupts.iter().all(|(_, rate)| *rate <= MOST_INTERRUPTS) {
+            return Some(check);
+        }
+        let consequence =
+            "each takes microseconds from what is measured on that CPU: tails show it";
+        let remedy = "/proc/interrupts shows which; move them: echo CPUS > /proc/irq/NUMBER/smp_affinity_list";
+        Some(so(check, Rating::Note, consequence, remedy))
     }
 }
 
@@ -289,14 +308,28 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_up_that_is_mostly_leaving_idle_is_told() {
+    fn interrupts_beyond_those_of_the_clock_are_told_with_what_they_cost() {
+        let check = |rate| {
+            let moving = Moving { interrupts: vec![(0, 100.0), (1, rate)], ..Moving::default() };
+            moving.interrupt_check().expect("read")
+        };
+        assert_eq!(check(1000.0).rating, Rating::Fine);
+        let many = check(30_000.0);
+        assert!(many.rating == Rating::Note && many.remedy.contains("smp_affinity"), "{many:?}");
+    }
+
+    #[test]
+    fn a_wake_up_says_what_it_means_and_whether_it_is_mostly_leaving_idle() {
         let wake = |as_is, polled| {
             let moving = Moving { wake_ns: [Some(as_is), polled], ..Moving::default() };
-            moving.wake_check(&Host::default()).expect("measured").rating
+            let check = moving.wake_check(&Host::default()).expect("measured");
+            assert!(check.rating == Rating::Note && !check.remedy.is_empty(), "{check:?}");
+            check.consequence
         };
-        assert_eq!(wake(50_000.0, Some(4_000.0)), Rating::Note);
-        assert_eq!(wake(5_000.0, Some(4_000.0)), Rating::Fine);
-        assert_eq!(wake(5_000.0, None), Rating::Fine);
+        assert!(wake(50_000.0, Some(4_000.0)).contains("leaving idle"));
+        for polled in [Some(4_000.0), None] {
+            assert!(wake(5_000.0, polled).contains("no round trip"));
+        }
         assert!(Moving::default().wake_check(&Host::default()).is_none());
     }
 }

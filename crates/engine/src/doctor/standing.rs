@@ -2,6 +2,7 @@
 
 use ipcperf_core::result::{Check, Host, Kernel, Rating};
 use ipcperf_core::units::format_size;
+use ipcperf_sys::procfs;
 use std::fs;
 use std::path::PathBuf;
 
@@ -13,12 +14,6 @@ impl Files {
     /// Of this machine.
     pub(crate) fn here() -> Self {
         Self(PathBuf::from("/"))
-    }
-
-    /// Of a machine that is described below `root`.
-    #[cfg(test)]
-    pub(crate) fn below(root: &std::path::Path) -> Self {
-        Self(root.to_owned())
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -47,7 +42,7 @@ pub(crate) fn checks(files: &Files, host: &Host, kernel: &Kernel) -> Vec<Check> 
         Some(cpu_limit(host)),
         Some(seccomp(files)),
         Some(limits(files)),
-        Some(settings(kernel)),
+        Some(settings(files, kernel)),
         uring(files),
         Some(shared_memory(files)),
     ];
@@ -87,7 +82,8 @@ fn virtual_machine(host: &Host) -> Check {
 
 fn container(host: &Host) -> Option<Check> {
     let check = fine("CONTAINER", "container", host.container.clone()?);
-    Some(so(check, Rating::Note, "its limits and filters decide which mechanisms run", ""))
+    let remedy = "docker run --security-opt seccomp=unconfined --ulimit memlock=-1 --shm-size 1g, or run outside of it";
+    Some(so(check, Rating::Note, "its limits and filters decide which mechanisms run", remedy))
 }
 
 fn cpus(host: &Host) -> Check {
@@ -123,7 +119,7 @@ fn frequency(host: &Host) -> Check {
             check("not visible"),
             Rating::Note,
             "neither turbo nor throttling can be seen; that the cost of the clock stays the same is the only sign",
-            "",
+            "look from the host: cpupower frequency-info",
         ),
         Some(found) if found.split(", ").any(|word| word == "performance") => check(found),
         Some(found) => so(
@@ -231,7 +227,8 @@ fn mitigations(kernel: &Kernel) -> Check {
         return check;
     }
     let consequence = "system calls and switches cost more than without: compare only machines with the same ones";
-    so(check, Rating::Note, consequence, "")
+    let remedy = "to see which: grep . /sys/devices/system/cpu/vulnerabilities/*";
+    so(check, Rating::Note, consequence, remedy)
 }
 
 fn layout(kernel: &Kernel) -> Check {
@@ -270,60 +267,87 @@ fn seccomp(files: &Files) -> Check {
     }
 }
 
-/// Limits of a process: the name of the kernel, what it is for people, what less than this keeps from running, and what
-/// that is. 819,200 bytes of messages are the kernel's own default (`MQ_BYTES_MAX`); 64 descriptors and processes are
-/// what a fan of 16 ends needs.
-const LIMITS: [(&str, &str, u64, &str); 5] = [
+/// A limit: the name that the kernel has for it, what it is for people, what less than this keeps from running, and what
+/// that is.
+type Limit = (&'static str, &'static str, u64, &'static str);
+
+/// Limits of a process. 819,200 bytes of messages are the kernel's own default (`MQ_BYTES_MAX`); 64 descriptors and
+/// processes are what a fan of 16 ends needs; 64 signals are under way each way; 1 MiB is a large message.
+const LIMITS: [Limit; 7] = [
     ("Max open files", "open files", 64, "fans and connections with many ends"),
     ("Max processes", "processes", 64, "fans and connections with many ends"),
     ("Max msgqueue size", "message queues", 819_200, "posix-mq with large messages"),
     ("Max file size", "file size", 1 << 30, "files as messages, and large result files"),
     ("Max address space", "address space", 4 << 30, "large shared memory"),
+    ("Max pending signals", "pending signals", 128, "queued signals"),
+    ("Max locked memory", "locked memory", 1 << 20, "io_uring, and large messages without a copy"),
 ];
+
+/// Limits of the control groups that this process is in, by their files.
+const GROUP_LIMITS: [Limit; 2] = [
+    ("memory.max", "memory of the control group", 256 << 20, "large messages, and many ends"),
+    ("pids.max", "processes of the control group", 64, "fans and connections with many ends"),
+];
+
+/// The tightest of such a limit, of all control groups around this process.
+fn group_limit(files: &Files, name: &str) -> Option<u64> {
+    let folders = procfs::group_folders(&files.text("proc/self/cgroup")?);
+    let limit = |folder: &PathBuf| {
+        files.text(folder.join(name).to_str()?.trim_start_matches('/'))?.parse().ok()
+    };
+    folders.iter().filter_map(limit).min()
+}
 
 fn limits(files: &Files) -> Check {
     let text = files.text("proc/self/limits").unwrap_or_default();
     let soft = |name: &str| {
         let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
-        Some(rest.split_ascii_whitespace().next()?.to_owned())
+        rest.split_ascii_whitespace().next()?.parse().ok()
     };
-    let mut tight = Vec::new();
-    let mut found = Vec::new();
-    for (name, words, least, what) in LIMITS {
-        let Some(value) = soft(name) else { continue };
-        let number = value.parse::<u64>().ok();
-        if number.is_some_and(|number| number < least) {
+    let of_process = LIMITS.iter().map(|limit| (limit, soft(limit.0)));
+    let of_groups = GROUP_LIMITS.iter().map(|limit| (limit, group_limit(files, limit.0)));
+    let (mut found, mut tight) = (Vec::new(), Vec::new());
+    for ((_, words, least, what), value) in of_process.chain(of_groups) {
+        let Some(value) = value else { continue };
+        if value < *least {
             tight.push(format!("{words} of {value} may keep from running: {what}"));
         }
-        found.extend(number.map(|number| format!("{words} {number}")));
+        found.push(format!("{words} {value}"));
     }
     let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
-    let check = fine("LIMITS", "process limits", found);
+    let check = fine("LIMITS", "limits", found);
     if tight.is_empty() {
         return check;
     }
-    so(
-        check,
-        Rating::Warning,
-        &tight.join("; "),
-        "ulimit -n 1024, prlimit, or the service's limits",
-    )
+    let remedy =
+        "ulimit -n 1024 -l 8192 -i 1024, docker run --ulimit or --memory, or the service's limits";
+    so(check, Rating::Warning, &tight.join("; "), remedy)
 }
 
-/// Settings below the kernel's own defaults keep large messages from running.
-const DEFAULTS: [(&str, u64); 8] = [
+/// Settings below the kernel's own defaults keep large messages or many channels from running.
+const DEFAULTS: [(&str, u64); 14] = [
     ("fs.pipe-max-size", 1 << 20),
     ("fs.mqueue.msg_max", 10),
     ("fs.mqueue.msgsize_max", 8192),
+    ("fs.mqueue.queues_max", 256),
+    ("fs.inotify.max_user_instances", 128),
     ("kernel.msgmax", 8192),
     ("kernel.msgmnb", 16_384),
+    ("kernel.msgmni", 32_000),
+    ("kernel.shmmni", 4096),
+    ("kernel.pty.max", 4096),
     ("net.core.rmem_max", 212_992),
     ("net.core.wmem_max", 212_992),
+    ("net.core.optmem_max", 20_480),
     ("net.unix.max_dgram_qlen", 10),
 ];
 
-fn settings(kernel: &Kernel) -> Check {
-    let value = |name: &str| kernel.sysctl.get(name)?.parse::<u64>().ok();
+fn settings(files: &Files, kernel: &Kernel) -> Check {
+    let value = |name: &str| {
+        let recorded = kernel.sysctl.get(name).cloned();
+        let read = || files.text(&format!("proc/sys/{}", name.replace('.', "/")));
+        recorded.or_else(read)?.parse::<u64>().ok()
+    };
     let bytes = |name| value(name).map_or_else(|| "not visible".into(), format_size);
     let found = format!(
         "pipe {}, POSIX message {}, System V message {}, socket buffer {}",
@@ -333,16 +357,18 @@ fn settings(kernel: &Kernel) -> Check {
         bytes("net.core.wmem_max"),
     );
     let check = fine("SYSCTL", "largest", found);
-    let less = |(name, default): &(&str, u64)| {
-        value(name).filter(|value| value < default).map(|value| format!("{name}={value}"))
-    };
-    let less: Vec<String> = DEFAULTS.iter().filter_map(less).collect();
+    let is_less = |(name, default): &&(&str, u64)| value(name).is_some_and(|is| is < *default);
+    let less: Vec<_> = DEFAULTS.iter().filter(is_less).collect();
     if less.is_empty() {
         return check;
     }
-    let consequence =
-        format!("less than the kernel's default: {}; large messages are refused", less.join(", "));
-    so(check, Rating::Warning, &consequence, "sysctl -w with the default")
+    let are = less.iter().filter_map(|(name, _)| Some(format!("{name}={}", value(name)?)));
+    let consequence = format!(
+        "less than the kernel's default: {}; large messages or many channels are refused",
+        are.collect::<Vec<_>>().join(", ")
+    );
+    let remedy = less.iter().map(|(name, default)| format!(" {name}={default}"));
+    so(check, Rating::Warning, &consequence, &format!("sysctl -w{}", remedy.collect::<String>()))
 }
 
 fn uring(files: &Files) -> Option<Check> {
@@ -385,5 +411,13 @@ fn shared_memory(files: &Files) -> Check {
             }
             so(check, Rating::Warning, "large shared memory is refused", remedy)
         }
+    }
+}
+
+#[cfg(test)]
+impl Files {
+    /// Of a machine that is described below `root`.
+    pub(crate) fn below(root: &std::path::Path) -> Self {
+        Self(root.to_owned())
     }
 }

@@ -75,7 +75,7 @@ type Change = fn(&mut Host, &mut Kernel, &mut Vec<(&'static str, &'static str)>)
 
 #[test]
 fn each_defect_is_told_by_its_check_alone() {
-    let defects: [(&str, Rating, Change); 17] = [
+    let defects: [(&str, Rating, Change); 21] = [
         ("VM", Rating::Note, |host, _, _| host.hypervisor = Some("KVM".into())),
         ("CONTAINER", Rating::Note, |host, _, _| host.container = Some("docker".into())),
         ("CPUS", Rating::Warning, |host, _, _| host.cpus_allowed = vec![1]),
@@ -109,6 +109,21 @@ fn each_defect_is_told_by_its_check_alone() {
         ("LIMITS", Rating::Warning, |_, _, files| {
             files.push(("proc/self/limits", "Max open files  20  20  files"));
         }),
+        ("LIMITS", Rating::Warning, |_, _, files| {
+            files.push(("proc/self/limits", "Max locked memory  65536  65536  bytes"));
+        }),
+        ("LIMITS", Rating::Warning, |_, _, files| {
+            files.push(("proc/self/cgroup", "0::/a/b"));
+            files.push(("sys/fs/cgroup/a/b/memory.max", "max"));
+            files.push(("sys/fs/cgroup/a/memory.max", "67108864"));
+        }),
+        ("LIMITS", Rating::Warning, |_, _, files| {
+            files.push(("proc/self/cgroup", "0::/a"));
+            files.push(("sys/fs/cgroup/a/pids.max", "20"));
+        }),
+        ("SYSCTL", Rating::Warning, |_, _, files| {
+            files.push(("proc/sys/kernel/msgmni", "16"));
+        }),
         ("URING", Rating::Warning, |_, _, files| {
             files.push(("proc/sys/kernel/io_uring_disabled", "2"));
         }),
@@ -121,7 +136,10 @@ fn each_defect_is_told_by_its_check_alone() {
         found.retain(|(other, _)| !(code == "VM" && *other == "IDLE"));
         assert_eq!(found, [(code, rating)]);
         let check = checks.iter().find(|check| check.code == code).expect("the check");
-        assert!(!check.consequence.is_empty() && !check.found.is_empty(), "{check:?}");
+        assert!(
+            [&check.consequence, &check.found, &check.remedy].iter().all(|text| !text.is_empty()),
+            "{check:?}"
+        );
         let finding = check.finding().expect("a finding");
         let severity = if rating == Rating::Warning { Severity::Warning } else { Severity::Info };
         assert_eq!((finding.severity, &finding.code[2..]), (severity, code));
@@ -138,6 +156,7 @@ fn a_setting_below_its_default_is_named_with_its_value() {
     assert_eq!(check.rating, Rating::Warning);
     assert!(check.consequence.contains("fs.mqueue.msgsize_max=1024"), "{}", check.consequence);
     assert!(!check.consequence.contains("kernel.msgmax"), "{}", check.consequence);
+    assert_eq!(check.remedy, "sysctl -w fs.mqueue.msgsize_max=8192");
 }
 
 #[test]

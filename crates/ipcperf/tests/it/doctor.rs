@@ -17,8 +17,25 @@ fn everything_is_looked_at_and_nothing_is_left_behind() {
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     let document = valid(DOCTOR_SCHEMA, &ended.stdout);
     let found = codes(&document["checks"], 0);
-    for code in ["CLOCK", "CALL", "CPUS", "FREQUENCY", "IDLE", "LIMITS", "SECCOMP", "SHM", "VM"] {
+    for code in [
+        "CLOCK",
+        "CALL",
+        "CPUS",
+        "FREQUENCY",
+        "IDLE",
+        "IRQ",
+        "LIMITS",
+        "LOAD",
+        "SECCOMP",
+        "SHM",
+        "STEAL",
+        "VM",
+    ] {
         assert!(found.contains(code), "{code}: {found:?}");
+    }
+    // Two CPUs are needed for it; what it costs has a meaning wherever it is.
+    if document["host"]["cpus_allowed"].as_array().is_some_and(|cpus| cpus.len() > 1) {
+        assert!(found.contains("WAKEUP"), "{found:?}");
     }
     for fitness in ["centre", "tail"] {
         let grade = document[fitness]["grade"].as_str().expect("a grade");
