@@ -25,8 +25,7 @@ use ipcperf_core::result::{
 };
 use ipcperf_core::{Idle, Placement};
 use ipcperf_stats::modes;
-use ipcperf_sys::meter::{Meter, Span};
-use ipcperf_sys::procfs;
+use ipcperf_sys::meter::Span;
 use metric::spread;
 use std::collections::BTreeMap;
 
@@ -52,30 +51,8 @@ pub(crate) struct Machine {
     pub(crate) caches_described: bool,
     /// Why it says nothing of energy.
     pub(crate) no_energy: Option<String>,
-}
-
-impl Machine {
-    /// This one.
-    fn here() -> Self {
-        let (host, kernel) = (crate::host::host(), crate::host::kernel());
-        let is_described = |cpu: &usize| {
-            let path = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index0/shared_cpu_list");
-            procfs::text(&path).is_some()
-        };
-        Self {
-            findings: crate::doctor::findings(&host, &kernel),
-            caches_described: host.cpus_allowed.iter().all(is_described),
-            no_energy: Meter::energy_objection(),
-            host,
-            kernel,
-        }
-    }
-}
-
-/// Makes the document.
-#[must_use]
-pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
-    document(findings, facts, Machine::here())
+    /// The step of the kernel's times, ns.
+    pub(crate) tick_ns: u64,
 }
 
 /// Makes the document of a run on this machine.
@@ -91,9 +68,17 @@ pub(crate) fn document(mut findings: Findings, facts: Facts, machine: Machine) -
         is_precise: kernel.cpu_accounting == accounting::PRECISE,
         idle: findings.idle,
         no_energy: machine.no_energy.clone(),
+        tick_ns: machine.tick_ns,
     };
     let is_precise = around.is_precise;
-    let noise_input = noise::Input::of(&findings, &clock, &bounds, host, machine.caches_described);
+    let noise_input = noise::Input::of(
+        &findings,
+        &clock,
+        &bounds,
+        host,
+        machine.caches_described,
+        machine.tick_ns,
+    );
     let cells: Vec<_> = findings
         .cells
         .into_iter()

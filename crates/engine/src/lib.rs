@@ -17,6 +17,7 @@ pub mod host;
 pub mod hot;
 pub mod inject;
 pub mod job;
+mod machine;
 mod noise;
 pub mod offset;
 mod packets;
@@ -37,4 +38,5 @@ mod transform;
 mod usage;
 mod worker;
 
-pub use assemble::{Facts, calls_of, figures_of, result_set};
+pub use assemble::{Facts, calls_of, figures_of};
+pub use machine::result_set;

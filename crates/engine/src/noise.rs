@@ -14,7 +14,6 @@ use ipcperf_core::Placement;
 use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Host, Noise, Status};
 use ipcperf_core::units::{counted, format_nanos};
 use ipcperf_stats::median;
-use ipcperf_sys::procfs;
 use std::collections::BTreeSet;
 
 /// Below this many rounds no order statistic bounds the median at 95 %.
@@ -55,6 +54,7 @@ impl Input {
         bounds: &Bounds,
         host: &Host,
         caches_described: bool,
+        tick_ns: u64,
     ) -> Self {
         let slices: Vec<_> = findings.cells.iter().flat_map(|cell| &cell.slices).collect();
         let rejected = slices.iter().filter(|slice| slice.rejected.is_some()).count();
@@ -63,7 +63,7 @@ impl Input {
         let available = findings.duration.as_nanos() as f64 * cpus as f64;
         Self {
             steal: findings.steal_ns.map(|steal| steal as f64 / available),
-            busy: busy(findings, host.cpus_online.len()),
+            busy: busy(findings, host.cpus_online.len(), tick_ns),
             rejected: rejected as f64 / slices.len().max(1) as f64,
             clock: clock.clone(),
             null_call: bounds.null_syscall_ns.as_ref().map(|call| call.median),
@@ -109,12 +109,12 @@ impl Input {
 
 /// How much of the machine others used in the pauses before the rounds. `None` where a pause is shorter than ten steps of
 /// the kernel's times: the steps at its ends are then too much of it.
-fn busy(findings: &Findings, cpus: usize) -> Option<f64> {
+fn busy(findings: &Findings, cpus: usize, tick_ns: u64) -> Option<f64> {
     let cells = findings.cells.iter().map(|cell| cell.slices.len());
     let pipelines = findings.pipelines.iter().map(|one| one.rounds.len());
     let pauses = cells.chain(pipelines).max()? as u64;
     let idle = &findings.idle;
-    let is_long = pauses > 0 && idle.window_ns >= 10 * pauses * procfs::tick_ns();
+    let is_long = pauses > 0 && idle.window_ns >= 10 * pauses * tick_ns;
     let all = idle.window_ns as f64 * cpus as f64;
     idle.busy_ns.filter(|_| is_long && cpus > 0).map(|busy| busy as f64 / all)
 }

@@ -6,7 +6,6 @@ use crate::plan::CellPlan;
 use ipcperf_core::result::{Cell, CpuCost, Metric, Round, SideCovariates, SideCpu};
 use ipcperf_stats::median_estimate;
 use ipcperf_sys::meter::{ENERGY_WINDOW_NS, Span};
-use ipcperf_sys::procfs;
 
 /// Steps of the kernel's busy times that a figure of the whole machine needs, so that their width is a twentieth of it.
 const FEWEST_TICKS: u64 = 20;
@@ -25,6 +24,8 @@ pub(super) struct Circumstances {
     pub(super) idle: Span,
     /// Why no energy counter can be read.
     pub(super) no_energy: Option<String>,
+    /// The step of the kernel's times, ns.
+    pub(super) tick_ns: u64,
 }
 
 /// Fills in the costs of a measured cell from the rounds that speak for it.
@@ -113,7 +114,7 @@ fn machine(rounds: &[&Round], around: &Circumstances) -> Result<f64, String> {
     let busy = rounds.iter().map(|round| round.covariates.machine_busy_ns).sum::<Option<u64>>();
     let busy = busy.ok_or_else(unreadable)?;
     let idle = around.idle.busy_ns.ok_or_else(unreadable)?;
-    let least = FEWEST_TICKS * procfs::tick_ns();
+    let least = FEWEST_TICKS * around.tick_ns;
     if around.idle.window_ns < least {
         return Err(format!(
             "the idle baseline needs {} ms of pauses between slices, has {:.0}",
@@ -122,11 +123,11 @@ fn machine(rounds: &[&Round], around: &Circumstances) -> Result<f64, String> {
         ));
     }
     let total = busy as f64 - idle as f64 / around.idle.window_ns as f64 * window_ns(rounds);
-    let ticks = total / procfs::tick_ns() as f64;
+    let ticks = total / around.tick_ns as f64;
     if ticks < FEWEST_TICKS as f64 {
         return Err(format!(
             "needs {FEWEST_TICKS} ticks of {} ms above the idle baseline, has {:.0}",
-            procfs::tick_ns() / 1_000_000,
+            around.tick_ns / 1_000_000,
             ticks.max(0.0)
         ));
     }
@@ -180,7 +181,13 @@ mod tests {
             busy_ns: Some(busy_ms * 1_000_000),
             energy_uj: Some(window_ms * 1000),
         };
-        Circumstances { is_guest: false, is_precise: true, idle, no_energy: None }
+        Circumstances {
+            is_guest: false,
+            is_precise: true,
+            idle,
+            no_energy: None,
+            tick_ns: 10_000_000,
+        }
     }
 
     #[test]

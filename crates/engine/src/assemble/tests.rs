@@ -9,6 +9,7 @@ mod topology;
 use super::*;
 use crate::fit::Fit;
 use crate::job::{FailureKind, Segment, SideReport};
+use crate::machine::{self, result_set};
 use crate::plan::{self, CellPlan, Host, Request};
 use crate::run::{CellRun, SliceRun};
 use crate::slice::{Compact, Data, RawSlice, Trips, Window};
@@ -149,6 +150,7 @@ pub(super) fn fan_of(slices: Vec<SliceRun>) -> Cell {
         is_precise: true,
         idle: ipcperf_sys::meter::Span::default(),
         no_energy: None,
+        tick_ns: 10_000_000,
     };
     cell::assemble(run, 1.0, &floors, &around, false)
 }
@@ -326,6 +328,7 @@ fn a_stream_is_held_against_a_copy_of_its_own_messages() {
             is_precise: true,
             idle: ipcperf_sys::meter::Span::default(),
             no_energy: None,
+            tick_ns: 10_000_000,
         };
         cell::assemble(run, 1.0, &floors, &around, false)
     };

@@ -54,6 +54,7 @@ pub(super) fn machine() -> Machine {
         findings: Vec::new(),
         caches_described: true,
         no_energy: Some("a simulated machine has no energy counters".to_owned()),
+        tick_ns: 10_000_000,
     }
 }
 

@@ -48,6 +48,32 @@ fn a_busy_loop_in_the_middle_of_a_run_lowers_the_grade_and_is_named() {
 }
 
 #[test]
+fn cells_whose_rounds_differ_are_named_and_so_is_what_a_killed_run_had_left() {
+    let noise = |medians: [u64; 9], reaped: Vec<String>| {
+        let slices = (0..).zip(medians).map(|(round, ticks)| round_trips(round, ticks, 1000));
+        let run = CellRun { slices: slices.collect(), ..CellRun::new(plan(PatternKind::PingPong)) };
+        let facts = Facts {
+            started_utc: String::new(),
+            tool: Tool::default(),
+            invocation: Invocation::default(),
+        };
+        result_set(Findings { reaped, ..findings(vec![run]) }, facts).noise
+    };
+    let find = |noise: &Noise, code: &str| {
+        noise.findings.iter().find(|finding| finding.code == code).cloned()
+    };
+    let steady = noise([5000; 9], Vec::new());
+    assert!(find(&steady, "W-UNSTABLE").is_none() && find(&steady, "I-REAPED").is_none());
+    let wide = [5000, 5100, 5200, 5300, 5400, 5500, 5600, 5700, 5800];
+    let noisy = noise(wide, vec!["ipcperf-7".into()]);
+    let unstable = find(&noisy, "W-UNSTABLE").expect("a finding");
+    assert_eq!(unstable.cells.len(), 1);
+    assert!(unstable.text.starts_with("the rounds of 1 of 1 cells differ"), "{}", unstable.text);
+    let left = find(&noisy, "I-REAPED").expect("a finding");
+    assert!(left.text.ends_with("ipcperf-7"), "{}", left.text);
+}
+
+#[test]
 fn no_end_waits_longer_than_it_was_watched() {
     // The lead was done at once; the follow had waited for its CPU much longer than that.
     let mut slice = round_trips(0, 5000, 10);
@@ -124,7 +150,7 @@ fn what_the_host_takes_is_a_share_of_all_cpus_and_not_of_those_allowed() {
     let cpus_online = (0..16).collect();
     let host =
         ipcperf_core::result::Host { cpus_online, cpus_allowed: vec![0, 1], ..Default::default() };
-    let noise = document(found, facts, Machine { host, ..Machine::here() }).noise;
+    let noise = document(found, facts, Machine { host, ..machine::here() }).noise;
     assert_eq!(noise.causes, ["steal 2.0 %"]);
 }
 

@@ -57,6 +57,17 @@ fn a_slice_whose_cpus_were_on_one_core_is_left_out_by_its_own_readings() {
 }
 
 #[test]
+fn cpus_that_are_moved_again_and_again_are_told_as_such() {
+    let moved: Vec<_> =
+        (0..20).map(|round| if round % 2 == 0 { [65.0, 66.0] } else { [150.0, 151.0] }).collect();
+    let (_, set) = placed(&moved);
+    let finding = set.noise.findings.iter().find(|finding| finding.code == "W-TOPOLOGY");
+    let text = &finding.expect("a finding").text;
+    assert!(text.contains("took 65") && text.contains("in others"), "{text}");
+    assert!(!has(&placed(&[[65.0, 66.0]; 20]).1, "W-TOPOLOGY"));
+}
+
+#[test]
 fn what_the_cache_line_does_by_itself_rejects_nothing() {
     let mut rng = Rng::from_seed(3);
     let mut reading = || 65.0 * (0.1 * rng.normal()).exp();
