@@ -53,12 +53,6 @@ impl Source {
         Ok((Self(bytes), found))
     }
 
-    /// These bytes.
-    #[cfg(test)]
-    pub(crate) fn of(bytes: &[u8]) -> Self {
-        Self(bytes.to_vec())
-    }
-
     /// Cut into messages of `len` bytes, with answers of up to `longest`.
     pub(crate) fn cut(&self, len: usize, longest: usize) -> Cut {
         let (len, all) = (len.max(1), self.0.len());
@@ -87,6 +81,14 @@ impl Cut {
     pub(crate) fn message(&self, seq: u64, bytes: usize) -> &[u8] {
         let begin = usize::try_from(seq % self.turn).unwrap_or(0) * self.len;
         self.bytes.get(begin..begin + bytes).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+impl Source {
+    /// These bytes.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self(bytes.to_vec())
     }
 }
 

@@ -95,7 +95,7 @@ fn rounds(page: &mut Page<'_>, cell: &Cell) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::Style;
-    use crate::sample::{self, Build, TWO};
+    use crate::testing::sample::{self, Build, TWO};
 
     fn drawn(set: &ResultSet, style: &Style) -> String {
         let mut bytes = Vec::new();

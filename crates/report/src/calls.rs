@@ -41,7 +41,8 @@ fn listed(calls: &BTreeMap<String, CallTime>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Format, Style, render, sample};
+    use crate::testing::sample;
+    use crate::{Format, Style, render};
     use ipcperf_core::Placement;
     use ipcperf_core::result::{CallTime, CallTimes};
     use std::collections::BTreeMap;

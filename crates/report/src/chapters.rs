@@ -487,7 +487,7 @@ impl Unmeasured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{self, Build, TWO, cell, set};
+    use crate::testing::sample::{self, Build, TWO, cell, set};
     use std::time::Instant;
 
     #[test]

@@ -282,7 +282,7 @@ pub(crate) fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{self, Build};
+    use crate::testing::sample::{self, Build};
     use crate::{Format, Style, render};
 
     /// Reads RFC 4180 text back.

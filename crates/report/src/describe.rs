@@ -233,7 +233,7 @@ fn calls(syscalls: Syscalls) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::testing::sample;
 
     fn written(name: &str, style: &Style) -> String {
         let row = sample::list().into_iter().find(|row| row.spec.full_name() == name).unwrap();

@@ -208,7 +208,7 @@ pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Resu
 
 #[cfg(test)]
 mod tests {
-    use crate::sample;
+    use crate::testing::sample;
     use crate::{Format, Style, load, render};
     use serde_json::Value;
 

@@ -24,8 +24,6 @@ mod figures;
 mod format;
 mod gate;
 mod grid;
-#[cfg(test)]
-mod growth;
 mod history;
 mod html;
 mod json;
@@ -38,15 +36,13 @@ mod pipelines;
 mod rank;
 mod reference;
 mod replication;
-#[cfg(test)]
-mod sample;
-#[cfg(test)]
-mod schema;
 mod selftest;
 pub mod snippet;
 mod specs;
 mod svg;
 mod table;
+#[cfg(test)]
+mod testing;
 mod text;
 mod told;
 mod web;

@@ -175,7 +175,7 @@ fn short(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{self, Build};
+    use crate::testing::sample::{self, Build};
 
     fn sample_text() -> String {
         serde_json::to_string(&sample::survey()).unwrap()

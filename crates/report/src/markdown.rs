@@ -194,7 +194,7 @@ fn list(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{self, Build};
+    use crate::testing::sample::{self, Build};
     use crate::{Format, render};
 
     fn markdown(set: &ResultSet) -> String {

@@ -245,7 +245,8 @@ pub(crate) fn sample() -> Pipeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, render, sample as samples};
+    use crate::testing::sample as samples;
+    use crate::{Format, render};
 
     fn set() -> ResultSet {
         let failed = Pipeline {

@@ -328,7 +328,7 @@ impl Cells {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Build, TWO, cell};
+    use crate::testing::sample::{Build, TWO, cell};
     use ipcperf_core::result::{ClockReading, Mode, Timing};
     use ipcperf_stats::{Rng, median};
 

@@ -240,7 +240,7 @@ fn merge(all: &mut Vec<&'static str>, more: &[&'static str]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::testing::sample;
 
     fn written(rows: &[ListRow]) -> String {
         let mut bytes = Vec::new();

@@ -119,7 +119,7 @@ mod tests {
         }
         let schema = serde_json::from_str(crate::SELFTEST_SCHEMA).expect("the schema is JSON");
         let document = serde_json::from_str(&shown(Format::Json)).expect("JSON");
-        assert_eq!(crate::schema::errors(&schema, &document), Vec::<String>::new());
+        assert_eq!(crate::testing::schema::errors(&schema, &document), Vec::<String>::new());
         assert!(shown(Format::Markdown).contains("was \\| not told"));
     }
 }

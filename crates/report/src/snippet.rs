@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_nearest_are_variants_then_the_family_then_whatever_there_is() {
-        let known = crate::sample::spec;
+        let known = crate::testing::sample::spec;
         let pipe = known("pipe").unwrap();
         let spinning = Spec { variant: Some("spin"), ..*pipe };
         assert_eq!(nearest(&spinning, Language::C, &known), ["pipe"]);

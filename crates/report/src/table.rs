@@ -18,8 +18,6 @@ mod legend;
 pub(crate) use legend::legend_lines;
 
 #[cfg(test)]
-mod rules;
-#[cfg(test)]
 mod tests;
 
 /// Most findings shown without `verbose`.

@@ -1,7 +1,7 @@
 //! The sentences, question by question.
 
 use super::*;
-use crate::sample::{self, Build, ONE, TWO, cell, set};
+use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
 use ipcperf_core::result::{Cell, OperationMode};
 use ipcperf_core::{Idle, Touch};
 

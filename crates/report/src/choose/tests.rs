@@ -1,7 +1,7 @@
 //! Who is chosen, why not others, and that it is one screen.
 
 use super::*;
-use crate::sample::{self, Build, ONE, TWO, cell, set};
+use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, render};
 use ipcperf_core::Capability::{self, *};
 use ipcperf_core::result::{Metric, SideCpu};

@@ -3,9 +3,9 @@
 use super::fields::{Class, Differences, changes, differences, facts};
 use super::{Arms, Recorded, Terms, compare_files, compare_live, comparison, sentences};
 use crate::gate::{Limit, Outcome, Slower};
-use crate::html::sound::{is_sound, spoiled};
-use crate::sample::{self, Build, ONE, TWO};
-use crate::schema::{errors, unnamed};
+use crate::testing::sample::{self, Build, ONE, TWO};
+use crate::testing::schema::{errors, unnamed};
+use crate::testing::sound::{is_sound, spoiled};
 use crate::text::width;
 use crate::{COMPARISON_SCHEMA, Format, Style};
 use ipcperf_core::result::*;

@@ -1,7 +1,7 @@
 //! What is told of a search, by planted points.
 
 use super::*;
-use crate::sample::{self, Build};
+use crate::testing::sample::{self, Build};
 use crate::{Format, render};
 use ipcperf_core::result::Crossover;
 

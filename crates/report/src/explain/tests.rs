@@ -2,7 +2,8 @@
 
 use super::arms::{Needed, WAKER, needed};
 use super::parts::{Part, Trip, figure};
-use crate::{Format, Style, render, sample};
+use crate::testing::sample;
+use crate::{Format, Style, render};
 use ipcperf_core::result::{CallTime, CallTimes, Metric, ResultSet};
 use ipcperf_core::{Idle, Load, Placement, Spec};
 use ipcperf_engine::simulate::{Service, Shape, Simulated, Simulation};

@@ -2,8 +2,8 @@
 
 use super::trend::BAR;
 use super::*;
-use crate::html::sound::{HOSTILE, is_sound};
-use crate::sample::{self, Build};
+use crate::testing::sample::{self, Build};
+use crate::testing::sound::{HOSTILE, is_sound};
 use ipcperf_core::result::{ResultSet, Status, Timing};
 
 const PIPE: &str = "pipe ping-pong 64B same-llc";

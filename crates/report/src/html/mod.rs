@@ -2,8 +2,6 @@
 
 mod digest;
 mod markup;
-#[cfg(test)]
-pub(crate) mod sound;
 
 pub(crate) use markup::Html;
 

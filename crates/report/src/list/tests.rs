@@ -1,7 +1,7 @@
 //! What a user of `list` sees.
 
 use super::*;
-use crate::sample;
+use crate::testing::sample;
 use serde_json::Value;
 
 fn written(format: Format, style: &Style) -> String {

@@ -1,7 +1,7 @@
 //! What stands on the one screen, and that it is one.
 
 use super::*;
-use crate::sample::{self, Build, ONE, TWO, cell, set};
+use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, render};
 
 const SCREEN: usize = 40;

@@ -1,21 +1,23 @@
 //! What a user sees, edge by edge.
 
-use crate::sample::{self, Build, ONE, TWO, cell, set};
+use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, Style, render};
 use ipcperf_core::result::{Cell, ResultSet, Status, TransformCost};
 
-pub(super) fn written(set: &ResultSet, style: &Style) -> String {
+mod rules;
+
+fn written(set: &ResultSet, style: &Style) -> String {
     let mut bytes = Vec::new();
     render(set, &sample::spec, Format::Table, style, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
-pub(super) fn wide(width: usize) -> Style {
+fn wide(width: usize) -> Style {
     Style { width, full: true, ..Style::default() }
 }
 
 /// Without the sentences of a survey.
-pub(super) fn run(mut set: ResultSet) -> ResultSet {
+fn run(mut set: ResultSet) -> ResultSet {
     set.invocation.plan.command = "run".to_owned();
     set
 }

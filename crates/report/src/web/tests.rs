@@ -1,8 +1,8 @@
 //! Pages as their readers get them: nothing of a document is markup, and every number is that of the document.
 
 use super::*;
-use crate::html::sound::{HOSTILE, is_sound, spoiled};
-use crate::sample::{self, Build, TWO, cell};
+use crate::testing::sample::{self, Build, TWO, cell};
+use crate::testing::sound::{HOSTILE, is_sound, spoiled};
 use ipcperf_core::result::{Cell, HistogramData, Requirements};
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 use super::{measured, plan, terms, text, wobble};
 use crate::compare::{Arms, compare_files, compare_live};
 use crate::gate::{Outcome, Slower};
-use crate::sample;
+use crate::testing::sample;
 use crate::{Format, Style};
 use ipcperf_core::result::*;
 use ipcperf_stats::{Histogram, Rng};

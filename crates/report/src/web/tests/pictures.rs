@@ -1,7 +1,7 @@
 //! What stands around and in pictures: figures of the document, titles that tell them apart, and only lines that are there.
 
 use super::*;
-use crate::sample::ONE;
+use crate::testing::sample::ONE;
 
 /// All that stands between two texts, wherever both do.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Vec<&'a str> {

@@ -9,7 +9,7 @@ use ipcperf_core::{
 };
 use std::collections::BTreeMap;
 
-mod requests;
+pub(crate) mod requests;
 
 pub(crate) use requests::connections;
 

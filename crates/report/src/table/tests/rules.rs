@@ -1,7 +1,7 @@
 //! Rules every table keeps, whatever it shows.
 
-use super::tests::{run, wide, written};
-use crate::sample::{self, Build, ONE, TWO, cell, set};
+use super::{run, wide, written};
+use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, Style, render, text};
 use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
 use ipcperf_core::{Idle, PatternKind, Placement, Touch, Wait};
@@ -607,7 +607,7 @@ fn the_grade_names_its_cause_and_no_measurement_is_no_grade() {
         let mut set = sample::set(Vec::new());
         set.noise.grade = grade.to_owned();
         set.noise.causes = causes.iter().map(|cause| (*cause).to_owned()).collect();
-        super::grade_words(&set.noise)
+        crate::table::grade_words(&set.noise)
     };
     assert_eq!(words("A", &[]), "Noise grade A (A is quiet, F supports no claim).");
     assert_eq!(

@@ -1,7 +1,7 @@
 //! The schema files describe what is written, all of it and nothing else.
 
-use crate::sample::Build;
-use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, pipelines, render, sample};
+use crate::testing::sample::{self, Build};
+use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, pipelines, render};
 use ipcperf_core::result::{Fan, OneWay, ResultSet, TransformCost};
 use ipcperf_core::{
     BackPressure, Direction, Family, Memory, OnClose, OnRestart, PayloadFile, Peers, Reach,

@@ -1,6 +1,6 @@
 //! What is done with a document takes twice as long for twice as many cells, and not four times.
 
-use crate::sample::{self, Build, TWO};
+use crate::testing::sample::{self, Build, TWO};
 use crate::{Format, Rows, Style, Terms, compare_files, comparison, load, render, rows};
 use ipcperf_core::result::{Cell, ResultSet, Round};
 use std::io;
