@@ -94,7 +94,11 @@ impl BoundWork {
                 fact("CPUs", format!("a is {}, b is {}", cpus[0], cpus[1]));
                 let named = match readings.values.get("nominal_mhz") {
                     Some(mhz) => format!("{mhz} MHz, as /proc/cpuinfo names it"),
-                    None => "this machine names no frequency of its counter".to_owned(),
+                    None => {
+                        let lack = "this machine names no frequency of its counter";
+                        fact("nominal_ns", lack.to_owned());
+                        lack.to_owned()
+                    }
                 };
                 fact("nominal_slope", named);
             }
@@ -163,10 +167,14 @@ mod tests {
     fn a_machine_that_names_no_frequency_says_so_where_the_reading_lacks() {
         let asked = "longest_us = 10\nrepeats = 1\nspend_ms = 1".parse().expect("a table");
         let work = BoundWork::of("clocks", &asked).expect("good keys");
-        let fact = |values| work.readings(values, &[], 0.5, [0, 1]).facts["nominal_slope"].clone();
-        assert_eq!(fact(BTreeMap::new()), "this machine names no frequency of its counter");
-        let named = BTreeMap::from([("nominal_mhz".to_owned(), 2670.0)]);
-        assert_eq!(fact(named), "2670 MHz, as /proc/cpuinfo names it");
+        let facts = |values| work.readings(values, &[], 0.5, [0, 1]).facts;
+        let unnamed = facts(BTreeMap::new());
+        for reading in ["nominal_slope", "nominal_ns"] {
+            assert_eq!(unnamed[reading], "this machine names no frequency of its counter");
+        }
+        let named = facts(BTreeMap::from([("nominal_mhz".to_owned(), 2670.0)]));
+        assert_eq!(named["nominal_slope"], "2670 MHz, as /proc/cpuinfo names it");
+        assert!(!named.contains_key("nominal_ns"), "it is told once");
         assert_eq!(work.workers(&[0, 1]), [1]);
     }
 }

@@ -145,7 +145,11 @@ fn tally(all: &[Over<'_>]) -> String {
             }
         }
     }
-    let all = text::counted(holds + fails + turned + artefacts + open, "claim");
+    let count = holds + fails + turned + artefacts + open;
+    if count == 0 {
+        return "No claim of an author was part of these runs.".to_owned();
+    }
+    let all = text::counted(count, "claim");
     let parts = [
         (holds, "on every machine that ran it"),
         (fails, "on none"),

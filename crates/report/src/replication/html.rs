@@ -4,8 +4,8 @@ use super::conclusion::conclusion;
 use super::detail::{erratum_words, facts, original, remarks};
 use super::plots::chart;
 use super::words::{
-    TESTED, course, failures, finding, group, heading, here, is_artefact, lacks, modes, published,
-    table_title, tally, tested, tested_rows, total, with_interval,
+    MARKED, TESTED, course, failures, finding, group, has_marks, heading, here, is_artefact, lacks,
+    mark, modes, published, table_title, tally, tested, tested_rows, total, with_interval,
 };
 use crate::html::{Html, Page};
 use crate::table;
@@ -48,9 +48,11 @@ fn one(html: &mut Html, document: &Replication, study: &StudyResult, number: usi
     html.say("p", &[], &conclusion(document, study));
     html.say("p", &[("class", "soft")], &course(study).join(" "));
     html.list(&failures(study));
-    let all: Vec<&ClaimResult> = study.claims.iter().collect();
     for kind in ClaimKind::ALL {
-        claims(html, &all, *kind, number);
+        claims(html, study, *kind, number);
+    }
+    if has_marks(study) {
+        html.say("p", &[("class", "soft")], MARKED);
     }
     html.within("div", &[("class", "charts wide")], |html| {
         for shown in &study.tables {
@@ -90,12 +92,13 @@ fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-fn claims(html: &mut Html, all: &[&ClaimResult], kind: ClaimKind, number: usize) {
+fn claims(html: &mut Html, study: &StudyResult, kind: ClaimKind, number: usize) {
+    let all: Vec<&ClaimResult> = study.claims.iter().collect();
     let claims: Vec<&&ClaimResult> = all.iter().filter(|claim| claim.kind == kind).collect();
     if claims.is_empty() {
         return;
     }
-    let title = format!("{}: {}", group(kind), tally(all, kind));
+    let title = format!("{}: {}", group(kind), tally(&all, kind));
     let is_seen = matches!(kind, ClaimKind::Claim | ClaimKind::Reading);
     html.fold(&title, is_seen, |html| {
         let head = |html: &mut Html| {
@@ -106,7 +109,8 @@ fn claims(html: &mut Html, all: &[&ClaimResult], kind: ClaimKind, number: usize)
         html.rows(&title, head, |html| {
             for claim in claims {
                 html.within("tr", &[], |html| {
-                    html.say("td", &[("class", class(claim.verdict))], claim.verdict.name());
+                    let verdict = format!("{}{}", claim.verdict, mark(claim, study));
+                    html.say("td", &[("class", class(claim.verdict))], &verdict);
                     html.within("td", &[], |html| {
                         let to = format!("#{}", address(number, &claim.id));
                         html.say("a", &[("href", &to)], &claim.id);

@@ -4,8 +4,8 @@ use super::conclusion::conclusion;
 use super::detail::{erratum_words, facts, grid, original, remarks};
 use super::plots::file_name;
 use super::words::{
-    TESTED, course, failures, finding, group, heading, here, is_artefact, lacks, modes,
-    table_title, tally, tested, tested_rows, total,
+    MARKED, TESTED, course, failures, finding, group, has_marks, heading, here, is_artefact, lacks,
+    mark, modes, table_title, tally, tested, tested_rows, total,
 };
 use crate::format::Style;
 use crate::grid::Grid;
@@ -53,7 +53,8 @@ fn one(
         let rows = claims.map(|claim| {
             let cause = claim.artefact.as_ref().filter(|_| is_artefact(claim));
             let cause = cause.map_or_else(String::new, |cause| format!("; an artefact: {cause}"));
-            vec![claim.verdict.to_string(), claim.id.clone(), finding(claim) + &cause]
+            let verdict = format!("{}{}", claim.verdict, mark(claim, study));
+            vec![verdict, claim.id.clone(), finding(claim) + &cause]
         });
         let rows: Vec<Vec<String>> = rows.collect();
         if rows.is_empty() {
@@ -63,6 +64,9 @@ fn one(
         let heads = ["verdict", "claim", "what was found"].map(ToOwned::to_owned).to_vec();
         markdown::grid(&Grid { heads, right: vec![false; 3], rows }, style, out)?;
         writeln!(out)?;
+    }
+    if has_marks(study) {
+        writeln!(out, "{}\n", plain(MARKED))?;
     }
     writeln!(out, "### The original\n")?;
     original(study).iter().try_for_each(|line| writeln!(out, "{}\n", plain(line)))?;

@@ -2,7 +2,8 @@
 
 use super::conclusion::conclusion;
 use super::words::{
-    course, errata, errata_words, failures, finding, group, heading, here, is_artefact, tally,
+    MARKED, course, errata, errata_words, failures, finding, group, has_marks, heading, here,
+    is_artefact, mark, tally,
 };
 use crate::page::{Page, Tone};
 use crate::text;
@@ -12,7 +13,7 @@ use std::io;
 /// Lines of a first screen.
 const MOST: usize = 60;
 
-/// Where the text of a claim begins: after the longest verdict.
+/// Where the text of a claim begins: after the longest verdict and its mark.
 const TEXT: usize = 16;
 
 /// What stands where words were left out.
@@ -53,7 +54,8 @@ fn clipped(first: &str, words: &str, page: &Page<'_>, most: usize) -> Vec<String
 /// A claim on the screen.
 struct Entry {
     tone: Tone,
-    verdict: Verdict,
+    /// With its mark: behind the words of the claim it would be cut off with them.
+    verdict: String,
     words: String,
     /// Lines that it has.
     most: usize,
@@ -76,7 +78,7 @@ impl Entry {
         let most = if artefact.is_some() { 4 } else { 1 };
         let mut entry = Self {
             tone: tone(claim.verdict),
-            verdict: claim.verdict,
+            verdict: format!("{}{}", claim.verdict, mark(claim, study)),
             words,
             most: usize::MAX,
             whole: 0,
@@ -165,9 +167,10 @@ pub(super) fn write(
     }
     let below = if page.style.is_whole() { String::new() } else { more(study) };
     let below = clipped("", &below, page, 2);
+    let legend = if has_marks(study) { clipped("", MARKED, page, 2) } else { Vec::new() };
     let used: usize = above.iter().map(|(_, lines)| lines.len()).sum();
     // A blank line before the claims and one after them.
-    let room = MOST.saturating_sub(used + below.len() + 2);
+    let room = MOST.saturating_sub(used + legend.len() + below.len() + 2);
     let groups = groups(study, page, room);
     let shown: usize = groups.iter().map(|group| group.claims.len()).sum();
     for (tone, lines) in &above {
@@ -180,6 +183,7 @@ pub(super) fn write(
             claim.lines(page).iter().try_for_each(|line| page.line(claim.tone, line))?;
         }
     }
+    legend.iter().try_for_each(|line| page.line(Tone::Quiet, line))?;
     if page.style.is_whole() {
         return Ok(());
     }

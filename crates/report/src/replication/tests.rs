@@ -1,9 +1,10 @@
 //! A replication in every format.
 
 use super::*;
-use crate::html::sound::{is_sound, spoiled};
 use crate::load::{is_replication, load_replication};
-use crate::{sample, text};
+use crate::testing::sample;
+use crate::testing::sound::{is_sound, spoiled};
+use crate::text;
 use ipcperf_core::result::{
     ArmResult, ArmRound, ClaimKind, ClaimResult, Erratum, Metric, Mode, Noise, Plot, PlotKind,
     Published, REPLICATION_SCHEMA, RowResult, Scale, Severity, Status, StudyResult, TableResult,
@@ -219,9 +220,9 @@ fn the_document_is_valid_reads_back_and_the_schema_names_every_key() {
     let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let schema: serde_json::Value =
         serde_json::from_str(crate::REPLICATION_SCHEMA).expect("the schema is JSON");
-    assert_eq!(crate::schema::errors(&schema, &value), Vec::<String>::new());
+    assert_eq!(crate::testing::schema::errors(&schema, &value), Vec::<String>::new());
     let mut unnamed = Vec::new();
-    crate::schema::unnamed(&schema, &schema, &value, "", &mut unnamed);
+    crate::testing::schema::unnamed(&schema, &schema, &value, "", &mut unnamed);
     assert_eq!(unnamed, Vec::<String>::new());
     assert!(is_replication(&json) && !is_replication("{\"schema\": \"ipcperf.replication/12\"}"));
     let again = load_replication(&json).expect("well formed");

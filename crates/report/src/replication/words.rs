@@ -168,6 +168,26 @@ pub(super) fn modes(table: &TableResult) -> Vec<String> {
     table.rows.iter().filter_map(told).collect()
 }
 
+/// What the mark behind a verdict means, in one line of 80 columns.
+pub(super) const MARKED: &str =
+    "* Rounds of an arm fall into two modes: the interval of the claim covers both.";
+
+/// The mark behind the verdict of a claim with a figure of an arm whose rounds fall into two modes; of others none.
+/// A formula has an arm as `metric(arm)`, and no id has parentheses.
+pub(super) fn mark(claim: &ClaimResult, study: &StudyResult) -> &'static str {
+    let findings = study.noise.iter().flat_map(|noise| &noise.findings);
+    let split = findings.filter(|one| one.code == "W-MULTIMODAL").flat_map(|one| &one.cells);
+    let arms: Vec<String> = split.map(|id| format!("({id})")).collect();
+    let reads = |test: &TestResult| arms.iter().any(|arm| test.test.contains(arm.as_str()));
+    let is_split = claim.tests.iter().any(|test| test.measured.value.is_some() && reads(test));
+    if is_split { crate::words::TWO_MODES } else { "" }
+}
+
+/// Whether a claim of a study has that mark.
+pub(super) fn has_marks(study: &StudyResult) -> bool {
+    study.claims.iter().any(|claim| !mark(claim, study).is_empty())
+}
+
 /// Which claims are tested on which rows of a table, rows with the same claims together.
 pub(super) fn tested_rows(table: &TableResult) -> Vec<String> {
     let rows = table.rows.iter().filter(|row| !row.claims.is_empty());

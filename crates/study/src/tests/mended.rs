@@ -88,3 +88,101 @@ fn the_second_core_costs_as_many_nanoseconds_as_published_or_the_size_differs() 
     assert_eq!(verdict("marhubi", "s4.c7.ns", &cost(300.0)), Verdict::Direction);
     assert_eq!(verdict("marhubi", "s4.c7", &cost(300.0)), Verdict::Reproduced);
 }
+
+/// The error of the counter begins below that of the other clock, and not only grows past it.
+#[test]
+fn the_error_of_the_counter_begins_below_that_of_the_other_clock() {
+    let start = |nominal_ns: f64| {
+        move |metric: &str, _: &str| if metric.starts_with("nominal") { nominal_ns } else { 20.0 }
+    };
+    assert_eq!(verdict("wisconsin", "s2.c10.start", &start(2.0)), Verdict::Reproduced);
+    assert_eq!(verdict("wisconsin", "s2.c10.start", &start(300.0)), Verdict::NotReproduced);
+}
+
+/// It was enough to be faster at all.
+#[test]
+fn much_better_than_sockets_is_more_than_a_little_better() {
+    let rate = |ahead: f64| {
+        move |_: &str, arm: &str| match arm.split('/').next() {
+            Some("shm") => 1.1 * ahead,
+            Some("pipe") => ahead,
+            _ => 1.0,
+        }
+    };
+    assert_eq!(verdict("wisconsin", "s2.c8", &rate(2.0)), Verdict::Reproduced);
+    assert_eq!(verdict("wisconsin", "s2.c8", &rate(1.2)), Verdict::NotReproduced);
+}
+
+/// 18 % faster was within what was accepted, and 20 % slower was not.
+#[test]
+fn an_eventfd_that_is_faster_than_a_pipe_is_not_as_published_and_a_slower_one_is() {
+    let beside =
+        |eventfd: f64| move |_: &str, arm: &str| if arm == "eventfd" { eventfd } else { 1.0 };
+    assert_eq!(verdict("marhubi", "s4.c2", &beside(0.82)), Verdict::NotReproduced);
+    for slower in [1.0, 1.2] {
+        assert_eq!(verdict("marhubi", "s4.c2", &beside(slower)), Verdict::Reproduced);
+    }
+}
+
+/// Two cores were held against the two threads of one only.
+#[test]
+fn the_worst_tail_is_worse_than_that_of_every_other_placement() {
+    let tail = |free: f64| {
+        move |_: &str, arm: &str| match arm {
+            "different-core" => 398_796.0,
+            "same-core" => 39_052.0,
+            "same-cpu" => 28_225.0,
+            _ => free,
+        }
+    };
+    assert_eq!(verdict("marhubi", "s4.c9", &tail(31_290.0)), Verdict::Reproduced);
+    assert_eq!(verdict("marhubi", "s4.c9", &tail(500_000.0)), Verdict::NotReproduced);
+}
+
+/// The slowest is the anonymous pipe, and not any pipe.
+#[test]
+fn a_named_pipe_behind_the_anonymous_one_is_not_as_published() {
+    let rate = |named: f64| {
+        move |_: &str, arm: &str| match arm.split('[').next() {
+            Some("unix") => 41_334.0,
+            Some("tcp") => 36_208.0,
+            Some("named") => named,
+            _ => 9_039.0,
+        }
+    };
+    assert_eq!(verdict("baeldung", "s3.c3", &rate(9_699.0)), Verdict::Reproduced);
+    assert_eq!(verdict("baeldung", "s3.c3", &rate(8_000.0)), Verdict::NotReproduced);
+}
+
+/// The queue has nothing beside it; the file has, and so has the socket message that it is held against.
+#[test]
+fn a_queue_improves_on_files_by_what_each_is_beside_its_own_socket() {
+    let rate = |file: f64| {
+        move |_: &str, arm: &str| match arm {
+            "queue" => 50.0,
+            "queue-amortised" => 75.0,
+            "alone" => 100.0,
+            "message" => 40.0,
+            _ => file,
+        }
+    };
+    for id in ["s0.c8", "s0.c9"] {
+        assert_eq!(verdict("inferno", id, &rate(40.0 / 2.72)), Verdict::Reproduced, "{id}");
+        // Slower than the queue, and nearer to its own socket than the queue is to its own.
+        assert_eq!(verdict("inferno", id, &rate(35.0)), Verdict::NotReproduced, "{id}");
+    }
+}
+
+/// Whoever reads that a figure is an artefact finds out why.
+#[test]
+fn what_comes_of_an_artefact_is_marked_and_has_its_erratum() {
+    let mut marked = Vec::new();
+    for study in parsed() {
+        for claim in study.claims.iter().filter(|claim| claim.artefact.is_some()) {
+            let has_erratum = study.errata.iter().any(|one| one.claims.contains(&claim.id));
+            assert!(has_erratum, "{}", claim.id);
+            marked.push(claim.id.clone());
+        }
+    }
+    assert_eq!(marked, ["s3.c3", "s3.c4", "s3.c5", "s3.q1", "s4.c1.loop", "s4.c5"]);
+}

@@ -78,6 +78,15 @@ fn crowded() -> Replication {
     document
 }
 
+/// The document of a run in which the rounds of one arm fell into two modes.
+fn in_two_modes(mut document: Replication, arm: &str) -> Replication {
+    let noise = document.studies[0].noise.as_mut().expect("stored with its findings");
+    let mut split = sample::finding("W-MULTIMODAL", Severity::Warning, "Rounds near two figures.");
+    split.cells.push(arm.to_owned());
+    noise.findings.push(split);
+    document
+}
+
 fn screen(document: &Replication, width: usize) -> String {
     let mut bytes = Vec::new();
     let style = Style { width, ..Style::default() };
@@ -112,6 +121,8 @@ fn a_first_screen_has_sixty_lines_and_the_conclusion_within_twelve() {
         ("interrupted", interrupted()),
         ("with failed arms", with_failed_arms()),
         ("crowded", crowded()),
+        ("in two modes", in_two_modes(marhubi(), "pipes")),
+        ("crowded and in two modes", in_two_modes(crowded(), "unix[100]")),
     ] {
         let study = &document.studies[0];
         let conclusion = conclusion::conclusion(&document, study);
@@ -181,6 +192,31 @@ fn what_came_out_as_published_by_an_artefact_says_so_beside_its_verdict_and_in_t
         let text = String::from_utf8(bytes).expect("text");
         let line = text.lines().find(|line| line.contains("s4.c1.loop")).expect("its line");
         assert!(line.contains("DIRECTION") && line.contains("an artefact: "), "{line}");
+    }
+}
+
+#[test]
+fn a_claim_on_an_arm_in_two_modes_has_a_mark_behind_its_verdict_and_the_mark_has_its_line() {
+    let count = |text: &str| text.lines().filter(|line| *line == words::MARKED).count();
+    let plain = screen(&marhubi(), 80);
+    assert!(count(&plain) == 0 && plain.contains("INCONCLUSIVE    s4.c2 "), "{plain}");
+    let document = in_two_modes(marhubi(), "pipes");
+    let text = screen(&document, 80);
+    assert_eq!(count(&text), 1, "{text}");
+    for line in ["NOT REPRODUCED* s4.c1 ", "DIRECTION*      s4.c1.loop ", "INCONCLUSIVE*   s4.c2 "]
+    {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    // Of another arm; and of the pipes, without a figure.
+    for line in ["HOLDS           s4.c1.proof ", "UNTESTABLE      s4.c5 "] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let mut bytes = Vec::new();
+    let style = Style { width: 200, ..Style::default() };
+    replication(&document, Format::Markdown, &style, None, &mut bytes).expect("memory");
+    let text = String::from_utf8(bytes).expect("text");
+    for part in ["| INCONCLUSIVE\\* | s4.c2 |", "\n\\* Rounds of an arm fall into two modes"] {
+        assert!(text.contains(part), "{part}: {text}");
     }
 }
 
@@ -275,6 +311,16 @@ fn claims_by_machines_say_what_turned_and_call_machines_by_their_facts() {
     let text = shown(Format::Csv, 80);
     let line = "marhubi,s4.c1,\"Another CPU, 2 CPUs, Linux 7.1.0, hypervisor KVM, container docker\",2027-01-02T03:04:05Z,REPRODUCED,3.1,";
     assert!(text.contains(line), "{text}");
+}
+
+#[test]
+fn machines_that_ran_no_claim_of_an_author_are_not_counted_over() {
+    let mut document = marhubi();
+    document.studies[0].claims.retain(|claim| claim.kind == ClaimKind::Reading);
+    let mut bytes = Vec::new();
+    across(&[document], Format::Table, &Style::default(), &mut bytes).expect("memory");
+    let text = String::from_utf8(bytes).expect("text");
+    assert!(text.starts_with("No claim of an author was part of these runs."), "{text}");
 }
 
 #[test]
