@@ -91,19 +91,27 @@ pub(crate) fn median_rank(n: usize, alpha: f64) -> Option<usize> {
 /// The largest s with P(T⁺ ≤ s) ≤ alpha/2, T⁺ being Wilcoxon's signed-rank statistic of `n` pairs
 /// without a true difference. `None` if not even s = 0 is that improbable.
 pub(crate) fn signed_rank_limit(n: usize, alpha: f64) -> Option<usize> {
-    if n > EXACT_ROUNDS { approximate_limit(n, alpha) } else { exact_limit(n, alpha) }
+    if n <= EXACT_ROUNDS {
+        return limit(signed_rank(n), alpha);
+    }
+    approximate_limit(signed_rank_moments(n), alpha)
 }
 
-fn approximate_limit(n: usize, alpha: f64) -> Option<usize> {
+/// Mean and standard deviation of Wilcoxon's statistic.
+fn signed_rank_moments(n: usize) -> (f64, f64) {
     let n = n as f64;
-    let deviation = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
-    let z = normal_quantile(1.0 - alpha / 2.0);
-    let limit = (n * (n + 1.0) / 4.0 - 0.5 - z * deviation).floor();
-    (limit >= 0.0).then_some(limit as usize)
+    (n * (n + 1.0) / 4.0, (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt())
 }
 
-fn exact_limit(n: usize, alpha: f64) -> Option<usize> {
-    limit(signed_rank(n), alpha)
+/// As [`limit`], of the normal distribution with these moments.
+fn approximate_limit((mean, deviation): (f64, f64), alpha: f64) -> Option<usize> {
+    let most = (mean - 0.5 - normal_quantile(1.0 - alpha / 2.0) * deviation).floor();
+    (most >= 0.0).then_some(most as usize)
+}
+
+/// The probability of `most` at the most, by the normal distribution with these moments.
+fn approximate_chance((mean, deviation): (f64, f64), most: usize) -> f64 {
+    normal_cdf((most as f64 + 0.5 - mean) / deviation)
 }
 
 /// P(T⁺ = s) for every s, of `n` up to [`EXACT_ROUNDS`]: computed once, since thousands of cells of a comparison have as
@@ -141,9 +149,7 @@ pub(crate) fn signed_rank_chance(n: usize, s: usize) -> f64 {
     if n <= EXACT_ROUNDS {
         return signed_rank(n).iter().take(s + 1).sum();
     }
-    let n = n as f64;
-    let deviation = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
-    normal_cdf((s as f64 + 0.5 - n * (n + 1.0) / 4.0) / deviation)
+    approximate_chance(signed_rank_moments(n), s)
 }
 
 /// Number of values a side up to which the rank-sum distribution is computed exactly.
@@ -190,9 +196,7 @@ pub(crate) fn rank_sum_limit(m: usize, n: usize, alpha: f64) -> Option<usize> {
     if m <= EXACT_SIDE && n <= EXACT_SIDE {
         return limit(rank_sum(m, n), alpha);
     }
-    let (mean, deviation) = rank_sum_moments(m, n);
-    let most = (mean - 0.5 - normal_quantile(1.0 - alpha / 2.0) * deviation).floor();
-    (most >= 0.0).then_some(most as usize)
+    approximate_limit(rank_sum_moments(m, n), alpha)
 }
 
 /// P(U ≤ u), by the same rule as [`rank_sum_limit`].
@@ -200,8 +204,7 @@ pub(crate) fn rank_sum_chance(m: usize, n: usize, u: usize) -> f64 {
     if m <= EXACT_SIDE && n <= EXACT_SIDE {
         return rank_sum(m, n).iter().take(u + 1).sum();
     }
-    let (mean, deviation) = rank_sum_moments(m, n);
-    normal_cdf((u as f64 + 0.5 - mean) / deviation)
+    approximate_chance(rank_sum_moments(m, n), u)
 }
 
 #[cfg(test)]
@@ -261,7 +264,7 @@ mod tests {
         for n in 30..=80 {
             for alpha in [0.05, 0.10] {
                 let exact = limit(&signed_rank_of(n), alpha).unwrap();
-                let approximate = approximate_limit(n, alpha).unwrap();
+                let approximate = approximate_limit(signed_rank_moments(n), alpha).unwrap();
                 assert!(exact.abs_diff(approximate) <= 1, "{n}: {exact} {approximate}");
             }
         }
@@ -296,10 +299,8 @@ mod tests {
                 assert!(rank_sum_chance(m, n, limit + 1) > alpha / 2.0, "{m} {n} {alpha}");
             }
         }
-        let (exact, approximate) = (rank_sum_chance(25, 25, 230), {
-            let (mean, deviation) = rank_sum_moments(25, 25);
-            normal_cdf((230.5 - mean) / deviation)
-        });
+        let approximate = approximate_chance(rank_sum_moments(25, 25), 230);
+        let exact = rank_sum_chance(25, 25, 230);
         assert!((exact / approximate - 1.0).abs() < 0.03, "{exact} {approximate}");
     }
 

@@ -1,6 +1,6 @@
 //! What a comparison of two arms rests on, and what follows from it at any confidence.
 
-use crate::compare::{log, log_ratios, ratio_of, walsh_averages};
+use crate::compare::{log_ratios, logs, ratio_of, walsh_averages};
 use crate::distribution::{rank_sum_chance, rank_sum_limit, signed_rank_chance, signed_rank_limit};
 use crate::estimate::{Interval, median, median_of_sorted, robust_spread, sorted};
 
@@ -25,14 +25,16 @@ pub struct Evidence {
 
 impl Evidence {
     /// Of rounds that measured both arms: `a[i]` and `b[i]` belong to round i. The elementary log-ratios are the means
-    /// of two rounds, and their null distribution is that of Wilcoxon's signed rank, as in
-    /// [`paired_ratio`](crate::paired_ratio).
+    /// of two rounds (a round with itself included; Hodges and Lehmann 1963), and their null distribution is that of
+    /// Wilcoxon's signed rank. If the order within each round was random, it is exact for A = B whatever the
+    /// distribution of figures; beyond 50 rounds its normal approximation is used. Time and memory grow with the square
+    /// of the number of rounds.
     ///
     /// `None` if there are no rounds, the two differ in length, or a figure is not a positive finite number.
     #[must_use]
     pub fn paired(a: &[f64], b: &[f64]) -> Option<Self> {
-        let logs = walsh_averages(a, b)?;
         let rounds = log_ratios(a, b)?;
+        let logs = walsh_averages(&rounds)?;
         let spread = robust_spread(&rounds, median(&rounds)?)?;
         Some(Self { logs, design: Design::Paired { rounds: rounds.len(), spread } })
     }
@@ -43,8 +45,6 @@ impl Evidence {
     /// `None` if a side has no figures, or a figure is not a positive finite number.
     #[must_use]
     pub fn separate(a: &[f64], b: &[f64]) -> Option<Self> {
-        let logs =
-            |figures: &[f64]| figures.iter().map(|one| log(*one)).collect::<Option<Vec<_>>>();
         let (a, b) = (logs(a)?, logs(b)?);
         let pairs: Vec<f64> = b.iter().flat_map(|b| a.iter().map(move |a| b - a)).collect();
         let design = Design::Separate { a: a.len(), b: b.len() };
@@ -114,21 +114,50 @@ impl Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Rng, paired_interval, paired_ratio};
+    use crate::Rng;
+    use proptest::prelude::*;
 
     fn arm(rng: &mut Rng, n: usize, factor: f64) -> Vec<f64> {
         (0..n).map(|_| factor * (0.1 * rng.normal()).exp()).collect()
     }
 
     #[test]
-    fn paired_evidence_is_the_paired_ratio() {
-        let mut rng = Rng::stream(1, "evidence");
-        for n in [3, 6, 12, 60] {
-            let (a, b) = (arm(&mut rng, n, 1.0), arm(&mut rng, n, 1.1));
-            let evidence = Evidence::paired(&a, &b).unwrap();
-            let ratio = paired_ratio(&a, &b).unwrap();
-            assert_eq!((evidence.ratio(), evidence.interval(0.95)), (ratio.value, ratio.ci95));
-            assert_eq!(evidence.interval(0.99), paired_interval(&a, &b, 0.99));
+    fn a_constant_factor_is_found_without_uncertainty() {
+        let a = [10.0, 12.0, 9.0, 30.0, 11.0, 10.5];
+        let evidence = Evidence::paired(&a, &a.map(|v| v * 1.25)).unwrap();
+        let ci = evidence.interval(0.95).unwrap();
+        for figure in [evidence.ratio(), ci.low, ci.high] {
+            assert!((figure - 1.25).abs() < 1e-12, "{figure}");
+        }
+    }
+
+    #[test]
+    fn hodges_lehmann_of_a_worked_example() {
+        // Log-ratios 0, 1, 5: Walsh averages 0, 0.5, 1, 2.5, 3, 5, median 1.75.
+        let b = [0.0_f64, 1.0, 5.0].map(f64::exp);
+        let evidence = Evidence::paired(&[1.0; 3], &b).unwrap();
+        assert!((evidence.ratio().ln() - 1.75).abs() < 1e-12);
+        assert_eq!(evidence.interval(0.95), None);
+    }
+
+    #[test]
+    fn the_interval_of_six_rounds_is_their_range() {
+        let b = [1.1, 0.9, 1.0, 1.3, 0.8, 1.2];
+        let six = Evidence::paired(&[1.0; 6], &b).unwrap();
+        let ci = six.interval(0.95).unwrap();
+        assert!((ci.low - 0.8).abs() < 1e-12 && (ci.high - 1.3).abs() < 1e-12);
+        assert_eq!(six.interval(0.99), None, "six rounds cannot give 99 %");
+        assert_eq!(Evidence::paired(&[1.0; 5], &b[..5]).unwrap().interval(0.95), None);
+    }
+
+    #[test]
+    fn higher_confidence_gives_a_wider_interval() {
+        let b: Vec<f64> = (0..20).map(|i| 1.0 + 0.013 * f64::from(i * 7 % 20)).collect();
+        let evidence = Evidence::paired(&[1.0; 20], &b).unwrap();
+        let ci = [0.90, 0.95, 0.99].map(|confidence| evidence.interval(confidence).unwrap());
+        assert!(ci.windows(2).all(|w| w[1].low < w[0].low && w[0].high < w[1].high), "{ci:?}");
+        for confidence in [0.0, 1.0, -1.0, f64::NAN] {
+            assert_eq!(evidence.interval(confidence), None);
         }
     }
 
@@ -173,8 +202,41 @@ mod tests {
     fn figures_without_a_logarithm_are_no_evidence() {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(Evidence::paired(&[1.0, bad], &[1.0, 1.0]), None);
+            assert_eq!(Evidence::paired(&[1.0, 1.0], &[1.0, bad]), None);
             assert_eq!(Evidence::separate(&[1.0, bad], &[1.0]), None);
         }
         assert_eq!((Evidence::paired(&[1.0], &[]), Evidence::separate(&[], &[1.0])), (None, None));
+        assert_eq!(Evidence::paired(&[], &[]), None);
+    }
+
+    fn mirrored(x: f64, y: f64) -> bool {
+        x == 1.0 / y || y == 1.0 / x
+    }
+
+    proptest! {
+        // A failing input is printed; it becomes a test of its own rather than a file.
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn exchanging_the_arms_gives_exact_reciprocals(
+            pairs in prop::collection::vec((1e-3..1e9_f64, 1e-3..1e9_f64), 1..60)
+        ) {
+            let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+            let [there, back] = [(&a, &b), (&b, &a)].map(|(a, b)| Evidence::paired(a, b).unwrap());
+            prop_assert!(mirrored(there.ratio(), back.ratio()));
+            prop_assert_eq!(there.interval(0.95).is_some(), a.len() >= 6);
+            if let (Some(there), Some(back)) = (there.interval(0.95), back.interval(0.95)) {
+                prop_assert!(mirrored(there.low, back.high) && mirrored(there.high, back.low));
+            }
+        }
+
+        #[test]
+        fn the_interval_holds_the_estimate(
+            pairs in prop::collection::vec((1.0..2.0_f64, 1.0..2.0_f64), 6..60)
+        ) {
+            let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+            let evidence = Evidence::paired(&a, &b).unwrap();
+            prop_assert!(evidence.interval(0.95).unwrap().contains(evidence.ratio()));
+        }
     }
 }

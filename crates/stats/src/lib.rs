@@ -6,9 +6,9 @@
 //! The unit of analysis is the *round* (one slice in fresh processes), never the single operation:
 //! operations of one process share its memory layout, its CPUs and the mood of the host, so a
 //! million of them are one observation of those. [`Histogram`] therefore describes the operations
-//! of a slice, while [`median_estimate`], [`paired_ratio`], [`across_rounds`] and [`modes::split`]
-//! take one value (or one histogram) per round and draw their confidence from the spread between
-//! rounds. [`Evidence`] and [`Rule`] compare two arms.
+//! of a slice, while [`median_estimate`], [`across_rounds`] and [`modes::split`] take one value (or
+//! one histogram) per round and draw their confidence from the spread between rounds. So does
+//! [`Evidence`] of two arms, and [`Rule`] says what follows from it.
 //!
 //! No function assumes a normal distribution of the data, and none removes outliers.
 #![forbid(unsafe_code)]
@@ -30,7 +30,7 @@ mod rng;
 pub mod shape;
 mod verdict;
 
-pub use compare::{Ratio, paired_interval, paired_ratio, paired_spread};
+pub use compare::paired_spread;
 pub use crossover::{Arm, Change, Looked, changes, next_point, rounds_for_points, winner};
 pub use distribution::{normal_cdf, student_t_quantile};
 pub use drift::{relative_drift, theil_sen, trend_z};

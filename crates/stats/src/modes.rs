@@ -3,6 +3,7 @@
 //! On a machine whose idle CPUs sometimes poll and sometimes sleep, the same round trip takes 3 µs
 //! in some rounds and 90 µs in others. One figure for both would describe neither.
 
+use crate::compare::logs;
 use crate::estimate::{median_of_sorted, robust_spread, sorted};
 
 /// A mode holds at least this share of the rounds, so that stray rounds are not called a mode.
@@ -59,10 +60,7 @@ pub struct Split {
 /// `None` if there is one mode only, there are fewer than 4 values, or one is not a positive finite
 /// number.
 pub fn split(values: &[f64]) -> Option<Split> {
-    if !values.iter().all(|v| *v > 0.0 && v.is_finite()) {
-        return None;
-    }
-    let logs = sorted(&values.iter().map(|v| v.ln()).collect::<Vec<_>>())?;
+    let logs = sorted(&logs(values)?)?;
     let least = ROUNDS.max((SHARE * logs.len() as f64).ceil() as usize);
     let cut = (least..=logs.len().checked_sub(least)?)
         .max_by(|&i, &j| (logs[i] - logs[i - 1]).total_cmp(&(logs[j] - logs[j - 1])))?;

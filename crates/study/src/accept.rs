@@ -2,7 +2,7 @@
 
 use crate::expression::Expression;
 use ipcperf_core::result::{Metric, TestResult, Verdict};
-use ipcperf_stats::{Interval, median_estimate, median_interval, paired_interval, paired_ratio};
+use ipcperf_stats::{Evidence, Interval, median_estimate, median_interval};
 use std::fmt;
 use std::str::FromStr;
 
@@ -163,10 +163,10 @@ impl Figure {
             modes: Vec::new(),
         };
         let ones = vec![1.0; rounds.len()];
-        if let (false, Some(ratio)) = (is_value, paired_ratio(&ones, rounds)) {
+        if let (false, Some(evidence)) = (is_value, Evidence::paired(&ones, rounds)) {
             return Self {
-                metric: metric(ratio.value, ratio.ci95, "hodges-lehmann"),
-                joint: paired_interval(&ones, rounds, joint).map(both),
+                metric: metric(evidence.ratio(), evidence.interval(0.95), "hodges-lehmann"),
+                joint: evidence.interval(joint).map(both),
             };
         }
         match median_estimate(rounds) {

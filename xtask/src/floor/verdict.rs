@@ -1,7 +1,7 @@
 //! From the rounds of a case to one line: which rounds may be compared, the ratio, the verdict.
 
 use ipcperf_stats::modes::split;
-use ipcperf_stats::{Ratio, median, paired_ratio};
+use ipcperf_stats::{Estimate, Evidence, median};
 
 use super::case::{Case, Pattern};
 
@@ -22,7 +22,7 @@ pub(crate) struct Outcome {
     /// Medians over the rounds compared.
     pub(crate) bare: f64,
     pub(crate) product: f64,
-    pub(crate) ratio: Ratio,
+    pub(crate) ratio: Estimate,
     pub(crate) verdict: Verdict,
     /// Rounds left out because the two sides were in different modes.
     pub(crate) left_out: usize,
@@ -80,7 +80,8 @@ pub(crate) fn judge(case: &Case, rounds: &Rounds) -> Result<Outcome, String> {
     let medians = median(&a).zip(median(&b));
     let (bare_median, product_median) =
         medians.ok_or("the two sides were never in the same mode")?;
-    let ratio = paired_ratio(&a, &b).ok_or("a figure is not a positive number")?;
+    let evidence = Evidence::paired(&a, &b).ok_or("a figure is not a positive number")?;
+    let ratio = Estimate { value: evidence.ratio(), ci95: evidence.interval(0.95) };
     Ok(Outcome {
         bare: bare_median,
         product: product_median,
@@ -90,7 +91,7 @@ pub(crate) fn judge(case: &Case, rounds: &Rounds) -> Result<Outcome, String> {
     })
 }
 
-fn verdict(case: &Case, ratio: &Ratio) -> Verdict {
+fn verdict(case: &Case, ratio: &Estimate) -> Verdict {
     let (low, high) = case.target();
     match ratio.ci95 {
         None => Verdict::Unclear,

@@ -1,6 +1,5 @@
 //! Files that appear complete in a directory, `rename(2)`, and are told of by `inotify(7)`.
 
-use crate::budget;
 use crate::by_reference::BY_REFERENCE;
 use crate::by_reference::files;
 use crate::by_reference::named_port::NamedPort;
@@ -15,13 +14,6 @@ ipcperf_core::options! {
         /// Where files lie: tmpfs is /dev/shm or /tmp, disk is /var/tmp or the current directory.
         pub dir: String = ("tmpfs".into(), "tmpfs", Place { words: &["tmpfs", "disk"] }),
     }
-}
-
-/// Bytes under way, and messages: far below `fs.inotify.max_queued_events`, 16384 by default.
-const UNDER_WAY: (usize, u32) = (16 << 20, 64);
-
-fn messages(size: usize) -> u32 {
-    budget::messages(size, UNDER_WAY.0, UNDER_WAY.1)
 }
 
 /// A file with a name for each message.
@@ -58,7 +50,7 @@ impl Mechanism for FileRename {
         copies: 2,
         // open, write, close, rename; read of the event, open, read, unlink, close.
         syscalls: Syscalls { send: Some(4.0), recv: Some(5.0) },
-        window: Some(UNDER_WAY.1),
+        window: Some(files::UNDER_WAY),
         needs: &["CONFIG_INOTIFY_USER", "a file system that may be written"],
         ..BY_REFERENCE
     };
@@ -68,23 +60,18 @@ impl Mechanism for FileRename {
     fn probe(options: &FileRenameOptions) -> Result<(), Missing> {
         let base = files::base(&options.dir)?;
         let (_run, shape) = crate::trial()?;
-        let scratch = files::scratch(&shape, &base, 0).map_err(|error| match error {
-            SetupError::Sys { call, code } => Missing::new(
-                format!("{call}: {}", ipcperf_core::errno::text(code)),
-                "file-rename.dir=PATH of a directory that may be written",
-            ),
-            other => crate::missing(other),
-        })?;
+        let scratch = files::scratch(&shape, &base);
+        let scratch = scratch.map_err(|error| files::missing(error, "file-rename"))?;
         watch::arrivals(scratch.path()).map(drop).map_err(crate::missing)
     }
 
     fn window(size: usize, _: &FileRenameOptions) -> Option<u32> {
-        Some(messages(size))
+        Some(files::messages(size))
     }
 
     fn open(shape: &Shape, options: &FileRenameOptions) -> Result<Link, SetupError> {
         let base = files::base(&options.dir)?;
-        let scratch = files::scratch(shape, &base, messages(shape.size))?;
+        let scratch = files::scratch(shape, &base)?;
         // Watched from before the first message on.
         let watcher = |name| scratch.subdirectory(name).and_then(|path| watch::arrivals(&path));
         let (ping, pong) = (watcher("ping")?, watcher("pong")?);
@@ -104,7 +91,7 @@ impl Mechanism for FileRename {
         };
         let watched = files::c_path(&root.join(watched))?;
         let staged = files::c_path(&root.join(staged))?;
-        let names = names(&root.join(target), messages(end.shape.size))?;
+        let names = names(&root.join(target), files::messages(end.shape.size))?;
         NamedPort::new(watcher, &watched, staged, names, end.shape)
     }
 }

@@ -1,10 +1,19 @@
 //! What mechanisms that carry messages in files share: where the files lie.
 
-use ipcperf_core::{Missing, SetupError, Shape};
+use crate::budget;
+use ipcperf_core::{Missing, SetupError, Shape, errno};
 use ipcperf_sys::io::file::place::{self, Scratch};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// Messages under way at the most: far below `fs.inotify.max_queued_events`, 16384 by default.
+pub(crate) const UNDER_WAY: u32 = 64;
+
+/// How many of this size that are: up to 16 MiB.
+pub(crate) fn messages(size: usize) -> u32 {
+    budget::messages(size, 16 << 20, UNDER_WAY)
+}
 
 /// The directory that the knob `dir` names.
 pub(crate) fn base(dir: &str) -> Result<PathBuf, Missing> {
@@ -27,10 +36,21 @@ pub(crate) fn base(dir: &str) -> Result<PathBuf, Missing> {
 }
 
 /// A directory of this channel below `base`, with room for what may be under way in both directions.
-pub(crate) fn scratch(shape: &Shape, base: &Path, messages: u32) -> Result<Scratch, SetupError> {
-    let bytes = (shape.size as u64).saturating_mul(2 * u64::from(messages));
+pub(crate) fn scratch(shape: &Shape, base: &Path) -> Result<Scratch, SetupError> {
+    let bytes = (shape.size as u64).saturating_mul(2 * u64::from(messages(shape.size)));
     place::room(base, bytes)?;
     Scratch::create(&shape.directory, base, &shape.name("files"))
+}
+
+/// What it means that files of a mechanism cannot lie where they should.
+pub(crate) fn missing(error: SetupError, mechanism: &str) -> Missing {
+    match error {
+        SetupError::Sys { call, code } => Missing::new(
+            format!("{call}: {}", errno::text(code)),
+            format!("{mechanism}.dir=PATH of a directory that may be written"),
+        ),
+        other => crate::missing(other),
+    }
 }
 
 /// A path for system calls.

@@ -1,7 +1,7 @@
 //! Messages in an object of their own, which is made for each and handed over as a descriptor beside its length.
 
 use crate::by_reference::packets::{Company, Packets};
-use crate::port::fault;
+use crate::port::{fault, moved};
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::file::fresh::{self, Access, Handle, Mapping};
 use ipcperf_sys::io::file::store;
@@ -230,21 +230,12 @@ pub(crate) fn write_rest(
     message: &[u8],
     first: Result<usize, i32>,
 ) -> Result<(), Fault> {
-    let mut step = first;
-    let mut done = 0;
-    loop {
-        match step {
-            // A file takes at least a byte or says why not.
-            Ok(0) if done < message.len() => return Err(Fault::Truncated),
-            Ok(bytes) => done += bytes,
-            Err(errno::EINTR) => {}
-            Err(code) => return Err(fault(code)),
-        }
-        match message.get(done..) {
-            Some(rest) if !rest.is_empty() => step = stream::write(file, rest),
-            _ => return Ok(()),
-        }
+    // A file takes at least a byte or says why not; that it took nothing is no end.
+    let mut done = moved(first, 1)?;
+    while let Some(rest) = message.get(done..).filter(|rest| !rest.is_empty()) {
+        done += moved(stream::write(file, rest), 1)?;
     }
+    Ok(())
 }
 
 /// Goes on after a read that brought another number of bytes than `len`, for which `into` has room and one byte more.

@@ -6,7 +6,7 @@ use crate::by_reference::handover_port::{
     AnonymousFile, FreshMemory, HandoverPort, Origin, UnnamedFile,
 };
 use crate::by_reference::packets::Company;
-use crate::port::fault;
+use crate::port::{fault, whole};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::file::fresh;
 use ipcperf_sys::io::memory::slots::Slots;
@@ -208,16 +208,7 @@ impl SlottedPort {
     #[cold]
     #[inline(never)]
     fn send_again(&self, word: [u8; 8], first: Result<usize, i32>) -> Result<(), Fault> {
-        let mut step = first;
-        loop {
-            match step {
-                Ok(8) => return Ok(()),
-                Ok(_) => return Err(Fault::Truncated),
-                Err(errno::EINTR) => {}
-                Err(code) => return Err(fault(code)),
-            }
-            step = datagram::send(self.socket.as_fd(), &word);
-        }
+        whole(word.len(), first, || datagram::send(self.socket.as_fd(), &word))
     }
 
     #[cold]

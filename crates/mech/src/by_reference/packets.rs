@@ -1,6 +1,6 @@
 //! One connected socket that keeps boundaries and carries descriptors, for messages that are about something else.
 
-use crate::port::fault;
+use crate::port::{fault, whole};
 use ipcperf_core::{Fault, Link, Port, SetupError, Shape};
 use ipcperf_sys::io::epoll::Interest;
 use ipcperf_sys::io::file::fresh::Handle;
@@ -106,16 +106,7 @@ impl Packets {
     #[cold]
     #[inline(never)]
     fn send_again(&mut self, message: &[u8], first: Result<usize, i32>) -> Result<(), Fault> {
-        let mut step = first;
-        loop {
-            match step {
-                Ok(bytes) if bytes == message.len() => return Ok(()),
-                Ok(_) => return Err(Fault::Truncated),
-                Err(errno::EINTR) => {}
-                Err(code) => return Err(fault(code)),
-            }
-            step = self.outgoing.send(self.socket.as_fd(), message);
-        }
+        whole(message.len(), first, || self.outgoing.send(self.socket.as_fd(), message))
     }
 
     /// Receives one message of exactly the length of `into`.

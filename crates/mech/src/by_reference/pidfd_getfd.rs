@@ -3,17 +3,11 @@
 use crate::budget;
 use crate::by_reference::BY_REFERENCE;
 use crate::by_reference::taking_port::TakingPort;
+use crate::port::reach::under_way;
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::file::fresh;
-use ipcperf_sys::io::memory::turns::{self, Turns};
+use ipcperf_sys::io::memory::turns::Turns;
 use ipcperf_sys::io::peer;
-
-/// Bytes of the files of one direction.
-const FILES: usize = 8 << 20;
-
-fn files(size: usize) -> usize {
-    1 << budget::messages(size, FILES, turns::MOST as u32).ilog2()
-}
 
 /// Files of the sender, taken over by the receiver.
 #[derive(Debug)]
@@ -57,7 +51,7 @@ impl Mechanism for PidfdGetfd {
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
         budget::not_empty(shape.size, "an empty file cannot be mapped")?;
-        let bytes = shape.size.saturating_mul(2 * files(shape.size));
+        let bytes = shape.size.saturating_mul(2 * under_way(shape.size));
         budget::memory(bytes, "files", "smaller messages")?;
         let [one, two] = Turns::create()?;
         Ok(Link::of_fds([one], [two]))
@@ -65,7 +59,7 @@ impl Mechanism for PidfdGetfd {
 
     fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
         let [memory] = end.descriptors()?;
-        let count = files(end.shape.size);
+        let count = under_way(end.shape.size);
         TakingPort::new(Turns::attach(memory, end.seat, count)?, count, end.shape, end.meet)
     }
 }

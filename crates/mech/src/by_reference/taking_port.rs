@@ -1,7 +1,7 @@
 //! Messages in files that the receiver takes out of the sender. Turns are told in shared memory.
 
 use crate::port::fault;
-use crate::port::reach::{Reached, gone, introduce, sweep};
+use crate::port::reach::{Lending, introduce, sweep};
 use ipcperf_core::{Fault, Meet, Port, SetupError, Shape};
 use ipcperf_sys::io::file::fresh::{self, Access, Handle, Mapping};
 use ipcperf_sys::io::memory::turns::Turns;
@@ -13,8 +13,7 @@ type Files = Vec<(Handle, Mapping)>;
 
 /// One end: files for the peer to take, and the peer, out of which its files are taken one by one.
 pub struct TakingPort {
-    /// There until the port is dropped.
-    reached: Option<Reached<Files>>,
+    reached: Lending<Files>,
     process: OwnedFd,
     /// What the peer calls its files.
     numbers: Vec<u32>,
@@ -49,13 +48,8 @@ impl TakingPort {
         let first = numbers.first().copied().unwrap_or(u32::MAX);
         let tried = peer::take(process.as_fd(), first).map(drop);
         tried.map_err(|code| peer::refused("pidfd_getfd", code))?;
-        let reached = Some(Reached { turns, object: files });
+        let reached = Lending::new(turns, files);
         Ok(Self { reached, process, numbers, largest: shape.size })
-    }
-
-    #[inline(always)]
-    fn reached(&mut self) -> Result<&mut Reached<Files>, Fault> {
-        self.reached.as_mut().ok_or(Fault::Closed)
     }
 }
 
@@ -65,7 +59,7 @@ impl Port for TakingPort {
         if len > self.largest {
             return Err(Fault::TooLong);
         }
-        let reached = self.reached()?;
+        let reached = self.reached.get()?;
         let slot = reached.turns.free_slot()?;
         let (_, mapping) = reached.object.get_mut(slot).ok_or(Fault::Corrupt)?;
         let message = mapping.bytes_mut().and_then(|all| all.get_mut(..len));
@@ -80,30 +74,22 @@ impl Port for TakingPort {
         len: usize,
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let (slot, sent) = self.reached()?.turns.next_slot()?;
+        let (slot, sent) = self.reached.get()?.turns.next_slot()?;
         if sent != len {
-            self.reached()?.turns.release();
+            self.reached.get()?.turns.release();
             return Err(Fault::Truncated);
         }
         let number = self.numbers.get(slot).copied().ok_or(Fault::Corrupt)?;
-        let file = peer::take(self.process.as_fd(), number).map_err(gone)?;
+        let file = peer::take(self.process.as_fd(), number).map_err(fault)?;
         let mapping = Mapping::new(file.fd(), len, Access::Read).map_err(fault)?;
         let taken = take(mapping.bytes());
         drop(mapping);
-        self.reached()?.turns.release();
+        self.reached.get()?.turns.release();
         taken
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
-        self.reached()?.turns.end();
+        self.reached.get()?.turns.end();
         Ok(())
-    }
-}
-
-impl Drop for TakingPort {
-    fn drop(&mut self) {
-        if let Some(reached) = self.reached.take() {
-            reached.let_go();
-        }
     }
 }

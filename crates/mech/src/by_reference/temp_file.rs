@@ -1,6 +1,5 @@
 //! Files without a name: made for each message, and handed over as a descriptor.
 
-use crate::budget;
 use crate::by_reference::BY_REFERENCE;
 use crate::by_reference::files;
 use crate::by_reference::handover_port::{HandoverPort, Origin, UnnamedFile};
@@ -34,13 +33,6 @@ impl TempFileOptions {
     }
 }
 
-/// Bytes under way, and messages.
-const UNDER_WAY: (usize, u32) = (16 << 20, 64);
-
-fn messages(size: usize) -> u32 {
-    budget::messages(size, UNDER_WAY.0, UNDER_WAY.1)
-}
-
 /// A fresh file for each message.
 #[derive(Debug)]
 pub struct TempFile;
@@ -70,7 +62,7 @@ impl Mechanism for TempFile {
         copies: 2,
         // open, unlink, write, sendmsg, close; recvmsg, lseek, read, close.
         syscalls: Syscalls { send: Some(5.0), recv: Some(4.0) },
-        window: Some(UNDER_WAY.1),
+        window: Some(files::UNDER_WAY),
         needs: &["a file system that may be written"],
         ..BY_REFERENCE
     };
@@ -81,7 +73,7 @@ impl Mechanism for TempFile {
         let base = files::base(&options.dir)?;
         let (_run, shape) = crate::trial()?;
         let tried = || {
-            let scratch = files::scratch(&shape, &base, 0)?;
+            let scratch = files::scratch(&shape, &base)?;
             let path = files::c_path(scratch.path())?;
             if options.is_unnamed() {
                 let made = store::create_unnamed(&path);
@@ -89,22 +81,16 @@ impl Mechanism for TempFile {
             }
             options.company().open().map(drop)
         };
-        tried().map_err(|error| match error {
-            SetupError::Sys { call, code } => Missing::new(
-                format!("{call}: {}", ipcperf_core::errno::text(code)),
-                "temp-file.dir=PATH of a directory that may be written",
-            ),
-            other => crate::missing(other),
-        })
+        tried().map_err(|error| files::missing(error, "temp-file"))
     }
 
     fn window(size: usize, options: &TempFileOptions) -> Option<u32> {
-        options.company().window(1, messages(size))
+        options.company().window(1, files::messages(size))
     }
 
     fn open(shape: &Shape, options: &TempFileOptions) -> Result<Link, SetupError> {
         let base = files::base(&options.dir)?;
-        let scratch = files::scratch(shape, &base, messages(shape.size))?;
+        let scratch = files::scratch(shape, &base)?;
         let company = options.company();
         let ([lead, follow], sndbuf) = company.open()?;
         let path = scratch.path().to_string_lossy().into_owned();

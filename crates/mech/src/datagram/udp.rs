@@ -1,5 +1,6 @@
 //! UDP over the loopback interface.
 
+use crate::budget;
 use crate::datagram::DATAGRAM;
 use crate::port::batch::BatchPort;
 use crate::port::incoming::Letters;
@@ -86,18 +87,6 @@ impl UdpOptions {
 /// exceed the receive buffer.
 fn charge(size: usize) -> usize {
     256 + (size + 64 + 320).next_power_of_two()
-}
-
-/// A message that is too long has to be refused here: one that is held back is refused by the kernel only when its batch
-/// goes out.
-fn refuse_above(limit: Option<Limit>, size: usize) -> Result<(), Missing> {
-    match limit {
-        Some(limit) if size > limit.bytes => {
-            let what = format!("{size} bytes are more than {} ({})", limit.bytes, limit.set_by);
-            Err(Missing::new(what, limit.raise))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Whether the kernel cuts one send into messages; tried, not guessed.
@@ -215,7 +204,8 @@ impl Mechanism for UdpMmsg {
     }
 
     fn open(shape: &Shape, options: &UdpOptions) -> Result<Link, SetupError> {
-        refuse_above(Some(LARGEST), shape.size)?;
+        // One that is held back would be refused by the kernel only when its batch goes out.
+        budget::within(Some(LARGEST), shape.size)?;
         options.open()
     }
 
@@ -270,7 +260,8 @@ impl Mechanism for UdpGso {
     }
 
     fn open(shape: &Shape, options: &UdpOptions) -> Result<Link, SetupError> {
-        refuse_above(Self::limit(options), shape.size)?;
+        // As above.
+        budget::within(Self::limit(options), shape.size)?;
         options.open()
     }
 

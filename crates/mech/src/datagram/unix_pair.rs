@@ -1,6 +1,7 @@
 //! What UNIX sockets that keep message boundaries share: knobs, limit and setup, as a pair or found by path.
 
 use crate::port::message::{Carrier, MessagePort};
+use crate::stream::unix_stream;
 use crate::wait::Wait;
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::meeting::{self, BACKLOG, Name};
@@ -21,6 +22,11 @@ ipcperf_core::options! {
 impl UnixPairOptions {
     fn has_path(&self) -> bool {
         self.bind == "path"
+    }
+
+    /// Where a connection is found that is no pair.
+    fn listener(&self, kind: Kind, shape: &Shape) -> Option<Name> {
+        (self.has_path() && kind != Kind::Datagram).then(|| name(shape, Seat::Follow))
     }
 }
 
@@ -49,22 +55,14 @@ pub(crate) fn open(
     shape: &Shape,
     options: &UnixPairOptions,
 ) -> Result<Link, SetupError> {
-    let link = match (options.has_path(), kind) {
-        (false, _) => {
-            let (lead, follow) = socket::pair(kind)?;
-            Link::of_fds([lead], [follow])
-        }
+    let listener = options.listener(kind, shape);
+    let link = if options.has_path() && listener.is_none() {
         // Without a listener each end has a name, and has it before the other one looks for it.
-        (true, Kind::Datagram) => {
-            let (lead, lead_path) = meeting::bind_unix(kind, &name(shape, Seat::Lead))?;
-            let (follow, follow_path) = meeting::bind_unix(kind, &name(shape, Seat::Follow))?;
-            Link::of_fds([lead], [follow]).guarded(lead_path).guarded(follow_path)
-        }
-        (true, _) => {
-            let name = name(shape, Seat::Follow);
-            let (listener, path) = meeting::listen_unix(kind, &name, BACKLOG)?;
-            Link::of_fds([], [listener]).guarded(path)
-        }
+        let (lead, lead_path) = meeting::bind_unix(kind, &name(shape, Seat::Lead))?;
+        let (follow, follow_path) = meeting::bind_unix(kind, &name(shape, Seat::Follow))?;
+        Link::of_fds([lead], [follow]).guarded(lead_path).guarded(follow_path)
+    } else {
+        unix_stream::listen(kind, listener.as_ref(), BACKLOG)?
     };
     Ok(link.granted("bind", &options.bind))
 }
@@ -73,20 +71,11 @@ pub(crate) fn attach<C: Carrier, W: Wait>(
     kind: Kind,
     mut end: Attach<'_, UnixPairOptions>,
 ) -> Result<MessagePort<C, W>, SetupError> {
-    let has_path = end.options.has_path();
-    let own = if has_path && kind != Kind::Datagram && end.seat == Seat::Lead {
-        meeting::connect_unix(kind, &name(end.shape, Seat::Follow), end.shape.nonce)?
-    } else {
-        let [own] = end.descriptors()?;
-        match (has_path, kind) {
-            (false, _) => own,
-            (true, Kind::Datagram) => {
-                meeting::call_unix(&own, &name(end.shape, end.seat.other()))?;
-                own
-            }
-            (true, _) => meeting::admit(&own, end.shape.nonce)?,
-        }
-    };
+    let listener = end.options.listener(kind, end.shape);
+    let own = unix_stream::connect(kind, listener.as_ref(), &mut end)?;
+    if end.options.has_path() && listener.is_none() {
+        meeting::call_unix(&own, &name(end.shape, end.seat.other()))?;
+    }
     let buffers = socket::set_buffers(&own, end.options.sndbuf, end.options.rcvbuf)?;
     end.effective("sndbuf", buffers.send);
     end.effective("rcvbuf", buffers.receive);

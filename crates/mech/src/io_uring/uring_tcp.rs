@@ -1,7 +1,7 @@
 //! TCP over the loopback interface, driven through `io_uring(7)`.
 
 use crate::io_uring::uring_port::{self, UringPort};
-use crate::stream::tcp::{LOOPBACK, TcpOptions};
+use crate::stream::tcp::{LOOPBACK, tcp_knobs};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::meeting;
 use ipcperf_sys::io::uring::{self as rings, Drive, Kind};
@@ -25,18 +25,7 @@ ipcperf_core::options! {
     }
 }
 
-impl UringTcpOptions {
-    /// What does not concern the ring.
-    fn tcp(&self) -> TcpOptions {
-        TcpOptions {
-            nodelay: self.nodelay,
-            sndbuf: self.sndbuf,
-            rcvbuf: self.rcvbuf,
-            busy_poll: self.busy_poll,
-            backlog: self.backlog,
-        }
-    }
-}
+tcp_knobs!(UringTcpOptions);
 
 /// A TCP connection to 127.0.0.1 and a ring for each end.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! More ways into and out of a stream: over pipes of one's own, and out of a file.
 
-use crate::kernel_copy::relay_port::{FromPipe, Inlet, Outlet, looked_at, moved, replace};
+use crate::kernel_copy::relay_port::{FromPipe, Inlet, Outlet, looked_at, replace};
+use crate::port::moved;
 use ipcperf_core::{Fault, Part, SetupError, Shape};
 use ipcperf_sys::io::pipe::Pair;
 use ipcperf_sys::io::pipe::pool::Pool;

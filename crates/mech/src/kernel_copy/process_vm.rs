@@ -3,19 +3,12 @@
 use crate::budget;
 use crate::kernel_copy::KERNEL_COPY;
 use crate::kernel_copy::remote_port::{self, Copier, Read, RemotePort, Write};
+use crate::port::reach::under_way;
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::file::fresh;
-use ipcperf_sys::io::memory::turns::{self, Turns};
+use ipcperf_sys::io::memory::turns::Turns;
 use ipcperf_sys::io::peer;
 use std::marker::PhantomData;
-
-/// Bytes of the slots of one direction.
-const SLOTS: usize = 8 << 20;
-
-fn slots(size: usize) -> usize {
-    let most = turns::MOST as u32;
-    1 << budget::messages(size, SLOTS, most).ilog2()
-}
 
 /// One process copies out of, or into, the memory of the other.
 #[derive(Debug)]
@@ -68,7 +61,7 @@ impl<C: Copier> Mechanism for Copied<C> {
     }
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
-        let bytes = remote_port::stride(shape.size).saturating_mul(2 * slots(shape.size));
+        let bytes = remote_port::stride(shape.size).saturating_mul(2 * under_way(shape.size));
         budget::memory(bytes, "slots", "smaller messages")?;
         let [one, two] = Turns::create()?;
         Ok(Link::of_fds([one], [two]))
@@ -76,7 +69,7 @@ impl<C: Copier> Mechanism for Copied<C> {
 
     fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
         let [memory] = end.descriptors()?;
-        let count = slots(end.shape.size);
+        let count = under_way(end.shape.size);
         RemotePort::new(Turns::attach(memory, end.seat, count)?, count, end.shape, end.meet)
     }
 }

@@ -1,6 +1,6 @@
 //! Streams whose bytes take another way out than in: references to pages go in, bytes or nothing come out.
 
-use crate::port::fault;
+use crate::port::{fault, moved};
 use ipcperf_core::{Fault, Part, Port, SetupError, Shape};
 use ipcperf_sys::io::pipe::pool::{Pages, Pool};
 use ipcperf_sys::io::pipe::splice;
@@ -78,20 +78,6 @@ impl<I: Inlet, O: Outlet> Port for RelayPort<I, O> {
 
     fn finish(&mut self) -> Result<(), Fault> {
         self.outlet.finish().map_err(fault)
-    }
-}
-
-/// What a step of a transfer that is not over moved: nothing if it was interrupted.
-///
-/// # Errors
-/// The end, or the [`Fault`] of the call.
-#[inline(always)]
-pub(crate) fn moved(step: Result<usize, i32>, done: usize) -> Result<usize, Fault> {
-    match step {
-        Ok(0) => Err(if done == 0 { Fault::Closed } else { Fault::Truncated }),
-        Ok(bytes) => Ok(bytes),
-        Err(errno::EINTR) => Ok(0),
-        Err(code) => Err(fault(code)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Messages that one process copies out of, or into, the memory of the other. Turns are told in shared memory.
 
-use crate::port::reach::{Reached, gone, introduce, sweep};
+use crate::port::moved;
+use crate::port::reach::{Lending, introduce, sweep};
 use ipcperf_core::{Fault, Meet, Port, SetupError, Shape};
 use ipcperf_sys::io::memory::turns::Turns;
 use ipcperf_sys::io::{Buffer, errno, peer};
@@ -49,8 +50,7 @@ impl Slots {
 
 /// One end: what the other process reaches into, and a private buffer for the other direction.
 pub struct RemotePort<C> {
-    /// There until the port is dropped.
-    reached: Option<Reached<Slots>>,
+    reached: Lending<Slots>,
     private: Buffer,
     pid: u32,
     /// Where its slots lie.
@@ -86,7 +86,7 @@ impl<C: Copier> RemotePort<C> {
             return Err(SetupError::Protocol("the peer did not say where its slots are".into()));
         };
         let port = Self {
-            reached: Some(Reached { turns, object: Slots { buffer, stride, count } }),
+            reached: Lending::new(turns, Slots { buffer, stride, count }),
             private,
             pid,
             address: address as usize,
@@ -107,11 +107,6 @@ impl<C: Copier> RemotePort<C> {
     #[inline(always)]
     fn remote(&self, slot: usize, at: usize) -> usize {
         self.address + slot * self.stride + at
-    }
-
-    #[inline(always)]
-    fn reached(&mut self) -> Result<&mut Reached<Slots>, Fault> {
-        self.reached.as_mut().ok_or(Fault::Closed)
     }
 
     #[inline(always)]
@@ -141,20 +136,12 @@ impl<C: Copier> RemotePort<C> {
         len: usize,
         first: Result<usize, i32>,
     ) -> Result<(), Fault> {
-        let mut step = first;
-        let mut done = 0;
-        loop {
-            match step {
-                Ok(0) if done < len => return Err(Fault::Truncated),
-                Ok(bytes) => done += bytes,
-                Err(errno::EINTR) => {}
-                Err(code) => return Err(gone(code)),
-            }
-            if done >= len {
-                return Ok(());
-            }
-            step = self.copy(slot, len, done);
+        // There is no end here that a copy of nothing could mean.
+        let mut done = moved(first, 1)?;
+        while done < len {
+            done += moved(self.copy(slot, len, done), 1)?;
         }
+        Ok(())
     }
 }
 
@@ -164,14 +151,14 @@ impl<C: Copier> Port for RemotePort<C> {
         if len > self.largest {
             return Err(Fault::TooLong);
         }
-        let slot = self.reached()?.turns.free_slot()?;
+        let slot = self.reached.get()?.turns.free_slot()?;
         if C::PULLS {
-            fill(self.reached()?.object.get_mut(slot, len).ok_or(Fault::TooLong)?);
+            fill(self.reached.get()?.object.get_mut(slot, len).ok_or(Fault::TooLong)?);
         } else {
             fill(self.private.get_mut(len).ok_or(Fault::TooLong)?);
             self.copy_all(slot, len)?;
         }
-        self.reached()?.turns.announce(len);
+        self.reached.get()?.turns.announce(len);
         Ok(())
     }
 
@@ -181,17 +168,17 @@ impl<C: Copier> Port for RemotePort<C> {
         len: usize,
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let (slot, sent) = self.reached()?.turns.next_slot()?;
+        let (slot, sent) = self.reached.get()?.turns.next_slot()?;
         if sent != len {
-            self.reached()?.turns.release();
+            self.reached.get()?.turns.release();
             return Err(Fault::Truncated);
         }
         if C::PULLS {
             self.copy_all(slot, len)?;
-            self.reached()?.turns.release();
+            self.reached.get()?.turns.release();
             take(self.private.get_mut(len).ok_or(Fault::TooLong)?)
         } else {
-            let reached = self.reached()?;
+            let reached = self.reached.get()?;
             let taken = take(reached.object.get_mut(slot, len).ok_or(Fault::TooLong)?);
             reached.turns.release();
             taken
@@ -199,15 +186,7 @@ impl<C: Copier> Port for RemotePort<C> {
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
-        self.reached()?.turns.end();
+        self.reached.get()?.turns.end();
         Ok(())
-    }
-}
-
-impl<C> Drop for RemotePort<C> {
-    fn drop(&mut self) {
-        if let Some(reached) = self.reached.take() {
-            reached.let_go();
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::kernel_copy::KERNEL_COPY;
 use crate::kernel_copy::zerocopy_port::ZerocopyPort;
-use crate::stream::tcp::{LOOPBACK, TcpOptions};
+use crate::stream::tcp::{LOOPBACK, tcp_knobs};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::{meeting, zerocopy};
 
@@ -24,18 +24,7 @@ ipcperf_core::options! {
     }
 }
 
-impl TcpZerocopyOptions {
-    /// Those of any TCP connection.
-    fn tcp(&self) -> TcpOptions {
-        TcpOptions {
-            nodelay: self.nodelay,
-            sndbuf: self.sndbuf,
-            rcvbuf: self.rcvbuf,
-            busy_poll: self.busy_poll,
-            backlog: self.backlog,
-        }
-    }
-}
+tcp_knobs!(TcpZerocopyOptions);
 
 /// A TCP connection to 127.0.0.1 that sends without copying where it can.
 #[derive(Debug)]

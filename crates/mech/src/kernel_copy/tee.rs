@@ -3,6 +3,7 @@
 use crate::kernel_copy::KERNEL_COPY;
 use crate::kernel_copy::carried::{OverPipe, Twice};
 use crate::kernel_copy::relay_port::{FromPipe, RelayPort};
+use crate::stream::pipe::open_pipes;
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::pipe;
 use ipcperf_sys::io::pipe::splice;
@@ -53,10 +54,7 @@ impl Mechanism for Tee {
     }
 
     fn open(_: &Shape, options: &TeeOptions) -> Result<Link, SetupError> {
-        let (ping, pong) = (pipe::pair()?, pipe::pair()?);
-        let size = pipe::set_capacity(&ping.write, options.size)?;
-        pipe::set_capacity(&pong.write, options.size)?;
-        Ok(Link::of_fds([pong.read, ping.write], [ping.read, pong.write]).granted("size", size))
+        open_pipes(options.size)
     }
 
     fn attach(mut end: Attach<'_, TeeOptions>) -> Result<Self::Port, SetupError> {

@@ -1,6 +1,6 @@
 //! What has come at once, and how it is lent message by message.
 
-use crate::port::fault;
+use crate::port::{fault, moved};
 use ipcperf_core::{Fault, SetupError, Shape};
 use ipcperf_sys::io::socket::batch::Batch;
 use ipcperf_sys::io::{Buffer, errno, stream};
@@ -122,14 +122,8 @@ impl Pieces {
         let whole = self.whole.get_mut(len).ok_or(Fault::TooLong)?;
         let mut done = 0;
         while let Some(rest) = whole.get_mut(done..).filter(|rest| !rest.is_empty()) {
-            let end = if done == 0 { Fault::Closed } else { Fault::Truncated };
             if self.filled.next >= self.filled.filled {
-                match stream::read(socket, rest) {
-                    Ok(0) => return Err(end),
-                    Ok(bytes) => done += bytes,
-                    Err(errno::EINTR) => {}
-                    Err(code) => return Err(fault(code)),
-                }
+                done += moved(stream::read(socket, rest), done)?;
                 continue;
             }
             let (index, from) = (self.filled.next, self.offset);
@@ -138,7 +132,7 @@ impl Pieces {
             let piece = piece.get(from..).unwrap_or_default();
             // A slot that stayed empty marks the end, and stays where it is for whoever asks again.
             if piece.is_empty() {
-                return Err(end);
+                return Err(if done == 0 { Fault::Closed } else { Fault::Truncated });
             }
             for (to, byte) in rest.iter_mut().zip(piece) {
                 *to = *byte;

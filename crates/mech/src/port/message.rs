@@ -1,7 +1,7 @@
 //! Objects of the kernel that keep message boundaries: sockets, queues, pipes in packet mode.
 
-use crate::port::fault;
 use crate::port::patience::Patience;
+use crate::port::{fault, whole};
 use crate::wait::Wait;
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::epoll::Interest;
@@ -107,17 +107,8 @@ impl<C: Carrier, W: Wait> MessagePort<C, W> {
     #[cold]
     #[inline(never)]
     fn send_again(&mut self, len: usize, first: Result<usize, i32>) -> Result<(), Fault> {
-        let mut step = first;
-        loop {
-            match step {
-                Ok(bytes) if bytes == len => return Ok(()),
-                Ok(_) => return Err(Fault::Truncated),
-                Err(errno::EINTR) => {}
-                Err(code) => return Err(fault(code)),
-            }
-            let message = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
-            step = W::send(&self.writer, || C::send(self.tx.as_fd(), message));
-        }
+        let message = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
+        whole(len, first, || W::send(&self.writer, || C::send(self.tx.as_fd(), message)))
     }
 
     #[cold]

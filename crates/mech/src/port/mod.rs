@@ -36,6 +36,46 @@ pub(crate) fn end_stream(rx: &OwnedFd, tx: &mut OwnedFd) -> Result<(), Fault> {
     }
 }
 
+/// What a step of a transfer that is not over moved: nothing if it was interrupted.
+///
+/// # Errors
+/// The [`Fault`] of the call.
+#[inline(always)]
+pub(crate) fn counted(step: Result<usize, i32>) -> Result<usize, Fault> {
+    match step {
+        Err(errno::EINTR) => Ok(0),
+        other => other.map_err(fault),
+    }
+}
+
+/// The same where to move nothing is the end, of a message of which `done` bytes were moved before.
+///
+/// # Errors
+/// The end, or the [`Fault`] of the call.
+#[inline(always)]
+pub(crate) fn moved(step: Result<usize, i32>, done: usize) -> Result<usize, Fault> {
+    match step {
+        Ok(0) => Err(if done == 0 { Fault::Closed } else { Fault::Truncated }),
+        other => counted(other),
+    }
+}
+
+/// Makes a call that moves all of a message or nothing until nothing interrupts it; `first` is what it came to so far.
+///
+/// # Errors
+/// [`Fault::Truncated`] for a message of another length than `len`, or the [`Fault`] of the call.
+pub(crate) fn whole(
+    len: usize,
+    first: Result<usize, i32>,
+    mut again: impl FnMut() -> Result<usize, i32>,
+) -> Result<(), Fault> {
+    let mut step = first;
+    while step == Err(errno::EINTR) {
+        step = again();
+    }
+    if step.map_err(fault)? == len { Ok(()) } else { Err(Fault::Truncated) }
+}
+
 /// What an `errno` means to a loop.
 #[cold]
 #[inline(never)]

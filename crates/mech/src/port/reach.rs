@@ -3,11 +3,19 @@
 //! It outlives the port that it belonged to, because a receiver that pulls, or a sender that pushes, may be behind. It
 //! is let go of when the peer has let go too, looked at when the next port of such a kind is made, or with the process.
 
-use crate::port::fault;
+use crate::budget;
 use ipcperf_core::{Fault, Meet, SetupError, Wiring};
-use ipcperf_sys::io::memory::turns::Turns;
-use ipcperf_sys::io::{errno, peer};
+use ipcperf_sys::io::memory::turns::{self, Turns};
+use ipcperf_sys::io::peer;
 use std::sync::{Mutex, PoisonError};
+
+/// Bytes of the messages of one direction that may be under way.
+const UNDER_WAY: usize = 8 << 20;
+
+/// How many of this size that are; a power of two, as [`Turns`] count.
+pub(crate) fn under_way(size: usize) -> usize {
+    1 << budget::messages(size, UNDER_WAY, turns::MOST as u32).ilog2()
+}
 
 /// Tells the peer who this process is and what it should know, lets it reach into this one, and returns the number of
 /// the other process and what it has told, once both may begin.
@@ -24,16 +32,6 @@ pub(crate) fn introduce(
     Ok((pid, told.words))
 }
 
-/// What it means that another process cannot be reached into.
-#[cold]
-#[inline(never)]
-pub(crate) fn gone(code: i32) -> Fault {
-    match code {
-        errno::ESRCH => Fault::PeerDied,
-        code => fault(code),
-    }
-}
-
 /// Turns, and what the other process reaches into.
 pub(crate) struct Reached<T> {
     pub(crate) turns: Turns,
@@ -46,12 +44,27 @@ impl<T: Send> Lent for Reached<T> {
     }
 }
 
-impl<T: Send + 'static> Reached<T> {
-    /// Tells the peer, and lets go of it all once that has let go too.
-    pub(crate) fn let_go(mut self) {
-        self.turns.let_go();
-        if !self.is_over() {
-            KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(self));
+/// The same as a port holds it. Dropped, it tells the peer, and lets go of it all once that has let go too.
+pub(crate) struct Lending<T: Send + 'static>(Option<Reached<T>>);
+
+impl<T: Send + 'static> Lending<T> {
+    pub(crate) fn new(turns: Turns, object: T) -> Self {
+        Self(Some(Reached { turns, object }))
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&mut self) -> Result<&mut Reached<T>, Fault> {
+        // There until it is dropped.
+        self.0.as_mut().ok_or(Fault::Closed)
+    }
+}
+
+impl<T: Send + 'static> Drop for Lending<T> {
+    fn drop(&mut self) {
+        let Some(mut reached) = self.0.take() else { return };
+        reached.turns.let_go();
+        if !reached.is_over() {
+            KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(reached));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! System V message queues, `sysvipc(7)`: one for each direction.
 
+use crate::budget;
 use crate::port::fault;
 use crate::queue::QUEUE;
 use crate::wait::{Wait, waiting};
@@ -83,11 +84,7 @@ impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
     }
 
     fn open(shape: &Shape, options: &SysvMqOptions) -> Result<Link, SetupError> {
-        let limit = Self::limit(options).map_or(usize::MAX, |limit| limit.bytes);
-        if shape.size > limit {
-            let what = format!("{} bytes do not fit a System V queue ({limit})", shape.size);
-            return Err(Missing::new(what, "sysctl kernel.msgmax and kernel.msgmnb").into());
-        }
+        budget::within(Self::limit(options), shape.size)?;
         let ping = Queue::create(&shape.directory).map_err(explained)?;
         let pong = Queue::create(&shape.directory).map_err(explained)?;
         let granted = ping.set_capacity(options.qbytes)?;

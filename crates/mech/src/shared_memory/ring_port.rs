@@ -1,9 +1,11 @@
 //! Two rings in shared memory, one for each direction. The sender writes into the slot; the receiver copies out of
 //! it, or reads in place.
 
+use crate::shared_memory::memory;
 use crate::wait;
-use ipcperf_core::{Fault, Port, SetupError, Shape, Wait};
-use ipcperf_sys::io::memory::ring::{self, Bell, Ends, Futex, Spin, Strategy};
+use ipcperf_core::{Attach, Fault, Port, SetupError, Shape, Wait};
+use ipcperf_sys::io::memory::ring::{self, Bell, Ends, Futex, Layout, Spin, Strategy};
+use ipcperf_sys::io::memory::segment::Kind;
 use ipcperf_sys::io::{Buffer, futex};
 use std::os::fd::OwnedFd;
 
@@ -94,6 +96,18 @@ pub trait RingWait: 'static {
     /// # Errors
     /// There is no memory.
     fn port(ends: Ends<Self::Strategy>, shape: &Shape) -> Result<Self::Port, SetupError>;
+}
+
+/// The end of rings in memory of this kind.
+pub(crate) fn attach<W: RingWait, O>(
+    mut end: Attach<'_, O>,
+    kind: Kind,
+    layout: Layout,
+) -> Result<W::Port, SetupError> {
+    let rings = memory::attach(kind, &mut end.wiring)?;
+    let waits = W::waits(end.wiring.fds);
+    let waits = waits.ok_or_else(|| SetupError::Protocol("four counters were expected".into()))?;
+    W::port(Ends::attach(rings, layout, end.seat, waits)?, end.shape)
 }
 
 macro_rules! ring_wait {

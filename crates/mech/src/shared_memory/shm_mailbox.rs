@@ -3,10 +3,9 @@
 use crate::budget;
 use crate::shared_memory::SHARED_MEMORY;
 use crate::shared_memory::memory;
-use crate::shared_memory::ring_port::RingPort;
-use crate::wait;
+use crate::shared_memory::ring_port::{self, RingWait};
 use ipcperf_core::prelude::*;
-use ipcperf_sys::io::memory::ring::{self, Ends, Layout, Strategy};
+use ipcperf_sys::io::memory::ring::{self, Layout};
 use std::marker::PhantomData;
 
 ipcperf_core::options! {
@@ -19,58 +18,21 @@ ipcperf_core::options! {
     }
 }
 
-/// How the ends of a mailbox wait.
-pub trait MailboxWait: 'static {
-    /// The variant's name.
-    const VARIANT: &'static str;
-    /// The class it is ranked in.
-    const CLASS: Wait;
-    /// One sentence.
-    const SUMMARY: &'static str;
-    /// System calls of one receive when nobody has to wait.
-    const RECEIVE: Option<f64>;
-    /// The ring's name for it.
-    type Strategy: Strategy + Send;
-
-    /// The waits for receiving and for sending.
-    fn waits() -> [Self::Strategy; 2];
-}
-
-impl MailboxWait for wait::Futex {
-    const VARIANT: &'static str = "futex";
-    const CLASS: Wait = Wait::Block;
-    const SUMMARY: &'static str = "One slot in shared memory for each direction; an end whose turn it is not sleeps in a futex.";
-    const RECEIVE: Option<f64> = None;
-    type Strategy = ring::Futex;
-
-    fn waits() -> [ring::Futex; 2] {
-        [ring::futex(0), ring::futex(0)]
-    }
-}
-
-impl MailboxWait for wait::Spin {
-    const VARIANT: &'static str = "spin";
-    const CLASS: Wait = Wait::Spin;
-    const SUMMARY: &'static str = "One slot in shared memory for each direction; both ends watch its turn word and never sleep.";
-    const RECEIVE: Option<f64> = Some(0.0);
-    type Strategy = ring::Spin;
-
-    fn waits() -> [ring::Spin; 2] {
-        [ring::Spin; 2]
-    }
-}
-
 /// Two mailboxes: rings of one slot.
 #[derive(Debug)]
 pub struct ShmMailbox<W>(PhantomData<W>);
 
-impl<W: MailboxWait> Mechanism for ShmMailbox<W> {
+impl<W: RingWait> Mechanism for ShmMailbox<W> {
     const SPEC: &'static Spec = &Spec {
         name: "shm-mailbox",
         variant: Some(W::VARIANT),
         wait: W::CLASS,
         default: matches!(W::CLASS, Wait::Block),
-        summary: W::SUMMARY,
+        summary: if matches!(W::CLASS, Wait::Block) {
+            "One slot in shared memory for each direction; an end whose turn it is not sleeps in a futex."
+        } else {
+            "One slot in shared memory for each direction; both ends watch its turn word and never sleep."
+        },
         manual: &["shm_overview(7)", "memfd_create(2)", "mmap(2)", "futex(2)"],
         pitfalls: &[
             "With one slot the ends take turns: a stream pays a hand-over for each message, where a ring runs ahead.",
@@ -88,7 +50,7 @@ impl<W: MailboxWait> Mechanism for ShmMailbox<W> {
         ..SHARED_MEMORY
     };
     type Options = ShmMailboxOptions;
-    type Port = RingPort<W::Strategy, true>;
+    type Port = W::Port;
 
     fn probe(options: &ShmMailboxOptions) -> Result<(), Missing> {
         let kind = memory::kind(&options.backing, &options.huge);
@@ -107,12 +69,9 @@ impl<W: MailboxWait> Mechanism for ShmMailbox<W> {
         Ok(link.granted("backing", &options.backing).granted("huge", &options.huge))
     }
 
-    fn attach(mut end: Attach<'_, ShmMailboxOptions>) -> Result<Self::Port, SetupError> {
+    fn attach(end: Attach<'_, ShmMailboxOptions>) -> Result<W::Port, SetupError> {
         let kind = memory::kind(&end.options.backing, &end.options.huge);
-        let slots = memory::attach(kind, &mut end.wiring)?;
-        RingPort::new(
-            Ends::attach(slots, Layout::mailbox(end.shape.size), end.seat, W::waits())?,
-            end.shape,
-        )
+        let layout = Layout::mailbox(end.shape.size);
+        ring_port::attach::<W, _>(end, kind, layout)
     }
 }

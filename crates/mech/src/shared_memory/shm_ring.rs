@@ -3,9 +3,9 @@
 use crate::budget;
 use crate::shared_memory::SHARED_MEMORY;
 use crate::shared_memory::memory;
-use crate::shared_memory::ring_port::RingWait;
+use crate::shared_memory::ring_port::{self, RingWait};
 use ipcperf_core::prelude::*;
-use ipcperf_sys::io::memory::ring::{self, Ends, Layout};
+use ipcperf_sys::io::memory::ring::{self, Layout};
 use ipcperf_sys::io::wake::counter;
 use std::marker::PhantomData;
 use std::os::fd::OwnedFd;
@@ -93,15 +93,9 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
         Ok(link)
     }
 
-    fn attach(mut end: Attach<'_, ShmRingOptions>) -> Result<W::Port, SetupError> {
+    fn attach(end: Attach<'_, ShmRingOptions>) -> Result<W::Port, SetupError> {
         let kind = memory::kind(&end.options.backing, &end.options.huge);
-        let rings = memory::attach(kind, &mut end.wiring)?;
-        let waits = W::waits(end.wiring.fds);
-        let waits =
-            waits.ok_or_else(|| SetupError::Protocol("four counters were expected".into()))?;
-        W::port(
-            Ends::attach(rings, layout(end.shape.size, end.options), end.seat, waits)?,
-            end.shape,
-        )
+        let layout = layout(end.shape.size, end.options);
+        ring_port::attach::<W, _>(end, kind, layout)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
-use crate::stream::tcp::TcpOptions;
+use crate::stream::tcp::tcp_knobs;
 use crate::wait::{Block, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
@@ -28,18 +28,7 @@ ipcperf_core::options! {
     }
 }
 
-impl MptcpOptions {
-    /// Those of any TCP connection.
-    fn tcp(&self) -> TcpOptions {
-        TcpOptions {
-            nodelay: self.nodelay,
-            sndbuf: self.sndbuf,
-            rcvbuf: self.rcvbuf,
-            busy_poll: self.busy_poll,
-            backlog: self.backlog,
-        }
-    }
-}
+tcp_knobs!(MptcpOptions);
 
 /// A multipath TCP connection to 127.0.0.1.
 #[derive(Debug)]
@@ -82,7 +71,7 @@ impl Mechanism for Mptcp {
         if !inet::is_mptcp(&socket) {
             let missing = Missing::new(
                 "the connection fell back to plain TCP, or the kernel cannot tell",
-                "Linux 5.16 or newer, and a firewall that leaves TCP end.options alone",
+                "Linux 5.16 or newer, and a firewall that leaves TCP options alone",
             );
             return Err(missing.into());
         }

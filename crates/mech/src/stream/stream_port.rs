@@ -1,10 +1,10 @@
 //! Bytes without boundaries: pipes, FIFOs, stream sockets.
 
-use crate::port::{end_stream, fault};
+use crate::port::{counted, end_stream, moved};
 use crate::wait::Wait;
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::epoll::Interest;
-use ipcperf_sys::io::{Buffer, duplicate, errno, stream};
+use ipcperf_sys::io::{Buffer, duplicate, stream};
 use std::os::fd::{AsFd, OwnedFd};
 
 /// One end: a descriptor to read from, one to write to, and a private buffer. Both ends know the length of every
@@ -42,46 +42,29 @@ impl<W: Wait> StreamPort<W> {
     #[cold]
     #[inline(never)]
     fn write_rest(&mut self, len: usize, first: Result<usize, i32>) -> Result<(), Fault> {
-        let mut step = first;
-        let mut done = 0;
-        loop {
-            match step {
-                Ok(bytes) => done += bytes,
-                Err(errno::EINTR) => {}
-                Err(code) => return Err(fault(code)),
-            }
-            let rest = self.buffer.get_mut(len).and_then(|all| all.get_mut(done..));
-            match rest {
-                Some(rest) if !rest.is_empty() => {
-                    step = W::send(&self.writer, || stream::write(self.tx.as_fd(), rest));
-                }
-                _ => return Ok(()),
-            }
+        let mut done = counted(first)?;
+        while let Some(rest) = left(&mut self.buffer, len, done) {
+            done += counted(W::send(&self.writer, || stream::write(self.tx.as_fd(), rest)))?;
         }
+        Ok(())
     }
 
     /// Goes on after a read that did not bring everything.
     #[cold]
     #[inline(never)]
     fn read_rest(&mut self, len: usize, first: Result<usize, i32>) -> Result<(), Fault> {
-        let mut step = first;
-        let mut done = 0;
-        loop {
-            match step {
-                Ok(0) => return Err(if done == 0 { Fault::Closed } else { Fault::Truncated }),
-                Ok(bytes) => done += bytes,
-                Err(errno::EINTR) => {}
-                Err(code) => return Err(fault(code)),
-            }
-            let rest = self.buffer.get_mut(len).and_then(|all| all.get_mut(done..));
-            match rest {
-                Some(rest) if !rest.is_empty() => {
-                    step = W::receive(&self.reader, || stream::read(self.rx.as_fd(), rest));
-                }
-                _ => return Ok(()),
-            }
+        let mut done = moved(first, 0)?;
+        while let Some(rest) = left(&mut self.buffer, len, done) {
+            let step = W::receive(&self.reader, || stream::read(self.rx.as_fd(), rest));
+            done += moved(step, done)?;
         }
+        Ok(())
     }
+}
+
+/// What is left of a message of which `done` bytes were moved; `None` if nothing is.
+fn left(buffer: &mut Buffer, len: usize, done: usize) -> Option<&mut [u8]> {
+    buffer.get_mut(len)?.get_mut(done..).filter(|rest| !rest.is_empty())
 }
 
 impl<W: Wait> Port for StreamPort<W> {

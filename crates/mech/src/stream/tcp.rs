@@ -115,6 +115,25 @@ impl TcpOptions {
     }
 }
 
+/// Knobs that are those of any TCP connection, among others or within other bounds: a method for what they share.
+macro_rules! tcp_knobs {
+    ($options:ident) => {
+        impl $options {
+            fn tcp(&self) -> $crate::stream::tcp::TcpOptions {
+                $crate::stream::tcp::TcpOptions {
+                    nodelay: self.nodelay,
+                    sndbuf: self.sndbuf,
+                    rcvbuf: self.rcvbuf,
+                    busy_poll: self.busy_poll,
+                    backlog: self.backlog,
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use tcp_knobs;
+
 /// A listener for the follow and its port for the lead, and how many connections may wait at it.
 pub(crate) fn listen(
     at: Inet,

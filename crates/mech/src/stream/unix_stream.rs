@@ -53,41 +53,48 @@ impl UnixStreamOptions {
     }
 
     fn open(&self, shape: &Shape) -> Result<Link, SetupError> {
-        let granted =
-            |link: Link, backlog: u64| link.granted("bind", &self.bind).granted("backlog", backlog);
-        let Some(name) = self.name(shape) else {
-            let (lead, follow) = socket::pair(Kind::Stream)?;
-            return Ok(granted(Link::of_fds([lead], [follow]), 0));
-        };
+        let name = self.name(shape);
         // The kernel does not tell the number of a UNIX listener, but it takes every one that is not above its limit.
-        let (listener, guard) = meeting::listen_unix(Kind::Stream, &name, self.backlog)?;
-        Ok(granted(Link::of_fds([], [listener]).guarded(guard), self.backlog))
+        let backlog = if name.is_some() { self.backlog } else { 0 };
+        let link = listen(Kind::Stream, name.as_ref(), backlog)?;
+        Ok(link.granted("bind", &self.bind).granted("backlog", backlog))
     }
 
     /// In a worker: the own end, and what its knobs became.
     fn join(end: &mut Attach<'_, Self>) -> Result<OwnedFd, SetupError> {
-        let own = match (end.options.name(end.shape), end.seat) {
-            (None, _) => {
-                let [own] = end.descriptors()?;
-                own
-            }
-            (Some(name), Seat::Lead) => {
-                meeting::connect_unix(Kind::Stream, &name, end.shape.nonce)?
-            }
-            (Some(name), Seat::Follow) => {
-                let [listener] = end.descriptors()?;
-                let own = meeting::admit(&listener, end.shape.nonce)?;
-                if let Name::Path(path) = name {
-                    drop(Unlink::new(path));
-                }
-                own
-            }
-        };
+        let name = end.options.name(end.shape);
+        let own = connect(Kind::Stream, name.as_ref(), end)?;
+        if let (Some(Name::Path(path)), Seat::Follow) = (name, end.seat) {
+            drop(Unlink::new(path));
+        }
         let buffers = socket::set_buffers(&own, end.options.sndbuf, end.options.rcvbuf)?;
         end.effective("sndbuf", buffers.send);
         end.effective("rcvbuf", buffers.receive);
         Ok(own)
     }
+}
+
+/// In the coordinator: a pair, or a listener that is found by its name.
+pub(crate) fn listen(kind: Kind, name: Option<&Name>, backlog: u64) -> Result<Link, SetupError> {
+    let Some(name) = name else {
+        let (lead, follow) = socket::pair(kind)?;
+        return Ok(Link::of_fds([lead], [follow]));
+    };
+    let (listener, guard) = meeting::listen_unix(kind, name, backlog)?;
+    Ok(Link::of_fds([], [listener]).guarded(guard))
+}
+
+/// In a worker: the own end of what [`listen`] has made.
+pub(crate) fn connect<O>(
+    kind: Kind,
+    name: Option<&Name>,
+    end: &mut Attach<'_, O>,
+) -> Result<OwnedFd, SetupError> {
+    if let (Some(name), Seat::Lead) = (name, end.seat) {
+        return meeting::connect_unix(kind, name, end.shape.nonce);
+    }
+    let [own] = end.descriptors()?;
+    if name.is_some() { meeting::admit(&own, end.shape.nonce) } else { Ok(own) }
 }
 
 /// A UNIX stream socket.

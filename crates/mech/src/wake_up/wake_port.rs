@@ -1,6 +1,6 @@
 //! Wake-ups: the mechanism's own word carries the proof.
 
-use crate::port::fault;
+use crate::port::whole;
 use crate::wait::{self, Wait};
 use ipcperf_core::options::NoOptions;
 use ipcperf_core::{Attach, Fault, Port, Seat, SetupError};
@@ -36,17 +36,11 @@ impl<W: Wait> CounterPort<W> {
     #[cold]
     #[inline(never)]
     fn add_again(&self, word: [u8; 8], first: Result<usize, i32>) -> Result<(), Fault> {
-        let mut step = first;
-        loop {
-            match step {
-                Ok(8) => return Ok(()),
-                Ok(_) => return Err(Fault::Truncated),
-                Err(errno::EINTR) => {}
-                // The value was u64::MAX, which a counter cannot hold.
-                Err(errno::EINVAL) => return Err(Fault::TooLong),
-                Err(code) => return Err(fault(code)),
-            }
-            step = W::send(&self.writer, || stream::write(self.tx.as_fd(), &word));
+        let add = || W::send(&self.writer, || stream::write(self.tx.as_fd(), &word));
+        match whole(word.len(), first, add) {
+            // The value was u64::MAX, which a counter cannot hold.
+            Err(Fault::Sys(errno::EINVAL)) => Err(Fault::TooLong),
+            added => added,
         }
     }
 
@@ -54,16 +48,9 @@ impl<W: Wait> CounterPort<W> {
     #[inline(never)]
     fn take_again(&self, first: Result<usize, i32>) -> Result<[u8; 8], Fault> {
         let mut word = [0; 8];
-        let mut step = first;
-        loop {
-            match step {
-                Ok(8) => return Ok(word),
-                Ok(_) => return Err(Fault::Truncated),
-                Err(errno::EINTR) => {}
-                Err(code) => return Err(fault(code)),
-            }
-            step = W::receive(&self.reader, || stream::read(self.rx.as_fd(), &mut word));
-        }
+        let take = || W::receive(&self.reader, || stream::read(self.rx.as_fd(), &mut word));
+        whole(size_of::<u64>(), first, take)?;
+        Ok(word)
     }
 }
 

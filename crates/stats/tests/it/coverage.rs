@@ -3,14 +3,16 @@
 //! Each claim has its negative control: the method that tools commonly use, on the same data,
 //! which must fail. It shows that the data are hard enough for the claim to mean something.
 
-use ipcperf_stats::{
-    Histogram, Interval, Rng, across_rounds, median, median_estimate, paired_ratio,
-};
+use ipcperf_stats::{Evidence, Histogram, Interval, Rng, across_rounds, median, median_estimate};
 
 /// The share of `trials` in which the interval holds the truth, in %.
 fn coverage(trials: u32, truth: f64, mut interval: impl FnMut() -> Interval) -> f64 {
     let held = (0..trials).filter(|_| interval().contains(truth)).count();
     100.0 * held as f64 / f64::from(trials)
+}
+
+fn paired_interval(a: &[f64], b: &[f64]) -> Interval {
+    Evidence::paired(a, b).and_then(|one| one.interval(0.95)).expect("six rounds or more")
 }
 
 fn median_interval(values: &[f64]) -> Interval {
@@ -53,9 +55,7 @@ fn the_paired_ratio_covers_when_nothing_differs() {
     let mut rng = Rng::stream(3, "paired");
     for n in [12, 20] {
         let mut arm = || -> Vec<f64> { (0..n).map(|_| (0.2 * rng.normal()).exp()).collect() };
-        let held = coverage(4_000, 1.0, || {
-            paired_ratio(&arm(), &arm()).and_then(|r| r.ci95).expect("six rounds or more")
-        });
+        let held = coverage(4_000, 1.0, || paired_interval(&arm(), &arm()));
         assert!((93.5..=97.5).contains(&held), "{held} % of {n} rounds");
     }
 }
@@ -69,7 +69,7 @@ fn the_paired_ratio_covers_a_true_difference_behind_common_drift() {
         let mut arm = |factor: f64| -> Vec<f64> {
             (0..12).map(|i| factor * level(i) * (0.03 * rng.normal()).exp()).collect()
         };
-        paired_ratio(&arm(1.0), &arm(1.1)).and_then(|r| r.ci95).expect("six rounds or more")
+        paired_interval(&arm(1.0), &arm(1.1))
     });
     assert!((93.5..=97.5).contains(&held), "{held} %");
 }

@@ -1,6 +1,7 @@
 //! Is a planted crossover found, and is none invented? Simulated searches with fixed seeds, each with its negative
 //! control.
 
+use crate::common::{Noise, contaminated, normal, percent};
 use ipcperf_stats::{Arm, Change, Evidence, Looked, Rng, changes, next_point, winner};
 
 /// Rounds at each point.
@@ -10,22 +11,9 @@ const ROUNDS: usize = 12;
 const GRID: [u64; 8] = [64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
 const STEPS: usize = 12;
 
-/// The noise of one slice, as a logarithm.
-type Noise = fn(&mut Rng) -> f64;
-
-fn normal(rng: &mut Rng) -> f64 {
-    0.05 * rng.normal()
-}
-
 /// As wide as virtual machines make it.
 fn wide(rng: &mut Rng) -> f64 {
     0.15 * rng.normal()
-}
-
-/// One slice in 20 has a long tail on top.
-fn contaminated(rng: &mut Rng) -> f64 {
-    let stray = if rng.below(20) == 0 { rng.exponential(0.5) } else { 0.0 };
-    0.03 * rng.normal() + stray
 }
 
 /// Looks at a point: times of A, and of B by this logarithm of their ratio.
@@ -52,8 +40,7 @@ const POINTS: u64 = (GRID.len() + STEPS) as u64;
 /// How often something holds of the changes that searches find, in %.
 fn share(name: &str, trials: usize, mut holds: impl FnMut(&mut Rng) -> bool) -> f64 {
     let mut rng = Rng::stream(21, name);
-    let held = (0..trials).filter(|_| holds(&mut rng)).count();
-    100.0 * held as f64 / trials as f64
+    percent((0..trials).filter(|_| holds(&mut rng)).count(), trials)
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Statistics against simulated samples and exact references.
 
+mod common;
 mod coverage;
 mod crossover;
 mod histogram;

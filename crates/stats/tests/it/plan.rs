@@ -1,6 +1,7 @@
 //! Does a comparison come out as its plan said, and what would become of it if its rounds chose their own number?
 //! Simulated, with fixed seeds, each with its negative control.
 
+use crate::common::{Noise, contaminated, normal, percent};
 use ipcperf_stats::{Evidence, Rng, Rule, paired_spread, student_t_quantile};
 
 const RULE: Rule = Rule { margin: 0.01, more_is_better: false };
@@ -8,30 +9,13 @@ const RULE: Rule = Rule { margin: 0.01, more_is_better: false };
 /// Rounds of the pilot of a comparison.
 const PILOT: usize = 8;
 
-/// The figure of one slice.
-type Noise = fn(&mut Rng) -> f64;
-
-fn normal(rng: &mut Rng) -> f64 {
-    (0.05 * rng.normal()).exp()
-}
-
-/// One slice in 20 has a long tail on top.
-fn contaminated(rng: &mut Rng) -> f64 {
-    let stray = if rng.below(20) == 0 { rng.exponential(0.5) } else { 0.0 };
-    (0.03 * rng.normal() + stray).exp()
-}
-
 fn arm(rng: &mut Rng, noise: Noise, rounds: usize) -> Vec<f64> {
-    (0..rounds).map(|_| noise(rng)).collect()
+    (0..rounds).map(|_| noise(rng).exp()).collect()
 }
 
 fn half_width(evidence: &Evidence) -> f64 {
     let interval = evidence.interval(0.95).expect("rounds");
     (interval.high / interval.low).ln() / 2.0
-}
-
-fn percent(count: usize, trials: usize) -> f64 {
-    100.0 * count as f64 / trials as f64
 }
 
 /// In how many of 100 cases the interval of 34 rounds is as wide as the pilot lets expect, within a factor of 1.5; by the

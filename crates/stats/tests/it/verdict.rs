@@ -1,6 +1,7 @@
 //! Are verdicts as rarely wrong as they say, and as often right as planned? Simulated, with fixed seeds, each with its
 //! negative control.
 
+use crate::common::{self, percent};
 use ipcperf_core::result::Difference;
 use ipcperf_stats::{Evidence, Rng, Rule, holm, median};
 
@@ -15,11 +16,7 @@ fn lognormal(rng: &mut Rng, slices: usize) -> Vec<f64> {
 
 /// One slice in 20 has the tail of a Pareto distribution on top.
 fn contaminated(rng: &mut Rng, slices: usize) -> Vec<f64> {
-    let mut slice = || {
-        let stray = if rng.below(20) == 0 { rng.exponential(0.5) } else { 0.0 };
-        0.03 * rng.normal() + stray
-    };
-    (0..slices).map(|_| slice()).collect()
+    (0..slices).map(|_| common::contaminated(rng)).collect()
 }
 
 /// Each slice is much like the one before.
@@ -89,10 +86,6 @@ fn arms(
 
 fn paired(arms: &[Vec<f64>; 3]) -> Evidence {
     Evidence::paired(&arms[0], &arms[2]).expect("figures")
-}
-
-fn percent(count: usize, trials: usize) -> f64 {
-    100.0 * count as f64 / trials as f64
 }
 
 #[test]

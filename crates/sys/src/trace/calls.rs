@@ -10,173 +10,58 @@ pub(crate) const MEMORY: &[i64] = &[
     libc::SYS_mprotect,
 ];
 
-macro_rules! transfers {
-    ($($name:ident $text:literal,)+) => {
-        /// Calls that move data, wait for it, or wake who waits for it; `None` for all others.
-        #[must_use]
-        pub fn transfer(number: i64) -> Option<&'static str> {
+/// Tables of system calls, each as a function from the number of a call to its name.
+macro_rules! calls {
+    ($($(#[$of:meta])* $vis:vis fn $table:ident { $($call:ident)+ })+) => {$(
+        $(#[$of])*
+        $vis fn $table(number: i64) -> Option<&'static str> {
             match number {
-                $(libc::$name => Some($text),)+
+                $(libc::$call => stringify!($call).strip_prefix("SYS_"),)+
                 _ => None,
             }
         }
-    };
+    )+};
 }
 
-transfers! {
-    SYS_read "read",
-    SYS_write "write",
-    SYS_readv "readv",
-    SYS_writev "writev",
-    SYS_sendto "sendto",
-    SYS_recvfrom "recvfrom",
-    SYS_sendmsg "sendmsg",
-    SYS_recvmsg "recvmsg",
-    SYS_sendmmsg "sendmmsg",
-    SYS_recvmmsg "recvmmsg",
-    SYS_splice "splice",
-    SYS_vmsplice "vmsplice",
-    SYS_tee "tee",
-    SYS_sendfile "sendfile",
-    SYS_process_vm_readv "process_vm_readv",
-    SYS_process_vm_writev "process_vm_writev",
-    SYS_io_uring_enter "io_uring_enter",
-    SYS_futex "futex",
-    SYS_ppoll "ppoll",
-    SYS_pselect6 "pselect6",
-    SYS_epoll_pwait "epoll_pwait",
-    SYS_mq_timedsend "mq_timedsend",
-    SYS_mq_timedreceive "mq_timedreceive",
-    SYS_msgsnd "msgsnd",
-    SYS_msgrcv "msgrcv",
-    SYS_semop "semop",
-    SYS_semtimedop "semtimedop",
-    SYS_rt_sigqueueinfo "rt_sigqueueinfo",
-    SYS_rt_sigtimedwait "rt_sigtimedwait",
-}
+calls! {
+    /// Calls that move data, wait for it, or wake who waits for it; `None` for all others.
+    #[must_use]
+    pub fn transfer {
+        SYS_read SYS_write SYS_readv SYS_writev SYS_sendto SYS_recvfrom SYS_sendmsg SYS_recvmsg
+        SYS_sendmmsg SYS_recvmmsg
+        SYS_splice SYS_vmsplice SYS_tee SYS_sendfile SYS_process_vm_readv SYS_process_vm_writev
+        SYS_io_uring_enter SYS_futex
+        SYS_ppoll SYS_pselect6 SYS_epoll_pwait SYS_mq_timedsend SYS_mq_timedreceive SYS_msgsnd
+        SYS_msgrcv SYS_semop SYS_semtimedop
+        SYS_rt_sigqueueinfo SYS_rt_sigtimedwait
+    }
 
-macro_rules! others {
-    ($($name:ident $text:literal,)+) => {
-        fn other(number: i64) -> Option<&'static str> {
-            match number {
-                $(libc::$name => Some($text),)+
-                _ => None,
-            }
-        }
-    };
-}
+    fn other {
+        SYS_brk SYS_mmap SYS_munmap SYS_mremap SYS_madvise SYS_mprotect
+        SYS_clock_gettime SYS_clock_nanosleep SYS_nanosleep SYS_sched_yield SYS_sched_getaffinity
+        SYS_ioctl SYS_fcntl SYS_flock SYS_fstat SYS_statx SYS_newfstatat SYS_statfs SYS_fstatfs
+        SYS_faccessat SYS_faccessat2 SYS_readlinkat SYS_getdents64 SYS_getcwd
+        SYS_lseek SYS_pread64 SYS_pwrite64 SYS_copy_file_range SYS_fadvise64 SYS_fsync SYS_fdatasync
+        SYS_openat SYS_unlinkat SYS_close SYS_close_range SYS_dup SYS_dup3 SYS_pipe2
+        SYS_memfd_create SYS_ftruncate
+        SYS_socket SYS_socketpair SYS_bind SYS_listen SYS_accept4 SYS_connect SYS_shutdown
+        SYS_setsockopt SYS_getsockopt SYS_getsockname SYS_getpeername
+        SYS_epoll_create1 SYS_epoll_ctl SYS_eventfd2
+        SYS_clone SYS_clone3 SYS_execve SYS_exit SYS_exit_group SYS_wait4 SYS_waitid SYS_kill
+        SYS_tgkill
+        SYS_rt_sigaction SYS_rt_sigprocmask SYS_rt_sigreturn SYS_rt_sigsuspend SYS_sigaltstack
+        SYS_set_tid_address SYS_set_robust_list SYS_rseq SYS_prctl SYS_prlimit64 SYS_getrandom
+        SYS_getpid SYS_getppid SYS_gettid SYS_getuid SYS_geteuid SYS_getgid SYS_getegid
+        SYS_getrusage SYS_uname SYS_sysinfo
+    }
 
-others! {
-    SYS_brk "brk",
-    SYS_mmap "mmap",
-    SYS_munmap "munmap",
-    SYS_mremap "mremap",
-    SYS_madvise "madvise",
-    SYS_mprotect "mprotect",
-    SYS_clock_gettime "clock_gettime",
-    SYS_clock_nanosleep "clock_nanosleep",
-    SYS_nanosleep "nanosleep",
-    SYS_sched_yield "sched_yield",
-    SYS_sched_getaffinity "sched_getaffinity",
-    SYS_ioctl "ioctl",
-    SYS_fcntl "fcntl",
-    SYS_flock "flock",
-    SYS_fstat "fstat",
-    SYS_statx "statx",
-    SYS_newfstatat "newfstatat",
-    SYS_statfs "statfs",
-    SYS_fstatfs "fstatfs",
-    SYS_faccessat "faccessat",
-    SYS_faccessat2 "faccessat2",
-    SYS_readlinkat "readlinkat",
-    SYS_getdents64 "getdents64",
-    SYS_getcwd "getcwd",
-    SYS_lseek "lseek",
-    SYS_pread64 "pread64",
-    SYS_pwrite64 "pwrite64",
-    SYS_copy_file_range "copy_file_range",
-    SYS_fadvise64 "fadvise64",
-    SYS_fsync "fsync",
-    SYS_fdatasync "fdatasync",
-    SYS_openat "openat",
-    SYS_unlinkat "unlinkat",
-    SYS_close "close",
-    SYS_close_range "close_range",
-    SYS_dup "dup",
-    SYS_dup3 "dup3",
-    SYS_pipe2 "pipe2",
-    SYS_memfd_create "memfd_create",
-    SYS_ftruncate "ftruncate",
-    SYS_socket "socket",
-    SYS_socketpair "socketpair",
-    SYS_bind "bind",
-    SYS_listen "listen",
-    SYS_accept4 "accept4",
-    SYS_connect "connect",
-    SYS_shutdown "shutdown",
-    SYS_setsockopt "setsockopt",
-    SYS_getsockopt "getsockopt",
-    SYS_getsockname "getsockname",
-    SYS_getpeername "getpeername",
-    SYS_epoll_create1 "epoll_create1",
-    SYS_epoll_ctl "epoll_ctl",
-    SYS_eventfd2 "eventfd2",
-    SYS_clone "clone",
-    SYS_clone3 "clone3",
-    SYS_execve "execve",
-    SYS_exit "exit",
-    SYS_exit_group "exit_group",
-    SYS_wait4 "wait4",
-    SYS_waitid "waitid",
-    SYS_kill "kill",
-    SYS_tgkill "tgkill",
-    SYS_rt_sigaction "rt_sigaction",
-    SYS_rt_sigprocmask "rt_sigprocmask",
-    SYS_rt_sigreturn "rt_sigreturn",
-    SYS_rt_sigsuspend "rt_sigsuspend",
-    SYS_sigaltstack "sigaltstack",
-    SYS_set_tid_address "set_tid_address",
-    SYS_set_robust_list "set_robust_list",
-    SYS_rseq "rseq",
-    SYS_prctl "prctl",
-    SYS_prlimit64 "prlimit64",
-    SYS_getrandom "getrandom",
-    SYS_getpid "getpid",
-    SYS_getppid "getppid",
-    SYS_gettid "gettid",
-    SYS_getuid "getuid",
-    SYS_geteuid "geteuid",
-    SYS_getgid "getgid",
-    SYS_getegid "getegid",
-    SYS_getrusage "getrusage",
-    SYS_uname "uname",
-    SYS_sysinfo "sysinfo",
-}
-
-/// Calls that newer architectures do not have.
-#[cfg(target_arch = "x86_64")]
-fn older(number: i64) -> Option<&'static str> {
-    Some(match number {
-        libc::SYS_open => "open",
-        libc::SYS_stat => "stat",
-        libc::SYS_lstat => "lstat",
-        libc::SYS_access => "access",
-        libc::SYS_pipe => "pipe",
-        libc::SYS_select => "select",
-        libc::SYS_poll => "poll",
-        libc::SYS_epoll_wait => "epoll_wait",
-        libc::SYS_dup2 => "dup2",
-        libc::SYS_fork => "fork",
-        libc::SYS_vfork => "vfork",
-        libc::SYS_accept => "accept",
-        libc::SYS_unlink => "unlink",
-        libc::SYS_readlink => "readlink",
-        libc::SYS_getpgrp => "getpgrp",
-        libc::SYS_arch_prctl => "arch_prctl",
-        libc::SYS_alarm => "alarm",
-        libc::SYS_time => "time",
-        _ => return None,
-    })
+    /// Calls that newer architectures do not have.
+    #[cfg(target_arch = "x86_64")]
+    fn older {
+        SYS_open SYS_stat SYS_lstat SYS_access SYS_pipe SYS_select SYS_poll SYS_epoll_wait SYS_dup2
+        SYS_fork SYS_vfork SYS_accept SYS_unlink SYS_readlink
+        SYS_getpgrp SYS_arch_prctl SYS_alarm SYS_time
+    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -155,7 +155,7 @@ impl Layout {
     }
 
     /// Bytes from one direction to the other: whole pages.
-    fn lane(self) -> usize {
+    fn stride(self) -> usize {
         self.bytes().saturating_add(4095) & !4095
     }
 }
@@ -170,11 +170,11 @@ pub fn create(
     directory: Option<&Path>,
     name: &str,
 ) -> Result<Segment, SetupError> {
-    let lane = layout.lane();
-    let memory = Segment::create(kind, directory, name, lane.saturating_mul(2))?;
+    let stride = layout.stride();
+    let memory = Segment::create(kind, directory, name, stride.saturating_mul(2))?;
     for index in 0..2 {
-        // SAFETY: fresh, zeroed, page-aligned, and `bytes()` fit each of the two lanes; no other process has it yet.
-        unsafe { ipcperf_ring::init(memory.as_ptr().add(index * lane), layout.0) };
+        // SAFETY: fresh, zeroed, page-aligned, and `bytes()` fit each of the two rings; no other process has it yet.
+        unsafe { ipcperf_ring::init(memory.as_ptr().add(index * stride), layout.0) };
     }
     Ok(memory)
 }
@@ -212,19 +212,16 @@ impl<S: Strategy> Ends<S> {
         seat: Seat,
         waits: [S; 2],
     ) -> Result<Self, SetupError> {
-        let (base, lane) = (memory.as_ptr(), layout.lane());
-        if memory.len() / 2 < lane {
+        let (base, stride) = (memory.as_ptr(), layout.stride());
+        if memory.len() / 2 < stride {
             return Err(SetupError::Protocol("the memory is smaller than two rings".into()));
         }
         // The lead sends into the first ring.
-        let (tx, rx) = match seat {
-            Seat::Lead => (0, lane),
-            Seat::Follow => (lane, 0),
-        };
-        // SAFETY: see the module; a lane lies inside the mapping (checked above).
-        let rx = unsafe { ipcperf_ring::consumer(base.add(rx), lane) }.map_err(refused)?;
+        let [tx, rx] = [seat, seat.other()].map(|from| from.index() * stride);
+        // SAFETY: see the module; both rings lie inside the mapping (checked above).
+        let rx = unsafe { ipcperf_ring::consumer(base.add(rx), stride) }.map_err(refused)?;
         // SAFETY: as above.
-        let tx = unsafe { ipcperf_ring::producer(base.add(tx), lane) }.map_err(refused)?;
+        let tx = unsafe { ipcperf_ring::producer(base.add(tx), stride) }.map_err(refused)?;
         let [rx_wait, tx_wait] = waits;
         Ok(Self { rx, tx, rx_wait, tx_wait, _memory: memory })
     }

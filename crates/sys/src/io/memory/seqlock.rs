@@ -6,7 +6,7 @@
 //! written. With several the newest whole value stays where it is while the next ones are written.
 //!
 //! # Safety
-//! - A lane is a `Head` and slots behind it, each a `SlotHead` and whole 64-bit words; both lanes lie inside the
+//! - A cell is a `Head` and slots behind it, each a `SlotHead` and whole 64-bit words; both cells lie inside the
 //!   mapping (checked when it is attached), which lives as long as the value.
 //! - Heads and words are atomics only: every content is a value, and a torn read is wrong, not undefined. What keeps
 //!   it from being taken for a value are the two fences (Boehm, "Can seqlocks get along with programming language
@@ -53,8 +53,8 @@ impl Layout {
         Self { slots: 1 << ((64 << 10) / bytes).clamp(4, 64).ilog2(), stride: bytes }
     }
 
-    /// Bytes of one direction: whole pages.
-    fn lane(self) -> usize {
+    /// Bytes from one cell to the other: whole pages.
+    fn cell(self) -> usize {
         let slots = self.slots.saturating_mul(self.stride);
         size_of::<Head>().saturating_add(slots).saturating_add(4095) & !4095
     }
@@ -63,7 +63,7 @@ impl Layout {
 /// Bytes of both directions.
 #[must_use]
 pub fn bytes(size: usize) -> usize {
-    Layout::of(size).lane().saturating_mul(2)
+    Layout::of(size).cell().saturating_mul(2)
 }
 
 /// Makes the cells for values of up to `size` bytes.
@@ -120,25 +120,22 @@ impl Cells {
         }
         let layout = Layout::of(size);
         // The lead writes the first.
-        let (own, peers) = match seat {
-            Seat::Lead => (0, layout.lane()),
-            Seat::Follow => (layout.lane(), 0),
-        };
+        let [own, peers] = [seat, seat.other()].map(|from| from.index() * layout.cell());
         Ok(Self { memory, layout, words: size.div_ceil(8), own, peers, written: 0, seen: 0 })
     }
 
     #[inline(always)]
     fn head(&self, at: usize) -> &Head {
-        // SAFETY: a lane starts at `at`, inside the mapping and page-aligned; see the module.
+        // SAFETY: a cell starts at `at`, inside the mapping and page-aligned; see the module.
         unsafe { &*self.memory.as_ptr().add(at).cast::<Head>() }
     }
 
-    /// The slot of value `number` in the lane at `at`.
+    /// The slot of value `number` in the cell at `at`.
     #[inline(always)]
     fn slot(&self, at: usize, number: u64) -> (&SlotHead, &[AtomicU64]) {
         let index = number as usize & (self.layout.slots - 1);
         let offset = at + size_of::<Head>() + index * self.layout.stride;
-        // SAFETY: the index is below the number of slots, all of which lie in the lane, aligned to cache lines.
+        // SAFETY: the index is below the number of slots, all of which lie in the cell, aligned to cache lines.
         let start = unsafe { self.memory.as_ptr().add(offset) };
         // SAFETY: as above.
         let head = unsafe { &*start.cast::<SlotHead>() };

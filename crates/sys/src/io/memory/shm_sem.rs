@@ -2,9 +2,9 @@
 //! `full` those to read.
 //!
 //! # Safety
-//! - [`create`] initialises both semaphores of both lanes before a ticket of the memory leaves the process; they are
+//! - [`create`] initialises all four semaphores before a ticket of the memory leaves the process; they are
 //!   touched by the C library only, and live as long as the mapping. On Linux they own nothing outside it.
-//! - A lane is a `Head` and `size` bytes behind it; both lanes lie inside the mapping (checked when it is attached).
+//! - A direction is a `Head` and `size` bytes behind it; both lie inside the mapping (checked when it is attached).
 //! - The bytes are the sender's from its wait for `empty` until it posts `full`, and the receiver's from its wait for
 //!   `full`, where `sent` says that a message has come, until it posts `empty`. There is one of each, so a slice of
 //!   them never meets another access.
@@ -34,15 +34,15 @@ struct Head {
     closed: AtomicU32,
 }
 
-/// Bytes of one direction: whole pages.
-fn lane(size: usize) -> usize {
+/// Bytes from one direction to the other: whole pages.
+fn stride(size: usize) -> usize {
     size_of::<Head>().saturating_add(size).saturating_add(4095) & !4095
 }
 
 /// Bytes of both directions.
 #[must_use]
 pub fn bytes(size: usize) -> usize {
-    lane(size).saturating_mul(2)
+    stride(size).saturating_mul(2)
 }
 
 /// Makes the buffers for messages of up to `size` bytes, in memory of this kind.
@@ -57,8 +57,8 @@ pub fn create(
 ) -> Result<Segment, SetupError> {
     let memory = Segment::create(kind, directory, name, bytes(size))?;
     for index in 0..2 {
-        // SAFETY: a lane begins here, inside the mapping and page-aligned; zeros are a value of all fields.
-        let head = unsafe { &*memory.as_ptr().add(index * lane(size)).cast::<Head>() };
+        // SAFETY: a direction begins here, inside the mapping and page-aligned; zeros are a value of all fields.
+        let head = unsafe { &*memory.as_ptr().add(index * stride(size)).cast::<Head>() };
         for (semaphore, value) in [(&head.empty, 1), (&head.full, 0)] {
             // SAFETY: live memory for a semaphore that nobody has yet.
             if unsafe { libc::sem_init(semaphore.0.get(), 1, value) } != 0 {
@@ -111,7 +111,7 @@ impl Semaphore {
 pub struct Ends {
     memory: Segment,
     size: usize,
-    /// Where the lane it sends in starts, and the one it receives from.
+    /// Where the direction it sends in starts, and the one it receives from.
     tx: usize,
     rx: usize,
     /// Messages received so far.
@@ -130,18 +130,15 @@ impl Ends {
             return Err(SetupError::Protocol("the memory is smaller than two buffers".into()));
         }
         // The lead sends in the first.
-        let (tx, rx) = match seat {
-            Seat::Lead => (0, lane(size)),
-            Seat::Follow => (lane(size), 0),
-        };
+        let [tx, rx] = [seat, seat.other()].map(|from| from.index() * stride(size));
         Ok(Self { memory, size, tx, rx, received: 0, is_over: false })
     }
 
     #[inline(always)]
-    fn lane(&self, at: usize) -> (&Head, *mut u8) {
-        // SAFETY: a lane begins at `at`, inside the mapping and page-aligned.
+    fn direction(&self, at: usize) -> (&Head, *mut u8) {
+        // SAFETY: a direction begins at `at`, inside the mapping and page-aligned.
         let start = unsafe { self.memory.as_ptr().add(at) };
-        // SAFETY: the payload lies in the same lane.
+        // SAFETY: the payload lies in the same direction.
         let payload = unsafe { start.add(size_of::<Head>()) };
         // SAFETY: as above; a head is atomics and cells.
         (unsafe { &*start.cast::<Head>() }, payload)
@@ -156,9 +153,9 @@ impl Ends {
         if len > self.size {
             return Err(Fault::TooLong);
         }
-        let (head, payload) = self.lane(self.tx);
+        let (head, payload) = self.direction(self.tx);
         head.empty.wait()?;
-        // SAFETY: `len` bytes lie in the lane and are this end's now; see the module.
+        // SAFETY: `len` bytes lie in the direction and are this end's now; see the module.
         fill(unsafe { std::slice::from_raw_parts_mut(payload, len) });
         // At most 2^30.
         head.len.store(len as u32, Ordering::Relaxed);
@@ -176,7 +173,7 @@ impl Ends {
         if self.is_over {
             return Err(Fault::Closed);
         }
-        let (head, payload) = self.lane(self.rx);
+        let (head, payload) = self.direction(self.rx);
         head.full.wait()?;
         if head.sent.load(Ordering::Acquire) == self.received {
             // Posted by `close` alone.
@@ -186,7 +183,7 @@ impl Ends {
         let len = head.len.load(Ordering::Relaxed) as usize;
         let fits = len == out.len() && len <= self.size;
         if fits {
-            // SAFETY: `len` bytes lie in the lane and are this end's now; see the module.
+            // SAFETY: `len` bytes lie in the direction and are this end's now; see the module.
             out.copy_from_slice(unsafe { std::slice::from_raw_parts(payload, out.len()) });
         }
         head.empty.post()?;
@@ -199,7 +196,7 @@ impl Ends {
     /// # Errors
     /// The failed call.
     pub fn close(&mut self) -> Result<(), Fault> {
-        let (head, _) = self.lane(self.tx);
+        let (head, _) = self.direction(self.tx);
         if head.closed.swap(1, Ordering::Relaxed) == 0 { head.full.post() } else { Ok(()) }
     }
 }
