@@ -277,6 +277,43 @@ fn the_document_tells_nothing_about_whose_machine_it_was() {
     assert!(!written.contains(home.trim_end_matches("/result.json")));
 }
 
+#[test]
+fn no_document_has_the_name_of_the_host_or_of_a_user() {
+    let sandbox = Sandbox::new();
+    // Names that stand in no document by chance, where programs look for them.
+    let names = [("HOSTNAME", "zz9-host"), ("USER", "zz9-user"), ("LOGNAME", "zz9-user")];
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+    for words in [
+        &run(&["-m", "pipe,udp,unix-stream", "--place", "same-cpu", "-o", "-"])[..],
+        &["doctor", "--format", "json"],
+        &["compare", "--live", "pipe same-cpu", "tcp same-cpu", "--rounds=8", "--slice=2ms", "-o-"],
+    ] {
+        let mut command = sandbox.command(words);
+        command.envs(names);
+        let ended = sandbox.spawn(command).end();
+        let document: Value = serde_json::from_str(&ended.stdout).expect(&ended.stderr);
+        let mut texts = Vec::new();
+        collect(&document, &mut texts);
+        assert!(texts.len() > 100, "{words:?}");
+        for text in texts {
+            assert!(!text.contains("zz9") && text != host.trim(), "{words:?}: {text}");
+        }
+    }
+}
+
+/// All texts of a document, names of fields included.
+fn collect<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(all) => all.iter().for_each(|one| collect(one, texts)),
+        Value::Object(all) => all.iter().for_each(|(name, one)| {
+            texts.push(name);
+            collect(one, texts);
+        }),
+        _ => {}
+    }
+}
+
 /// A knob that names a folder at home is in identities, knobs, command line and reasons, and it can be measured again.
 #[test]
 fn the_document_does_not_name_the_home_directory_whatever_was_asked_for() {

@@ -1,7 +1,7 @@
 //! Programs that nobody here wrote: every byte is counted, what goes wrong is one clear line, and nothing is left.
 
 use crate::common::{Sandbox, valid, wait_for};
-use crate::watch::survivors;
+use crate::watch::processes;
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::fs;
@@ -20,7 +20,7 @@ fn measure(sandbox: &Sandbox, programs: &[&str], more: &[&str]) -> (Vec<Value>, 
     let text = sandbox.read("exec.json").unwrap_or_else(|_| panic!("{}", ended.stderr));
     let document = valid(RESULT_SCHEMA, &text);
     assert_eq!(document["cells"], Value::Array(Vec::new()));
-    assert_eq!(survivors(sandbox), 0);
+    assert!(processes(sandbox).is_empty());
     let pipelines = document["pipelines"].as_array().expect("a list").clone();
     (pipelines, ended.status.code().expect("it ends by itself"))
 }
@@ -244,11 +244,11 @@ fn a_run_that_is_stopped_leaves_no_program() {
     let sandbox = Sandbox::new();
     for (name, code) in [("INT", Some(130)), ("KILL", None)] {
         let running = sandbox.start(&words(&["sleep 600", "cat"], &[]));
-        wait_for("both programs", || (survivors(&sandbox) == 3).then_some(()));
+        wait_for("both programs", || (processes(&sandbox).len() == 3).then_some(()));
         let pid = running.child.id().to_string();
         Command::new("sh").args(["-c", "kill -s \"$0\" \"$1\"", name, &pid]).output().expect("sh");
         assert_eq!(running.end().status.code(), code);
-        wait_for("the end of both programs", || (survivors(&sandbox) == 0).then_some(()));
+        wait_for("the end of both programs", || (processes(&sandbox).is_empty()).then_some(()));
     }
     let text = sandbox.read("exec.json").expect("what was measured is written");
     let document = valid(RESULT_SCHEMA, &text);

@@ -4,7 +4,7 @@
 
 use crate::common::{Ended, Running, Sandbox, at_once, schema_of, skipped, valid};
 use crate::interruption::{Moments, no_panic, nothing_is_left};
-use crate::watch::{Objects, signal, signal_group, workers};
+use crate::watch::{Objects, processes, signal, signal_group, workers};
 use ipcperf_sys::seccomp::{self, Refusal};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -30,8 +30,8 @@ const FEWEST: usize = 5;
 /// Those of the exit codes that a run without gates can have (docs/RECIPES.md).
 const CODES: [i32; 6] = [0, 1, 2, 3, 5, 130];
 
-/// Runs of every pattern, of programs, of a study and of a comparison, short enough to be struck at any place.
-const JOBS: [&str; 14] = [
+/// Runs of every pattern, of programs, of each study and of a comparison, short enough to be struck at any place.
+const JOBS: [&str; 18] = [
     "run -m sysv-mq,fifo,unix-stream,posix-mq,tcp --set unix-stream.bind=path --place same-cpu",
     "run -m shm-ring/futex,mmap-queue/fcntl,eventfd,memfd,fd-pass --place same-cpu",
     "run -p stream -m pipe,sysv-mq,uring-pipe,sendfile -s 4K --place same-cpu",
@@ -43,6 +43,10 @@ const JOBS: [&str; 14] = [
     "run -p connect -m unix-stream,tcp --conns 2 --place free",
     "run --exec 'head -c 64M /dev/zero' --exec cat --exec 'wc -c'",
     "survey --budget 2s",
+    "replicate inferno --only s0.c6 --rounds 2",
+    "replicate qiita --only s1.c4 --rounds 2",
+    "replicate wisconsin --only s2.c7 --rounds 2",
+    "replicate baeldung --only s3.c4 --rounds 2",
     "replicate marhubi --only s4.c2 --rounds 2",
     "compare --live 'pipe same-cpu' 'fifo same-cpu' --rounds 20 --slice 5ms",
     "choose -m fifo,unix-stream,posix-mq --budget 2s",
@@ -53,8 +57,10 @@ const JOBS: [&str; 14] = [
 enum Fault {
     /// The process that the user started gets a signal.
     Coordinator(&'static str),
-    /// One of the processes that it started gets it.
+    /// One of the processes that it started gets it: a worker or, where there is none, a program.
     Worker(&'static str),
+    /// The coordinator alone stands still for a while.
+    Paused,
     /// All processes of the run stand still for a while, as on a machine that is suspended.
     Suspended,
     /// A limit of the shell, by its letter.
@@ -67,9 +73,9 @@ enum Fault {
     Stranger,
 }
 
-use Fault::{Coordinator, Full, Limit, Refused, Stranger, Suspended, Worker};
+use Fault::{Coordinator, Full, Limit, Paused, Refused, Stranger, Suspended, Worker};
 
-const FAULTS: [(&str, Fault); 30] = [
+const FAULTS: [(&str, Fault); 31] = [
     ("kill the coordinator", Coordinator("KILL")),
     ("interrupt the coordinator", Coordinator("INT")),
     ("terminate the coordinator", Coordinator("TERM")),
@@ -79,6 +85,7 @@ const FAULTS: [(&str, Fault); 30] = [
     ("stop a worker", Worker("STOP")),
     ("terminate a worker", Worker("TERM")),
     ("crash a worker", Worker("SEGV")),
+    ("pause the coordinator", Paused),
     ("suspend everything", Suspended),
     ("8 descriptors", Limit("n", "8")),
     ("20 descriptors", Limit("n", "20")),
@@ -145,11 +152,20 @@ fn strike(sandbox: &Sandbox, fault: Fault, running: &Running, moments: &mut Mome
     match fault {
         Coordinator(name) => signal(name, coordinator),
         Worker(name) => {
-            let all = workers(sandbox);
+            let mut all = workers(sandbox);
+            if all.is_empty() {
+                all = processes(sandbox);
+                all.retain(|pid| *pid != coordinator);
+            }
             let Some(pid) = all.get(moments.below(all.len().max(1) as u64) as usize) else {
                 return false;
             };
             signal(name, *pid);
+        }
+        Paused => {
+            signal("STOP", coordinator);
+            sleep(Duration::from_millis(50 + moments.below(400)));
+            signal("CONT", coordinator);
         }
         Suspended => {
             // The group of the coordinator, which its workers are in as well.
@@ -251,7 +267,7 @@ fn judge(
         };
     };
     let interrupted = document.as_ref().map(|one| one["interrupted"] == Value::Bool(true));
-    let goes_on = matches!(fault, Worker(_) | Suspended | Stranger);
+    let goes_on = matches!(fault, Worker(_) | Paused | Suspended | Stranger);
     let is_asked_to_end = matches!(fault, Coordinator("INT" | "TERM" | "HUP"));
     let wrong = match (code, interrupted) {
         _ if !CODES.contains(&code) => "no code of ours",

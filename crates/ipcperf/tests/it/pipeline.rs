@@ -2,7 +2,7 @@
 //! are tried again, and nothing is left behind.
 
 use crate::common::{Sandbox, wait_for};
-use crate::watch::survivors;
+use crate::watch::processes;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -162,13 +162,13 @@ fn a_pipeline_that_is_killed_leaves_nothing() {
     fs::write(sandbox.home().join("small.toml"), study(&arms, 10_000)).expect("a file");
     for (name, after_ms) in [("KILL", 17), ("KILL", 190), ("KILL", 333), ("INT", 250)] {
         let running = sandbox.start(&WORDS);
-        wait_for("workers", || (survivors(&sandbox) > 2).then_some(()));
+        wait_for("workers", || (processes(&sandbox).len() > 2).then_some(()));
         sleep(Duration::from_millis(after_ms));
         let words = ["-c", "kill -s \"$0\" \"$1\"", name, &running.child.id().to_string()];
         Command::new("sh").args(words).output().expect("there is a shell");
         let ended = running.end();
         assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
-        wait_for("the end of every worker", || (survivors(&sandbox) == 0).then_some(()));
+        wait_for("the end of every worker", || (processes(&sandbox).is_empty()).then_some(()));
         wait_for("an empty folder", || {
             assert_eq!(sandbox.run(&["clean"]).status.code(), Some(0));
             is_empty(&sandbox.run_directories()).then_some(())

@@ -19,35 +19,32 @@ pub(crate) fn signal_group(name: &str, leader: u32) {
     Command::new("sh").args(words).output().expect("there is a shell");
 }
 
-/// Workers of this sandbox, in the order of their numbers: processes that run the program as a worker and inherited
-/// its folder of run directories, whoever their parent is now.
+/// Workers of this sandbox, in the order of their numbers, whoever their parent is now.
 pub(crate) fn workers(sandbox: &Sandbox) -> Vec<u32> {
+    let mut pids = processes(sandbox);
+    pids.retain(|pid| has(*pid, "cmdline", "__worker"));
+    pids
+}
+
+/// Processes that inherited the folder of run directories, in the order of their numbers: the coordinator, its workers, and
+/// whatever they started.
+pub(crate) fn processes(sandbox: &Sandbox) -> Vec<u32> {
     let folder = sandbox.run_directories();
     let inherited = format!("XDG_RUNTIME_DIR={}", folder.to_str().expect("UTF-8"));
-    let has = |pid: u32, file: &str, word: &str| {
-        // Somebody else's processes, and those that end right now, cannot be read.
-        let text = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
-        text.split(|byte| *byte == 0).any(|part| part == word.as_bytes())
-    };
     let mut pids: Vec<u32> = fs::read_dir("/proc")
         .expect("proc is mounted")
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|pid| has(*pid, "environ", &inherited) && has(*pid, "cmdline", "__worker"))
+        .filter(|pid| has(*pid, "environ", &inherited))
         .collect();
     pids.sort_unstable();
     pids
 }
 
-/// Processes that inherited the folder of run directories: workers and whatever they or the coordinator started.
-pub(crate) fn survivors(sandbox: &Sandbox) -> usize {
-    let folder = sandbox.run_directories();
-    let inherited = format!("XDG_RUNTIME_DIR={}", folder.to_str().expect("UTF-8"));
-    let entries = fs::read_dir("/proc").expect("proc is mounted").flatten();
-    let is_one = |path: &std::path::Path| {
-        let text = fs::read(path.join("environ")).unwrap_or_default();
-        text.split(|byte| *byte == 0).any(|part| part == inherited.as_bytes())
-    };
-    entries.filter(|entry| is_one(&entry.path())).count()
+/// Whether one of the words of a file of this process is that one. Somebody else's processes, and those that end right now,
+/// cannot be read.
+fn has(pid: u32, file: &str, word: &str) -> bool {
+    let text = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    text.split(|byte| *byte == 0).any(|part| part == word.as_bytes())
 }
 
 /// Whether the process has a pipe of its own open, as a worker has only while it measures pipes. Those that the test
