@@ -1,7 +1,7 @@
 //! Every mechanism meets every case.
 
 use crate::book;
-use crate::case::{self, CASES, Case, Company, Outcome};
+use crate::case::{self, Beside, CASES, Case, Outcome};
 use crate::entry::Entry;
 use crate::filter::Filter;
 use crate::matrix::Matrix;
@@ -133,10 +133,10 @@ impl Suite {
                     let (suite, alone) = (Arc::clone(&suite), Arc::clone(&alone));
                     // Its ends do, or a thread of the kernel does for them.
                     let spins = matches!(entry.spec().wait, Wait::Spin | Wait::SpinThenBlock);
-                    let is_alone = match case.company {
-                        Company::Any => false,
-                        Company::UnlessItSpins => spins,
-                        Company::None => true,
+                    let is_alone = match case.beside {
+                        Beside::Any => false,
+                        Beside::UnlessItSpins => spins,
+                        Beside::None => true,
                     };
                     let times = Arc::clone(&times);
                     let trial = move || {

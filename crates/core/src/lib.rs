@@ -9,6 +9,8 @@
 //! | knob | a choice that only changes a number: `pipe.size=1M` |
 //! | port | one end of an open channel; what the hot loop holds |
 //! | lead, follow | the two ends, everywhere |
+//! | seat | which of the two ends a process is |
+//! | door | what connections are made at: a socket's name or address, a FIFO; a site is where one is |
 //! | pattern | what the loop does: `ping-pong`, `stream` |
 //! | placement | where the two ends run: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`, `free`, or two CPUs by their numbers, `0,1` |
 //! | idle | what an idle CPU does: `as-is`, or `poll` (the PM QoS request is held at 0 for the slice) |
@@ -21,6 +23,9 @@
 //! | task | what a worker is sent to do, by name: one end of a slice, the server of a connect slice |
 //! | supervisor | what starts, wires, watches and ends workers |
 //! | page | the memory that workers and their coordinator share; its gate is where all of them meet |
+//! | course | how far a timed region has come, and whether it goes on |
+//! | bench | what measures slices: page, run directory, clock and bounds of a run |
+//! | crowd | all workers of a fan |
 //! | round | every cell of the plan once, in random order |
 //! | message | one transfer in one direction; a round trip is two messages |
 //! | pipeline | programs that nobody here wrote, each reading what the one before it writes; no cell |

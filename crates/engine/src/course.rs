@@ -29,7 +29,7 @@ pub(crate) fn batch(median: u64, overhead: u64) -> u64 {
     if median >= 20 * overhead { 1 } else { (100 * overhead).div_ceil(median.max(1)) }
 }
 
-/// What the warm-up lets expect, by its segment of most operations: those before ran on cold caches, and one that only
+/// What to expect after the warm-up, by its segment of most operations: those before ran on cold caches, and one that only
 /// fills up the time is mostly the passing of the gate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {

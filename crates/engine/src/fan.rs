@@ -70,7 +70,7 @@ struct Phase {
     first: u64,
     /// Messages each producer sends.
     count: u64,
-    /// Of so many calls of a peer one is timed.
+    /// A peer times one call in so many.
     every: u64,
     /// Messages between two readings of the clock at a consumer.
     batch: u64,

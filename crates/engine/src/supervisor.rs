@@ -239,7 +239,7 @@ impl<'a> Supervisor<'a> {
                 Event::Died(who, end) => failures.push((who, died(&end))),
                 Event::Alarm => alarm(self),
                 Event::Interrupted => return Err(Stop::Interrupted),
-                // Whoever lost its peer may wait for ever; who explains it has spoken.
+                // An end that lost its peer may wait for ever, and the failure that explains it is known.
                 Event::Deadline if !failures.is_empty() => break,
                 Event::Deadline => return Err(self.late(&silent)),
             }

@@ -334,7 +334,7 @@ impl Passage {
     }
 }
 
-/// One side as a whole. Who was not on its CPU speaks for all.
+/// The report of a side that is several processes. If one of them was not on its CPU, the side was not.
 fn together(side: &[Ran], cpu: Option<usize>) -> SideReport {
     let strays = |report: &SideReport| {
         cpu.is_some_and(|cpu| {

@@ -10,7 +10,7 @@ use crate::page::Page;
 use crate::registry::Registry;
 use crate::task::{WorkerContext, pin};
 use crate::usage::Usage;
-use ipcperf_core::{Part as Looked, Touch};
+use ipcperf_core::{Part as MessagePart, Touch};
 use ipcperf_sys::{affinity, process};
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ pub(crate) fn serve(
         };
         let work = if phase.is_verification { proof } else { work };
         if !phase.is_verification && part.job.key.touch == Touch::None {
-            loops.expect(Looked::Stamp);
+            loops.expect(MessagePart::Stamp);
         }
         said = Said::Ran(Box::new(passage(&mut *loops, &part, &page, phase, work)?));
     }

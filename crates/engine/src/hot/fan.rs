@@ -29,7 +29,7 @@ pub struct Plan {
     pub marks: u64,
     /// Messages a producer may have under way before it waits for a credit; 0: no credits.
     pub window: u32,
-    /// Of so many calls of a peer one is timed.
+    /// A peer times one call in so many.
     pub every: u64,
     /// Messages between two readings of the clock at a consumer.
     pub batch: u64,

@@ -1,9 +1,11 @@
-//! The only code that runs timed.
+//! The only code of cells of two ends and of fans that runs timed. Elsewhere are what a client of `connect` times, bounds,
+//! and what a study pipes.
 //!
 //! Rules of this folder
 //! 1. Only integers, the port, the clock and the recorder: no `dyn`, no allocation, no lock, no formatting, no system
-//!    call but the mechanism's own. `cargo xtask asm` looks at the emitted code. Two ports are behind a table all the
-//!    same: messages in packets, where an operation is many calls, and the self-loop, which is a bound.
+//!    call but the mechanism's own. `cargo xtask asm` looks at the emitted code. Three ports are behind a table all
+//!    the same: messages in packets, where an operation is many calls; the self-loop, which is a bound; and the one in which
+//!    things go wrong on purpose.
 //! 2. `lead` and `follow` are `#[inline(never)]`, so that each port has named symbols; everything they call is inlined,
 //!    and what happens on a fault is `#[cold]`. What differs between messages is data ([`AnyWork`]), and not a loop.
 //! 3. A loop ends on a count both ends knew before it began: a wake-up mechanism has no room for an in-band stop. Only

@@ -41,7 +41,7 @@ pub enum Site {
 }
 
 impl Site {
-    /// What is removed with these guards, in case that who should have done it was killed.
+    /// Guards that remove what a killed server or client has left.
     #[must_use]
     pub fn sweep(&self, callers: u64) -> Vec<Unlink> {
         match self {
