@@ -16,6 +16,13 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
+    /// Of columns with their heads, and which of them stand at the right edge.
+    pub(crate) fn of(columns: &[(&str, bool)], rows: Vec<Vec<String>>) -> Self {
+        let columns = columns.iter().map(|(head, right)| ((*head).to_owned(), *right));
+        let (heads, right) = columns.unzip();
+        Self { heads, right, rows }
+    }
+
     fn column_width(&self, column: usize) -> usize {
         let cells = self.rows.iter().map(|row| text::width(&row[column]));
         cells.max().unwrap_or(0).max(text::width(&self.heads[column]))
@@ -39,6 +46,22 @@ impl Grid {
         }
         columns.sort_unstable();
         columns
+    }
+
+    /// All columns from `first` on, in as many blocks as the limit takes, each behind column 0: none is left out.
+    pub(crate) fn blocks(&self, first: usize, limit: usize) -> Vec<Vec<usize>> {
+        let mut blocks = Vec::new();
+        let mut next = first;
+        while next < self.heads.len() {
+            let wanted: Vec<usize> = (next..self.heads.len()).collect();
+            let mut columns = self.choose(&[0], &wanted, limit);
+            if columns.len() < 2 {
+                columns = vec![0, next];
+            }
+            next = columns.last().copied().unwrap_or(next) + 1;
+            blocks.push(columns);
+        }
+        blocks
     }
 
     /// Where a column begins in a line of these columns.

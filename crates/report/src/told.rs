@@ -123,6 +123,6 @@ impl Told {
     }
 }
 
-fn lines(page: &mut Page<'_>, lines: &[Line]) -> io::Result<()> {
+pub(crate) fn lines(page: &mut Page<'_>, lines: &[Line]) -> io::Result<()> {
     lines.iter().try_for_each(|line| page.paragraph(line.tone, &line.first, &line.words))
 }

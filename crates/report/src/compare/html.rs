@@ -2,7 +2,7 @@
 
 use super::judge::times;
 use super::words::{
-    at_least, basis, beside, briefly, cells, course, differing, figure, own_reason, ratio,
+    alone, at_least, basis, beside, briefly, cells, course, differing, figure, own_reason, ratio,
     shared_reason, tally, verdict,
 };
 use crate::html::{Html, Page};
@@ -33,12 +33,9 @@ pub(crate) fn fill(page: &mut Page, document: &Comparison) {
     }
     page.section("verdicts", "Before and after", |html| {
         verdicts(html, document);
-        for (letter, only) in [('A', &document.only_a), ('B', &document.only_b)] {
-            if !only.is_empty() {
-                html.fold(&format!("Only in {letter}: {}", only.len()), false, |html| {
-                    html.list(only)
-                });
-            }
+        for (letter, only) in alone(document) {
+            let title = format!("Only in {letter}: {}", only.len());
+            html.fold(&title, false, |html| html.list(only));
         }
     });
 }

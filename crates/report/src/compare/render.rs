@@ -2,8 +2,8 @@
 
 use super::html;
 use super::words::{
-    BESIDE, at_least, basis, beside, briefly, cells, course, differing, figure, moved, own_reason,
-    ratio, shared_reason, tally, verdict,
+    BESIDE, alone, at_least, basis, beside, briefly, cells, course, differing, figure, moved,
+    own_reason, ratio, shared_reason, tally, verdict,
 };
 use crate::csv;
 use crate::format::{Format, Style};
@@ -48,9 +48,7 @@ const TEXT: usize = 15;
 
 fn table(document: &Comparison, page: &mut Page<'_>) -> io::Result<()> {
     page.paragraph(Tone::Title, "", &format!("B beside A: {}", tally(&document.comparisons)))?;
-    for line in course(document) {
-        page.paragraph(Tone::Plain, "", &line)?;
-    }
+    course(document).iter().try_for_each(|line| page.paragraph(Tone::Plain, "", line))?;
     let (shown, left) = shown(document, page.style);
     let shared_reason = shared_reason(document);
     for one in shown {
@@ -61,14 +59,10 @@ fn table(document: &Comparison, page: &mut Page<'_>) -> io::Result<()> {
         page.blank()?;
         page.paragraph(Tone::Quiet, "", &left)?;
     }
-    for (letter, only) in [('A', &document.only_a), ('B', &document.only_b)] {
-        if !only.is_empty() {
-            page.blank()?;
-            page.paragraph(Tone::Title, "", &format!("Only in {letter}:"))?;
-        }
-        for cell in only {
-            page.paragraph(Tone::Plain, "- ", cell)?;
-        }
+    for (letter, only) in alone(document) {
+        page.blank()?;
+        page.paragraph(Tone::Title, "", &format!("Only in {letter}:"))?;
+        only.iter().try_for_each(|cell| page.paragraph(Tone::Plain, "- ", cell))?;
     }
     Ok(())
 }
@@ -144,9 +138,7 @@ fn cell(
 fn markdown(document: &Comparison, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let plain = |words: &str| escape(words, style.unicode);
     writeln!(out, "## B beside A: {}\n", plain(&tally(&document.comparisons)))?;
-    for line in course(document) {
-        writeln!(out, "- {}", plain(&line))?;
-    }
+    course(document).iter().try_for_each(|line| writeln!(out, "- {}", plain(line)))?;
     writeln!(out)?;
     if !document.comparisons.is_empty() {
         let mut heads = vec!["cell", "A", "B", "B/A (95 %)", "verdict", ""];
@@ -178,13 +170,9 @@ fn markdown(document: &Comparison, style: &Style, out: &mut dyn Write) -> io::Re
     if let Some(left) = left {
         writeln!(out, "\n{}", plain(&left))?;
     }
-    for (letter, only) in [('A', &document.only_a), ('B', &document.only_b)] {
-        if !only.is_empty() {
-            writeln!(out, "\nOnly in {letter}:\n")?;
-        }
-        for cell in only {
-            writeln!(out, "- {}", plain(cell))?;
-        }
+    for (letter, only) in alone(document) {
+        writeln!(out, "\nOnly in {letter}:\n")?;
+        only.iter().try_for_each(|cell| writeln!(out, "- {}", plain(cell)))?;
     }
     Ok(())
 }

@@ -70,6 +70,12 @@ pub(super) fn course(document: &Comparison) -> Vec<String> {
     lines
 }
 
+/// The cells that only one side has, by its letter.
+pub(super) fn alone(document: &Comparison) -> impl Iterator<Item = (char, &[String])> {
+    let sides = [('A', document.only_a.as_slice()), ('B', document.only_b.as_slice())];
+    sides.into_iter().filter(|(_, cells)| !cells.is_empty())
+}
+
 /// What is to be said of the figure of every cell, and so is said once.
 pub(super) fn shared_reason(document: &Comparison) -> Option<&str> {
     let mut reasons = document.comparisons.iter().map(|cell| cell.primary.reason.as_str());

@@ -88,11 +88,7 @@ pub fn kept(
     style: &Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut grid = Grid {
-        heads: HEADS.map(|(head, _)| head.to_owned()).to_vec(),
-        right: HEADS.map(|(_, right)| right).to_vec(),
-        rows: all.iter().map(row).collect(),
-    };
+    let mut grid = Grid::of(&HEADS, all.iter().map(row).collect());
     if rows(all, COLUMNS, &grid, (format, style), out)?.is_some() {
         return Ok(());
     }

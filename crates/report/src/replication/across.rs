@@ -32,15 +32,13 @@ impl<'a> Over<'a> {
         let mut all: Vec<Self> = Vec::new();
         for (at, document) in documents.iter().enumerate() {
             for study in &document.studies {
-                let known = all.iter_mut().find(|one| one.studies[0].1.name == study.name);
-                let over = match known {
-                    Some(over) => over,
-                    None => {
-                        let heading = format!("{}: {}", study.name, study.title);
-                        all.push(Self { heading, studies: Vec::new(), ids: Vec::new() });
-                        all.last_mut().expect("just pushed")
-                    }
-                };
+                let known = all.iter().position(|one| one.studies[0].1.name == study.name);
+                let known = known.unwrap_or_else(|| {
+                    let heading = format!("{}: {}", study.name, study.title);
+                    all.push(Self { heading, studies: Vec::new(), ids: Vec::new() });
+                    all.len() - 1
+                });
+                let over = &mut all[known];
                 over.studies.push((at, study));
                 for claim in &study.claims {
                     if !over.ids.contains(&claim.id.as_str()) {
@@ -235,18 +233,9 @@ fn page(
 
 /// As many machines beside the claims as the width takes, and the others below.
 fn blocks(grid: &Grid, page: &mut Page<'_>) -> io::Result<()> {
-    let mut next = 2;
-    while next < grid.heads.len() {
-        let wanted: Vec<usize> = (next..grid.heads.len()).collect();
-        let room = page.style.width.saturating_sub(TEXT + 2);
-        let mut columns = grid.choose(&[0], &wanted, room);
-        if columns.len() < 2 {
-            columns = vec![0, next];
-        }
-        next = columns.last().copied().unwrap_or(next) + 1;
+    for mut columns in grid.blocks(2, page.style.width.saturating_sub(TEXT + 2)) {
         columns.insert(1, 1);
-        let mut block =
-            Grid { heads: grid.heads.clone(), right: grid.right.clone(), rows: grid.rows.clone() };
+        let mut block = grid.clone();
         block.fit(&columns, &[], 1, page.style.width, page.style.unicode);
         let (head, rows) = block.lines(&columns);
         page.line(Tone::Quiet, &head)?;

@@ -2,12 +2,13 @@
 
 use super::screen::tone;
 use super::words::{
-    accepted, errata, errata_words, formula, is_artefact, lacks, modes, published, rows_of,
-    table_title, tested_rows, with_interval,
+    accepted, errata, errata_words, formula, is_artefact, lacks, modes, rows_of, table_title,
+    tested_rows, with_interval,
 };
 use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
+use crate::told::{self, Line};
 use crate::{table, text};
 use ipcperf_core::result::{
     ClaimResult, Published, RowResult, StudyResult, TableResult, TestResult,
@@ -30,7 +31,7 @@ pub(super) fn grid(table: &TableResult, style: &Style) -> Grid {
         rows.push(line);
         if was.iter().any(|one| *one != Published::Nothing) {
             let mut line = vec![PUBLISHED.to_owned()];
-            line.extend(was.iter().map(|one| clean(&published(one))));
+            line.extend(was.iter().map(|one| clean(&one.to_string())));
             line.resize(heads.len(), String::new());
             rows.push(line);
         }
@@ -39,16 +40,9 @@ pub(super) fn grid(table: &TableResult, style: &Style) -> Grid {
     Grid { heads, right, rows }
 }
 
-/// The grid, in as many blocks of columns as its width takes: no column of an original is left out.
+/// The grid, in as many blocks of columns as its width takes.
 fn blocks(grid: &Grid, page: &mut Page<'_>) -> io::Result<()> {
-    let mut next = 1;
-    while next < grid.heads.len() {
-        let wanted: Vec<usize> = (next..grid.heads.len()).collect();
-        let mut columns = grid.choose(&[0], &wanted, page.style.width);
-        if columns.len() < 2 {
-            columns = vec![0, next];
-        }
-        next = columns.last().copied().unwrap_or(next) + 1;
+    for columns in grid.blocks(1, page.style.width) {
         let (head, rows) = grid.lines(&columns);
         page.line(Tone::Quiet, &head)?;
         for (cells, line) in grid.rows.iter().zip(rows) {
@@ -83,22 +77,21 @@ pub(super) fn test_words(test: &TestResult) -> String {
 /// What is said of a claim beside its verdict and its figures.
 pub(super) fn remarks(claim: &ClaimResult, study: &StudyResult) -> Vec<String> {
     let stated = match &claim.published {
-        Published::Text(words) => format!("Stated: {words}."),
-        _ => String::new(),
+        Published::Text(words) => Some(format!("Stated: {words}.")),
+        _ => None,
     };
-    let artefact = match &claim.artefact {
-        Some(cause) if is_artefact(claim) => format!("An artefact: {cause}."),
-        _ => String::new(),
-    };
-    let rows = rows_of(claim, study);
-    let rows = if rows.is_empty() { rows } else { format!("In the tables: {rows}.") };
-    let errata = errata_words(&errata(claim, study));
-    let errata = if errata.is_empty() { errata } else { format!("See {errata}.") };
-    let why =
-        if claim.reason.is_empty() { String::new() } else { format!("Why: {}.", claim.reason) };
-    let note = claim.note.clone().unwrap_or_default();
-    let all = [stated, why, artefact, note, rows, errata];
-    all.into_iter().filter(|words| !words.is_empty()).collect()
+    let cause = claim.artefact.as_ref().filter(|_| is_artefact(claim));
+    let unless_empty =
+        |first: &str, words: &str| (!words.is_empty()).then(|| format!("{first}{words}."));
+    let all = [
+        stated,
+        unless_empty("Why: ", &claim.reason),
+        cause.map(|cause| format!("An artefact: {cause}.")),
+        claim.note.clone().filter(|note| !note.is_empty()),
+        unless_empty("In the tables: ", &rows_of(claim, study)),
+        unless_empty("See ", &errata_words(&errata(claim, study))),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// About the original: where it is, what it did, on what, and what it printed.
@@ -116,10 +109,31 @@ pub(super) fn original(study: &StudyResult) -> Vec<String> {
     lines
 }
 
-/// One erratum with the claims it concerns.
-pub(super) fn erratum_words(number: usize, study: &StudyResult) -> String {
-    let erratum = &study.errata[number - 1];
-    format!("{}: {}", erratum.claims.join(", "), erratum.text)
+/// Lines under a title of their own, which is left out where there are none.
+pub(super) type Part = (&'static str, Vec<Line>);
+
+/// What disturbed its run.
+pub(super) fn findings(study: &StudyResult, is_verbose: bool) -> Part {
+    let found = study.noise.iter().flat_map(|noise| table::counted_findings(noise, is_verbose));
+    let found = found.map(|(one, count)| table::finding_words(one, count));
+    ("Findings", found.map(|words| Line::new(Tone::Plain, "- ", words)).collect())
+}
+
+/// The errata by the numbers that claims refer to, what a reader must know of the arms, and the notes.
+pub(super) fn endings(study: &StudyResult) -> [Part; 3] {
+    let errata = (1..).zip(&study.errata).map(|(number, one)| {
+        let words = format!("{}: {}", one.claims.join(", "), one.text);
+        Line::new(Tone::Plain, format!("{number}. "), words)
+    });
+    let facts = study.arms.iter().flat_map(|arm| {
+        arm.facts.iter().map(move |(name, fact)| format!("{}: {name}: {fact}", arm.id))
+    });
+    let item = |words: String| Line::new(Tone::Plain, "- ", words);
+    [
+        ("Errata of the original", errata.collect()),
+        ("Facts of the arms", facts.map(item).collect()),
+        ("Notes", study.notes.iter().cloned().map(item).collect()),
+    ]
 }
 
 /// Writes it.
@@ -154,31 +168,10 @@ pub(super) fn write(study: &StudyResult, page: &mut Page<'_>) -> io::Result<()> 
             page.paragraph(Tone::Quiet, "  ", &words)?;
         }
     }
-    if !study.errata.is_empty() {
+    for (title, lines) in endings(study).iter().filter(|(_, lines)| !lines.is_empty()) {
         page.blank()?;
-        page.line(Tone::Title, "ERRATA OF THE ORIGINAL")?;
-    }
-    for number in 1..=study.errata.len() {
-        let words = erratum_words(number, study);
-        page.paragraph(Tone::Plain, &format!("{number}. "), &words)?;
-    }
-    let facts: Vec<String> = facts(study);
-    for (title, lines) in [("FACTS OF THE ARMS", &facts), ("NOTES", &study.notes)] {
-        if !lines.is_empty() {
-            page.blank()?;
-            page.line(Tone::Title, title)?;
-        }
-        for line in lines {
-            page.paragraph(Tone::Plain, "- ", line)?;
-        }
+        page.line(Tone::Title, &title.to_uppercase())?;
+        told::lines(page, lines)?;
     }
     Ok(())
-}
-
-/// What a reader must know of the arms.
-pub(super) fn facts(study: &StudyResult) -> Vec<String> {
-    let of = |arm: &ipcperf_core::result::ArmResult| -> Vec<String> {
-        arm.facts.iter().map(|(name, fact)| format!("{}: {name}: {fact}", arm.id)).collect()
-    };
-    study.arms.iter().flat_map(of).collect()
 }

@@ -1,16 +1,17 @@
 //! A replication as a page: what holds here, every figure of the original drawn again, every table and claim.
 
 use super::conclusion::conclusion;
-use super::detail::{erratum_words, facts, original, remarks};
+use super::detail::{endings, findings, original, remarks};
 use super::plots::chart;
 use super::words::{
-    MARKED, TESTED, course, failures, finding, group, has_marks, heading, here, is_artefact, lacks,
-    mark, modes, published, table_title, tally, tested, tested_rows, total, with_interval,
+    FOUND, MARKED, TESTED, course, failures, found, groups, has_marks, heading, here, table_notes,
+    table_title, tested, total, with_interval,
 };
+use crate::grid::Grid;
 use crate::html::{Html, Page};
 use crate::table;
 use ipcperf_core::result::{
-    ClaimKind, ClaimResult, Published, Replication, StudyResult, TableResult, Verdict,
+    ClaimResult, Published, Replication, StudyResult, TableResult, Verdict,
 };
 use std::io;
 
@@ -48,8 +49,8 @@ fn one(html: &mut Html, document: &Replication, study: &StudyResult, number: usi
     html.say("p", &[], &conclusion(document, study));
     html.say("p", &[("class", "soft")], &course(study).join(" "));
     html.list(&failures(study));
-    for kind in ClaimKind::ALL {
-        claims(html, study, *kind, number);
+    for (title, group) in groups(study) {
+        claims(html, study, &title, &group, number);
     }
     if has_marks(study) {
         html.say("p", &[("class", "soft")], MARKED);
@@ -65,19 +66,11 @@ fn one(html: &mut Html, document: &Replication, study: &StudyResult, number: usi
     html.fold("The original", false, |html| {
         original(study).iter().for_each(|line| html.say("p", &[], line));
     });
-    let errata: Vec<String> =
-        (1..=study.errata.len()).map(|number| erratum_words(number, study)).collect();
-    let findings = study.noise.iter().flat_map(|noise| table::counted_findings(noise, true));
-    let findings: Vec<String> =
-        findings.map(|(one, count)| table::finding_words(one, count)).collect();
-    for (title, lines) in [
-        ("Errata of the original", &errata),
-        ("Findings", &findings),
-        ("Facts of the arms", &facts(study)),
-        ("Notes", &study.notes),
-    ] {
+    let [errata, facts, notes] = endings(study);
+    for (title, lines) in [errata, findings(study, true), facts, notes] {
         if !lines.is_empty() {
-            html.fold(title, false, |html| html.list(lines));
+            let lines: Vec<String> = lines.into_iter().map(|line| line.words).collect();
+            html.fold(title, false, |html| html.list(&lines));
         }
     }
 }
@@ -92,32 +85,28 @@ fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-fn claims(html: &mut Html, study: &StudyResult, kind: ClaimKind, number: usize) {
-    let all: Vec<&ClaimResult> = study.claims.iter().collect();
-    let claims: Vec<&&ClaimResult> = all.iter().filter(|claim| claim.kind == kind).collect();
-    if claims.is_empty() {
-        return;
-    }
-    let title = format!("{}: {}", group(kind), tally(&all, kind));
-    let is_seen = matches!(kind, ClaimKind::Claim | ClaimKind::Reading);
-    html.fold(&title, is_seen, |html| {
+/// Claims of one kind.
+fn claims(
+    html: &mut Html,
+    study: &StudyResult,
+    title: &str,
+    claims: &[&ClaimResult],
+    number: usize,
+) {
+    let is_seen = claims.iter().any(|claim| claim.kind.is_published());
+    html.fold(title, is_seen, |html| {
         let head = |html: &mut Html| {
-            for head in ["verdict", "claim", "what was found"] {
-                html.say("th", &[("scope", "col")], head);
-            }
+            FOUND.iter().for_each(|head| html.say("th", &[("scope", "col")], head));
         };
-        html.rows(&title, head, |html| {
+        html.rows(title, head, |html| {
             for claim in claims {
                 html.within("tr", &[], |html| {
-                    let verdict = format!("{}{}", claim.verdict, mark(claim, study));
+                    let [verdict, id, words] = found(claim, study);
                     html.say("td", &[("class", class(claim.verdict))], &verdict);
                     html.within("td", &[], |html| {
-                        let to = format!("#{}", address(number, &claim.id));
-                        html.say("a", &[("href", &to)], &claim.id);
+                        let to = format!("#{}", address(number, &id));
+                        html.say("a", &[("href", &to)], &id);
                     });
-                    let cause = claim.artefact.as_ref().filter(|_| is_artefact(claim));
-                    let cause = cause.map(|cause| format!("; an artefact: {cause}"));
-                    let words = finding(claim) + &cause.unwrap_or_default();
                     html.say("td", &[("class", "t long")], &words);
                 });
             }
@@ -135,9 +124,7 @@ fn address(number: usize, id: &str) -> String {
 fn picture(html: &mut Html, document: &Replication, study: &StudyResult, shown: &TableResult) {
     let table = |html: &mut Html| {
         beside(html, shown);
-        let missing = lacks(shown).into_iter().map(|reason| format!("Missing: {reason}"));
-        let lines = modes(shown).into_iter().chain(missing).chain(tested_rows(shown));
-        html.list(&lines.collect::<Vec<_>>());
+        html.list(&table_notes(shown));
     };
     let title = table_title(shown);
     match chart(document, study, shown).filter(|chart| !chart.series.is_empty()) {
@@ -171,8 +158,7 @@ fn beside(html: &mut Html, shown: &TableResult) {
                         html.words(&with_interval(metric));
                         let was = row.published.get(at);
                         if let Some(was) = was.filter(|was| **was != Published::Nothing) {
-                            let words = format!("published {}", published(was));
-                            html.say("div", &[("class", "was")], &words);
+                            html.say("div", &[("class", "was")], &format!("published {was}"));
                         }
                     });
                 }
@@ -188,14 +174,10 @@ fn tests(html: &mut Html, claim: &ClaimResult, study: &StudyResult, number: usiz
         &format!("{}: {}", claim.id, claim.text),
     );
     html.say("p", &[("class", class(claim.verdict))], claim.verdict.name());
-    let rows: Vec<Vec<String>> = claim.tests.iter().map(|test| tested(test).to_vec()).collect();
+    let rows = claim.tests.iter().map(|test| tested(test).to_vec()).collect();
+    let Grid { heads, right, rows } = Grid::of(&TESTED, rows);
     if !rows.is_empty() {
-        html.table(
-            &claim.id,
-            &TESTED.map(|(head, _)| head.to_owned()),
-            &TESTED.map(|(_, right)| right),
-            &rows,
-        );
+        html.table(&claim.id, &heads, &right, &rows);
     }
     html.list(&remarks(claim, study));
 }

@@ -1,17 +1,16 @@
 //! A replication for an issue or a wiki: all that the terminal has with `--verbose`, as GitHub tables.
 
 use super::conclusion::conclusion;
-use super::detail::{erratum_words, facts, grid, original, remarks};
+use super::detail::{Part, endings, findings, grid, original, remarks};
 use super::plots::file_name;
 use super::words::{
-    MARKED, TESTED, course, failures, finding, group, has_marks, heading, here, is_artefact, lacks,
-    mark, modes, table_title, tally, tested, tested_rows, total,
+    FOUND, MARKED, TESTED, course, failures, found, groups, has_marks, heading, here, table_notes,
+    table_title, tested, total,
 };
 use crate::format::Style;
 use crate::grid::Grid;
 use crate::markdown::{self, escape};
-use crate::table;
-use ipcperf_core::result::{ClaimKind, ClaimResult, Replication, StudyResult};
+use ipcperf_core::result::{Replication, StudyResult};
 use std::io::{self, Write};
 
 /// Writes it.
@@ -47,22 +46,10 @@ fn one(
     writeln!(out, "**{}**\n", plain(&conclusion(document, study)))?;
     writeln!(out, "{}\n", plain(&course(study).join(" ")))?;
     list(&failures(study), out)?;
-    let all: Vec<&ClaimResult> = study.claims.iter().collect();
-    for kind in ClaimKind::ALL {
-        let claims = all.iter().filter(|claim| claim.kind == *kind);
-        let rows = claims.map(|claim| {
-            let cause = claim.artefact.as_ref().filter(|_| is_artefact(claim));
-            let cause = cause.map_or_else(String::new, |cause| format!("; an artefact: {cause}"));
-            let verdict = format!("{}{}", claim.verdict, mark(claim, study));
-            vec![verdict, claim.id.clone(), finding(claim) + &cause]
-        });
-        let rows: Vec<Vec<String>> = rows.collect();
-        if rows.is_empty() {
-            continue;
-        }
-        writeln!(out, "### {}: {}\n", group(*kind), tally(&all, *kind))?;
-        let heads = ["verdict", "claim", "what was found"].map(ToOwned::to_owned).to_vec();
-        markdown::grid(&Grid { heads, right: vec![false; 3], rows }, style, out)?;
+    for (title, claims) in groups(study) {
+        writeln!(out, "### {title}\n")?;
+        let rows = claims.into_iter().map(|claim| found(claim, study).to_vec()).collect();
+        markdown::grid(&Grid::of(&FOUND.map(|head| (head, false)), rows), style, out)?;
         writeln!(out)?;
     }
     if has_marks(study) {
@@ -70,15 +57,7 @@ fn one(
     }
     writeln!(out, "### The original\n")?;
     original(study).iter().try_for_each(|line| writeln!(out, "{}\n", plain(line)))?;
-    if let Some(noise) = &study.noise {
-        let found = table::counted_findings(noise, style.verbose);
-        let found: Vec<String> =
-            found.iter().map(|(one, count)| table::finding_words(one, *count)).collect();
-        if !found.is_empty() {
-            writeln!(out, "### Findings\n")?;
-        }
-        list(&found, out)?;
-    }
+    part(&findings(study, style.verbose), style, out)?;
     for shown in &study.tables {
         writeln!(out, "### {}\n", plain(&table_title(shown)))?;
         if let (Some(folder), Some(name)) = (pictures, file_name(study, shown)) {
@@ -87,9 +66,7 @@ fn one(
         }
         markdown::grid(&grid(shown, style), style, out)?;
         writeln!(out)?;
-        let missing = lacks(shown).into_iter().map(|reason| format!("Missing: {reason}"));
-        let lines = modes(shown).into_iter().chain(missing).chain(tested_rows(shown));
-        list(&lines.collect::<Vec<_>>(), out)?;
+        list(&table_notes(shown), out)?;
     }
     writeln!(out, "### Every figure of every claim\n")?;
     for claim in &study.claims {
@@ -97,29 +74,25 @@ fn one(
         writeln!(out, "**{}**\n", plain(&words))?;
         if !claim.tests.is_empty() {
             let columns = [&[("", true)], &TESTED[..]].concat();
-            let (heads, right): (Vec<String>, Vec<bool>) =
-                columns.into_iter().map(|(head, right)| (head.to_owned(), right)).unzip();
             let tests = (1..).zip(&claim.tests);
             let rows = tests.map(|(at, test)| [&[at.to_string()], &tested(test)[..]].concat());
-            markdown::grid(&Grid { heads, right, rows: rows.collect() }, style, out)?;
+            markdown::grid(&Grid::of(&columns, rows.collect()), style, out)?;
             writeln!(out)?;
         }
         list(&remarks(claim, study), out)?;
     }
-    if !study.errata.is_empty() {
-        writeln!(out, "### Errata of the original\n")?;
-        for number in 1..=study.errata.len() {
-            writeln!(out, "{number}. {}", plain(&erratum_words(number, study)))?;
-        }
-        writeln!(out)?;
+    endings(study).iter().try_for_each(|one| part(one, style, out))
+}
+
+fn part((title, lines): &Part, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    if lines.is_empty() {
+        return Ok(());
     }
-    for (title, lines) in [("Facts of the arms", &facts(study)), ("Notes", &study.notes)] {
-        if !lines.is_empty() {
-            writeln!(out, "### {title}\n")?;
-        }
-        list(lines, out)?;
+    writeln!(out, "### {title}\n")?;
+    for line in lines {
+        writeln!(out, "{}{}", line.first, escape(&line.words, style.unicode))?;
     }
-    Ok(())
+    writeln!(out)
 }
 
 /// A path that ends no link and begins no other.

@@ -8,21 +8,14 @@ use ipcperf_core::result::{
 
 /// A figure with as many digits as are read: four at most, and no more than the original would have printed.
 pub(super) fn figure(value: f64) -> String {
-    let size = value.abs();
-    if size == 0.0 {
-        "0".into()
-    } else if size >= 1e9 {
-        format!("{value:.2e}")
-    } else if size >= 100.0 {
-        format!("{value:.0}")
-    } else if size >= 10.0 {
-        format!("{value:.1}")
-    } else if size >= 1.0 {
-        format!("{value:.2}")
-    } else if size >= 0.01 {
-        format!("{value:.3}")
-    } else {
-        format!("{value:.2e}")
+    match value.abs() {
+        0.0 => "0".into(),
+        1e9.. => format!("{value:.2e}"),
+        100.0.. => format!("{value:.0}"),
+        10.0.. => format!("{value:.1}"),
+        1.0.. => format!("{value:.2}"),
+        0.01.. => format!("{value:.3}"),
+        _ => format!("{value:.2e}"),
     }
 }
 
@@ -33,14 +26,6 @@ pub(super) fn with_interval(metric: &Metric) -> String {
         }
         (Some(value), None) => figure(value),
         (None, _) => "-".into(),
-    }
-}
-
-pub(super) fn published(published: &Published) -> String {
-    match published {
-        Published::Nothing => String::new(),
-        Published::Number(number) => number.to_string(),
-        other => other.to_string(),
     }
 }
 
@@ -122,6 +107,20 @@ pub(super) fn tally(claims: &[&ClaimResult], kind: ClaimKind) -> String {
     words.map(|(count, verdict)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", ")
 }
 
+/// The claims of a study by their kinds, under whose they are and how many got which verdict.
+pub(super) fn groups(study: &StudyResult) -> Vec<(String, Vec<&ClaimResult>)> {
+    let all: Vec<&ClaimResult> = study.claims.iter().collect();
+    let mut groups = Vec::new();
+    for kind in ClaimKind::ALL {
+        let mut claims = all.clone();
+        claims.retain(|claim| claim.kind == *kind);
+        if !claims.is_empty() {
+            groups.push((format!("{}: {}", group(*kind), tally(&all, *kind)), claims));
+        }
+    }
+    groups
+}
+
 /// The verdicts on all studies together.
 pub(super) fn total(document: &Replication) -> String {
     let all: Vec<&ClaimResult> = document.studies.iter().flat_map(|study| &study.claims).collect();
@@ -196,6 +195,12 @@ pub(super) fn tested_rows(table: &TableResult) -> Vec<String> {
         format!("{}: see {}", rows.join("; "), claims.join(", "))
     };
     text::in_groups(tested).into_iter().map(told).collect()
+}
+
+/// What is said of a table under it.
+pub(super) fn table_notes(table: &TableResult) -> Vec<String> {
+    let missing = lacks(table).into_iter().map(|reason| format!("Missing: {reason}"));
+    modes(table).into_iter().chain(missing).chain(tested_rows(table)).collect()
 }
 
 /// The rows of tables that show what a claim is tested on.
@@ -274,6 +279,17 @@ fn is_whole(text: &str) -> bool {
 /// What would be accepted; documents of older builds have a word of the study's file for the side that was published.
 pub(super) fn accepted(test: &TestResult) -> &str {
     if test.accept == "report" { "the published side" } else { &test.accept }
+}
+
+/// What a table of claims has of each.
+pub(super) const FOUND: [&str; 3] = ["verdict", "claim", "what was found"];
+
+/// A claim in these columns.
+pub(super) fn found(claim: &ClaimResult, study: &StudyResult) -> [String; 3] {
+    let cause = claim.artefact.as_ref().filter(|_| is_artefact(claim));
+    let cause = cause.map_or_else(String::new, |cause| format!("; an artefact: {cause}"));
+    let verdict = format!("{}{}", claim.verdict, mark(claim, study));
+    [verdict, claim.id.clone(), finding(claim) + &cause]
 }
 
 /// Columns of the tests of a claim, and which of them are numbers.
