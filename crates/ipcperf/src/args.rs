@@ -3,7 +3,7 @@
 use crate::examples;
 use crate::loads::LoadArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use ipcperf_core::PatternKind;
+use ipcperf_core::{Capability, PatternKind};
 use std::path::PathBuf;
 
 /// Measures inter-process communication on Linux: every mechanism two processes on a host can use, with proof that
@@ -188,9 +188,7 @@ pub(crate) struct ChooseArgs {
     /// The pause before each round trip: 100us [default: none]
     #[arg(long, value_name = "TIME")]
     pub(crate) think: Option<String>,
-    /// It must be able to do all of this: unrelated, network, boundaries, fd-passing, two-way, many-producers,
-    /// many-consumers, back-pressure, told-of-close, told-of-death, reconnect, no-copy, payload
-    #[arg(long, value_name = "CAPABILITIES")]
+    #[arg(long, value_name = "CAPABILITIES", help = can("It must be able to do all of this"))]
     pub(crate) can: Option<String>,
     /// No end may spin while it waits, not even briefly
     #[arg(long)]
@@ -229,9 +227,18 @@ pub(crate) struct ChooseArgs {
     pub(crate) output: OutputArgs,
 }
 
+/// The words of a list.
+pub(crate) fn named<T: ToString>(all: &[T]) -> Vec<String> {
+    all.iter().map(ToString::to_string).collect()
+}
+
 fn patterns() -> String {
-    let names: Vec<&str> = PatternKind::ALL.iter().map(|pattern| pattern.name()).collect();
-    format!("Patterns: {} [default: {}]", names.join(", "), PatternKind::default())
+    let names = named(PatternKind::ALL).join(", ");
+    format!("Patterns: {names} [default: {}]", PatternKind::default())
+}
+
+fn can(what: &str) -> String {
+    format!("{what}: {}", named(Capability::ALL).join(", "))
 }
 
 #[derive(Clone, Debug, Default, ClapArgs)]
@@ -435,9 +442,7 @@ pub(crate) struct ListArgs {
     /// Only these families: stream, datagram, queue, wake-up, shared-memory, by-reference, kernel-copy, io-uring, bus
     #[arg(long, value_name = "FAMILIES")]
     pub(crate) family: Option<String>,
-    /// Only what can do all of this: unrelated, network, boundaries, fd-passing, two-way, many-producers,
-    /// many-consumers, back-pressure, told-of-close, told-of-death, reconnect, no-copy, payload
-    #[arg(long, value_name = "CAPABILITIES")]
+    #[arg(long, value_name = "CAPABILITIES", help = can("Only what can do all of this"))]
     pub(crate) can: Option<String>,
     #[command(flatten)]
     pub(crate) look: LookArgs,

@@ -8,9 +8,7 @@ use crate::survey::{SHORTEST, found_by_path, has_room, settings, stands};
 use crate::{list, output, report, request};
 use ipcperf_core::result::{Goal, Need, Requirements, ResultSet};
 use ipcperf_core::units::{format_bytes, format_size};
-use ipcperf_core::{
-    Capability, Idle, KnobKind, Load, LoadKey, Offered, OptionSet, PatternKind, Placement, Touch,
-};
+use ipcperf_core::{Idle, KnobKind, Load, LoadKey, Offered, OptionSet, PatternKind, Placement};
 use ipcperf_engine::plan::{self, CellPlan, Family, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{TRIALS, fresh_seed};
@@ -59,11 +57,7 @@ const NEAR: f64 = 0.75;
 
 /// What was asked for.
 fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
-    let names: Vec<_> = Capability::ALL.iter().map(|capability| capability.name()).collect();
-    let where_listed = "'ipcperf choose -h' shows the capabilities";
-    let goals: Vec<_> = Goal::ALL.iter().map(|goal| goal.name()).collect();
-    let given: Vec<Goal> =
-        list::words(args.by.as_deref(), &goals, "known: p50, p99, cpu, throughput")?;
+    let given: Vec<Goal> = list::words(args.by.as_deref(), "known: p50, p99, cpu, throughput")?;
     let by = match given.as_slice() {
         [] => Goal::default(),
         [one] => *one,
@@ -107,7 +101,7 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
         rate_per_second,
         think_ns: load.think_ns,
         placement: places.pop(),
-        can: list::words(args.can.as_deref(), &names, where_listed)?,
+        can: list::words(args.can.as_deref(), "'ipcperf choose -h' shows the capabilities")?,
         no_spin: args.no_spin,
         p99_ns: p99.transpose()?.map(|time| time.as_secs_f64() * 1e9),
         by,
@@ -135,7 +129,7 @@ fn from(
     let before = set.invocation.plan.requirements.take();
     let left_out = before.map(|before| before.left_out).unwrap_or_default();
     set.invocation.plan.requirements = Some(Requirements { left_out, ..wanted });
-    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
+    let specs = request::specs(registry);
     let style = output::table_style(&args.output.look, &args.output.tables, false);
     output::put(None, |out| ipcperf_report::render(&set, &specs, format, &style, out))?;
     Ok(set)
@@ -143,8 +137,7 @@ fn from(
 
 /// Prints a program for the mechanism that is chosen, below the choice.
 fn program(registry: &Registry, set: &ResultSet, language: Language) -> Result<(), Stop> {
-    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
-    let chosen = ipcperf_report::chosen(set, &specs)
+    let chosen = ipcperf_report::chosen(set, &request::specs(registry))
         .ok_or_else(|| Stop::nothing_ran("--snippet: nothing is chosen, so there is no program"))?;
     let program = list::snippet(registry, chosen, language)?;
     output::to_stdout(format!("\n{program}").as_bytes()).map(drop)
@@ -157,9 +150,8 @@ fn measure(
     args: &ChooseArgs,
 ) -> Result<(ExitCode, Option<ResultSet>), Stop> {
     let gates = Gates::of(&args.gates)?;
-    let (second, day) = (Duration::from_secs(1), Duration::from_secs(24 * 3600));
-    let budget = request::time("--budget", &args.budget, second, day)?;
-    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let budget = request::budget("--budget", &args.budget)?;
+    let host = request::host()?;
     let candidates: Vec<Entry> = match &args.mechanism {
         Some(names) => request::mechanisms(registry, names)?,
         None => registry.entries().iter().filter(|entry| stands(entry)).copied().collect(),
@@ -298,18 +290,9 @@ fn planned(
     let mut cells = Vec::new();
     for pattern in patterns {
         let request = Request {
-            mechanisms: mechanisms.to_vec(),
-            patterns: vec![*pattern],
-            sizes: wanted
-                .sizes
-                .iter()
-                .map(|size| usize::try_from(*size).unwrap_or(usize::MAX))
-                .collect(),
-            placements: vec![place],
-            idle: vec![Idle::AsIs],
-            touch: Touch::CacheLine,
             loads: vec![wanted.load(*pattern)],
             options: options.clone(),
+            ..request::usual(mechanisms, *pattern, &wanted.sizes, place, Idle::AsIs)
         };
         cells.extend(plan::cells(&request, host).map_err(request::refused)?);
     }
@@ -349,6 +332,7 @@ fn uncarried(cells: &[CellPlan], wanted: &Requirements) -> Option<Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipcperf_core::Capability;
     use std::collections::BTreeSet;
 
     #[test]

@@ -78,7 +78,7 @@ pub(crate) fn run(
         return Err(Stop::usage("--crossover: name two mechanisms"));
     };
     let axis = request::axis(args.over.as_deref().unwrap_or_default())?;
-    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let host = request::host()?;
     let pattern = args.pattern.clone().unwrap_or_else(|| row(axis).pattern.name().to_owned());
     let list = list(args, axis, &pattern)?;
     let common = common(args, axis, &pattern);

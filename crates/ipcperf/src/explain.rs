@@ -8,12 +8,12 @@ use crate::output;
 use crate::report::read_result;
 use crate::request;
 use ipcperf_core::options::KnobKind;
-use ipcperf_core::{Idle, Load, OptionSet, Placement, Touch, units};
+use ipcperf_core::{Idle, Load, OptionSet, Placement, units};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
 use ipcperf_report::{
-    BURSTS, Format, Needed, Style, counted, explain_word, is_word, needed, words,
+    BURSTS, Format, Needed, Style, counted, explain_word, is_word, needed, render, words,
 };
 use ipcperf_stats::FEWEST_ROUNDS;
 use std::collections::HashSet;
@@ -39,13 +39,8 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Result<ExitCode, S
                 "'{shown}': no result of 'ipcperf explain NAME -o FILE'"
             )));
         }
-        return show(
-            |out, format, style| {
-                let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
-                ipcperf_report::render(&set, &specs, format, style, out)
-            },
-            args,
-        );
+        let specs = request::specs(registry);
+        return show(|out, format, style| render(&set, &specs, format, style, out), args);
     }
     let word = match args.names.as_slice() {
         [] => None,
@@ -120,7 +115,7 @@ fn round_trips(
     if args.what_if && entries.len() > 1 {
         return Err(Stop::usage("--what-if changes one mechanism; name one"));
     }
-    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let host = request::host()?;
     let sizes = request::sizes(args.size.as_deref().unwrap_or("64"))?;
     let [size] = sizes.as_slice() else {
         return Err(Stop::usage("--size: one size is explained at a time"));
@@ -207,14 +202,9 @@ struct Planner<'a> {
 impl Planner<'_> {
     fn plan(&self, entry: &Entry, one: &Needed, options: &OptionSet) -> Result<CellPlan, Stop> {
         let request = Request {
-            mechanisms: vec![*entry],
-            patterns: vec![one.pattern()],
-            sizes: vec![usize::try_from(one.size).unwrap_or(usize::MAX)],
-            placements: vec![one.placement],
-            idle: vec![one.idle],
-            touch: Touch::CacheLine,
             loads: vec![Load { burst: one.burst, ..Load::default() }],
             options: options.clone(),
+            ..request::usual(&[*entry], one.pattern(), &[one.size], one.placement, one.idle)
         };
         let mut cells = plan::cells(&request, &self.host).map_err(request::refused)?;
         cells.pop().ok_or_else(|| Stop::internal("no cell was planned"))
@@ -299,7 +289,7 @@ impl Planner<'_> {
 fn settings(entry: &Entry) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     for knob in entry.knobs {
-        let values: Vec<String> = match knob.kind {
+        let mut values: Vec<String> = match knob.kind {
             KnobKind::Flag => ["on", "off"].map(str::to_owned).to_vec(),
             KnobKind::Choice { words } | KnobKind::Place { words } => {
                 words.iter().map(|word| (*word).to_owned()).collect()
@@ -311,7 +301,6 @@ fn settings(entry: &Entry) -> Vec<(&'static str, String)> {
                 [min, (8 * min).clamp(min, max)].map(|count| count.to_string()).to_vec()
             }
         };
-        let mut values = values;
         values.dedup();
         let is_default = |value: &String| knob.default == value;
         all.extend(

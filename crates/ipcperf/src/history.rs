@@ -4,8 +4,7 @@ use crate::args::{HistoryCommand, LookArgs};
 use crate::compare::arm;
 use crate::error::{Stop, unknown};
 use crate::kept::{Archive, Index, SIGN};
-use crate::{output, report};
-use ipcperf_engine::plan::Host;
+use crate::{output, report, request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{CellFigure, Format, Kept, trend};
 use std::path::Path;
@@ -104,7 +103,7 @@ fn cells(registry: &Registry, index: &Index, words: &str) -> Result<Vec<Found>, 
     if !documents.is_empty() {
         return Ok(vec![(words.to_owned(), documents)]);
     }
-    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let host = request::host()?;
     let planned = arm::cells(registry, &host, words, None)?;
     // As documents name them.
     let ids = planned.into_iter().map(|cell| output::without_home(&cell.id));

@@ -25,27 +25,23 @@ fn row(entry: &Entry) -> Result<ListRow, Stop> {
 /// The words of a list such as `unrelated,boundaries`; each must be known.
 pub(crate) fn words<T: FromStr<Err = UnknownName>>(
     text: Option<&str>,
-    all: &[&'static str],
     where_listed: &str,
 ) -> Result<Vec<T>, Stop> {
     let Some(text) = text else { return Ok(Vec::new()) };
     let word = |word: &str| {
         let word = word.trim();
-        word.parse().map_err(|error: UnknownName| {
-            unknown(error.kind, word, all.iter().copied(), where_listed)
-        })
+        word.parse()
+            .map_err(|error: UnknownName| unknown(error.kind, word, error.known, where_listed))
     };
     text.split(',').map(word).collect()
 }
 
 pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Stop> {
     let format = if args.json { Format::Json } else { output::text_format(&args.look)? };
-    let names: Vec<_> = Family::ALL.iter().map(|family| family.name()).collect();
     let families: Vec<Family> =
-        words(args.family.as_deref(), &names, "'ipcperf list -h' shows the families")?;
-    let names: Vec<_> = Capability::ALL.iter().map(|capability| capability.name()).collect();
+        words(args.family.as_deref(), "'ipcperf list -h' shows the families")?;
     let wanted: Vec<Capability> =
-        words(args.can.as_deref(), &names, "'ipcperf list -h' shows the capabilities")?;
+        words(args.can.as_deref(), "'ipcperf list -h' shows the capabilities")?;
     let is_wanted = |entry: &&Entry| {
         (args.family.is_none() || families.contains(&entry.spec.family))
             && wanted.iter().all(|capability| entry.spec.can(*capability))
@@ -84,8 +80,7 @@ pub(crate) fn snippet(
 ) -> Result<&'static str, Stop> {
     let name = spec.full_name();
     snippet::program(&name, language).ok_or_else(|| {
-        let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
-        let near = snippet::nearest(spec, language, &specs).join(", ");
+        let near = snippet::nearest(spec, language, &request::specs(registry)).join(", ");
         let mut others = Language::ALL.iter().copied().filter(|other| *other != language);
         let here = match others.find(|other| snippet::program(&name, *other).is_some()) {
             Some(other) => format!("; there is one in {}", other.title()),

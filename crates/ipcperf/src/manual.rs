@@ -1,6 +1,6 @@
 //! The manual pages and the shell completions, both made from what can be typed.
 
-use crate::args::{Args, ManArgs};
+use crate::args::{Args, ManArgs, named};
 use crate::error::{Stop, unknown};
 use crate::output;
 use crate::packed::STUDY_NAMES;
@@ -104,11 +104,6 @@ fn with_words(registry: &Registry) -> Command {
 /// A command and those below it.
 fn completed(command: Command, complete: &dyn Fn(Arg) -> Arg) -> Command {
     command.mut_args(complete).mut_subcommands(|below| completed(below, complete))
-}
-
-/// The words of a list.
-fn named<T: ToString>(all: &[T]) -> Vec<String> {
-    all.iter().map(ToString::to_string).collect()
 }
 
 #[cfg(test)]

@@ -294,10 +294,9 @@ fn publish(
     // Written first: whoever is to read the screen may never do so. What cannot be written is on the screen at least.
     let written = target.write(|out| output::document(set, out));
     let kept = keep();
-    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
     let mut bytes = Vec::new();
     let style = output::table_style(&args.look, &args.tables, false);
-    ipcperf_report::render(set, &specs, format, &style, &mut bytes)
+    ipcperf_report::render(set, &request::specs(registry), format, &style, &mut bytes)
         .map_err(|error| Stop::internal(format!("report: {error}")))?;
     let shown = output::to_stdout(&bytes);
     let path = written?;

@@ -1,10 +1,11 @@
 //! `run --from`: the plan of a result, carried out again.
 
+use crate::args::{GateArgs, OutputArgs};
 use crate::error::Stop;
 use crate::measure::Undertaking;
-use crate::{loads, output, report, request};
-use clap::ArgMatches;
+use crate::{job_file, loads, output, report, request};
 use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, Id};
 use ipcperf_core::PayloadFile;
 use ipcperf_core::result::Cell;
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
@@ -12,23 +13,6 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::Settings;
 use std::path::Path;
 use std::time::Duration;
-
-/// Flags that say how a result is shown, and not what is measured.
-const BESIDE: &[&str] = &[
-    "from",
-    "output",
-    "keep",
-    "format",
-    "color",
-    "verbose",
-    "versus_bound",
-    "full",
-    "quiet",
-    "no_progress",
-    "dry_run",
-    "fail_if",
-    "max_noise",
-];
 
 /// The plan of this result: the same cells in the same order, rounds, times and seed.
 ///
@@ -40,8 +24,13 @@ pub(crate) fn plan(
     typed: &ArgMatches,
 ) -> Result<Undertaking, Stop> {
     let is_typed = |name: &str| typed.value_source(name) == Some(ValueSource::CommandLine);
-    let names = typed.ids().map(|id| id.as_str()).filter(|name| !BESIDE.contains(name));
-    if let Some(name) = names.into_iter().find(|name| is_typed(name)) {
+    // What says how a result is shown is no part of its plan, and groups of flags have ids, too.
+    let beside = GateArgs::augment_args(OutputArgs::augment_args(Command::new("beside")));
+    let has = |command: &Command, id: &Id| command.get_arguments().any(|flag| flag.get_id() == id);
+    let flags = job_file::command();
+    let planned = typed.ids().filter(|id| has(&flags, id) && !has(&beside, id));
+    let mut names = planned.map(Id::as_str).filter(|name| !["from", "dry_run"].contains(name));
+    if let Some(name) = names.find(|name| is_typed(name)) {
         return Err(Stop::usage(format!(
             "--from repeats the plan of a result as it is; it leaves no room for '{}'",
             name.replace('_', "-")
@@ -60,7 +49,7 @@ pub(crate) fn plan(
     if set.cells.is_empty() {
         return Err(refused("it has no cells".into()));
     }
-    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let host = request::host()?;
     let cell = |cell: &Cell| {
         again(registry, &host, cell).map_err(|why| refused(format!("cell '{}': {why}", cell.id)))
     };
@@ -102,14 +91,10 @@ fn again(registry: &Registry, host: &Host, cell: &Cell) -> Result<CellPlan, Stri
     let mechanisms =
         request::mechanisms(registry, &key.mechanism).map_err(|stop| stop.to_string())?;
     let request = Request {
-        mechanisms,
-        patterns: vec![key.pattern],
-        sizes: vec![key.size()],
-        placements: vec![key.placement],
-        idle: vec![key.idle],
         touch: key.touch,
         loads: vec![load],
         options: cell.requested(),
+        ..request::usual(&mechanisms, key.pattern, &[key.size_bytes], key.placement, key.idle)
     };
     let mut cells = plan::cells(&request, host).map_err(|error| error.to_string())?;
     match (cells.pop(), cells.is_empty()) {

@@ -2,7 +2,7 @@
 
 use crate::args::{ReportArgs, RowChoice};
 use crate::error::Stop;
-use crate::{kept, measure, only, output};
+use crate::{kept, measure, only, output, request};
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{Format, LoadError, Recorded, Rows, Specs, Style, Terms, compare_files};
@@ -82,7 +82,7 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
         }
         _ => {}
     }
-    let specs = |name: &str| registry.find(name).map(|entry| entry.spec);
+    let specs = request::specs(registry);
     let file = match args.files.as_slice() {
         [file] if args.rows.is_none() => file,
         [before, after] if format == Format::Html && args.rows.is_none() => {

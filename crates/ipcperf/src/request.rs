@@ -2,8 +2,10 @@
 
 use crate::error::{Stop, unknown, unknown_name};
 use ipcperf_core::{
-    Axis, Idle, OptionError, OptionSet, PatternKind, Placement, Touch, UnknownName, nearest, units,
+    Axis, Idle, Load, OptionError, OptionSet, PatternKind, Placement, Spec, Touch, UnknownName,
+    nearest, units,
 };
+use ipcperf_engine::plan::{Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use std::str::FromStr;
 use std::time::Duration;
@@ -61,6 +63,11 @@ pub(crate) fn mechanism<'a>(registry: &'a Registry, word: &str) -> Result<&'a En
             unknown("mechanism", word, known.chain(shared), "'ipcperf list' shows them all")
         })
     })
+}
+
+/// The facts of a mechanism by its full name.
+pub(crate) fn specs(registry: &Registry) -> impl Fn(&str) -> Option<&'static Spec> {
+    move |name: &str| registry.find(name).map(|entry| entry.spec)
 }
 
 /// As many cells as anybody can read, and as a plan of them fits into memory: each takes about a kilobyte.
@@ -177,6 +184,44 @@ pub(crate) fn time(
         return Err(Stop::usage(format!("{name}: {text} is not between {least:?} and {most:?}")));
     }
     Ok(time)
+}
+
+/// A time that is given to a whole run.
+pub(crate) fn budget(name: &str, text: &str) -> Result<Duration, Stop> {
+    time(name, text, Duration::from_secs(1), Duration::from_secs(24 * 3600))
+}
+
+/// As many rounds as were asked for, if there can be so many.
+pub(crate) fn rounds(rounds: u64) -> Result<u64, Stop> {
+    match (1..=10_000).contains(&rounds) {
+        true => Ok(rounds),
+        false => Err(Stop::usage(format!("--rounds: {rounds} is not between 1 and 10000"))),
+    }
+}
+
+/// This machine.
+pub(crate) fn host() -> Result<Host, Stop> {
+    Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))
+}
+
+/// One pattern, placement and idle policy, and the rest as it is unless something else is asked for.
+pub(crate) fn usual(
+    mechanisms: &[Entry],
+    pattern: PatternKind,
+    sizes: &[u64],
+    placement: Placement,
+    idle: Idle,
+) -> Request {
+    Request {
+        mechanisms: mechanisms.to_vec(),
+        patterns: vec![pattern],
+        sizes: sizes.iter().map(|size| usize::try_from(*size).unwrap_or(usize::MAX)).collect(),
+        placements: vec![placement],
+        idle: vec![idle],
+        touch: Touch::CacheLine,
+        loads: vec![Load::default()],
+        options: OptionSet::default(),
+    }
 }
 
 /// Knobs, checked against every mechanism that has them.

@@ -8,7 +8,7 @@ use crate::request;
 use crate::{crossover, exec, job_file, loads, repeat};
 use clap::ArgMatches;
 use ipcperf_core::{Idle, PatternKind, Placement, Touch};
-use ipcperf_engine::plan::{self, Host, Request};
+use ipcperf_engine::plan::{self, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_sys::topology::Topology;
 use std::process::ExitCode;
@@ -29,7 +29,7 @@ pub(crate) fn run(
         Some(path) => job_file::apply(path, args, typed)?,
         None => args.clone(),
     };
-    let rounds = rounds(&args)?;
+    let rounds = request::rounds(args.rounds.unwrap_or(ROUNDS))?;
     let gates = Gates::of(&args.gates)?;
     if !args.exec.is_empty() {
         return exec::run(registry, &args, rounds, &gates);
@@ -46,7 +46,7 @@ pub(crate) fn run(
 
 /// What is to be measured, and how.
 pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Undertaking, Stop> {
-    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let host = request::host()?;
     let request = request(registry, args, Some(&host.topology))?;
     let cells = plan::cells(&request, &host).map_err(request::refused)?;
     let settings = settings(args, rounds)?;
@@ -125,7 +125,7 @@ fn with_pairs(list: &str, topology: Option<&Topology>) -> Result<String, Stop> {
 
 /// What is wrong with what is asked for, whatever the machine has.
 pub(crate) fn check(registry: &Registry, args: &RunArgs) -> Result<(), Stop> {
-    let rounds = rounds(args)?;
+    let rounds = request::rounds(args.rounds.unwrap_or(ROUNDS))?;
     Gates::of(&args.gates)?;
     if !args.exec.is_empty() {
         return exec::check(args, rounds).map(drop);
@@ -133,14 +133,6 @@ pub(crate) fn check(registry: &Registry, args: &RunArgs) -> Result<(), Stop> {
     only_of_programs(args)?;
     request(registry, args, None)?;
     settings(args, rounds).map(drop)
-}
-
-fn rounds(args: &RunArgs) -> Result<u64, Stop> {
-    let rounds = args.rounds.unwrap_or(ROUNDS);
-    match (1..=10_000).contains(&rounds) {
-        true => Ok(rounds),
-        false => Err(Stop::usage(format!("--rounds: {rounds} is not between 1 and 10000"))),
-    }
 }
 
 /// Refuses what only programs can be asked for.

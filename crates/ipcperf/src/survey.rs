@@ -5,9 +5,7 @@ use crate::error::Stop;
 use crate::gates::Gates;
 use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking};
 use crate::request;
-use ipcperf_core::{
-    Family, Idle, KnobKind, Load, OptionSet, PatternKind, Placement, Touch, Wait, map_of,
-};
+use ipcperf_core::{Family, Idle, KnobKind, Load, OptionSet, PatternKind, Placement, Wait, map_of};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
@@ -30,13 +28,8 @@ const LONGEST: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, Stop> {
     let gates = Gates::of(&args.gates)?;
-    let budget = request::time(
-        "--budget",
-        &args.budget,
-        Duration::from_secs(1),
-        Duration::from_secs(24 * 3600),
-    )?;
-    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let budget = request::budget("--budget", &args.budget)?;
+    let host = request::host()?;
     let cells = cells(registry, &host, budget, args.all).map_err(request::refused)?;
     let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
     // The pause of a round is as long as a slice.
@@ -76,15 +69,8 @@ fn wishes(registry: &Registry, host: &Host, everything: bool) -> (Vec<Request>, 
     let data: Vec<Entry> =
         all.iter().filter(|entry| entry.spec.wake_word().is_none()).copied().collect();
     let named = |name| registry.find(name).copied().into_iter().collect::<Vec<Entry>>();
-    let wish = |mechanisms: &[Entry], pattern, size, placement, idle| Request {
-        mechanisms: mechanisms.to_vec(),
-        patterns: vec![pattern],
-        sizes: vec![size],
-        placements: vec![placement],
-        idle: vec![idle],
-        touch: Touch::CacheLine,
-        loads: vec![Load::default()],
-        options: OptionSet::default(),
+    let wish = |mechanisms: &[Entry], pattern, size, placement, idle| {
+        request::usual(mechanisms, pattern, &[size], placement, idle)
     };
     let (trip, stream) = (PatternKind::PingPong, PatternKind::Stream);
     let one = Placement::SameCpu;

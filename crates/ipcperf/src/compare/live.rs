@@ -39,7 +39,7 @@ pub(super) fn run(
     live: &[String],
     terms: &Terms,
 ) -> Result<(Comparison, Option<Code>), Stop> {
-    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let host = request::host()?;
     let cells = cells(registry, &host, args, live)?;
     let way = match args.live_binary.as_ref().map(|path| path.to_string_lossy()) {
         None => None,
@@ -104,14 +104,8 @@ pub(super) fn run(
 
 fn asked(args: &CompareArgs) -> Result<Asked, Stop> {
     match (args.rounds, &args.time) {
-        (Some(rounds), _) if (1..=10_000).contains(&rounds) => Ok(Asked::Rounds(rounds)),
-        (Some(rounds), _) => {
-            Err(Stop::usage(format!("--rounds: {rounds} is not between 1 and 10000")))
-        }
-        (None, Some(text)) => {
-            let (least, most) = (Duration::from_secs(1), Duration::from_secs(24 * 3600));
-            request::time("--time", text, least, most).map(Asked::Time)
-        }
+        (Some(rounds), _) => request::rounds(rounds).map(Asked::Rounds),
+        (None, Some(text)) => request::budget("--time", text).map(Asked::Time),
         (None, None) => Ok(Asked::Nothing),
     }
 }

@@ -31,7 +31,6 @@ use ipcperf_core::result::{
     ClaimKind, Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, Status, StudyResult,
 };
 use ipcperf_engine::host;
-use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Progress, fresh_seed};
 use ipcperf_study::{Findings, Study};
@@ -64,7 +63,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
             output::folder(flag, folder)?;
         }
     }
-    let host = Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?;
+    let host = request::host()?;
     for study in &studies {
         if let Some(objection) = rounds::objection(study, scale, registry, &host) {
             return Err(Stop::usage(format!("study {}: {objection}", study.name())));

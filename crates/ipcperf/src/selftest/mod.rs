@@ -17,7 +17,6 @@ use detectors::DETECTORS;
 use injectors::{CALL, DELAY, Injector, SLOWER};
 use ipcperf_core::result::{About, SELFTEST_SCHEMA, SelfTest, Trial, TrialOutcome, Trust};
 use ipcperf_engine::host;
-use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::Progress;
 use stage::{Halt, Stage};
@@ -104,7 +103,7 @@ pub(crate) fn run(registry: &Registry, args: &SelftestArgs) -> Result<ExitCode, 
     let interrupts = crate::measure::interrupts()?;
     let stage = Stage {
         registry,
-        host: Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))?,
+        host: crate::request::host()?,
         interrupts: &interrupts,
         sabotage: sabotage(args.inject.as_deref())?,
         is_blind: args.blind,

@@ -121,6 +121,13 @@ fn what_cannot_be_repeated_is_refused_by_name() {
         (&["run", "--from", "a.json", "--think", "1ms"], 2, "leaves no room for 'think'"),
         (&["run", "--from", "exec.json"], 2, "type them: --exec 'echo it'"),
         (&["run", "--from", "none.json"], 2, "cannot read 'none.json'"),
+        // How it is shown and what ends it badly may be said anew.
+        (
+            &["run", "--from", "none.json", "--format", "csv", "--full"],
+            2,
+            "cannot read 'none.json'",
+        ),
+        (&["run", "--from", "none.json", "--max-noise", "C"], 2, "cannot read 'none.json'"),
         (&["run", "--from", "/proc/self/status"], 2, "/proc/self/status"),
         (&["run", "--from", "other.json"], 2, "did you mean 'pipe'?"),
     ] {
