@@ -1,7 +1,7 @@
 //! Runs that are interrupted or killed at any moment: what was measured is kept, and nothing is left behind.
 
 use crate::common::{Ended, Sandbox, at_once, cells, rounds, schema_of, valid, wait_for};
-use crate::watch::{Objects, has_sent, holds_pipes, signal, workers};
+use crate::watch::{Objects, has_sent, holds_pipes, processes, signal, workers};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -210,6 +210,42 @@ fn has_measured(sandbox: &Sandbox) {
     let count = || fs::read_dir(sandbox.run_directories()).expect("a folder").count();
     wait_for("a run directory", || (count() > 0).then_some(()));
     wait_for("the end of measuring", || (count() == 0).then_some(()));
+}
+
+/// The coordinator takes these signals from a descriptor, and has them blocked for it. Whoever inherited that could not be
+/// ended by them.
+#[test]
+fn neither_workers_nor_programs_inherit_blocked_signals() {
+    let sandbox = Sandbox::new();
+    for words in [
+        &["run", "-m", "pipe", "--place", "same-cpu", "--rounds=1", "--slice=60s"][..],
+        &["run", "--exec", "sleep 60", "--rounds=1"],
+    ] {
+        let running = sandbox.start(&[words, &["-o", "it.json"]].concat());
+        let coordinator = running.child.id();
+        let others = || {
+            let mut all = processes(&sandbox);
+            all.retain(|pid| *pid != coordinator);
+            (!all.is_empty()).then_some(all)
+        };
+        let masks = |pids: Vec<u32>| -> Option<Vec<String>> {
+            let mask = |pid: u32| {
+                let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+                let line = status.lines().find_map(|line| line.strip_prefix("SigBlk:"))?;
+                Some(line.trim().to_owned())
+            };
+            pids.into_iter().map(mask).collect()
+        };
+        // A process has the mask of its parent until it has become another program.
+        wait_for("processes that no signal is blocked in", || {
+            let all = masks(others()?)?;
+            all.iter().all(|mask| mask.bytes().all(|digit| digit == b'0')).then_some(())
+        });
+        let own = masks(vec![coordinator]).expect("it runs");
+        assert!(own[0].bytes().any(|digit| digit != b'0'), "the coordinator blocks some: {own:?}");
+        signal("TERM", coordinator);
+        running.end();
+    }
 }
 
 #[test]

@@ -84,8 +84,16 @@ fn a_self_test_fails_with_any_fault_in_it() {
     // What spins needs two CPUs, and only what spins cannot be moved out of the way of other work.
     let faults = FAULTS.iter().filter(|(fault, _)| *fault != "hog" || cpus > 1);
     at_once(faults, |(fault, check)| {
-        let (code, checks) = checks(&["--only", check, "--inject", fault]);
-        let (outcome, found) = &checks[*check];
+        let attempt = || checks(&["--only", check, "--inject", fault]);
+        let (mut code, mut found) = attempt();
+        // What strikes beside the workers is a thread, which may get no CPU while they have theirs.
+        for _ in 0..3 {
+            if code != Some(0) || !["unpin", "hog"].contains(fault) {
+                break;
+            }
+            (code, found) = attempt();
+        }
+        let (outcome, found) = &found[*check];
         if outcome == "cannot-tell" {
             assert!(found.contains("seccomp"), "{fault}: {found}");
             return;
