@@ -67,18 +67,39 @@ pub(super) fn agrees(stage: &Stage<'_>) -> Result<Found, Halt> {
     Ok(failed(format!("{name}: {}", told.join(", "))))
 }
 
-/// Times of an operation, ns: each of so many by itself.
-fn singly(clock: Clock, ns: f64, count: usize, mut operation: impl FnMut()) -> Vec<f64> {
-    let one = |_| {
-        let begin = clock.start();
-        operation();
-        (clock.stop() - begin) as f64 * ns
-    };
-    (0..count).map(one).collect()
+/// What times operations.
+#[derive(Clone, Copy)]
+struct Timer {
+    clock: Clock,
+    ns_per_tick: f64,
+    /// By how much it reads an end too late, ns: nothing, unless that is to go wrong.
+    late: f64,
+}
+
+impl Timer {
+    /// Times of an operation, ns: each of so many by itself.
+    fn singly(self, count: usize, mut operation: impl FnMut()) -> Vec<f64> {
+        let one = |_| {
+            let begin = self.clock.start();
+            operation();
+            (self.clock.stop() - begin) as f64 * self.ns_per_tick + self.late
+        };
+        (0..count).map(one).collect()
+    }
+
+    /// What a start and a stop cost, and the smallest step, ns.
+    fn overhead(self) -> (f64, f64) {
+        let costs = clock_cost(PAIRS, || self.clock.start(), || self.clock.stop());
+        let ns = self.ns_per_tick;
+        (named(&costs, "p50") * ns, named(&costs, "granularity") * ns)
+    }
 }
 
 /// On the first CPU, in a thread of its own: pinning is for good.
-fn pinned<T: Send + 'static>(work: impl FnOnce(Clock, f64) -> T + Send + 'static) -> Option<T> {
+fn pinned<T: Send + 'static>(
+    late: f64,
+    work: impl FnOnce(Timer) -> T + Send + 'static,
+) -> Option<T> {
     let work = move || {
         let cpu = *affinity::allowed_cpus().ok()?.first()?;
         affinity::pin(cpu).ok()?;
@@ -86,7 +107,7 @@ fn pinned<T: Send + 'static>(work: impl FnOnce(Clock, f64) -> T + Send + 'static
         let mut fit = Fit::start(clock);
         sleep(APART);
         fit.boundary();
-        Some(work(clock, fit.ns_per_tick()))
+        Some(work(Timer { clock, ns_per_tick: fit.ns_per_tick(), late }))
     };
     spawn(work).join().ok()?
 }
@@ -95,11 +116,15 @@ fn pinned<T: Send + 'static>(work: impl FnOnce(Clock, f64) -> T + Send + 'static
 const TRIES: usize = 5;
 
 /// Tries until it is within the limit; the text says of the last one what it came to.
-fn tried(attempt: fn(Clock, f64) -> (bool, String)) -> Found {
-    let all = pinned(move |clock, ns| {
+fn tried(stage: &Stage<'_>, attempt: fn(Timer) -> (bool, String)) -> Found {
+    let late = |injector: &Injector| match injector.does {
+        Does::Late(ns) => ns,
+        _ => 0.0,
+    };
+    let all = pinned(stage.sabotage.iter().map(late).sum(), move |timer| {
         let mut found = (false, String::new());
         for _ in 0..TRIES {
-            found = attempt(clock, ns);
+            found = attempt(timer);
             if found.0 {
                 break;
             }
@@ -117,17 +142,11 @@ fn named(costs: &[(String, f64)], name: &str) -> f64 {
     costs.iter().find(|(known, _)| known == name).map_or(0.0, |(_, value)| *value)
 }
 
-/// What a start and a stop cost, and the smallest step, ns.
-fn overhead(clock: Clock, ns: f64) -> (f64, f64) {
-    let costs = clock_cost(PAIRS, || clock.start(), || clock.stop());
-    (named(&costs, "p50") * ns, named(&costs, "granularity") * ns)
-}
-
 /// An empty operation takes no time beside the clock: 2 ns or two steps of it.
-pub(super) fn empty(_: &Stage<'_>) -> Result<Found, Halt> {
-    Ok(tried(|clock, ns| {
-        let (cost, step) = overhead(clock, ns);
-        let got = median(&singly(clock, ns, 10_001, || ())).unwrap_or(f64::NAN);
+pub(super) fn empty(stage: &Stage<'_>) -> Result<Found, Halt> {
+    Ok(tried(stage, |timer| {
+        let (cost, step) = timer.overhead();
+        let got = median(&timer.singly(10_001, || ())).unwrap_or(f64::NAN);
         let net = got - cost;
         let limit = (2.0 * step).max(2.0);
         let text = format!("an empty operation: {net:.1} ns beside {cost:.1} ns");
@@ -136,16 +155,16 @@ pub(super) fn empty(_: &Stage<'_>) -> Result<Found, Halt> {
 }
 
 /// Work that is longer by 1.5, 2 and 3.5 % takes so much longer; the fastest of some tries, as lmbench does it.
-pub(super) fn linear(_: &Stage<'_>) -> Result<Found, Halt> {
+pub(super) fn linear(stage: &Stage<'_>) -> Result<Found, Halt> {
     /// On a virtual machine; 0.25 % on hardware.
     const LIMIT: f64 = 0.01;
     const MORE: [f64; 4] = [1.0, 1.015, 1.02, 1.035];
-    Ok(tried(|clock, ns| {
+    Ok(tried(stage, |timer| {
         let steps = 20_000.0 / chain::ns_per_step();
         let mut fastest = [f64::INFINITY; MORE.len()];
         for _ in 0..101 {
             for (least, more) in fastest.iter_mut().zip(MORE) {
-                let took = singly(clock, ns, 1, || chain::run((steps * more) as u64));
+                let took = timer.singly(1, || chain::run((steps * more) as u64));
                 *least = took.into_iter().fold(*least, f64::min);
             }
         }
@@ -157,13 +176,13 @@ pub(super) fn linear(_: &Stage<'_>) -> Result<Found, Halt> {
 }
 
 /// Operations timed one by one take as long as they do in a batch: 3 % or 3 ns.
-pub(super) fn batch(_: &Stage<'_>) -> Result<Found, Halt> {
+pub(super) fn batch(stage: &Stage<'_>) -> Result<Found, Halt> {
     const BATCH: u64 = 100;
-    Ok(tried(|clock, ns| {
-        let (cost, _) = overhead(clock, ns);
+    Ok(tried(stage, |timer| {
+        let (cost, _) = timer.overhead();
         let steps = (20.0 * cost / chain::ns_per_step()) as u64;
-        let single = median(&singly(clock, ns, 5001, || chain::run(steps))).unwrap_or(f64::NAN);
-        let whole = singly(clock, ns, 101, || (0..BATCH).for_each(|_| chain::run(steps)));
+        let single = median(&timer.singly(5001, || chain::run(steps))).unwrap_or(f64::NAN);
+        let whole = timer.singly(101, || (0..BATCH).for_each(|_| chain::run(steps)));
         let [single, whole] =
             [single - cost, (median(&whole).unwrap_or(f64::NAN) - cost) / BATCH as f64];
         let text =

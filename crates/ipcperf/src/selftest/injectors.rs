@@ -32,6 +32,8 @@ pub(super) enum Does {
     Hog(u64),
     /// Where a slice is read.
     Slice(fn(&mut SliceRun)),
+    /// The end of an operation of the timer's own checks is read so many ns late.
+    Late(f64),
     /// Where the clock is read beside `CLOCK_MONOTONIC_RAW`: the reading of this number, as (ticks, ns).
     Pair(fn(u64, (u64, u64)) -> (u64, u64)),
     /// Where the clock is read again and again: the reading of this number, ticks.
@@ -55,9 +57,12 @@ impl Does {
             Self::Round(ns) => {
                 vec![Injection::always(Seat::Lead, Effect::Serve(Service::Constant), ns(round))]
             }
-            Self::Unpin | Self::Hog(_) | Self::Slice(_) | Self::Pair(_) | Self::Clock(_) => {
-                Vec::new()
-            }
+            Self::Unpin
+            | Self::Hog(_)
+            | Self::Slice(_)
+            | Self::Late(_)
+            | Self::Pair(_)
+            | Self::Clock(_) => Vec::new(),
         }
     }
 }
@@ -114,6 +119,7 @@ pub(super) const TWO_STATES: Injector =
 /// By 5 % in each round.
 pub(super) const DRIFT: Injector =
     Injector { name: "drift", does: Does::Round(|round| UNIT_NS * (20 + round) / 20) };
+pub(super) const LATE: Injector = Injector { name: "late", does: Does::Late(100.0) };
 pub(super) const UNPIN: Injector = Injector { name: "unpin", does: Does::Unpin };
 pub(super) const HOG: Injector = Injector { name: "hog", does: Does::Hog(50) };
 pub(super) const FAR: Injector = Injector {

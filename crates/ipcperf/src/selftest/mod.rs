@@ -14,7 +14,7 @@ use crate::output;
 use crate::progress::Line;
 use check::{Found, cannot_tell, failed, told};
 use detectors::DETECTORS;
-use injectors::{CALL, DELAY, Injector, SLOWER};
+use injectors::{CALL, DELAY, Injector, LATE, SLOWER};
 use ipcperf_core::result::{About, SELFTEST_SCHEMA, SelfTest, Trial, TrialOutcome, Trust};
 use ipcperf_engine::host;
 use ipcperf_engine::registry::Registry;
@@ -91,7 +91,7 @@ fn chosen(only: Option<&str>) -> Result<Vec<Check>, Stop> {
 /// What is to go wrong in every check: what a detector finds, or what only figures show.
 fn sabotage(name: Option<&str>) -> Result<Vec<Injector>, Stop> {
     let Some(name) = name else { return Ok(Vec::new()) };
-    let mut all = DETECTORS.iter().map(|one| one.injector).chain([CALL, DELAY, SLOWER]);
+    let mut all = DETECTORS.iter().map(|one| one.injector).chain([CALL, DELAY, LATE, SLOWER]);
     let names = all.clone().map(|injector| injector.name);
     let known = all.find(|injector| injector.name == name);
     known.map(|one| vec![one]).ok_or_else(|| unknown("fault", name, names, "no such fault"))
