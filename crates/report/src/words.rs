@@ -324,7 +324,7 @@ pub(crate) const WORDS: &[Word] = &[
         "IDLE",
         Kind::Machine,
         "idle CPUs sleep deeply or go back to the host: each wake-up on two CPUs pays for the way back",
-        "see what it costs: ipcperf run --idle as-is,poll",
+        "see what it costs: ipcperf run -m pipe --idle as-is,poll",
     ),
     word(
         "ISOLATION",

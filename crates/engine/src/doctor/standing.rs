@@ -164,9 +164,9 @@ fn idle_states(files: &Files, host: &Host) -> Check {
     }
     let check = fine("IDLE", "idle CPUs", found);
     let remedy = if host.may_poll_idle {
-        "ipcperf run --idle as-is,poll shows what it costs"
+        "ipcperf run -m pipe --idle as-is,poll shows what it costs"
     } else {
-        "as root: ipcperf run --idle as-is,poll shows what it costs"
+        "as root: ipcperf run -m pipe --idle as-is,poll shows what it costs"
     };
     if deepest.is_some_and(|(_, latency, _)| latency > SHALLOW_US) {
         let consequence = "each wake-up of an idle CPU pays for leaving the state";
@@ -283,7 +283,8 @@ const LIMITS: [Limit; 7] = [
     ("Max locked memory", "locked memory", 1 << 20, "io_uring, and large messages without a copy"),
 ];
 
-/// Limits of the control groups that this process is in, by their files.
+/// Limits of the control groups that this process is in, by their files. 256 MiB is a judgement: nobody has measured what
+/// the largest messages and fans take together.
 const GROUP_LIMITS: [Limit; 2] = [
     ("memory.max", "memory of the control group", 256 << 20, "large messages, and many ends"),
     ("pids.max", "processes of the control group", 64, "fans and connections with many ends"),
