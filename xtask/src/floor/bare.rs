@@ -27,6 +27,9 @@ pub(crate) struct Job {
     follow: usize,
     /// Length of the timed region
     milliseconds: usize,
+    /// Where in its page a buffer begins, bytes
+    #[arg(default_value_t = 0)]
+    offset: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -172,7 +175,10 @@ fn run(
     memory: *mut u8,
     control: UnixStream,
 ) -> io::Result<f64> {
-    let buffer = || pages(job.bytes, libc::MAP_PRIVATE);
+    let buffer = || {
+        let all = pages(job.offset + job.bytes, libc::MAP_PRIVATE)?;
+        io::Result::Ok(all.split_at_mut(job.offset).1)
+    };
     let (sent, received) = (0, 0);
     // SAFETY: shared memory of a page at least, zeroed before the fork, alive until the end.
     let lines: &'static [Line; 2] = unsafe { &*memory.cast() };
@@ -290,7 +296,7 @@ mod tests {
     }
 
     fn job(carrier: Carrier, pattern: Pattern, bytes: usize, lead: usize, follow: usize) -> Job {
-        Job { carrier, pattern, bytes, lead, follow, milliseconds: 2 }
+        Job { carrier, pattern, bytes, lead, follow, milliseconds: 2, offset: 64 }
     }
 
     #[test]
