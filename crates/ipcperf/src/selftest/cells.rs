@@ -121,17 +121,18 @@ pub(super) fn calls(stage: &Stage<'_>) -> Result<Found, Halt> {
     let cell = stage.play_one(&Act { slice_ms: 50, ..Act::of("pipe 64 same-cpu") })?;
     let most = cell.rounds.iter().map(faults).max().unwrap_or(u64::MAX);
     let what = format!("{total:.2} calls a round trip, {most} page faults a slice");
-    // A few come from the report that a slice makes, as for W-FAULT.
+    // The ends have touched all that they use; a few have other causes, as for W-FAULT.
     Ok(told(total == 4.0 && most <= 16, what))
 }
 
-/// 50 ns that are planted in each round trip are found, to 10 ns.
+/// 50 ns more in each round trip are found, to 10 ns. Both arms do work: its ends overlap with the readings of the clock
+/// around it, which hid 10 to 20 of the 50 ns beside an arm that did none.
 pub(super) fn planted(stage: &Stage<'_>) -> Result<Found, Halt> {
     const PLANTED: f64 = 50.0;
     const LIMIT: f64 = 10.0;
     let delay = |ns| [Injector::always("planted", Effect::Delay, ns)];
     let act = Act { rounds: 12, slice_ms: 20, bounds: true, ..Act::of("null same-cpu") };
-    let set = stage.play(&act, &[&delay(0), &delay(50)])?;
+    let set = stage.play(&act, &[&delay(50), &delay(100)])?;
     let [without, with] = set.cells.as_slice() else { return Ok(failed("no cells")) };
     let times = |cell: &Cell| cell.rounds.iter().filter_map(|round| round.p50_ns).collect();
     let [without, with]: [Vec<f64>; 2] = [times(without), times(with)];
@@ -139,7 +140,7 @@ pub(super) fn planted(stage: &Stage<'_>) -> Result<Found, Halt> {
     let (Some(typical), Some(spread)) = (median(&found), robust_cv(&found)) else {
         return Ok(failed("no round has a figure"));
     };
-    let what = format!("50 ns in each round trip, found as {typical:.1} ns");
+    let what = format!("50 ns more in each round trip, found as {typical:.1} ns");
     Ok(if (typical - PLANTED).abs() <= LIMIT {
         passed(what)
     } else if (typical - PLANTED).abs() <= PLANTED / 2.0 {

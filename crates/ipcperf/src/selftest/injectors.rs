@@ -119,7 +119,7 @@ pub(super) const TWO_STATES: Injector =
 /// By 5 % in each round.
 pub(super) const DRIFT: Injector =
     Injector { name: "drift", does: Does::Round(|round| UNIT_NS * (20 + round) / 20) };
-pub(super) const LATE: Injector = Injector { name: "late", does: Does::Late(100.0) };
+pub(super) const LATE: Injector = Injector { name: "late", does: Does::Late(1000.0) };
 pub(super) const UNPIN: Injector = Injector { name: "unpin", does: Does::Unpin };
 pub(super) const HOG: Injector = Injector { name: "hog", does: Does::Hog(50) };
 pub(super) const FAR: Injector = Injector {
