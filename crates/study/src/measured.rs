@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Readings {
     /// By name: `p50_ns`, `cpu_s`, `bits_per_second`.
     pub values: BTreeMap<String, f64>,
+    /// Which of the values answer a question: 1 is yes, 0 is no.
+    pub answers: BTreeSet<String>,
     /// Single operations, picoseconds.
     pub histogram: Option<Histogram>,
     /// What a reader must know, once for the arm: "SO_SNDBUF 212992, max_dgram_qlen 10".
@@ -48,6 +50,12 @@ impl Readings {
     pub fn set(&mut self, name: impl Into<String>, value: f64) {
         self.values.insert(name.into(), value);
     }
+
+    /// Adds the answer to a question: what is shown of it is in how many rounds it was yes.
+    pub fn answer(&mut self, name: &str, is_yes: bool) {
+        self.set(name, f64::from(u8::from(is_yes)));
+        self.answers.insert(name.to_owned());
+    }
 }
 
 /// An arm and what it has found so far.
@@ -60,6 +68,8 @@ pub struct Measured {
     pub(crate) rounds: Vec<ArmRound>,
     /// Single operations, picoseconds, one for each of the rounds.
     pub(crate) histograms: Vec<Histogram>,
+    /// Readings that answer a question.
+    answers: BTreeSet<String>,
     /// Rounds of a mode that does not speak for the arm.
     other_mode: BTreeSet<u64>,
     facts: BTreeMap<String, String>,
@@ -81,6 +91,7 @@ impl Measured {
             ended: None,
             rounds: Vec::new(),
             histograms: Vec::new(),
+            answers: BTreeSet::new(),
             other_mode: BTreeSet::new(),
             facts: BTreeMap::new(),
         }
@@ -88,13 +99,14 @@ impl Measured {
 
     /// Adds what a round found.
     pub fn keep(&mut self, round: u64, order: u64, readings: Readings) {
-        let Readings { values, histogram, facts } = readings;
+        let Readings { values, answers, histogram, facts } = readings;
         let values = values.into_iter().filter(|(_, value)| value.is_finite()).collect();
         if let Some(reason) = self.facts.remove(&left_out(round)) {
             self.facts.insert(measured_twice(round), reason);
         }
         self.rounds.push(ArmRound { round, order, values });
         self.histograms.push(histogram.unwrap_or_default());
+        self.answers.extend(answers);
         self.facts.extend(facts);
     }
 
@@ -148,6 +160,11 @@ impl Measured {
     pub(crate) fn note(&self, metric: &str) -> Option<String> {
         let family = metric.split('.').next().unwrap_or(metric);
         self.facts.get(family).map(|fact| format!(" ({fact})"))
+    }
+
+    /// Whether a reading is 1 for yes and 0 for no.
+    pub(crate) fn is_answer(&self, metric: &str) -> bool {
+        self.answers.contains(metric)
     }
 
     /// A reading of the last round.

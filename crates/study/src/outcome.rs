@@ -1,6 +1,6 @@
 //! What the rounds of a study come to: its tables filled, its claims judged.
 
-use crate::accept::{ERROR, Figure, Judged, NO_ROUND, check, judge, overall};
+use crate::accept::{ERROR, Figure, Judged, NO_ROUND, Test, check, judge, overall};
 use crate::expression::Expression;
 use crate::measured::{Measured, QUANTILES};
 use crate::study::{Claim, How, Row, Statistic, Study, Table};
@@ -15,6 +15,16 @@ use std::collections::BTreeSet;
 
 /// Rounds that a table of single runs shows where the original does not say how many it had.
 const RUNS: usize = 3;
+
+/// The method of a figure that counts rounds by what they answered.
+const ANSWERS: &str = "answers";
+
+/// Why an expression has no value in any round.
+struct Lack {
+    reason: String,
+    /// No larger scale mends it.
+    is_lasting: bool,
+}
 
 /// All arms of a study.
 pub struct Findings<'a> {
@@ -58,15 +68,15 @@ impl<'a> Findings<'a> {
         (0..self.rounds).filter_map(|round| value(round).ok()).collect()
     }
 
-    /// Why an expression has no value in any round.
-    fn lack(&self, expression: &Expression) -> Option<String> {
-        let mut reasons = BTreeSet::new();
+    /// Why an expression has no value in any round: first what no scale mends, then samples that are too few.
+    fn lack(&self, expression: &Expression) -> Option<Lack> {
+        let (mut lasting, mut few) = (BTreeSet::new(), BTreeSet::new());
         expression.readings(&mut |metric, id| {
             let Some(arm) = self.arm(id) else { return };
             let alone = QUANTILES.iter().find(|(name, _)| *name == metric);
             let most = arm.histograms.iter().map(Histogram::count).max().unwrap_or(0);
             if let Some(reason) = arm.reason() {
-                reasons.insert(format!("{}: {reason}", arm.arm.label));
+                lasting.insert(format!("{}: {reason}", arm.arm.label));
             } else if let Some(needed) = alone
                 .filter(|_| {
                     most > 0 && arm.rounds.iter().all(|one| !one.values.contains_key(metric))
@@ -74,16 +84,28 @@ impl<'a> Findings<'a> {
                 .and_then(|(_, q)| support(most, *q).err())
             {
                 let name = metric.trim_end_matches("_ns");
-                reasons.insert(format!(
+                few.insert(format!(
                     "{}: {name} in every round needs {} samples, a round has {most}",
                     arm.arm.label, needed.samples
                 ));
             } else if !arm.rounds.iter().any(|round| round.values.contains_key(metric)) {
                 let note = arm.note(metric).unwrap_or_default();
-                reasons.insert(format!("{}: no reading {metric}{note}", arm.arm.label));
+                lasting.insert(format!("{}: no reading {metric}{note}", arm.arm.label));
             }
         });
-        (!reasons.is_empty()).then(|| reasons.into_iter().collect::<Vec<_>>().join("; "))
+        let is_lasting = !lasting.is_empty();
+        let reasons: Vec<String> = lasting.into_iter().chain(few).collect();
+        (!reasons.is_empty()).then(|| Lack { reason: reasons.join("; "), is_lasting })
+    }
+
+    /// Of a reading that answers a question, how many rounds gave which answer: a share does not say of how many.
+    fn answers(&self, expression: &Expression, values: &[f64]) -> Option<Vec<Mode>> {
+        let Expression::Reading { metric, arm } = expression else { return None };
+        self.arm(arm).filter(|arm| arm.is_answer(metric))?;
+        let yes = values.iter().filter(|value| **value > 0.5).count() as u64;
+        let modes = [(0.0, values.len() as u64 - yes), (1.0, yes)].into_iter();
+        let given = modes.filter(|(_, rounds)| *rounds > 0);
+        Some(given.map(|(value, rounds)| Mode { value, rounds }).collect())
     }
 
     /// The study as the document has it, after `duration_s` seconds.
@@ -161,8 +183,8 @@ impl<'a> Findings<'a> {
         if statistic == Statistic::Merged {
             return self.merged(expression);
         }
-        if let Some(reason) = self.lack(expression) {
-            return Metric::missing(reason);
+        if let Some(lack) = self.lack(expression) {
+            return Metric::missing(lack.reason);
         }
         // An extreme is that of all rounds.
         let values = match statistic {
@@ -178,6 +200,11 @@ impl<'a> Findings<'a> {
             Statistic::Least => (values.iter().copied().fold(f64::INFINITY, f64::min), None),
             Statistic::Median | Statistic::Merged | Statistic::Runs => (estimate.value, interval),
         };
+        // Counts stand in place of an interval: that of Student's t is none of yes and no.
+        if let Some(modes) = self.answers(expression, &values) {
+            let method = Some(ANSWERS.into());
+            return Metric { value: Some(value), method, modes, ..Metric::default() };
+        }
         Metric {
             value: Some(value),
             ci95,
@@ -242,7 +269,9 @@ impl<'a> Findings<'a> {
                 ..Metric::default()
             },
             Err(()) => Metric::missing(
-                short.or_else(|| self.lack(expression)).unwrap_or_else(|| "no samples".into()),
+                short
+                    .or_else(|| self.lack(expression).map(|lack| lack.reason))
+                    .unwrap_or_else(|| "no samples".into()),
             ),
         }
     }
@@ -311,7 +340,8 @@ impl<'a> Findings<'a> {
                         Metric { value: Some(*value), method, ..Metric::default() }
                     }
                     None => Metric::missing(
-                        self.lack(expression).unwrap_or_else(|| "no such run".into()),
+                        self.lack(expression)
+                            .map_or_else(|| "no such run".into(), |lack| lack.reason),
                     ),
                 }
             });
@@ -345,27 +375,33 @@ impl<'a> Findings<'a> {
             }
             How::Tests { tests, is_value } => (tests, *is_value),
         };
-        let mut judged: Vec<Judged> = tests
-            .iter()
-            .map(|test| {
-                let (values, figure) = match self.lack(&test.expression) {
-                    Some(reason) => {
-                        let pooled = self.pooled(&test.expression, tests.len());
-                        let missing = |short: Option<String>| short.unwrap_or(reason);
-                        (Vec::new(), pooled.unwrap_or_else(|short| Figure::missing(missing(short))))
-                    }
-                    None => {
-                        let values = self.values(&test.expression);
-                        let figure = Figure::of(&values, is_value, tests.len());
-                        (values, figure)
-                    }
-                };
-                match claim.kind {
-                    ClaimKind::Check => check(test, &values, figure.metric),
-                    _ => judge(test, figure, is_value, tests.len()),
+        let judge_one = |test: &Test| {
+            let lack = self.lack(&test.expression);
+            let is_lasting = lack.as_ref().is_some_and(|lack| lack.is_lasting);
+            let (values, figure) = match lack {
+                // All rounds together do not have it either.
+                Some(lack) if is_lasting => (Vec::new(), Figure::missing(lack.reason)),
+                Some(lack) => {
+                    let pooled = self.pooled(&test.expression, tests.len());
+                    let missing = |short: Option<String>| short.unwrap_or(lack.reason);
+                    (Vec::new(), pooled.unwrap_or_else(|short| Figure::missing(missing(short))))
                 }
-            })
-            .collect();
+                None => {
+                    let values = self.values(&test.expression);
+                    let mut figure = Figure::of(&values, is_value, tests.len());
+                    if let Some(modes) = self.answers(&test.expression, &values) {
+                        (figure.metric.method, figure.metric.modes) = (Some(ANSWERS.into()), modes);
+                    }
+                    (values, figure)
+                }
+            };
+            let judged = match claim.kind {
+                ClaimKind::Check => check(test, &values, figure.metric),
+                _ => judge(test, figure, is_value, tests.len()),
+            };
+            (judged, is_lasting)
+        };
+        let (mut judged, lasting): (Vec<Judged>, Vec<bool>) = tests.iter().map(judge_one).unzip();
         if let (true, Some(cause)) = (claim.kind.is_published(), self.too_noisy()) {
             for test in judged.iter_mut().filter(|test| test.result.measured.value.is_some()) {
                 test.result.verdict = Verdict::Inconclusive;
@@ -373,7 +409,9 @@ impl<'a> Findings<'a> {
             }
         }
         let verdict = overall(&judged);
-        let deciding = judged.iter().position(|test| test.result.verdict == verdict);
+        let decides = |test: &Judged| test.result.verdict == verdict;
+        let lasts = judged.iter().zip(&lasting).position(|(test, lasts)| *lasts && decides(test));
+        let deciding = lasts.or_else(|| judged.iter().position(decides));
         let mut reason = deciding.map_or_else(String::new, |at| explain(&judged, at));
         if let Some(modes) = self.modes(tests.iter().map(|test| &test.expression)) {
             reason += &format!("; in two modes: {modes}");

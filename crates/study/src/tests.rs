@@ -6,7 +6,7 @@ use crate::measured::{Measured, Readings};
 use crate::outcome::Findings;
 use crate::study::{Arm, How, Statistic, Study, Table};
 use ipcperf_core::result::{
-    ClaimKind, ClaimResult, Finding, Metric, Noise, Published, Scale, Severity, Verdict,
+    ClaimKind, ClaimResult, Finding, Metric, Mode, Noise, Published, Scale, Severity, Verdict,
 };
 use ipcperf_stats::median;
 use std::collections::{BTreeMap, BTreeSet};
@@ -346,6 +346,57 @@ fn claims_over_recorded_rounds_get_the_verdicts_they_should() {
         first.measured[1].reason.as_deref().is_some_and(|why| why.contains("no reading cpu_s"))
     );
     assert_eq!(tables[0].rows[1].measured[1].reason.as_deref(), Some("not measured"));
+}
+
+const ANSWERED: &str = r#"
+name = "answered"
+title = "An end that misses the other, and messages that are lost"
+scale.smoke.rounds = 12
+scale.quick.rounds = 12
+scale.full.rounds = 12
+[[arm]]
+id = "a"
+work = "pipeline"
+[[table]]
+title = "Ends that miss each other"
+unit = "of a run"
+statistic = "mean"
+columns = ["missed", "lost"]
+[[table.row]]
+label = "a"
+cells = "{}(a)"
+[[claim]]
+id = "c"
+text = "The ends find each other"
+test = "missed(a)"
+stated = "they do"
+accept = "<= 0"
+value = true
+"#;
+
+/// A mean of 0.083 with an interval below 0 said neither of how many rounds nor anything true about the others.
+#[test]
+fn a_yes_or_no_is_counted_in_rounds_and_a_number_that_is_0_or_1_is_not() {
+    let study = Study::parse(ANSWERED, &anything).expect("well formed");
+    let mut arm = Measured::new(&study.arms[0]);
+    for round in 0..12 {
+        let mut readings = Readings::default();
+        readings.answer("missed", round == 3);
+        readings.set("lost", f64::from(u8::from(round == 3)));
+        arm.keep(round, 0, readings);
+    }
+    let arms = [arm];
+    let findings = Findings::new(&arms, 12, Noise::default());
+    let counted = [Mode { value: 0.0, rounds: 11 }, Mode { value: 1.0, rounds: 1 }];
+    let claim = findings.claims(&study).swap_remove(0);
+    let measured = claim.measured.expect("a figure");
+    assert_eq!(claim.verdict, Verdict::Reproduced, "{}", claim.reason);
+    assert_eq!((measured.method.as_deref(), &measured.modes[..]), (Some("answers"), &counted[..]));
+    let tables = findings.tables(&study);
+    let [missed, lost] = &tables[0].rows[0].measured[..] else { panic!("two columns") };
+    assert_eq!((missed.ci95, &missed.modes[..]), (None, &counted[..]));
+    assert_eq!((lost.method.as_deref(), lost.modes.len()), (Some("mean"), 0));
+    assert!(lost.ci95.is_some());
 }
 
 #[test]

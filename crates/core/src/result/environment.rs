@@ -22,7 +22,7 @@ pub struct Tool {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Invocation {
-    /// The command line, with the home directory shortened to `~`.
+    /// The command line, with the names of files in place of their paths.
     pub argv: Vec<String>,
     /// Seed of every random choice.
     pub seed: u64,

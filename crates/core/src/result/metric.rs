@@ -17,7 +17,8 @@ pub struct Metric {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// How it was formed: `rounds` (median over rounds of the slice's statistic), `merged` (quantile of all accepted
-    /// rounds together), `exact` (extreme of all), `calibrated` (found out before the rounds).
+    /// rounds together), `exact` (extreme of all), `calibrated` (found out before the rounds), `answers` (of yes or no:
+    /// `modes` has the rounds that said 0 and 1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// Present when the rounds fall into two modes; `value` is then that of the mode with more rounds (the slower one

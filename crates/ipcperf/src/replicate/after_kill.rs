@@ -52,7 +52,7 @@ impl Work for AfterKill {
         let remains = connect::kill_server(&self.0, &around)?;
         let mut readings = Readings::default();
         readings.set("paths_left", remains.paths as f64);
-        readings.set("reopens", f64::from(u8::from(remains.reopens)));
+        readings.answer("reopens", remains.reopens);
         Ok(readings)
     }
 }

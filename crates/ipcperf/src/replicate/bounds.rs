@@ -118,6 +118,7 @@ impl BoundWork {
             Self::Copying(_) => {}
             Self::SelfLoop(_) => {
                 let is_refused = readings.values.get("refused") == Some(&1.0);
+                readings.answer("refused", is_refused);
                 let verdict =
                     if is_refused { "refused: the byte is not the peer's" } else { "accepted" };
                 readings.facts.insert("proof".into(), verdict.into());

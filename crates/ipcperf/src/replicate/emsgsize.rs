@@ -37,12 +37,12 @@ fn look() -> Result<Readings, String> {
     pipe::set_nonblocking(&stream).map_err(words)?;
     let taken = stream::write(stream.as_fd(), &vec![0; len]);
     let mut readings = Readings::default();
-    readings.set("refused", f64::from(u8::from(step == Err(errno::EMSGSIZE))));
+    readings.answer("refused", step == Err(errno::EMSGSIZE));
     readings.set("sndbuf_bytes", buffer as f64);
     readings.set("largest_bytes", largest as f64);
     let answer = step.map_or_else(ipcperf_core::errno::text, |sent| format!("{sent} bytes sent"));
     readings.facts.insert(format!("a datagram of {len} B"), answer);
-    readings.set("stream_refused", f64::from(u8::from(taken == Err(errno::EMSGSIZE))));
+    readings.answer("stream_refused", taken == Err(errno::EMSGSIZE));
     let taken = taken.map_or_else(ipcperf_core::errno::text, |sent| format!("{sent} bytes sent"));
     readings.facts.insert(format!("{len} B into a stream"), taken);
     readings.facts.insert("SO_SNDBUF".into(), format!("{buffer} B"));

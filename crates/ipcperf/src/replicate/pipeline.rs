@@ -185,7 +185,7 @@ impl Pipeline {
         let socat = socat::installed().as_ref().map_err(|why| TaskError::Failed(why.clone()))?;
         let mut readings = Readings::default();
         let missed = socat.at_once(&self.plan, turn)?;
-        readings.set("missed", f64::from(u8::from(missed.is_some())));
+        readings.answer("missed", missed.is_some());
         if let Some(words) = missed {
             readings.facts.insert("an end that missed the other".into(), words);
         }
@@ -236,7 +236,7 @@ impl Work for Pipeline {
         readings.set("startup_ms", startup_ns as f64 / 1e6);
         readings.set("startup_share", startup_ns as f64 / wall_ns);
         let by_socat = self.variant != Variant::StandIn && socat::installed().is_ok();
-        readings.set("by_socat", f64::from(u8::from(by_socat)));
+        readings.answer("by_socat", by_socat);
         readings.facts.insert("closing wait".into(), closing_words(plan));
         if let Some(bytes) = plan.pipe_bytes {
             readings.facts.insert("pipe".into(), format!("capacity {bytes} bytes"));

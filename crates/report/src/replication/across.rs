@@ -1,6 +1,6 @@
 //! Claims by machines: which hold where, and which turned.
 
-use super::words::{brief, deciding, figure, is_artefact, with_interval};
+use super::words::{bare, brief, deciding, is_artefact, with_interval};
 use crate::csv;
 use crate::format::{Format, Style};
 use crate::grid::Grid;
@@ -88,8 +88,7 @@ fn word(claim: &ClaimResult) -> String {
         Verdict::Inconclusive => "open".into(),
         Verdict::Untestable => "untested".into(),
         Verdict::Measured => {
-            let value = deciding(claim).and_then(|test| test.measured.value);
-            value.map_or_else(|| "-".into(), figure)
+            deciding(claim).map_or_else(|| "-".into(), |test| bare(&test.measured))
         }
         Verdict::Holds => "holds".into(),
         Verdict::Fails => "fails".into(),

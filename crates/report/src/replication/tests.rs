@@ -206,6 +206,50 @@ fn of_many_figures_the_one_that_decided_is_shown_and_all_of_them_in_the_details(
     assert_eq!(words, expected);
 }
 
+/// The second of two figures that are missing is the one that no larger scale mends, and the claim gives its reason.
+#[test]
+fn of_figures_that_are_missing_the_one_is_shown_whose_reason_the_claim_gives() {
+    let mut missing = claim(Verdict::Untestable, Metric::default());
+    let figure = |label: &str, reason: &str| TestResult {
+        label: label.into(),
+        measured: Metric::missing(reason),
+        ..missing.tests[0].clone()
+    };
+    missing.tests = vec![
+        figure("one / two", "one: p99.999 needs 2000000 samples, all rounds together have 30000"),
+        figure("one / three", "three: no core has two hardware threads; one: too few samples"),
+    ];
+    missing.reason = missing.tests[1].measured.reason.clone().expect("it is missing");
+    let expected = "one / three: no core has two hardware threads, published 2, figure 2 of 2";
+    assert_eq!(words::finding(&missing), expected);
+}
+
+#[test]
+fn an_answer_is_shown_as_the_rounds_that_gave_it_and_is_no_mixture_of_two_modes() {
+    let answers = |no: u64, yes: u64| Metric {
+        value: Some(1.0),
+        ci95: Some([1.0, 1.0]),
+        method: Some("answers".into()),
+        modes: vec![Mode { value: 0.0, rounds: no }, Mode { value: 1.0, rounds: yes }],
+        ..Metric::default()
+    };
+    for (no, yes, shown) in [(0, 12, "12 of 12"), (1, 11, "11 of 12"), (12, 0, "0 of 12")] {
+        assert_eq!(words::with_interval(&answers(no, yes)), shown);
+        assert_eq!(words::bare(&answers(no, yes)), shown);
+    }
+    // A document may come from anybody.
+    let all = u64::MAX;
+    assert_eq!(words::with_interval(&answers(all, all)), format!("{all} of {all}"));
+    let without = Metric { modes: Vec::new(), ..answers(0, 0) };
+    assert_eq!(words::with_interval(&without), "1.00 [1.00, 1.00]");
+    let line = words::finding(&claim(Verdict::Reproduced, answers(1, 11)));
+    assert_eq!(line, "one / another: 11 of 12, published 2");
+    let mut table = document().studies[0].tables[0].clone();
+    assert_eq!(words::modes(&table).len(), 1);
+    table.rows[0].measured = vec![answers(1, 11)];
+    assert_eq!(words::modes(&table), Vec::<String>::new());
+}
+
 #[test]
 fn colour_only_repeats_what_the_text_says() {
     let colour = Style { color: true, ..Style::default() };

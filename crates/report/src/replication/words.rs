@@ -6,6 +6,9 @@ use ipcperf_core::result::{
     TableResult, TestResult, Verdict,
 };
 
+/// The method of a figure that counts rounds by what they answered.
+const ANSWERS: &str = "answers";
+
 /// A figure with as many digits as are read: four at most, and no more than the original would have printed.
 pub(super) fn figure(value: f64) -> String {
     match value.abs() {
@@ -19,7 +22,30 @@ pub(super) fn figure(value: f64) -> String {
     }
 }
 
+/// Of a figure that is yes or no in each round, in how many it was yes: "11 of 12" says more than 0.917.
+fn answers(metric: &Metric) -> Option<String> {
+    if metric.method.as_deref() != Some(ANSWERS) {
+        return None;
+    }
+    let count = |least: f64| {
+        let counted = metric.modes.iter().filter(|mode| mode.value > least);
+        counted.map(|mode| mode.rounds).fold(0, u64::saturating_add)
+    };
+    match count(f64::NEG_INFINITY) {
+        0 => None,
+        all => Some(format!("{} of {all}", count(0.5))),
+    }
+}
+
+/// A figure without its interval.
+pub(super) fn bare(metric: &Metric) -> String {
+    answers(metric).or_else(|| metric.value.map(figure)).unwrap_or_else(|| "-".into())
+}
+
 pub(super) fn with_interval(metric: &Metric) -> String {
+    if let Some(counted) = answers(metric) {
+        return counted;
+    }
     match (metric.value, metric.ci95) {
         (Some(value), Some([low, high])) => {
             format!("{} [{}, {}]", figure(value), figure(low), figure(high))
@@ -157,6 +183,7 @@ pub(super) fn modes(table: &TableResult) -> Vec<String> {
     let told = |row: &RowResult| {
         let figures = table.columns.iter().zip(&row.measured);
         let (column, modes) = figures
+            .filter(|(_, metric)| answers(metric).is_none())
             .map(|(column, metric)| (column, &metric.modes))
             .find(|(_, modes)| modes.len() == 2)?;
         let shown = |mode: &Mode| format!("{} in {} rounds", figure(mode.value), mode.rounds);
@@ -253,10 +280,15 @@ pub(super) fn is_artefact(claim: &ClaimResult) -> bool {
     claim.artefact.is_some() && matches!(claim.verdict, Verdict::Reproduced | Verdict::Direction)
 }
 
-/// The test that gave a claim its verdict.
+/// The test that gave a claim its verdict; of several without a figure the one whose reason is that of the claim.
 pub(super) fn deciding(claim: &ClaimResult) -> Option<&TestResult> {
     let decides = |test: &&TestResult| test.verdict == claim.verdict;
-    claim.tests.iter().find(decides).or(claim.tests.first())
+    let is_told = |test: &&TestResult| {
+        let reason = test.measured.reason.as_deref().filter(|_| test.measured.value.is_none());
+        decides(test) && reason.is_some_and(|reason| claim.reason.contains(reason))
+    };
+    let tests = claim.tests.iter();
+    tests.clone().find(is_told).or_else(|| tests.clone().find(decides)).or(claim.tests.first())
 }
 
 /// The expression of a test without the parentheses around all of it.
@@ -331,16 +363,16 @@ pub(super) fn finding(claim: &ClaimResult) -> String {
 
 /// The figures of an extension.
 fn measured(claim: &ClaimResult, test: &TestResult) -> String {
-    let values: Vec<f64> = claim.tests.iter().filter_map(|test| test.measured.value).collect();
-    match values.len() {
+    let found = claim.tests.iter().map(|test| &test.measured);
+    let found: Vec<&Metric> = found.filter(|metric| metric.value.is_some()).collect();
+    match found.len() {
         0 => lack(&test.measured),
         1 => with_interval(&test.measured),
-        few if few <= FIGURES => {
-            values.iter().map(|value| figure(*value)).collect::<Vec<_>>().join(", ")
-        }
+        few if few <= FIGURES => found.into_iter().map(bare).collect::<Vec<_>>().join(", "),
         many => {
-            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let values = found.into_iter().filter_map(|metric| metric.value);
+            let least = values.clone().fold(f64::INFINITY, f64::min);
+            let most = values.fold(f64::NEG_INFINITY, f64::max);
             format!("{many} figures, {} to {}", figure(least), figure(most))
         }
     }

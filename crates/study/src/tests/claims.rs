@@ -3,6 +3,7 @@
 use super::*;
 use crate::accept::{Accept, Figure, Judged, judge, overall};
 use crate::measured::QUANTILES;
+use ipcperf_core::result::Status;
 use ipcperf_stats::{Histogram, Rng, support};
 
 /// A figure that is known without any uncertainty.
@@ -142,10 +143,11 @@ fn what_is_read_off_a_table_is_marked_as_a_reading_and_judged_like_a_claim() {
         let claims = study.claims.into_iter();
         claims.filter(|claim| claim.kind == ClaimKind::Reading).map(|claim| claim.id).collect()
     };
+    assert_eq!(readings("qiita"), ["s1.c1.as-published", "s1.c5"]);
     assert_eq!(readings("wisconsin"), ["s2.c7"]);
     assert_eq!(
         readings("marhubi"),
-        ["s4.c2", "s4.c3", "s4.c3.tail", "s4.c4", "s4.c5", "s4.c8", "s4.c9"]
+        ["s4.c1.loop", "s4.c2", "s4.c3", "s4.c3.tail", "s4.c4", "s4.c5", "s4.c8", "s4.c9"]
     );
     let text = SMALL.replacen("published = 2.1", "kind = \"reading\"\npublished = 2.1", 1);
     let study = Study::parse(&text, &anything).expect("well formed");
@@ -306,6 +308,46 @@ fn a_quantile_that_no_round_supports_is_judged_on_all_rounds_together() {
     assert_eq!(longer[1].verdict, Verdict::Untestable);
     let reason = &longer[1].reason;
     assert!(reason.contains("needs 2000000 samples, all rounds together have 30000"), "{reason}");
+}
+
+/// Two million round trips do not make hardware threads: where a core has one, that is told, whichever test comes first.
+#[test]
+fn a_core_without_two_threads_is_told_before_samples_that_are_too_few() {
+    let mut study = parsed().into_iter().find(|one| one.head.name == "marhubi").expect("ours");
+    study.claims.retain(|claim| claim.id == "s4.c9");
+    let reason = |study: &Study, has_threads: bool| {
+        let of = |arm: &Arm| {
+            let mut measured = Measured::new(arm);
+            if arm.id == "same-core" && !has_threads {
+                measured.ended = Some((Status::Unavailable, "no core has two threads".into()));
+                return measured;
+            }
+            for round in 0..12 {
+                let mut operations = Histogram::new();
+                for _ in 0..100 {
+                    operations.record(5_000_000);
+                }
+                let mut readings = Readings::default();
+                readings.singles(operations);
+                measured.keep(round, 0, readings);
+            }
+            measured
+        };
+        let arms: Vec<Measured> = study.arms.iter().map(of).collect();
+        let claim = judged(study, &arms, 12).swap_remove(0);
+        assert_eq!(claim.verdict, Verdict::Untestable, "{}", claim.reason);
+        claim.reason
+    };
+    for _ in 0..2 {
+        let told = reason(&study, false);
+        assert!(told.contains("pipes, same core: no core has two threads"), "{told}");
+        let few = told.find("needs 2000000 samples").expect("told after it");
+        assert!(told.find("no core has").is_some_and(|threads| threads < few), "{told}");
+        let told = reason(&study, true);
+        assert!(told.contains("needs 2000000 samples, all rounds together have 1200"), "{told}");
+        let How::Tests { tests, .. } = &mut study.claims[0].how else { panic!("it has tests") };
+        tests.reverse();
+    }
 }
 
 #[test]
