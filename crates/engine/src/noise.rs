@@ -339,7 +339,13 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
         list.push(Finding::new("W-DEBUGBUILD", text, "cargo build --release"));
     }
     if !input.reaped.is_empty() {
-        let text = format!("removed what a killed run had left: {}", input.reaped.join(", "));
+        // A document may be shared, and in which directory that was is nobody's business.
+        let named = |left: &String| match left.split_once(" /") {
+            Some((kind, path)) => format!("{kind} {}", path.rsplit('/').next().unwrap_or(path)),
+            None => left.clone(),
+        };
+        let names: Vec<String> = input.reaped.iter().map(named).collect();
+        let text = format!("removed what a killed run had left: {}", names.join(", "));
         let value = Some(input.reaped.len() as f64);
         list.push(Finding { value, ..Finding::new("I-REAPED", text, "") });
     }

@@ -16,10 +16,11 @@ pub(crate) struct Usage<'a> {
 }
 
 impl<'a> Usage<'a> {
-    /// Before the first of them.
+    /// Before the first of them. What reading takes is read once for nothing: code that runs for the first time is mapped by
+    /// a page fault, which would be one of the first segment.
     pub(crate) fn open(cpus: &'a [usize]) -> Self {
-        let none = Consumption::default();
-        Self { cpus, outside: outside(cpus), since: none, spent: none }
+        let (since, spent) = (procfs::consumption(), Consumption::default());
+        Self { cpus, outside: outside(cpus), since, spent }
     }
 
     /// A segment begins.

@@ -256,7 +256,7 @@ pub(crate) fn record(
     Ok((code, set))
 }
 
-/// The command line with the home directory shortened: a result file may be shared.
+/// The command line with the names of files in place of their paths: a result file may be shared.
 pub(crate) fn arguments() -> Vec<String> {
     let words = std::env::args_os().enumerate();
     let word = |(index, word): (usize, std::ffi::OsString)| match index {
@@ -266,14 +266,13 @@ pub(crate) fn arguments() -> Vec<String> {
     words.map(word).collect()
 }
 
-/// A word of the command line; a value may stand right behind the letter of its flag.
+/// A word of the command line. A path may stand right behind the letter of its flag, and that behind `-q` and `-v`.
 fn argument(word: &str) -> String {
-    match word.split_at_checked(2) {
-        Some((flag, path)) if flag.starts_with('-') && path.starts_with('/') => {
-            flag.to_owned() + &output::without_home(path)
-        }
-        _ => output::without_home(word),
-    }
+    let letters = word.strip_prefix('-').unwrap_or_default().trim_start_matches(['q', 'v']);
+    let path = letters.get(1..).filter(|path| path.starts_with('/')).unwrap_or(word);
+    let flag = &word[..word.len() - path.len()];
+    // First: the home directory itself has the name of its user.
+    flag.to_owned() + &output::names_only(&output::without_home(path))
 }
 
 fn publish(
@@ -384,6 +383,25 @@ pub(crate) mod tests {
             remedy: String::new(),
         });
         set
+    }
+
+    #[test]
+    fn the_command_line_is_told_without_paths() {
+        for (word, told) in [
+            ("/data/x/run.json", "run.json"),
+            ("-o/data/x/run.json", "-orun.json"),
+            ("-o=/data/x/run.json", "-o=run.json"),
+            ("-qvo/data/x/run.json", "-qvorun.json"),
+            ("--output=/data/x/run.json", "--output=run.json"),
+            ("--payload=/data/a.json,b.json", "--payload=a.json,b.json"),
+            ("/usr/bin/wc -c", "wc -c"),
+            ("-mpipe/spin", "-mpipe/spin"),
+            ("-", "-"),
+            ("-q", "-q"),
+            ("--", "--"),
+        ] {
+            assert_eq!(argument(word), told);
+        }
     }
 
     #[test]

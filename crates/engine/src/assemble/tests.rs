@@ -2,6 +2,7 @@
 
 mod grade;
 mod open;
+mod requests;
 mod rounds;
 mod special;
 mod topology;

@@ -129,7 +129,8 @@ pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
         .collect()
 }
 
-/// Page faults in timed regions: memory that was not resident. A few per slice come from the harness's own report.
+/// Page faults in timed regions: memory that was not resident. A few per slice have other causes: the kernel moves a page, or
+/// takes it away to see who uses it.
 pub(super) fn faults(cells: &[Cell]) -> Option<Finding> {
     const LIMIT: u64 = 16;
     let hit: Vec<(&Cell, u64)> = cells

@@ -1,7 +1,7 @@
 //! System calls that are timed, through the program as it is built: every knob of messages by reference makes the calls
 //! that it stands for, and no others.
 
-use crate::common::{Sandbox, rounds};
+use crate::common::{Sandbox, rounds, skipped};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -94,6 +94,45 @@ fn every_knob_makes_the_calls_that_it_stands_for() {
     }
     for folder in [sandbox.run_directories(), sandbox.temporary()] {
         assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0, "{}", folder.display());
+    }
+}
+
+/// What is counted is no matter of time: it differs by no more than 1 % between two runs, and of a pipe it is four calls for
+/// each round trip.
+#[test]
+fn two_runs_count_the_same_calls() {
+    let sandbox = Sandbox::new();
+    let counted = || -> Option<Vec<[BTreeMap<String, f64>; 2]>> {
+        let words = ["run", "-m", "pipe,unix-stream,unix-dgram", "-s", "64", "--place", "same-cpu"];
+        let more = ["--rounds", "1", "--slice", "2ms", "--warmup", "1ms", "--time-calls"];
+        let ended = sandbox.run(&[&words[..], &more, &["-o", "calls.json"]].concat());
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        let document: Value =
+            serde_json::from_str(&sandbox.read("calls.json").expect("written")).expect("JSON");
+        let of = |cell: &Value| {
+            let calls = &cell["calls"];
+            if let Some(reason) = calls["reason"].as_str() {
+                return skipped(reason);
+            }
+            let end = |end: &str| -> BTreeMap<String, f64> {
+                let all = counts(&calls[end]).into_iter();
+                all.map(|(name, times)| (name.to_owned(), times)).collect()
+            };
+            Some(["lead", "follow"].map(end))
+        };
+        document["cells"].as_array().expect("a list").iter().map(of).collect()
+    };
+    let Some((one, other)) = counted().zip(counted()) else { return };
+    assert_eq!((one.len(), other.len()), (3, 3));
+    for (one, other) in one.iter().flatten().zip(other.iter().flatten()) {
+        assert!(!one.is_empty() && one.keys().eq(other.keys()), "{one:?}, {other:?}");
+        for (a, b) in one.values().zip(other.values()) {
+            assert!((a - b).abs() <= 0.01 * a.max(*b), "{one:?}, {other:?}");
+        }
+    }
+    for pipe in [&one[0], &other[0]] {
+        let all: f64 = pipe.iter().flat_map(BTreeMap::values).sum();
+        assert!((all - 4.0).abs() <= 0.04, "{pipe:?}");
     }
 }
 

@@ -267,7 +267,7 @@ fn the_document_tells_nothing_about_whose_machine_it_was() {
     let argv: Vec<_> =
         list(&document["invocation"], "argv").iter().filter_map(Value::as_str).collect();
     assert_eq!(argv[..2], ["ipcperf", "run"]);
-    assert!(argv.contains(&"~/result.json"), "{argv:?}");
+    assert!(argv.contains(&"result.json"), "{argv:?}");
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_ipcperf"));
     let build = program.parent().and_then(std::path::Path::to_str).expect("UTF-8");
     let runtime = sandbox.run_directories();
@@ -340,7 +340,34 @@ fn the_document_does_not_name_the_home_directory_whatever_was_asked_for() {
     let attached = format!("-o{home}/attached.json");
     sandbox.run(&run(&["-m", "pipe", "--place", "same-cpu", &attached]));
     let written = sandbox.read("attached.json").expect("written");
-    assert!(!written.contains(&home) && written.contains("-o~/attached.json"), "{written}");
+    assert!(!written.contains(&home) && written.contains("-oattached.json"), "{written}");
+}
+
+/// Outside the home directory, too, and a plan is repeated without them.
+#[test]
+fn the_command_line_has_the_names_of_files_and_no_paths() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.temporary().join("zz9-folder");
+    std::fs::create_dir(&folder).expect("a folder");
+    let path = folder.join("result.json");
+    let path = path.to_str().expect("UTF-8");
+    let told = |words: &[&str], word: &str| {
+        let ended = sandbox.run(words);
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        let written = std::fs::read_to_string(path).expect("written");
+        assert!(!written.contains("zz9-folder"), "{written}");
+        let document = valid(RESULT_SCHEMA, &written);
+        let argv = list(&document["invocation"], "argv");
+        assert!(argv.iter().any(|one| one == word), "{word}: {argv:?}");
+    };
+    let pipe = run(&["-m", "pipe", "--place", "same-cpu"]);
+    let [long, short] = ["--output=", "-o"].map(|flag| format!("{flag}{path}"));
+    told(&[&pipe[..], &["-o", path]].concat(), "result.json");
+    told(&[&pipe[..], &[&long]].concat(), "--output=result.json");
+    told(&[&pipe[..], &[&short]].concat(), "-oresult.json");
+    told(&["run", "--from", path, "--output", path], "result.json");
+    let program = "/bin/sh -c 'head -c 10 /dev/zero'";
+    told(&["run", "--exec", program, "--rounds=1", "-o", path], "sh -c 'head -c 10 zero'");
 }
 
 /// Named CPUs are not exchanged between rounds as those of a class are.

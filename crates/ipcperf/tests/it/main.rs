@@ -33,4 +33,5 @@ mod selftest;
 mod snippets;
 mod soak;
 mod strangers;
+mod timed;
 mod transcripts;

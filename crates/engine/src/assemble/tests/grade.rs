@@ -65,12 +65,12 @@ fn cells_whose_rounds_differ_are_named_and_so_is_what_a_killed_run_had_left() {
     let steady = noise([5000; 9], Vec::new());
     assert!(find(&steady, "W-UNSTABLE").is_none() && find(&steady, "I-REAPED").is_none());
     let wide = [5000, 5100, 5200, 5300, 5400, 5500, 5600, 5700, 5800];
-    let noisy = noise(wide, vec!["ipcperf-7".into()]);
+    let noisy = noise(wide, vec!["directory /data/x/ipcperf-7".into()]);
     let unstable = find(&noisy, "W-UNSTABLE").expect("a finding");
     assert_eq!(unstable.cells.len(), 1);
     assert!(unstable.text.starts_with("the rounds of 1 of 1 cells differ"), "{}", unstable.text);
     let left = find(&noisy, "I-REAPED").expect("a finding");
-    assert!(left.text.ends_with("ipcperf-7"), "{}", left.text);
+    assert!(left.text.ends_with(": directory ipcperf-7"), "{}", left.text);
 }
 
 #[test]

@@ -130,3 +130,19 @@ fn of_a_round_that_was_measured_twice_one_slice_counts() {
     let rounds: Vec<u64> = cell.rounds.iter().map(|round| round.round).collect();
     assert_eq!((rounds, cell.messages), ((0..9).collect(), 9 * 200));
 }
+
+#[test]
+fn caches_that_the_kernel_does_not_describe_make_names_of_placements_a_guess() {
+    let told = |caches_described: bool| {
+        let slices = (0..7).map(|round| round_trips(round, 5000, 100)).collect();
+        let run = CellRun { slices, ..CellRun::new(plan(PatternKind::PingPong)) };
+        let facts = Facts {
+            started_utc: String::new(),
+            tool: Tool::default(),
+            invocation: Invocation::default(),
+        };
+        let machine = Machine { caches_described, ..machine::here() };
+        has(&document(findings(vec![run]), facts, machine), "W-UNKNOWN-CPUS")
+    };
+    assert!(told(false) && !told(true));
+}

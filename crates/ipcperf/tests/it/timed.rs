@@ -1,0 +1,132 @@
+//! Timed regions as they are seen from outside: who else runs meanwhile, and ends that somebody moves.
+
+use crate::common::{Sandbox, cells, rounds, skipped, valid, wait_for};
+use crate::watch::{holds_pipes, workers};
+use ipcperf_report::RESULT_SCHEMA;
+use ipcperf_sys::affinity;
+use std::collections::BTreeMap;
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Slices with an end that was moved, each of which must be told.
+const WANTED: usize = 50;
+
+/// Who was moved so soon after being pinned was moved before the end of its timed region, if that took longer than `TIMED`.
+const SOON: Duration = Duration::from_millis(20);
+const TIMED: Duration = Duration::from_millis(50);
+
+/// The CPU that a process may use, if it is one alone.
+fn pinned_to(pid: u32) -> Option<usize> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    allowed.trim().parse().ok()
+}
+
+/// Lets all ends of a run off their CPUs, as soon as they are pinned. Returns how many slices had an end that was moved while
+/// it was timed, and that each was left out for it.
+fn moved_and_told(everywhere: &[usize]) -> usize {
+    let sandbox = Sandbox::new();
+    let words = ["run", "-m", "pipe", "--place", "same-cpu", "--rounds", "50"];
+    let more = ["--slice", "100ms", "--warmup", "5ms", "-o", "moved.json"];
+    let mut running = sandbox.start(&[&words[..], &more].concat());
+    // The CPUs of those that were moved in time.
+    let mut moved = BTreeMap::new();
+    let mut last = Instant::now();
+    wait_for("the end of the run", || {
+        // Who is pinned now was not at the last look, or it would have been moved then.
+        let look = Instant::now();
+        for pid in workers(&sandbox) {
+            if let Some(cpu) = pinned_to(pid)
+                && affinity::allow(pid, everywhere).is_ok()
+                && last.elapsed() < SOON
+            {
+                moved.insert(u64::from(pid), cpu);
+            }
+        }
+        last = look;
+        running.child.try_wait().expect("our own child")
+    });
+    let ended = running.end();
+    let text = sandbox.read("moved.json").unwrap_or_else(|_| panic!("{}", ended.stderr));
+    let document = valid(RESULT_SCHEMA, &text);
+    let [cell] = cells(&document) else { panic!("one cell was asked for") };
+    let mut told = 0;
+    for round in rounds(cell) {
+        let mut is_moved = false;
+        for (at, pid) in ["lead_pid", "follow_pid"].into_iter().enumerate() {
+            let pid = round["proof"][pid].as_u64().expect("a process");
+            if let Some(cpu) = moved.get(&pid) {
+                assert_eq!(round["cpus"][at], *cpu, "where the kernel had it: {round}");
+                is_moved = true;
+            }
+        }
+        let why = round["rejected"].as_str().unwrap_or_default();
+        // A jump of the clock is told before anything else.
+        let is_long = round["elapsed_ns"].as_f64() > Some(TIMED.as_nanos() as f64);
+        if is_moved && is_long && !why.starts_with("E-CLOCKJUMP") {
+            assert!(why.starts_with("E-MIGRATE"), "{round}");
+            told += 1;
+        }
+    }
+    told
+}
+
+#[test]
+fn ends_that_somebody_moves_are_told_fifty_times_of_fifty() {
+    let everywhere = affinity::allowed_cpus().expect("affinity is readable");
+    if everywhere.len() < 2 {
+        skipped::<()>("on one CPU nobody can be moved");
+        return;
+    }
+    let mut told = 0;
+    // Where much else runs, ends are seen too late to be sure.
+    for _ in 0..10 {
+        told += moved_and_told(&everywhere);
+        if told >= WANTED {
+            return;
+        }
+    }
+    panic!("only {told} slices had an end that was moved in time");
+}
+
+/// CPU time that all threads of a process have had, ns; `None` where the kernel does not say.
+fn cpu_ns(pid: u32) -> Option<u64> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let of = |thread: std::io::Result<fs::DirEntry>| -> Option<u64> {
+        let text = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    threads.map(of).sum::<Option<u64>>().filter(|sum| *sum > 0)
+}
+
+/// The coordinator sleeps until an end has something to say, and has no thread that does anything meanwhile.
+#[test]
+fn nobody_but_the_ends_runs_while_they_are_timed() {
+    let words = ["run", "-m", "pipe", "--place", "same-cpu", "--rounds", "1", "-o", "long.json"];
+    let words = [&words[..], &["--slice", "10s", "--warmup", "5ms"]].concat();
+    let mut told = Vec::new();
+    // Where much else runs, the ends may take longer to begin.
+    for _ in 0..5 {
+        let sandbox = Sandbox::new();
+        let running = sandbox.start(&words);
+        let at_work = || {
+            let pair = workers(&sandbox);
+            (pair.len() == 2 && pair.iter().all(|pid| holds_pipes(*pid))).then_some(pair)
+        };
+        let pair = wait_for("a pair of workers with pipes", at_work);
+        // Now their wiring is there, and they agree among themselves.
+        sleep(Duration::from_millis(500));
+        let Some(before) = cpu_ns(running.child.id()) else {
+            skipped::<()>("the kernel does not count the CPU time of threads (schedstat)");
+            return;
+        };
+        sleep(Duration::from_millis(500));
+        let after = cpu_ns(running.child.id());
+        if at_work() == Some(pair) && after == Some(before) {
+            return;
+        }
+        told.push((before, after));
+    }
+    panic!("the coordinator had CPU time, ns: {told:?}");
+}
