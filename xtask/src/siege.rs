@@ -1,4 +1,5 @@
-//! Faults at random moments of real runs, for as long as is asked: the test that strikes each kind once, repeated.
+//! Faults at random moments of real runs, for as long as is asked and until each kind has struck five times: the test that
+//! strikes each kind once, repeated.
 
 use anyhow::{Context, Result};
 
@@ -7,7 +8,7 @@ use crate::cargo::cargo;
 /// The arguments of `cargo xtask siege`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// For how long faults strike
+    /// For how long faults strike; those that have struck less than five times by then go on
     #[arg(long, default_value_t = 2.0)]
     minutes: f64,
     /// Seed of faults, runs and moments [default: another one each time; it is printed]

@@ -5,6 +5,7 @@ use crate::matrix::Matrix;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
+use std::io;
 use std::path::Path;
 
 /// Where the table of letters begins and ends.
@@ -73,12 +74,21 @@ fn letters(text: &str) -> BTreeMap<(String, String), char> {
         .collect()
 }
 
+/// What stands behind the table of letters: it is written by hand, and stays.
+fn rest(kept: &str) -> &str {
+    let behind = kept.split_once(&format!("{FENCE}text\n")).map_or("", |(_, behind)| behind);
+    behind.split_once(&format!("\n{FENCE}\n")).map_or("", |(_, rest)| rest)
+}
+
 /// Compares, or writes where `is_blessing`. The error is what to tell.
 pub(crate) fn keep(path: &Path, matrix: &Matrix, is_blessing: bool) -> Result<(), String> {
+    let failed = |error: io::Error| format!("{path:?}: {error}");
+    let kept = fs::read_to_string(path);
     if is_blessing {
-        return fs::write(path, text(matrix)).map_err(|error| format!("{path:?}: {error}"));
+        let written = text(matrix) + kept.as_deref().map_or("", rest);
+        return fs::write(path, written).map_err(failed);
     }
-    let kept = fs::read_to_string(path).map_err(|error| format!("{path:?}: {error}"))?;
+    let kept = kept.map_err(failed)?;
     match changes(&kept, matrix)[..] {
         [] => Ok(()),
         ref changes => Err(format!(
@@ -115,5 +125,14 @@ mod tests {
         let told = changes(&fewer, &matrix(Outcome::Passed));
         assert!(told.contains(&"pipe C01: new".to_owned()), "{told:?}");
         assert!(told.contains(&"tcp C01: gone".to_owned()), "{told:?}");
+    }
+
+    #[test]
+    fn what_is_written_by_hand_behind_the_matrix_stays() {
+        let by_hand = "\n## More\n\n```text\nx\n```\n";
+        let kept = text(&matrix(Outcome::Passed));
+        assert_eq!([rest(&kept), rest(&(kept.clone() + by_hand)), rest("")], ["", by_hand, ""]);
+        let broken = matrix(Outcome::Failed("x".into()));
+        assert_eq!(changes(&(kept + by_hand), &broken), ["a/b C02: + is now F"]);
     }
 }

@@ -4,16 +4,12 @@
 
 use crate::common::{Ended, Running, Sandbox, at_once, schema_of, skipped, valid};
 use crate::interruption::{Moments, no_panic, nothing_is_left};
+use crate::strangers::{SecondUser, Somebody, disturb, nonsense};
 use crate::watch::{Objects, processes, signal, signal_group, workers};
 use ipcperf_sys::seccomp::{self, Refusal};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Write};
-use std::net::TcpStream;
-use std::os::fd::OwnedFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixStream};
+use std::io::{ErrorKind, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 use std::sync::Mutex;
@@ -24,8 +20,11 @@ use std::time::{Duration, Instant};
 /// Runs that are struck at the same time: most of their time they wait.
 const AT_ONCE: u64 = 3;
 
-/// Each kind strikes so often in the time that is given, or the siege goes on for up to as long again.
+/// Each kind strikes so often where a time is given, and the siege goes on beyond that time until it has.
 const FEWEST: usize = 5;
+
+/// Only against hangs: how much longer it goes on for a kind that does not come to strike.
+const PATIENCE: Duration = Duration::from_secs(1800);
 
 /// Those of the exit codes that a run without gates can have (docs/RECIPES.md).
 const CODES: [i32; 6] = [0, 1, 2, 3, 5, 130];
@@ -69,13 +68,20 @@ enum Fault {
     Full(&'static str, &'static str),
     /// A system call fails.
     Refused(i64, Refusal),
+    /// From then on the coordinator cannot start any process (`EAGAIN` of `fork`, `RLIMIT_NPROC`): it runs as a user who is
+    /// not root.
+    NoProcess,
     /// Somebody connects to every listening socket and talks.
     Stranger,
+    /// Another user connects to them, too, takes names, and sends signals.
+    OtherUser,
 }
 
-use Fault::{Coordinator, Full, Limit, Paused, Refused, Stranger, Suspended, Worker};
+use Fault::{
+    Coordinator, Full, Limit, NoProcess, OtherUser, Paused, Refused, Stranger, Suspended, Worker,
+};
 
-const FAULTS: [(&str, Fault); 31] = [
+const FAULTS: [(&str, Fault); 33] = [
     ("kill the coordinator", Coordinator("KILL")),
     ("interrupt the coordinator", Coordinator("INT")),
     ("terminate the coordinator", Coordinator("TERM")),
@@ -96,6 +102,7 @@ const FAULTS: [(&str, Fault); 31] = [
     ("no room for results", Full("home", "4k")),
     ("no room for run directories", Full("run", "4k")),
     ("no room for shared memory", Full("/dev/shm", "16k")),
+    ("no processes left", NoProcess),
     ("no pipes left", Refused(libc::SYS_pipe2, Refusal::With(libc::EMFILE))),
     ("no sockets left", Refused(libc::SYS_socket, Refusal::With(libc::ENFILE))),
     ("no pairs of sockets left", Refused(libc::SYS_socketpair, Refusal::With(libc::ENFILE))),
@@ -107,10 +114,16 @@ const FAULTS: [(&str, Fault); 31] = [
     ("no affinity", Refused(libc::SYS_sched_setaffinity, Refusal::NotPermitted)),
     ("no descriptors of processes", Refused(libc::SYS_pidfd_open, Refusal::NotImplemented)),
     ("a stranger who connects", Stranger),
+    ("a second user", OtherUser),
 ];
 
-/// The program in the surroundings that a fault asks for.
-fn started(sandbox: &Sandbox, fault: Fault, words: &[&str]) -> Running {
+/// The program in the surroundings that a fault asks for, as `somebody` where it asks for that.
+fn started(
+    sandbox: &Sandbox,
+    somebody: Option<&Somebody>,
+    fault: Fault,
+    words: &[&str],
+) -> Running {
     let shell = |line: &str, before: &[&str]| {
         let mut command = Command::new(before.first().unwrap_or(&"sh"));
         command.args(before.get(1..).unwrap_or_default());
@@ -134,7 +147,7 @@ fn started(sandbox: &Sandbox, fault: Fault, words: &[&str]) -> Running {
             );
             shell(&mount, &["unshare", "--mount", "sh"])
         }
-        _ => sandbox.command(words),
+        _ => somebody.map_or_else(|| sandbox.command(words), |one| one.command(&[], words)),
     };
     command.process_group(0);
     let Refused(call, refusal) = fault else { return sandbox.spawn(command) };
@@ -147,7 +160,13 @@ fn started(sandbox: &Sandbox, fault: Fault, words: &[&str]) -> Running {
 }
 
 /// Lets a fault strike that needs a moment; whether it did.
-fn strike(sandbox: &Sandbox, fault: Fault, running: &Running, moments: &mut Moments) -> bool {
+fn strike(
+    sandbox: &Sandbox,
+    somebody: Option<&Somebody>,
+    fault: Fault,
+    running: &Running,
+    moments: &mut Moments,
+) -> bool {
     let coordinator = running.child.id();
     match fault {
         Coordinator(name) => signal(name, coordinator),
@@ -173,65 +192,10 @@ fn strike(sandbox: &Sandbox, fault: Fault, running: &Running, moments: &mut Mome
             sleep(Duration::from_millis(50 + moments.below(400)));
             signal_group("CONT", coordinator);
         }
-        Limit(..) | Full(..) | Refused(..) | Stranger => {}
+        NoProcess => return somebody.is_some_and(|one| one.forbid_processes(coordinator)),
+        Limit(..) | Full(..) | Refused(..) | Stranger | OtherUser => {}
     }
     true
-}
-
-/// Connects to whatever a run listens on, until the run is over; what is done then is another's choice.
-pub(crate) fn disturb(
-    sandbox: &Sandbox,
-    coordinator: u32,
-    is_over: &AtomicBool,
-    mut inside: impl FnMut(File),
-) {
-    while !is_over.load(Ordering::Relaxed) {
-        let mut theirs = sockets(coordinator);
-        theirs.extend(workers(sandbox).into_iter().flat_map(sockets));
-        let rows = |table: &str| -> Vec<Vec<String>> {
-            let Ok(table) = File::open(table) else { return Vec::new() };
-            let lines = BufReader::new(table).lines().skip(1).map_while(Result::ok);
-            let rows = lines.map(|line| line.split_whitespace().map(str::to_owned).collect());
-            // Of TCP those who listen come first, and the rest is long after many connections.
-            rows.take_while(|row: &Vec<String>| row.get(3).is_none_or(|state| state != "06"))
-                .collect()
-        };
-        let is_theirs = |inode: Option<&String>| inode.is_some_and(|inode| theirs.contains(inode));
-        let tcp = rows("/proc/net/tcp");
-        for row in tcp.iter().filter(|row| row[3] == "0A" && is_theirs(row.get(9))) {
-            let port = row[1].strip_prefix("0100007F:").map(|port| u16::from_str_radix(port, 16));
-            let Some(Ok(port)) = port else { continue };
-            let call = TcpStream::connect(("127.0.0.1", port));
-            call.into_iter().for_each(|call| inside(OwnedFd::from(call).into()));
-        }
-        // The flag of a socket that listens (__SO_ACCEPTCON).
-        let unix = rows("/proc/net/unix");
-        for row in unix.iter().filter(|row| row[3] == "00010000" && is_theirs(row.get(6))) {
-            let Some(name) = row.get(7) else { continue };
-            let call = match name.strip_prefix('@') {
-                Some(name) => SocketAddr::from_abstract_name(name)
-                    .and_then(|address| UnixStream::connect_addr(&address)),
-                None => UnixStream::connect(name),
-            };
-            call.into_iter().for_each(|call| inside(OwnedFd::from(call).into()));
-        }
-        sleep(Duration::from_millis(1));
-    }
-}
-
-/// Nothing that anybody here waits for.
-pub(crate) fn nonsense(mut to: File) {
-    let _ = to.write_all(b"I am nobody that you know.\n");
-}
-
-/// The inodes of a process's sockets.
-fn sockets(pid: u32) -> Vec<String> {
-    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    let targets = open
-        .filter_map(|one| std::fs::read_link(one.path()).ok()?.into_os_string().into_string().ok());
-    targets
-        .filter_map(|target| Some(target.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
-        .collect()
 }
 
 /// What the end and the document of a run must say, whatever happened to it. `was_measuring`: workers were alive when the
@@ -267,7 +231,7 @@ fn judge(
         };
     };
     let interrupted = document.as_ref().map(|one| one["interrupted"] == Value::Bool(true));
-    let goes_on = matches!(fault, Worker(_) | Paused | Suspended | Stranger);
+    let goes_on = matches!(fault, Worker(_) | Paused | Suspended | Stranger | OtherUser);
     let is_asked_to_end = matches!(fault, Coordinator("INT" | "TERM" | "HUP"));
     let wrong = match (code, interrupted) {
         _ if !CODES.contains(&code) => "no code of ours",
@@ -283,11 +247,25 @@ fn judge(
         }
         (_, None) if goes_on || is_asked_to_end => "nothing is kept",
         (2.., _) if goes_on => "it does not go on",
-        (1, _) if matches!(fault, Stranger) => "it does not go on",
+        (1, _) if matches!(fault, Stranger | OtherUser) => "it does not go on",
+        (1, _) if matches!(fault, NoProcess) && !names_what_was_not_started(&document, ended) => {
+            "what could not be started is not named"
+        }
         (1.., None) if ended.stderr.trim().is_empty() => "no reason is told",
         _ => return Ok(()),
     };
     Err(format!("{wrong}: {}", told()))
+}
+
+/// Whether it says, in the document or in its line, that a worker or which program could not be started, and why.
+fn names_what_was_not_started(document: &Option<Value>, ended: &Ended) -> bool {
+    let kept = document.as_ref().map(Value::to_string);
+    let said = [ended.stderr.as_str(), kept.as_deref().unwrap_or_default()];
+    let names = |text: &str| {
+        text.contains("Resource temporarily unavailable")
+            && (text.contains("a worker process (") || text.contains(": cannot be started: "))
+    };
+    said.into_iter().any(names)
 }
 
 /// A document that could not be written where it was to be lies whole in the temporary directory, and is told of.
@@ -301,36 +279,65 @@ fn saved_elsewhere(sandbox: &Sandbox, ended: &Ended) {
 
 /// One run and what strikes it; whether it did.
 fn attempt(fault: Fault, job: &str, moments: &mut Moments) -> Result<bool, String> {
-    let (sandbox, before) = (Sandbox::new(), Objects::now());
+    let (own, before) = (Sandbox::new(), Objects::now());
+    let somebody = matches!(fault, NoProcess).then(Somebody::new).flatten();
+    let somebody = somebody.as_ref();
+    let sandbox = somebody.map_or(&own, |one| &one.sandbox);
+    let mut other = matches!(fault, OtherUser).then(|| SecondUser::start(sandbox)).flatten();
+    let besetting = other.as_mut();
     let words = words(job);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let is_over = AtomicBool::new(false);
-    let running = started(&sandbox, fault, &words);
+    let running = started(sandbox, somebody, fault, &words);
     let coordinator = running.child.id();
     let (struck, was_measuring, ended) = std::thread::scope(|scope| {
         if matches!(fault, Stranger) {
-            scope.spawn(|| disturb(&sandbox, coordinator, &is_over, nonsense));
+            scope.spawn(|| disturb(sandbox, coordinator, &is_over, nonsense));
+        }
+        if let Some(other) = besetting {
+            let is_over = &is_over;
+            scope.spawn(move || other.beset(sandbox, coordinator, is_over));
         }
         moments.wait_up_to(Duration::from_millis(900));
-        let was_measuring = !workers(&sandbox).is_empty();
-        let struck = strike(&sandbox, fault, &running, moments);
+        let was_measuring = !workers(sandbox).is_empty();
+        let struck = strike(sandbox, somebody, fault, &running, moments);
         let ended = running.end();
         is_over.store(true, Ordering::Relaxed);
         (struck, was_measuring, ended)
     });
-    saved_elsewhere(&sandbox, &ended);
-    nothing_is_left(&sandbox, &before);
-    judge(&sandbox, (fault, job), was_measuring, &ended).map(|()| struck)
+    let refused = other.map(SecondUser::end);
+    somebody.into_iter().for_each(Somebody::leave);
+    saved_elsewhere(sandbox, &ended);
+    nothing_is_left(sandbox, &before);
+    let struck = match fault {
+        // Whoever needed no further process was not struck.
+        NoProcess => struck && ended.status.code() != Some(0),
+        OtherUser => refused.is_some_and(|signals| signals > 0),
+        _ => struck,
+    };
+    judge(sandbox, (fault, job), was_measuring, &ended).map(|()| struck)
 }
 
 /// The faults that can be had here.
 fn faults() -> Vec<(&'static str, Fault)> {
     let has_mounts = Command::new("unshare").args(["--mount", "true"]).status();
-    if has_mounts.is_ok_and(|status| status.success()) {
-        return FAULTS.to_vec();
+    let has_mounts = has_mounts.is_ok_and(|status| status.success());
+    if !has_mounts {
+        skipped::<()>("full file systems: no mounts of one's own");
     }
-    skipped::<()>("full file systems: no mounts of one's own");
-    FAULTS.into_iter().filter(|(_, fault)| !matches!(fault, Full(..))).collect()
+    let has_somebody = Somebody::new().is_some();
+    if !has_somebody {
+        skipped::<()>("no processes left: nobody is limited who is root");
+    }
+    let sandbox = Sandbox::new();
+    let has_other = SecondUser::start(&sandbox).map(SecondUser::end).is_some();
+    let can_be_had = |fault: Fault| match fault {
+        Full(..) => has_mounts,
+        NoProcess => has_somebody,
+        OtherUser => has_other,
+        _ => true,
+    };
+    FAULTS.into_iter().filter(|(_, fault)| can_be_had(*fault)).collect()
 }
 
 /// What was tried, and what did not come out right.
@@ -345,33 +352,41 @@ struct Tally {
 #[expect(clippy::print_stderr, reason = "what was tried is the result of this test")]
 fn whatever_strikes_nothing_is_left_and_the_truth_is_told() {
     let given = std::env::var("IPCPERF_SIEGE_SECONDS").ok().and_then(|text| text.parse().ok());
-    let time = given.map(Duration::from_secs);
+    let (time, least) =
+        given.map_or((Duration::ZERO, 1), |seconds| (Duration::from_secs(seconds), FEWEST));
     let (faults, begin, moments) = (faults(), Instant::now(), Moments::new());
     let (next, tally) = (AtomicU64::new(0), Mutex::new(Tally::default()));
-    let is_over = |at: u64| {
-        let Some(time) = time else { return at >= faults.len() as u64 };
-        let tally = tally.lock().expect("no panic");
-        let often = |(name, _): &(&str, Fault)| {
-            tally.struck.get(name).is_some_and(|count| *count >= FEWEST)
-        };
-        begin.elapsed() >= if faults.iter().all(often) { time } else { 2 * time }
+    let is_rare = |struck: &BTreeMap<&str, usize>, name: &str| {
+        struck.get(name).is_none_or(|count| *count < least)
     };
     at_once(0..AT_ONCE, |_| {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            if is_over(at) {
-                break;
+            let (name, fault) = faults[at as usize % faults.len()];
+            {
+                let mut tally = tally.lock().expect("no panic");
+                let struck = &mut tally.struck;
+                if begin.elapsed() >= time {
+                    let are_all_done = !faults.iter().any(|(name, _)| is_rare(struck, name));
+                    if are_all_done || begin.elapsed() >= time + PATIENCE {
+                        break;
+                    }
+                    if !is_rare(struck, name) {
+                        continue;
+                    }
+                }
+                // What is under way counts until it has missed.
+                *struck.entry(name).or_default() += 1;
             }
             // Whoever comes to it, its choices are those of its number.
             let mut moments = moments.of(at);
-            let (name, fault) = faults[at as usize % faults.len()];
             let job = JOBS[moments.below(JOBS.len() as u64) as usize];
             let what = format!("{at}: {name}, ipcperf {job}");
             eprintln!("striking {what}");
             let start = Instant::now();
             let result = attempt(fault, job, &mut moments);
             let mut tally = tally.lock().expect("no panic");
-            *tally.struck.entry(name).or_default() += usize::from(result != Ok(false));
+            *tally.struck.entry(name).or_default() -= usize::from(result == Ok(false));
             tally.longest = (start.elapsed(), what.clone()).max(tally.longest.clone());
             tally.wrong.extend(result.err().map(|why| format!("{what}: {why}")));
         }
@@ -392,8 +407,10 @@ fn whatever_strikes_nothing_is_left_and_the_truth_is_told() {
     );
     // Past the harness, which shows only what failed.
     writeln!(std::io::stderr(), "{told}").expect("standard error");
-    assert!(all > 0, "nothing struck");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let rare = faults.iter().map(|(name, _)| *name).filter(|name| is_rare(&struck, name));
+    let rare: Vec<&str> = rare.collect();
+    assert!(rare.is_empty(), "struck less than {least} times: {}", rare.join(", "));
 }
 
 /// The words of a job, with what makes it short.
