@@ -196,7 +196,9 @@ fn bare(case: &Case, (slice_ms, offset): (u64, usize)) -> Result<f64> {
         .args(["bare", &case::name(case.carrier), &case::name(case.pattern)])
         // The last line of an error is then its cause.
         .env("RUST_BACKTRACE", "0")
-        .args([case.bytes, lead, follow, slice_ms as usize, offset].map(|number| number.to_string()));
+        .args(
+            [case.bytes, lead, follow, slice_ms as usize, offset].map(|number| number.to_string()),
+        );
     let output = policy::without_preemption(case, &mut command).output()?;
     ensure!(output.status.success(), "bare loop: {}", complaint(&output));
     Ok(String::from_utf8_lossy(&output.stdout).trim().parse()?)
