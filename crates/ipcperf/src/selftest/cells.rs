@@ -118,11 +118,11 @@ pub(super) fn calls(stage: &Stage<'_>) -> Result<Found, Halt> {
         let [lead, follow] = [&round.covariates.lead, &round.covariates.follow];
         lead.minor_faults.max(follow.minor_faults) + lead.major_faults + follow.major_faults
     };
-    let cell = stage.play_one(&Act { slice_ms: 50, ..Act::of("pipe 64 same-cpu") })?;
-    let most = cell.rounds.iter().map(faults).max().unwrap_or(u64::MAX);
-    let what = format!("{total:.2} calls a round trip, {most} page faults a slice");
-    // The ends have touched all that they use; a few have other causes, as for W-FAULT.
-    Ok(told(total == 4.0 && most <= 16, what))
+    let act = Act { rounds: 3, slice_ms: 50, ..Act::of("pipe 64 same-cpu") };
+    // What is touched for the first time is so in every slice; what the kernel does to a page is not.
+    let least = stage.play_one(&act)?.rounds.iter().map(faults).min().unwrap_or(u64::MAX);
+    let what = format!("{total:.2} calls a round trip, {least} page faults a slice");
+    Ok(told(total == 4.0 && least == 0, what))
 }
 
 /// 50 ns more in each round trip are found, to 10 ns. Both arms do work: its ends overlap with the readings of the clock
