@@ -96,11 +96,10 @@ mod tests {
     use super::*;
     use crate::Style;
     use crate::testing::sample::{self, Build, TWO};
+    use crate::testing::to_text;
 
     fn drawn(set: &ResultSet, style: &Style) -> String {
-        let mut bytes = Vec::new();
-        draw(&mut Page::new(&mut bytes, style), set).unwrap();
-        String::from_utf8(bytes).unwrap()
+        to_text(|out| draw(&mut Page::new(out, style), set))
     }
 
     fn set(cells: usize) -> ResultSet {

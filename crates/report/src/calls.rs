@@ -41,8 +41,8 @@ fn listed(calls: &BTreeMap<String, CallTime>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::sample;
-    use crate::{Format, Style, render};
+    use crate::testing::{rendered, sample};
+    use crate::{Format, Style};
     use ipcperf_core::Placement;
     use ipcperf_core::result::{CallTime, CallTimes};
     use std::collections::BTreeMap;
@@ -62,10 +62,8 @@ mod tests {
         not_timed.calls = Some(refused);
         for format in [Format::Table, Format::Markdown] {
             let shown = |cells| {
-                let mut bytes = Vec::new();
                 let style = Style { width: 400, full: true, ..Style::default() };
-                render(&sample::set(cells), &sample::spec, format, &style, &mut bytes).unwrap();
-                String::from_utf8(bytes).unwrap().to_lowercase()
+                rendered(&sample::set(cells), format, &style).to_lowercase()
             };
             let text = shown(vec![timed.clone(), not_timed.clone()]);
             for part in [

@@ -14,7 +14,7 @@ use crate::page::{Page, Tone};
 use crate::rank::{Ranking, Yardstick};
 use crate::told::{Line, Part, Table, Told};
 use crate::{Specs, overview, text};
-use field::{Contest, Entrant, Field, LeftOut, Standing, Trial, dominates, load_words, p99};
+use field::{Entrant, Field, LeftOut, Standing, Trial, dominates, load_words, p99};
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Spec};
 use std::io;
@@ -51,9 +51,7 @@ pub fn lacking(set: &ResultSet, wanted: &Requirements) -> Option<String> {
 #[must_use]
 pub fn chosen(set: &ResultSet, specs: &Specs) -> Option<&'static Spec> {
     let field = Field::of(set, set.invocation.plan.requirements.as_ref()?, specs);
-    let contests = field.contests();
-    let standings = field.standings(&contests);
-    let choice = Choice { set, specs, field: &field, contests: &contests, standings: &standings };
+    let choice = Choice { set, specs, field: &field };
     choice.chosen().map(|standing| choice.entrant(standing).spec)
 }
 
@@ -74,9 +72,7 @@ pub(crate) fn render(
 /// The choice, and what can be said of it; all of that where the style is verbose.
 pub(crate) fn told(set: &ResultSet, wanted: &Requirements, specs: &Specs, style: &Style) -> Told {
     let field = Field::of(set, wanted, specs);
-    let contests = field.contests();
-    let standings = field.standings(&contests);
-    let choice = Choice { set, specs, field: &field, contests: &contests, standings: &standings };
+    let choice = Choice { set, specs, field: &field };
     let most = |most: usize| if style.verbose { usize::MAX } else { most };
     let (headline, lead) = choice.head();
     let sizes = wanted.sizes.iter().take(most(SIZES));
@@ -147,9 +143,6 @@ struct Choice<'a> {
     set: &'a ResultSet,
     specs: &'a Specs<'a>,
     field: &'a Field<'a>,
-    contests: &'a [Contest],
-    /// The best first.
-    standings: &'a [Standing],
 }
 
 impl<'a> Choice<'a> {
@@ -163,12 +156,12 @@ impl<'a> Choice<'a> {
 
     /// The one that is chosen; nobody where the noise supports no claim.
     fn chosen(&self) -> Option<&'a Standing> {
-        self.standings.first().filter(|_| has_places(self.set))
+        self.field.standings.first().filter(|_| has_places(self.set))
     }
 
     /// The cell that speaks for an entrant.
     fn cell(&self, entrant: &Entrant<'a>) -> Option<&'a Cell> {
-        entrant.cell(self.wanted(), self.contests.first()?.trial)
+        entrant.cell(self.wanted(), self.field.contests.first()?.trial)
     }
 
     fn name(&self, entrant: &Entrant<'a>) -> String {
@@ -210,13 +203,13 @@ impl<'a> Choice<'a> {
             Line::new(Tone::Title, "", format!("CHOICE for {what}")),
             line(Tone::Quiet, words),
         ];
-        let cells = self.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
+        let cells = self.field.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
         if let Some(caution) = caution(self.set) {
             lead.push(line(Tone::Doubt, caution));
         } else if wanted.by == Goal::P99 && cells.clone().all(|cell| !Yardstick::P99.orders(cell)) {
             lead.push(line(Tone::Doubt, TAILS_TIE));
         }
-        let headline = match (self.winner(), self.standings) {
+        let headline = match (self.winner(), self.field.standings.as_slice()) {
             (Some([name, figure, notes]), _) => {
                 lead.push(Line::new(Tone::Best, format!("{EDGE}{name}  {figure}  "), notes));
                 lead.extend(self.tie().map(|words| line(Tone::Quiet, words)));
@@ -235,7 +228,7 @@ impl<'a> Choice<'a> {
     fn winner(&self) -> Option<[String; 3]> {
         let chosen = self.chosen()?;
         let entrant = self.entrant(chosen);
-        let (cell, contest) = self.cell(entrant).zip(self.contests.first())?;
+        let (cell, contest) = self.cell(entrant).zip(self.field.contests.first())?;
         let mut notes = caveats(cell, Some(entrant.spec));
         if entrant.spec.back_pressure == BackPressure::Drops {
             notes.push("drops what does not fit".to_owned());
@@ -253,7 +246,7 @@ impl<'a> Choice<'a> {
             notes.extend(ties(&self.tied(chosen)));
         }
         let mut figure = contest.figure(chosen.at);
-        if self.contests.len() > 1 {
+        if self.field.contests.len() > 1 {
             figure.push_str(&format!(" ({})", contest.trial.words(self.wanted())));
         }
         Some([self.name(entrant), figure, notes.join("; ")])
@@ -261,8 +254,8 @@ impl<'a> Choice<'a> {
 
     /// Why others are as good as the one that is chosen; too few rounds for any order are told above.
     fn tie(&self) -> Option<String> {
-        let (chosen, contest) = self.chosen().zip(self.contests.first())?;
-        let mut cells = self.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
+        let (chosen, contest) = self.chosen().zip(self.field.contests.first())?;
+        let mut cells = self.field.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
         let is_tie = chosen.behind <= 1.0 && !self.tied(chosen).is_empty();
         let is_told = is_tie && cells.any(|cell| contest.yardstick.orders(cell));
         is_told.then(|| {
@@ -276,7 +269,8 @@ impl<'a> Choice<'a> {
 
     /// Those that are certainly worse nowhere either.
     fn tied(&self, chosen: &Standing) -> Vec<&'a str> {
-        let others = self.standings.iter().filter(|one| one.at != chosen.at && one.behind <= 1.0);
+        let is_tied = |one: &&Standing| one.at != chosen.at && one.behind <= 1.0;
+        let others = self.field.standings.iter().filter(is_tied);
         others.map(|one| self.entrant(one).name).collect()
     }
 
@@ -293,7 +287,7 @@ impl<'a> Choice<'a> {
             views.iter().map(|view| view.read(cell(standing, view.pattern)?)).collect()
         };
         let all: Vec<(&Standing, Vec<Option<f64>>)> =
-            self.standings.iter().map(|standing| (standing, figures(standing))).collect();
+            self.field.standings.iter().map(|standing| (standing, figures(standing))).collect();
         let is_on_front = |(_, own): &&(&Standing, Vec<Option<f64>>)| {
             let price = |figures: &[Option<f64>]| {
                 let counts = views.iter().zip(figures).filter(|(view, _)| view.what != What::P50);
@@ -346,7 +340,7 @@ impl<'a> Choice<'a> {
     fn tails(&self) -> Option<Line> {
         let trials = Trial::all(self.wanted(), &self.wanted().timed());
         let of = |trial: &Trial| {
-            let cells = self.standings.iter();
+            let cells = self.field.standings.iter();
             let trial = *trial;
             cells.filter_map(move |one| self.entrant(one).cell(self.wanted(), trial))
         };
@@ -358,7 +352,7 @@ impl<'a> Choice<'a> {
         let Some(chosen) = self.chosen() else { return self.nearest() };
         let wanted = self.wanted();
         let mut changes: Vec<String> = Vec::new();
-        for contest in self.contests {
+        for contest in &self.field.contests {
             let is_better = |other: &usize| contest.is_better(*other, chosen.at);
             let order = |a: &usize, b: &usize| {
                 let value = |at: usize| contest.readings[at].value;
@@ -394,7 +388,7 @@ impl<'a> Choice<'a> {
     /// Where nothing meets all of it: what would be chosen with one requirement less.
     fn nearest(&self) -> Option<Part> {
         let is_measured = self.set.cells.iter().any(|cell| cell.status == Status::Ok);
-        if !self.standings.is_empty() || !has_places(self.set) || !is_measured {
+        if !self.field.standings.is_empty() || !has_places(self.set) || !is_measured {
             return None;
         }
         let wanted = self.wanted();
@@ -410,9 +404,8 @@ impl<'a> Choice<'a> {
         }
         let found = less.iter().filter_map(|(what, wanted)| {
             let field = Field::of(self.set, wanted, self.specs);
-            let contests = field.contests();
-            let best = field.standings(&contests).first()?.at;
-            let contest = contests.first()?;
+            let best = field.standings.first()?.at;
+            let contest = field.contests.first()?;
             let name = field.entrants[best].cell(wanted, contest.trial).map(name)?;
             let trial = contest.trial.words(wanted);
             Some(format!("without {what}: {name}, {} ({trial})", contest.figure(best)))
@@ -428,12 +421,10 @@ impl<'a> Choice<'a> {
     fn other(&self, wanted: &Requirements, when: &str) -> Option<String> {
         let own = self.entrant(self.chosen()?).name;
         let field = Field::of(self.set, wanted, self.specs);
-        let contests = field.contests();
-        let standings = field.standings(&contests);
         let own = field.entrants.iter().position(|entrant| entrant.name == own)?;
         // Who has the best figures may tie with all others where its rounds differ much.
-        let (best, contest) = standings.iter().find_map(|one| {
-            let contest = contests.iter().find(|contest| contest.is_better(one.at, own))?;
+        let (best, contest) = field.standings.iter().find_map(|one| {
+            let contest = field.contests.iter().find(|contest| contest.is_better(one.at, own))?;
             Some((one.at, contest))
         })?;
         let entrant = &field.entrants[best];

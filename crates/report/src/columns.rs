@@ -1,7 +1,7 @@
 //! What a row can show, and in which order columns give way when the line is short.
 
 use crate::chapters::{Chapter, Row, Section, label, marked_label};
-use crate::figures::{self, NONE};
+use crate::figures::{self, NONE, or_none};
 use crate::format::Style;
 use crate::rank::{Ratio, Yardstick};
 use crate::{text, words};
@@ -224,19 +224,18 @@ impl Column {
     /// What a row shows in it. The size is the first row's alone.
     pub(crate) fn cell(self, row: &Row<'_>, is_first: bool) -> String {
         let cell = row.cell;
-        let count = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), figures::count);
+        let count = |value: Option<f64>| or_none(value, figures::count);
         let metric = |metric: &Option<Metric>, words: fn(f64) -> String| {
-            metric.as_ref().and_then(|metric| metric.value).map_or_else(|| NONE.to_owned(), words)
+            or_none(metric.as_ref().and_then(|metric| metric.value), words)
         };
-        let cost = |words: &dyn Fn(&CpuCost) -> String| {
-            cell.cpu_ns_per_message.as_ref().map_or_else(|| NONE.to_owned(), words)
-        };
+        let cost =
+            |words: &dyn Fn(&CpuCost) -> String| or_none(cell.cpu_ns_per_message.as_ref(), words);
         match self {
             Size if is_first => figures::size(cell.key.size_bytes),
             Peers if is_first => cell.key.load.peers.to_string(),
             Cpus if is_first => cell.key.placement.to_string(),
             Cpus | Size | Peers => String::new(),
-            Rank => row.rank.map_or_else(|| NONE.to_owned(), |rank| rank.words()),
+            Rank => or_none(row.rank, |rank| rank.words()),
             // A curve has one name.
             Mechanism if cell.key.pattern.facts().is_open && !is_first => String::new(),
             Mechanism if row.is_floor => format!("{} (floor)", label(cell)),
@@ -250,25 +249,21 @@ impl Column {
             }
             Spread => {
                 let unit = Yardstick::of(cell.key.pattern).unit(cell.key.size_bytes);
-                row.metric().map_or_else(|| NONE.to_owned(), |metric| figures::spread(metric, unit))
+                or_none(row.metric(), |metric| figures::spread(metric, unit))
             }
-            BesideBest => row.beside_best.as_ref().map_or_else(|| NONE.to_owned(), beside_best),
+            BesideBest => or_none(row.beside_best.as_ref(), beside_best),
             Mean => quantile(cell.rtt_ns.as_ref(), "mean"),
             Messages => metric(&cell.messages_per_second, figures::per_second),
-            Load => cell.key.load.rate.map_or_else(|| NONE.to_owned(), |rate| rate.to_string()),
+            Load => or_none(cell.key.load.rate, |rate| rate.to_string()),
             Offered => metric(&cell.offered_per_second, figures::per_second),
             Achieved => metric(&cell.achieved_per_second, figures::per_second),
             Service(name) => quantile(cell.service_ns.as_ref(), name),
-            Bound => match &cell.bound {
-                Some(bound) => figures::times(bound.ratio),
-                None => NONE.to_owned(),
-            },
+            Bound => or_none(cell.bound.as_ref(), |bound| figures::times(bound.ratio)),
             Quantile(name) => quantile(cell.times(), name),
             OneWay => cell.one_way_ns.as_ref().and_then(one_way).unwrap_or_else(|| NONE.to_owned()),
-            Transform => match &cell.transform {
-                Some(cost) => figures::nanos(cost.compress_ns + cost.decompress_ns),
-                None => NONE.to_owned(),
-            },
+            Transform => or_none(cell.transform.as_ref(), |cost| {
+                figures::nanos(cost.compress_ns + cost.decompress_ns)
+            }),
             Cpu => metric(&cell.cpu_ns_per_message.as_ref().map(CpuCost::figure), figures::nanos),
             CpuSpread => cost(&|cost| figures::spread(&cost.figure(), figures::NANOS)),
             User => cost(&|cost| figures::nanos(cost.user)),
@@ -277,13 +272,9 @@ impl Column {
             Energy => metric(&cell.energy_nj_per_message, figures::nanojoules),
             Preempted => count(cell.involuntary_switches_per_message),
             Faults => count(cell.page_faults_per_message),
-            Fairness => {
-                let index = cell.fan.as_ref().and_then(|fan| fan.jain.value);
-                index.map_or_else(|| NONE.to_owned(), figures::index)
-            }
+            Fairness => or_none(cell.fan.as_ref().and_then(|fan| fan.jain.value), figures::index),
             Least => {
-                let share = cell.fan.as_ref().and_then(|fan| fan.least_share.value);
-                share.map_or_else(|| NONE.to_owned(), figures::share)
+                or_none(cell.fan.as_ref().and_then(|fan| fan.least_share.value), figures::share)
             }
             Switches => count(cell.context_switches_per_message),
             Ipis => count(cell.ipis_per_message),

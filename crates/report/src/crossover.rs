@@ -196,7 +196,7 @@ impl Found<'_> {
             let Some(metric) = cell.figure() else { return NONE.to_owned() };
             let mark = if metric.modes.len() > 1 { "*" } else { "" };
             let words = |value| figures::of(speaks, value, cell.key.size_bytes) + mark;
-            metric.value.map_or_else(|| NONE.to_owned(), words)
+            figures::or_none(metric.value, words)
         };
         let row = |point: &Point<'_>| {
             let evidence = point.evidence.as_ref();

@@ -4,6 +4,7 @@
 
 use crate::{pipelines, text};
 use ipcperf_core::result::{Cell, ResultSet};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::io;
 
@@ -148,7 +149,7 @@ const OF_A_ROUND: &[Column] = &[
 /// The cells of a document, or its programs where it has no cells.
 pub(crate) fn render(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()> {
     if set.cells.is_empty() && !set.pipelines.is_empty() {
-        return render_values(&pipelines::rows(set)?, pipelines::COLUMNS, out);
+        return render_values(&set.pipelines, pipelines::COLUMNS, out);
     }
     rows(std::slice::from_ref(set), Rows::Cells, out)
 }
@@ -214,12 +215,15 @@ fn words(cell: &Cell) -> Value {
 
 /// Objects as rows.
 pub(crate) fn render_values(
-    values: &[Value],
+    values: impl IntoIterator<Item = impl Serialize>,
     columns: &[Column],
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     line(columns.iter().map(|(name, _)| (*name).to_owned()), out)?;
-    values.iter().try_for_each(|row| line(columns.iter().map(|column| seen(row, column)), out))
+    values.into_iter().try_for_each(|one| {
+        let row = serde_json::to_value(one)?;
+        line(columns.iter().map(|column| seen(&row, column)), out)
+    })
 }
 
 /// A value in six digits, which is more than any interval supports; a count in all of its digits.
@@ -283,7 +287,8 @@ pub(crate) fn cell(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::testing::sample::{self, Build};
-    use crate::{Format, Style, render};
+    use crate::testing::{rendered, to_text};
+    use crate::{Format, Style};
 
     /// Reads RFC 4180 text back.
     fn parse(text: &str) -> Vec<Vec<String>> {
@@ -309,9 +314,7 @@ mod tests {
     }
 
     fn table(set: &ResultSet) -> Vec<Vec<String>> {
-        let mut bytes = Vec::new();
-        render(set, &sample::spec, Format::Csv, &Style::default(), &mut bytes).unwrap();
-        parse(&String::from_utf8(bytes).unwrap())
+        parse(&rendered(set, Format::Csv, &Style::default()))
     }
 
     #[test]
@@ -337,9 +340,7 @@ mod tests {
         (one.host.cpu_model, one.kernel.release) = ("A, \"B\"".to_owned(), "6.1".to_owned());
         two.noise.grade = "D".to_owned();
         let sets = [one, two];
-        let mut bytes = Vec::new();
-        rows(&sets, Rows::Rounds, &mut bytes).unwrap();
-        let table = parse(&String::from_utf8(bytes).unwrap());
+        let table = parse(&to_text(|out| rows(&sets, Rows::Rounds, out)));
         let column = |name: &str| table[0].iter().position(|head| head == name).unwrap();
         let rounds = sets.iter().flat_map(|set| {
             let cells = set.cells.iter();

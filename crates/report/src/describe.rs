@@ -233,13 +233,11 @@ fn calls(syscalls: Syscalls) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::sample;
+    use crate::testing::{sample, to_text};
 
     fn written(name: &str, style: &Style) -> String {
         let row = sample::list().into_iter().find(|row| row.spec.full_name() == name).unwrap();
-        let mut bytes = Vec::new();
-        describe(&row, style, &mut bytes).unwrap();
-        String::from_utf8(bytes).unwrap()
+        to_text(|out| describe(&row, style, out))
     }
 
     #[test]

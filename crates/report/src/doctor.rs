@@ -23,10 +23,7 @@ pub fn doctor(
         Format::Markdown => in_markdown(examination, style, out),
         Format::Json => json::document(examination, out),
         Format::Ndjson => checks.iter().try_for_each(|check| json::object(check, out)),
-        Format::Csv => {
-            let values: Result<Vec<_>, _> = checks.iter().map(serde_json::to_value).collect();
-            csv::render_values(&values?, COLUMNS, out)
-        }
+        Format::Csv => csv::render_values(checks, COLUMNS, out),
     }
 }
 
@@ -125,6 +122,7 @@ fn in_markdown(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::to_text;
     use ipcperf_core::result::{DOCTOR_SCHEMA, Host, Kernel, Tool};
 
     fn examination() -> Examination {
@@ -162,9 +160,7 @@ mod tests {
     }
 
     fn shown(format: Format) -> String {
-        let mut bytes = Vec::new();
-        doctor(&examination(), format, &Style::default(), &mut bytes).unwrap();
-        String::from_utf8(bytes).unwrap()
+        to_text(|out| doctor(&examination(), format, &Style::default(), out))
     }
 
     #[test]

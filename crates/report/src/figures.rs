@@ -9,6 +9,11 @@ pub(crate) const NONE: &str = "-";
 /// Longest figure of any sensible measurement (`999 GB/s` has 8 signs). Longer ones come from hostile files.
 const LONGEST: usize = 12;
 
+/// What there is in these words, or the sign that there is nothing.
+pub(crate) fn or_none<T>(value: Option<T>, words: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| NONE.to_owned(), words)
+}
+
 /// A value in these words, where they are no longer than those of a sensible one.
 pub(crate) fn bounded(value: f64, words: impl FnOnce(f64) -> String) -> String {
     if !value.is_finite() {
@@ -144,7 +149,7 @@ fn interval(low: f64, high: f64, unit: Unit) -> Option<String> {
         value if value >= 0.005 => format!("{value:.2}"),
         _ => "0".to_owned(),
     };
-    let (scale, name) = unit.iter().rev().find(|(scale, _)| high >= scale * 0.9995)?;
+    let (scale, name) = unit.iter().rev().find(|(scale, _)| high >= scale * ROUNDS_UP)?;
     let text = format!("{}-{}{name}", digits(low / scale), digits(high / scale));
     (low >= 0.0 && text.len() <= LONGEST).then_some(text)
 }

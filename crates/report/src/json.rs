@@ -208,14 +208,12 @@ pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Resu
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::sample;
-    use crate::{Format, Style, load, render};
+    use crate::testing::{rendered, sample};
+    use crate::{Format, Style, load};
     use serde_json::Value;
 
     fn written(format: Format) -> String {
-        let mut bytes = Vec::new();
-        render(&sample::survey(), &sample::spec, format, &Style::default(), &mut bytes).unwrap();
-        String::from_utf8(bytes).unwrap()
+        rendered(&sample::survey(), format, &Style::default())
     }
 
     #[test]

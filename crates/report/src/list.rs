@@ -58,11 +58,7 @@ pub fn list(
             json::document(&MechanismList { schema: MECHANISMS_SCHEMA, mechanisms }, out)
         }
         Format::Ndjson => rows.iter().try_for_each(|row| json::object(&entry(row), out)),
-        Format::Csv => {
-            let values: Result<Vec<_>, _> =
-                rows.iter().map(|row| serde_json::to_value(entry(row))).collect();
-            csv::render_values(&values?, COLUMNS, out)
-        }
+        Format::Csv => csv::render_values(rows.iter().map(entry), COLUMNS, out),
     }
 }
 
@@ -91,20 +87,20 @@ const COLUMNS: &[csv::Column] = &[
     ("summary", "/spec/summary"),
 ];
 
-const HEADS: &[&str] = &[
-    "mechanism",
-    "here",
-    "waits",
-    "carries",
-    "largest",
-    "meets",
-    "when full",
-    "peers",
-    "calls",
-    "copies",
-    "death",
+/// Columns, and which of them stand at the right edge.
+const HEADS: &[(&str, bool)] = &[
+    ("mechanism", false),
+    ("here", false),
+    ("waits", false),
+    ("carries", false),
+    ("largest", true),
+    ("meets", false),
+    ("when full", false),
+    ("peers", false),
+    ("calls", true),
+    ("copies", true),
+    ("death", false),
 ];
-const RIGHT: &[bool] = &[false, false, false, false, true, false, false, false, true, true, false];
 
 /// What columns mean whose heads are not enough.
 const LEGEND: &[(&str, &str)] = &[
@@ -163,7 +159,7 @@ pub(crate) const fn meets(reach: Reach) -> &'static str {
     }
 }
 
-fn families(rows: &[ListRow]) -> impl Iterator<Item = (Family, Vec<&ListRow>)> {
+pub(crate) fn families(rows: &[ListRow]) -> impl Iterator<Item = (Family, Vec<&ListRow>)> {
     Family::ALL.iter().filter_map(move |family| {
         let members: Vec<&ListRow> = rows.iter().filter(|row| row.spec.family == *family).collect();
         (!members.is_empty()).then_some((*family, members))
@@ -172,11 +168,8 @@ fn families(rows: &[ListRow]) -> impl Iterator<Item = (Family, Vec<&ListRow>)> {
 
 fn table(rows: &[ListRow], style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     let mut page = Page::new(out, style);
-    let mut grid = Grid {
-        heads: HEADS.iter().map(|head| (*head).to_owned()).collect(),
-        right: RIGHT.to_vec(),
-        rows: families(rows).flat_map(|(_, members)| members).map(cells).collect(),
-    };
+    let cells = families(rows).flat_map(|(_, members)| members).map(cells).collect();
+    let mut grid = Grid::of(HEADS, cells);
     let room = style.width.saturating_sub(2);
     let chosen = grid.fit(&[0, 1], WANTED, 0, room, style.unicode);
     let (head, lines) = grid.lines(&chosen);
@@ -196,7 +189,7 @@ fn table(rows: &[ListRow], style: &Style, out: &mut dyn io::Write) -> io::Result
     }
     let mut words = format!("{available} of {} can run here.", rows.len());
     for (column, meaning) in LEGEND {
-        if chosen.iter().any(|at| HEADS[*at] == *column) {
+        if chosen.iter().any(|at| HEADS[*at].0 == *column) {
             words.push_str(&format!(" {column}: {meaning}."));
         }
     }
@@ -215,12 +208,9 @@ fn missing(rows: &[ListRow]) -> Vec<(String, Vec<String>)> {
 
 fn markdown_table(rows: &[ListRow], style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     let line = |row: &ListRow| [vec![row.spec.family.to_string()], cells(row)].concat();
-    let grid = Grid {
-        heads: ["family"].iter().chain(HEADS).map(|head| (*head).to_owned()).collect(),
-        right: [&[false][..], RIGHT].concat(),
-        rows: families(rows).flat_map(|(_, members)| members).map(line).collect(),
-    };
-    markdown::grid(&grid, style, out)?;
+    let heads = [&[("family", false)][..], HEADS].concat();
+    let lines = families(rows).flat_map(|(_, members)| members).map(line).collect();
+    markdown::grid(&Grid::of(&heads, lines), style, out)?;
     let missing = missing(rows);
     if !missing.is_empty() {
         writeln!(out)?;

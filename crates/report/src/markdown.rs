@@ -83,7 +83,9 @@ pub(crate) fn told(told: &Told, style: &Style, out: &mut dyn io::Write) -> io::R
 /// A table.
 pub(crate) fn grid(grid: &Grid, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     row(&grid.heads, style, out)?;
-    rule(&grid.right, out)?;
+    let mark = |right: &bool| if *right { "---:" } else { "---" };
+    let marks: Vec<&str> = grid.right.iter().map(mark).collect();
+    writeln!(out, "| {} |", marks.join(" | "))?;
     grid.rows.iter().try_for_each(|line| row(line, style, out))
 }
 
@@ -91,12 +93,6 @@ pub(crate) fn grid(grid: &Grid, style: &Style, out: &mut dyn io::Write) -> io::R
 pub(crate) fn row(cells: &[String], style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     let cells: Vec<String> = cells.iter().map(|cell| escape(cell, style.unicode)).collect();
     writeln!(out, "| {} |", cells.join(" | "))
-}
-
-/// The line under the heads.
-pub(crate) fn rule(right: &[bool], out: &mut dyn io::Write) -> io::Result<()> {
-    let marks: Vec<&str> = right.iter().map(|right| if *right { "---:" } else { "---" }).collect();
-    writeln!(out, "| {} |", marks.join(" | "))
 }
 
 pub(crate) fn render(
@@ -119,20 +115,13 @@ pub(crate) fn render(
         shown.extend_from_slice(&columns);
         for section in &chapter.sections {
             writeln!(out, "{}\n", plain(&section.way.words()))?;
-            let heads: Vec<String> =
-                columns.iter().map(|column| column.head(chapter.pattern, style)).collect();
-            row(&heads, style, out)?;
-            rule(&columns.iter().map(|column| column.is_number()).collect::<Vec<_>>(), out)?;
-            for line in section.blocks.iter().flat_map(|block| &block.rows) {
-                let cells: Vec<String> =
-                    columns.iter().map(|column| column.cell(line, true)).collect();
-                row(&cells, style, out)?;
-                if line.is_two_mode() {
-                    let cells: Vec<String> =
-                        columns.iter().map(|column| column.second(line)).collect();
-                    row(&cells, style, out)?;
-                }
-            }
+            let rows = section.blocks.iter().flat_map(|block| &block.rows);
+            let table = Grid {
+                heads: columns.iter().map(|column| column.head(chapter.pattern, style)).collect(),
+                right: columns.iter().map(|column| column.is_number()).collect(),
+                rows: rows.flat_map(|row| table::lines_of(row, &columns, true)).collect(),
+            };
+            grid(&table, style, out)?;
             writeln!(out)?;
             for line in section.blocks.iter().flat_map(|block| &block.rows) {
                 let remark = line.remark(style.verbose);
@@ -194,13 +183,12 @@ fn list(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Format;
+    use crate::testing::rendered;
     use crate::testing::sample::{self, Build};
-    use crate::{Format, render};
 
     fn markdown(set: &ResultSet) -> String {
-        let mut bytes = Vec::new();
-        render(set, &sample::spec, Format::Markdown, &Style::default(), &mut bytes).unwrap();
-        String::from_utf8(bytes).unwrap()
+        rendered(set, Format::Markdown, &Style::default())
     }
 
     #[test]

@@ -169,40 +169,31 @@ fn table(page: &mut Page, set: &ResultSet, specs: &Specs, choices: &[Choice]) ->
 }
 
 /// One column: what it shows of a mechanism.
-struct View {
+struct View<'a> {
     head: String,
     is_number: bool,
-    shows: Shows,
+    shows: Shows<'a>,
 }
 
-enum Shows {
+enum Shows<'a> {
     /// Of the row itself.
     Own(Column),
-    /// The figure of the cell that differs in this alone.
-    Other { pattern: PatternKind, size_bytes: u64, placement: Placement, cpus: Vec<usize> },
+    /// The figure of the cell that has pattern, size and place of this one, and all else of the row.
+    Other(&'a CellKey),
     /// Whether an end is told if the other one dies.
     Death,
 }
 
 /// The columns, the most wanted first.
-fn views(set: &ResultSet, base: &CellKey) -> Vec<View> {
+fn views<'a>(set: &'a ResultSet, base: &CellKey) -> Vec<View<'a>> {
     let own = |head: &str, column: Column| View {
         head: head.to_owned(),
         is_number: column.is_number(),
         shows: Shows::Own(column),
     };
-    let other = |head: String, key: &CellKey| View {
-        head,
-        is_number: true,
-        shows: Shows::Other {
-            pattern: key.pattern,
-            size_bytes: key.size_bytes,
-            placement: key.placement,
-            cpus: key.cpus.clone(),
-        },
-    };
+    let other = |head, key: &'a CellKey| View { head, is_number: true, shows: Shows::Other(key) };
     let measured =
-        || set.cells.iter().filter(|cell| cell.status == Status::Ok).map(|cell| &cell.key);
+        move || set.cells.iter().filter(|cell| cell.status == Status::Ok).map(|cell| &cell.key);
     let is_alike =
         |key: &&CellKey| key.load.is_plain() && (key.touch, key.idle) == (base.touch, base.idle);
     let is_here = |key: &&CellKey| is_alike(key) && key.placement == base.placement;
@@ -238,7 +229,7 @@ fn views(set: &ResultSet, base: &CellKey) -> Vec<View> {
     views
 }
 
-impl View {
+impl View<'_> {
     fn of(&self, set: &ResultSet, specs: &Specs, row: &Row) -> String {
         match &self.shows {
             Shows::Own(column) => column.cell(row, true),
@@ -249,12 +240,12 @@ impl View {
                 None => NONE,
             }
             .to_owned(),
-            Shows::Other { pattern, size_bytes, placement, cpus } => {
+            Shows::Other(like) => {
                 let key = CellKey {
-                    pattern: *pattern,
-                    size_bytes: *size_bytes,
-                    placement: *placement,
-                    cpus: cpus.clone(),
+                    pattern: like.pattern,
+                    size_bytes: like.size_bytes,
+                    placement: like.placement,
+                    cpus: like.cpus.clone(),
                     ..row.cell.key.clone()
                 };
                 let is_it = |cell: &&Cell| {
@@ -351,12 +342,8 @@ fn rest(page: &mut Page, set: &ResultSet, choices: &[Choice], shown: usize) -> i
     };
     let words = format!("{more}, {findings}: ipcperf report FILE --full");
     page.paragraph(Tone::Plain, "", &words)?;
-    let mut names: Vec<&str> = Vec::new();
-    for choice in choices.iter().filter(|choice| choice.size > 0).take(2) {
-        if !names.contains(&choice.cell.key.mechanism.as_str()) {
-            names.push(&choice.cell.key.mechanism);
-        }
-    }
+    let sized = choices.iter().filter(|choice| choice.size > 0).take(2);
+    let names = text::each_once(sized.map(|choice| choice.cell.key.mechanism.as_str()));
     match names.as_slice() {
         [] if has_places(set) => Ok(()),
         [] => page.paragraph(Tone::Plain, "", "Next, what disturbs this machine: ipcperf doctor"),

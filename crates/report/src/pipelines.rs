@@ -35,7 +35,7 @@ pub(crate) fn sentences(one: &Pipeline, is_verbose: bool) -> Vec<String> {
         return Vec::new();
     }
     let figure = |metric: &Metric, show: fn(f64) -> String, unit| {
-        let value = metric.value.map_or_else(|| figures::NONE.to_owned(), show);
+        let value = figures::or_none(metric.value, show);
         match figures::spread(metric, unit) {
             none if none == figures::NONE => value,
             spread => format!("{value} +/- {spread}"),
@@ -52,7 +52,7 @@ pub(crate) fn sentences(one: &Pipeline, is_verbose: bool) -> Vec<String> {
         figure(&one.bytes_per_second, figures::bytes_per_second, figures::BYTES_PER_SECOND),
         count(&one.bytes),
         figure(&one.elapsed_ns, figures::nanos, figures::NANOS),
-        one.cpu_ns.value.map_or_else(|| figures::NONE.to_owned(), figures::nanos),
+        figures::or_none(one.cpu_ns.value, figures::nanos),
     )];
     if let [low, high] = one.elapsed_ns.modes.as_slice() {
         let mode = |mode: &ipcperf_core::result::Mode| {
@@ -113,12 +113,12 @@ pub(crate) fn grid(one: &Pipeline, style: &Style) -> Grid {
 }
 
 fn time(metric: &Metric) -> String {
-    metric.value.map_or_else(|| figures::NONE.to_owned(), figures::nanos)
+    figures::or_none(metric.value, figures::nanos)
 }
 
 /// A count as such; the median of an even number of rounds may lie between two.
 fn count(metric: &Metric) -> String {
-    metric.value.map_or_else(|| figures::NONE.to_owned(), whole)
+    figures::or_none(metric.value, whole)
 }
 
 fn whole(value: f64) -> String {
@@ -163,18 +163,6 @@ pub(crate) fn table(page: &mut Page<'_>, set: &ResultSet) -> io::Result<()> {
     Ok(())
 }
 
-/// The rows of a spreadsheet: every pipeline without its rounds.
-pub(crate) fn rows(set: &ResultSet) -> io::Result<Vec<serde_json::Value>> {
-    let row = |one: &Pipeline| {
-        let mut value = serde_json::to_value(one)?;
-        if let serde_json::Value::Object(keys) = &mut value {
-            keys.remove("rounds");
-        }
-        Ok(value)
-    };
-    set.pipelines.iter().map(row).collect()
-}
-
 /// The columns of a spreadsheet.
 pub(crate) const COLUMNS: &[(&str, &str)] = &[
     ("id", "/id"),
@@ -198,12 +186,7 @@ pub(crate) const COLUMNS: &[(&str, &str)] = &[
 pub(crate) fn sample() -> Pipeline {
     use ipcperf_core::result::{ByteProof, PipelineRound, ProgramRound};
     use std::collections::BTreeMap;
-    let metric = |value: f64| Metric {
-        value: Some(value),
-        ci95: Some([value * 0.99, value * 1.01]),
-        method: Some("rounds".to_owned()),
-        ..Metric::default()
-    };
+    let metric = |value: f64| crate::testing::sample::metric(value, value * 0.01);
     let calls = Spread { min: 9.0, median: 10.0, max: 12.0, n: 3 };
     let program = |command: &str| ProgramResult {
         command: command.to_owned(),
@@ -245,8 +228,8 @@ pub(crate) fn sample() -> Pipeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::sample as samples;
-    use crate::{Format, render};
+    use crate::Format;
+    use crate::testing::{rendered as in_format, sample as samples};
 
     fn set() -> ResultSet {
         let failed = Pipeline {
@@ -259,10 +242,7 @@ mod tests {
     }
 
     fn rendered(format: Format, width: usize) -> String {
-        let mut bytes = Vec::new();
-        let style = Style { width, ..Style::default() };
-        render(&set(), &samples::spec, format, &style, &mut bytes).unwrap();
-        String::from_utf8(bytes).unwrap()
+        in_format(&set(), format, &Style { width, ..Style::default() })
     }
 
     #[test]

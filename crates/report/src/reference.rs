@@ -3,30 +3,28 @@
 use crate::describe::facts;
 use crate::figures::{self, NONE};
 use crate::grid::Grid;
-use crate::list::{ListRow, carries, meets};
+use crate::list::{ListRow, carries, families, meets};
 use crate::markdown::{self, escape};
 use crate::{Style, text};
-use ipcperf_core::{BackPressure, Capability, Family, Limit, OnClose, Payload, Spec};
+use ipcperf_core::{BackPressure, Capability, Limit, OnClose, Payload, Spec};
 use std::io;
 
-const HEADS: &[&str] = &[
-    "mechanism",
-    "waits",
-    "carries",
-    "largest",
-    "meets",
-    "producers-consumers",
-    "when full",
-    "calls",
-    "copies",
-    "passes descriptors",
-    "told of close",
-    "told of death",
-    "after a restart",
+/// Columns, and which of them stand at the right edge.
+const HEADS: &[(&str, bool)] = &[
+    ("mechanism", false),
+    ("waits", false),
+    ("carries", false),
+    ("largest", true),
+    ("meets", false),
+    ("producers-consumers", false),
+    ("when full", false),
+    ("calls", true),
+    ("copies", true),
+    ("passes descriptors", false),
+    ("told of close", false),
+    ("told of death", false),
+    ("after a restart", false),
 ];
-
-const RIGHT: &[bool] =
-    &[false, false, false, true, false, false, false, true, true, false, false, false, false];
 
 /// What is often needed, and what it takes. All of them carry bytes of the user's.
 const NEEDS: &[(&str, &[Capability])] = &[
@@ -62,19 +60,18 @@ fn chooser(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
          By facts alone; how fast each is depends on the machine, and `ipcperf choose` measures it there. `ipcperf list \
          --can NEED,NEED` answers for any set of needs.\n"
     )?;
-    let style = &Style::default();
-    markdown::row(&["need", "for --can", "mechanisms"].map(str::to_owned), style, out)?;
-    markdown::rule(&[false; 3], out)?;
-    for (need, capabilities) in NEEDS {
+    let row = |(need, capabilities): &(&str, &[Capability])| {
         let has = |row: &&ListRow| {
             let spec = row.spec;
             spec.can(Capability::Payload) && capabilities.iter().all(|one| spec.can(*one))
         };
         let have = mechanisms(rows.iter().filter(has));
         let words: Vec<&str> = capabilities.iter().map(|one| one.name()).collect();
-        let cells = [(*need).to_owned(), words.join(","), have.join(", ")];
-        markdown::row(&cells, style, out)?;
-    }
+        vec![(*need).to_owned(), words.join(","), have.join(", ")]
+    };
+    let heads = ["need", "for --can", "mechanisms"].map(|head| (head, false));
+    let all = NEEDS.iter().map(row).collect();
+    markdown::grid(&Grid::of(&heads, all), &Style::default(), out)?;
     writeln!(out)
 }
 
@@ -84,7 +81,6 @@ fn chooser(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
 /// # Errors
 /// `out` refuses the bytes.
 pub fn reference(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
-    let style = &Style::default();
     let names = mechanisms(rows);
     writeln!(out, "# Mechanisms\n")?;
     writeln!(
@@ -110,15 +106,10 @@ pub fn reference(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
     )?;
     writeln!(out, "- **copies**: of the payload, from the sender's bytes to the receiver's.\n")?;
     chooser(rows, out)?;
-    for family in Family::ALL {
-        let members: Vec<&ListRow> = rows.iter().filter(|row| row.spec.family == *family).collect();
-        if members.is_empty() {
-            continue;
-        }
+    for (family, members) in families(rows) {
         writeln!(out, "## {family}\n")?;
-        let heads = HEADS.iter().map(|head| (*head).to_owned()).collect();
         let rows = members.iter().map(|row| cells(row.spec)).collect();
-        markdown::grid(&Grid { heads, right: RIGHT.to_vec(), rows }, style, out)?;
+        markdown::grid(&Grid::of(HEADS, rows), &Style::default(), out)?;
         writeln!(out)?;
         for name in mechanisms(members.iter().copied()) {
             let variants: Vec<&ListRow> =
@@ -131,13 +122,7 @@ pub fn reference(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
 
 /// Names of mechanisms, each once, in the order of the list.
 fn mechanisms<'a>(rows: impl IntoIterator<Item = &'a ListRow>) -> Vec<&'static str> {
-    let mut names = Vec::new();
-    for ListRow { spec, .. } in rows {
-        if !names.contains(&spec.name) {
-            names.push(spec.name);
-        }
-    }
-    names
+    text::each_once(rows.into_iter().map(|row| row.spec.name))
 }
 
 /// The limit that is the same on every host.
@@ -210,42 +195,27 @@ fn mechanism(name: &str, variants: &[&ListRow], out: &mut dyn io::Write) -> io::
         }
         writeln!(out)?;
     }
-    let mut needs = Vec::new();
-    let mut pitfalls = Vec::new();
-    let mut manual = Vec::new();
-    for ListRow { spec, .. } in variants {
-        merge(&mut needs, spec.needs);
-        merge(&mut pitfalls, spec.pitfalls);
-        merge(&mut manual, spec.manual);
-    }
+    let of = |list: fn(&Spec) -> &[&'static str]| {
+        text::each_once(variants.iter().flat_map(|row| list(row.spec).iter().copied()))
+    };
+    let needs = of(|spec| spec.needs);
     if !needs.is_empty() {
         writeln!(out, "Needs: {}.\n", escape(&needs.join("; "), true))?;
     }
     writeln!(out, "Pitfalls:\n")?;
-    for pitfall in pitfalls {
+    for pitfall in of(|spec| spec.pitfalls) {
         writeln!(out, "- {}", escape(pitfall, true))?;
     }
-    writeln!(out, "\nManual pages: {}.\n", manual.join(", "))
-}
-
-/// Adds what is not there yet.
-fn merge(all: &mut Vec<&'static str>, more: &[&'static str]) {
-    for text in more {
-        if !all.contains(text) {
-            all.push(text);
-        }
-    }
+    writeln!(out, "\nManual pages: {}.\n", of(|spec| spec.manual).join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::sample;
+    use crate::testing::{sample, to_text};
 
     fn written(rows: &[ListRow]) -> String {
-        let mut bytes = Vec::new();
-        reference(rows, &mut bytes).unwrap();
-        String::from_utf8(bytes).unwrap()
+        to_text(|out| reference(rows, out))
     }
 
     #[test]

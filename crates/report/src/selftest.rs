@@ -31,9 +31,8 @@ pub fn selftest(
         Format::Json => json::document(test, out),
         Format::Ndjson => test.checks.iter().try_for_each(|check| json::object(check, out)),
         Format::Csv => {
-            let values: Result<Vec<_>, _> = test.checks.iter().map(serde_json::to_value).collect();
             let columns = ["/name", "/about", "/outcome", "/found"].map(|path| (&path[1..], path));
-            csv::render_values(&values?, &columns, out)
+            csv::render_values(&test.checks, &columns, out)
         }
     }
 }
@@ -60,6 +59,7 @@ fn table(test: &SelfTest, style: &Style, out: &mut dyn io::Write) -> io::Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::to_text;
     use ipcperf_core::result::{About, Host, Kernel, SELFTEST_SCHEMA, Tool, Trust};
 
     fn test() -> SelfTest {
@@ -91,9 +91,7 @@ mod tests {
     }
 
     fn shown(format: Format) -> String {
-        let mut bytes = Vec::new();
-        selftest(&test(), format, &Style::default(), &mut bytes).unwrap();
-        String::from_utf8(bytes).unwrap()
+        to_text(|out| selftest(&test(), format, &Style::default(), out))
     }
 
     #[test]

@@ -17,9 +17,10 @@ pub(crate) use plane::{Axis, Mark, Plane, Spot, Trace};
 pub(crate) use strip::{Strip, StripRow, spark};
 
 /// How figures are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A line for each series.
+    #[default]
     Lines,
     /// A group of bars for each head.
     Bars,
@@ -42,7 +43,7 @@ pub(crate) struct Series {
 }
 
 /// A picture.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Chart {
     pub(crate) kind: Kind,
     pub(crate) title: String,

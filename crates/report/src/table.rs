@@ -214,7 +214,7 @@ fn abbreviate(grid: &mut Grid, column: usize, choose: impl Fn(&Grid) -> Vec<usiz
 }
 
 /// A row, and a second line where its rounds fell into two modes.
-fn lines_of(row: &Row, columns: &[Column], is_first: bool) -> Vec<Vec<String>> {
+pub(crate) fn lines_of(row: &Row, columns: &[Column], is_first: bool) -> Vec<Vec<String>> {
     let mut lines = vec![columns.iter().map(|column| column.cell(row, is_first)).collect()];
     if row.is_two_mode() {
         lines.push(columns.iter().map(|column| column.second(row)).collect());

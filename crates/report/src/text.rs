@@ -145,6 +145,17 @@ pub(crate) fn join(names: &[String]) -> String {
     }
 }
 
+/// Each item once, in the order in which they come first.
+pub(crate) fn each_once<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for item in items {
+        if !found.contains(&item) {
+            found.push(item);
+        }
+    }
+    found
+}
+
 /// Values by their keys, in the order in which the keys come first.
 pub(crate) fn in_groups<K: PartialEq, V>(
     pairs: impl IntoIterator<Item = (K, V)>,

@@ -35,7 +35,7 @@ pub(super) fn after_a_pause(cell: &Cell, loaded: &[Entry], clock: &ClockFacts) -
     let pause = format_nanos(same.key.load.think_ns as f64);
     let takes = figures::nanos(reading.value);
     let own = format!("That holds back to back: after a pause of {pause} it takes {takes}");
-    let basis = Basis { placement: same.key.placement, idle: same.key.idle, touch: same.key.touch };
+    let basis = Basis::of(same);
     let rivals = paused().filter(|other| {
         sleeps_at_once(other)
             && basis.has(other)

@@ -61,12 +61,16 @@ impl Basis {
             )
         };
         let first = entries.iter().map(|entry| entry.cell).min_by_key(|cell| order(cell))?;
-        Some(Self { placement: first.key.placement, idle: first.key.idle, touch: first.key.touch })
+        Some(Self::of(first))
+    }
+
+    pub(crate) fn of(cell: &Cell) -> Self {
+        let key = &cell.key;
+        Self { placement: key.placement, idle: key.idle, touch: key.touch }
     }
 
     pub(crate) fn has(&self, cell: &Cell) -> bool {
-        (cell.key.placement, cell.key.idle, cell.key.touch)
-            == (self.placement, self.idle, self.touch)
+        Self::of(cell) == *self
     }
 
     /// `on two CPUs (same-llc)`, with the idle policy where it is not the machine's own.

@@ -117,6 +117,10 @@ pub(super) struct Field<'a> {
     pub(super) basis: Option<Basis>,
     pub(super) entrants: Vec<Entrant<'a>>,
     pub(super) left_out: Vec<LeftOut>,
+    /// One for each trial that decides and that all entrants have a figure of.
+    pub(super) contests: Vec<Contest>,
+    /// Everybody, the best first.
+    pub(super) standings: Vec<Standing>,
     clock: &'a ClockFacts,
 }
 
@@ -170,18 +174,15 @@ impl<'a> Field<'a> {
             basis,
             entrants: Vec::new(),
             left_out: Vec::new(),
+            contests: Vec::new(),
+            standings: Vec::new(),
             clock: &set.clock,
         };
-        let mut names: Vec<&str> = Vec::new();
         let in_document = set.cells.iter().map(|cell| cell.key.mechanism.as_str());
         let unmeasured = set.invocation.plan.requirements.iter().flat_map(|asked| &asked.left_out);
-        for name in in_document.chain(unmeasured.map(String::as_str)) {
-            if !names.contains(&name) && !is_floor(name, specs) {
-                names.push(name);
-            }
-        }
+        let names = text::each_once(in_document.chain(unmeasured.map(String::as_str)));
         let mut left_out = Vec::new();
-        for name in names {
+        for name in names.into_iter().filter(|name| !is_floor(name, specs)) {
             match field.enter(set, name, specs(name)) {
                 Ok(entrant) => field.entrants.push(entrant),
                 Err(reason) => left_out.push((reason, name)),
@@ -192,6 +193,9 @@ impl<'a> Field<'a> {
         let words = |(why, name): (Reason, &str)| (why.words, format!("{name}{}", why.figure));
         let groups = text::in_groups(left_out.into_iter().map(words)).into_iter();
         field.left_out = groups.map(|(reason, names)| LeftOut { reason, names }).collect();
+        let trials = Trial::all(wanted, &wanted.deciding()).into_iter();
+        field.contests = trials.filter_map(|trial| field.contest(trial)).collect();
+        field.standings = field.ordered();
         field
     }
 
@@ -264,11 +268,6 @@ impl<'a> Field<'a> {
         }
     }
 
-    pub(super) fn contests(&self) -> Vec<Contest> {
-        let trials = Trial::all(&self.wanted, &self.wanted.deciding());
-        trials.into_iter().filter_map(|trial| self.contest(trial)).collect()
-    }
-
     fn contest(&self, trial: Trial) -> Option<Contest> {
         let yardstick = trial.yardstick(self.wanted.by);
         let read = |entrant: &Entrant<'a>| {
@@ -283,7 +282,8 @@ impl<'a> Field<'a> {
     }
 
     /// Everybody, the best first: who is the least far behind where it is the furthest behind.
-    pub(super) fn standings(&self, contests: &[Contest]) -> Vec<Standing> {
+    fn ordered(&self) -> Vec<Standing> {
+        let contests = self.contests.as_slice();
         let standing = |at: usize| {
             let lost = contests.iter().filter(|contest| contest.is_beaten(at));
             Standing {
@@ -333,27 +333,25 @@ pub(super) fn p99(cell: &Cell) -> Option<f64> {
     cell.times()?.get("p99")?.value
 }
 
+/// Whether a cell ran as it is where nobody asks for anything else, and at the place that was asked for.
+fn is_usual(wanted: &Requirements, cell: &Cell) -> bool {
+    (cell.key.idle, cell.key.touch) == (Idle::AsIs, Touch::CacheLine)
+        && wanted.placement.is_none_or(|place| place == cell.key.placement)
+}
+
 /// Where the cells ran that are looked at: where it was asked for, else on two CPUs, if that was measured.
 fn basis(set: &ResultSet, wanted: &Requirements) -> Option<Basis> {
     let trials = Trial::all(wanted, &wanted.deciding());
     let is_asked = |cell: &&Cell| {
-        (cell.key.idle, cell.key.touch) == (Idle::AsIs, Touch::CacheLine)
-            && wanted.placement.is_none_or(|place| place == cell.key.placement)
-            && trials.iter().any(|trial| trial.is_of(wanted, cell))
+        is_usual(wanted, cell) && trials.iter().any(|trial| trial.is_of(wanted, cell))
     };
     let rank = |cell: &&Cell| (cell.status != Status::Ok, place_order(cell.key.placement));
-    let cell = set.cells.iter().filter(is_asked).min_by_key(rank)?;
-    let key = &cell.key;
-    Some(Basis { placement: key.placement, idle: key.idle, touch: key.touch })
+    set.cells.iter().filter(is_asked).min_by_key(rank).map(Basis::of)
 }
 
 /// What a document does not have of what decides: a size, a rate or pauses; `None` where it has all of it.
 pub(super) fn lacking(set: &ResultSet, wanted: &Requirements) -> Option<String> {
-    let is_usual = |cell: &&Cell| {
-        (cell.key.idle, cell.key.touch) == (Idle::AsIs, Touch::CacheLine)
-            && wanted.placement.is_none_or(|place| place == cell.key.placement)
-    };
-    let usual = || set.cells.iter().filter(is_usual);
+    let usual = || set.cells.iter().filter(move |cell| is_usual(wanted, cell));
     let trials = Trial::all(wanted, &wanted.deciding()).into_iter();
     let limited = wanted.p99_ns.map(|_| Trial::all(wanted, &wanted.timed()));
     let mut trials = trials.chain(limited.into_iter().flatten());

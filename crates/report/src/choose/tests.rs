@@ -1,8 +1,9 @@
 //! Who is chosen, why not others, and that it is one screen.
 
 use super::*;
+use crate::Format;
 use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
-use crate::{Format, render};
+use crate::testing::{rendered, to_text};
 use ipcperf_core::Capability::{self, *};
 use ipcperf_core::result::{Metric, SideCpu};
 use ipcperf_stats::Rng;
@@ -14,20 +15,21 @@ fn wanted(sizes: &[u64], can: &[Capability]) -> Requirements {
 }
 
 fn written(set: &ResultSet, wanted: &Requirements, style: &Style) -> String {
+    rendered(&chosen_in(set, wanted), Format::Table, style)
+}
+
+/// The document of a choice.
+fn chosen_in(set: &ResultSet, wanted: &Requirements) -> ResultSet {
     let mut set = set.clone();
     set.invocation.plan.command = "choose".to_owned();
     set.invocation.plan.requirements = Some(wanted.clone());
-    let mut bytes = Vec::new();
-    render(&set, &sample::spec, Format::Table, style, &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
+    set
 }
 
 /// Everybody in the order of the choice.
 fn order(set: &ResultSet, wanted: &Requirements) -> Vec<String> {
     let field = Field::of(set, wanted, &sample::spec);
-    let contests = field.contests();
-    let standings = field.standings(&contests);
-    standings.iter().map(|one| field.entrants[one.at].name.to_owned()).collect()
+    field.standings.iter().map(|one| field.entrants[one.at].name.to_owned()).collect()
 }
 
 #[test]
@@ -85,12 +87,7 @@ fn page(set: &ResultSet, wanted: &Requirements) -> String {
 }
 
 fn in_format(format: Format, set: &ResultSet, wanted: &Requirements) -> String {
-    let mut set = set.clone();
-    set.invocation.plan.command = "choose".to_owned();
-    set.invocation.plan.requirements = Some(wanted.clone());
-    let mut bytes = Vec::new();
-    render(&set, &sample::spec, format, &Style::default(), &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
+    rendered(&chosen_in(set, wanted), format, &Style::default())
 }
 
 #[test]
@@ -305,7 +302,7 @@ fn a_pair_stands_for_its_socket_until_one_that_is_found_by_name_was_measured() {
     let label_of = |cells: Vec<Cell>, can: &[Capability]| {
         let set = set(cells);
         let field = Field::of(&set, &wanted(&[64], can), &specs);
-        let trial = field.contests()[0].trial;
+        let trial = field.contests[0].trial;
         field.entrants[0].cell(&field.wanted, trial).map(crate::chapters::name).unwrap()
     };
     assert_eq!(label_of(vec![pair()], &[Unrelated]), "unix-stream");
@@ -314,9 +311,9 @@ fn a_pair_stands_for_its_socket_until_one_that_is_found_by_name_was_measured() {
     assert_eq!(label_of(vec![path, pair()], &[]), "unix-stream");
     let told = |can: &[Capability]| {
         let set = set(vec![pair().word("unix-stream.bind", "socketpair")]);
-        let mut bytes = Vec::new();
-        super::render(&set, &wanted(&[64], can), &specs, &Style::default(), &mut bytes).unwrap();
-        String::from_utf8(bytes).unwrap().contains("measured as a pair")
+        let (wanted, style) = (wanted(&[64], can), Style::default());
+        let text = to_text(|out| super::render(&set, &wanted, &specs, &style, out));
+        text.contains("measured as a pair")
     };
     assert!(told(&[Unrelated]) && !told(&[]));
 }
@@ -325,10 +322,8 @@ fn a_pair_stands_for_its_socket_until_one_that_is_found_by_name_was_measured() {
 fn each_size_shows_the_knobs_that_it_was_measured_with() {
     let path = cell("unix-stream", 64, TWO).rtt(11_000.0, 50.0).word("unix-stream.bind", "path");
     let set = set(vec![path, cell("unix-stream", 4096, TWO).rtt(10_000.0, 50.0)]);
-    let mut bytes = Vec::new();
     let wanted = wanted(&[64, 4096], &[Unrelated]);
-    super::render(&set, &wanted, &specs, &Style::default(), &mut bytes).unwrap();
-    let text = String::from_utf8(bytes).unwrap();
+    let text = to_text(|out| super::render(&set, &wanted, &specs, &Style::default(), out));
     let rows: Vec<&str> = text
         .lines()
         .filter(|line| line.contains("CPU/msg") || line.starts_with("  unix-stream"))

@@ -27,13 +27,9 @@ pub(crate) enum Reading {
     Cpu,
 }
 
-/// Whether more of the figure that speaks for a cell is better.
-pub(crate) fn more_is_better(key: &CellKey) -> bool {
-    key.pattern.facts().figure != Figure::Time
-}
-
-/// The figure that speaks for a cell, as the result document calls it.
-pub(crate) fn metric(key: &CellKey) -> &'static str {
+/// The figure that speaks for a cell, by the name it has in the document: cells can be compared where it is the same.
+#[must_use]
+pub fn metric_of(key: &CellKey) -> &'static str {
     match key.pattern.facts().figure {
         Figure::Time => "rtt_ns.p50",
         Figure::Throughput if key.size_bytes == 0 => "messages_per_second",
@@ -225,7 +221,7 @@ impl Reading {
     /// Its name in the document.
     pub(crate) fn metric(self, key: &CellKey) -> &'static str {
         match self {
-            Self::Own => metric(key),
+            Self::Own => metric_of(key),
             Self::P99 => "rtt_ns.p99",
             Self::Above(_) => "above_p99",
             Self::Cpu => "cpu_ns_per_message",
@@ -233,7 +229,7 @@ impl Reading {
     }
 
     pub(crate) fn more_is_better(self, key: &CellKey) -> bool {
-        self == Self::Own && more_is_better(key)
+        self == Self::Own && key.pattern.facts().figure != Figure::Time
     }
 
     /// Ratios within 1 ± this do not matter, where that of the figure that speaks is `own`.

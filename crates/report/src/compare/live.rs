@@ -1,11 +1,11 @@
 //! Arms that were measured side by side, round by round, with their control.
 
 use super::fields::{Class, Differences, Incomparable, differences};
-use super::figure::{Arm, Opened, Reading, metric};
+use super::figure::{Arm, Opened, Reading};
 use super::files::{Terms, distrust, disturbance};
 use super::judge::{Match, Pair, compare};
 use ipcperf_core::result::{
-    COMPARISON_SCHEMA, CellKey, Comparison, ComparisonPlan, Design, ResultSet, Side,
+    COMPARISON_SCHEMA, Comparison, ComparisonPlan, Design, ResultSet, Side,
 };
 use ipcperf_stats::Evidence;
 
@@ -20,12 +20,6 @@ pub struct Arms<'a> {
     pub set: &'a ResultSet,
     /// What another program says of itself and the machine, if it measured B.
     pub other: Option<&'a ResultSet>,
-}
-
-/// The figure that speaks for a cell, by the name it has in the document: cells can be compared where it is the same.
-#[must_use]
-pub fn metric_of(key: &CellKey) -> &'static str {
-    metric(key)
 }
 
 /// The figures of the rounds that count for all three: a round is left out for all arms or for none. And whether an arm has

@@ -15,12 +15,13 @@ mod words;
 
 pub(crate) use fields::{Differences, Facts, changes, facts};
 pub use fields::{Incomparable, factor_names};
+pub use figure::metric_of;
 pub(crate) use figure::{Operations, Reading, p99_of};
 pub use files::{Recorded, Terms, at_once, compare_files};
 pub(crate) use files::{distrust, session_floor};
 pub(crate) use html::fill;
 pub(crate) use judge::{between, percent, times};
-pub use live::{Arms, compare_live, metric_of};
+pub use live::{Arms, compare_live};
 pub use render::comparison;
 pub(crate) use sentence::{name, pair, sentences};
 pub(crate) use words::{by_metric, differing};

@@ -7,8 +7,9 @@ use super::words::{
 };
 use crate::csv;
 use crate::format::{Format, Style};
+use crate::grid::Grid;
 use crate::json;
-use crate::markdown::{escape, row, rule};
+use crate::markdown::{self, escape};
 use crate::page::{Page, Tone};
 use crate::text::{counted, join};
 use ipcperf_core::result::{CellComparison, Comparison, Difference, FigureComparison};
@@ -140,16 +141,9 @@ fn markdown(document: &Comparison, style: &Style, out: &mut dyn Write) -> io::Re
     writeln!(out, "## B beside A: {}\n", plain(&tally(&document.comparisons)))?;
     course(document).iter().try_for_each(|line| writeln!(out, "- {}", plain(line)))?;
     writeln!(out)?;
-    if !document.comparisons.is_empty() {
-        let mut heads = vec!["cell", "A", "B", "B/A (95 %)", "verdict", ""];
-        heads.extend(BESIDE.map(|(name, _)| name));
-        heads.extend(["rests on", "why"]);
-        row(&heads.into_iter().map(ToOwned::to_owned).collect::<Vec<_>>(), style, out)?;
-        rule(&[false, true, true, true, false, false, false, false, false, false], out)?;
-    }
     let (shown, left) = shown(document, style);
     let shared = shared_reason(document);
-    for cell in shown {
+    let row = |cell: &&CellComparison| {
         let one = &cell.primary;
         let differs = differing(&cell.factors).map(|words| format!("differs in {words}"));
         let reason = own_reason(one, shared).map(ToOwned::to_owned);
@@ -165,7 +159,13 @@ fn markdown(document: &Comparison, style: &Style, out: &mut dyn Write) -> io::Re
         let others = beside(cell).map(|(_, other)| other.map(|one| briefly(document, one)));
         columns.extend(others.map(Option::unwrap_or_default));
         columns.extend([basis(one), why.join("; ")]);
-        row(&columns, style, out)?;
+        columns
+    };
+    let mut heads = vec![("cell", false), ("A", true), ("B", true), ("B/A (95 %)", true)];
+    let words = ["verdict", "", BESIDE[0].0, BESIDE[1].0, "rests on", "why"];
+    heads.extend(words.map(|head| (head, false)));
+    if !shown.is_empty() {
+        markdown::grid(&Grid::of(&heads, shown.iter().map(row).collect()), style, out)?;
     }
     if let Some(left) = left {
         writeln!(out, "\n{}", plain(&left))?;

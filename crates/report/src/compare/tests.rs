@@ -4,8 +4,9 @@ use super::fields::{Class, Differences, changes, differences, facts};
 use super::{Arms, Recorded, Terms, compare_files, compare_live, comparison, sentences};
 use crate::gate::{Limit, Outcome, Slower};
 use crate::testing::sample::{self, Build, ONE, TWO};
-use crate::testing::schema::{errors, unnamed};
+use crate::testing::schema::is_described;
 use crate::testing::sound::{is_sound, spoiled};
+use crate::testing::to_text;
 use crate::text::width;
 use crate::{COMPARISON_SCHEMA, Format, Style};
 use ipcperf_core::result::*;
@@ -95,9 +96,11 @@ fn verdict(document: &Comparison) -> (Difference, &str) {
 }
 
 fn text(document: &Comparison, format: Format) -> String {
-    let mut bytes = Vec::new();
-    comparison(document, format, &Style::default(), &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
+    in_style(document, format, &Style::default())
+}
+
+fn in_style(document: &Comparison, format: Format, style: &Style) -> String {
+    to_text(|out| comparison(document, format, style, out))
 }
 
 /// Every key below these of a result document that says what measured, where and how.
@@ -503,23 +506,17 @@ fn no_line_is_wider_than_asked_and_nothing_a_terminal_obeys_is_passed_on() {
         assert!(shown.chars().all(|sign| sign == '\n' || !sign.is_control()), "{format}");
     }
     for width in [20, 40, 80, 200] {
-        let mut bytes = Vec::new();
         let style = Style { width, ..Style::default() };
-        comparison(&document, Format::Table, &style, &mut bytes).unwrap();
-        let shown = String::from_utf8(bytes).unwrap();
+        let shown = in_style(&document, Format::Table, &style);
         assert!(shown.lines().all(|line| crate::text::width(line) <= width), "{width}: {shown}");
     }
 }
 
 #[test]
 fn documents_are_valid_by_the_schema_which_names_every_key() {
-    let schema: Value = serde_json::from_str(COMPARISON_SCHEMA).unwrap();
     for document in [mixed(), live(1.05, 1.0), live(1.012, 1.0)] {
         let document: Value = serde_json::from_str(&text(&document, Format::Json)).unwrap();
-        assert_eq!(errors(&schema, &document), Vec::<String>::new());
-        let mut found = Vec::new();
-        unnamed(&schema, &schema, &document, "", &mut found);
-        assert_eq!(found, Vec::<String>::new());
+        is_described(COMPARISON_SCHEMA, &document);
         let read: Comparison = serde_json::from_value(document.clone()).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap(), document);
     }

@@ -1,8 +1,9 @@
 //! What is told of a search, by planted points.
 
 use super::*;
+use crate::Format;
+use crate::testing::rendered as text;
 use crate::testing::sample::{self, Build};
-use crate::{Format, render};
 use ipcperf_core::result::Crossover;
 
 /// A search in which the pipe takes 10 us at each size, and the other arm this many times as long; 12 rounds each.
@@ -36,12 +37,6 @@ fn search(points: &[(u64, f64)]) -> ResultSet {
 
 fn told(points: &[(u64, f64)]) -> String {
     sentences(&search(points)).unwrap().join(" ")
-}
-
-fn text(set: &ResultSet, format: Format, style: &Style) -> String {
-    let mut bytes = Vec::new();
-    render(set, &sample::spec, format, style, &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
 }
 
 #[test]

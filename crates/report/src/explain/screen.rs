@@ -35,12 +35,7 @@ pub(crate) fn render(
 
 /// What is told of these round trips; every change at a time where the style is verbose.
 pub(crate) fn told(set: &ResultSet, specs: &Specs, style: &Style) -> Told {
-    let mut names: Vec<String> = Vec::new();
-    for cell in explained(set) {
-        if !names.contains(&cell.key.mechanism) {
-            names.push(cell.key.mechanism.clone());
-        }
-    }
+    let names = text::each_once(explained(set).map(|cell| cell.key.mechanism.clone()));
     let of = |name: &String| {
         let cells = explained(set).filter(|cell| cell.key.mechanism == *name);
         let measured = cells.filter(|cell| cell.status == Status::Ok);
@@ -113,7 +108,7 @@ fn place(place: Placement) -> String {
 }
 
 fn shown(metric: &Metric) -> String {
-    metric.value.map_or_else(|| NONE.to_owned(), figures::nanos)
+    figures::or_none(metric.value, figures::nanos)
 }
 
 fn share(part: &Metric, whole: &Metric) -> String {
@@ -140,8 +135,7 @@ impl Scale {
             Some([least.min(one), most.max(one)])
         });
         let [least, most] = ends.unwrap_or_default();
-        let fitting = figures::NANOS.iter().rev().find(|(nanos, _)| most >= ROUNDS_UP * nanos);
-        let (nanos, name) = *fitting.unwrap_or(&figures::NANOS[0]);
+        let (nanos, name) = figures::suited(most, figures::NANOS);
         let digits = [1.0, 10.0].into_iter().filter(|one| least / nanos < *one).count();
         Self { nanos, name, digits: 1 + digits }
     }
@@ -172,9 +166,6 @@ fn cells(rounds: Option<&Rounds>, whole: &Metric, scale: Scale) -> [String; 3] {
     [scale.shown(&metric), scale.interval(&metric), share(&metric, whole)]
 }
 
-/// From here on three digits of a figure are those of the next unit (`999.6 ns` is `1.00 us`).
-const ROUNDS_UP: f64 = 0.9995;
-
 /// A table whose first column stands left and all others right.
 fn table(heads: Vec<String>, rows: Vec<Vec<String>>) -> Option<Table> {
     let right: Vec<bool> = (0..heads.len()).map(|at| at > 0).collect();
@@ -192,7 +183,7 @@ fn chart(title: &str, parts: &[&str], series: Vec<(String, Vec<Option<Metric>>)>
             .as_ref()
             .and_then(|metric| metric.ci95)
             .map(|ends| ends.map(|end| end / scale)),
-        published: None,
+        ..svg::Point::default()
     };
     let series = series
         .into_iter()
@@ -200,14 +191,10 @@ fn chart(title: &str, parts: &[&str], series: Vec<(String, Vec<Option<Metric>>)>
     svg::Chart {
         kind: svg::Kind::Bars,
         title: title.to_owned(),
-        notes: Vec::new(),
-        x: String::new(),
         unit: unit.to_owned(),
         heads: parts.iter().map(|part| (*part).to_owned()).collect(),
         series: series.collect(),
-        rules: Vec::new(),
-        log_x: false,
-        log_y: false,
+        ..svg::Chart::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::arms::{Needed, WAKER, needed};
 use super::parts::{Part, Trip, figure};
-use crate::testing::sample;
+use crate::testing::{sample, to_text};
 use crate::{Format, Style, render};
 use ipcperf_core::result::{CallTime, CallTimes, Metric, ResultSet};
 use ipcperf_core::{Idle, Load, Placement, Spec};
@@ -157,10 +157,8 @@ fn the_clock_is_in_no_part_twice() {
 }
 
 fn screen(set: &ResultSet, width: usize) -> String {
-    let mut bytes = Vec::new();
     let style = Style { width, ..Style::default() };
-    render(set, &specs, Format::Table, &style, &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
+    to_text(|out| render(set, &specs, Format::Table, &style, out))
 }
 
 #[test]
@@ -198,11 +196,7 @@ fn other_formats_begin_with_the_answer() {
     let mut set = TRUTH.document(&["a"], 2);
     set.cells[0].key.mechanism = "a ````b".to_owned();
     let style = Style::default();
-    let drawn = |format| {
-        let mut bytes = Vec::new();
-        render(&set, &specs, format, &style, &mut bytes).unwrap();
-        String::from_utf8(bytes).unwrap()
-    };
+    let drawn = |format| to_text(|out| render(&set, &specs, format, &style, out));
     let markdown = drawn(Format::Markdown);
     let headline = "## Where the difference of a \\`\\`\\`\\`b and a comes from\n\n";
     assert!(markdown.starts_with(headline), "{markdown}");
@@ -217,9 +211,7 @@ fn other_formats_begin_with_the_answer() {
 fn a_page_has_the_parts_of_the_screen_as_a_table_and_a_picture() {
     let set = TRUTH.document(&["a"], 2);
     let screen = screen(&set, 100);
-    let mut bytes = Vec::new();
-    render(&set, &specs, Format::Html, &Style::default(), &mut bytes).unwrap();
-    let page = String::from_utf8(bytes).unwrap();
+    let page = to_text(|out| render(&set, &specs, Format::Html, &Style::default(), out));
     // Every cell of its tables stands in the page, and every sentence beside them.
     let rows = screen.lines().filter(|line| line.contains("..") && line.contains('%'));
     let cells: Vec<&str> = rows.flat_map(|row| row.split("  ")).collect();

@@ -1,9 +1,10 @@
 //! What a word of the output means, for a terminal and as a document.
 
 use crate::format::{Format, Style};
+use crate::grid::Grid;
 use crate::markdown;
 use crate::page::{Page, Tone};
-use crate::words::{Kind, WORDS, find};
+use crate::words::{Kind, WORDS, Word, find};
 use std::io;
 
 /// The text with a capital at its beginning.
@@ -51,14 +52,11 @@ fn reference(style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     )?;
     for kind in Kind::ALL {
         writeln!(out, "\n## {}\n", kind.names().1)?;
-        let row = |cells: [&str; 3], out: &mut dyn io::Write| {
-            markdown::row(&cells.map(str::to_owned), style, out)
-        };
-        row(["word", "what it says", "what to do"], out)?;
-        markdown::rule(&[false; 3], out)?;
-        for word in WORDS.iter().filter(|word| word.kind == kind) {
-            row([word.name, &sentence(word.meaning), &sentence(word.advice)], out)?;
-        }
+        let words = WORDS.iter().filter(|word| word.kind == kind);
+        let row =
+            |word: &Word| vec![word.name.to_owned(), sentence(word.meaning), sentence(word.advice)];
+        let heads = ["word", "what it says", "what to do"].map(|head| (head, false));
+        markdown::grid(&Grid::of(&heads, words.map(row).collect()), style, out)?;
     }
     Ok(())
 }
@@ -66,6 +64,7 @@ fn reference(style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::to_text;
 
     /// A sentence begins with a capital, and no command does.
     #[test]
@@ -80,9 +79,8 @@ mod tests {
     #[test]
     fn a_word_is_two_sentences_and_fits() {
         for word in WORDS {
-            let mut bytes = Vec::new();
-            explain_word(Some(word.name), Format::Table, &Style::default(), &mut bytes).unwrap();
-            let text = String::from_utf8(bytes).unwrap();
+            let (name, style) = (Some(word.name), Style::default());
+            let text = to_text(|out| explain_word(name, Format::Table, &style, out));
             assert!(text.lines().all(|line| line.len() <= 80), "{text}");
             assert!(text.starts_with(&format!("{}: ", word.name)), "{text}");
             assert!(text.contains("\nWhat to do: "), "{text}");

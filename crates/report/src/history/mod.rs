@@ -28,10 +28,7 @@ fn rows<T: Serialize>(
         Format::Table | Format::Html => return Ok(None),
         Format::Json => json::document(&all, out)?,
         Format::Ndjson => all.iter().try_for_each(|one| json::object(one, out))?,
-        Format::Csv => {
-            let values = all.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
-            csv::render_values(&values, columns, out)?;
-        }
+        Format::Csv => csv::render_values(all, columns, out)?,
         Format::Markdown => markdown::grid(grid, style, out)?,
     }
     Ok(Some(()))

@@ -4,6 +4,7 @@ use super::trend::BAR;
 use super::*;
 use crate::testing::sample::{self, Build};
 use crate::testing::sound::{HOSTILE, is_sound};
+use crate::testing::to_text;
 use ipcperf_core::result::{ResultSet, Status, Timing};
 
 const PIPE: &str = "pipe ping-pong 64B same-llc";
@@ -26,9 +27,7 @@ fn kept_as(name: &str, summary: Summary) -> Kept {
 }
 
 fn text(trend: &Trend, format: Format, width: usize) -> String {
-    let mut bytes = Vec::new();
-    trend.render(format, &Style { width, ..Style::default() }, &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
+    to_text(|out| trend.render(format, &Style { width, ..Style::default() }, out))
 }
 
 /// A cell over documents of these changes, named a, b, c, ...
@@ -177,10 +176,8 @@ fn a_list_has_what_is_kept_and_what_cannot_be_read() {
         kept_as("@paper", summary(include_str!("../replication/fixtures/marhubi.json")).0),
     ];
     let shown = |format: Format, width: usize| {
-        let mut bytes = Vec::new();
         let style = Style { width, ..Style::default() };
-        kept(&all, "~/.local/share/ipcperf", format, &style, &mut bytes).unwrap();
-        String::from_utf8(bytes).unwrap()
+        to_text(|out| kept(&all, "~/.local/share/ipcperf", format, &style, out))
     };
     insta::assert_snapshot!(shown(Format::Table, 100));
     assert!(shown(Format::Table, 60).lines().all(|line| line.len() <= 60));

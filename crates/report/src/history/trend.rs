@@ -307,16 +307,14 @@ impl Trend {
             point.changed.iter().map(move |(what, [_, now])| (at, format!("{what} {now}")))
         });
         svg::Chart {
-            kind: svg::Kind::Lines,
             title: format!("{}: {}", self.cell, self.step()),
-            notes: Vec::new(),
             x: "documents, the oldest first".to_owned(),
             unit: name.to_owned(),
             heads: shown.iter().map(|point| point.name.clone()).collect(),
             series: vec![svg::Series { label: speaks.to_owned(), points: points.collect() }],
             rules: rules.collect(),
-            log_x: false,
             log_y: true,
+            ..svg::Chart::default()
         }
     }
 

@@ -1,13 +1,11 @@
 //! What a user of `list` sees.
 
 use super::*;
-use crate::testing::sample;
+use crate::testing::{sample, to_text};
 use serde_json::Value;
 
 fn written(format: Format, style: &Style) -> String {
-    let mut bytes = Vec::new();
-    list(&sample::list(), format, style, &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
+    to_text(|out| list(&sample::list(), format, style, out))
 }
 
 #[test]

@@ -2,14 +2,13 @@
 
 use super::*;
 use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
+use crate::testing::{rendered, to_text};
 use crate::{Format, render};
 
 const SCREEN: usize = 40;
 
 fn written(set: &ResultSet, style: &Style) -> String {
-    let mut bytes = Vec::new();
-    render(set, &sample::spec, Format::Table, style, &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
+    rendered(set, Format::Table, style)
 }
 
 /// A survey with many mechanisms, some of which this build does not know.
@@ -208,10 +207,8 @@ fn a_mark_is_explained_where_it_is_shown() {
 
 #[test]
 fn what_this_build_does_not_know_is_shown_without_its_facts() {
-    let mut text = Vec::new();
-    let set = sample::survey();
-    render(&set, &|_: &str| None, Format::Table, &Style::default(), &mut text).unwrap();
-    let text = String::from_utf8(text).unwrap();
+    let (set, style) = (sample::survey(), Style::default());
+    let text = to_text(|out| render(&set, &|_: &str| None, Format::Table, &style, out));
     assert!(text.contains("pipe") && !text.contains("told of death"), "{text}");
 }
 

@@ -52,13 +52,8 @@ pub(super) fn conclusion(document: &Replication, study: &StudyResult) -> String 
         direction.map(|claim| format!("{} (its direction, not its size)", with_erratum(claim))),
     );
     let fails: Vec<String> = of(Verdict::NotReproduced).map(|claim| brief(claim)).collect();
-    let mut artefacts: Vec<String> = Vec::new();
-    for claim in study.claims.iter().filter(|claim| is_artefact(claim)) {
-        let cause = claim.artefact.clone().unwrap_or_default();
-        if !artefacts.contains(&cause) {
-            artefacts.push(cause);
-        }
-    }
+    let artefacts = study.claims.iter().filter(|claim| is_artefact(claim));
+    let artefacts = text::each_once(artefacts.filter_map(|claim| claim.artefact.clone()));
     for (head, items) in [
         ("What holds here", &holds),
         ("What does not hold", &fails),

@@ -102,8 +102,8 @@ pub(super) fn chart(
         unit: table.unit.clone(),
         heads,
         series,
-        rules: Vec::new(),
         log_x: plot.log_x,
         log_y: plot.log_y,
+        ..Chart::default()
     })
 }

@@ -2,12 +2,12 @@
 
 use super::conclusion::conclusion;
 use super::words::{
-    MARKED, course, errata, errata_words, failures, finding, group, has_marks, heading, here,
-    is_artefact, mark, tally,
+    self, MARKED, course, errata, errata_words, failures, finding, has_marks, heading, here,
+    is_artefact, mark,
 };
 use crate::page::{Page, Tone};
 use crate::text;
-use ipcperf_core::result::{ClaimKind, ClaimResult, Replication, StudyResult, Verdict};
+use ipcperf_core::result::{ClaimResult, Replication, StudyResult, Verdict};
 use std::io;
 
 /// Lines of a first screen.
@@ -95,35 +95,30 @@ impl Entry {
 
 /// The claims of one kind: a heading with the tally, and the lines of each.
 struct Group {
-    kind: ClaimKind,
+    is_of_author: bool,
     title: Vec<String>,
     claims: Vec<Entry>,
 }
 
 impl Group {
-    fn of(kind: ClaimKind, study: &StudyResult, page: &Page<'_>) -> Option<Self> {
-        let all: Vec<&ClaimResult> = study.claims.iter().collect();
-        let title = format!("{}: {}", group(kind), tally(&all, kind));
-        let claims = all.iter().filter(|claim| claim.kind == kind);
-        let claims: Vec<Entry> = claims.map(|claim| Entry::of(claim, study, page)).collect();
-        let title = clipped("", &title, page, 2);
-        (!claims.is_empty()).then_some(Self { kind, title, claims })
+    fn of(title: &str, claims: &[&ClaimResult], study: &StudyResult, page: &Page<'_>) -> Self {
+        Self {
+            is_of_author: claims.iter().any(|claim| claim.kind.is_published()),
+            title: clipped("", title, page, 2),
+            claims: claims.iter().map(|claim| Entry::of(claim, study, page)).collect(),
+        }
     }
 
     fn lines(&self) -> usize {
         self.title.len() + self.claims.iter().map(|claim| claim.most).sum::<usize>()
-    }
-
-    fn is_of_author(&self) -> bool {
-        matches!(self.kind, ClaimKind::Claim | ClaimKind::Reading)
     }
 }
 
 /// All groups, in as many lines as are left: a line each, then more for the author's claims, for ours, and again for the
 /// author's. What does not fit at all is left out, of ours first.
 fn groups(study: &StudyResult, page: &Page<'_>, room: usize) -> Vec<Group> {
-    let kinds = ClaimKind::ALL.iter();
-    let mut groups: Vec<Group> = kinds.filter_map(|kind| Group::of(*kind, study, page)).collect();
+    let of = |(title, claims): &(String, Vec<&ClaimResult>)| Group::of(title, claims, study, page);
+    let mut groups: Vec<Group> = words::groups(study).iter().map(of).collect();
     let height = |groups: &[Group]| groups.iter().map(Group::lines).sum::<usize>();
     while height(&groups) > room {
         let Some(last) = groups.iter_mut().rev().find(|group| group.claims.len() > 1) else {
@@ -133,7 +128,7 @@ fn groups(study: &StudyResult, page: &Page<'_>, room: usize) -> Vec<Group> {
     }
     let mut left = room.saturating_sub(height(&groups));
     for (of_author, most) in [(true, 2), (false, 2), (true, 3)] {
-        let chosen = groups.iter_mut().filter(|group| group.is_of_author() == of_author);
+        let chosen = groups.iter_mut().filter(|group| group.is_of_author == of_author);
         for claim in chosen.flat_map(|group| &mut group.claims) {
             if left > 0 && claim.most < most.min(claim.whole) {
                 claim.most += 1;

@@ -3,7 +3,9 @@
 use super::*;
 use crate::load::{is_replication, load_replication};
 use crate::testing::sample;
+use crate::testing::schema::is_described;
 use crate::testing::sound::{is_sound, spoiled};
+use crate::testing::to_text;
 use crate::text;
 use ipcperf_core::result::{
     ArmResult, ArmRound, ClaimKind, ClaimResult, Erratum, Metric, Mode, Noise, Plot, PlotKind,
@@ -140,9 +142,12 @@ fn document() -> Replication {
 }
 
 fn shown(format: Format, style: &Style) -> String {
-    let mut bytes = Vec::new();
-    replication(&document(), format, style, Some("plots"), &mut bytes).expect("memory");
-    String::from_utf8(bytes).expect("text")
+    to_text(|out| replication(&document(), format, style, Some("plots"), out))
+}
+
+/// A document without places for its pictures.
+fn written(document: &Replication, format: Format, style: &Style) -> String {
+    to_text(|out| replication(document, format, style, None, out))
 }
 
 #[test]
@@ -262,17 +267,10 @@ fn colour_only_repeats_what_the_text_says() {
 fn the_document_is_valid_reads_back_and_the_schema_names_every_key() {
     let json = shown(Format::Json, &Style::default());
     let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    let schema: serde_json::Value =
-        serde_json::from_str(crate::REPLICATION_SCHEMA).expect("the schema is JSON");
-    assert_eq!(crate::testing::schema::errors(&schema, &value), Vec::<String>::new());
-    let mut unnamed = Vec::new();
-    crate::testing::schema::unnamed(&schema, &schema, &value, "", &mut unnamed);
-    assert_eq!(unnamed, Vec::<String>::new());
+    is_described(crate::REPLICATION_SCHEMA, &value);
     assert!(is_replication(&json) && !is_replication("{\"schema\": \"ipcperf.replication/12\"}"));
     let again = load_replication(&json).expect("well formed");
-    let mut bytes = Vec::new();
-    replication(&again, Format::Json, &Style::default(), None, &mut bytes).expect("memory");
-    assert_eq!(String::from_utf8(bytes).expect("text"), json);
+    assert_eq!(written(&again, Format::Json, &Style::default()), json);
     for text in ["{\"schema\": \"ipcperf.replication/1\"}", "{", ""] {
         let error = load_replication(text).expect_err("nothing in it").to_string();
         assert_eq!(error.lines().count(), 1, "{error}");
@@ -291,9 +289,7 @@ fn a_document_of_an_older_build_is_still_read() {
     let old = load_replication(&document.to_string()).expect("well formed");
     assert!(old.studies[0].noise.is_none());
     assert!(old.studies[0].claims.iter().all(|claim| claim.kind == ClaimKind::Claim));
-    let mut bytes = Vec::new();
-    replication(&old, Format::Table, &Style::default(), None, &mut bytes).expect("memory");
-    assert!(!String::from_utf8(bytes).expect("text").contains("Noise grade"));
+    assert!(!written(&old, Format::Table, &Style::default()).contains("Noise grade"));
 }
 
 #[test]
@@ -333,10 +329,8 @@ fn nothing_a_terminal_obeys_is_passed_on_in_any_format() {
         study.arms[0].rounds[0].values.insert(nasty(), 1.0);
     }
     for format in [Format::Table, Format::Markdown, Format::Csv, Format::Json, Format::Ndjson] {
-        let mut bytes = Vec::new();
         let style = Style { unicode: true, verbose: true, ..Style::default() };
-        replication(&document, format, &style, None, &mut bytes).expect("memory");
-        let text = String::from_utf8(bytes).expect("text");
+        let text = written(&document, format, &style);
         let obeyed = |sign: char| sign != '\n' && text::is_unprinted(sign);
         assert_eq!(text.chars().find(|sign| obeyed(*sign)), None, "{format:?}");
         if format == Format::Csv {
@@ -363,7 +357,5 @@ fn a_page_has_every_claim_figure_and_picture_and_no_text_of_it_is_markup() {
     }
     assert_eq!(shown.matches("<svg ").count(), plots(&document).len());
     let spoiled: Replication = serde_json::from_value(spoiled(&document)).expect("a document");
-    let mut bytes = Vec::new();
-    replication(&spoiled, Format::Html, &Style::default(), None, &mut bytes).expect("memory");
-    is_sound(&String::from_utf8(bytes).expect("text"));
+    is_sound(&written(&spoiled, Format::Html, &Style::default()));
 }

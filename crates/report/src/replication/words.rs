@@ -114,7 +114,7 @@ pub(super) fn failures(study: &StudyResult) -> Vec<String> {
 }
 
 /// Whose claims of a kind are.
-pub(super) fn group(kind: ClaimKind) -> &'static str {
+fn group(kind: ClaimKind) -> &'static str {
     match kind {
         ClaimKind::Claim => "The author's claims",
         ClaimKind::Reading => "Readings of the author's tables",
@@ -124,7 +124,7 @@ pub(super) fn group(kind: ClaimKind) -> &'static str {
 }
 
 /// How many claims of a kind got which verdict: "4 REPRODUCED, 1 DIRECTION"; empty where there are none.
-pub(super) fn tally(claims: &[&ClaimResult], kind: ClaimKind) -> String {
+fn tally(claims: &[&ClaimResult], kind: ClaimKind) -> String {
     let count = |verdict: Verdict| {
         claims.iter().filter(|claim| claim.kind == kind && claim.verdict == verdict).count()
     };

@@ -22,9 +22,7 @@ fn chart(kind: Kind, heads: &[&str], series: &[(&str, &[f64])]) -> Chart {
                 points: values.iter().map(point).collect(),
             })
             .collect(),
-        rules: Vec::new(),
-        log_x: false,
-        log_y: false,
+        ..Chart::default()
     }
 }
 

@@ -47,13 +47,8 @@ pub(crate) fn legend_lines(
         );
     }
     lines.extend(costs(chapters, shown));
-    let mut legends: Vec<&str> = Vec::new();
-    for row in &rows {
-        let legend = row.cell.key.pattern.facts().legend;
-        if !legend.is_empty() && !legends.contains(&legend) {
-            legends.push(legend);
-        }
-    }
+    let legends = rows.iter().map(|row| row.cell.key.pattern.facts().legend);
+    let legends = text::each_once(legends.filter(|legend| !legend.is_empty()));
     lines.extend(legends.into_iter().map(str::to_owned));
     lines.extend(places(set, &blocks));
     if rows.iter().any(|row| has_wide_spread(row)) {
@@ -183,25 +178,21 @@ fn special(rows: &[&Row], shown: &[Column]) -> Vec<String> {
         [one] => format!("No one-way figure for {one}: {reason}."),
         all => format!("No one-way figure for {} cells: {reason}.", all.len()),
     }));
-    let mut named: Vec<String> = Vec::new();
-    let mut sources: Vec<String> = Vec::new();
-    for row in rows {
-        let payload = row.cell.key.load.payload.as_ref();
-        let source = payload.map(PayloadFile::sentence);
-        sources.extend(source.filter(|source| !sources.contains(source)));
-        let Some(cost) = &row.cell.transform else { continue };
+    let payloads = rows.iter().filter_map(|row| row.cell.key.load.payload.as_ref());
+    let sources = text::each_once(payloads.map(PayloadFile::sentence));
+    let changed = |row: &&Row| {
+        let cost = row.cell.transform.as_ref()?;
         let (size, how) = match cost.ratio {
             // A checksum is added to the message.
             ratio if ratio < 1.0 => (figures::plain(1.0 / ratio), "longer"),
             ratio => (figures::plain(ratio), "shorter"),
         };
+        let payload = row.cell.key.load.payload.as_ref();
         let whose = payload.map(|one| format!(" of {}", one.file)).unwrap_or_default();
-        let words =
-            format!("{} by {} makes messages{whose} {size} times {how}", cost.name, cost.library);
-        if !named.contains(&words) {
-            named.push(words);
-        }
-    }
+        let (name, library) = (&cost.name, &cost.library);
+        Some(format!("{name} by {library} makes messages{whose} {size} times {how}"))
+    };
+    let named = text::each_once(rows.iter().filter_map(changed));
     if !named.is_empty() {
         let made = if sources.is_empty() {
             "Half of the bytes of every message are random: "
@@ -269,12 +260,11 @@ fn has_wide_spread(row: &Row) -> bool {
 
 /// What the bound columns are multiples of.
 fn bounds(rows: &[&Row]) -> Option<String> {
-    let mut named: Vec<String> = Vec::new();
-    for row in rows {
-        let Some(bound) = &row.cell.bound else { continue };
+    let words = |row: &&Row| {
+        let bound = row.cell.bound.as_ref()?;
         // A stream is held against bytes whatever its messages are.
         let value = figures::of(row.cell.key.pattern.facts().figure, bound.value, 1);
-        let words = match bound.name.as_str() {
+        Some(match bound.name.as_str() {
             "cacheline_rtt_ns" => {
                 format!("a cache line there and back on {:#} {value}", row.cell.key.placement)
             }
@@ -282,10 +272,8 @@ fn bounds(rows: &[&Row]) -> Option<String> {
                 format!("a futex wake there and back on {:#} {value}", row.cell.key.placement)
             }
             name => format!("{name} {value}"),
-        };
-        if !named.contains(&words) {
-            named.push(words);
-        }
-    }
+        })
+    };
+    let named = text::each_once(rows.iter().filter_map(words));
     (!named.is_empty()).then(|| format!("Bounds of this machine: {}.", named.join(", ")))
 }

@@ -1,15 +1,14 @@
 //! What a user sees, edge by edge.
 
+use crate::testing::rendered;
 use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
-use crate::{Format, Style, render};
+use crate::{Format, Style};
 use ipcperf_core::result::{Cell, ResultSet, Status, TransformCost};
 
 mod rules;
 
 fn written(set: &ResultSet, style: &Style) -> String {
-    let mut bytes = Vec::new();
-    render(set, &sample::spec, Format::Table, style, &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
+    rendered(set, Format::Table, style)
 }
 
 fn wide(width: usize) -> Style {

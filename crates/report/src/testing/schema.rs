@@ -1,7 +1,8 @@
 //! The schema files describe what is written, all of it and nothing else.
 
 use crate::testing::sample::{self, Build};
-use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, pipelines, render};
+use crate::testing::{rendered, to_text};
+use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, pipelines};
 use ipcperf_core::result::{Fan, OneWay, ResultSet, TransformCost};
 use ipcperf_core::{
     BackPressure, Direction, Family, Memory, OnClose, OnRestart, PayloadFile, Peers, Reach,
@@ -10,14 +11,17 @@ use ipcperf_core::{
 use serde_json::{Value, json};
 
 fn parse(text: &str) -> Value {
-    serde_json::from_str(text).expect("the schema is JSON")
+    serde_json::from_str(text).expect("it is JSON")
+}
+
+fn document(set: &ResultSet) -> Value {
+    parse(&rendered(set, Format::Json, &Style::default()))
 }
 
 fn result() -> Value {
     let mut set = sample::survey();
     set.cells.iter_mut().for_each(|cell| cell.rounds.truncate(1));
     set.cells.push(sample::cell("pipe", 64, sample::TWO).rtt(71_000.0, 500.0).open_loop(10_000.0));
-    let mut bytes = Vec::new();
     // What only a cell that was asked for more has.
     let cell = set.cells.first_mut().expect("a survey has cells");
     cell.key.load.one_way = true;
@@ -41,14 +45,11 @@ fn result() -> Value {
         compress_ns: 900.0,
         decompress_ns: 300.0,
     });
-    render(&set, &sample::spec, Format::Json, &Style::default(), &mut bytes).unwrap();
-    serde_json::from_slice(&bytes).unwrap()
+    document(&set)
 }
 
 fn mechanisms() -> Value {
-    let mut bytes = Vec::new();
-    list(&sample::list(), Format::Json, &Style::default(), &mut bytes).unwrap();
-    serde_json::from_slice(&bytes).unwrap()
+    parse(&to_text(|out| list(&sample::list(), Format::Json, &Style::default(), out)))
 }
 
 pub(crate) fn errors(schema: &Value, document: &Value) -> Vec<String> {
@@ -59,10 +60,19 @@ pub(crate) fn errors(schema: &Value, document: &Value) -> Vec<String> {
         .collect()
 }
 
+/// A document is valid by its schema, which names each of its keys.
+pub(crate) fn is_described(schema: &str, document: &Value) {
+    let schema = parse(schema);
+    assert_eq!(errors(&schema, document), Vec::<String>::new());
+    let mut found = Vec::new();
+    unnamed(&schema, &schema, document, "", &mut found);
+    assert_eq!(found, Vec::<String>::new());
+}
+
 #[test]
-fn what_is_written_is_valid() {
-    assert_eq!(errors(&parse(RESULT_SCHEMA), &result()), Vec::<String>::new());
-    assert_eq!(errors(&parse(MECHANISMS_SCHEMA), &mechanisms()), Vec::<String>::new());
+fn what_is_written_is_valid_and_every_key_of_it_is_described() {
+    is_described(RESULT_SCHEMA, &result());
+    is_described(MECHANISMS_SCHEMA, &mechanisms());
 }
 
 #[test]
@@ -150,13 +160,7 @@ fn documents_that_break_the_contract_are_not_valid() {
 }
 
 /// Keys of a document that the schema does not name, walking both together.
-pub(crate) fn unnamed(
-    root: &Value,
-    schema: &Value,
-    document: &Value,
-    path: &str,
-    found: &mut Vec<String>,
-) {
+fn unnamed(root: &Value, schema: &Value, document: &Value, path: &str, found: &mut Vec<String>) {
     if let Some(reference) = schema["$ref"].as_str() {
         let target = root.pointer(reference.trim_start_matches('#')).expect(reference);
         return unnamed(root, target, document, path, found);
@@ -193,14 +197,7 @@ pub(crate) fn unnamed(
 
 #[test]
 fn connections_for_single_requests_are_described() {
-    let mut bytes = Vec::new();
-    let set = sample::connections();
-    render(&set, &sample::spec, Format::Json, &Style::default(), &mut bytes).unwrap();
-    let (schema, document) = (parse(RESULT_SCHEMA), serde_json::from_slice(&bytes).unwrap());
-    assert_eq!(errors(&schema, &document), Vec::<String>::new());
-    let mut found = Vec::new();
-    unnamed(&schema, &schema, &document, "", &mut found);
-    assert_eq!(found, Vec::<String>::new());
+    is_described(RESULT_SCHEMA, &document(&sample::connections()));
 }
 
 #[test]
@@ -209,14 +206,8 @@ fn pipelines_of_programs_are_described() {
     pipeline.reason = Some("none".to_owned());
     pipeline.rounds[0].proof.reason = Some("none".to_owned());
     let set = ResultSet { pipelines: vec![pipeline], ..sample::set(Vec::new()) };
-    let mut bytes = Vec::new();
-    render(&set, &sample::spec, Format::Json, &Style::default(), &mut bytes).unwrap();
-    let (schema, document): (_, Value) =
-        (parse(RESULT_SCHEMA), serde_json::from_slice(&bytes).unwrap());
-    assert_eq!(errors(&schema, &document), Vec::<String>::new());
-    let mut found = Vec::new();
-    unnamed(&schema, &schema, &document, "", &mut found);
-    assert_eq!(found, Vec::<String>::new());
+    let (schema, document) = (parse(RESULT_SCHEMA), document(&set));
+    is_described(RESULT_SCHEMA, &document);
     for (place, key, value) in [
         ("/pipelines/0", "status", Some(json!("fine"))),
         ("/pipelines/0", "counted", Some(json!("guessed"))),
@@ -237,16 +228,6 @@ fn pipelines_of_programs_are_described() {
 }
 
 #[test]
-fn every_key_that_is_written_is_described() {
-    for (schema, document) in [(RESULT_SCHEMA, result()), (MECHANISMS_SCHEMA, mechanisms())] {
-        let schema = parse(schema);
-        let mut found = Vec::new();
-        unnamed(&schema, &schema, &document, "", &mut found);
-        assert_eq!(found, Vec::<String>::new());
-    }
-}
-
-#[test]
 fn every_key_of_a_fan_is_described() {
     let fan = Fan {
         peers: 4,
@@ -257,10 +238,7 @@ fn every_key_of_a_fan_is_described() {
     document["cells"][0]["fan"] = serde_json::to_value(fan).unwrap();
     document["cells"][0]["rounds"]["fan"] =
         json!({"served": [[1, 2]], "jain": [null], "pids": [[3, 4]]});
-    let schema = parse(RESULT_SCHEMA);
-    let mut found = Vec::new();
-    unnamed(&schema, &schema, &document, "", &mut found);
-    assert_eq!((found, errors(&schema, &document)), (Vec::new(), Vec::new()));
+    is_described(RESULT_SCHEMA, &document);
 }
 
 #[test]

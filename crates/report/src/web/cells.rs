@@ -79,7 +79,7 @@ fn rate(cell: &Cell) -> Option<(f64, String)> {
 }
 
 fn nanos(value: Option<f64>) -> String {
-    value.map_or_else(|| NONE.to_owned(), figures::nanos)
+    figures::or_none(value, figures::nanos)
 }
 
 /// Half of the interval as a share of the figure that speaks.

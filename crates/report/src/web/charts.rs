@@ -17,27 +17,9 @@ const SEEN: usize = 6;
 pub(super) fn fill(page: &mut Page, set: &ResultSet, chapters: &[Chapter], anchors: &Anchors) {
     let own: Vec<&Chapter> =
         chapters.iter().filter(|one| matches!(one.yardstick, Yardstick::Own(_))).collect();
-    section(
-        page,
-        "rounds",
-        "Every round",
-        ROUNDS,
-        all(&own, &|one, part, block| strip(one, part, block, anchors)),
-    );
-    section(
-        page,
-        "tails",
-        "Tails",
-        TAILS,
-        all(&own, &|one, part, block| tails(one, part, block, anchors)),
-    );
-    section(
-        page,
-        "cost",
-        "CPU against latency",
-        COST,
-        all(&own, &|one, part, block| cost(one, part, block, anchors)),
-    );
+    section(page, "rounds", "Every round", ROUNDS, all(&own, strip, anchors));
+    section(page, "tails", "Tails", TAILS, all(&own, tails, anchors));
+    section(page, "cost", "CPU against latency", COST, all(&own, cost, anchors));
     section(page, "sizes", "Size", SIZES, sizes(&own, anchors));
     section(page, "load", "Load", LOAD, loads(&own, anchors));
     section(page, "pauses", "After a pause", PAUSES, pauses(&own, anchors));
@@ -83,11 +65,11 @@ fn put(html: &mut Html, shown: &[Shown]) {
     });
 }
 
+/// What draws one ranking.
+type Draw = fn(&Chapter, &Section, &Block, &Anchors) -> Option<Shown>;
+
 /// A picture of each ranking: the first of every chapter that has rivals with a payload, then the others.
-fn all(
-    chapters: &[&Chapter],
-    draw: &dyn Fn(&Chapter, &Section, &Block) -> Option<Shown>,
-) -> Vec<Shown> {
+fn all(chapters: &[&Chapter], draw: Draw, anchors: &Anchors) -> Vec<Shown> {
     let mut ordered = Vec::new();
     for chapter in chapters {
         let parts = chapter.sections.iter();
@@ -97,8 +79,8 @@ fn all(
             block.rows.len() < 2 || block.rows.iter().all(|row| row.cell.key.size_bytes == 0)
         };
         blocks.sort_by_key(|(_, block)| is_slight(block));
-        let drawn = blocks.into_iter().filter_map(|(part, block)| draw(chapter, part, block));
-        ordered.extend(drawn.enumerate());
+        let one = |(part, block): (&Section, &Block)| draw(chapter, part, block, anchors);
+        ordered.extend(blocks.into_iter().filter_map(one).enumerate());
     }
     ordered.sort_by_key(|(at, _)| *at);
     ordered.into_iter().map(|(_, shown)| shown).collect()

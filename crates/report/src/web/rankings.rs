@@ -4,7 +4,7 @@ use super::cells::{Anchors, rounds};
 use super::picture::{Shown, axis_words, called, nanos, prominent};
 use crate::chapters::{Block, Chapter, Row, Section, curve, name};
 use crate::compare::Operations;
-use crate::figures::{self, NONE};
+use crate::figures;
 use crate::svg::{Axis, Plane, Spot, Strip, StripRow, Trace};
 use crate::{table, text};
 use ipcperf_core::Figure;
@@ -128,7 +128,7 @@ pub(super) fn tails(
     let heads = ["p50", "p90", "p99", "p99.9", "p99.99"];
     let words = |cell: &Cell, name: &str| {
         let value = cell.times().and_then(|times| times.get(name)?.value);
-        value.map_or_else(|| NONE.to_owned(), figures::nanos)
+        figures::or_none(value, figures::nanos)
     };
     let row = |cell: &&Cell| {
         [called(cell)].into_iter().chain(heads.map(|name| words(cell, name))).collect::<Vec<_>>()

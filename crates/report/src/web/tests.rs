@@ -3,15 +3,14 @@
 use super::*;
 use crate::testing::sample::{self, Build, TWO, cell};
 use crate::testing::sound::{HOSTILE, is_sound, spoiled};
+use crate::testing::to_text;
 use ipcperf_core::result::{Cell, HistogramData, Requirements};
 use serde_json::Value;
 
 mod pictures;
 
 fn page(set: &ResultSet) -> String {
-    let mut bytes = Vec::new();
-    render(set, &sample::spec, &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
+    to_text(|out| render(set, &sample::spec, out))
 }
 
 #[test]
@@ -271,9 +270,7 @@ fn two_files_are_a_comparison_and_all_of_the_second() {
     let old = sample::recorded("before.json", &before);
     let new = sample::recorded("after.json", &after);
     let document = crate::compare_files(&[old], &[new], &terms).unwrap();
-    let mut bytes = Vec::new();
-    crate::before_and_after(&document, &after, &sample::spec, &mut bytes).unwrap();
-    let text = String::from_utf8(bytes).unwrap();
+    let text = to_text(|out| crate::before_and_after(&document, &after, &sample::spec, out));
     is_sound(&text);
     let one = &document.comparisons[0].primary;
     assert_eq!(one.verdict.name(), "SLOWER", "{one:?}");

@@ -1,10 +1,10 @@
 //! Figures beside the one that speaks: the tail and the CPU time.
 
 use super::{measured, plan, terms, text, wobble};
+use crate::Format;
 use crate::compare::{Arms, compare_files, compare_live};
 use crate::gate::{Outcome, Slower};
 use crate::testing::sample;
-use crate::{Format, Style};
 use ipcperf_core::result::*;
 use ipcperf_stats::{Histogram, Rng};
 
@@ -158,10 +158,8 @@ fn a_tail_that_others_make_is_not_told() {
     let said = format!("the tail is the machine's: {stolen}");
     assert_eq!(beside(&document, "rtt_ns.p99").reason, said);
     assert!(!beside(&document, "cpu_ns_per_message").doubted);
-    let style = Style::default();
-    let mut bytes = Vec::new();
-    crate::comparison(&document, Format::Table, &style, &mut bytes).unwrap();
-    assert!(String::from_utf8(bytes).unwrap().contains("CAN'T TELL: the tail is the machine's"));
+    let shown = text(&document, Format::Table);
+    assert!(shown.contains("CAN'T TELL: the tail is the machine's"), "{shown}");
 }
 
 #[test]

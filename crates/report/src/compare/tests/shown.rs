@@ -26,9 +26,7 @@ fn of_many_cells_the_claims_are_shown_and_the_rest_is_counted() {
         );
         assert!(shown.contains("3 more cells without a claim: 3 CAN'T TELL"), "{shown}");
         let style = Style { verbose: true, ..Style::default() };
-        let mut bytes = Vec::new();
-        comparison(&document, format, &style, &mut bytes).unwrap();
-        let shown = String::from_utf8(bytes).unwrap();
+        let shown = in_style(&document, format, &style);
         assert!(cells(&shown) == 23 && !shown.contains("more cells"), "{shown}");
     }
 }

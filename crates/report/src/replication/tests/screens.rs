@@ -88,10 +88,7 @@ fn in_two_modes(mut document: Replication, arm: &str) -> Replication {
 }
 
 fn screen(document: &Replication, width: usize) -> String {
-    let mut bytes = Vec::new();
-    let style = Style { width, ..Style::default() };
-    replication(document, Format::Table, &style, None, &mut bytes).expect("memory");
-    String::from_utf8(bytes).expect("text")
+    written(document, Format::Table, &Style { width, ..Style::default() })
 }
 
 #[test]
@@ -186,10 +183,8 @@ fn what_came_out_as_published_by_an_artefact_says_so_beside_its_verdict_and_in_t
     assert!(said.contains(&format!("What was an artefact: {cause}")), "{said}");
     assert!(!said.contains("What holds here: the published figure of af_unix"), "{said}");
     for format in [Format::Table, Format::Markdown] {
-        let mut bytes = Vec::new();
         let style = Style { width: 400, ..Style::default() };
-        replication(&document, format, &style, None, &mut bytes).expect("memory");
-        let text = String::from_utf8(bytes).expect("text");
+        let text = written(&document, format, &style);
         let line = text.lines().find(|line| line.contains("s4.c1.loop")).expect("its line");
         assert!(line.contains("DIRECTION") && line.contains("an artefact: "), "{line}");
     }
@@ -216,10 +211,8 @@ fn a_claim_on_an_arm_in_two_modes_has_a_mark_behind_its_verdict_and_the_mark_has
     for line in ["HOLDS           s4.c1.proof ", "UNTESTABLE      s4.c5 "] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    let mut bytes = Vec::new();
     let style = Style { width: 200, ..Style::default() };
-    replication(&document, Format::Markdown, &style, None, &mut bytes).expect("memory");
-    let text = String::from_utf8(bytes).expect("text");
+    let text = written(&document, Format::Markdown, &style);
     let row = format!("| {}\\* | s4.c2 |", verdict("s4.c2"));
     for part in [row.as_str(), "\n\\* Rounds of an arm fall into two modes"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -229,12 +222,9 @@ fn a_claim_on_an_arm_in_two_modes_has_a_mark_behind_its_verdict_and_the_mark_has
 #[test]
 fn markdown_has_all_that_the_terminal_has() {
     for document in [marhubi(), baeldung()] {
-        let mut bytes = Vec::new();
         let style = Style { width: 100_000, verbose: true, ..Style::default() };
-        replication(&document, Format::Table, &style, None, &mut bytes).expect("memory");
-        let terminal = String::from_utf8(std::mem::take(&mut bytes)).expect("text");
-        replication(&document, Format::Markdown, &style, None, &mut bytes).expect("memory");
-        let markdown = String::from_utf8(bytes).expect("text");
+        let terminal = written(&document, Format::Table, &style);
+        let markdown = written(&document, Format::Markdown, &style);
         let plain = |text: &str| -> String {
             let text = text.replace("&lt;", "<").replace("&amp;", "&").to_lowercase();
             let signs = text.chars().map(|sign| if sign.is_alphanumeric() { sign } else { ' ' });
@@ -251,10 +241,8 @@ fn markdown_has_all_that_the_terminal_has() {
 #[test]
 fn claims_and_rows_of_tables_name_each_other_and_every_erratum_stands_once() {
     let document = marhubi();
-    let mut bytes = Vec::new();
     let style = Style { width: 10_000, verbose: true, ..Style::default() };
-    replication(&document, Format::Table, &style, None, &mut bytes).expect("memory");
-    let text = String::from_utf8(bytes).expect("text");
+    let text = written(&document, Format::Table, &style);
     assert!(text.contains("eventfd: see s4.c1, s4.c1.loop, s4.c2, s4.c3"), "{text}");
     assert!(text.contains("In the tables: 'Round trip by mechanism': pipes, eventfd"), "{text}");
     for erratum in &document.studies[0].errata {
@@ -268,10 +256,8 @@ fn every_picture_has_a_safe_name_of_its_own_and_markdown_shows_it() {
     let mut document = marhubi();
     let names: Vec<String> = plots(&document).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["marhubi-tails.svg", "marhubi-placements.svg"]);
-    let mut bytes = Vec::new();
-    replication(&document, Format::Markdown, &Style::default(), Some("my pictures/"), &mut bytes)
-        .expect("memory");
-    let text = String::from_utf8(bytes).expect("text");
+    let (style, place) = (Style::default(), Some("my pictures/"));
+    let text = to_text(|out| replication(&document, Format::Markdown, &style, place, out));
     assert!(text.contains("](<my pictures/marhubi-tails.svg>)"), "{text}");
     document.studies[0].name = "../../etc/x".into();
     for plot in document.studies[0].tables.iter_mut().filter_map(|table| table.plot.as_mut()) {
@@ -301,10 +287,8 @@ fn claims_by_machines_say_what_turned_and_call_machines_by_their_facts() {
     }
     let documents = [marhubi(), other];
     let shown = |format, width| {
-        let mut bytes = Vec::new();
         let style = Style { width, ..Style::default() };
-        across(&documents, format, &style, &mut bytes).expect("memory");
-        String::from_utf8(bytes).expect("text")
+        to_text(|out| across(&documents, format, &style, out))
     };
     for width in [40, 80, 200] {
         let text = shown(Format::Table, width);
@@ -323,9 +307,7 @@ fn claims_by_machines_say_what_turned_and_call_machines_by_their_facts() {
 fn machines_that_ran_no_claim_of_an_author_are_not_counted_over() {
     let mut document = marhubi();
     document.studies[0].claims.retain(|claim| claim.kind == ClaimKind::Reading);
-    let mut bytes = Vec::new();
-    across(&[document], Format::Table, &Style::default(), &mut bytes).expect("memory");
-    let text = String::from_utf8(bytes).expect("text");
+    let text = to_text(|out| across(&[document], Format::Table, &Style::default(), out));
     assert!(text.starts_with("No claim of an author was part of these runs."), "{text}");
 }
 
@@ -338,10 +320,8 @@ fn nothing_a_terminal_obeys_is_passed_on_by_claims_of_machines() {
         study.claims[0].id = document.host.cpu_model.clone();
     }
     for format in [Format::Table, Format::Markdown, Format::Csv] {
-        let mut bytes = Vec::new();
-        across(&[document.clone(), document.clone()], format, &Style::default(), &mut bytes)
-            .expect("memory");
-        let text = String::from_utf8(bytes).expect("text");
+        let both = [document.clone(), document.clone()];
+        let text = to_text(|out| across(&both, format, &Style::default(), out));
         let obeyed = |sign: char| sign != '\n' && text::is_unprinted(sign);
         assert_eq!(text.chars().find(|sign| obeyed(*sign)), None, "{format:?}");
     }

@@ -1,8 +1,9 @@
 //! Rules every table keeps, whatever it shows.
 
 use super::{run, wide, written};
+use crate::testing::rendered;
 use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
-use crate::{Format, Style, render, text};
+use crate::{Format, Style, text};
 use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
 use ipcperf_core::{Idle, PatternKind, Placement, Touch, Wait};
 
@@ -179,10 +180,8 @@ fn nothing_a_terminal_obeys_is_passed_on_in_any_format() {
         remedy: nasty.to_owned(),
     });
     for format in [Format::Table, Format::Markdown, Format::Csv, Format::Json, Format::Ndjson] {
-        let mut bytes = Vec::new();
         let style = Style { unicode: true, verbose: true, ..wide(80) };
-        crate::render(&set, &sample::spec, format, &style, &mut bytes).unwrap();
-        let text = String::from_utf8(bytes).unwrap();
+        let text = rendered(&set, format, &style);
         let obeyed = |sign: char| sign != '\n' && text::is_unprinted(sign);
         assert_eq!(text.chars().find(|sign| obeyed(*sign)), None, "{format:?}");
         if format == Format::Json {
@@ -376,9 +375,7 @@ fn one_of_a_thing_is_no_plural() {
 }
 
 fn in_markdown(set: &ResultSet) -> String {
-    let mut bytes = Vec::new();
-    render(set, &sample::spec, Format::Markdown, &wide(80), &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
+    rendered(set, Format::Markdown, &wide(80))
 }
 
 /// The text without line breaks.
@@ -533,9 +530,7 @@ fn messages_that_never_arrived_are_named_under_their_row() {
         let text = written(&set, &wide(width));
         assert!(text.lines().all(|line| text::width(line) <= width), "{width}: {text}");
     }
-    let mut bytes = Vec::new();
-    render(&set, &sample::spec, Format::Markdown, &wide(80), &mut bytes).unwrap();
-    let text = String::from_utf8(bytes).unwrap();
+    let text = in_markdown(&set);
     assert!(text.contains("\n\nudp lost 12 of 30,000 messages.\n"), "{text}");
 }
 
@@ -620,9 +615,7 @@ fn the_grade_names_its_cause_and_no_measurement_is_no_grade() {
 #[test]
 fn the_mean_stands_beside_the_median_in_every_format() {
     for format in [Format::Table, Format::Markdown, Format::Csv, Format::Json] {
-        let mut bytes = Vec::new();
-        render(&sample::small(), &sample::spec, format, &wide(80), &mut bytes).unwrap();
-        let text = String::from_utf8(bytes).unwrap();
+        let text = rendered(&sample::small(), format, &wide(80));
         assert!(text.contains("mean"), "{format}");
         // 1.05 times the median of pipe.
         assert!(
