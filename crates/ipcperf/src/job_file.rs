@@ -134,7 +134,7 @@ fn said(key: &str, flag: &Arg, value: &Value) -> Result<Vec<String>, String> {
 }
 
 /// A text or a number.
-fn word(value: &Value) -> Option<String> {
+pub(crate) fn word(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Integer(number) => Some(number.to_string()),

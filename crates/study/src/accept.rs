@@ -193,6 +193,7 @@ pub(crate) struct Judged {
 /// Judges one of the `tests` tests of a claim. One without a published figure spells out what was stated.
 pub(crate) fn judge(test: &Test, figure: Figure, is_value: bool, tests: usize) -> Judged {
     let Figure { metric, joint } = figure;
+    let neutral = if is_value { 0.0 } else { 1.0 };
     let (verdict, reason) = match (metric.value, metric.ci95, test.accept) {
         (None, ..) => (Verdict::Untestable, metric.reason.clone().unwrap_or_default()),
         (Some(_), _, None) => {
@@ -200,11 +201,9 @@ pub(crate) fn judge(test: &Test, figure: Figure, is_value: bool, tests: usize) -
         }
         (Some(_), None, _) => (Verdict::Inconclusive, metric.reason.clone().unwrap_or_default()),
         (Some(_), Some(interval), Some(accept)) => {
-            let neutral = if is_value { 0.0 } else { 1.0 };
             against(test, accept, neutral, interval, (joint, tests))
         }
     };
-    let neutral = if is_value { 0.0 } else { 1.0 };
     Judged { result: test.result(metric, verdict, neutral), reason }
 }
 

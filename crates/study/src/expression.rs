@@ -124,16 +124,13 @@ impl Expression {
         if self.strength() < least { write!(out, "({self})") } else { write!(out, "{self}") }
     }
 
-    /// Calls `seen` with the metric and arm of every reading in it.
-    pub(crate) fn readings<'a>(&'a self, seen: &mut dyn FnMut(&'a str, &'a str)) {
+    /// The metric and the arm of every reading in it.
+    pub(crate) fn readings(&self) -> Vec<(&str, &str)> {
         match self {
-            Self::Number(_) => {}
-            Self::Reading { metric, arm } => seen(metric, arm),
-            Self::Negative(one) => one.readings(seen),
-            Self::Pair(_, left, right) => {
-                left.readings(seen);
-                right.readings(seen);
-            }
+            Self::Number(_) => Vec::new(),
+            Self::Reading { metric, arm } => vec![(metric.as_str(), arm.as_str())],
+            Self::Negative(one) => one.readings(),
+            Self::Pair(_, left, right) => [left.readings(), right.readings()].concat(),
         }
     }
 }
@@ -348,9 +345,9 @@ mod tests {
     #[test]
     fn a_missing_reading_is_told() {
         let expression = Expression::parse("a(b) / c(d)").expect("well formed");
-        let mut missing = Vec::new();
-        expression.readings(&mut |metric, arm| missing.push(format!("{metric} of {arm}")));
-        assert_eq!(missing, ["a of b", "c of d"]);
+        let readings = expression.readings().into_iter();
+        let readings = readings.map(|(metric, arm)| format!("{metric} of {arm}"));
+        assert_eq!(readings.collect::<Vec<_>>(), ["a of b", "c of d"]);
         let failed = expression.value(&mut |metric, _| Err::<f64, _>(metric.to_owned()));
         assert_eq!(failed, Err("a".to_owned()));
     }

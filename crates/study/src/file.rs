@@ -47,7 +47,6 @@ struct FileTable {
     statistic: Statistic,
     columns: Vec<String>,
     /// How it is drawn.
-    #[serde(default)]
     plot: Option<FilePlot>,
     row: Vec<FileRow>,
 }
@@ -80,33 +79,25 @@ struct FileRow {
 struct FileClaim {
     id: String,
     text: String,
-    #[serde(default)]
     test: Option<OneOrMany<String>>,
     /// Every test stands for one with each of these values in place of their name in braces.
     #[serde(default)]
     each: BTreeMap<String, Vec<toml::Value>>,
-    #[serde(default)]
     untestable: Option<String>,
     /// Figures, and nothing else.
     #[serde(default)]
     published: Published,
     /// What the original says in words, where the tests spell that out.
-    #[serde(default)]
     stated: Option<String>,
-    #[serde(default)]
     accept: Option<OneOrMany<String>>,
     /// Whose it is. Without this, a claim of the original where something was published, else an extension.
-    #[serde(default)]
     kind: Option<ClaimKind>,
     #[serde(default)]
     value: bool,
-    #[serde(default)]
     note: Option<String>,
     /// What each figure is, where its expression does not say it.
-    #[serde(default)]
     label: Option<OneOrMany<String>>,
     /// What else than the mechanisms makes it come out as published.
-    #[serde(default)]
     artefact: Option<String>,
 }
 
@@ -153,21 +144,12 @@ impl Study {
         let known: BTreeSet<&str> = arms.iter().map(|arm| arm.id.as_str()).collect();
         let expression = |text: &str| -> Result<Expression, String> {
             let found = Expression::parse(text)?;
-            let mut unknown = None;
-            found.readings(&mut |_, arm| {
-                if !known.contains(arm) {
-                    unknown = Some(arm.to_owned());
-                }
-            });
-            match unknown {
-                None => Ok(found),
-                Some(arm) => {
-                    let near = ipcperf_core::nearest(&arm, known.iter().copied());
-                    let hint =
-                        near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
-                    Err(format!("'{text}': there is no arm '{arm}'{hint}"))
-                }
-            }
+            let used = found.readings().into_iter().map(|(_, arm)| arm);
+            let unknown = used.rev().find(|arm| !known.contains(arm));
+            let Some(arm) = unknown else { return Ok(found) };
+            let near = ipcperf_core::nearest(arm, known.iter().copied());
+            let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            Err(format!("'{text}': there is no arm '{arm}'{hint}"))
         };
         for scale in Scale::ALL {
             let amount =

@@ -71,8 +71,8 @@ impl<'a> Findings<'a> {
     /// Why an expression has no value in any round: first what no scale mends, then samples that are too few.
     fn lack(&self, expression: &Expression) -> Option<Lack> {
         let (mut lasting, mut few) = (BTreeSet::new(), BTreeSet::new());
-        expression.readings(&mut |metric, id| {
-            let Some(arm) = self.arm(id) else { return };
+        for (metric, id) in expression.readings() {
+            let Some(arm) = self.arm(id) else { continue };
             let alone = QUANTILES.iter().find(|(name, _)| *name == metric);
             let most = arm.histograms.iter().map(Histogram::count).max().unwrap_or(0);
             if let Some(reason) = arm.reason() {
@@ -92,7 +92,7 @@ impl<'a> Findings<'a> {
                 let note = arm.note(metric).unwrap_or_default();
                 lasting.insert(format!("{}: no reading {metric}{note}", arm.arm.label));
             }
-        });
+        }
         let is_lasting = !lasting.is_empty();
         let reasons: Vec<String> = lasting.into_iter().chain(few).collect();
         (!reasons.is_empty()).then(|| Lack { reason: reasons.join("; "), is_lasting })
@@ -216,11 +216,11 @@ impl<'a> Findings<'a> {
 
     /// The two modes of a reading whose rounds fall into two, the smaller first: a table shows the one that speaks.
     fn two_modes(&self, expression: &Expression) -> Vec<Mode> {
-        let Expression::Reading { metric, arm } = expression else { return Vec::new() };
-        let Some(arm) = self.arm(arm) else { return Vec::new() };
+        if !matches!(expression, Expression::Reading { .. }) {
+            return Vec::new();
+        }
         let mode = |speaks: bool| {
-            let rounds = (0..self.rounds).filter(|round| arm.speaks(*round) == speaks);
-            let values: Vec<f64> = rounds.filter_map(|round| arm.reading(metric, round)).collect();
+            let values = self.values_where(expression, |arm, round| arm.speaks(round) == speaks);
             let rounds = values.len() as u64;
             median_estimate(&values).map(|estimate| Mode { value: estimate.value, rounds })
         };
@@ -413,7 +413,7 @@ impl<'a> Findings<'a> {
         let lasts = judged.iter().zip(&lasting).position(|(test, lasts)| *lasts && decides(test));
         let deciding = lasts.or_else(|| judged.iter().position(decides));
         let mut reason = deciding.map_or_else(String::new, |at| explain(&judged, at));
-        if let Some(modes) = self.modes(tests.iter().map(|test| &test.expression)) {
+        if let Some(modes) = self.modes(claim) {
             reason += &format!("; in two modes: {modes}");
         }
         let measured = deciding.and_then(|at| judged.get(at)).map(|one| &one.result.measured);
@@ -427,19 +427,14 @@ impl<'a> Findings<'a> {
             .then(|| format!("noise grade F supports no verdict: {}", self.noise.causes.join("; ")))
     }
 
-    /// The arms among those of some expressions whose rounds fall into two modes.
-    fn modes<'b>(&self, of: impl Iterator<Item = &'b Expression>) -> Option<String> {
+    /// The arms of a claim whose rounds fall into two modes.
+    fn modes(&self, claim: &Claim) -> Option<String> {
         let split = self.noise.findings.iter().filter(|one| one.code == "W-MULTIMODAL");
-        let split: Vec<&String> = split.flat_map(|finding| &finding.cells).collect();
-        let mut arms = BTreeSet::new();
-        for expression in of {
-            expression.readings(&mut |_, arm| {
-                if split.iter().any(|id| *id == arm) {
-                    arms.insert(arm);
-                }
-            });
-        }
-        (!arms.is_empty()).then(|| arms.into_iter().collect::<Vec<_>>().join(", "))
+        let split: BTreeSet<&str> =
+            split.flat_map(|finding| &finding.cells).map(String::as_str).collect();
+        let arms = claim.readings().map(|(_, arm)| arm);
+        let arms: BTreeSet<&str> = arms.filter(|arm| split.contains(arm)).collect();
+        (!arms.is_empty()).then(|| Vec::from_iter(arms).join(", "))
     }
 }
 
@@ -458,29 +453,12 @@ fn mean(values: &[f64]) -> (f64, Option<[f64; 2]>) {
 type Tested<'a> = Vec<(&'a str, BTreeSet<(&'a str, &'a str)>)>;
 
 fn tested(study: &Study) -> Tested<'_> {
-    let mut all = Vec::new();
-    for claim in &study.claims {
-        let mut readings = BTreeSet::new();
-        if let How::Tests { tests, .. } = &claim.how {
-            for test in tests {
-                test.expression.readings(&mut |metric, arm| {
-                    readings.insert((metric, arm));
-                });
-            }
-        }
-        all.push((claim.id.as_str(), readings));
-    }
-    all
+    study.claims.iter().map(|claim| (claim.id.as_str(), claim.readings().collect())).collect()
 }
 
 /// The claims that are tested on a reading of this row.
 fn claims_on(row: &Row, tested: &Tested<'_>) -> Vec<String> {
-    let mut shown = BTreeSet::new();
-    for cell in row.cells.iter().flatten() {
-        cell.readings(&mut |metric, arm| {
-            shown.insert((metric, arm));
-        });
-    }
+    let shown: BTreeSet<_> = row.cells.iter().flatten().flat_map(Expression::readings).collect();
     let on = tested.iter().filter(|(_, readings)| !readings.is_disjoint(&shown));
     on.map(|(id, _)| (*id).to_owned()).collect()
 }

@@ -1,28 +1,9 @@
 //! A study that is not run as its file says: only some of its claims, or with other parameters.
 
 use crate::expression::Expression;
-use crate::study::{Check, Claim, How, Study};
+use crate::study::{Check, Claim, Study};
 use ipcperf_core::result::Scale;
 use std::collections::BTreeSet;
-
-/// The arms of some expressions.
-fn arms<'a>(expressions: impl Iterator<Item = &'a Expression>) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for expression in expressions {
-        expression.readings(&mut |_, arm| {
-            found.insert(arm.to_owned());
-        });
-    }
-    found
-}
-
-fn of_claim(claim: &Claim) -> impl Iterator<Item = &Expression> {
-    let tests = match &claim.how {
-        How::Untestable(_) => [].iter(),
-        How::Tests { tests, .. } => tests.iter(),
-    };
-    tests.map(|test| &test.expression)
-}
 
 impl Study {
     /// Ids of its claims.
@@ -34,11 +15,14 @@ impl Study {
     /// study are passed over.
     pub fn only(&mut self, ids: &[String]) {
         self.claims.retain(|claim| ids.contains(&claim.id));
-        let needed = arms(self.claims.iter().flat_map(of_claim));
+        let arms = self.claims.iter().flat_map(Claim::readings).map(|(_, arm)| arm.to_owned());
+        let needed: BTreeSet<String> = arms.collect();
         self.arms.retain(|arm| needed.contains(&arm.id));
+        let lacks =
+            |cell: &Expression| cell.readings().iter().any(|(_, arm)| !needed.contains(*arm));
         for table in &mut self.tables {
             for cell in table.rows.iter_mut().flat_map(|row| &mut row.cells) {
-                if cell.as_ref().is_some_and(|cell| !arms([cell].into_iter()).is_subset(&needed)) {
+                if cell.as_ref().is_some_and(lacks) {
                     *cell = None;
                 }
             }

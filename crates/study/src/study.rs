@@ -39,7 +39,6 @@ pub(crate) struct Amount {
     /// Rounds, each with every arm once.
     pub(crate) rounds: u64,
     /// How long it takes, as a reader should expect it: "4 h". Only told.
-    #[serde(default)]
     pub(crate) expected: Option<String>,
     /// Keys for every arm of a kind of work, for an arm with all its values, or for one of them.
     #[serde(flatten)]
@@ -121,6 +120,21 @@ pub(crate) struct Claim {
     /// What else than the mechanisms makes it come out as published.
     pub(crate) artefact: Option<String>,
     pub(crate) how: How,
+}
+
+impl Claim {
+    /// What it is tested by; nothing where nobody can test it.
+    pub(crate) fn tests(&self) -> &[Test] {
+        match &self.how {
+            How::Untestable(_) => &[],
+            How::Tests { tests, .. } => tests,
+        }
+    }
+
+    /// The metric and the arm of every reading that it is tested on.
+    pub(crate) fn readings(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.tests().iter().flat_map(|test| test.expression.readings())
+    }
 }
 
 /// How a claim is tested.

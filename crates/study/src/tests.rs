@@ -4,7 +4,7 @@ use crate::accept::Test;
 use crate::expression::Expression;
 use crate::measured::{Measured, Readings};
 use crate::outcome::Findings;
-use crate::study::{Arm, How, Statistic, Study, Table};
+use crate::study::{Arm, Claim, How, Statistic, Study, Table};
 use ipcperf_core::result::{
     ClaimKind, ClaimResult, Finding, Metric, Mode, Noise, Published, Scale, Severity, Verdict,
 };
@@ -80,22 +80,10 @@ fn every_study_is_well_formed_and_goes_by_its_name() {
         assert!(!study.tables.is_empty() && !study.claims.is_empty(), "{name}");
         let rounds = |scale| study.scales.get(&scale).expect("checked").rounds;
         assert!(rounds(Scale::Smoke) >= 8 && rounds(Scale::Quick) >= 8, "{name}");
-        let mut used = BTreeSet::new();
-        let tables = study.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
-        for cell in tables.flatten() {
-            cell.readings(&mut |_, arm| {
-                used.insert(arm);
-            });
-        }
-        for claim in &study.claims {
-            if let How::Tests { tests, .. } = &claim.how {
-                for test in tests {
-                    test.expression.readings(&mut |_, arm| {
-                        used.insert(arm);
-                    });
-                }
-            }
-        }
+        let cells = study.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
+        let shown = cells.flatten().flat_map(Expression::readings);
+        let tested = study.claims.iter().flat_map(Claim::readings);
+        let used: BTreeSet<&str> = shown.chain(tested).map(|(_, arm)| arm).collect();
         let idle: Vec<_> = study
             .arms
             .iter()
@@ -137,8 +125,7 @@ fn the_published_tables_reproduce_the_published_figures_of_the_claims() {
     for study in parsed() {
         let tables = published(&study);
         for claim in &study.claims {
-            let How::Tests { tests, .. } = &claim.how else { continue };
-            for Test { expression, published, .. } in tests {
+            for Test { expression, published, .. } in claim.tests() {
                 let Some(figure) = *published else { continue };
                 let value = expression.value(&mut |metric, arm| {
                     tables.get(&(metric.to_owned(), arm.to_owned())).copied().ok_or(())
@@ -425,7 +412,7 @@ fn every_figure_of_the_embedded_claims_has_a_label() {
     let mut nameless = Vec::new();
     for study in parsed() {
         for claim in &study.claims {
-            let How::Tests { tests, .. } = &claim.how else { continue };
+            let tests = claim.tests();
             // A single figure without a label is what the claim says.
             let figures = tests.iter().filter(|test| tests.len() > 1 && test.label.is_empty());
             nameless.extend(figures.map(|test| format!("{}: {}", claim.id, test.expression)));

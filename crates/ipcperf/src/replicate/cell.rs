@@ -1,10 +1,11 @@
 //! Work "cell": a cell of the engine, measured and assembled as `ipcperf run` does it.
 
 use super::connect;
+use crate::job_file;
 use crate::loads::{LoadArgs, loads};
 use crate::request;
 use ipcperf_core::result::{Cell, Mode, Round, SideCovariates, Status};
-use ipcperf_core::{Idle, LoadKey, OptionSet, PatternKind, Touch};
+use ipcperf_core::{Idle, LoadKey, PatternKind, Placement, Touch};
 use ipcperf_engine::calls_of;
 use ipcperf_engine::connect::Model;
 use ipcperf_engine::plan::{self, Host, Request};
@@ -25,22 +26,16 @@ const MOST_SAMPLES: u64 = 100_000_000;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Keys {
     mechanism: String,
-    #[serde(default)]
     pattern: Option<String>,
-    #[serde(default = "one")]
-    size: u64,
+    size: Option<u64>,
     placement: String,
-    #[serde(default)]
     idle: Option<String>,
-    #[serde(default)]
     touch: Option<String>,
     /// Knobs with their full names.
     #[serde(default)]
     set: BTreeMap<String, toml::Value>,
-    #[serde(default = "slice")]
-    slice: String,
-    #[serde(default = "warmup")]
-    warmup: String,
+    slice: Option<String>,
+    warmup: Option<String>,
     /// Round trips of a slice, messages of a stream, or requests of each client; 0: as many as fit. All other patterns go
     /// by time.
     #[serde(default)]
@@ -56,18 +51,6 @@ pub(crate) struct Keys {
     load: LoadArgs,
 }
 
-fn one() -> u64 {
-    1
-}
-
-fn slice() -> String {
-    "100ms".into()
-}
-
-fn warmup() -> String {
-    "20ms".into()
-}
-
 /// A cell to measure.
 #[derive(Debug)]
 pub(crate) struct CellWork {
@@ -80,15 +63,10 @@ impl Keys {
         let mut load = LoadArgs::default();
         let mut others = toml::Table::new();
         for (name, value) in keys.clone() {
-            let words = match (name.parse::<LoadKey>(), &value) {
-                (Ok(key), toml::Value::String(text)) => (key, text.clone()),
-                (Ok(key), toml::Value::Integer(number)) => (key, number.to_string()),
-                _ => {
-                    others.insert(name, value);
-                    continue;
-                }
-            };
-            load.0.extend([words]);
+            match name.parse::<LoadKey>().ok().zip(job_file::word(&value)) {
+                Some((key, text)) => drop(load.0.insert(key, text)),
+                None => drop(others.insert(name, value)),
+            }
         }
         let keys: Self =
             others.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
@@ -107,31 +85,25 @@ impl Keys {
             })
             .collect();
         let or = |given: &Option<String>, name: &str| given.clone().unwrap_or_else(|| name.into());
-        let two_cpus = host.topology.two_cpus();
         let placements = match self.placement.as_str() {
             // The closest pair of CPUs that this machine has.
-            "two-cpus" => {
-                vec![two_cpus.unwrap_or(ipcperf_core::Placement::SameLlc)]
-            }
+            "two-cpus" => vec![host.topology.two_cpus().unwrap_or(Placement::SameLlc)],
             other => request::placements(other).map_err(told)?,
         };
         let patterns =
             request::patterns(&or(&self.pattern, PatternKind::PingPong.name())).map_err(told)?;
         let touch = request::touch(&or(&self.touch, Touch::CacheLine.name())).map_err(told)?;
         let loads = loads(&self.load, &patterns, touch).map_err(told)?;
+        let size = usize::try_from(self.size.unwrap_or(1)).map_err(|error| error.to_string())?;
         let request = Request {
             mechanisms: request::mechanisms(registry, &self.mechanism).map_err(told)?,
             patterns,
-            sizes: vec![usize::try_from(self.size).map_err(|error| error.to_string())?],
+            sizes: vec![size],
             placements,
             idle: request::idle(&or(&self.idle, Idle::AsIs.name())).map_err(told)?,
             touch,
             loads,
-            options: if settings.is_empty() {
-                OptionSet::default()
-            } else {
-                request::options(registry, &settings).map_err(told)?
-            },
+            options: request::options(registry, &settings).map_err(told)?,
         };
         let mut cells =
             plan::cells(&request, host).map_err(|error| told(request::refused(error)))?;
@@ -147,8 +119,8 @@ impl Keys {
             request::time(name, text, Duration::from_millis(1), longest).map_err(told)
         };
         let lengths = Lengths {
-            warmup: time("warmup", &self.warmup)?,
-            slice: time("slice", &self.slice)?,
+            warmup: time("warmup", &or(&self.warmup, "20ms"))?,
+            slice: time("slice", &or(&self.slice, "100ms"))?,
             operations: match plan.key.pattern {
                 PatternKind::PingPong | PatternKind::Stream | PatternKind::Connect => self.samples,
                 _ => 0,

@@ -1,7 +1,7 @@
 //! Work "exec": programs that a study names, connected by pipes, as `ipcperf run --exec` measures them.
 
 use super::work::{Turn, Work};
-use crate::exec;
+use crate::{exec, job_file};
 use ipcperf_core::result::ProofKind;
 use ipcperf_engine::exec::{PipelinePlan, Programs, once};
 use ipcperf_engine::task::TaskError;
@@ -35,11 +35,8 @@ impl Keys {
     fn of(table: &toml::Table) -> Result<Self, String> {
         let mut keys: Self = table.clone().try_into().map_err(|error| format!("exec: {error}"))?;
         for (name, value) in std::mem::take(&mut keys.words) {
-            let word = match value {
-                toml::Value::String(text) => text,
-                toml::Value::Integer(number) => number.to_string(),
-                other => return Err(format!("exec: {name}: {other} is no word")),
-            };
+            let word = job_file::word(&value)
+                .ok_or_else(|| format!("exec: {name}: {value} is no word"))?;
             let place = format!("{{{name}}}");
             let texts = keys.programs.iter_mut().chain(&mut keys.needs);
             let texts: Vec<&mut String> = texts.filter(|text| text.contains(&place)).collect();

@@ -4,11 +4,12 @@
 //! round trip takes 5 us on one of them and 50 us on another. What a turn costs beside what it times (processes, warm-up, proofs) hardly
 //! depends on the scale, and what it times grows with what is asked for; both are known after one round of seconds.
 
+use super::bounds::{self, BoundWork};
 use super::cell::Keys;
 use super::kinds::CELL;
 use super::pipeline;
 use ipcperf_core::result::Scale;
-use ipcperf_engine::bounds::{Chunks, Intervals, Trips};
+use ipcperf_engine::bounds::Intervals;
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::Lengths;
@@ -39,25 +40,22 @@ enum Asked {
 
 impl Asked {
     fn of(arm: &Arm, keys: &toml::Table, registry: &Registry, host: &Host) -> Self {
-        let read = |amount: Option<f64>| amount.map_or(Self::Same, Self::Amount);
         match arm.work.as_str() {
             CELL => {
                 let planned = Keys::of(keys).and_then(|keys| keys.plan(registry, host));
                 planned.map_or(Self::Same, |cell| Self::cell(cell.lengths))
             }
-            "self-loop" => {
-                let trips: Option<Trips> = keys.clone().try_into().ok();
-                read(trips.map(|trips| (trips.samples + trips.warmup) as f64))
+            pipeline::KIND => {
+                pipeline::bytes(keys).map_or(Self::Same, |bytes| Self::Amount(bytes as f64))
             }
-            "copying" => {
-                let chunks: Option<Chunks> = keys.clone().try_into().ok();
-                read(chunks.map(|chunks| chunks.repeats as f64))
-            }
-            "clocks" => {
-                let intervals: Option<Intervals> = keys.clone().try_into().ok();
-                intervals.map_or(Self::Same, |asked| Self::Seconds(clocks(&asked)))
-            }
-            pipeline::KIND => read(pipeline::bytes(keys).map(|bytes| bytes as f64)),
+            work if bounds::KINDS.contains(&work) => match BoundWork::of(work, keys) {
+                Ok(BoundWork::SelfLoop(trips)) => {
+                    Self::Amount((trips.samples + trips.warmup) as f64)
+                }
+                Ok(BoundWork::Copying(chunks)) => Self::Amount(chunks.repeats as f64),
+                Ok(BoundWork::Clocks(asked)) => Self::Seconds(clocks(&asked)),
+                Ok(BoundWork::Apart) | Err(_) => Self::Same,
+            },
             _ => Self::Same,
         }
     }

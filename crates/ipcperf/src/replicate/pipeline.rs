@@ -167,9 +167,9 @@ impl Pipeline {
         let mut readings = Readings::default();
         let mut steady_bytes = 0;
         let run = self.long_enough(|own| {
-            let seen = steady::measure(&own.plan, turn)?;
-            steady_bytes = seen.bytes;
-            Ok(seen.run)
+            let (run, bytes) = steady::measure(&own.plan, turn)?;
+            steady_bytes = bytes;
+            Ok(run)
         })?;
         consumed(&mut readings, &self.plan, &run);
         let rate = steady_bytes as f64 * 8e9 / run.wall_ns as f64;

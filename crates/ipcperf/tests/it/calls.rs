@@ -74,8 +74,7 @@ fn every_knob_makes_the_calls_that_it_stands_for() {
         words.extend(set.iter().flat_map(|setting| ["--set", setting]));
         words.extend(["-o", "calls.json"]);
         let ended = sandbox.run(&words);
-        let document: Value =
-            serde_json::from_str(&sandbox.read("calls.json").expect("written")).expect("JSON");
+        let document = sandbox.result("calls.json");
         let cell = &document["cells"][0];
         if cell["status"] == "unavailable" {
             continue;
@@ -92,9 +91,7 @@ fn every_knob_makes_the_calls_that_it_stands_for() {
         // They are of a slice of their own.
         assert_eq!(rounds(cell).len(), 1, "{cell}");
     }
-    for folder in [sandbox.run_directories(), sandbox.temporary()] {
-        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0, "{}", folder.display());
-    }
+    sandbox.leaves_nothing();
 }
 
 /// What is counted is no matter of time: it differs by no more than 1 % between two runs, and of a pipe it is four calls for
@@ -105,10 +102,8 @@ fn two_runs_count_the_same_calls() {
     let counted = || -> Option<Vec<[BTreeMap<String, f64>; 2]>> {
         let words = ["run", "-m", "pipe,unix-stream,unix-dgram", "-s", "64", "--place", "same-cpu"];
         let more = ["--rounds", "1", "--slice", "2ms", "--warmup", "1ms", "--time-calls"];
-        let ended = sandbox.run(&[&words[..], &more, &["-o", "calls.json"]].concat());
-        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-        let document: Value =
-            serde_json::from_str(&sandbox.read("calls.json").expect("written")).expect("JSON");
+        sandbox.done(&[&words[..], &more, &["-o", "calls.json"]].concat());
+        let document = sandbox.result("calls.json");
         let of = |cell: &Value| {
             let calls = &cell["calls"];
             if let Some(reason) = calls["reason"].as_str() {

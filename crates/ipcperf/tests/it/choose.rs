@@ -1,7 +1,6 @@
 //! A mechanism is chosen by what was really measured, and the document says by what.
 
-use crate::common::{Sandbox, cells, valid};
-use ipcperf_report::RESULT_SCHEMA;
+use crate::common::{Sandbox, cells};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -18,8 +17,7 @@ fn what_meets_the_needs_is_measured_and_the_rest_has_a_reason() {
     let sandbox = Sandbox::new();
     let names = "fifo,unix-stream,unix-seqpacket,unix-dgram,pipe,eventfd,shm-mailbox/spin";
     let words = ["-m", names, "--rate", "5k", "--think", "50us", "--budget", "4s", "-o", "c.json"];
-    let ended = sandbox.run(&[&["choose"], &NEEDS[..], &words].concat());
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let ended = sandbox.done(&[&["choose"], &NEEDS[..], &words].concat());
     is_one_screen(&ended.stdout);
     assert!(ended.stderr.starts_with("Measuring, about "), "no terminal: {}", ended.stderr);
     let shown = &ended.stdout;
@@ -29,7 +27,7 @@ fn what_meets_the_needs_is_measured_and_the_rest_has_a_reason() {
     );
     assert!(shown.contains("not unrelated: pipe"), "{shown}");
     assert!(shown.contains("not told-of-death: unix-dgram"), "{shown}");
-    let document = valid(RESULT_SCHEMA, &sandbox.read("c.json").expect("written"));
+    let document = sandbox.result("c.json");
     let plan = &document["invocation"]["plan"];
     assert_eq!(plan["command"], "choose");
     assert_eq!(plan["requirements"]["rate_per_second"], 5000.0);
@@ -57,7 +55,7 @@ fn what_meets_the_needs_is_measured_and_the_rest_has_a_reason() {
     assert_eq!(&again.stdout, shown, "the document has what was asked for");
     let repeated = sandbox.run(&["run", "--from", "c.json", "-o", "again.json", "-q"]);
     assert_eq!(repeated.status.code(), Some(0), "{}", repeated.stderr);
-    let repeated = valid(RESULT_SCHEMA, &sandbox.read("again.json").expect("written"));
+    let repeated = sandbox.result("again.json");
     let again = &repeated["invocation"]["plan"];
     assert_eq!(
         (&again["command"], &again["requirements"]),
@@ -72,8 +70,7 @@ fn a_document_of_before_is_enough_and_what_it_lacks_is_one_line() {
     let sandbox = Sandbox::new();
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/result-1.0.json");
     let old = old.to_str().expect("UTF-8");
-    let ended = sandbox.run(&["choose", "--from", old]);
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let ended = sandbox.done(&["choose", "--from", old]);
     is_one_screen(&ended.stdout);
     assert!(ended.stdout.contains("CHOICE for 64 B with both ends on one CPU"), "{}", ended.stdout);
     assert!(ended.stdout.contains("ipcperf describe pipe"), "{}", ended.stdout);

@@ -1,6 +1,8 @@
 //! The program in surroundings of its own: home, working folder and run directories nobody else uses.
 
 use ipcperf_core::Missing;
+use ipcperf_report::RESULT_SCHEMA;
+use serde_json::Value;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -141,6 +143,34 @@ impl Sandbox {
         self.start(words).end()
     }
 
+    /// Runs it to a good end.
+    pub(crate) fn done(&self, words: &[&str]) -> Ended {
+        let ended = self.run(words);
+        assert_eq!(ended.status.code(), Some(0), "{words:?}: {}", ended.stderr);
+        ended
+    }
+
+    /// Runs what it must refuse, in one line with these words in it.
+    pub(crate) fn refuses(&self, words: &[&str], told: &str) {
+        let ended = self.run(words);
+        let seen = (ended.status.code(), ended.stdout.as_str(), ended.stderr.lines().count());
+        assert_eq!(seen, (Some(2), "", 1), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(told), "{words:?}: {}", ended.stderr);
+    }
+
+    /// The result that it wrote into its working folder.
+    pub(crate) fn result(&self, name: &str) -> Value {
+        valid(RESULT_SCHEMA, &self.read(name).expect("it was written"))
+    }
+
+    /// Nothing lies where runs keep what is theirs.
+    pub(crate) fn leaves_nothing(&self) {
+        for folder in [self.run_directories(), self.temporary()] {
+            let left: Vec<_> = fs::read_dir(folder).expect("a folder").flatten().collect();
+            assert!(left.is_empty(), "{left:?}");
+        }
+    }
+
     /// Reads a file the program wrote into its working folder.
     pub(crate) fn read(&self, name: &str) -> io::Result<String> {
         fs::read_to_string(self.home().join(name))
@@ -170,8 +200,13 @@ impl Drop for Running {
     }
 }
 
+/// The words of a command line.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
 /// Refuses a document that the schema refuses; gives it parsed.
-pub(crate) fn valid(schema: &str, text: &str) -> serde_json::Value {
+pub(crate) fn valid(schema: &str, text: &str) -> Value {
     let schema = serde_json::from_str(schema).expect("the schema is JSON");
     let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
     let document = serde_json::from_str(text).expect("the document is JSON");
@@ -185,9 +220,9 @@ pub(crate) fn valid(schema: &str, text: &str) -> serde_json::Value {
 
 /// The schema of a document, by what it says of itself.
 pub(crate) fn schema_of(text: &str) -> Option<&'static str> {
-    let document: serde_json::Value = serde_json::from_str(text).ok()?;
+    let document: Value = serde_json::from_str(text).ok()?;
     let kinds = [
-        ("ipcperf.result/", ipcperf_report::RESULT_SCHEMA),
+        ("ipcperf.result/", RESULT_SCHEMA),
         ("ipcperf.replication/", ipcperf_report::REPLICATION_SCHEMA),
         ("ipcperf.comparison/", ipcperf_report::COMPARISON_SCHEMA),
     ];
@@ -195,20 +230,28 @@ pub(crate) fn schema_of(text: &str) -> Option<&'static str> {
     kinds.into_iter().find(|(name, _)| kind.starts_with(name)).map(|(_, schema)| schema)
 }
 
+pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_else(|| panic!("{key} is no text in {value}"))
+}
+
+pub(crate) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().unwrap_or_else(|| panic!("{key} is no list in {value}"))
+}
+
 /// The cells of a result document.
-pub(crate) fn cells(document: &serde_json::Value) -> &[serde_json::Value] {
+pub(crate) fn cells(document: &Value) -> &[Value] {
     document["cells"].as_array().expect("a list")
 }
 
 /// The rounds of a cell, each as an object; the document has them as columns.
-pub(crate) fn rounds(cell: &serde_json::Value) -> Vec<serde_json::Value> {
+pub(crate) fn rounds(cell: &Value) -> Vec<Value> {
     let cell: ipcperf_core::result::Cell = serde_json::from_value(cell.clone()).expect("a cell");
     let object = |round| serde_json::to_value(round).expect("numbers and words");
     cell.rounds.iter().map(object).collect()
 }
 
 /// Lower edges (ps) and counts of the histogram of a round.
-pub(crate) fn buckets(round: &serde_json::Value) -> Vec<(u64, u64)> {
+pub(crate) fn buckets(round: &Value) -> Vec<(u64, u64)> {
     let buckets = round["histogram"]["buckets"].clone();
     let buckets: ipcperf_core::result::Buckets = serde_json::from_value(buckets).expect("buckets");
     buckets.read().expect("buckets")

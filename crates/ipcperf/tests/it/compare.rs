@@ -17,13 +17,12 @@ fn live<'a>(cells: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
 fn recorded(sandbox: &Sandbox, name: &str, mechanisms: &str) {
     let words =
         ["run", "-m", mechanisms, "--place", "same-cpu", "--slice", "2ms", "--warmup", "1ms"];
-    let ended = sandbox.run(&[&words[..], &["-q", "-o", name]].concat());
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    sandbox.done(&[&words[..], &["-q", "-o", name]].concat());
 }
 
 /// Changes a document in place.
 fn change(sandbox: &Sandbox, name: &str, with: impl Fn(&mut Value)) {
-    let mut document = serde_json::from_str(&sandbox.read(name).expect("written")).expect("JSON");
+    let mut document = sandbox.result(name);
     with(&mut document);
     valid(RESULT_SCHEMA, &document.to_string());
     fs::write(sandbox.home().join(name), document.to_string()).expect("writable");
@@ -47,8 +46,7 @@ fn said(ended: &Ended) -> (Option<i32>, &str) {
 fn two_cells_are_compared_by_a_plan_that_is_told_before() {
     let sandbox = Sandbox::new();
     let cells = ["pipe 64 same-cpu", "unix-stream 64 same-cpu"];
-    let ended = sandbox.run(&live(&cells, &["-o", "found.json"]));
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let ended = sandbox.done(&live(&cells, &["-o", "found.json"]));
     assert!(
         ended.stderr.starts_with("Plan: 8 rounds of A, A again and B, about "),
         "{}",

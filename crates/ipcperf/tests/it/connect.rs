@@ -1,7 +1,6 @@
 //! Connections for single requests: whatever was asked is answered or failed for a reason, and nothing is left.
 
-use crate::common::{Ended, Sandbox, cells, rounds, skipped, valid};
-use ipcperf_report::RESULT_SCHEMA;
+use crate::common::{Ended, Sandbox, cells, rounds, skipped};
 use serde_json::Value;
 use std::process::Command;
 
@@ -10,7 +9,7 @@ const DOORS: &str = "unix-stream,unix-stream/epoll,unix-seqpacket,tcp,tcp/epoll,
 
 fn document(sandbox: &Sandbox, ended: &Ended) -> Value {
     assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
-    valid(RESULT_SCHEMA, &sandbox.read("run.json").expect("it was written"))
+    sandbox.result("run.json")
 }
 
 fn count(value: &Value) -> u64 {
@@ -64,7 +63,7 @@ fn a_full_backlog_costs_no_request_and_what_takes_too_long_says_why() {
     let few = ["--set", "unix-stream.backlog=1", "--set", "tcp.backlog=1", "-o", "run.json"];
     let brief = ["--rounds", "1", "--slice", "20ms", "--warmup", "1ms"];
     let ended = sandbox.run(&[&words[..], &[&*doors.join(",")], &few, &brief].concat());
-    let document = valid(RESULT_SCHEMA, &sandbox.read("run.json").expect("it was written"));
+    let document = sandbox.result("run.json");
     for (cell, door) in cells(&document).iter().zip(doors) {
         if door == "tcp" && cell["status"] == "deadline" {
             let reason = cell["reason"].as_str().expect("a reason");
@@ -96,7 +95,7 @@ fn a_name_that_no_socket_can_have_is_unavailable_and_says_what_helps() {
         command.env("XDG_RUNTIME_DIR", &folder).env("TMPDIR", &folder);
         let ended = sandbox.spawn(command).end();
         assert_eq!(ended.status.code(), Some(3), "nothing ran: {}", ended.stderr);
-        let document = valid(RESULT_SCHEMA, &sandbox.read("run.json").expect("it was written"));
+        let document = sandbox.result("run.json");
         for cell in cells(&document) {
             let reason = cell["reason"].as_str().unwrap_or_default();
             assert_eq!(cell["status"], "unavailable", "{cell}");
@@ -144,10 +143,7 @@ fn two_hundred_connect_slices_leave_no_descriptor_no_file_and_no_process() {
         assert_eq!(rounds(cell).len(), 50);
         accounted(cell);
     }
-    for folder in [sandbox.run_directories(), sandbox.temporary()] {
-        let left: Vec<_> = folder.read_dir().expect("ours").flatten().collect();
-        assert!(left.is_empty(), "{left:?}");
-    }
+    sandbox.leaves_nothing();
     assert!(crate::watch::workers(&sandbox).is_empty());
 }
 

@@ -2,11 +2,11 @@
 //! privileges. The program says what is missing and measures the rest.
 
 use crate::common::{Sandbox, at_once, cells, skipped, valid};
+use crate::strangers::open_to_all;
 use ipcperf_report::{DOCTOR_SCHEMA, MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use ipcperf_sys::seccomp::{self, Refusal};
 use serde_json::Value;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 
 /// The system calls of io_uring, which container runtimes refuse by default.
@@ -91,15 +91,6 @@ fn without<T: Send>(
 ) -> io::Result<T> {
     let refused = || seccomp::refuse(calls, refusal).map(|()| what());
     std::thread::scope(|scope| scope.spawn(refused).join()).expect("it ends")
-}
-
-/// Folders that nobody else than root made, but anybody may use.
-fn open_to_all(sandbox: &Sandbox) {
-    let folders = [sandbox.home(), sandbox.run_directories(), sandbox.temporary()];
-    let parent = sandbox.home().parent().map(std::path::Path::to_owned);
-    for folder in folders.into_iter().chain(parent) {
-        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o1777)).expect("ours");
-    }
 }
 
 /// The mechanisms that cannot run, each with a reason of one line; and how many there are.

@@ -1,13 +1,11 @@
 //! What a message costs: every cell says it, or why not.
 
-use crate::common::{Sandbox, cells, rounds, valid};
-use ipcperf_report::RESULT_SCHEMA;
+use crate::common::{Sandbox, cells, rounds, words};
 use serde_json::Value;
 
 fn document(sandbox: &Sandbox, words: &[&str]) -> Value {
-    let ended = sandbox.run(&[&["run", "-o", "r.json"], words].concat());
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    valid(RESULT_SCHEMA, &sandbox.read("r.json").expect("written"))
+    sandbox.done(&[&["run", "-o", "r.json"], words].concat());
+    sandbox.result("r.json")
 }
 
 /// A figure above 0, or a reason: never 0, never nothing.
@@ -73,14 +71,13 @@ fn cost_is_a_column_of_every_table_and_a_ranking_of_its_own() {
     let small =
         ["--rounds", "2", "--slice", "5ms", "--warmup", "2ms", "--place", "free", "-o", "r.json"];
     let words = ["run", "-m", "pipe,unix-stream,tcp", "-p", "ping-pong,stream", "-s", "64,4K"];
-    let ended = sandbox.run(&[&words[..], &small].concat());
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let ended = sandbox.done(&[&words[..], &small].concat());
     let heads: Vec<&str> =
         ended.stdout.lines().filter(|line| line.trim_start().starts_with("size ")).collect();
     assert_eq!(heads.len(), 4, "{}", ended.stdout);
     assert!(heads.iter().all(|head| head.contains("CPU/msg")), "{heads:#?}");
     // Where others disturb the run too much, nobody has a place.
-    let document = valid(RESULT_SCHEMA, &sandbox.read("r.json").expect("it was written"));
+    let document = sandbox.result("r.json");
     if document["noise"]["grade"] == "F" {
         return;
     }
@@ -118,31 +115,16 @@ fn the_way_of_a_message_is_told_with_its_bound_or_refused() {
             assert!(way["reason"].as_str().is_some_and(|reason| reason.contains("lost")), "{way}");
         }
     }
-    let refused = sandbox.run(&["run", "-m", "pipe", "-p", "stream", "--one-way"]);
-    assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
-    assert!(
-        refused.stderr.contains("--one-way is for the pattern ping-pong"),
-        "{}",
-        refused.stderr
-    );
+    let words = ["run", "-m", "pipe", "-p", "stream", "--one-way"];
+    sandbox.refuses(&words, "--one-way is for the pattern ping-pong");
 }
 
 #[test]
 fn every_transform_goes_there_and_back_over_every_kind_of_channel() {
     let sandbox = Sandbox::new();
-    let words = [
-        "-m",
-        "pipe,udp,shm-ring/futex,memfd,eventfd",
-        "--transform",
-        "gzip,lz4,zstd,crc32",
-        "-p",
-        "ping-pong,stream",
-        "-s",
-        "1,4K",
-        "--place",
-        "free",
-    ];
-    let document = document(&sandbox, &[&words[..], &["--rounds", "1", "--slice", "5ms"]].concat());
+    let line = "-m pipe,udp,shm-ring/futex,memfd,eventfd --transform gzip,lz4,zstd,crc32 \
+                -p ping-pong,stream -s 1,4K --place free --rounds 1 --slice 5ms";
+    let document = document(&sandbox, &words(line));
     for cell in cells(&document) {
         if cell["size_bytes"] == 0 {
             assert_eq!(cell["status"], "unavailable");
@@ -165,7 +147,5 @@ fn every_transform_goes_there_and_back_over_every_kind_of_channel() {
             assert!(of("ratio") > 1.3 && of("wire_bytes") < 3200.0, "{cost}");
         }
     }
-    let refused = sandbox.run(&["run", "-m", "pipe", "--transform", "gzp"]);
-    assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
-    assert!(refused.stderr.contains("gzip"), "{}", refused.stderr);
+    sandbox.refuses(&["run", "-m", "pipe", "--transform", "gzp"], "gzip");
 }

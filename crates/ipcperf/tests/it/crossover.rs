@@ -1,23 +1,9 @@
 //! Searches for a crossover in real processes, for structure, never for figures.
 
-use crate::common::{Sandbox, cells, valid};
-use ipcperf_report::RESULT_SCHEMA;
+use crate::common::{Sandbox, cells, words};
 
-const SEARCH: [&str; 13] = [
-    "run",
-    "--place",
-    "same-cpu",
-    "--slice",
-    "1ms",
-    "--warmup",
-    "1ms",
-    "--rounds",
-    "10",
-    "--no-progress",
-    "-o",
-    "x.json",
-    "--crossover",
-];
+const SEARCH: &str =
+    "run --place same-cpu --slice 1ms --warmup 1ms --rounds 10 --no-progress -o x.json --crossover";
 
 /// What a search ends in, whatever it finds.
 const ENDS: [&str; 4] = [" overtakes ", "No crossover: ", "Cannot tell where ", "No single "];
@@ -35,14 +21,13 @@ fn a_search_measures_both_arms_at_each_point_and_ends_in_a_sentence() {
         (["tcp", "unix-stream"], &["--over", "conns", "--conns", "1,2"], [1, 2]),
         (["fifo", "pipe"], &["--over", "rate", "--rate", "1k,2k"], [1000, 2000]),
     ] {
-        let ended = sandbox.run(&[&SEARCH[..], &arms, more].concat());
-        assert_eq!(ended.status.code(), Some(0), "{arms:?}: {}", ended.stderr);
+        let ended = sandbox.done(&[&words(SEARCH)[..], &arms, more].concat());
         assert!(
             ended.stderr.starts_with("Search: 2 points, 10 rounds each, about "),
             "{}",
             ended.stderr
         );
-        let document = valid(RESULT_SCHEMA, &sandbox.read("x.json").expect("written"));
+        let document = sandbox.result("x.json");
         let asked = &document["invocation"]["plan"]["crossover"];
         assert_eq!([&asked["a"], &asked["b"], &asked["over"]], [arms[0], arms[1], more[1]]);
         assert_eq!(asked["most_points"], 14);

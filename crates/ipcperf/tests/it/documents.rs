@@ -1,6 +1,6 @@
 //! Result documents of real, small runs: their structure, never their figures.
 
-use crate::common::{Sandbox, buckets, cells, rounds, valid};
+use crate::common::{Sandbox, buckets, cells, list, rounds, text, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,9 +19,8 @@ fn a_run_over_everything_keeps_every_promise() {
     let sandbox = Sandbox::new();
     let words = ["-m", "all", "-p", "ping-pong,stream", "-s", "64,64K"];
     let places = ["--place", "same-cpu,same-llc,smt", "-o", "all.json"];
-    let ended = sandbox.run(&run(&[&words[..], &places].concat()));
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    let document = valid(RESULT_SCHEMA, &sandbox.read("all.json").expect("written"));
+    sandbox.done(&run(&[&words[..], &places].concat()));
+    let document = sandbox.result("all.json");
     every_cell_asked_for_is_there_with_a_number_or_a_reason(&document);
     every_number_has_its_proof(&document);
     short_operations_are_timed_in_batches_and_say_so(&document);
@@ -29,16 +28,8 @@ fn a_run_over_everything_keeps_every_promise() {
     two_spinning_ends_are_never_put_on_one_cpu(&document);
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_else(|| panic!("{key} is no text in {value}"))
-}
-
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no whole number"))
-}
-
-fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value[key].as_array().unwrap_or_else(|| panic!("{key} is no list in {value}"))
 }
 
 /// Cells with numbers; there must be some.
@@ -215,7 +206,7 @@ fn the_kernel_has_the_last_word_on_a_knob() {
         let setting = format!("pipe.size={asked}");
         let words = ["-m", "pipe,tcp", "--set", &setting, "--place", "same-cpu", "-o", "knob.json"];
         let ended = sandbox.run(&run(&words));
-        let document = valid(RESULT_SCHEMA, &sandbox.read("knob.json").expect("written"));
+        let document = sandbox.result("knob.json");
         let [pipe, tcp] = cells(&document) else { panic!("two cells were asked for") };
         assert_eq!(pipe["status"], "ok", "{}", pipe["reason"]);
         let knob = &pipe["knobs"]["pipe.size"];
@@ -260,8 +251,7 @@ fn the_document_tells_nothing_about_whose_machine_it_was() {
     let home = sandbox.home().join("result.json");
     let home = home.to_str().expect("UTF-8");
     let words = ["-m", "fifo,unix-stream", "--set", "unix-stream.bind=path", "-o", home];
-    let ended = sandbox.run(&run(&[&words[..], &["--place", "same-cpu"]].concat()));
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    sandbox.done(&run(&[&words[..], &["--place", "same-cpu"]].concat()));
     let written = sandbox.read("result.json").expect("written");
     let document = valid(RESULT_SCHEMA, &written);
     let argv: Vec<_> =
@@ -352,8 +342,7 @@ fn the_command_line_has_the_names_of_files_and_no_paths() {
     let path = folder.join("result.json");
     let path = path.to_str().expect("UTF-8");
     let told = |words: &[&str], word: &str| {
-        let ended = sandbox.run(words);
-        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        sandbox.done(words);
         let written = std::fs::read_to_string(path).expect("written");
         assert!(!written.contains("zz9-folder"), "{written}");
         let document = valid(RESULT_SCHEMA, &written);
@@ -391,7 +380,7 @@ fn cpus_that_were_named_keep_their_seats_in_every_round() {
     let place = format!("{last},{before}");
     let words = ["-m", "pipe", "--place", &place, "-o", "named.json"];
     sandbox.run(&run(&words));
-    let document = valid(RESULT_SCHEMA, &sandbox.read("named.json").expect("written"));
+    let document = sandbox.result("named.json");
     let [cell] = cells(&document) else { panic!("one cell was asked for") };
     assert_eq!((text(cell, "status"), text(cell, "placement")), ("ok", place.as_str()));
     for round in &rounds(cell) {

@@ -1,12 +1,11 @@
 //! Programs that nobody here wrote: every byte is counted, what goes wrong is one clear line, and nothing is left.
 
 use crate::common::{Sandbox, valid, wait_for};
-use crate::watch::processes;
+use crate::watch::{processes, signal};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 
 fn words<'a>(programs: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     let execs = programs.iter().flat_map(|program| ["--exec", program]);
@@ -180,10 +179,7 @@ fn what_cannot_run_is_refused_before_anything_is_measured() {
         (&[], &["-m", "pipe", "--trace-calls"], "--trace-calls is for programs"),
     ];
     for (programs, more, part) in cases {
-        let ended = sandbox.run(&words(programs, more));
-        assert_eq!(ended.status.code(), Some(2), "{part}: {}", ended.stderr);
-        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
-        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+        sandbox.refuses(&words(programs, more), part);
         assert!(sandbox.read("exec.json").is_err());
     }
 }
@@ -228,8 +224,7 @@ fn programs_of_a_file_are_shown_and_run_only_if_allowed() {
         assert!(sandbox.read("x.json").is_err());
         let dry = sandbox.run(&[words, &["--dry-run"]].concat());
         assert_eq!(dry.status.code(), Some(0), "{}", dry.stderr);
-        let ended = sandbox.run(&[words, &["--allow-exec"]].concat());
-        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        sandbox.done(&[words, &["--allow-exec"]].concat());
         let document: Value =
             serde_json::from_str(&sandbox.read("x.json").expect("written")).expect("JSON");
         let study = &document["studies"][0]["arms"][0];
@@ -245,13 +240,11 @@ fn a_run_that_is_stopped_leaves_no_program() {
     for (name, code) in [("INT", Some(130)), ("KILL", None)] {
         let running = sandbox.start(&words(&["sleep 600", "cat"], &[]));
         wait_for("both programs", || (processes(&sandbox).len() == 3).then_some(()));
-        let pid = running.child.id().to_string();
-        Command::new("sh").args(["-c", "kill -s \"$0\" \"$1\"", name, &pid]).output().expect("sh");
+        signal(name, running.child.id());
         assert_eq!(running.end().status.code(), code);
         wait_for("the end of both programs", || (processes(&sandbox).is_empty()).then_some(()));
     }
-    let text = sandbox.read("exec.json").expect("what was measured is written");
-    let document = valid(RESULT_SCHEMA, &text);
+    let document = sandbox.result("exec.json");
     assert_eq!(document["interrupted"], true);
     assert_eq!(document["pipelines"][0]["status"], "skipped");
     assert_eq!(sandbox.run(&["clean"]).status.code(), Some(0));

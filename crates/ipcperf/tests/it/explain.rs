@@ -2,7 +2,6 @@
 
 use crate::common::{Sandbox, skipped};
 use ipcperf_sys::seccomp;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 #[test]
@@ -33,9 +32,7 @@ fn a_word_is_explained_and_an_unknown_one_names_the_nearest() {
         (&["explain", "W-LOSS", "-o", "f.json"], "a word is explained from a table"),
         (&["explain", "--keep", "it"], "a word is explained from a table"),
     ] {
-        let ended = sandbox.run(words);
-        assert_eq!(ended.status.code(), Some(2), "{ended:?}");
-        assert!(ended.stderr.contains(said) && ended.stderr.lines().count() == 1, "{ended:?}");
+        sandbox.refuses(words, said);
     }
 }
 
@@ -82,8 +79,7 @@ fn a_round_trip_is_explained_and_its_document_explains_it_again() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(text.lines().count() <= 40 && text.lines().all(|line| line.len() <= 80), "{text}");
-    let document: Value =
-        serde_json::from_str(&sandbox.read("why.json").expect("written")).expect("JSON");
+    let document = sandbox.result("why.json");
     let cells = document["cells"].as_array().expect("cells");
     let ids: Vec<&str> = cells.iter().filter_map(|cell| cell["id"].as_str()).collect();
     assert_eq!(

@@ -1,8 +1,7 @@
 //! Several producers or consumers at one object.
 
-use crate::common::{Sandbox, at_once, cells, rounds, valid, wait_for};
+use crate::common::{Sandbox, at_once, cells, rounds, wait_for};
 use crate::watch::{signal, workers};
-use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::thread::sleep;
@@ -11,9 +10,8 @@ use std::time::Duration;
 fn measured(words: &[&str]) -> (Value, String) {
     let sandbox = Sandbox::new();
     let brief = ["--rounds", "2", "--slice", "10ms", "--warmup", "2ms", "-o", "fan.json"];
-    let ended = sandbox.run(&[&["run"], words, &brief].concat());
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    (valid(RESULT_SCHEMA, &sandbox.read("fan.json").expect("it was written")), ended.stdout)
+    let ended = sandbox.done(&[&["run"], words, &brief].concat());
+    (sandbox.result("fan.json"), ended.stdout)
 }
 
 fn number(value: &Value) -> f64 {
@@ -129,9 +127,7 @@ fn what_cannot_fan_is_explained() {
         (["fan-out", "--peers", "65"], "between 1 and 64"),
         (["stream", "--peers", "2"], "fan-in or fan-out"),
     ] {
-        let ended = sandbox.run(&[&["run", "-m", "pipe", "-p"], &wrong[..]].concat());
-        assert_eq!(ended.status.code(), Some(2));
-        assert!(ended.stderr.contains(part), "{}", ended.stderr);
+        sandbox.refuses(&[&["run", "-m", "pipe", "-p"], &wrong[..]].concat(), part);
     }
 }
 
@@ -182,7 +178,7 @@ fn every_mechanism_fans_or_says_why_not() {
     let brief = ["--rounds", "1", "--slice", "3ms", "--warmup", "1ms", "-o", "fan.json"];
     let ended = sandbox.run(&[&words[..], &brief].concat());
     assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
-    let document = valid(RESULT_SCHEMA, &sandbox.read("fan.json").expect("it was written"));
+    let document = sandbox.result("fan.json");
     for cell in cells(&document) {
         let (name, reason) = (full_name(cell), cell["reason"].as_str().unwrap_or_default());
         let (pattern, peers) = (&cell["pattern"], number(&cell["load"]["peers"]));
@@ -245,7 +241,7 @@ fn kill_one(pattern: &str, name: &str, which: usize) {
     crowd.get(which).into_iter().for_each(|pid| signal("KILL", *pid));
     let ended = running.end();
     assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
-    let document = valid(RESULT_SCHEMA, &sandbox.read("rest.json").expect("it was written"));
+    let document = sandbox.result("rest.json");
     let [cell] = cells(&document) else { panic!("one cell was asked for") };
     if is_here {
         assert_eq!((ended.status.code(), &cell["status"]), (Some(1), &"failed".into()), "{cell}");

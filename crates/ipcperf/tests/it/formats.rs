@@ -1,6 +1,6 @@
 //! The same result in every format, printed at once and shown again later.
 
-use crate::common::{Sandbox, cells, rounds, valid};
+use crate::common::{Sandbox, cells, rounds, valid, words};
 use ipcperf_report::{MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use serde_json::Value;
 use std::fs;
@@ -8,24 +8,11 @@ use std::fs;
 const FORMATS: [&str; 5] = ["table", "markdown", "csv", "json", "ndjson"];
 
 /// Three cells that can run everywhere, one that cannot.
-const RUN: [&str; 13] = [
-    "run",
-    "-m",
-    "pipe,eventfd,unix-stream,pipe/spin",
-    "--place",
-    "same-cpu",
-    "--rounds",
-    "2",
-    "--slice",
-    "5ms",
-    "--warmup",
-    "2ms",
-    "--seed",
-    "7",
-];
+const RUN: &str = "run -m pipe,eventfd,unix-stream,pipe/spin --place same-cpu --rounds 2 \
+                   --slice 5ms --warmup 2ms --seed 7";
 
-fn run<'a>(words: &[&'a str]) -> Vec<&'a str> {
-    [&RUN, words].concat()
+fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&words(RUN)[..], more].concat()
 }
 
 /// What is in a text of that format, checked as far as the format allows.
@@ -114,10 +101,7 @@ fn a_file_has_the_format_of_its_ending() {
         &["compare", "old.json", "old.json", "-o", "x.txt"],
         &["replicate", "inferno", "-o", "x.parquet"],
     ] {
-        let ended = sandbox.run(words);
-        let (code, lines) = (ended.status.code(), ended.stderr.lines().count());
-        assert_eq!((code, ended.stdout.as_str(), lines), (Some(2), "", 1), "{words:?}");
-        assert!(ended.stderr.contains(words[words.len() - 1]), "{words:?}: {}", ended.stderr);
+        sandbox.refuses(words, words[words.len() - 1]);
     }
     assert_eq!(fs::read_dir(sandbox.home()).expect("a folder").count(), before);
 }
@@ -146,7 +130,7 @@ fn without_a_name_the_result_is_where_the_program_says() {
         }
         let name = ended.stderr.trim().strip_prefix("Result: ").expect("one line");
         assert!(name.starts_with("ipcperf-") && name.ends_with(".json"), "{name}");
-        valid(RESULT_SCHEMA, &sandbox.read(name).expect("written"));
+        sandbox.result(name);
     }
     assert_eq!(fs::read_dir(sandbox.home()).expect("a folder").count(), 2);
 }
@@ -155,7 +139,7 @@ fn without_a_name_the_result_is_where_the_program_says() {
 fn keys_of_a_newer_minor_version_are_ignored() {
     let sandbox = Sandbox::new();
     let ended = sandbox.run(&run(&["-o", "old.json"]));
-    let mut document = valid(RESULT_SCHEMA, &sandbox.read("old.json").expect("written"));
+    let mut document = sandbox.result("old.json");
     document["schema"] = "ipcperf.result/2.7".into();
     document["weather"] = serde_json::json!({"sun": [1, 2]});
     document["cells"][0]["colour"] = "blue".into();
@@ -285,13 +269,13 @@ fn a_job_file_writes_below_the_current_directory_and_replaces_only_results() {
         assert!(plan.stdout.contains(shown), "{}", plan.stdout);
         let ended = ended("below/x.json", &[]);
         assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-        valid(RESULT_SCHEMA, &sandbox.read("below/x.json").expect("written"));
+        sandbox.result("below/x.json");
     }
     fs::write(at("notes.json"), "mine").expect("a file");
     fs::set_permissions(at("notes.json"), PermissionsExt::from_mode(0o640)).expect("ours");
     let typed = ended("../x.json", &["-o", "notes.json"]);
     assert_eq!(typed.status.code(), Some(0), "{}", typed.stderr);
-    valid(RESULT_SCHEMA, &sandbox.read("notes.json").expect("written"));
+    sandbox.result("notes.json");
     let mode = fs::metadata(at("notes.json")).expect("there").permissions().mode();
     assert_eq!(mode & 0o777, 0o640);
 }
@@ -321,11 +305,8 @@ fn what_a_job_file_says_commands_no_terminal() {
 #[test]
 fn a_device_is_no_place_for_a_result_unless_it_is_standard_output() {
     let sandbox = Sandbox::new();
-    let ended = sandbox.run(&run(&["-o", "/dev/full"]));
-    assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(2), ""));
-    assert!(ended.stderr.contains("only if it is standard output"), "{}", ended.stderr);
-    let ended = sandbox.run(&run(&["-q", "-o", "/dev/stdout"]));
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    sandbox.refuses(&run(&["-o", "/dev/full"]), "only if it is standard output");
+    let ended = sandbox.done(&run(&["-q", "-o", "/dev/stdout"]));
     assert!(ended.stdout.contains("\"schema\": \"ipcperf.result/2"), "{}", ended.stdout);
 }
 
@@ -376,9 +357,7 @@ fn a_report_shows_the_cells_that_are_asked_for_and_names_the_nearest_of_what_is_
         (["-s", "7"], "no cell left with size 7"),
         (["--place", "smt"], "no cell left with placement smt"),
     ] {
-        let ended = shown(&words);
-        assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(2), ""), "{words:?}");
-        assert!(ended.stderr.contains(told), "{words:?}: {}", ended.stderr);
+        sandbox.refuses(&[&["report", "old.json"], &words[..]].concat(), told);
     }
 }
 

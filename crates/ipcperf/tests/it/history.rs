@@ -39,8 +39,7 @@ fn listed(sandbox: &Sandbox) -> Vec<String> {
 fn what_is_kept_stands_for_its_file_wherever_one_is_read() {
     let sandbox = Sandbox::new();
     let said = |words: &[&str]| {
-        let ended = sandbox.run(words);
-        assert_eq!(ended.status.code(), Some(0), "{words:?}: {}", ended.stderr);
+        let ended = sandbox.done(words);
         ended.stdout + &ended.stderr
     };
     assert!(said(&["history", "list"]).starts_with("0 documents in ~/.local/share/ipcperf"));
@@ -105,10 +104,8 @@ fn what_is_kept_stands_for_its_file_wherever_one_is_read() {
         &["report", "b.json", "--format", "json", "-o", other],
         &[&RUN[..], &["-o", first]].concat(),
     ] {
-        let ended = sandbox.run(words);
         let told = "would lie among the kept documents, which nothing changes; name another file";
-        assert!(ended.stderr.contains(told), "{words:?}: {}", ended.stderr);
-        assert_eq!(ended.status.code(), Some(2), "{words:?}");
+        sandbox.refuses(words, told);
     }
     assert_eq!(kept("1-nightly.json"), sandbox.read("a.json").expect("written"));
     assert!(!sandbox.home().join(other).exists());
@@ -167,10 +164,8 @@ fn what_cannot_be_kept_is_told_before_measuring_and_after_it_nothing_is_lost() {
 fn a_thousand_documents_are_listed_and_a_cell_is_followed_over_all() {
     const DOCUMENTS: usize = 1000;
     let sandbox = Sandbox::new();
-    let ended = sandbox.run(&[&RUN[..], &["--keep", "nightly", "-o", "a.json"]].concat());
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    let first: Value =
-        serde_json::from_str(&sandbox.read("a.json").expect("written")).expect("JSON");
+    sandbox.done(&[&RUN[..], &["--keep", "nightly", "-o", "a.json"]].concat());
+    let first = sandbox.result("a.json");
     for number in 2..=DOCUMENTS {
         let mut one = first.clone();
         one["started_utc"] =

@@ -1,8 +1,7 @@
 //! Runs that are interrupted or killed at any moment: what was measured is kept, and nothing is left behind.
 
-use crate::common::{Ended, Sandbox, at_once, cells, rounds, schema_of, valid, wait_for};
+use crate::common::{Ended, Sandbox, at_once, cells, rounds, schema_of, valid, wait_for, words};
 use crate::watch::{Objects, has_sent, holds_pipes, processes, signal, workers};
-use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -71,11 +70,6 @@ fn run<'a>(words: &[&'a str]) -> Vec<&'a str> {
     [&["run"], words].concat()
 }
 
-/// A document that lies where it was to be written.
-fn document(sandbox: &Sandbox, name: &str) -> Value {
-    valid(RESULT_SCHEMA, &sandbox.read(name).expect("it was written"))
-}
-
 pub(crate) fn no_panic(ended: &Ended) {
     assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
 }
@@ -121,7 +115,7 @@ fn an_interrupted_run_writes_what_it_measured() {
     assert_eq!(ended.status.code(), Some(130), "{}", ended.stderr);
     no_panic(&ended);
     assert!(ended.stdout.contains("pipe"), "what was measured is shown: {}", ended.stdout);
-    let document = document(&sandbox, "part.json");
+    let document = sandbox.result("part.json");
     assert_eq!(document["interrupted"], true);
     let pipe = cells(&document).iter().find(|cell| cell["mechanism"] == "pipe").expect("asked for");
     assert_eq!((&pipe["status"], &pipe["verified"]), (&"ok".into(), &true.into()));
@@ -139,7 +133,7 @@ fn a_run_interrupted_at_once_explains_every_cell() {
     signal("INT", running.child.id());
     let ended = running.end();
     assert_eq!(ended.status.code(), Some(130), "{}", ended.stderr);
-    let document = document(&sandbox, "part.json");
+    let document = sandbox.result("part.json");
     for cell in cells(&document) {
         assert_eq!(cell["status"], "skipped", "{cell}");
         assert!(cell["reason"].as_str().is_some_and(|reason| reason.contains("interrupted")));
@@ -202,7 +196,7 @@ fn a_document_is_kept_before_anybody_reads_the_screen_and_who_never_does_can_be_
     let mut child = command.stdout(full).spawn().expect("the program starts");
     let _ = wait_for("the document", || sandbox.read("kept.json").ok());
     assert_eq!(interrupted_until_it_ends(&mut child).signal(), Some(SIGINT));
-    assert_eq!(cells(&document(&sandbox, "kept.json")).len(), 1);
+    assert_eq!(cells(&sandbox.result("kept.json")).len(), 1);
 }
 
 /// Waits until a run has begun and its own directory is gone again.
@@ -263,7 +257,7 @@ fn a_killed_worker_costs_its_cell_and_not_the_run() {
         let ended = running.end();
         assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
         no_panic(&ended);
-        let document = document(&sandbox, "rest.json");
+        let document = sandbox.result("rest.json");
         assert_eq!(document["interrupted"], false);
         let [pipe, socket] = cells(&document) else { panic!("two cells were asked for") };
         assert_eq!(pipe["status"], "failed");
@@ -294,7 +288,7 @@ fn a_run_that_gets_no_more_workers_keeps_what_it_measured() {
     let ended = running.end();
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
     no_panic(&ended);
-    let document = document(&sandbox, "part.json");
+    let document = sandbox.result("part.json");
     let [pipe] = cells(&document) else { panic!("one cell was asked for") };
     assert_eq!(pipe["status"], "failed");
     assert!(
@@ -322,7 +316,7 @@ fn a_result_that_cannot_be_where_it_was_to_be_is_kept_elsewhere() {
     let told = "cannot write 'gone/run.json': No such file or directory; the result is in \
                 './ipcperf-result.json'";
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
-    assert_eq!(cells(&document(&sandbox, "ipcperf-result.json")).len(), 1);
+    assert_eq!(cells(&sandbox.result("ipcperf-result.json")).len(), 1);
 }
 
 #[test]
@@ -339,7 +333,7 @@ fn a_hung_worker_ends_in_a_deadline_and_costs_its_cell_only() {
     let ended = running.end();
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
     no_panic(&ended);
-    let document = document(&sandbox, "rest.json");
+    let document = sandbox.result("rest.json");
     let [pipe, socket] = cells(&document) else { panic!("two cells were asked for") };
     assert_eq!(pipe["status"], "deadline");
     assert!(pipe["reason"].as_str().is_some_and(|reason| reason.starts_with("not done after")));
@@ -366,19 +360,8 @@ fn a_killed_coordinator_takes_its_workers_along_and_the_next_run_cleans_up() {
         if attempt % 2 == 0 {
             removed += &sandbox.run(&["clean"]).stdout;
         } else {
-            let next = [
-                "-m",
-                "pipe",
-                "--place",
-                "same-cpu",
-                "--rounds",
-                "1",
-                "--slice",
-                "1ms",
-                "-o",
-                "next.json",
-            ];
-            assert_eq!(sandbox.run(&run(&next)).status.code(), Some(0));
+            let next = "run -m pipe --place same-cpu --rounds 1 --slice 1ms -o next.json";
+            sandbox.done(&words(next));
         }
         let left = fs::read_dir(sandbox.run_directories()).expect("a folder").count();
         assert_eq!(left, 0, "{removed}");
@@ -473,9 +456,9 @@ fn surveys_ended_at_any_moment_leave_nothing() {
         match (ended.status.code(), ended.status.signal()) {
             // Done before the signal came, or while it came.
             (Some(0), _) => {
-                document(&sandbox, &name);
+                sandbox.result(&name);
             }
-            (Some(130), _) => assert_eq!(document(&sandbox, &name)["interrupted"], true),
+            (Some(130), _) => assert_eq!(sandbox.result(&name)["interrupted"], true),
             // Before it caught signals there was nothing to write.
             (None, Some(SIGINT)) => assert!(sandbox.read(&name).is_err()),
             (None, Some(SIGKILL)) if which == "KILL" => {}

@@ -1,9 +1,8 @@
 //! Limits and places that a user or an administrator has set: what cannot be done under them is one line that names
 //! them, and never a signal, a panic or a backtrace.
 
-use crate::common::{Ended, Sandbox, cells, valid};
+use crate::common::{Ended, Sandbox, cells};
 use crate::strangers::Somebody;
-use ipcperf_report::RESULT_SCHEMA;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::process::Command;
@@ -67,7 +66,7 @@ fn a_program_that_is_replaced_while_it_runs_goes_on_as_it_was() {
     std::fs::write(&program, "no program").expect("a file");
     let ended = running.end();
     assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
-    let document = valid(RESULT_SCHEMA, &sandbox.read("run.json").expect("written"));
+    let document = sandbox.result("run.json");
     assert!(cells(&document).iter().all(|cell| cell["status"] == "ok"), "{document}");
 }
 
@@ -79,8 +78,7 @@ fn clients_that_are_more_threads_than_allowed_are_said_so_and_nobody_waits_for_t
     let ended = somebody.run(&["prlimit", "--nproc=6:6"], &[&words[..], &more].concat());
     assert_eq!(ended.status.code(), Some(3), "{}{}", ended.stdout, ended.stderr);
     assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
-    let text = somebody.sandbox.read("run.json").expect("written");
-    let document = valid(RESULT_SCHEMA, &text);
+    let document = somebody.sandbox.result("run.json");
     let [cell] = cells(&document) else { panic!("one cell was asked for") };
     let reason = cell["reason"].as_str().unwrap_or_default();
     assert!(reason.contains("10 clients") && reason.contains("ulimit -u"), "{cell}");

@@ -1,7 +1,7 @@
 //! Pages in a browser: nothing is asked for, nothing is complained of, and nothing is missing without scripts, on a
 //! narrow screen, in the dark or by keyboard. A browser that is found is driven over two pipes, by the DevTools protocol.
 
-use crate::common::{Sandbox, skipped};
+use crate::common::{Sandbox, skipped, words};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -152,28 +152,10 @@ const HOSTILE: &str = "</script><script>console.log('in')</script><img src=http:
 
 /// A page of a short run of two sizes, with hostile names among the others.
 fn page(sandbox: &Sandbox) -> (String, Value) {
-    let words = [
-        "run",
-        "-m",
-        "pipe,unix-stream,fifo",
-        "-s",
-        "64,4K",
-        "--place",
-        "same-cpu",
-        "--rounds",
-        "8",
-        "--slice",
-        "3ms",
-        "--warmup",
-        "1ms",
-        "-o",
-        "result.json",
-        "-q",
-    ];
-    let ended = sandbox.run(&words);
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    let mut document: Value =
-        serde_json::from_str(&sandbox.read("result.json").expect("written")).expect("JSON");
+    let line = "run -m pipe,unix-stream,fifo -s 64,4K --place same-cpu --rounds 8 --slice 3ms \
+                --warmup 1ms -o result.json -q";
+    sandbox.done(&words(line));
+    let mut document = sandbox.result("result.json");
     document["host"]["cpu_model"] = json!(HOSTILE);
     document["kernel"]["sysctl"] = json!({HOSTILE: HOSTILE});
     document["invocation"]["argv"] = json!([HOSTILE]);

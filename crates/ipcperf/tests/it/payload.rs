@@ -1,7 +1,6 @@
 //! `--payload`: messages that are cut from a file.
 
-use crate::common::{Ended, Sandbox, cells, valid};
-use ipcperf_report::RESULT_SCHEMA;
+use crate::common::{Ended, Sandbox, cells};
 use serde_json::Value;
 use std::fs;
 use std::process::Command;
@@ -29,9 +28,8 @@ fn run(sandbox: &Sandbox, words: &[&str]) -> Ended {
 }
 
 fn document(sandbox: &Sandbox, words: &[&str], name: &str) -> Value {
-    let ended = run(sandbox, &[words, &["-o", name]].concat());
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    valid(RESULT_SCHEMA, &sandbox.read(name).expect("written"))
+    sandbox.done(&[&["run"], words, &["-o", name]].concat());
+    sandbox.result(name)
 }
 
 #[test]
@@ -70,11 +68,10 @@ fn what_a_compressor_makes_of_messages_depends_on_what_is_in_them() {
     let ended = run(&sandbox, &[&all[..], &["--dry-run"]].concat());
     let told = "Messages are cut in turn from log.txt, 40000 B (SHA-256 ";
     assert!(ended.stdout.contains(told), "{}", ended.stdout);
-    let ended = run(&sandbox, &[&all[..], &["-o", "r.json"]].concat());
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let ended = sandbox.done(&[&["run"], &all[..], &["-o", "r.json"]].concat());
     assert!(ended.stdout.contains(told) && ended.stdout.contains("from noise.bin, 40000 B"));
     assert!(!ended.stdout.contains("are random"), "{}", ended.stdout);
-    let document = valid(RESULT_SCHEMA, &sandbox.read("r.json").expect("written"));
+    let document = sandbox.result("r.json");
     assert_eq!(cells(&document).len(), 6);
     for cell in cells(&document) {
         let ratio = cell["transform"]["ratio"].as_f64().expect("a ratio");
@@ -140,9 +137,8 @@ fn what_cannot_be_a_payload_is_one_line_and_nothing_is_waited_for() {
         (["--payload", "/dev/zero"], "--payload '/dev/zero': it is no regular file"),
         (["--payload", "log.txt,"], "'' is no name of a file"),
     ] {
-        let ended = run(&sandbox, &[&["-m", "pipe", "--touch", "full"], &words[..]].concat());
-        assert_eq!((ended.status.code(), ended.stderr.lines().count()), (Some(2), 1), "{part}");
-        assert!(ended.stderr.contains(part), "{}", ended.stderr);
+        let words = [&["run", "-m", "pipe", "--touch", "full"], &words[..]].concat();
+        sandbox.refuses(&words, part);
     }
     for (words, part) in [
         (&["-m", "pipe", "--payload", "log.txt"][..], "plays no part with --touch cacheline"),
@@ -156,12 +152,9 @@ fn what_cannot_be_a_payload_is_one_line_and_nothing_is_waited_for() {
         ),
         (&["--exec", "true", "--payload", "log.txt"], "--payload"),
     ] {
-        let ended = run(&sandbox, words);
-        assert_eq!((ended.status.code(), ended.stderr.lines().count()), (Some(2), 1), "{part}");
-        assert!(ended.stderr.contains(part), "{}", ended.stderr);
+        sandbox.refuses(&[&["run"], words].concat(), part);
     }
-    let words = ["-m", "pipe", "--touch", "full", "--payload", "huge", "--dry-run"];
-    let told = run(&sandbox, &words);
-    assert_eq!(told.status.code(), Some(0), "{}", told.stderr);
+    let words = ["run", "-m", "pipe", "--touch", "full", "--payload", "huge", "--dry-run"];
+    let told = sandbox.done(&words);
     assert!(told.stdout.contains("the first 4 MiB of huge, 1024 GiB"), "{}", told.stdout);
 }

@@ -2,12 +2,11 @@
 //! are tried again, and nothing is left behind.
 
 use crate::common::{Sandbox, wait_for};
-use crate::watch::processes;
+use crate::watch::{processes, signal};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -84,7 +83,7 @@ fn every_way_brings_all_bytes_with_and_without_relays() {
             assert_eq!(startup.is_some_and(|time| time > 0.0), *variant == "stand-in", "{arm}");
         }
     }
-    assert!(is_empty(&sandbox.run_directories()) && is_empty(&sandbox.temporary()));
+    sandbox.leaves_nothing();
 }
 
 /// What stands in for socat here says a version, and does the rest by `source` and `sink`.
@@ -152,7 +151,7 @@ fn ends_that_start_at_once_and_miss_each_other_are_told_and_ended() {
     let meet = fake("exit 0", "exec head -c 1000000 /dev/zero");
     let found = replicate(&sandbox, &study(&[("together", "tcp")], 1), Some(&meet));
     assert_eq!(value(&found[0], 0, "missed"), Some(0.0), "{}", found[0]);
-    assert!(is_empty(&sandbox.run_directories()) && is_empty(&sandbox.temporary()));
+    sandbox.leaves_nothing();
 }
 
 #[test]
@@ -164,8 +163,7 @@ fn a_pipeline_that_is_killed_leaves_nothing() {
         let running = sandbox.start(&WORDS);
         wait_for("workers", || (processes(&sandbox).len() > 2).then_some(()));
         sleep(Duration::from_millis(after_ms));
-        let words = ["-c", "kill -s \"$0\" \"$1\"", name, &running.child.id().to_string()];
-        Command::new("sh").args(words).output().expect("there is a shell");
+        signal(name, running.child.id());
         let ended = running.end();
         assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
         wait_for("the end of every worker", || (processes(&sandbox).is_empty()).then_some(()));

@@ -1,7 +1,6 @@
 //! Open and closed loops over a real mechanism: what each can see, and that it ends.
 
-use crate::common::{Sandbox, buckets, cells, rounds, valid};
-use ipcperf_report::RESULT_SCHEMA;
+use crate::common::{Sandbox, buckets, cells, rounds};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -9,9 +8,8 @@ use std::collections::BTreeMap;
 fn document(words: &[&str]) -> (Value, String) {
     let sandbox = Sandbox::new();
     let place = ["--place", "same-llc,same-cpu"];
-    let ended = sandbox.run(&[&["run", "-o", "x.json"], words, &place].concat());
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    (valid(RESULT_SCHEMA, &sandbox.read("x.json").expect("written")), ended.stdout)
+    let ended = sandbox.done(&[&["run", "-o", "x.json"], words, &place].concat());
+    (sandbox.result("x.json"), ended.stdout)
 }
 
 /// Cells that ran. On one CPU every one can that does not spin; the class of two CPUs may be missing here, and says so.
@@ -128,9 +126,8 @@ fn pauses_bursts_and_windows_run_over_every_mechanism_or_say_why_not() {
     let loads = ["-p", "ping-pong,stream,rate,burst", "--think", "100us", "--window", "4"];
     let more = ["--burst", "4", "--rate", "1k"];
     let small = ["--rounds", "1", "--slice", "5ms", "--warmup", "2ms"];
-    let ended = sandbox.run(&[&words[..], &loads, &more, &small].concat());
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    let document = valid(RESULT_SCHEMA, &sandbox.read("x.json").expect("written"));
+    sandbox.done(&[&words[..], &loads, &more, &small].concat());
+    let document = sandbox.result("x.json");
     let mut ran = BTreeMap::new();
     for cell in cells(&document) {
         let id = &cell["id"];
@@ -244,7 +241,7 @@ fn what_a_channel_does_not_keep_is_refused_and_never_hangs() {
     let run = |words: &[&str]| {
         let sandbox = Sandbox::new();
         let ended = sandbox.run(&[&["run", "-o", "x.json"], words, &small[..]].concat());
-        let document = valid(RESULT_SCHEMA, &sandbox.read("x.json").expect("written"));
+        let document = sandbox.result("x.json");
         let cell = cells(&document)[0].clone();
         (
             ended.status.code(),
@@ -265,8 +262,6 @@ fn what_a_channel_does_not_keep_is_refused_and_never_hangs() {
     }
     let (_, status, reason) = run(&["-m", "eventfd", "--inflight", "2"]);
     assert!(status == "unavailable" && reason.contains("--inflight 1,"), "{reason}");
-    let sandbox = Sandbox::new();
-    let ended = sandbox.run(&["run", "-m", "pipe", "-p", "ping-pong", "--reply", "4"]);
-    assert_eq!(ended.status.code(), Some(2));
-    assert!(ended.stderr.contains("--reply is for the pattern request"), "{}", ended.stderr);
+    let words = ["run", "-m", "pipe", "-p", "ping-pong", "--reply", "4"];
+    Sandbox::new().refuses(&words, "--reply is for the pattern request");
 }

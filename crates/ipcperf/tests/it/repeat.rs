@@ -1,7 +1,6 @@
 //! `run --from`: the plan of a result carried out again.
 
-use crate::common::{Sandbox, valid};
-use ipcperf_report::RESULT_SCHEMA;
+use crate::common::{Sandbox, words};
 use serde_json::Value;
 
 /// What a plan is, as its document has it.
@@ -23,61 +22,22 @@ fn plan(document: &Value) -> (Vec<Value>, Value, Value) {
 }
 
 fn measured(sandbox: &Sandbox, words: &[&str]) -> Value {
-    let ended = sandbox.run(words);
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    valid(RESULT_SCHEMA, &sandbox.read(words[words.len() - 1]).expect("written"))
+    sandbox.done(words);
+    sandbox.result(words[words.len() - 1])
 }
 
 #[test]
 fn the_plan_of_a_result_is_repeated_as_it_was() {
     let sandbox = Sandbox::new();
-    let runs: [&[&str]; 3] = [
-        &[
-            "run",
-            "-m",
-            "pipe,unix-stream",
-            "-p",
-            "ping-pong,stream,rate",
-            "-s",
-            "64,4K",
-            "--set",
-            "pipe.size=128K",
-            "--rate",
-            "1000",
-            "--slice",
-            "3ms",
-            "--warmup",
-            "1ms",
-            "--rounds",
-            "2",
-            "-o",
-            "a.json",
-        ],
-        &[
-            "run",
-            "-m",
-            "udp,pipe",
-            "-p",
-            "fan-in,burst",
-            "--peers",
-            "1,2",
-            "--burst",
-            "4",
-            "--touch",
-            "full",
-            "--place",
-            "free,smt",
-            "--slice",
-            "2500us",
-            "--rounds",
-            "1",
-            "-o",
-            "a.json",
-        ],
-        &["survey", "--budget", "1s", "-o", "a.json"],
-    ];
-    for words in runs {
-        let first = measured(&sandbox, words);
+    for line in [
+        "run -m pipe,unix-stream -p ping-pong,stream,rate -s 64,4K --set pipe.size=128K \
+         --rate 1000 --slice 3ms --warmup 1ms --rounds 2 -o a.json",
+        "run -m udp,pipe -p fan-in,burst --peers 1,2 --burst 4 --touch full --place free,smt \
+         --slice 2500us --rounds 1 -o a.json",
+        "survey --budget 1s -o a.json",
+    ] {
+        let words = words(line);
+        let first = measured(&sandbox, &words);
         if words[0] == "survey" {
             is_slim(&first, sandbox.read("a.json").expect("written").len());
         }
@@ -86,7 +46,7 @@ fn the_plan_of_a_result_is_repeated_as_it_was() {
             let second = measured(&sandbox, &["run", "--from", "a.json", "-o", "b.json"]);
             assert_eq!(plan(&first), plan(&second), "{words:?}");
         }
-        let [dry, from] = [words, &["run", "--from", "a.json", "-o", "a.json"]].map(|words| {
+        let [dry, from] = [&words[..], &["run", "--from", "a.json", "-o", "a.json"]].map(|words| {
             let seed = first["invocation"]["seed"].to_string();
             let seeded = ["--seed", seed.as_str()];
             let more: &[&str] = if words.contains(&"--from") { &[] } else { &seeded };
@@ -110,30 +70,22 @@ fn is_slim(document: &Value, bytes: usize) {
 fn what_cannot_be_repeated_is_refused_by_name() {
     let sandbox = Sandbox::new();
     measured(&sandbox, &["run", "-m", "pipe", "--rounds", "1", "--slice", "1ms", "-o", "a.json"]);
-    let ended = sandbox.run(&["run", "--exec", "echo it", "--rounds", "1", "-o", "exec.json"]);
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    sandbox.done(&["run", "--exec", "echo it", "--rounds", "1", "-o", "exec.json"]);
     let text = sandbox.read("a.json").expect("written");
     let other = text.replace("\"mechanism\": \"pipe\"", "\"mechanism\": \"pipf\"");
     std::fs::write(sandbox.home().join("other.json"), other).expect("written");
-    for (words, code, told) in [
-        (&["run", "--from", "a.json", "-m", "pipe"][..], 2, "leaves no room for 'mechanism'"),
-        (&["run", "--from", "a.json", "--rounds", "3"], 2, "leaves no room for 'rounds'"),
-        (&["run", "--from", "a.json", "--think", "1ms"], 2, "leaves no room for 'think'"),
-        (&["run", "--from", "exec.json"], 2, "type them: --exec 'echo it'"),
-        (&["run", "--from", "none.json"], 2, "cannot read 'none.json'"),
+    for (words, told) in [
+        (&["run", "--from", "a.json", "-m", "pipe"][..], "leaves no room for 'mechanism'"),
+        (&["run", "--from", "a.json", "--rounds", "3"], "leaves no room for 'rounds'"),
+        (&["run", "--from", "a.json", "--think", "1ms"], "leaves no room for 'think'"),
+        (&["run", "--from", "exec.json"], "type them: --exec 'echo it'"),
+        (&["run", "--from", "none.json"], "cannot read 'none.json'"),
         // How it is shown and what ends it badly may be said anew.
-        (
-            &["run", "--from", "none.json", "--format", "csv", "--full"],
-            2,
-            "cannot read 'none.json'",
-        ),
-        (&["run", "--from", "none.json", "--max-noise", "C"], 2, "cannot read 'none.json'"),
-        (&["run", "--from", "/proc/self/status"], 2, "/proc/self/status"),
-        (&["run", "--from", "other.json"], 2, "did you mean 'pipe'?"),
+        (&["run", "--from", "none.json", "--format", "csv", "--full"], "cannot read 'none.json'"),
+        (&["run", "--from", "none.json", "--max-noise", "C"], "cannot read 'none.json'"),
+        (&["run", "--from", "/proc/self/status"], "/proc/self/status"),
+        (&["run", "--from", "other.json"], "did you mean 'pipe'?"),
     ] {
-        let ended = sandbox.run(words);
-        assert_eq!(ended.status.code(), Some(code), "{words:?}: {}", ended.stderr);
-        assert!(ended.stderr.contains(told), "{words:?}: {}", ended.stderr);
-        assert_eq!(ended.stderr.lines().count(), 1, "{words:?}: {}", ended.stderr);
+        sandbox.refuses(words, told);
     }
 }

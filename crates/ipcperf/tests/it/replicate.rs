@@ -1,18 +1,10 @@
 //! The published studies, run again at the smallest scale: their documents, never their figures.
 
-use crate::common::{Sandbox, valid, wait_for};
+use crate::common::{Sandbox, list, text, valid, wait_for, words};
 use crate::watch::workers;
 use ipcperf_report::REPLICATION_SCHEMA;
 use serde_json::Value;
 use std::fs;
-
-fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value[key].as_array().unwrap_or_else(|| panic!("{key} is no list in {value}"))
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_else(|| panic!("{key} is no text in {value}"))
-}
 
 /// What every replication must hold, whatever the machine.
 fn check(study: &Value) {
@@ -66,13 +58,6 @@ fn check(study: &Value) {
     }
 }
 
-fn assert_nothing_is_left(sandbox: &Sandbox) {
-    for folder in [sandbox.run_directories(), sandbox.temporary()] {
-        let left: Vec<_> = fs::read_dir(folder).expect("a folder").flatten().collect();
-        assert!(left.is_empty(), "{left:?}");
-    }
-}
-
 /// Runs a study at the smallest scale: every published cell is a number or explained. Gives its claims. It is about the
 /// document: six rounds are just enough for intervals, which one study shows; the others have two.
 fn replicate(sandbox: &Sandbox, name: &str, rounds: u64) -> Vec<Value> {
@@ -101,7 +86,7 @@ fn replicate(sandbox: &Sandbox, name: &str, rounds: u64) -> Vec<Value> {
     let starts =
         ["What holds here", "What does not hold", "What was an", "Nothing is", "too disturbed"];
     assert!(starts.iter().any(is_concluded), "{}", ended.stdout);
-    assert_nothing_is_left(sandbox);
+    sandbox.leaves_nothing();
     list(study, "claims").to_vec()
 }
 
@@ -207,8 +192,7 @@ fn a_study_of_ones_own_is_run_like_the_others() {
         "[[csv]]\nfile = \"f.csv\"\nheader = [\"=1+2\"]\narms = [\"pipe\"]\nvalues = [\"arm\"]\n";
     fs::write(sandbox.home().join("mine.toml"), format!("{MINE}{csv}")).expect("a study");
     let words = ["replicate", "./mine.toml", "--format", "json", "--seed", "7", "--csv", "csv"];
-    let ended = sandbox.run(&words);
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let ended = sandbox.done(&words);
     let document = valid(REPLICATION_SCHEMA, &ended.stdout);
     let study = &list(&document, "studies")[0];
     check(study);
@@ -222,10 +206,8 @@ fn a_study_of_ones_own_is_run_like_the_others() {
     }
     let wrong = MINE.replace("unix-stream", "unix-steam");
     fs::write(sandbox.home().join("wrong.toml"), wrong).expect("a study");
-    let ended = sandbox.run(&["replicate", "wrong.toml"]);
-    assert_eq!(ended.status.code(), Some(2));
-    assert!(ended.stderr.contains("did you mean 'unix-stream'"), "{}", ended.stderr);
-    assert_nothing_is_left(&sandbox);
+    sandbox.refuses(&["replicate", "wrong.toml"], "did you mean 'unix-stream'");
+    sandbox.leaves_nothing();
 }
 
 #[test]
@@ -268,9 +250,8 @@ fn a_study_removes_what_a_killed_run_left() {
     killed.child.kill().expect("our own child");
     drop(killed.end());
     assert_eq!(fs::read_dir(sandbox.run_directories()).expect("a folder").count(), 1);
-    let ended = sandbox.run(&["replicate", "mine.toml", "--rounds", "1"]);
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    assert_nothing_is_left(&sandbox);
+    sandbox.done(&["replicate", "mine.toml", "--rounds", "1"]);
+    sandbox.leaves_nothing();
 }
 
 #[test]
@@ -284,36 +265,19 @@ fn a_study_is_exported_and_no_file_is_lost_by_it() {
     let plan = sandbox.run(&["replicate", "marhubi.toml", "--dry-run"]);
     assert!(plan.stdout.contains("marhubi: "), "{}{}", plan.stdout, plan.stderr);
     fs::write(sandbox.home().join("marhubi.toml"), "mine").expect("writable");
-    let again = sandbox.run(&["replicate", "--export", "marhubi"]);
-    assert_eq!(again.status.code(), Some(2));
-    assert!(again.stderr.contains("'marhubi.toml' is here already"), "{}", again.stderr);
+    sandbox.refuses(&["replicate", "--export", "marhubi"], "'marhubi.toml' is here already");
     assert_eq!(sandbox.read("marhubi.toml").expect("untouched"), "mine");
     let over = sandbox.run(&["replicate", "--export", "marhubi", "-o", "marhubi.toml"]);
     assert!(over.stderr.contains("in place of what was there"), "{}", over.stderr);
-    let wrong = sandbox.run(&["replicate", "--export", "marhubbi"]);
-    assert!(wrong.stderr.contains("did you mean 'marhubi'?"), "{}", wrong.stderr);
+    sandbox.refuses(&["replicate", "--export", "marhubbi"], "did you mean 'marhubi'?");
 }
 
 #[test]
 fn of_one_claim_only_what_it_needs_is_measured_drawn_and_held_against_another_run() {
     let sandbox = Sandbox::new();
-    let words = [
-        "replicate",
-        "--only",
-        "s4.c2",
-        "--set",
-        "samples=200",
-        "--rounds",
-        "6",
-        "--plots",
-        "pictures",
-        "--format",
-        "markdown",
-        "-o",
-        "a.json",
-    ];
-    let ended = sandbox.run(&words);
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let line = "replicate --only s4.c2 --set samples=200 --rounds 6 --plots pictures \
+                --format markdown -o a.json";
+    let ended = sandbox.done(&words(line));
     let document = valid(REPLICATION_SCHEMA, &sandbox.read("a.json").expect("written"));
     let [study] = list(&document, "studies") else { panic!("one study has this claim") };
     check(study);
@@ -345,7 +309,7 @@ fn of_one_claim_only_what_it_needs_is_measured_drawn_and_held_against_another_ru
         );
         assert!(ended.stderr.contains(part), "{words:?}: {}", ended.stderr);
     }
-    assert_nothing_is_left(&sandbox);
+    sandbox.leaves_nothing();
 }
 
 #[test]
@@ -358,8 +322,7 @@ fn a_budget_cuts_the_scale_and_says_so_before_it_begins_and_in_the_document() {
     );
     fs::write(sandbox.home().join("mine.toml"), mine).expect("a study");
     let words = ["replicate", "mine.toml", "--scale", "full", "--budget", "20s", "-o", "x.json"];
-    let ended = sandbox.run(&words);
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let ended = sandbox.done(&words);
     let document = valid(REPLICATION_SCHEMA, &sandbox.read("x.json").expect("written"));
     let study = &list(&document, "studies")[0];
     check(study);

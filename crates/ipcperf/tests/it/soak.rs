@@ -1,10 +1,9 @@
 //! What only shows after a while: millions of messages through the ring, and one run over everything in which nothing
 //! grows. `cargo xtask soak --minutes N` lets that go on for longer.
 
-use crate::common::{Sandbox, cells, rounds, valid};
+use crate::common::{Sandbox, cells, rounds, words};
 use crate::interruption::{no_panic, nothing_is_left};
 use crate::watch::{Objects, signal};
-use ipcperf_report::RESULT_SCHEMA;
 use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -12,20 +11,11 @@ use std::time::{Duration, Instant};
 #[test]
 fn the_ring_carries_millions_of_messages_between_processes_without_a_wrong_byte() {
     let sandbox = Sandbox::new();
-    let words = [
-        "run",
-        "-m",
-        "shm-ring/spin,shm-ring/futex,shm-ring/adaptive",
-        "-p",
-        "stream",
-        "-s",
-        "8,200,4K",
-    ];
-    let more = ["--touch", "full", "--rounds", "1", "--slice", "300ms", "-o", "soak.json"];
-    let ended = sandbox.run(&[&words[..], &more].concat());
-    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let line = "run -m shm-ring/spin,shm-ring/futex,shm-ring/adaptive -p stream -s 8,200,4K \
+                --touch full --rounds 1 --slice 300ms -o soak.json";
+    let ended = sandbox.done(&words(line));
     assert!(ended.stdout.contains("shm-ring/"), "{}", ended.stdout);
-    let document = valid(RESULT_SCHEMA, &sandbox.read("soak.json").expect("it was written"));
+    let document = sandbox.result("soak.json");
     let mut messages = 0;
     for cell in cells(&document).iter().filter(|cell| cell["status"] != "unavailable") {
         assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
@@ -156,7 +146,7 @@ fn nothing_grows_however_long_a_run_goes_on() {
     let ended = running.end();
     no_panic(&ended);
     assert_eq!(ended.status.code(), Some(130), "{}", ended.stderr);
-    let document = valid(RESULT_SCHEMA, &sandbox.read("soak.json").expect("it was written"));
+    let document = sandbox.result("soak.json");
     let (mut slices, mut measured) = (0, 0);
     for cell in cells(&document) {
         // Whether a cell fails is for other tests to judge; here it is one that was not measured to the end.

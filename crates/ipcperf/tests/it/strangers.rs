@@ -104,7 +104,7 @@ fn call(door: &str) -> io::Result<File> {
 }
 
 /// Lets all users into the folders of a sandbox, as into the temporary directory of a machine.
-fn open_to_all(sandbox: &Sandbox) {
+pub(crate) fn open_to_all(sandbox: &Sandbox) {
     let home = sandbox.home();
     let whole = home.parent().expect("it has one").to_owned();
     for folder in [whole, home, sandbox.run_directories(), sandbox.temporary()] {
@@ -305,8 +305,7 @@ fn whoever_finds_a_name_and_whatever_it_does_no_cell_loses_its_figures() {
         });
         assert!(came > 0, "{bind} {manner:?}: nobody came");
         assert_eq!(ended.status.code(), Some(0), "{bind} {manner:?}: {}", ended.stdout);
-        let document = sandbox.read("run.json").expect("it was written");
-        for cell in cells(&valid(RESULT_SCHEMA, &document)) {
+        for cell in cells(&sandbox.result("run.json")) {
             if cell["mechanism"] == "tcp6" && cell["status"] == "unavailable" {
                 continue;
             }
@@ -481,7 +480,7 @@ fn another_user_can_do_nothing_to_a_run() {
     });
     assert!(other.end() > 0, "it came to no process");
     assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
-    let document = valid(RESULT_SCHEMA, &sandbox.read("run.json").expect("it was written"));
+    let document = sandbox.result("run.json");
     for cell in cells(&document) {
         let is_proved = cell["status"] == "ok" && cell["verified"] == true;
         assert!(is_proved || cell["status"] == "unavailable", "{cell}");

@@ -74,11 +74,10 @@ fn what_two_claims_ask_alike_they_accept_alike() {
     for study in parsed().into_iter().filter(asks_once) {
         let mut seen: Vec<(String, Expression, [f64; 2])> = Vec::new();
         for claim in &study.claims {
-            let How::Tests { tests, .. } = &claim.how else { continue };
             if claim.kind != ClaimKind::Claim || CONTRADICTED.contains(&claim.id.as_str()) {
                 continue;
             }
-            for test in tests {
+            for test in claim.tests() {
                 let Some(accept) = test.accept.filter(|accept| *accept != Accept::Report) else {
                     continue;
                 };
@@ -221,22 +220,17 @@ fn every_quantile_of_a_claim_has_its_samples_or_the_claim_says_from_which_scale_
     let mut lacking = BTreeMap::new();
     for study in parsed() {
         for claim in &study.claims {
-            let How::Tests { tests, .. } = &claim.how else { continue };
             let is_short = |scale: &&Scale| {
-                let mut is_short = false;
-                for test in tests {
-                    test.expression.readings(&mut |metric, id| {
-                        let arm = study.arms.iter().find(|arm| arm.id == id).expect("checked");
-                        let keys = study.keys(arm, **scale);
-                        let samples = keys.get("samples").and_then(toml::Value::as_integer);
-                        let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
-                        if let (Some(samples), Some((_, q))) = (samples, quantile) {
-                            let each = u64::try_from(samples).expect("some");
-                            is_short |= support(each * study.rounds(**scale), *q).is_err();
-                        }
-                    });
-                }
-                is_short
+                claim.readings().any(|(metric, id)| {
+                    let arm = study.arms.iter().find(|arm| arm.id == id).expect("checked");
+                    let keys = study.keys(arm, **scale);
+                    let samples = keys.get("samples").and_then(toml::Value::as_integer);
+                    let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
+                    samples.zip(quantile).is_some_and(|(samples, (_, q))| {
+                        let each = u64::try_from(samples).expect("some");
+                        support(each * study.rounds(**scale), *q).is_err()
+                    })
+                })
             };
             let words = match Scale::ALL.iter().filter(is_short).count() {
                 0 => continue,
@@ -385,15 +379,10 @@ fn not_reproduced(
     let (name, id) = of;
     let mut study = parsed().into_iter().find(|one| one.head.name == name).expect(name);
     study.claims.retain(|claim| claim.id == id);
-    let mut used = BTreeSet::new();
-    for claim in &study.claims {
-        let How::Tests { tests, .. } = &claim.how else { panic!("{id}") };
-        for test in tests {
-            test.expression.readings(&mut |metric, arm| {
-                used.insert((arm.to_owned(), metric.to_owned()));
-            });
-        }
-    }
+    let readings = study.claims.iter().flat_map(Claim::readings);
+    let used = readings.map(|(metric, arm)| (arm.to_owned(), metric.to_owned()));
+    let used: BTreeSet<(String, String)> = used.collect();
+    assert!(!used.is_empty(), "{id}");
     let mut rng = Rng::stream(7, id);
     let mut replication = || {
         let mut arms: BTreeMap<&String, Vec<BTreeMap<String, f64>>> = BTreeMap::new();

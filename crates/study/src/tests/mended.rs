@@ -8,14 +8,9 @@ fn verdict(study: &str, id: &str, value: &dyn Fn(&str, &str) -> f64) -> Verdict 
     let mut study = parsed().into_iter().find(|one| one.head.name == study).expect(study);
     study.claims.retain(|claim| claim.id == id);
     let mut readings: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
-    for claim in &study.claims {
-        let How::Tests { tests, .. } = &claim.how else { panic!("{id}") };
-        for test in tests {
-            test.expression.readings(&mut |metric, arm| {
-                let of_arm = readings.entry(arm.to_owned()).or_default();
-                of_arm.insert(metric.to_owned(), value(metric, arm));
-            });
-        }
+    for (metric, arm) in study.claims.iter().flat_map(Claim::readings) {
+        let of_arm = readings.entry(arm.to_owned()).or_default();
+        of_arm.insert(metric.to_owned(), value(metric, arm));
     }
     let find = |id: &String| study.arms.iter().find(|arm| arm.id == *id).expect("checked");
     let rounds = study.rounds(Scale::Smoke);

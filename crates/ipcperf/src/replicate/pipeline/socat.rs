@@ -37,13 +37,6 @@ pub(super) struct Socat {
     version: String,
 }
 
-/// What came of one attempt.
-enum Attempt {
-    Ran(Run),
-    /// The ends did not find each other, or lost each other; what they said.
-    Missed(String),
-}
-
 /// The one that is installed, or why none can be used; looked for once.
 pub(super) fn installed() -> &'static Result<Socat, String> {
     static FOUND: OnceLock<Result<Socat, String>> = OnceLock::new();
@@ -75,8 +68,8 @@ impl Socat {
         for missed in 0..ATTEMPTS {
             let more = HEAD_START * u32::try_from(missed).unwrap_or(u32::MAX);
             match self.attempt(plan, turn, Some(more))? {
-                Attempt::Ran(run) => return Ok(Run { races_lost: missed, ..run }),
-                Attempt::Missed(what) => words = what,
+                Ok(run) => return Ok(Run { races_lost: missed, ..run }),
+                Err(what) => words = what,
             }
         }
         Err(TaskError::Failed(format!("socat: no whole run in {ATTEMPTS} attempts: {words}")))
@@ -88,19 +81,17 @@ impl Socat {
         plan: &Plan,
         turn: &Turn<'_>,
     ) -> Result<Option<String>, TaskError> {
-        Ok(match self.attempt(plan, turn, None)? {
-            Attempt::Ran(_) => None,
-            Attempt::Missed(words) => Some(words),
-        })
+        Ok(self.attempt(plan, turn, None)?.err())
     }
 
-    /// Tries it once. The sink has the published head start and so much more; with `None` there is none.
+    /// Tries it once; an error in the result is what the ends said that missed or lost each other. The sink has the
+    /// published head start and so much more; with `None` there is none.
     fn attempt(
         &self,
         plan: &Plan,
         turn: &Turn<'_>,
         more: Option<Duration>,
-    ) -> Result<Attempt, TaskError> {
+    ) -> Result<Result<Run, String>, TaskError> {
         let name = format!("{}-{:x}", plan.method.name(), turn.nonce);
         // Whatever the two make there; a process that is killed leaves it.
         let _guard = Unlink::new(turn.directory.join(&name));
@@ -131,7 +122,7 @@ impl Socat {
                 if RACES.iter().any(|it| complaint.contains(it))
                     || more.is_some() && complaint.contains(LEFT) =>
             {
-                return Ok(Attempt::Missed(complaint));
+                return Ok(Err(complaint));
             }
             other => other?,
         };
@@ -139,7 +130,7 @@ impl Socat {
         let received = received
             .ok_or_else(|| TaskError::Failed("socat: what the sink took was not counted".into()))?;
         complete(plan, "socat: the sink took", received)?;
-        Ok(Attempt::Ran(Run {
+        Ok(Ok(Run {
             wall_ns: finished.end_ns.saturating_sub(start_ns),
             user_ns: finished.programs.iter().map(|one| one.ended.user_ns).sum(),
             system_ns: finished.programs.iter().map(|one| one.ended.system_ns).sum(),

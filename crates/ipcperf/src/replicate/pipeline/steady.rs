@@ -12,15 +12,8 @@ use ipcperf_sys::procfs::consumption;
 use std::hint::black_box;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// What was seen of the steady part.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Steady {
-    pub(super) bytes: u64,
-    pub(super) run: Run,
-}
-
-/// Measures one run.
-pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Steady, TaskError> {
+/// Measures the steady part of one run; and how many bytes that is.
+pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<(Run, u64), TaskError> {
     let mut arranged = Arranged::make(plan, turn)?;
     let mut ends = relay::start(plan, turn, false, &arranged, || {})?;
     arranged.let_go();
@@ -41,7 +34,7 @@ pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Steady, TaskError>
         system_ns: sent.system_ns + received.system_ns,
         races_lost: 0,
     };
-    Ok(Steady { bytes: received.steady_bytes, run })
+    Ok((run, received.steady_bytes))
 }
 
 pub(super) fn serve(
