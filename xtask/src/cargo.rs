@@ -45,6 +45,16 @@ fn built(target: &str, what: &[&str], executable: &str) -> Result<PathBuf> {
     Ok(target.join(executable))
 }
 
+/// These tests of the product, for so many minutes: this variable tells them how many seconds that is.
+pub(crate) fn prolonged(variable: &str, minutes: f64, tests: &[&str]) -> Command {
+    let mut command = cargo();
+    command
+        .args(["test", "--quiet", "--package", "ipcperf", "--test", "it", "--", "--nocapture"])
+        .args(tests)
+        .env(variable, format!("{:.0}", (minutes * 60.0).max(1.0)));
+    command
+}
+
 /// The cargo that started this program, or the one on the path.
 pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))

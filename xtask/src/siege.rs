@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::cargo::cargo;
+use crate::cargo::prolonged;
 
 /// The arguments of `cargo xtask siege`.
 #[derive(clap::Args)]
@@ -18,20 +18,7 @@ pub(crate) struct Options {
 
 /// Runs it and says whether everything survived.
 pub(crate) fn run(options: &Options) -> Result<bool> {
-    let mut command = cargo();
-    command
-        .args([
-            "test",
-            "--quiet",
-            "--package",
-            "ipcperf",
-            "--test",
-            "it",
-            "--",
-            "--nocapture",
-            "faults::",
-        ])
-        .env("IPCPERF_SIEGE_SECONDS", format!("{:.0}", (options.minutes * 60.0).max(1.0)));
+    let mut command = prolonged("IPCPERF_SIEGE_SECONDS", options.minutes, &["faults::"]);
     if let Some(seed) = options.seed {
         command.env("IPCPERF_TEST_SEED", seed.to_string());
     }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::cargo::cargo;
+use crate::cargo::prolonged;
 
 /// The arguments of `cargo xtask soak`.
 #[derive(clap::Args)]
@@ -15,10 +15,6 @@ pub(crate) struct Options {
 /// Runs it and says whether nothing grew.
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let test = "soak::nothing_grows_however_long_a_run_goes_on";
-    let status = cargo()
-        .args(["test", "--quiet", "--package", "ipcperf", "--test", "it", "--"])
-        .args(["--nocapture", "--exact", test])
-        .env("IPCPERF_SOAK_SECONDS", format!("{:.0}", (options.minutes * 60.0).max(1.0)))
-        .status();
+    let status = prolonged("IPCPERF_SOAK_SECONDS", options.minutes, &["--exact", test]).status();
     Ok(status.context("cannot start cargo")?.success())
 }

@@ -22,13 +22,16 @@ impl<'a> Scene<'a> {
         Pair::start(self, options, self.cpus()?, &[])
     }
 
-    /// Two fresh workers whom the kernel refuses some system calls.
-    pub(crate) fn pair_without(
+    /// Two fresh workers that play over one channel for messages of `size` bytes.
+    pub(crate) fn opened(
         &'a self,
         options: &OptionSet,
-        refused: &[i64],
+        size: usize,
+        script: Script,
     ) -> Result<Pair<'a>, Trouble> {
-        Pair::start(self, options, self.cpus()?, refused)
+        let mut pair = self.pair(options)?;
+        pair.open(size, script)?;
+        Ok(pair)
     }
 
     /// Two fresh workers, one channel, and what both saw.
@@ -38,9 +41,7 @@ impl<'a> Scene<'a> {
         size: usize,
         script: Script,
     ) -> Result<[Vec<Seen>; 2], Trouble> {
-        let mut pair = self.pair(options)?;
-        pair.open(size, script)?;
-        pair.done()
+        self.opened(options, size, script)?.done()
     }
 
     /// One batch, of which nothing is received before its sender has come to rest; what is found then.
@@ -55,8 +56,7 @@ impl<'a> Scene<'a> {
             .only(from, Step::Send(batch.clone()))
             .only(from.other(), Step::Hold)
             .only(from.other(), Step::Receive(batch));
-        let mut pair = self.pair(options)?;
-        pair.open(size, script)?;
+        let mut pair = self.opened(options, size, script)?;
         let receiver = from.other().index();
         pair.wait("the receiver to attach", |ends| ends[receiver].is_holding)?;
         pair.settle(from)?;

@@ -45,19 +45,10 @@ names! {
     }
 }
 
-/// What flags, help and job files know of it.
-struct Row {
-    /// What stands for its values in help; empty where it has none.
-    values: &'static str,
-    /// What a pattern that takes it is given if nothing else was asked for.
-    default: Option<&'static str>,
-    /// One line for users.
-    help: &'static str,
-}
-
 impl LoadKey {
-    const fn row(self) -> Row {
-        let (values, default, help) = match self {
+    /// What flags, help and job files know of it: [`Self::values`], [`Self::default`] and [`Self::help`].
+    const fn row(self) -> (&'static str, Option<&'static str>, &'static str) {
+        match self {
             Self::Think => (
                 "TIMES",
                 None,
@@ -133,26 +124,25 @@ impl LoadKey {
                 "Cut messages from this file, for --transform and --touch full; several are told apart: \
                  log.json,photo.jpg [default: made from the size]",
             ),
-        };
-        Row { values, default, help }
+        }
     }
 
     /// What stands for its values in help: "TIMES"; empty where it has none and is only switched on.
     #[must_use]
     pub const fn values(self) -> &'static str {
-        self.row().values
+        self.row().0
     }
 
     /// What a pattern that takes it is given if nothing else was asked for.
     #[must_use]
     pub const fn default(self) -> Option<&'static str> {
-        self.row().default
+        self.row().1
     }
 
     /// One line for users.
     #[must_use]
     pub const fn help(self) -> &'static str {
-        self.row().help
+        self.row().2
     }
 
     /// Whether it changes what the figures of a cell contain, so that it must be had in every pattern or in none.
@@ -220,7 +210,7 @@ fn reply(text: &str) -> Result<u64, String> {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
-fn is_zero(number: &u64) -> bool {
+pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 

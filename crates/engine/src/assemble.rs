@@ -12,16 +12,17 @@ mod special;
 mod stream;
 mod trips;
 
+pub use cell::{calls_of, figures_of};
+
 use crate::accounting;
 use crate::assemble::cost::Circumstances;
 use crate::exec;
-use crate::job::CallsReport;
 use crate::noise;
 use crate::run::topology::leave_out;
-use crate::run::{BoundReadings, CellRun, Findings};
+use crate::run::{BoundReadings, Findings};
 use ipcperf_core::result::{
-    Bounds, CallTimes, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel,
-    Mode, Noise, PairBounds, ResultSet, SCHEMA, Tool,
+    Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Mode,
+    Noise, PairBounds, ResultSet, SCHEMA, Tool,
 };
 use ipcperf_core::{Idle, Placement};
 use ipcperf_stats::modes;
@@ -108,19 +109,6 @@ pub(crate) fn document(mut findings: Findings, facts: Facts, machine: Machine) -
         cells,
         pipelines,
     }
-}
-
-/// What speaks for a cell in each round that counts so far: for whoever decides by it what is measured next. The document
-/// may leave out more of them.
-#[must_use]
-pub fn figures_of(cell: &CellRun, ns_per_tick: f64) -> BTreeMap<u64, f64> {
-    cell::figures(cell, ns_per_tick)
-}
-
-/// What the system calls of both ends took, as the document has it. For whoever orders rounds itself.
-#[must_use]
-pub fn calls_of(calls: Result<[CallsReport; 2], String>, ns_per_tick: f64) -> CallTimes {
-    cell::call_times(calls, ns_per_tick)
 }
 
 /// What grew by so much in this span, per nanosecond.

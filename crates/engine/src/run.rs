@@ -60,7 +60,7 @@ pub fn search(
     let mut cells: Vec<CellRun> = plan.into_iter().map(CellRun::new).collect();
     let steal_before = procfs::steal_ns();
     progress(Progress::Bounds);
-    let mut interrupted = run.measure_bounds(&cells)?;
+    let mut interrupted = run.prepare(&cells)?;
     if !interrupted {
         interrupted = run.calibrate(&mut cells, settings.lengths())?;
     }

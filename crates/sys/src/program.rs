@@ -250,13 +250,7 @@ mod tests {
 
     #[test]
     fn a_signal_that_is_blocked_here_ends_a_program() {
-        // SAFETY: `set` is initialised by sigemptyset before any other use. The mask is that of this test's thread.
-        unsafe {
-            let mut set = std::mem::zeroed::<libc::sigset_t>();
-            libc::sigemptyset(&raw mut set);
-            libc::sigaddset(&raw mut set, libc::SIGTERM);
-            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
-        }
+        crate::signals::mask(libc::SIG_BLOCK, &[libc::SIGTERM]).expect("it can be blocked");
         let ended = start("kill -TERM $$; exit 3").wait().expect("it ends");
         assert_eq!(ended.status.signal(), Some(libc::SIGTERM), "{ended:?}");
     }

@@ -8,6 +8,42 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What a user sends to end a run.
 const ENDING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
+/// A set of these signals.
+pub(crate) fn set_of(signals: &[libc::c_int]) -> libc::sigset_t {
+    // SAFETY: all zeroes are a valid value, and sigemptyset initialises it before any other use.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in signals {
+            libc::sigaddset(&raw mut set, *signal);
+        }
+        set
+    }
+}
+
+/// Blocks or unblocks these signals for this thread, or blocks them alone, as `pthread_sigmask(3)` is told.
+pub(crate) fn mask(how: libc::c_int, signals: &[libc::c_int]) -> io::Result<()> {
+    let set = set_of(signals);
+    // SAFETY: `set` is initialised, and the old mask is not asked for.
+    match unsafe { libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
+
+/// Blocks these signals for this thread and opens a descriptor that is readable when one has come.
+pub(crate) fn descriptor(signals: &[libc::c_int]) -> io::Result<OwnedFd> {
+    mask(libc::SIG_BLOCK, signals)?;
+    let set = set_of(signals);
+    // SAFETY: `set` is initialised and the flags are valid.
+    let fd = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a fresh descriptor nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
 /// SIGINT, SIGTERM and SIGHUP, delivered through a descriptor instead of ending the process.
 #[derive(Debug)]
 pub struct Interrupts(OwnedFd);
@@ -19,30 +55,19 @@ impl Interrupts {
     /// # Errors
     /// The kernel's.
     pub fn catch() -> io::Result<Self> {
-        // SAFETY: `set` is initialised by sigemptyset before any other use, an all-zero sigaction is a valid place for
-        // the current one, and the flags are valid.
-        let fd = unsafe {
-            let mut set = std::mem::zeroed::<libc::sigset_t>();
-            libc::sigemptyset(&raw mut set);
-            for signal in ENDING {
+        // A blocked signal arrives even if it is ignored, and `nohup` has asked for SIGHUP to be ignored. A shell
+        // ignores SIGINT for every background job of a script, whose author still means it when he sends it.
+        let is_meant = |signal: &libc::c_int| {
+            // SAFETY: an all-zero sigaction is a valid place for the current one.
+            let now = unsafe {
                 let mut now = std::mem::zeroed::<libc::sigaction>();
-                libc::sigaction(signal, std::ptr::null(), &raw mut now);
-                // A blocked signal arrives even if it is ignored, and `nohup` has asked for SIGHUP to be ignored. A shell
-                // ignores SIGINT for every background job of a script, whose author still means it when he sends it.
-                if signal != libc::SIGHUP || now.sa_sigaction != libc::SIG_IGN {
-                    libc::sigaddset(&raw mut set, signal);
-                }
-            }
-            if libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+                libc::sigaction(*signal, std::ptr::null(), &raw mut now);
+                now
+            };
+            *signal != libc::SIGHUP || now.sa_sigaction != libc::SIG_IGN
         };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a fresh descriptor nobody else owns.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+        let meant: Vec<_> = ENDING.into_iter().filter(is_meant).collect();
+        descriptor(&meant).map(Self)
     }
 
     /// To poll on.
@@ -62,20 +87,28 @@ impl Interrupts {
 /// Ends what [`Interrupts::catch`] began: what has come so far is forgotten, and what comes from now on ends the process,
 /// as it ends any other. For what may wait for somebody else for ever, when no measurement can be lost by it any more.
 pub fn let_end() {
-    // SAFETY: `set` is initialised by sigemptyset before any other use, the time is a valid one, the action is a default,
-    // and neither the signal's facts nor the old mask are asked for.
+    let set = set_of(&ENDING);
+    // SAFETY: `set` is initialised, the time is a valid one, the action is a default, and the signal's facts are not
+    // asked for.
     unsafe {
-        let mut set = std::mem::zeroed::<libc::sigset_t>();
-        libc::sigemptyset(&raw mut set);
-        for signal in ENDING {
-            libc::sigaddset(&raw mut set, signal);
-        }
         // Also where a script has put the run into the background: see `catch`.
         libc::signal(libc::SIGINT, libc::SIG_DFL);
         let at_once = std::mem::zeroed::<libc::timespec>();
         while libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const at_once) > 0 {}
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
     }
+    let _ = mask(libc::SIG_UNBLOCK, &ENDING);
+}
+
+/// From now on this function, which must be safe whatever it interrupts, handles the signal.
+fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
+    // SAFETY: all zeroes are a valid action without flags; its handler is of the right type.
+    let result = unsafe {
+        let mut action = std::mem::zeroed::<libc::sigaction>();
+        action.sa_sigaction = handler as libc::sighandler_t;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        libc::sigaction(signal, &raw const action, std::ptr::null_mut())
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 extern "C" fn nothing(_: libc::c_int) {}
@@ -83,14 +116,7 @@ extern "C" fn nothing(_: libc::c_int) {}
 /// From now on a file that grows above its limit (`ulimit -f`) is an error of the call that writes (`EFBIG`), and not a
 /// signal that ends the process without a word. Programs that are executed begin as ever: a handler is not inherited.
 pub fn outlive_large_files() {
-    // SAFETY: all zeroes are a valid action without flags; its handler is an `extern "C" fn` of the right type that does
-    // nothing, which is safe whatever it interrupts.
-    unsafe {
-        let mut action = std::mem::zeroed::<libc::sigaction>();
-        action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        libc::sigemptyset(&raw mut action.sa_mask);
-        libc::sigaction(libc::SIGXFSZ, &raw const action, std::ptr::null_mut());
-    }
+    let _ = handle(libc::SIGXFSZ, nothing);
 }
 
 /// Lets this thread receive all signals. Fit to be called between `fork` and `exec`: it makes one system call.
@@ -98,13 +124,7 @@ pub fn outlive_large_files() {
 /// # Errors
 /// The kernel's.
 pub fn block_none() -> io::Result<()> {
-    // SAFETY: `set` is initialised by sigemptyset before any other use, and the old mask is not asked for.
-    let code = unsafe {
-        let mut set = std::mem::zeroed::<libc::sigset_t>();
-        libc::sigemptyset(&raw mut set);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut())
-    };
-    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
+    mask(libc::SIG_SETMASK, &[])
 }
 
 static INTERRUPTIONS: AtomicU64 = AtomicU64::new(0);
@@ -118,15 +138,7 @@ extern "C" fn count(_: libc::c_int) {
 /// # Errors
 /// The kernel's.
 pub fn count_interruptions() -> io::Result<()> {
-    // SAFETY: all zeroes are a valid action without flags; its handler is an `extern "C" fn` of the right type that
-    // does nothing but add to an atomic, which is safe whatever it interrupts.
-    let result = unsafe {
-        let mut action = std::mem::zeroed::<libc::sigaction>();
-        action.sa_sigaction = count as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        libc::sigemptyset(&raw mut action.sa_mask);
-        libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut())
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    handle(libc::SIGUSR1, count)
 }
 
 /// SIGUSR1 so far.

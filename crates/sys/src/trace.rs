@@ -13,6 +13,7 @@ pub use calls::{name, transfer};
 pub use follow::{Follow, Followed};
 
 use crate::io::raw;
+use crate::signals;
 use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
@@ -118,7 +119,8 @@ impl Trace {
     /// `EPERM` where tracing is forbidden, `ENOSYS` where there is none.
     pub fn of(pids: &[u32]) -> io::Result<Self> {
         let mut trace = Self { traced: Vec::new() };
-        hear_children()?;
+        // Pending instead of ignored, it can be waited for. Children inherit the mask; workers and programs empty it.
+        signals::mask(libc::SIG_BLOCK, &[libc::SIGCHLD])?;
         for pid in pids {
             let pid = libc::pid_t::try_from(*pid).map_err(io::Error::other)?;
             let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL;
@@ -346,27 +348,6 @@ fn stopped(pid: libc::pid_t) -> io::Result<Option<i32>> {
     Ok(Some(status))
 }
 
-fn child_signal() -> libc::sigset_t {
-    // SAFETY: all zeroes are a valid value, and sigemptyset initialises it before any other use.
-    unsafe {
-        let mut set = std::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        libc::sigaddset(&raw mut set, libc::SIGCHLD);
-        set
-    }
-}
-
-/// Keeps SIGCHLD pending instead of ignored, so that it can be waited for. Children inherit the mask; workers and
-/// programs empty it.
-fn hear_children() -> io::Result<()> {
-    let set = child_signal();
-    // SAFETY: `set` is initialised, and the old mask is not asked for.
-    match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) } {
-        0 => Ok(()),
-        code => Err(io::Error::from_raw_os_error(code)),
-    }
-}
-
 /// Sleeps until some child has changed its state since the last look.
 fn await_child(deadline: Instant) -> io::Result<()> {
     // Where another thread takes the signal, this is how late the change is noticed.
@@ -375,7 +356,7 @@ fn await_child(deadline: Instant) -> io::Result<()> {
     if left.is_zero() {
         return Err(io::ErrorKind::TimedOut.into());
     }
-    let (set, left) = (child_signal(), left.min(LATEST));
+    let (set, left) = (signals::set_of(&[libc::SIGCHLD]), left.min(LATEST));
     let left = libc::timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
     // Every outcome (a signal, none in time, another one handled) means "look again".
     // SAFETY: both are initialised, and no details are asked for.

@@ -23,6 +23,11 @@ struct Trial {
     run: fn(&str, u64, &Options) -> Result<bool>,
 }
 
+/// One on simulated hosts.
+const fn simulation(name: &'static str, what: &'static str, count: u64) -> Trial {
+    Trial { name, what, count, run: simulated::run }
+}
+
 /// All of them.
 const TRIALS: &[Trial] = &[
     Trial {
@@ -37,66 +42,20 @@ const TRIALS: &[Trial] = &[
         count: 100,
         run: power::run,
     },
-    Trial {
-        name: "coverage",
-        what: "intervals of compare hold 1 where nothing differs",
-        count: 1000,
-        run: simulated::run,
-    },
-    Trial {
-        name: "equality",
-        what: "no difference is said where there is none, and 5 % are found",
-        count: 400,
-        run: simulated::run,
-    },
-    Trial {
-        name: "families",
-        what: "96 equal cells hold no claim",
-        count: 60,
-        run: simulated::run,
-    },
-    Trial {
-        name: "faults",
-        what: "what goes wrong with clock, CPUs and host is found by its code",
-        count: 100,
-        run: simulated::run,
-    },
-    Trial {
-        name: "grade",
-        what: "noise that is added never improves the grade",
-        count: 20,
-        run: simulated::run,
-    },
-    Trial {
-        name: "mdone",
-        what: "open loops are as the theory of queues says",
-        count: 25,
-        run: simulated::run,
-    },
-    Trial {
-        name: "ranking",
-        what: "equal cells have no order in a table, and those that differ have one",
-        count: 500,
-        run: simulated::run,
-    },
-    Trial {
-        name: "recovery",
-        what: "quantiles are those of the distribution that was drawn from",
-        count: 30,
-        run: simulated::run,
-    },
-    Trial {
-        name: "replay",
-        what: "the same seed gives the same document, byte by byte",
-        count: 50,
-        run: simulated::run,
-    },
-    Trial {
-        name: "sessions",
-        what: "recorded runs of equal programs differ by their sessions only",
-        count: 500,
-        run: simulated::run,
-    },
+    simulation("coverage", "intervals of compare hold 1 where nothing differs", 1000),
+    simulation("equality", "no difference is said where there is none, and 5 % are found", 400),
+    simulation("families", "96 equal cells hold no claim", 60),
+    simulation("faults", "what goes wrong with clock, CPUs and host is found by its code", 100),
+    simulation("grade", "noise that is added never improves the grade", 20),
+    simulation("mdone", "open loops are as the theory of queues says", 25),
+    simulation(
+        "ranking",
+        "equal cells have no order in a table, and those that differ have one",
+        500,
+    ),
+    simulation("recovery", "quantiles are those of the distribution that was drawn from", 30),
+    simulation("replay", "the same seed gives the same document, byte by byte", 50),
+    simulation("sessions", "recorded runs of equal programs differ by their sessions only", 500),
 ];
 
 /// Runs one trial, or lists them.

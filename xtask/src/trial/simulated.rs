@@ -8,18 +8,9 @@ const COUNT: &str = "IPCPERF_TRIALS";
 
 pub(super) fn run(name: &str, count: u64, _options: &Options) -> Result<bool> {
     let status = crate::cargo::cargo()
-        .args([
-            "test",
-            "--release",
-            "--quiet",
-            "--package",
-            "ipcperf-report",
-            "--test",
-            "trials",
-            "--",
-        ])
+        .args(["test", "--release", "--quiet", "--package", "ipcperf-report"])
+        .args(["--test", "trials", "--", "--nocapture", "--test-threads=2"])
         .arg(format!("{name}::"))
-        .args(["--nocapture", "--test-threads=2"])
         .env(COUNT, count.to_string())
         .status()
         .context("cannot start cargo")?;

@@ -64,8 +64,7 @@ fn mismatch(
         .only(Seat::Lead, Step::Send(scene.batch(count, Sizes::List(vec![sent]), largest)))
         .only(Seat::Follow, Step::Hold)
         .only(Seat::Follow, Step::Receive(Batch::attempt(wanted)));
-    let mut pair = scene.pair(&options)?;
-    pair.open(largest, script)?;
+    let mut pair = scene.opened(&options, largest, script)?;
     pair.wait("the receiver to attach", |ends| ends[1].is_holding)?;
     pair.settle(Seat::Lead)?;
     pair.go(Seat::Follow)?;

@@ -64,9 +64,7 @@ pub(crate) fn no_allocation(scene: &Scene<'_>) -> Result<(), Trouble> {
     let batch = |count| Batch::new(count, Sizes::List(vec![size]), 0);
     let script =
         Script::default().exchange(batch(WARM_TRIPS)).both(Step::WatchedMemory(batch(TRIPS)));
-    let mut pair = scene.pair(&options)?;
-    pair.open(size, script)?;
-    let seen = pair.done()?;
+    let seen = scene.play(&options, size, script)?;
     mirror(&seen)?;
     for (seat, seen) in Seat::BOTH.into_iter().zip(&seen) {
         let Some(seen) = seen.last() else { continue };

@@ -27,13 +27,8 @@ fn each(scene: &Scene<'_>, sender: fn(Seat) -> Seat) -> Result<(), Trouble> {
     for round in 0..ROUNDS {
         for victim in Seat::BOTH {
             let size = scene.size([64, 4096, 64 << 10][round as usize % 3], &options);
-            let window = scene.entry.window(size, &options);
-            let batch = Batch::endless(size, window);
             let from = sender(victim);
-            let mut pair = scene.pair(&options)?;
-            pair.open(size, Script::default().send(from, batch))?;
-            under_way(&mut pair, scene)?;
-            pair.kill(victim);
+            let mut pair = killed(scene, size, from, victim)?;
             pair.wait("the end of the killed process", |ends| ends[victim.index()].died.is_some())?;
             if scene.entry.spec().on_death == OnClose::Told {
                 told(&mut pair, scene, victim, from)?;
@@ -43,8 +38,23 @@ fn each(scene: &Scene<'_>, sender: fn(Seat) -> Seat) -> Result<(), Trouble> {
     Ok(())
 }
 
+/// A channel over which `from` sends without end, and whose end `victim` was killed in the middle of that.
+pub(crate) fn killed<'a>(
+    scene: &'a Scene<'a>,
+    size: usize,
+    from: Seat,
+    victim: Seat,
+) -> Result<Pair<'a>, Trouble> {
+    let options = OptionSet::default();
+    let batch = Batch::endless(size, scene.entry.window(size, &options));
+    let mut pair = scene.opened(&options, size, Script::default().send(from, batch))?;
+    under_way(&mut pair, scene)?;
+    pair.kill(victim);
+    Ok(pair)
+}
+
 /// Waits until messages flow, and then for a random moment.
-pub(crate) fn under_way(pair: &mut Pair<'_>, scene: &Scene<'_>) -> Result<(), Trouble> {
+fn under_way(pair: &mut Pair<'_>, scene: &Scene<'_>) -> Result<(), Trouble> {
     while Seat::BOTH.iter().any(|seat| pair.progress(*seat).1 == 0) {
         pair.turn(Instant::now() + Duration::from_millis(1))?;
         let is_over = pair.ends.iter().any(|end| end.done.is_some() || end.died.is_some());

@@ -21,8 +21,7 @@ pub(crate) fn end_of_stream(scene: &Scene<'_>) -> Result<(), Trouble> {
             .only(from.other(), after.clone())
             .only(from.other(), after.clone())
             .only(from.other(), after);
-        let mut pair = scene.pair(&options)?;
-        pair.open(size, script)?;
+        let mut pair = scene.opened(&options, size, script)?;
         let receiver = from.other().index();
         pair.wait("the receiver to attach", |ends| ends[receiver].is_holding)?;
         pair.settle(from)?;

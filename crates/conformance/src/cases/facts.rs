@@ -91,7 +91,8 @@ pub(crate) fn declared_silence(scene: &Scene<'_>) -> Result<(), Trouble> {
                 let script = begin.clone().only(from, Step::Hold).only(from.other(), next.clone());
                 dead.push(ending(scene, size, script, from, true)?);
             }
-            dead.push(under_way(scene, size, from)?);
+            // One that had kept up with the sender.
+            dead.push(death::killed(scene, size, from.other(), from)?);
         }
         let until = Instant::now() + WHILE;
         let mut meets = |pair: &mut Pair<'_>| told(pair, from.other(), until);
@@ -115,23 +116,11 @@ fn ending<'a>(
     from: Seat,
     by_death: bool,
 ) -> Result<Pair<'a>, Trouble> {
-    let mut pair = scene.pair(&OptionSet::default())?;
-    pair.open(size, script)?;
+    let mut pair = scene.opened(&OptionSet::default(), size, script)?;
     pair.wait("the sender to hold", |ends| ends[from.index()].is_holding)?;
     if by_death {
         pair.kill(from);
     }
-    Ok(pair)
-}
-
-/// A channel whose receiver was killed when it had kept up with the sender.
-fn under_way<'a>(scene: &'a Scene<'a>, size: usize, victim: Seat) -> Result<Pair<'a>, Trouble> {
-    let options = OptionSet::default();
-    let batch = Batch::endless(size, scene.entry.window(size, &options));
-    let mut pair = scene.pair(&options)?;
-    pair.open(size, Script::default().send(victim.other(), batch))?;
-    death::under_way(&mut pair, scene)?;
-    pair.kill(victim);
     Ok(pair)
 }
 

@@ -36,8 +36,7 @@ pub(crate) fn no_panic_on_errors(scene: &Scene<'_>) -> Result<(), Trouble> {
             let batch = Batch { tolerant: true, ..Batch::new(TRIPS, Sizes::List(vec![size]), 0) };
             let script = Script::default().both(Step::Hold).both(Step::Watched(batch));
             let nth = scene.between(1, TRIPS);
-            let mut pair = scene.pair(&options)?;
-            pair.open(size, script)?;
+            let mut pair = scene.opened(&options, size, script)?;
             pair.attached()?;
             let trace = pair.trace()?;
             pair.go_both()?;

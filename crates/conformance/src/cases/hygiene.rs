@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 pub(crate) fn hygiene(scene: &Scene<'_>) -> Result<(), Trouble> {
     for options in scene.entry.setups() {
         let script = Script::default().both(Step::Census).both(Step::Hold);
-        let mut pair = scene.pair(&options)?;
-        pair.open(scene.size(64, &options), script)?;
+        let mut pair = scene.opened(&options, scene.size(64, &options), script)?;
         pair.attached()?;
         // Both ports are alive while the third process looks at itself.
         let coordinator = Descriptors::take();

@@ -26,8 +26,7 @@ fn refused(scene: &Scene<'_>, size: usize, excess: usize) -> Result<(), Trouble>
             .only(from, Step::Send(Batch::attempt(excess)))
             .only(from, Step::Send(next.clone()))
             .only(from.other(), Step::Receive(next));
-        let mut pair = scene.pair(&OptionSet::default())?;
-        pair.open(size, script)?;
+        let mut pair = scene.opened(&OptionSet::default(), size, script)?;
         pair.wait("the sender to be refused", |ends| ends[from.index()].done.is_some())?;
         let attempt = pair.ends[from.index()].done.iter().flatten().next().cloned();
         let attempt = attempt.unwrap_or_default();

@@ -33,8 +33,7 @@ pub(crate) fn isolation(scene: &Scene<'_>) -> Result<(), Trouble> {
             .only(Seat::Follow, Step::Receive(batch(waiting)))
             .both(Step::Hold)
             .exchange(batch(TRIPS));
-        let mut pair = scene.pair(&options)?;
-        pair.open(size, script)?;
+        let mut pair = scene.opened(&options, size, script)?;
         pair.wait("the receiver to attach", |ends| ends[Seat::Follow.index()].is_holding)?;
         pair.settle(Seat::Lead)?;
         pairs.push(pair);

@@ -51,8 +51,8 @@ fn panic(scene: &Scene<'_>, options: &OptionSet) -> Result<(), Trouble> {
 }
 
 fn worker_killed(scene: &Scene<'_>, options: &OptionSet, seat: Seat) -> Result<(), Trouble> {
-    let mut pair = scene.pair(options)?;
-    pair.open(scene.size(64, options), Script::default().both(Step::Hold))?;
+    let script = Script::default().both(Step::Hold);
+    let mut pair = scene.opened(options, scene.size(64, options), script)?;
     pair.attached()?;
     pair.kill(seat);
     pair.wait("the end of the killed process", |ends| ends[seat.index()].died.is_some())

@@ -68,8 +68,7 @@ fn drops(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), T
         .only(from.other(), Step::Receive(flood))
         .only(from.other(), Step::Hold)
         .only(from.other(), Step::Receive(after));
-    let mut pair = scene.pair(&OptionSet::default())?;
-    pair.open(size, script)?;
+    let mut pair = scene.opened(&OptionSet::default(), size, script)?;
     let (sender, receiver) = (from.index(), from.other().index());
     pair.wait("the sender, who should drop messages instead of waiting", |ends| {
         ends.iter().all(|end| end.is_holding)
@@ -92,8 +91,8 @@ fn drops(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), T
 fn overtakes(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), Trouble> {
     let flood =
         Batch { gaps: true, tolerant: true, ..Batch::new(count * 4, Sizes::List(vec![size]), 0) };
-    let mut pair = scene.pair(&OptionSet::default())?;
-    pair.open(size, Script::default().both(Step::Hold).send(from, flood))?;
+    let script = Script::default().both(Step::Hold).send(from, flood);
+    let mut pair = scene.opened(&OptionSet::default(), size, script)?;
     pair.attached()?;
     pair.go_both()?;
     let seen = pair.done()?;

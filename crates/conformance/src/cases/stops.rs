@@ -1,6 +1,6 @@
 //! C11, C12: signals. An end that is interrupted, stopped, or left alone by a dead peer goes on, or says what happened.
 
-use super::death::under_way;
+use super::death::killed;
 use crate::pair::Pair;
 use crate::scene::{Scene, Trouble, ensure, mirror};
 use crate::script::{Batch, Script, Seen, Sizes, Step};
@@ -73,8 +73,7 @@ fn stopped(scene: &Scene<'_>, seat: Seat, trips: u64) -> Result<bool, Trouble> {
     let options = OptionSet::default();
     let size = scene.size(64, &options);
     let script = Script::default().exchange(Batch::new(trips, Sizes::List(vec![size]), 0));
-    let mut pair = scene.pair(&options)?;
-    pair.open(size, script)?;
+    let mut pair = scene.opened(&options, size, script)?;
     while pair.progress(seat).1 < SETTLED && !is_over(&pair) && Instant::now() < scene.deadline {
         pair.turn(Instant::now() + Duration::from_micros(100))?;
     }
@@ -95,11 +94,7 @@ pub(crate) fn no_death_by_a_dead_peer(scene: &Scene<'_>) -> Result<(), Trouble> 
     let size = scene.size(4096, &options);
     for victim in Seat::BOTH {
         let survivor = victim.other();
-        let batch = Batch::endless(size, scene.entry.window(size, &options));
-        let mut pair = scene.pair(&options)?;
-        pair.open(size, Script::default().send(survivor, batch))?;
-        under_way(&mut pair, scene)?;
-        pair.kill(victim);
+        let mut pair = killed(scene, size, survivor, victim)?;
         pair.wait("the end of the killed process", |ends| ends[victim.index()].died.is_some())?;
         rest(&mut pair, WATCHED)?;
         let died = &pair.ends[survivor.index()].died;

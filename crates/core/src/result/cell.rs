@@ -4,7 +4,7 @@ use super::columns;
 use super::histogram::HistogramData;
 use super::metric::{Metric, OperationMode};
 use super::pattern::{Connections, Fan, FanRound, OneWay, TransformCost};
-use crate::load::Load;
+use crate::load::{Load, is_zero};
 use crate::load_value::Offered;
 use crate::map_of;
 use crate::names::{Axis, Idle, Touch, names};
@@ -381,11 +381,6 @@ impl CpuCost {
         };
         Metric { value: Some(value), ci95, ..Metric::default() }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// One slice.

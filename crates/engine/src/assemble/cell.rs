@@ -50,7 +50,7 @@ pub(super) fn assemble(
             && !accepted.is_empty()
             && accepted.iter().all(|slice| slice.round.proof.holds),
         syscalls_per_message: plan.entry.spec.syscalls.per_message(),
-        calls: calls.map(|calls| call_times(calls, ns)),
+        calls: calls.map(|calls| calls_of(calls, ns)),
         ..Cell::default()
     };
     if status == Status::Ok {
@@ -60,8 +60,9 @@ pub(super) fn assemble(
     cell
 }
 
-/// What system calls took, in nanoseconds.
-pub(super) fn call_times(calls: Result<[CallsReport; 2], String>, ns: f64) -> CallTimes {
+/// What the system calls of both ends took, as the document has it; `ns` is the length of a tick.
+#[must_use]
+pub fn calls_of(calls: Result<[CallsReport; 2], String>, ns: f64) -> CallTimes {
     let ends = match calls {
         Ok(ends) => ends,
         Err(reason) => return CallTimes { reason: Some(reason), ..CallTimes::default() },
@@ -117,8 +118,10 @@ fn read(slice: &SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Reading 
     }
 }
 
-/// What speaks for each slice that counts so far, by round: of what has been measured while more of it follows.
-pub(super) fn figures(cell: &CellRun, ns: f64) -> BTreeMap<u64, f64> {
+/// What speaks for a cell in each round that counts so far: for whoever decides by it what is measured next. The document
+/// may leave out more of them. `ns` is the length of a tick.
+#[must_use]
+pub fn figures_of(cell: &CellRun, ns: f64) -> BTreeMap<u64, f64> {
     let pattern = cell.plan.key.pattern;
     let batch = cell.slices.first().map_or(1, |slice| slice.raw.batch);
     let counts = cell.slices.iter().filter(|slice| slice.rejected.is_none());

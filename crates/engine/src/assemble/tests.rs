@@ -132,19 +132,23 @@ fn cell_of(
     ended: Option<(Status, FailureKind, String)>,
 ) -> (Cell, ResultSet) {
     let run = CellRun { slices, ended, ..CellRun::new(plan(pattern)) };
-    let facts = Facts {
-        started_utc: String::new(),
-        tool: Tool::default(),
-        invocation: Invocation::default(),
-    };
-    let set = result_set(findings(vec![run]), facts);
+    let set = result_set(findings(vec![run]), Facts::default());
     (set.cells[0].clone(), set)
 }
 
-/// A fan-in of these slices, over a mechanism that would refuse it.
+/// The document of a run of one cell with these slices.
+fn set_of(plan: CellPlan, slices: Vec<SliceRun>) -> ResultSet {
+    result_set(findings(vec![CellRun { slices, ..CellRun::new(plan) }]), Facts::default())
+}
+
+/// A fan-in of these slices.
 pub(super) fn fan_of(slices: Vec<SliceRun>) -> Cell {
-    let plan = CellPlan { objection: None, ..plan(PatternKind::FanIn) };
-    let run = CellRun { slices, ..CellRun::new(plan) };
+    allowed(plan(PatternKind::FanIn), slices)
+}
+
+/// A cell of these slices, also where its mechanism would refuse it.
+fn allowed(plan: CellPlan, slices: Vec<SliceRun>) -> Cell {
+    let run = CellRun { slices, ..CellRun::new(CellPlan { objection: None, ..plan }) };
     let floors = bound::Floors::of(&findings(Vec::new()).bounds, 1.0);
     let around = Circumstances {
         is_guest: false,
@@ -321,17 +325,7 @@ fn a_stream_is_held_against_a_copy_of_its_own_messages() {
         });
         let plan = plan(PatternKind::Stream);
         let key = ipcperf_core::result::CellKey { size_bytes: size, touch, ..plan.key.clone() };
-        let plan = CellPlan { objection: None, key, ..plan };
-        let run = CellRun { slices: slices.collect(), ..CellRun::new(plan) };
-        let floors = bound::Floors::of(&findings(Vec::new()).bounds, 1.0);
-        let around = Circumstances {
-            is_guest: false,
-            is_precise: true,
-            idle: ipcperf_sys::meter::Span::default(),
-            no_energy: None,
-            tick_ns: 10_000_000,
-        };
-        cell::assemble(run, 1.0, &floors, &around, false)
+        allowed(CellPlan { key, ..plan }, slices.collect())
     };
     let large = stream(1 << 20, Touch::CacheLine, 20.0);
     let reason = large.reason.unwrap_or_default();
@@ -458,12 +452,7 @@ fn loss_drift_and_missing_bounds_are_told() {
     let run = CellRun::new(plan(PatternKind::PingPong));
     let mut blind = findings(vec![run]);
     blind.bounds.cacheline.clear();
-    let facts = Facts {
-        started_utc: String::new(),
-        tool: Tool::default(),
-        invocation: Invocation::default(),
-    };
-    assert!(has(&result_set(blind, facts), "W-NOBOUND"));
+    assert!(has(&result_set(blind, Facts::default()), "W-NOBOUND"));
 }
 
 #[test]

@@ -51,11 +51,7 @@ impl Times {
         let mut bytes = Vec::new();
         file.rewind()?;
         file.read_to_end(&mut bytes)?;
-        let mut words = bytes.chunks_exact(8).map(|word| {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(word);
-            u64::from_ne_bytes(bytes)
-        });
+        let mut words = bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word));
         let mut next = || words.next().ok_or(io::Error::from(io::ErrorKind::UnexpectedEof));
         let mut times = Self::default();
         for part in &mut times.parts {

@@ -165,15 +165,6 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Measures the bounds that these cells are read against, the cost of the clock among them; true if the user
-    /// interrupted.
-    ///
-    /// # Errors
-    /// No worker can be had.
-    pub fn prepare(&mut self, cells: &[CellRun]) -> io::Result<bool> {
-        self.measure_bounds(cells)
-    }
-
     /// The run's own directory.
     #[must_use]
     pub fn directory(&self) -> &Path {

@@ -14,8 +14,12 @@ use std::io;
 use std::time::{Duration, Instant};
 
 impl Bench<'_> {
-    /// Bounds of every placement used; true if the user interrupted.
-    pub(super) fn measure_bounds(&mut self, cells: &[CellRun]) -> io::Result<bool> {
+    /// Measures the bounds that these cells are read against, the cost of the clock among them; true if the user
+    /// interrupted.
+    ///
+    /// # Errors
+    /// No worker can be had.
+    pub fn prepare(&mut self, cells: &[CellRun]) -> io::Result<bool> {
         process::address_space().map_err(io::Error::other)?;
         for cell in cells
             .iter()

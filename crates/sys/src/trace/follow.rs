@@ -4,10 +4,10 @@
 //! As in the parent module. Between `fork` and `exec` the child makes system calls and nothing else: no allocation, no
 //! lock.
 
-use super::{child_signal, entry, hear_children, request};
+use super::{entry, request};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
 
@@ -52,16 +52,7 @@ impl Follow {
     /// # Errors
     /// The kernel's.
     pub fn new() -> io::Result<Self> {
-        hear_children()?;
-        let set = child_signal();
-        let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
-        // SAFETY: `set` is initialised and the flags are valid.
-        let fd = unsafe { libc::signalfd(-1, &raw const set, flags) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a fresh descriptor nobody else owns.
-        let signals = unsafe { OwnedFd::from_raw_fd(fd) };
+        let signals = crate::signals::descriptor(&[libc::SIGCHLD])?;
         let (tasks, early) = (BTreeMap::new(), BTreeSet::new());
         Ok(Self { signals, programs: Vec::new(), tasks, early })
     }

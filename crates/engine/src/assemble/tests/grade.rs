@@ -15,13 +15,8 @@ fn spinning(waited: [f64; 9], idle: Span, steal_ns: u64) -> Noise {
     let mut plan = plan(PatternKind::PingPong);
     plan.key.wait = Wait::Spin;
     let run = CellRun { slices: slices.collect(), ..CellRun::new(plan) };
-    let facts = Facts {
-        started_utc: String::new(),
-        tool: Tool::default(),
-        invocation: Invocation::default(),
-    };
     let steal_ns = Some(steal_ns);
-    result_set(Findings { idle, steal_ns, ..findings(vec![run]) }, facts).noise
+    result_set(Findings { idle, steal_ns, ..findings(vec![run]) }, Facts::default()).noise
 }
 
 /// Nine pauses of a second, in which CPUs were busy for so long.
@@ -52,12 +47,7 @@ fn cells_whose_rounds_differ_are_named_and_so_is_what_a_killed_run_had_left() {
     let noise = |medians: [u64; 9], reaped: Vec<String>| {
         let slices = (0..).zip(medians).map(|(round, ticks)| round_trips(round, ticks, 1000));
         let run = CellRun { slices: slices.collect(), ..CellRun::new(plan(PatternKind::PingPong)) };
-        let facts = Facts {
-            started_utc: String::new(),
-            tool: Tool::default(),
-            invocation: Invocation::default(),
-        };
-        result_set(Findings { reaped, ..findings(vec![run]) }, facts).noise
+        result_set(Findings { reaped, ..findings(vec![run]) }, Facts::default()).noise
     };
     let find = |noise: &Noise, code: &str| {
         noise.findings.iter().find(|finding| finding.code == code).cloned()
@@ -81,13 +71,7 @@ fn no_end_waits_longer_than_it_was_watched() {
     slice.raw.sides[1].run_delay_ns = Some(30_000_000);
     let mut plan = plan(PatternKind::PingPong);
     plan.key.wait = Wait::Spin;
-    let run = CellRun { slices: vec![slice], ..CellRun::new(plan) };
-    let facts = Facts {
-        started_utc: String::new(),
-        tool: Tool::default(),
-        invocation: Invocation::default(),
-    };
-    let noise = result_set(findings(vec![run]), facts).noise;
+    let noise = set_of(plan, vec![slice]).noise;
     assert_eq!(noise.causes, ["other work on the CPUs, spinning ends waited 50 %"]);
 }
 
@@ -142,15 +126,10 @@ fn what_the_host_takes_is_a_share_of_all_cpus_and_not_of_those_allowed() {
     let run = CellRun { slices, ..CellRun::new(plan(PatternKind::PingPong)) };
     // 2 % of sixteen CPUs in a second.
     let found = Findings { steal_ns: Some(320_000_000), ..findings(vec![run]) };
-    let facts = Facts {
-        started_utc: String::new(),
-        tool: Tool::default(),
-        invocation: Invocation::default(),
-    };
     let cpus_online = (0..16).collect();
     let host =
         ipcperf_core::result::Host { cpus_online, cpus_allowed: vec![0, 1], ..Default::default() };
-    let noise = document(found, facts, Machine { host, ..machine::here() }).noise;
+    let noise = document(found, Facts::default(), Machine { host, ..machine::here() }).noise;
     assert_eq!(noise.causes, ["steal 2.0 %"]);
 }
 

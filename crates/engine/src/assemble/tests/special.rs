@@ -22,12 +22,7 @@ fn one_way(slices: Vec<SliceRun>) -> (Option<f64>, Option<f64>, String) {
     let load = Load { one_way: true, ..Load::default() };
     let mut plan = plan(PatternKind::PingPong);
     plan.key.load = load;
-    let facts = Facts {
-        started_utc: String::new(),
-        tool: Tool::default(),
-        invocation: Invocation::default(),
-    };
-    let set = result_set(findings(vec![CellRun { slices, ..CellRun::new(plan) }]), facts);
+    let set = set_of(plan, slices);
     let way = set.cells[0].one_way_ns.clone().expect("it was asked for");
     let p50 = way.quantiles.get("p50").and_then(|metric| metric.value);
     assert_eq!(p50.is_some(), way.reason.is_none(), "{way:?}");
@@ -84,12 +79,7 @@ fn the_cost_of_a_transform_is_the_median_over_rounds() {
             slice
         })
         .collect();
-    let facts = Facts {
-        started_utc: String::new(),
-        tool: Tool::default(),
-        invocation: Invocation::default(),
-    };
-    let set = result_set(findings(vec![CellRun { slices, ..CellRun::new(plan) }]), facts);
+    let set = set_of(plan, slices);
     let cost = set.cells[0].transform.clone().expect("it was asked for");
     assert!((cost.compress_ns - 1003.0).abs() < 0.1 && (cost.decompress_ns - 300.0).abs() < 0.1);
     assert_eq!((cost.name, cost.wire_bytes), (Transform::Lz4, 2200));

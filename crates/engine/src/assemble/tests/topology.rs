@@ -24,12 +24,7 @@ fn placed_in_rounds(readings: &[(u64, [f64; 2])]) -> (Cell, ResultSet) {
     let mut findings = findings(vec![run]);
     let seen = readings.iter().flat_map(|(_, reading)| *reading).collect();
     findings.bounds.cacheline.insert(Placement::SameLlc, seen);
-    let facts = Facts {
-        started_utc: String::new(),
-        tool: Tool::default(),
-        invocation: Invocation::default(),
-    };
-    let set = result_set(findings, facts);
+    let set = result_set(findings, Facts::default());
     (set.cells[0].clone(), set)
 }
 
@@ -136,13 +131,8 @@ fn caches_that_the_kernel_does_not_describe_make_names_of_placements_a_guess() {
     let told = |caches_described: bool| {
         let slices = (0..7).map(|round| round_trips(round, 5000, 100)).collect();
         let run = CellRun { slices, ..CellRun::new(plan(PatternKind::PingPong)) };
-        let facts = Facts {
-            started_utc: String::new(),
-            tool: Tool::default(),
-            invocation: Invocation::default(),
-        };
         let machine = Machine { caches_described, ..machine::here() };
-        has(&document(findings(vec![run]), facts, machine), "W-UNKNOWN-CPUS")
+        has(&document(findings(vec![run]), Facts::default(), machine), "W-UNKNOWN-CPUS")
     };
     assert!(told(false) && !told(true));
 }
