@@ -45,10 +45,19 @@ names! {
     }
 }
 
+/// What flags, help and job files know of it.
+struct Row {
+    /// What stands for its values in help; empty where it has none.
+    values: &'static str,
+    /// What a pattern that takes it is given if nothing else was asked for.
+    default: Option<&'static str>,
+    /// One line for users.
+    help: &'static str,
+}
+
 impl LoadKey {
-    /// What flags, help and job files know of it: [`Self::values`], [`Self::default`] and [`Self::help`].
-    const fn row(self) -> (&'static str, Option<&'static str>, &'static str) {
-        match self {
+    const fn row(self) -> Row {
+        let (values, default, help) = match self {
             Self::Think => (
                 "TIMES",
                 None,
@@ -124,25 +133,26 @@ impl LoadKey {
                 "Cut messages from this file, for --transform and --touch full; several are told apart: \
                  log.json,photo.jpg [default: made from the size]",
             ),
-        }
+        };
+        Row { values, default, help }
     }
 
     /// What stands for its values in help: "TIMES"; empty where it has none and is only switched on.
     #[must_use]
     pub const fn values(self) -> &'static str {
-        self.row().0
+        self.row().values
     }
 
     /// What a pattern that takes it is given if nothing else was asked for.
     #[must_use]
     pub const fn default(self) -> Option<&'static str> {
-        self.row().1
+        self.row().default
     }
 
     /// One line for users.
     #[must_use]
     pub const fn help(self) -> &'static str {
-        self.row().2
+        self.row().help
     }
 
     /// Whether it changes what the figures of a cell contain, so that it must be had in every pattern or in none.

@@ -97,6 +97,7 @@ fn slice(
     if job.key.touch == Touch::None && job.key.load.transform.is_none() {
         end.runner.port().expect(Part::Stamp);
     }
+    reach_down();
     let Expected { mut per_operation, median, .. } = end.warm_up()?;
     if job.key.pattern.facts().is_open {
         let Some(peak) = job.peak else {
@@ -175,8 +176,9 @@ fn events(runner: &mut dyn Runner) -> BTreeMap<String, u64> {
     events
 }
 
-/// Makes so much of the stack resident that no loop gets beyond it. The warm-up may have been another loop: that of round
-/// trips that begin at times of their own alone has 24 KiB of departures on the stack.
+/// Makes so much of the stack resident that no loop gets beyond it. The warm-up may be another loop: that of round trips that
+/// begin at times of their own alone has 24 KiB of departures on the stack. It comes before the warm-up, whose caches it
+/// would empty.
 #[inline(never)]
 fn reach_down() {
     std::hint::black_box(&mut [0_u8; 48 << 10]);
@@ -203,7 +205,6 @@ impl Region<'_> {
         report: &mut SideReport,
         context: &mut WorkerContext<'_>,
     ) -> Result<u64, Failure> {
-        reach_down();
         let (job, batch, all) = (end.job, self.batch, course.next());
         let lead_in = end.runner.form(Pass::Timed).lead_in;
         let room = end.room(Pass::Timed, batch);

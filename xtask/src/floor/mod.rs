@@ -99,7 +99,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     let missed = lines.iter().filter(is_miss).count();
     let is_fifo = std::thread::spawn(policy::use_fifo).join().is_ok_and(|outcome| outcome.is_ok());
     text.push_str(&format!(
-        "- ends on one CPU: under {}\n\
+        "- streams on one CPU: under {}\n\
          - {} rounds of {} ms per side, interleaved, order random (seed {})\n\n",
         if is_fifo { "SCHED_FIFO" } else { "the default policy (SCHED_FIFO is not permitted)" },
         options.rounds,

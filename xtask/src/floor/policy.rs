@@ -4,15 +4,14 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use super::case::Case;
+use super::case::{Case, Pattern};
 
-/// Lets what `command` starts run under `SCHED_FIFO` if both ends are on one CPU, where that is permitted: each end then
-/// runs until it has to wait. Under the default policy the scheduler takes the CPU from an end that could go on, more often
-/// from some pairs than from others, which says nothing of the loops. Of a stream over a pipe with 4 KiB that was 33 % of the
-/// switches between ipcperf's ends and 19 % of those between bare ones, and the ratio was 0.83 to 0.90; under `SCHED_FIFO`
-/// it was 0.90 to 1.01. Of round trips over a futex it was 50 and 41 %, and the ratio 1.09 to 1.11; then 1.03.
+/// Lets what `command` starts run under `SCHED_FIFO` if the case is a stream on one CPU, where that is permitted: each end
+/// then runs until it has to wait. Under the default policy the scheduler takes the CPU from an end that could go on, which
+/// says nothing of the loops: of a pipe with 4 KiB that was 33 % of the switches between ipcperf's ends and 19 % of those
+/// between bare ones, and the ratio was 0.83 to 0.90; under `SCHED_FIFO` it was 0.90 to 1.01.
 pub(super) fn without_preemption<'a>(case: &Case, command: &'a mut Command) -> &'a mut Command {
-    if case.place.is_one_cpu() {
+    if case.pattern == Pattern::Stream && case.place.is_one_cpu() {
         // SAFETY: a system call between fork and exec, and nothing else.
         unsafe { command.pre_exec(|| use_fifo().or(Ok(()))) };
     }
