@@ -16,7 +16,7 @@ pub(crate) fn messages(size: usize, bytes: usize, most: u32) -> u32 {
 /// `Unavailable`, with `how` to need less.
 pub(crate) fn memory(bytes: usize, what: &str, how: &str) -> Result<(), SetupError> {
     let bytes = bytes as u64;
-    match procfs::memory_bytes("MemAvailable") {
+    match procfs::available_bytes() {
         Some(available) if bytes > available / 2 => {
             let what = format!(
                 "{what} of together {} would take more than half of the {} of memory available",

@@ -156,13 +156,17 @@ pub fn throttled() -> Option<u64> {
         let text = fs::read_to_string(folder.join("cpu.stat")).ok()?;
         text.lines().find_map(|line| line.strip_prefix("nr_throttled "))?.trim().parse::<u64>().ok()
     };
-    cpu_groups().iter().filter_map(|folder| count(folder)).reduce(u64::saturating_add)
+    groups().iter().filter_map(|folder| count(folder)).reduce(u64::saturating_add)
 }
 
 /// The tightest CPU limit named by a control group this process is in: quota and period, us.
 #[must_use]
 pub fn cpu_limit() -> Option<String> {
-    cpu_groups().iter().find_map(|folder| {
+    tightest(&groups())
+}
+
+fn tightest(groups: &[PathBuf]) -> Option<String> {
+    let limits = groups.iter().filter_map(|folder| {
         let read = |name: &str| text(&folder.join(name).to_string_lossy());
         let unified = read("cpu.max").filter(|limit| !limit.starts_with("max"));
         let split = || {
@@ -170,11 +174,21 @@ pub fn cpu_limit() -> Option<String> {
             Some(format!("{quota} {}", read("cpu.cfs_period_us")?))
         };
         unified.or_else(split)
-    })
+    });
+    limits.min_by(|one, other| allowed(one).total_cmp(&allowed(other)))
 }
 
-/// Folders of the control groups of this process that can limit CPU time, innermost first, in both hierarchies.
-fn cpu_groups() -> Vec<PathBuf> {
+/// How many CPUs a quota and its period allow.
+fn allowed(limit: &str) -> f64 {
+    let mut times = limit.split_ascii_whitespace().map_while(|time| time.parse::<f64>().ok());
+    match (times.next(), times.next()) {
+        (Some(quota), Some(period)) if period > 0.0 => quota / period,
+        _ => f64::INFINITY,
+    }
+}
+
+/// Folders of the control groups of this process that can limit CPU time or memory, innermost first, in both hierarchies.
+fn groups() -> Vec<PathBuf> {
     fs::read_to_string("/proc/self/cgroup").map_or_else(|_| Vec::new(), |text| group_folders(&text))
 }
 
@@ -188,7 +202,9 @@ pub fn group_folders(membership: &str) -> Vec<PathBuf> {
         let root = match controllers {
             "" => Path::new("/sys/fs/cgroup").to_owned(),
             // A folder there, so without a slash, which would lead elsewhere.
-            list if !list.contains('/') && list.split(',').any(|one| one == "cpu") => {
+            list if !list.contains('/')
+                && list.split(',').any(|one| ["cpu", "memory"].contains(&one)) =>
+            {
                 Path::new("/sys/fs/cgroup").join(list)
             }
             _ => continue,
@@ -263,6 +279,28 @@ pub fn memory_bytes(field: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// Memory that can still be had: what the machine has available, or less where a control group limits it.
+#[must_use]
+pub fn available_bytes() -> Option<u64> {
+    memory_bytes("MemAvailable").into_iter().chain(left_to(&groups())).min()
+}
+
+/// What the tightest limit of these control groups leaves. Cached pages of files that nobody has used lately are given up.
+fn left_to(groups: &[PathBuf]) -> Option<u64> {
+    let left = |folder: &PathBuf| {
+        let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
+        // 'max' is no number.
+        let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
+        let limit = number("memory.max").or_else(|| number("memory.limit_in_bytes"))?;
+        let used = number("memory.current").or_else(|| number("memory.usage_in_bytes"))?;
+        let cached = read("memory.stat").and_then(|text| {
+            text.lines().find_map(|line| line.strip_prefix("inactive_file ")?.parse().ok())
+        });
+        Some(limit.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
+    };
+    groups.iter().filter_map(left).min()
 }
 
 /// The frequency that the machine names for its first CPU, MHz: in the name of its model, or else the present one.
@@ -341,6 +379,42 @@ mod tests {
         assert_eq!(shown.iter().map(|path| path.trim_end_matches('/')).collect::<Vec<_>>(), wanted);
         for text in ["nonsense\n\n:", "1:/cpu,cpu:/a"] {
             assert!(group_folders(text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_control_group_leaves_is_its_limit_less_what_it_needs() {
+        let [inner, outer] = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
+        let groups = [&inner, &outer].map(|folder| folder.path().to_owned());
+        let write = |folder: &tempfile::TempDir, name: &str, text: &str| {
+            fs::write(folder.path().join(name), text).expect("a file");
+        };
+        assert_eq!(left_to(&groups), None);
+        write(&inner, "memory.max", "max\n");
+        write(&inner, "memory.current", "700\n");
+        write(&outer, "memory.limit_in_bytes", "1000\n");
+        write(&outer, "memory.usage_in_bytes", "900\n");
+        assert_eq!(left_to(&groups), Some(100));
+        write(&outer, "memory.stat", "active_file 5\ninactive_file 300\n");
+        assert_eq!(left_to(&groups), Some(400));
+        write(&inner, "memory.max", "650\n");
+        assert_eq!(left_to(&groups), Some(0));
+    }
+
+    #[test]
+    fn of_several_limits_the_tightest_is_told() {
+        let [inner, outer] = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
+        let groups = [&inner, &outer].map(|folder| folder.path().to_owned());
+        for (own, above, told) in [
+            ("400000 100000\n", "100000 100000\n", Some("100000 100000")),
+            ("50000 100000\n", "20000 10000\n", Some("50000 100000")),
+            ("50000 100000\n", "max 100000\n", Some("50000 100000")),
+            ("max 100000\n", "max 100000\n", None),
+        ] {
+            for (folder, limit) in groups.iter().zip([own, above]) {
+                fs::write(folder.join("cpu.max"), limit).expect("a file");
+            }
+            assert_eq!(tightest(&groups).as_deref(), told);
         }
     }
 

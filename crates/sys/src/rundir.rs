@@ -6,6 +6,7 @@
 //! whose lock can be taken therefore belongs to nobody. What is removed is removed through the locked descriptor, and
 //! only in bases where no other user can put something else in a directory's place.
 
+use crate::control::retry;
 use crate::io::reap::reap_directory;
 use crate::{directory, random};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
@@ -44,10 +45,19 @@ fn prefix() -> String {
     format!("ipcperf-{}-", rustix::process::geteuid().as_raw())
 }
 
-fn lock(base: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
+fn lock(base: BorrowedFd<'_>, name: &OsStr, how: FlockOperation) -> io::Result<OwnedFd> {
     let fd = directory::open_own(base, name)?;
-    rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive)?;
+    retry(|| rustix::fs::flock(&fd, how))?;
     Ok(fd)
+}
+
+/// Locks and marks a directory that was made a moment ago. Whoever cleans up may hold it meanwhile, to see that it is too
+/// young: that is waited for.
+fn take(base: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
+    let lock = lock(base, name, FlockOperation::LockExclusive)?;
+    let flags = OFlags::CREATE | OFlags::WRONLY;
+    directory::open_at(&lock, MARK.as_ref(), flags, Mode::RUSR | Mode::WUSR)?;
+    Ok(lock)
 }
 
 impl RunDirectory {
@@ -83,12 +93,7 @@ impl RunDirectory {
         let name = format!("{}{token:016x}", prefix());
         let safe = directory::open_safe(base)?;
         rustix::fs::mkdirat(&safe, &name, Mode::RWXU)?;
-        let locked = lock(safe.as_fd(), name.as_ref()).and_then(|lock| {
-            let flags = OFlags::CREATE | OFlags::WRONLY;
-            directory::open_at(&lock, MARK.as_ref(), flags, Mode::RUSR | Mode::WUSR)?;
-            Ok(lock)
-        });
-        match locked {
+        match take(safe.as_fd(), name.as_ref()) {
             Ok(lock) => Ok(Self { path: base.join(name), lock }),
             Err(error) => {
                 let _ = directory::remove_tree(safe.as_fd(), name.as_ref());
@@ -131,7 +136,8 @@ pub fn reap(base: &Path) -> io::Result<Reaped> {
         if !kind.is_dir() || !name.to_str().is_some_and(|name| name.starts_with(&prefix())) {
             continue;
         }
-        let Ok(lock) = lock(safe.as_fd(), &name) else { continue };
+        let how = FlockOperation::NonBlockingLockExclusive;
+        let Ok(lock) = lock(safe.as_fd(), &name, how) else { continue };
         let path = base.join(name);
         let done = is_left(&lock).and_then(|is_left| match is_left {
             true => reap_directory(lock.as_fd(), &path),
@@ -193,6 +199,23 @@ mod tests {
         std::mem::forget(dead);
         assert!(!reap(base.path()).expect("readable").removed.is_empty());
         assert!(!path.exists() && alive.path().exists());
+    }
+
+    #[test]
+    fn a_directory_that_is_looked_at_when_it_was_just_made_is_taken_all_the_same() {
+        let base = tempfile::tempdir().expect("a temporary folder");
+        let safe = directory::open_safe(base.path()).expect("ours");
+        fs::create_dir(base.path().join("new")).expect("a directory");
+        let how = FlockOperation::NonBlockingLockExclusive;
+        let looked = lock(safe.as_fd(), "new".as_ref(), how).expect("nobody has it");
+        let taken = std::thread::scope(|scope| {
+            let taken = scope.spawn(|| take(safe.as_fd(), "new".as_ref()).map(drop));
+            std::thread::sleep(Duration::from_millis(50));
+            drop(looked);
+            taken.join().expect("no panic")
+        });
+        assert!(taken.is_ok(), "{taken:?}");
+        assert!(base.path().join("new").join(MARK).exists());
     }
 
     /// A directory as a killed run leaves it.

@@ -41,10 +41,14 @@ impl Topology {
     /// node, which is then 0.
     #[must_use]
     pub fn read_from(root: &Path, allowed: &[usize]) -> Self {
-        let node_of: Vec<(usize, Vec<usize>)> = (0..1024)
-            .map_while(|node| {
-                let list =
-                    fs::read_to_string(root.join(format!("node/node{node}/cpulist"))).ok()?;
+        // By the names that are there: numbers of nodes may have gaps.
+        let node_of: Vec<(usize, Vec<usize>)> = fs::read_dir(root.join("node"))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| {
+                let node = entry.file_name().to_str()?.strip_prefix("node")?.parse().ok()?;
+                let list = fs::read_to_string(entry.path().join("cpulist")).ok()?;
                 Some((node, cpu_list(&list)))
             })
             .collect();
@@ -277,6 +281,19 @@ mod tests {
         assert_eq!(narrowed.two_cpus(), Some(Placement::Smt));
         assert_eq!(narrowed.pair(Placement::SameLlc), None);
         assert!(narrowed.objection(Placement::SameLlc).contains("no two cores"));
+    }
+
+    #[test]
+    fn numbers_of_nodes_may_have_gaps() {
+        let cpus = [("0", "0"), ("1", "1"), ("2", "2")];
+        let root = tree(&cpus, &["0", "1", "2"]);
+        let node = |number: u32| root.path().join(format!("node/node{number}"));
+        fs::rename(node(2), node(250)).expect("a folder");
+        fs::rename(node(1), node(8)).expect("a folder");
+        let all = Topology::read_from(root.path(), &[0, 1, 2]);
+        assert_eq!(all.cpus.iter().map(|cpu| cpu.node).collect::<Vec<_>>(), [0, 8, 250]);
+        assert_eq!(all.pair(Placement::CrossLlc), None);
+        assert_eq!(all.pair(Placement::CrossNode), Some(vec![1, 2]));
     }
 
     #[test]

@@ -134,7 +134,11 @@ impl Packets {
                 Ok(0) if self.incoming.is_empty() && ended => return Err(Fault::Closed),
                 Ok(0) if self.incoming.is_empty() => ended = true,
                 Ok(bytes) if bytes == into.len() => return Ok(()),
-                Ok(_) => return Err(Fault::Truncated),
+                Ok(_) => {
+                    // The next message would take their place, and nobody would ever close them.
+                    self.close();
+                    return Err(Fault::Truncated);
+                }
                 // A peer that closes with unread messages of ours is reported once, ahead of the messages of its own
                 // that still wait here.
                 Err(errno::EINTR | errno::ECONNRESET) => {}
@@ -215,5 +219,26 @@ impl Port for DescriptorPort {
 
     fn finish(&mut self) -> Result<(), Fault> {
         self.packets.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcperf_sys::io::{pipe, stream};
+
+    #[test]
+    fn what_came_with_a_message_of_another_length_is_closed() {
+        let company = Company { fds: 0, selects: false, sndbuf: None };
+        let ([lead, follow], _) = company.open().expect("a pair");
+        let [mut lead, mut follow] = [lead, follow].map(|ends| Packets::new(ends, 1, company));
+        let pipe = pipe::pair().expect("a pipe");
+        pipe::set_nonblocking(&pipe.read).expect("a descriptor");
+        lead.send_about(b"longer", pipe.write.as_fd()).expect("room");
+        drop(pipe.write);
+        // Under way it keeps the pipe open.
+        assert_eq!(stream::read(pipe.read.as_fd(), &mut [0]), Err(errno::EAGAIN));
+        assert_eq!(follow.receive(&mut [0; 3]), Err(Fault::Truncated));
+        assert_eq!(stream::read(pipe.read.as_fd(), &mut [0]), Ok(0));
     }
 }

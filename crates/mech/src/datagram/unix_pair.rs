@@ -1,5 +1,6 @@
 //! What UNIX sockets that keep message boundaries share: knobs, limit and setup, as a pair or found by path.
 
+use crate::budget;
 use crate::port::message::{Carrier, MessagePort};
 use crate::stream::unix_stream;
 use crate::wait::Wait;
@@ -55,6 +56,9 @@ pub(crate) fn open(
     shape: &Shape,
     options: &UnixPairOptions,
 ) -> Result<Link, SetupError> {
+    if kind == Kind::SeqPacket {
+        budget::not_empty(shape.size, "an empty message of such a socket looks like its end")?;
+    }
     let listener = options.listener(kind, shape);
     let link = if options.has_path() && listener.is_none() {
         // Without a listener each end has a name, and has it before the other one looks for it.

@@ -112,6 +112,16 @@ fn sockets_that_keep_boundaries_are_found_by_path() {
     meets_by_path::<UnixSeqpacket<Epoll>>();
 }
 
+#[test]
+fn messages_that_would_look_like_the_end_are_refused() {
+    for bind in ["socketpair", "path"] {
+        let knob = format!("unix-seqpacket.bind={bind}");
+        let refused = run::<UnixSeqpacket<Block>>(0, &[&knob], |_| {}, |_| {});
+        assert!(matches!(refused, Err(SetupError::Unavailable(_))), "{refused:?}");
+    }
+    ping_pong::<UnixDgram<Block>>(0, 10, &[]).expect("a datagram may be empty");
+}
+
 /// The facts are those of a pair: an end that is found by path has to see the same of a peer that is gone.
 #[test]
 fn whoever_was_found_by_path_sees_an_end_as_the_facts_say() {

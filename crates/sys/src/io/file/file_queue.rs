@@ -58,7 +58,8 @@ impl Layout {
         let size = size.min(MAX_MESSAGE);
         // Whole cache lines, so that no two slots share one.
         let stride = (size + LEN).next_multiple_of(64);
-        let slots = 1 << (budget / stride).clamp(2, 1024).ilog2();
+        // Half as much again before rounding down to a power of two: rounding to the nearest.
+        let slots = 1 << (budget.saturating_add(budget / 2) / stride).clamp(2, 1024).ilog2();
         Self { slots, stride, size }
     }
 

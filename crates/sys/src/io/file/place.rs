@@ -83,8 +83,13 @@ impl Scratch {
     /// Makes the directory `name` in `base`. `run` is the ledger.
     ///
     /// # Errors
-    /// It cannot be made there.
+    /// It cannot be made there, or `base` is neither this user's nor sticky: what is made there is not removed again, see
+    /// [`remove`].
     pub fn create(run: &Path, base: &Path, name: &str) -> Result<Self, SetupError> {
+        directory::open_safe(base).map_err(|error| match error.raw_os_error() {
+            Some(code) => SetupError::sys(format!("open {}", base.display()), code),
+            None => Missing::new(error.to_string(), "name a directory of this user").into(),
+        })?;
         let path = base.join(name);
         let noted = names::note(run, DIRECTORY, name, path.as_os_str().as_bytes())?;
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
@@ -154,6 +159,22 @@ mod tests {
         drop(scratch);
         assert!(!path.exists());
         assert!(!remove(&path).expect("nothing to do"));
+    }
+
+    #[test]
+    fn where_nothing_could_be_removed_again_nothing_is_made() {
+        let [run, base] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+        let theirs = base.path().join("theirs");
+        fs::create_dir(&theirs).expect("a directory");
+        if !directory::give_away(&theirs) {
+            return;
+        }
+        let made = Scratch::create(run.path(), &theirs, "ipcperf-test");
+        assert!(matches!(made, Err(SetupError::Unavailable(_))), "{made:?}");
+        drop(made);
+        for directory in [run.path(), &theirs] {
+            assert_eq!(fs::read_dir(directory).expect("readable").count(), 0);
+        }
     }
 
     #[test]
