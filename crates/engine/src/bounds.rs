@@ -170,6 +170,28 @@ fn batches(clock: Clock, count: usize, repeats: usize, mut call: impl FnMut()) -
         .collect()
 }
 
+/// The speed of this CPU where no frequency can be read: what one step of xorshift (Marsaglia 2003) takes, ticks. Each waits
+/// for the one before it and touches no memory. Median of pieces of about 10 us, so that what comes between is in few of
+/// them.
+#[must_use]
+pub(crate) fn step(clock: Clock) -> f64 {
+    const PIECES: usize = 9;
+    const STEPS: u32 = 5000;
+    let mut number = 1_u64;
+    let mut pieces: Vec<f64> = Vec::with_capacity(PIECES);
+    for _ in 0..PIECES {
+        let start = clock.start();
+        for _ in 0..STEPS {
+            number ^= number << 13;
+            number ^= number >> 7;
+            number ^= number << 17;
+        }
+        number = std::hint::black_box(number);
+        pieces.push((clock.stop() - start) as f64 / f64::from(STEPS));
+    }
+    median(&mut pieces)
+}
+
 /// One word there and back between two spinning processes: median over 21 batches of 100, ticks; only the lead times.
 /// Takes half a millisecond, short enough to stand beside every slice.
 #[must_use]

@@ -206,6 +206,10 @@ pub struct SideReport {
     pub allowed: Option<Vec<usize>>,
     /// Median cache-line round trip before and after the timed segments, ticks; lead only, two CPUs only.
     pub cacheline: [Option<f64>; 2],
+    /// The speed of its CPU before and after the timed segments, ticks of a step (`bounds::step`); of the lead alone where
+    /// both share a CPU.
+    #[serde(default)]
+    pub step: [Option<f64>; 2],
     /// The difference of the counters again, after the timed segments; lead only.
     pub offset: Option<Offset>,
     /// What changing a message and changing it back cost by themselves, ticks; lead only.

@@ -5,7 +5,7 @@ mod open;
 
 use crate::exec::PipelineRun;
 use crate::job::FailureKind;
-use crate::run::Findings;
+use crate::run::{CellRun, Findings};
 use cells::{
     connections, drifting, faults, load, loaded, lost, operation_modes, rejections, short, spread,
     two_modes, unstable,
@@ -14,7 +14,7 @@ use ipcperf_core::Placement;
 use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Host, Noise, Status};
 use ipcperf_core::units::{counted, format_nanos};
 use ipcperf_stats::median;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Below this many rounds no order statistic bounds the median at 95 %.
 const ROUNDS_FOR_AN_INTERVAL: u64 = 6;
@@ -28,6 +28,8 @@ pub(crate) struct Input {
     busy: Option<f64>,
     /// Share of slices that were rejected.
     rejected: f64,
+    /// The CPU whose speed differs most, and by how much.
+    speed: Option<(usize, f64)>,
     clock: ClockFacts,
     /// What a system call takes that does nothing, ns.
     null_call: Option<f64>,
@@ -65,6 +67,7 @@ impl Input {
             steal: findings.steal_ns.map(|steal| steal as f64 / available),
             busy: busy(findings, host.cpus_online.len(), tick_ns),
             rejected: rejected as f64 / slices.len().max(1) as f64,
+            speed: uneven(&findings.cells),
             clock: clock.clone(),
             null_call: bounds.null_syscall_ns.as_ref().map(|call| call.median),
             pairs: bounds
@@ -110,13 +113,33 @@ impl Input {
 /// How much of the machine others used in the pauses before the rounds. `None` where a pause is shorter than ten steps of
 /// the kernel's times: the steps at its ends are then too much of it.
 fn busy(findings: &Findings, cpus: usize, tick_ns: u64) -> Option<f64> {
-    let cells = findings.cells.iter().map(|cell| cell.slices.len());
-    let pipelines = findings.pipelines.iter().map(|one| one.rounds.len());
-    let pauses = cells.chain(pipelines).max()? as u64;
+    // Cells of a later step of a search have other rounds.
+    let rounds = findings.cells.iter().flat_map(|cell| &cell.slices).map(|slice| slice.round);
+    let pauses = rounds.collect::<BTreeSet<u64>>().len() as u64;
     let idle = &findings.idle;
     let is_long = pauses > 0 && idle.window_ns >= 10 * pauses * tick_ns;
     let all = idle.window_ns as f64 * cpus as f64;
     idle.busy_ns.filter(|_| is_long && cpus > 0).map(|busy| busy as f64 / all)
+}
+
+/// The CPU whose speed differs most between slices of one placement (how fast a thread of a core is depends on what the
+/// other one does), and half of the range of the middle 80 % of its readings, relative to their median. A deviation from the
+/// median would not see what is slower in fewer than half of the slices.
+fn uneven(cells: &[CellRun]) -> Option<(usize, f64)> {
+    let mut steps: BTreeMap<(Placement, usize), Vec<f64>> = BTreeMap::new();
+    for cell in cells {
+        for side in cell.slices.iter().flat_map(|slice| &slice.raw.sides) {
+            let seen = steps.entry((cell.plan.key.placement, side.cpu)).or_default();
+            seen.extend(side.step.iter().flatten());
+        }
+    }
+    let spread = |((_, cpu), mut seen): (_, Vec<f64>)| {
+        seen.sort_by(f64::total_cmp);
+        let at = |share: f64| seen[((seen.len() - 1) as f64 * share).round() as usize];
+        let is_enough = seen.len() as u64 >= 2 * ROUNDS_FOR_AN_INTERVAL;
+        is_enough.then(|| (cpu, (at(0.9) - at(0.1)) / 2.0 / at(0.5)))
+    };
+    steps.into_iter().filter_map(spread).max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
 /// What of the bounds is missing: without it no result of that kind can be refused as impossible.
@@ -163,6 +186,11 @@ pub(crate) const BUSY: Row = Row {
     limits: [0.02, 0.05, 0.10, 0.25],
     words: |share| format!("other work between the rounds, {} of all CPUs", percent(share)),
 };
+/// Half of the range of the middle 80 % of the readings of a CPU's speed.
+const SPEED: Row = Row {
+    limits: [0.005, 0.02, 0.05, 0.15],
+    words: |share| format!("the speed of a CPU differs by {}", percent(share)),
+};
 /// Rejected share of slices.
 const REJECTED: Row = Row {
     limits: [0.0, 0.05, 0.10, 0.25],
@@ -207,6 +235,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
         (STEAL, input.steal),
         (LOAD, load(cells)),
         (BUSY, input.busy),
+        (SPEED, input.speed.map(|(_, spread)| spread)),
         (REJECTED, Some(input.rejected)),
     ];
     let has_cell = cells.iter().any(|cell| cell.status == Status::Ok);
@@ -273,6 +302,14 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
         let text = format!("{}: they may run beside the cells, too", (BUSY.words)(busy));
         let remedy = "stop other work, and repeat the run";
         list.push(Finding::new("W-LOAD", text, remedy).against(busy, BUSY.limits[2]));
+    }
+    if let Some((cpu, spread)) = input.speed.filter(|(_, spread)| *spread > SPEED.limits[1]) {
+        let text = format!(
+            "the speed of CPU {cpu} differs by {} from slice to slice: its frequency changes, or its core is shared",
+            percent(spread)
+        );
+        let remedy = "a fixed frequency (governor performance, no turbo), and no work on the other thread of the core";
+        list.push(Finding::new("W-SPEED", text, remedy).against(spread, SPEED.limits[1]));
     }
     for (pair, modes) in &input.pairs {
         let text = format!(

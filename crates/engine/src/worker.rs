@@ -113,6 +113,9 @@ fn slice(
     let before = events(end.runner);
     let two_cpus = job.cpus.len() == 2 && job.cpus[0] != job.cpus[1];
     let line = || two_cpus.then(|| bounds::cache_line(page, job.seat, clock)).flatten();
+    let has_cpu = two_cpus || (job.seat == Seat::Lead && !job.cpus.is_empty());
+    let step = || has_cpu.then(|| bounds::step(clock));
+    report.step[0] = step();
     report.cacheline[0] = line();
     let known = || {
         let measure = || offset::measure(page, job.seat, job.ns_per_tick, || clock.stop());
@@ -139,6 +142,7 @@ fn slice(
         report.events.entry(name).and_modify(|now| *now -= count.min(*now));
     }
     report.cacheline[1] = line();
+    report.step[1] = step();
     report.machine = end.machine;
     report.offset = known();
     Ok(ended(report, context))

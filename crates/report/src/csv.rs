@@ -138,12 +138,14 @@ const OF_A_ROUND: &[Column] = &[
     ("lead_major_faults", "/round/covariates/lead/major_faults"),
     ("lead_migrations", "/round/covariates/lead/migrations"),
     ("lead_run_delay_ns", "/round/covariates/lead/run_delay_ns"),
+    ("lead_step_ns", "/round/covariates/lead/step_ns"),
     ("follow_voluntary_switches", "/round/covariates/follow/voluntary_switches"),
     ("follow_involuntary_switches", "/round/covariates/follow/involuntary_switches"),
     ("follow_minor_faults", "/round/covariates/follow/minor_faults"),
     ("follow_major_faults", "/round/covariates/follow/major_faults"),
     ("follow_migrations", "/round/covariates/follow/migrations"),
     ("follow_run_delay_ns", "/round/covariates/follow/run_delay_ns"),
+    ("follow_step_ns", "/round/covariates/follow/step_ns"),
 ];
 
 /// The cells of a document, or its programs where it has no cells.

@@ -237,6 +237,12 @@ pub(crate) const WORDS: &[Word] = &[
         "find a quieter host, or take more rounds and believe medians only",
     ),
     word(
+        "W-SPEED",
+        Kind::Finding,
+        "what a CPU takes for the same calculation differs by more than 2 % from slice to slice: its frequency changes, or its core is shared",
+        "fix the frequency (governor performance, no turbo), and leave the other thread of the core idle",
+    ),
+    word(
         "W-TOPOLOGY",
         Kind::Finding,
         "the cache-line round trip of a CPU pair was seen in two modes: the CPUs were moved",

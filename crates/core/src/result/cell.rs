@@ -535,6 +535,10 @@ pub struct SideCovariates {
     /// CPU at the end of the slice.
     #[serde(default)]
     pub cpu: Option<usize>,
+    /// The speed of that CPU: what a step of a calculation takes that waits for the step before it, ns, on average of just
+    /// before and just after the timed region. Where both ends share a CPU only the lead has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_ns: Option<f64>,
 }
 
 /// The evidence of one slice.

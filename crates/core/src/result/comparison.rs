@@ -85,7 +85,7 @@ pub struct Comparison {
     /// what it is of A and of B.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub incomparable: BTreeMap<String, [String; 2]>,
-    /// How many cells were compared with each other: claims are adjusted for it, at 5 %.
+    /// How many cells were compared with each other. Claims are adjusted for those that are judged, at 5 %.
     pub family: u64,
     /// How they are adjusted.
     #[serde(default)]

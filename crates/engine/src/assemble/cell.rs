@@ -199,8 +199,8 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
             machine_window_ns: lead.machine.window_ns,
             machine_busy_ns: lead.machine.busy_ns,
             energy_uj: lead.machine.energy_uj,
-            lead: side(lead),
-            follow: side(follow),
+            lead: side(lead, ns),
+            follow: side(follow, ns),
         },
         proof,
     };
@@ -228,7 +228,8 @@ fn counts_agree(raw: &RawSlice, exchange: Exchange) -> bool {
     }
 }
 
-fn side(report: &SideReport) -> SideCovariates {
+fn side(report: &SideReport, ns: f64) -> SideCovariates {
+    let step = |[before, after]: [Option<f64>; 2]| Some((before? + after?) / 2.0 * ns);
     SideCovariates {
         voluntary_switches: report.spent.voluntary_switches,
         involuntary_switches: report.spent.involuntary_switches,
@@ -237,6 +238,7 @@ fn side(report: &SideReport) -> SideCovariates {
         migrations: report.migrations,
         run_delay_ns: report.run_delay_ns,
         cpu: Some(report.cpu),
+        step_ns: step(report.step),
     }
 }
 

@@ -15,6 +15,9 @@ pub(super) const CPUS: usize = 2;
 pub(super) const CACHE_LINE_NS: f64 = 65.0;
 pub(super) const ONE_CORE_NS: f64 = 27.0;
 
+/// A step of a calculation, ns.
+pub(super) const STEP_NS: f64 = 2.0;
+
 /// A system call that does nothing, ns.
 const SYSTEM_CALL_NS: f64 = 100.0;
 

@@ -131,6 +131,8 @@ pub enum Fault {
     OneCore,
     /// The CPU limit of a control group stops it.
     Throttled,
+    /// The CPUs of both ends take so many times as long for a calculation.
+    Slow(f64),
     /// An end is ready but does not run for this share of the time, because other work does.
     Waiting(f64),
 }
@@ -388,6 +390,7 @@ impl<'a> Host<'a> {
                 cpu,
                 allowed: Some(vec![cpu]),
                 verified: 16,
+                step: [Some(self.time.ticks(machine::STEP_NS)); 2],
                 ..SideReport::default()
             };
         }
@@ -411,6 +414,11 @@ impl<'a> Host<'a> {
                     lead.cacheline[1] = Some(self.time.ticks(machine::ONE_CORE_NS));
                 }
                 Fault::Throttled => around.throttled = Some(2),
+                Fault::Slow(times) => {
+                    for side in [lead, follow] {
+                        side.step = side.step.map(|ticks| ticks.map(|ticks| ticks * times));
+                    }
+                }
                 Fault::Waiting(share) => follow.run_delay_ns = Some((share * elapsed) as u64),
             }
         }

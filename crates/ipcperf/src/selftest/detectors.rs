@@ -76,6 +76,7 @@ pub(super) const DETECTORS: &[Detector] = &[
         Act { rounds: 4, slice_ms: 100, ..Act::of("shm-ring/spin 64") },
         NOISY,
     ),
+    of(injectors::SLOW_CPU, "a CPU whose speed changes", Act { rounds: 8, ..PING }, "W-SPEED"),
     of(injectors::TWO_STATES, "two modes of rounds", NULL, "W-MULTIMODAL"),
     of(
         injectors::TWO_KINDS,

@@ -130,6 +130,16 @@ pub(super) const FAR: Injector = Injector {
             lines.map(|line| line.map(|ticks| if slice.round == 2 { 3.0 * ticks } else { ticks }));
     }),
 };
+/// By a fifth in every other round.
+pub(super) const SLOW_CPU: Injector = Injector {
+    name: "slow-cpu",
+    does: Does::Slice(|slice| {
+        let times = if slice.round.is_multiple_of(2) { 1.0 } else { 1.2 };
+        for side in &mut slice.raw.sides {
+            side.step = side.step.map(|step| step.map(|ticks| times * ticks));
+        }
+    }),
+};
 /// 5 ms, once.
 pub(super) const CLOCK_JUMP: Injector = Injector {
     name: "clock-jump",

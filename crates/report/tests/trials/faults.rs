@@ -54,6 +54,9 @@ const FAULTS: &[(&str, &str, Breaks)] = &[
     ("a CPU limit in one slice of four", "E-THROTTLE", |host| {
         host.faults.push((Fault::Throttled, 0.25));
     }),
+    ("CPUs that are a tenth slower in half of the slices", "W-SPEED", |host| {
+        host.faults.push((Fault::Slow(1.1), 0.5));
+    }),
     ("stolen time in half of the slices", "W-STEAL", |host| {
         host.operations = 40_000;
         host.levels.push(Level::Steal { share: 0.5, most: 0.5 });

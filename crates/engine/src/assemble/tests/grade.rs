@@ -90,6 +90,19 @@ fn a_busy_loop_is_seen_in_the_pauses_where_no_end_spins() {
 }
 
 #[test]
+fn the_pauses_of_all_steps_of_a_search_are_counted() {
+    let step = |first: u64| {
+        let slices = (first..first + 9).map(|round| round_trips(round, 5000, 1000));
+        CellRun { slices: slices.collect(), ..CellRun::new(plan(PatternKind::PingPong)) }
+    };
+    // 18 of 60 ms each, which is too short; it would not be for nine of them.
+    let idle = Span { window_ns: 1_080_000_000, busy_ns: Some(540_000_000), energy_uj: None };
+    let found = Findings { idle, ..findings(vec![step(0), step(9)]) };
+    let noise = result_set(found, Facts::default()).noise;
+    assert_eq!(noise.grade, "A", "{noise:?}");
+}
+
+#[test]
 fn the_rows_that_decide_are_the_causes_and_no_other() {
     let stolen = |ns: u64| spinning([0.023; 9], pauses(0), ns);
     let cpus = crate::host::host().cpus_online.len() as u64;
@@ -141,4 +154,23 @@ fn a_round_that_was_measured_twice_is_one_of_too_few() {
     let (_, set) = cell_of(PatternKind::PingPong, slices, None);
     let found = set.noise.findings.iter().find(|finding| finding.code == "W-FEWROUNDS");
     assert!(found.expect("too few").text.starts_with("only 5 rounds"));
+}
+
+#[test]
+fn a_cpu_whose_speed_changes_lowers_the_grade_and_is_named() {
+    let noise = |times: f64| {
+        let slices = (0..9).map(|round| {
+            let mut slice = round_trips(round, 5000, 1000);
+            let ticks = if (3..6).contains(&round) { times } else { 1.0 };
+            slice.raw.sides[1].step = [Some(ticks); 2];
+            slice
+        });
+        set_of(plan(PatternKind::PingPong), slices.collect()).noise
+    };
+    let told = |noise: &Noise| noise.findings.iter().any(|finding| finding.code == "W-SPEED");
+    let steady = noise(1.0);
+    assert_eq!((steady.grade.as_str(), told(&steady)), ("A", false));
+    let slow = noise(1.24);
+    assert_eq!((slow.grade.as_str(), told(&slow)), ("D", true));
+    assert_eq!(slow.causes, ["the speed of a CPU differs by 12 %"]);
 }
