@@ -48,18 +48,13 @@ impl Fit {
     /// The same of a reading that was taken, as (ticks, ns).
     pub fn push(&mut self, now: (u64, u64)) -> Option<String> {
         let rate = self.ns_per_tick();
-        // How far the clock is off its line since then, and how long that is, ns.
-        let off = |then: &(u64, u64)| {
-            let expected = now.0.wrapping_sub(then.0).cast_signed() as f64 * rate;
-            let elapsed = now.1.wrapping_sub(then.1).cast_signed() as f64;
-            ((expected - elapsed).abs(), elapsed)
-        };
+        let since = |then: &(u64, u64)| off(*then, now, rate);
         let last = self.pairs[self.pairs.len() - 1];
-        let residual = off(&last).0;
+        let residual = since(&last).0;
         let jumped = residual > JUMP_NS;
         // Slices of a survey are shorter than what it takes to see a rate: then several together show it.
         let is_long = |then: &&(u64, u64)| now.1.saturating_sub(then.1) > LONG_NS;
-        let long = self.pairs[self.since..].iter().rev().find(is_long).map(off);
+        let long = self.pairs[self.since..].iter().rev().find(is_long).map(since);
         let changed = long.filter(|(residual, elapsed)| residual / elapsed > RATE_CHANGE);
         if jumped {
             self.since = self.pairs.len();
@@ -82,11 +77,15 @@ impl Fit {
     #[must_use]
     pub fn worst_residual_ns(&self) -> f64 {
         let (rate, first) = (self.ns_per_tick(), self.pairs[0]);
-        self.pairs
-            .iter()
-            .map(|pair| ((pair.0 - first.0) as f64 * rate - (pair.1 - first.1) as f64).abs())
-            .fold(0.0, f64::max)
+        self.pairs.iter().map(|pair| off(first, *pair, rate).0).fold(0.0, f64::max)
     }
+}
+
+/// How far the clock is off its line from one reading to another, and how long that is, ns. It may have jumped back.
+fn off(then: (u64, u64), now: (u64, u64), ns_per_tick: f64) -> (f64, f64) {
+    let expected = now.0.wrapping_sub(then.0).cast_signed() as f64 * ns_per_tick;
+    let elapsed = now.1.wrapping_sub(then.1).cast_signed() as f64;
+    ((expected - elapsed).abs(), elapsed)
 }
 
 #[cfg(test)]
@@ -131,6 +130,18 @@ mod tests {
             assert!((fit.ns_per_tick() * 2.6 - 1.0).abs() < 20e-6, "{}", fit.ns_per_tick());
             assert!(fit.worst_residual_ns() > 4e6);
         }
+    }
+
+    /// As where a machine was moved to a host whose counter was started later.
+    #[test]
+    fn a_jump_to_before_the_first_reading_is_as_far_as_it_is() {
+        let readings = [(5_200_000_000, 0), (5_226_000_000, 10_000_000)];
+        let mut fit = Fit::of(Clock::monotonic(), readings);
+        assert!(fit.push((26_000_000, 20_000_000)).is_some());
+        // 1.99 s of ticks back and 20 ms on.
+        let residual = fit.worst_residual_ns();
+        assert!((residual / 2.01e9 - 1.0).abs() < 1e-6, "{residual}");
+        assert!((fit.ns_per_tick() * 2.6 - 1.0).abs() < 1e-9);
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl Host {
         Ok(Self {
             topology: Topology::read(&allowed),
             idle_objection: qos::PollIdle::objection(),
-            memory: procfs::memory_bytes("MemAvailable"),
+            memory: procfs::available_bytes(),
         })
     }
 }

@@ -33,6 +33,10 @@ pub(super) struct Compared {
     timing: Option<Timing>,
     #[serde(deserialize_with = "rounds")]
     rounds: Vec<Round>,
+    #[serde(default)]
+    messages: u64,
+    #[serde(default)]
+    lost: u64,
 }
 
 /// Under each key a value of each round, `null` where it has none; empty where no round has one.
@@ -202,6 +206,8 @@ impl From<Compared> for Cell {
             reason: read.reason,
             timing: read.timing,
             rounds: read.rounds,
+            messages: read.messages,
+            lost: read.lost,
             ..Self::default()
         }
     }

@@ -79,7 +79,9 @@ pub(super) fn measure(host: &Host, interrupts: Option<&Interrupts>) -> io::Resul
     std::thread::sleep(WATCH);
     let watched = began.elapsed().as_nanos() as f64;
     if let (Some((cpus, before)), Some((_, after))) = (rest, procfs::rest_ns()) {
-        moving.busy_cpus = Some((cpus as f64 - (after - before) as f64 / watched).max(0.0));
+        // The time that CPUs waited for a disk may shrink (`proc(5)`).
+        let rested = after.saturating_sub(before) as f64;
+        moving.busy_cpus = Some((cpus as f64 - rested / watched).max(0.0));
     }
     if let (Some(before), Some(after)) = (fired, procfs::interrupts_by_cpu()) {
         let rates = after.iter().filter(|(cpu, _)| pair.contains(*cpu)).map(|(cpu, count)| {
@@ -129,7 +131,7 @@ pub(super) fn measure(host: &Host, interrupts: Option<&Interrupts>) -> io::Resul
     }
     if let (Some(before), Some(after)) = (steal, procfs::steal_ns()) {
         let all = began.elapsed().as_nanos() as f64 * host.cpus_online.len().max(1) as f64;
-        moving.stolen = Some((after - before) as f64 / all);
+        moving.stolen = Some(after.saturating_sub(before) as f64 / all);
     }
     moving.stolen_ever = procfs::stolen_share();
     Ok(Some(moving))

@@ -188,23 +188,26 @@ impl<'a> Programs<'a> {
         Ok(Finished { programs, end_ns, arrived_bytes, start })
     }
 
-    /// Whether one has ended badly. To be cut off by the next program, which wanted no more and has ended, is no fault.
+    /// Whether one has ended badly. It may be cut off by the next program once that has ended.
     fn judge(&self) -> Result<(), Error> {
         for (at, one) in self.running.iter().enumerate() {
             let Some(seen) = &one.seen else { continue };
             let next = self.running.get(at + 1);
-            let is_cut = seen.ended.status.signal() == Some(CUT_OFF)
-                && next.is_some_and(|next| next.is_joined && next.seen.is_some());
-            if !seen.ended.status.success() && !is_cut {
-                return Err(Error::Ended {
-                    name: one.name.clone(),
-                    status: seen.ended.status,
-                    complaint: one.errors.text().lines().next().unwrap_or_default().to_owned(),
-                });
-            }
+            let may_be_cut = next.is_some_and(|next| next.is_joined && next.seen.is_some());
+            judge(&one.name, seen.ended.status, may_be_cut, &one.errors)?;
         }
         Ok(())
     }
+}
+
+/// Whether a program has ended badly, which complained there. To be cut off by the next one, which wanted no more, is no
+/// fault.
+fn judge(name: &str, status: ExitStatus, may_be_cut: bool, errors: &Outlet) -> Result<(), Error> {
+    if status.success() || (may_be_cut && status.signal() == Some(CUT_OFF)) {
+        return Ok(());
+    }
+    let complaint = errors.text().lines().next().unwrap_or_default().to_owned();
+    Err(Error::Ended { name: name.to_owned(), status, complaint })
 }
 
 impl Running {

@@ -86,3 +86,15 @@ fn errors_that_are_long_stop_nobody() {
         assert_eq!(ran.programs[0].written_bytes(), Some(0));
     }
 }
+
+#[test]
+fn who_fails_under_a_tracer_has_no_calls_and_who_is_cut_off_has() {
+    let traced = |programs: &[&str]| traced::follow(&plan(programs), Instant::now() + LONG, None);
+    let failed = traced(&["cat /nonexistent", "wc -c"]).expect_err("there is no file").to_string();
+    if failed.contains("ptrace is refused") {
+        return;
+    }
+    assert!(failed.starts_with("cat /nonexistent: exit code 1: cat: "), "{failed}");
+    let cut = traced(&["yes", "head -c 100000"]).expect("yes is cut off");
+    assert!(cut.len() == 2 && cut.iter().all(|calls| !calls.is_empty()), "{cut:?}");
+}

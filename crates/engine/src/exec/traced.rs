@@ -1,7 +1,7 @@
 //! One run of a pipeline under a tracer: which system calls it makes. It yields no times.
 
 use super::ran::PipelinePlan;
-use super::{Error, Outlet, cannot_start, connect};
+use super::{Error, Outlet, cannot_start, connect, judge};
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::pipe::splice;
 use ipcperf_sys::program::Orphans;
@@ -25,6 +25,15 @@ pub(super) fn once(
     interrupts: Option<&Interrupts>,
 ) -> Result<Vec<BTreeMap<i64, u64>>, Error> {
     let _orphans = Orphans::adopt()?;
+    follow(plan, deadline, interrupts)
+}
+
+/// The same, which leaves the orphans of its programs to others.
+pub(super) fn follow(
+    plan: &PipelinePlan,
+    deadline: Instant,
+    interrupts: Option<&Interrupts>,
+) -> Result<Vec<BTreeMap<i64, u64>>, Error> {
     let null = splice::null().map_err(|error| Error::Failed(error.to_string()))?;
     let mut follow = Follow::new()?;
     let mut outlets = Vec::new();
@@ -40,7 +49,17 @@ pub(super) fn once(
         })
     })?;
     outlets.push(output);
-    while follow.programs().iter().any(|program| program.ended.is_none()) {
+    loop {
+        let programs = follow.programs();
+        for ((at, program), name) in programs.iter().enumerate().zip(&plan.commands) {
+            let Some(status) = program.ended else { continue };
+            outlets[at].take_all(null.as_fd())?;
+            // Nobody holds the pipes here: who is cut off need not wait for the end of the next one.
+            judge(name, status, at + 1 < programs.len(), &outlets[at])?;
+        }
+        if programs.iter().all(|program| program.ended.is_some()) {
+            return Ok(programs.iter().map(|program| program.calls.clone()).collect());
+        }
         let open: Vec<usize> = (0..outlets.len()).filter(|at| !outlets[*at].is_closed).collect();
         let mut fds: Vec<_> = open.iter().map(|at| outlets[*at].fd.as_fd()).collect();
         fds.push(follow.fd());
@@ -59,5 +78,4 @@ pub(super) fn once(
         }
         follow.go_on()?;
     }
-    Ok(follow.programs().iter().map(|program| program.calls.clone()).collect())
 }

@@ -205,21 +205,21 @@ impl<'a> Bench<'a> {
     }
 
     /// Ends the rounds of these cells, which began then and saw this much stolen time at that: measures the clock once
-    /// more, and gives what was found.
+    /// more, and gives what was found. An interrupt meanwhile is one of the run.
     ///
     /// # Errors
     /// No worker can be had.
     pub fn finish(
         mut self,
         cells: Vec<CellRun>,
-        interrupted: bool,
+        mut interrupted: bool,
         began: Instant,
         steal_before: Option<u64>,
     ) -> io::Result<Findings> {
         if !interrupted && !cells.is_empty() {
-            self.measure_clock(&cells, 1)?;
+            interrupted = self.measure_clock(&cells, 1)?;
         }
-        self.settle()?;
+        interrupted |= self.settle()?;
         Ok(self.close(cells, interrupted, began, steal_before))
     }
 

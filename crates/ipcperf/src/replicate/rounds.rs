@@ -167,6 +167,8 @@ pub(crate) fn measure(
         cell::keep(&mut measured[at], assembled, beside);
     }
     let pilot = Pilot { turns, beside: began.elapsed().saturating_sub(in_turns) };
+    // Or when the clock was read last.
+    let interrupted = set.interrupted;
     Ok(Found { arms: measured, noise: set.noise, rounds: done, pilot, interrupted })
 }
 

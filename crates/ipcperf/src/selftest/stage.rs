@@ -121,6 +121,9 @@ impl Stage<'_> {
             }
         }
         let found = bench.finish(cells, false, began, steal)?;
+        if found.interrupted {
+            return Err(Halt::Interrupted);
+        }
         Ok(result_set(found, Facts { tool: crate::build::tool(), ..Facts::default() }))
     }
 
