@@ -20,8 +20,8 @@ const BESIDE: usize = 24;
 const BLOCKS: [[char; 8]; 2] =
     [['_', '.', ',', '-', '=', '+', '*', '#'], ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']];
 
-/// What was rejected.
-const REJECTED: char = 'x';
+/// What was rejected, or did not keep up.
+const NO_FIGURE: char = 'x';
 
 /// Draws the cells that have quantiles, where they are few.
 pub(crate) fn draw(page: &mut Page<'_>, set: &ResultSet) -> io::Result<()> {
@@ -80,14 +80,14 @@ fn rounds(page: &mut Page<'_>, cell: &Cell) -> io::Result<()> {
     }
     let heights = BLOCKS[usize::from(page.style.unicode)];
     let height = |figure: &Option<f64>| match figure {
-        None => REJECTED,
+        None => NO_FIGURE,
         // The share first: of figures near the largest that there are, a multiple is infinite.
         Some(figure) => heights[(7.99 * ((figure - low) / (high - low).max(1e-9))) as usize],
     };
     let drawn: String = figures.iter().map(height).collect();
     let (facts, size) = (cell.key.pattern.facts().figure, cell.key.size_bytes);
     let [low, high] = [low, high].map(|value| figures::of(facts, value, size));
-    let out = if drawn.contains(REJECTED) { ", x is rejected" } else { "" };
+    let out = if drawn.contains(NO_FIGURE) { ", x has no figure" } else { "" };
     page.paragraph(Tone::Plain, "  rounds   ", &format!("{drawn} {low} to {high}{out}"))
 }
 
@@ -143,13 +143,19 @@ mod tests {
     }
 
     #[test]
-    fn rounds_stand_in_their_order_and_what_was_rejected_is_no_height() {
+    fn rounds_stand_in_their_order_and_what_has_no_figure_has_no_height() {
         let mut set = set(1);
         let text = drawn(&set, &Style::default());
         assert!(text.contains("  rounds   _#- 10.0 us to 20.0 us\n"), "{text}");
         set.cells[0].rounds[1].rejected = Some("moved".to_owned());
         let text = drawn(&set, &Style { unicode: true, ..Style::default() });
-        assert!(text.contains("▁x█ 10.0 us to 15.0 us, x is rejected"), "{text}");
+        assert!(text.contains("▁x█ 10.0 us to 15.0 us, x has no figure"), "{text}");
+        // Nor is one that did not keep up, though it counts.
+        (set.cells[0].rounds[1].rejected, set.cells[0].rounds[1].p50_ns) = (None, None);
+        let text = drawn(&set, &Style::default());
+        assert!(text.contains("_x# 10.0 us to 15.0 us, x has no figure"), "{text}");
+        set.cells[0].rounds[1].rejected = Some("moved".to_owned());
+        set.cells[0].rounds[1].p50_ns = Some(20_000.0);
         // Measured once more, the round has a figure again.
         let again = Round { rejected: None, ..set.cells[0].rounds[1].clone() };
         set.cells[0].rounds.insert(2, again);

@@ -2,7 +2,8 @@
 //! size, then ranked. Spinning and blocking mechanisms never meet in one ranking.
 
 use crate::Specs;
-use crate::rank::{Rank, Ranking, Ratio, Reading, Yardstick, lost_its_rounds, lost_too_much};
+use crate::compare::lost_too_much;
+use crate::rank::{Rank, Ranking, Ratio, Reading, Yardstick, lost_its_rounds};
 use crate::{advice, text, words};
 use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
 use ipcperf_core::{Idle, Load, PatternKind, Placement, Touch, Wait};

@@ -238,7 +238,9 @@ impl<'a> Choice<'a> {
         }
         notes.extend(modes(cell, contest.yardstick));
         if chosen.behind > 1.0 {
-            let most = figures::times(chosen.behind);
+            // Where nobody is certainly better, too: the tables show those figures.
+            let ratios = self.field.contests.iter().map(|contest| contest.ratio(chosen.at));
+            let most = figures::times(ratios.fold(1.0, f64::max));
             notes.push(format!(
                 "nothing is best in everything; this is never more than {most} the best"
             ));
@@ -461,8 +463,8 @@ impl<'a> Choice<'a> {
                 }
             }
         }
-        matter.truncate(most);
         others.retain(|knob| !matter.iter().any(|line| line.starts_with(&format!("{knob}:"))));
+        matter.truncate(most);
         let mut lines: Vec<Line> = matter.iter().map(|words| line(Tone::Plain, words)).collect();
         if !others.is_empty() {
             let words = format!("no certain difference: {}", others.join(", "));

@@ -24,6 +24,8 @@ struct Point<'a> {
     b: &'a Cell,
     /// What the ratio B over A rests on.
     evidence: Option<Evidence>,
+    /// Why the figures may not be believed.
+    doubt: Option<String>,
     /// Who certainly wins.
     winner: Option<Arm>,
 }
@@ -64,7 +66,7 @@ fn found(set: &ResultSet) -> Option<Found<'_>> {
             let more_is_better = Reading::Own.more_is_better(&a.key);
             let told = |evidence| winner(evidence, more_is_better, asked.most_points);
             let winner = evidence.as_ref().filter(|_| doubt.is_none()).and_then(told);
-            Some(Point { at: at(a)?, a, b, evidence, winner })
+            Some(Point { at: at(a)?, a, b, evidence, doubt: pair.doubt, winner })
         })
         .collect();
     points.sort_by_key(|point| point.at);
@@ -145,10 +147,10 @@ impl Found<'_> {
         let mut told = vec![match (changes.as_slice(), certain) {
             _ if self.points.is_empty() => format!("No {noun} was measured for both {a} and {b}."),
             (_, None) => {
-                let why = match &self.doubt {
-                    Some(doubt) => doubt.clone(),
-                    None => "no difference is certain; more --rounds may show one".to_owned(),
-                };
+                let is_doubted = self.points.iter().all(|point| point.doubt.is_some());
+                let of_first = self.points.first().and_then(|point| point.doubt.as_deref());
+                let doubt = self.doubt.as_deref().or(of_first.filter(|_| is_doubted));
+                let why = doubt.unwrap_or("no difference is certain; more --rounds may show one");
                 format!("Cannot tell where {a} or {b} is better at {}: {why}.", self.range())
             }
             ([], Some(winner)) => {

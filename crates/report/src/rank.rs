@@ -186,12 +186,6 @@ pub(crate) fn is_timed_alone(cell: &Cell) -> bool {
     cell.timing.as_ref().is_some_and(|timing| timing.mode == "per-op")
 }
 
-/// Whether so many messages never arrived that no figure of the cell stands for a way to pass messages. Delivering the
-/// lost ones too would change a rate by more than the margin of a tie.
-pub(crate) fn lost_too_much(cell: &Cell) -> bool {
-    cell.lost > 0 && cell.lost as f64 > (TIE_FACTOR - 1.0) * cell.messages as f64
-}
-
 /// Whether a cell has fewer accepted rounds than an order takes.
 pub(crate) fn has_too_few_rounds(cell: &Cell) -> bool {
     !Yardstick::of(cell.key.pattern).orders(cell)
@@ -485,22 +479,6 @@ mod tests {
         assert_eq!(words((560.0, "batch"), (620.0, "per-op")), ["1", "2"]);
         assert_eq!(words((580.0, "per-op"), (620.0, "per-op")), ["1", "2"], "both have it");
         assert_eq!(words((580.0, "per-op"), (620.0, "batch")), ["1", "2"], "less without it");
-    }
-
-    #[test]
-    fn what_lost_as_much_as_a_tie_is_wide_has_no_place() {
-        let mut cell = cell("udp", 64, TWO);
-        for (messages, lost, is_too_much) in [
-            (100, 0, false),
-            (100, 3, false),
-            (100, 4, true),
-            (3, 7, true),
-            (0, 1, true),
-            (0, 0, false),
-        ] {
-            (cell.messages, cell.lost) = (messages, lost);
-            assert_eq!(lost_too_much(&cell), is_too_much, "{lost} beside {messages}");
-        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Charts as SVG: lines over numbers or words, and groups of bars, each with what was published beside it; in pages also
 //! planes of two numbers, strips of rounds and matrices.
 //!
-//! A picture is one file that needs nothing else, or a part of a page, which then has the theme once for all. Its colours are those of Okabe and Ito (2008), which all kinds of colour
-//! vision tell apart, and every series has its own shape and its name beside it, so that nothing depends on colour. It
-//! follows the reader's choice of a light or a dark page. All texts are taken as hostile.
+//! A picture is one file that needs nothing else, or a part of a page, which then has the theme once for all. Its colours
+//! are those of Okabe and Ito (2008), which all kinds of colour vision tell apart, and every series has its own shape and
+//! its name beside it, so that nothing depends on colour. It follows the reader's choice of a light or a dark page. All
+//! texts are taken as hostile.
 
 use crate::text;
 use std::fmt::Write;
@@ -485,7 +486,9 @@ impl Chart {
             }
         }
         canvas.words("quiet middle", [(left + right) / 2.0, HEIGHT - 12.0], "", &self.x);
-        canvas.words("quiet end", [left - 7.0, top - 9.0], "", &self.unit);
+        let unit = text::clip(&self.unit, NAME, true);
+        let end = (left - 7.0).max(wide(&unit, 12.0) * SLACK);
+        canvas.words("quiet end", [end, top - 9.0], "", &unit);
     }
 
     /// Draws the rules. Where no line is free for its words a rule has none.

@@ -358,7 +358,8 @@ pub(crate) fn disturbance(page: &mut Page, noise: &Noise) -> io::Result<()> {
         page.paragraph(tone, "- ", &finding_words(finding, *count))?;
     }
     if merged.len() > shown || merged.iter().any(|(_, count)| *count > 1) {
-        let all = text::counted(noise.findings.len() as u64, "finding");
+        let all: u64 = merged.iter().map(|(_, count)| *count as u64).sum();
+        let all = text::counted(all, "finding");
         let hint = format!("All {all} with their cells: --format json.");
         page.paragraph(Tone::Quiet, "", &hint)?;
     }

@@ -102,7 +102,7 @@ enum Place {
 fn side(published: f64, neutral: f64) -> Accept {
     let range = |low, high, open| Accept::Range { low, high, low_open: open, high_open: open };
     if is_neutral(published, neutral) {
-        return range(neutral.min(1.0) / FACTOR, neutral.max(1.0) * FACTOR, false);
+        return range(neutral / FACTOR, neutral * FACTOR, false);
     }
     if published > neutral {
         range(neutral, f64::INFINITY, true)
@@ -111,9 +111,9 @@ fn side(published: f64, neutral: f64) -> Accept {
     }
 }
 
-/// Published as no difference: within 5 %.
+/// Published as no difference: within 5 %, of what is no ratio as 0 alone.
 fn is_neutral(published: f64, neutral: f64) -> bool {
-    (published - neutral).abs() <= 0.05 * neutral.max(1.0)
+    (published - neutral).abs() <= 0.05 * neutral
 }
 
 /// Where an interval lies beside a range.
@@ -372,6 +372,8 @@ mod tests {
         assert_eq!(judged("< 0", Some(-2.5)), Verdict::Reproduced);
         assert_eq!(judged("> 0", Some(2.5)), Verdict::NotReproduced);
         assert_eq!(judged("report", Some(-100.0)), Verdict::Direction);
+        // It was taken for no difference, whatever its unit, and then not even its own sign was accepted.
+        assert_eq!(judged("report", Some(-0.03)), Verdict::Direction);
     }
 
     /// Eight rounds, all on the wrong side: one test fails surely (2/2^8), one of ten cannot (10 times that).

@@ -232,10 +232,9 @@ impl<'a> Findings<'a> {
 
     /// Quantiles of all rounds together; of anything else the median over rounds.
     fn merged(&self, expression: &Expression) -> Metric {
-        let mut only = None;
         let mut short = None;
         let value = expression.value(&mut |metric, id| {
-            let arm = self.arm(id).ok_or(())?;
+            let arm = self.arm(id).filter(|arm| arm.reason().is_none()).ok_or(())?;
             let all = arm.operations();
             let count: u64 = all.iter().map(|one| one.count()).sum();
             let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
@@ -245,9 +244,7 @@ impl<'a> Findings<'a> {
                         short = Some(format!("needs {} samples, has {count}", needed.samples));
                         return Err(());
                     }
-                    let estimate = across_rounds(&all, *q).ok_or(())?;
-                    only = estimate.ci95;
-                    Ok(estimate.value / 1e3)
+                    across_rounds(&all, *q).map(|estimate| estimate.value / 1e3).ok_or(())
                 }
                 None => {
                     let speaking = (0..self.rounds).filter(|round| arm.speaks(*round));
@@ -257,13 +254,10 @@ impl<'a> Findings<'a> {
                 }
             }
         });
-        let is_plain = matches!(expression, Expression::Reading { .. });
         match value {
             Ok(value) => Metric {
                 value: Some(value),
-                ci95: only
-                    .filter(|_| is_plain)
-                    .map(|interval| [interval.low / 1e3, interval.high / 1e3]),
+                ci95: merged_range(expression, 0.05, |id| Some(self.arm(id)?.operations())),
                 method: Some("merged".into()),
                 modes: self.two_modes(expression),
                 ..Metric::default()
@@ -276,10 +270,8 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// An expression over quantiles of all rounds together, which support more than each round by itself. Its interval runs
-    /// over the intervals of the quantiles, each so sure that all of them hold together: their error is divided by their
-    /// number (Bonferroni), and once more by the number of tests, as in [`Figure::of`]. Unlike a ratio within rounds it
-    /// gains nothing from what slowed a whole round down.
+    /// An expression over quantiles of all rounds together, which support more than each round by itself. The error of its
+    /// interval is divided by the number of tests, as in [`Figure::of`].
     ///
     /// The error says which quantile has too few samples, if that is why there is none.
     fn pooled(&self, expression: &Expression, tests: usize) -> Result<Figure, Option<String>> {
@@ -290,10 +282,9 @@ impl<'a> Findings<'a> {
             let all = arm.all_operations();
             (!all.is_empty()).then_some((arm, all, *q))
         };
-        let (mut count, mut short) = (0_usize, None);
+        let mut short = None;
         let value = expression.value(&mut |metric, id| {
             let (arm, all, q) = of(metric, id).ok_or(())?;
-            count += 1;
             let samples: u64 = all.iter().map(|one| one.count()).sum();
             if let Err(needed) = support(samples, q) {
                 let (label, name) = (&arm.arm.label, metric.trim_end_matches("_ns"));
@@ -306,13 +297,8 @@ impl<'a> Findings<'a> {
             across_rounds(&all, q).map(|estimate| estimate.value / 1e3).ok_or(())
         });
         let Ok(value) = value else { return Err(short) };
-        let interval = |error: f64| {
-            expression.range(&mut |metric, id| {
-                let (_, all, q) = of(metric, id)?;
-                let interval = quantile_interval(&all, q, 1.0 - error / count.max(1) as f64)?;
-                Some([interval.low / 1e3, interval.high / 1e3])
-            })
-        };
+        let operations = |id: &str| Some(self.arm(id)?.all_operations());
+        let interval = |error: f64| merged_range(expression, error, operations);
         let ci95 = interval(0.05);
         let metric = Metric {
             value: Some(value),
@@ -334,15 +320,15 @@ impl<'a> Findings<'a> {
             published.resize(width, Published::Nothing);
             let measured = row.cells.iter().map(|cell| {
                 let Some(expression) = cell else { return Metric::missing("not measured") };
+                if let Some(lack) = self.lack(expression) {
+                    return Metric::missing(lack.reason);
+                }
                 match self.values(expression).get(at) {
                     Some(value) => {
                         let method = Some("runs".into());
                         Metric { value: Some(*value), method, ..Metric::default() }
                     }
-                    None => Metric::missing(
-                        self.lack(expression)
-                            .map_or_else(|| "no such run".into(), |lack| lack.reason),
-                    ),
+                    None => Metric::missing("no such run"),
                 }
             });
             let label = format!("{}, run {}", row.label, at + 1);
@@ -436,6 +422,23 @@ impl<'a> Findings<'a> {
         let arms: BTreeSet<&str> = arms.filter(|arm| split.contains(arm)).collect();
         (!arms.is_empty()).then(|| Vec::from_iter(arms).join(", "))
     }
+}
+
+/// Where an expression over quantiles of all rounds together lies but for this error. It runs over the intervals of the
+/// quantiles, each so sure that all of them hold together: the error is divided by their number (Bonferroni). Unlike the
+/// interval of a ratio within rounds it gains nothing from what slowed a whole round down. `None` where something else is
+/// read than quantiles.
+fn merged_range<'a>(
+    expression: &Expression,
+    error: f64,
+    operations: impl Fn(&str) -> Option<Vec<&'a Histogram>>,
+) -> Option<[f64; 2]> {
+    let confidence = 1.0 - error / expression.readings().len().max(1) as f64;
+    expression.range(&mut |metric, id| {
+        let (_, q) = QUANTILES.iter().find(|(name, _)| *name == metric)?;
+        let interval = quantile_interval(&operations(id)?, *q, confidence)?;
+        Some([interval.low / 1e3, interval.high / 1e3])
+    })
 }
 
 /// The arithmetic mean, with the interval of Student's t where a median would have one, too.

@@ -70,6 +70,17 @@ fn a_round_counts_if_one_of_its_slices_does() {
     assert_eq!(facts, expected);
 }
 
+/// Lines of a paragraph were filled, and the claim with all keys was none any more.
+#[test]
+fn the_study_file_that_the_documentation_shows_is_well_formed() {
+    let text = include_str!("../../../docs/STUDIES.md");
+    let (_, file) = text.split_once("```toml\n").expect("a study file");
+    let (file, _) = file.split_once("```").expect("its end");
+    let study = Study::parse(file, &anything).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(study.claim_ids().collect::<Vec<_>>(), ["m.c1", "m.c2", "m.c3", "m.x1", "m.x2"]);
+    assert_eq!(study.claims[0].tests()[0].label, "socket / pipe");
+}
+
 #[test]
 fn every_study_is_well_formed_and_goes_by_its_name() {
     for ((name, _), study) in STUDIES.iter().zip(parsed()) {

@@ -4,8 +4,9 @@ use crate::Specs;
 use crate::answers::Basis;
 use crate::chapters::{is_floor, place_order};
 use crate::columns::SATURATED;
+use crate::compare::lost_too_much;
 use crate::figures;
-use crate::rank::{Ranking, Reading, Yardstick, lost_its_rounds, lost_too_much};
+use crate::rank::{Ranking, Reading, Yardstick, lost_its_rounds};
 use crate::text;
 use ipcperf_core::result::{Cell, ClockFacts, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::units::{format_duration, format_per_second};
@@ -155,7 +156,7 @@ impl Contest {
     }
 
     /// What one takes as a multiple of what the best takes.
-    fn ratio(&self, one: usize) -> f64 {
+    pub(super) fn ratio(&self, one: usize) -> f64 {
         let [own, best] = [one, self.best].map(|at| self.readings[at].value.max(f64::MIN_POSITIVE));
         (own / best).max(best / own)
     }

@@ -209,7 +209,38 @@ fn of_several_sizes_the_one_wins_that_is_nowhere_far_behind_and_the_turn_is_told
     assert!(text.contains("64 B: fifo, 10.0 us and not 13.0 us"), "{text}");
     assert!(!text.contains("64 KiB: fifo"), "{text}");
     assert!(text.contains("without unrelated: pipe, 5.00 us and not 13.0 us"), "{text}");
-    assert_eq!(order(&crossing(), &Requirements { sizes: vec![64], ..wanted })[0], "fifo");
+    assert_eq!(order(&crossing(), &Requirements { sizes: vec![64], ..wanted.clone() })[0], "fifo");
+    // Of a size at which nobody is certainly better the figures are shown, too.
+    let mut noisy = crossing();
+    noisy.cells.extend([
+        cell("fifo", 4096, TWO).rtt(10_000.0, 6_000.0),
+        cell("tcp", 4096, TWO).rtt(14_000.0, 8_400.0),
+    ]);
+    let wanted = Requirements { sizes: vec![64, 4096, 65_536], ..wanted };
+    assert_eq!(order(&noisy, &wanted), ["tcp", "fifo"]);
+    let text = written(&noisy, &wanted, &Style { width: 200, ..Style::default() });
+    assert!(text.contains("never more than 1.40x the best"), "{text}");
+}
+
+#[test]
+fn a_knob_that_matters_is_not_said_to_matter_nowhere_where_there_is_no_room_for_it() {
+    let sizes = [64, 4096, 65_536];
+    let turned = |cell: Cell, knob: &str| cell.knob(knob, Some(2), 2);
+    let trip = |size, nanos| cell("fifo", size, TWO).rtt(nanos, 50.0);
+    let stream = |size, rate| cell("fifo", size, TWO).rate(rate, 1e6);
+    let mut cells: Vec<Cell> =
+        sizes.into_iter().flat_map(|size| [trip(size, 10_000.0), stream(size, 1e9)]).collect();
+    // Four lines are shown; the fifth is of the other knob, which does nothing to the last stream.
+    for size in [64, 4096] {
+        cells.push(turned(trip(size, 20_000.0), "fifo.one"));
+        cells.push(turned(stream(size, 2e9), "fifo.one"));
+    }
+    cells.push(turned(trip(65_536, 20_000.0), "fifo.other"));
+    cells.push(turned(stream(65_536, 1e9), "fifo.other"));
+    let style = Style { width: 200, ..Style::default() };
+    let text = written(&set(cells), &wanted(&sizes, &[]), &style);
+    assert_eq!(text.matches("  one=2: ").count(), 4, "{text}");
+    assert!(!text.contains("no certain difference"), "{text}");
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub(crate) struct Arm {
     pub(crate) knobs: BTreeMap<String, KnobReading>,
     pub(crate) status: Status,
     pub(crate) reason: Option<String>,
-    /// Why its own figure stands for nothing, where other rounds than those that have one would decide.
+    /// Why its own figure stands for nothing.
     lacking: Option<String>,
     pub(crate) timing: Option<Timing>,
     /// Those that were accepted.
@@ -146,9 +146,21 @@ pub(crate) fn own_by_round(cell: &Cell) -> BTreeMap<u64, f64> {
     map_of(accepted(cell).filter_map(|round| sound(round.round, cell.figure_of(round))))
 }
 
-/// Whether at least half of the rounds have no figure, and why: whoever did not keep up was slower in them than any other,
-/// and the rest are its good ones.
+/// Of a hundred messages that arrived, as many others may have been lost: with them a rate would differ by no more than what
+/// is a tie in a ranking.
+const MOST_LOST: f64 = 0.03;
+
+/// Whether so many messages never arrived that no figure of the cell stands for a way to pass messages.
+pub(crate) fn lost_too_much(cell: &Cell) -> bool {
+    cell.lost > 0 && cell.lost as f64 > MOST_LOST * cell.messages as f64
+}
+
+/// Why the figure of a cell stands for nothing. Whoever loses its messages would look fast. Where at least half of the
+/// rounds have no figure it did not keep up, which is slower than any other, and the rest are its good ones.
 pub(super) fn lacking(cell: &Cell) -> Option<String> {
+    if lost_too_much(cell) {
+        return Some("lost too many messages".to_owned());
+    }
     let all = accepted(cell).count();
     let without: Vec<&Round> =
         accepted(cell).filter(|round| cell.figure_of(round).is_none()).collect();
@@ -251,7 +263,7 @@ impl Reading {
         }
     }
 
-    /// Why this figure of A and B is not compared: most rounds of one of them have none.
+    /// Why this figure of A and B is not compared: that of one of them stands for nothing.
     pub(crate) fn objection(self, sides: [&[&Opened<'_>]; 2]) -> Option<String> {
         if self != Self::Own {
             return None;

@@ -5,6 +5,7 @@ use super::figure::{Arm, Opened, Reading};
 use super::judge::{Match, Pair, compare, percent};
 use super::session::{count, sessions};
 use crate::load::{LoadError, load_with};
+use crate::text::each_once;
 use ipcperf_core::map_of;
 use ipcperf_core::result::{
     Adjustment, COMPARISON_SCHEMA, Comparison, Design, Finding, ResultSet, Severity, Side, Status,
@@ -204,10 +205,11 @@ impl Frame<'_> {
                 format!("{sessions}, which in {} may differ by {}", self.floor.1, percent(floor)),
             )
         };
-        let is_other = a.cell.mode() != b.cell.mode();
-        let timed = || format!("timed in two ways: {} and {}", a.cell.mode(), b.cell.mode());
-        let of_rounds = || reading.objection([&a.arms(), &b.arms()]);
-        let doubt = self.doubt.clone().or_else(|| is_other.then(timed)).or_else(of_rounds);
+        let (arms_a, arms_b) = (a.arms(), b.arms());
+        let modes = each_once(arms_a.iter().chain(&arms_b).map(|one| one.arm.mode()));
+        let timed = || format!("timed in two ways: {}", modes.join(" and "));
+        let of_rounds = || reading.objection([&arms_a, &arms_b]);
+        let doubt = self.doubt.clone().or_else(|| (modes.len() > 1).then(timed)).or_else(of_rounds);
         let doubt = doubt.or_else(|| {
             let is_lost = [a.has_more_than(a_rounds.len()), b.has_more_than(b_rounds.len())];
             reading.doubt(is_lost, [&a_rounds, &b_rounds], self.disturbed.as_deref())

@@ -158,7 +158,7 @@ impl<'a> Found<'a> {
             rounds,
             spread,
             smallest_effect,
-            rounds_to_settle: settle.filter(|_| verdict == Difference::CannotTell),
+            rounds_to_settle: settle.filter(|_| verdict == Difference::CannotTell && !is_open),
             a_rounds: pair.a_rounds,
             control_rounds: pair.control_rounds,
             b_rounds: pair.b_rounds,

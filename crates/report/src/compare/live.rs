@@ -60,7 +60,7 @@ fn pair<'a>(
     }
 }
 
-/// A or B, where it could not be measured.
+/// Why A or B could not be measured, or that not all were timed in one way.
 fn unmeasured([a, again, b]: [&Arm; 3]) -> Option<String> {
     let reason = |arm: &Arm| arm.reason.clone();
     reason(a)
@@ -68,8 +68,9 @@ fn unmeasured([a, again, b]: [&Arm; 3]) -> Option<String> {
         .map(|reason| format!("A: {reason}"))
         .or_else(|| reason(b).map(|reason| format!("B: {reason}")))
         .or_else(|| {
-            let [one, other] = [a, b].map(Arm::mode);
-            (one != other).then(|| format!("timed in two ways: {one} and {other}"))
+            let (one, others) = (a.mode(), [again.mode(), b.mode()]);
+            let other = others.into_iter().find(|other| *other != one)?;
+            Some(format!("timed in two ways: {one} and {other}"))
         })
 }
 

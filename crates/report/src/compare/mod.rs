@@ -16,7 +16,7 @@ mod words;
 pub(crate) use fields::{Differences, Facts, changes, facts};
 pub use fields::{Incomparable, factor_names};
 pub use figure::metric_of;
-pub(crate) use figure::{Operations, Reading, p99_of};
+pub(crate) use figure::{Operations, Reading, lost_too_much, p99_of};
 pub use files::{Recorded, Terms, at_once, compare_files};
 pub(crate) use files::{distrust, session_floor};
 pub(crate) use html::fill;

@@ -2,6 +2,7 @@
 
 use super::figure::{Reading, lacking, own_by_round};
 use super::judge::{Pair, between, judge, percent, times};
+use crate::chapters::is_comparable;
 use crate::text::{in_groups, join};
 use ipcperf_core::result::{Adjustment, Cell, Difference, FigureComparison, ResultSet, Status};
 use ipcperf_core::units::format_size;
@@ -72,6 +73,7 @@ pub(crate) fn pair<'a>(a: &'a Cell, b: &Cell) -> Pair<'a> {
     let (a_rounds, b_rounds): (Vec<f64>, Vec<f64>) = common().unzip();
     let mode = |cell: &Cell| cell.timing.as_ref().map(|timing| timing.mode.clone());
     let timed = || (mode(a) != mode(b)).then(|| "timed in two ways".to_owned());
+    let lacks = |cell: &Cell| lacking(cell).map(|why| format!("{}: {why}", name(cell)));
     Pair {
         reading: Reading::Own,
         key: &a.key,
@@ -81,7 +83,7 @@ pub(crate) fn pair<'a>(a: &'a Cell, b: &Cell) -> Pair<'a> {
         control_rounds: Vec::new(),
         margin: MARGIN,
         floor: None,
-        doubt: lacking(a).or_else(|| lacking(b)).or_else(timed),
+        doubt: lacks(a).or_else(|| lacks(b)).or_else(timed),
     }
 }
 
@@ -94,10 +96,10 @@ pub(crate) fn sentences(set: &ResultSet) -> Vec<String> {
     }
     // Shares of what each mechanism does at most are no common load.
     let is_common = |cell: &&Cell| !matches!(cell.key.load.rate, Some(Offered::OfPeak(_)));
-    // The table says why a cell has no figure.
+    // The table says why a cell has no figure, or no place.
     let has_figure = |cell: &&Cell| cell.figure().is_some_and(|figure| figure.value.is_some());
     let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok && cell.verified);
-    let measured = measured.filter(is_common).filter(has_figure);
+    let measured = measured.filter(is_common).filter(has_figure).filter(|one| is_comparable(one));
     let mut frames = in_groups(measured.map(|cell| (frame(cell), cell)));
     frames.retain(|(_, cells)| (2..=MOST_CELLS).contains(&cells.len()));
     let told: Vec<String> = frames.iter().filter_map(|(_, cells)| sentence(cells)).collect();

@@ -1,7 +1,7 @@
 //! Comparisons of documents built in a few words.
 
 use super::fields::{Class, Differences, changes, differences, facts};
-use super::{Arms, Recorded, Terms, compare_files, compare_live, comparison, sentences};
+use super::{Arms, Recorded, Terms, compare_files, compare_live, comparison};
 use crate::gate::{Limit, Outcome, Slower};
 use crate::testing::sample::{self, Build, ONE, TWO};
 use crate::testing::schema::is_described;
@@ -304,6 +304,43 @@ fn what_may_not_be_believed_is_not_told_however_far_apart() {
 }
 
 #[test]
+fn what_is_timed_in_two_ways_within_a_side_is_not_told_either() {
+    let one = |nanos: f64, mode: &str| {
+        let mut cell = around("pipe", nanos, 0.01);
+        cell.timing = Some(Timing { mode: mode.into(), batch: 1 });
+        cell
+    };
+    let told = (Difference::CannotTell, "timed in two ways: per-op and batch");
+    // The last document of A is timed as B is, and the first one is not.
+    let old = ["per-op", "batch"].map(|mode| recorded("old.json", vec![one(10_000.0, mode)]));
+    let new = [recorded("new.json", vec![one(20_000.0, "batch")])];
+    assert_eq!(verdict(&files(&old, &new)), told);
+    let arms = |again: &str| {
+        let cells = [(10_000.0, "per-op"), (10_000.0, again), (20_000.0, "per-op")];
+        let set = sample::set(cells.map(|(nanos, mode)| one(nanos, mode)).to_vec());
+        compare_live(&Arms { a: "a", b: "b", set: &set, other: None }, plan(), &terms()).unwrap()
+    };
+    assert_eq!(verdict(&arms("batch")), told);
+    assert_eq!(verdict(&arms("per-op")).0, Difference::Slower);
+}
+
+#[test]
+fn what_loses_its_messages_is_not_judged_by_those_that_arrive() {
+    let cell = |mechanism: &str, nanos, lost| {
+        let cell = around(mechanism, nanos, 0.001);
+        Cell { messages: 30_000, lost, ..cell }
+    };
+    let live = |lost| {
+        let [a, b] = [cell("pipe", 10_000.0, 0), cell("udp", 5_000.0, lost)];
+        let set = sample::set(vec![a.clone(), a, b]);
+        compare_live(&Arms { a: "a", b: "b", set: &set, other: None }, plan(), &terms()).unwrap()
+    };
+    assert_eq!(verdict(&live(12)).0, Difference::Faster);
+    let told = (Difference::CannotTell, "B: lost too many messages");
+    assert_eq!(verdict(&live(70_000)), told);
+}
+
+#[test]
 fn what_differs_confounds_unless_it_is_what_is_compared() {
     let old = [recorded("old.json", vec![around("pipe", 10_000.0, 0.01)])];
     let mut new = [recorded("new.json", vec![around("pipe", 20_000.0, 0.01)])];
@@ -385,6 +422,7 @@ fn rounds_side_by_side_tell_what_common_noise_hides_and_the_control_must_agree()
         verdict(&failed).1.starts_with("the control failed: A beside itself is [1.0"),
         "{failed:?}"
     );
+    assert_eq!(failed.comparisons[0].primary.rounds_to_settle, None, "no number of rounds does");
     let near = live(1.012, 1.0);
     assert!(verdict(&near).1.starts_with("leaning slower; 12 rounds find differences"), "{near:?}");
     assert!(near.comparisons[0].primary.rounds_to_settle.is_some_and(|rounds| rounds > 12));
@@ -454,6 +492,17 @@ fn of_many_cells_a_claim_must_survive_its_number() {
     let expected = "by itself it would be SLOWER, but not as one of 30 cells: p is 0.06";
     assert_eq!(verdict(&many), (Difference::CannotTell, expected));
     assert!(many.comparisons.iter().all(|one| one.primary.at_least.is_none()));
+    // A cell that is doubted takes nothing from the others, and is not counted.
+    let side = |factor: f64| {
+        let cell = |(name, rounds): (&str, usize)| {
+            measured(name, (0..rounds).map(|at| factor * wobble(at, 0.001)))
+        };
+        [recorded("x.json", [("m0", 6), ("m1", 6), ("m2", 5)].map(cell).to_vec())]
+    };
+    let document = files(&side(1.0), &side(1.5));
+    assert!((p(&document) - 4.0 / 924.0).abs() < 1e-9, "{}", p(&document));
+    let shown = text(&document, Format::Table);
+    assert!(shown.contains("Claims are adjusted for 2 cells."), "{shown}");
 }
 
 fn mixed() -> Comparison {
@@ -596,6 +645,11 @@ fn a_limit_is_broken_by_a_whole_interval_and_kept_by_a_whole_interval() {
     assert_eq!(outcome("p50 > 5us", &modes), "open", "one mode breaks it");
     let hung = sample::set(vec![sample::cell("pipe", 64, TWO).not_ok(Status::Deadline, "hung")]);
     assert_eq!(outcome("p50 > 5us", &hung), "open");
+    // The interval of an older document belongs to another figure than its costs.
+    let mut older = sample::set(vec![sample::cell("pipe", 64, TWO).cpu(10_000.0)]);
+    assert_eq!(outcome("cpu > 1us", &older), "failed");
+    older.cells[0].cpu_ns_per_message.as_mut().unwrap().total = None;
+    assert_eq!(outcome("cpu > 1us", &older), "open");
 }
 
 #[test]
@@ -620,60 +674,6 @@ fn run(cells: Vec<Cell>) -> ResultSet {
     let mut set = sample::set(cells);
     set.invocation.plan.command = "run".to_owned();
     set
-}
-
-#[test]
-fn a_run_ends_in_a_sentence_where_it_can_tell() {
-    let said = |cells: Vec<Cell>| sentences(&run(cells));
-    let two = said(vec![around("pipe", 10_000.0, 0.01), around("unix-stream", 12_800.0, 0.012)]);
-    assert_eq!(two.len(), 1);
-    assert!(two[0].starts_with("unix-stream takes 1.28"), "{two:?}");
-    assert!(two[0].ends_with("] as long as pipe at 64 B on one CPU."), "{two:?}");
-    // Told the same way round whichever stands first.
-    let turned = said(vec![around("unix-stream", 12_800.0, 0.012), around("pipe", 10_000.0, 0.01)]);
-    assert_eq!(turned, two);
-    let same = said(vec![around("pipe", 10_000.0, 0.001), around("fifo", 10_000.0, 0.001)]);
-    assert_eq!(same, ["pipe and fifo do not differ by more than 1 % at 64 B on one CPU."]);
-    let knob = around("pipe", 13_000.0, 0.02).knob("pipe.size", Some(4096), 4096);
-    let knobs = said(vec![around("pipe", 10_000.0, 0.01), knob]);
-    assert!(knobs[0].starts_with("pipe size=4K takes 1.3"), "{knobs:?}");
-    let three = said(vec![
-        around("tcp", 20_000.0, 0.02),
-        around("pipe", 10_000.0, 0.01),
-        around("fifo", 10_050.0, 0.03),
-    ]);
-    assert!(three[0].starts_with("tcp takes 2.0"), "{three:?}");
-    assert!(
-        three[0].ends_with(" as long as pipe at 64 B on one CPU; fifo cannot be told from pipe."),
-        "{three:?}"
-    );
-}
-
-#[test]
-fn a_run_says_nothing_where_there_is_nothing_to_say() {
-    let pair = || vec![around("pipe", 10_000.0, 0.01), around("fifo", 12_000.0, 0.01)];
-    assert_eq!(sentences(&run(pair())).len(), 1);
-    assert!(sentences(&sample::set(pair())).is_empty(), "a survey has answers");
-    let mut noisy = run(pair());
-    noisy.noise.grade = "F".to_owned();
-    assert!(sentences(&noisy).is_empty());
-    let silent = |cells| assert!(sentences(&run(cells)).is_empty());
-    // A tenth of what each does at most is another load for each.
-    let tenth = |mut cell: Cell| {
-        cell.key.load.rate = Some(ipcperf_core::Offered::OfPeak(0.1));
-        cell
-    };
-    silent(pair().into_iter().map(tenth).collect());
-    silent(vec![around("pipe", 10_000.0, 0.01)]);
-    // Spinning beside blocking, other sizes, unproved.
-    silent(vec![around("pipe", 10_000.0, 0.01), around("pipe/spin", 1_000.0, 0.01)]);
-    let mut large = around("fifo", 12_000.0, 0.01);
-    large.key.size_bytes = 4096;
-    silent(vec![around("pipe", 10_000.0, 0.01), large]);
-    let mut unproved = pair();
-    unproved[1].verified = false;
-    silent(unproved);
-    silent((0..7).map(|at| around("pipe", 10_000.0 + 1000.0 * f64::from(at), 0.01)).collect());
 }
 
 #[test]

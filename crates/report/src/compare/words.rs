@@ -51,12 +51,15 @@ pub(super) fn course(document: &Comparison) -> Vec<String> {
             plan.duration_s
         ));
     }
+    // What is doubted claims nothing, and takes nothing from the others.
+    let is_judged = |cell: &&CellComparison| cell.primary.p_adjusted.is_some();
+    let judged = document.comparisons.iter().filter(is_judged).count() as u64;
     if document.adjustment == Adjustment::BenjaminiHochberg {
         lines.push(
             "Explored: of what is claimed 1 in 20 may be false (Benjamini-Hochberg), which decides nothing.".to_owned(),
         );
-    } else if document.family > 1 {
-        lines.push(format!("Claims are adjusted for {}.", counted(document.family, "cell")));
+    } else if judged > 1 {
+        lines.push(format!("Claims are adjusted for {}.", counted(judged, "cell")));
     }
     if let Some(attempt) = document.attempt {
         lines.push(format!(

@@ -89,6 +89,19 @@ fn nothing_is_claimed_of_a_run_that_may_not_be_believed() {
 }
 
 #[test]
+fn what_loses_its_messages_overtakes_nobody_and_more_rounds_do_not_help() {
+    let mut set = search(&[(64, 2.0), (1024, 0.5)]);
+    for cell in set.cells.iter_mut().filter(|cell| cell.key.mechanism == "tcp") {
+        (cell.messages, cell.lost) = (30_000, 70_000);
+    }
+    let told = sentences(&set).unwrap().join(" ");
+    assert_eq!(
+        told,
+        "Cannot tell where pipe or tcp is better at 2 sizes from 64 B to 1 KiB: tcp: lost too many messages."
+    );
+}
+
+#[test]
 fn what_is_certain_is_adjusted_for_all_points_that_might_have_been_looked_at() {
     let mut set = search(&[(64, 2.0), (1024, 0.5)]);
     assert!(sentences(&set).unwrap()[0].contains(" overtakes "));

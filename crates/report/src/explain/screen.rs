@@ -44,7 +44,7 @@ pub(crate) fn told(set: &ResultSet, specs: &Specs, style: &Style) -> Told {
     let columns: Vec<Vec<Trip>> = names.iter().map(of).collect();
     let (headline, lead) = head(set, &names, &columns);
     let mut parts = match columns.as_slice() {
-        [one] => single(one).into_iter().collect(),
+        [one] => single(one, has_places(set)).into_iter().collect(),
         [a, b, ..] => double(&names, a, b, has_places(set)),
         [] => Vec::new(),
     };
@@ -202,7 +202,8 @@ fn chart(title: &str, parts: &[&str], series: Vec<(String, Vec<Option<Metric>>)>
 const REST: &str = "unexplained";
 const WHOLE: &str = "round trip";
 
-fn single(trips: &[Trip]) -> Option<Part> {
+/// Round trips over one mechanism; `is_sound`: the noise permits a claim.
+fn single(trips: &[Trip], is_sound: bool) -> Option<Part> {
     trips.first()?;
     let scale = Scale::of(trips);
     let mut heads = vec![format!("WHERE IT GOES, {}", scale.name)];
@@ -233,8 +234,12 @@ fn single(trips: &[Trip]) -> Option<Part> {
     let series = trips.iter().zip(&taken).map(|(trip, parts)| {
         (short(trip), parts.iter().map(|part| part.as_ref().map(figure)).collect())
     });
+    let said: Vec<String> = match is_sound {
+        true => trips.iter().map(dominant).collect(),
+        false => vec!["What takes most is not said: noise grade F supports no claim.".to_owned()],
+    };
     let mut lines: Vec<Line> =
-        trips.iter().map(|trip| Line::new(Tone::Plain, "", dominant(trip))).collect();
+        said.into_iter().map(|words| Line::new(Tone::Plain, "", words)).collect();
     lines.extend(missing(trips.iter()));
     Some(Part {
         name: format!("Where the time goes ({})", scale.name),

@@ -177,9 +177,13 @@ fn the_first_screen_says_what_dominates_within_forty_lines() {
     ] {
         assert!(flat.contains(part), "{part}: {text}");
     }
+    let mut noisy = set;
+    noisy.noise.grade = "F".to_owned();
+    let text = screen(&noisy, 200);
+    assert!(text.contains("What takes most is not said: noise grade F"), "{text}");
+    assert!(!text.contains(" takes most ("), "{text}");
 }
 
-/// They had the tables of all arms only.
 /// A document may say anything: the sum of two counts ended the program.
 #[test]
 fn counts_of_any_size_are_shown() {
@@ -191,6 +195,7 @@ fn counts_of_any_size_are_shown() {
     assert!(screen(&set, 80).contains("wake-up and switch"));
 }
 
+/// They had the tables of all arms only.
 #[test]
 fn other_formats_begin_with_the_answer() {
     let mut set = TRUTH.document(&["a"], 2);

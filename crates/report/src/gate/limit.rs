@@ -1,7 +1,7 @@
 //! `p99 > 50us`: what no cell's figure may be.
 
 use super::outcome::Outcome;
-use ipcperf_core::result::{Cell, Metric, ResultSet, Status};
+use ipcperf_core::result::{Cell, CpuCost, Metric, ResultSet, Status};
 use ipcperf_core::units::{duration, format_bytes_per_second, format_nanos, format_per_second};
 use ipcperf_core::{Offered, nearest};
 use std::str::FromStr;
@@ -146,6 +146,7 @@ impl Limit {
 
     /// The figure's 95 % interval, or why there is none; `None` where the pattern has no such figure.
     fn range(&self, cell: &Cell) -> Option<Result<[f64; 2], String>> {
+        let cost = cell.cpu_ns_per_message.as_ref().map(CpuCost::figure);
         let metric = match self.kind {
             Kind::Time => cell.times()?.get(self.figure)?,
             Kind::Throughput => cell.bytes_per_second.as_ref()?,
@@ -155,10 +156,7 @@ impl Limit {
                     cell.achieved_per_second.as_ref().or(cell.messages_per_second.as_ref());
                 achieved.or_else(requests)?
             }
-            Kind::Cpu => {
-                let cost = cell.cpu_ns_per_message.as_ref()?;
-                return Some(cost.ci95.ok_or_else(|| no_interval("")));
-            }
+            Kind::Cpu => cost.as_ref()?,
         };
         Some(range(metric))
     }

@@ -157,6 +157,19 @@ fn a_change_is_told_where_it_is_beyond_the_intervals_and_beyond_what_sessions_di
 }
 
 #[test]
+fn of_a_document_that_lost_the_figure_it_is_told_that_and_nothing_of_those_before_it() {
+    let broken = |set: &mut ResultSet| {
+        set.cells[0] = set.cells[0].clone().not_ok(Status::Failed, "it broke");
+        set.cells[0].rtt_ns = None;
+    };
+    let all = || vec![document(10_000.0, same), document(10_000.0, same)];
+    let step = |last: Vec<(Summary, CellFigures)>| follow(PIPE, [all(), last].concat()).step();
+    assert_eq!(step(vec![document(1.0, broken)]), "@c has no figure (failed)");
+    let again = vec![document(1.0, broken), document(10_000.0, same)];
+    assert_eq!(step(again), "no change since @b is shown, 10.0 us after 10.0 us");
+}
+
+#[test]
 fn a_cell_without_a_figure_has_a_line_that_says_why() {
     let tcp = "tcp ping-pong 64B same-llc";
     let found = follow(tcp, vec![document(1.0, same), document(1.0, same)]);

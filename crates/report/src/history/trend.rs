@@ -209,6 +209,13 @@ impl Trend {
         let Some((last, value)) = figures.next() else {
             return "no document has a figure".to_owned();
         };
+        // What went before is no news of it.
+        if let Some(newest) = shown.last().filter(|newest| newest.figure.value.is_none()) {
+            return match newest.figure.status {
+                Status::Ok => format!("{} has no figure", newest.name),
+                status => format!("{} has no figure ({status})", newest.name),
+            };
+        }
         let words = |value| by_metric(&last.figure.metric, value);
         let Some((before, old)) = figures.next() else {
             return format!("{} in {}, and nothing to set it beside", words(value), last.name);

@@ -184,6 +184,18 @@ fn what_is_read_off_tables_and_what_is_ours_is_tallied_apart_from_what_was_claim
     assert!(text.contains(tally), "{text}");
 }
 
+/// Of a page with one reading it said "All 0 claims".
+#[test]
+fn one_claim_of_an_author_is_tallied_as_one_and_none_is_not_tallied() {
+    let mut document = document();
+    document.studies.truncate(1);
+    document.studies[0].claims.retain(|claim| claim.verdict == Verdict::Direction);
+    let both = "One claim: 1 DIRECTION; readings of the author's tables: 1 DIRECTION";
+    assert_eq!(words::total(&document), both);
+    document.studies[0].claims.remove(0);
+    assert_eq!(words::total(&document), "Readings of the author's tables: 1 DIRECTION");
+}
+
 #[test]
 fn grade_and_findings_stand_in_every_format_for_people() {
     for format in [Format::Table, Format::Markdown] {
@@ -191,6 +203,16 @@ fn grade_and_findings_stand_in_every_format_for_people() {
         assert!(text.contains("Noise grade D"), "{text}");
         assert!(text.contains("warning W-STEAL: The host took a share."), "{text}");
     }
+}
+
+/// Parentheses in the name of an arm and in its reason were taken for those of a remark.
+#[test]
+fn a_missing_figure_has_the_reason_of_its_arm_or_what_that_remarks_of_the_reading() {
+    let mut table = document().studies[0].tables[0].clone();
+    let reason = "file (O_TMPFILE): no such file can be made (not supported)";
+    let remark = "two clocks: no reading nominal_slope (this machine names no frequency)";
+    table.rows[0].measured = [reason, remark].map(Metric::missing).into();
+    assert_eq!(words::lacks(&table), [reason, "this machine names no frequency"]);
 }
 
 #[test]
@@ -227,6 +249,26 @@ fn of_figures_that_are_missing_the_one_is_shown_whose_reason_the_claim_gives() {
     missing.reason = missing.tests[1].measured.reason.clone().expect("it is missing");
     let expected = "one / three: no core has two hardware threads, published 2, figure 2 of 2";
     assert_eq!(words::finding(&missing), expected);
+}
+
+/// Where one of two figures was there, neither it nor the reason of the other was told.
+#[test]
+fn of_an_extension_the_figures_that_there_are_are_told_and_why_the_others_are_missing() {
+    let mut ours = claim(Verdict::Untestable, Metric::default());
+    let figure =
+        |measured: Metric, verdict| TestResult { measured, verdict, ..ours.tests[0].clone() };
+    let is_missing = figure(Metric::missing("one: no such CPU"), Verdict::Untestable);
+    let tests = vec![
+        is_missing,
+        figure(metric(2.0), Verdict::Measured),
+        figure(metric(3.0), Verdict::Measured),
+    ];
+    (ours.kind, ours.text, ours.tests) = (ClaimKind::Extension, "ours".into(), tests);
+    assert_eq!(words::finding(&ours), "ours: 2.00, 3.00; 1 missing: no such CPU");
+    ours.tests.pop();
+    assert_eq!(words::finding(&ours), "ours: 2.00 [1.80, 2.20]; 1 missing: no such CPU");
+    ours.tests.pop();
+    assert_eq!(words::finding(&ours), "ours: no such CPU");
 }
 
 #[test]

@@ -155,20 +155,23 @@ pub(super) fn total(document: &Replication) -> String {
     let kinds = kinds.filter(|(_, tally)| !tally.is_empty());
     let parts: Vec<String> = kinds
         .map(|(kind, tally)| match kind {
-            ClaimKind::Claim => tally,
+            ClaimKind::Claim if count == 1 => format!("One claim: {tally}"),
+            ClaimKind::Claim => format!("All {count} claims: {tally}"),
+            other if count == 0 => format!("{}: {tally}", group(*other)),
             other => format!("{}: {tally}", group(*other).to_lowercase()),
         })
         .collect();
-    format!("All {count} claims: {}", parts.join("; "))
+    parts.join("; ")
 }
 
-/// Reasons of figures that are missing in a table, each once; where many have one remark in parentheses, it stands for
+/// Reasons of figures that are missing in a table, each once; what an arm remarks of readings that it lacks stands for
 /// them.
 pub(super) fn lacks(table: &TableResult) -> Vec<String> {
     let metrics = table.rows.iter().flat_map(|row| &row.measured);
     let missing = metrics.filter(|metric| metric.value.is_none()).filter_map(|metric| {
         let reason = metric.reason.as_deref()?;
-        let remark = reason.split_once(" (").and_then(|(_, rest)| rest.strip_suffix(')'));
+        let remark = reason.split_once(": no reading ").and_then(|(_, rest)| rest.split_once(" ("));
+        let remark = remark.and_then(|(_, rest)| rest.strip_suffix(')'));
         Some((remark.unwrap_or(reason), metric))
     });
     let told = |(reason, all): (&str, Vec<&Metric>)| match all.len() {
@@ -361,20 +364,26 @@ pub(super) fn finding(claim: &ClaimResult) -> String {
     }
 }
 
-/// The figures of an extension.
+/// The figures of an extension, and why the first of those that are missing is.
 fn measured(claim: &ClaimResult, test: &TestResult) -> String {
     let found = claim.tests.iter().map(|test| &test.measured);
     let found: Vec<&Metric> = found.filter(|metric| metric.value.is_some()).collect();
-    match found.len() {
-        0 => lack(&test.measured),
-        1 => with_interval(&test.measured),
-        few if few <= FIGURES => found.into_iter().map(bare).collect::<Vec<_>>().join(", "),
+    let told = match found.as_slice() {
+        [] => return lack(&test.measured),
+        [one] => with_interval(one),
+        few if few.len() <= FIGURES => {
+            few.iter().map(|metric| bare(metric)).collect::<Vec<_>>().join(", ")
+        }
         many => {
-            let values = found.into_iter().filter_map(|metric| metric.value);
+            let values = many.iter().filter_map(|metric| metric.value);
             let least = values.clone().fold(f64::INFINITY, f64::min);
             let most = values.fold(f64::NEG_INFINITY, f64::max);
-            format!("{many} figures, {} to {}", figure(least), figure(most))
+            format!("{} figures, {} to {}", many.len(), figure(least), figure(most))
         }
+    };
+    match claim.tests.len() - found.len() {
+        0 => told,
+        missing => format!("{told}; {missing} missing: {}", lack(&test.measured)),
     }
 }
 

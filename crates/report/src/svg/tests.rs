@@ -109,6 +109,16 @@ fn every_figure_is_drawn_where_its_axis_says_and_every_series_has_its_name_besid
     }
 }
 
+/// It ended at the axis, and so began left of the picture.
+#[test]
+fn a_unit_of_many_letters_begins_on_the_picture() {
+    let mut chart = chart(Kind::Lines, &["a", "b"], &[("pipes", &[1.0, 2.0])]);
+    chart.unit = "exchanges in each second".into();
+    let svg = chart.svg();
+    let line = svg.lines().find(|line| line.contains(&chart.unit)).expect("its unit");
+    assert!(numbers(line, "x")[0] >= wide(&chart.unit, 12.0), "{line}");
+}
+
 #[test]
 fn a_larger_figure_stands_higher() {
     let svg = chart(Kind::Lines, &["a", "b"], &[("pipes", &[10.0, 20.0])]).svg();

@@ -450,6 +450,60 @@ fn user_time_of_rounds_without_a_tick_still_has_an_order() {
     assert_eq!(judged(&study, &arms, 8)[0].verdict, Verdict::Inconclusive);
 }
 
+/// Divided by 1000 for another unit it had none.
+#[test]
+fn a_quantile_of_all_rounds_has_its_interval_in_every_unit() {
+    let table = "[[table]]\ntitle = \"t\"\nunit = \"us\"\nstatistic = \"merged\"\ncolumns = [\"p50\"]\n\
+                 [[table.row]]\nlabel = \"a\"\ncells = \"p50_ns(a)\"\n\
+                 [[table.row]]\nlabel = \"b\"\ncells = \"p50_ns(a) / 1000\"\n";
+    let study = Study::parse(&format!("{TAILS}{table}"), &anything).expect("well formed");
+    let mut arm = Measured::new(&study.arms[0]);
+    for round in 0..12 {
+        let mut operations = Histogram::new();
+        operations.record_n(5_000_000 + 10_000 * round, 100);
+        let mut readings = Readings::default();
+        readings.singles(operations);
+        arm.keep(round, 0, readings);
+    }
+    let arms = [arm];
+    let tables = Findings::new(&arms, 12, Noise::default()).tables(&study);
+    let [ns, us] = [0, 1].map(|row| tables[0].rows[row].measured[0].ci95.expect("twelve rounds"));
+    assert_eq!(us, ns.map(|end| end / 1e3));
+}
+
+/// Tables of single rounds and of all rounds together showed what a cell with a wrong message had found before.
+#[test]
+fn an_arm_that_failed_has_no_figure_in_any_table() {
+    for statistic in ["median", "mean", "least", "merged", "runs"] {
+        let text = ANSWERED
+            .replace("statistic = \"mean\"", &format!("statistic = \"{statistic}\""))
+            .replace("[\"missed\", \"lost\"]", "[\"p50_ns\", \"least_ns\"]");
+        let study = Study::parse(&text, &anything).expect("well formed");
+        let mut arm = Measured::new(&study.arms[0]);
+        for round in 0..12 {
+            let mut operations = Histogram::new();
+            operations.record_n(5_000_000, 100);
+            let mut readings = Readings::default();
+            readings.singles(operations);
+            arm.keep(round, 0, readings);
+        }
+        let figures = |arm: &Measured| -> Vec<Metric> {
+            let arms = [arm.clone()];
+            let tables = Findings::new(&arms, 12, Noise::default()).tables(&study);
+            tables[0].rows.iter().flat_map(|row| row.measured.clone()).collect()
+        };
+        assert!(figures(&arm).iter().all(|one| one.value.is_some()), "{statistic}");
+        arm.ended = Some((Status::Failed, "a wrong message".into()));
+        for figure in figures(&arm) {
+            let reason = figure.reason.as_deref().unwrap_or_default();
+            assert!(
+                figure.value.is_none() && reason.contains("a wrong message"),
+                "{statistic}: {figure:?}"
+            );
+        }
+    }
+}
+
 fn finding(code: &str, cells: &[&str]) -> Finding {
     Finding {
         code: code.into(),

@@ -1,7 +1,7 @@
-//! What a run says where it has no sentence.
+//! The sentence at the end of a run, and what it says where it has none.
 
 use super::*;
-use crate::compare::sentences;
+use crate::compare::{lost_too_much, sentences};
 
 /// As many cells, each 1.3 times the one before, of so many rounds.
 fn apart(cells: usize, rounds: usize) -> Vec<Cell> {
@@ -64,4 +64,81 @@ fn batches_and_single_operations_are_not_told_apart_by_more_rounds() {
     let mut cells = apart(2, 12);
     cells[0].timing.as_mut().unwrap().mode = "batch".to_owned();
     assert!(sentences(&run(cells)).is_empty());
+}
+
+#[test]
+fn a_run_ends_in_a_sentence_where_it_can_tell() {
+    let said = |cells: Vec<Cell>| sentences(&run(cells));
+    let two = said(vec![around("pipe", 10_000.0, 0.01), around("unix-stream", 12_800.0, 0.012)]);
+    assert_eq!(two.len(), 1);
+    assert!(two[0].starts_with("unix-stream takes 1.28"), "{two:?}");
+    assert!(two[0].ends_with("] as long as pipe at 64 B on one CPU."), "{two:?}");
+    // Told the same way round whichever stands first.
+    let turned = said(vec![around("unix-stream", 12_800.0, 0.012), around("pipe", 10_000.0, 0.01)]);
+    assert_eq!(turned, two);
+    let same = said(vec![around("pipe", 10_000.0, 0.001), around("fifo", 10_000.0, 0.001)]);
+    assert_eq!(same, ["pipe and fifo do not differ by more than 1 % at 64 B on one CPU."]);
+    let knob = around("pipe", 13_000.0, 0.02).knob("pipe.size", Some(4096), 4096);
+    let knobs = said(vec![around("pipe", 10_000.0, 0.01), knob]);
+    assert!(knobs[0].starts_with("pipe size=4K takes 1.3"), "{knobs:?}");
+    let three = said(vec![
+        around("tcp", 20_000.0, 0.02),
+        around("pipe", 10_000.0, 0.01),
+        around("fifo", 10_050.0, 0.03),
+    ]);
+    assert!(three[0].starts_with("tcp takes 2.0"), "{three:?}");
+    assert!(
+        three[0].ends_with(" as long as pipe at 64 B on one CPU; fifo cannot be told from pipe."),
+        "{three:?}"
+    );
+}
+
+#[test]
+fn a_run_says_nothing_where_there_is_nothing_to_say() {
+    let pair = || vec![around("pipe", 10_000.0, 0.01), around("fifo", 12_000.0, 0.01)];
+    assert_eq!(sentences(&run(pair())).len(), 1);
+    assert!(sentences(&sample::set(pair())).is_empty(), "a survey has answers");
+    let mut noisy = run(pair());
+    noisy.noise.grade = "F".to_owned();
+    assert!(sentences(&noisy).is_empty());
+    let silent = |cells| assert!(sentences(&run(cells)).is_empty());
+    // A tenth of what each does at most is another load for each.
+    let tenth = |mut cell: Cell| {
+        cell.key.load.rate = Some(ipcperf_core::Offered::OfPeak(0.1));
+        cell
+    };
+    silent(pair().into_iter().map(tenth).collect());
+    silent(vec![around("pipe", 10_000.0, 0.01)]);
+    // Spinning beside blocking, other sizes, unproved.
+    silent(vec![around("pipe", 10_000.0, 0.01), around("pipe/spin", 1_000.0, 0.01)]);
+    let mut large = around("fifo", 12_000.0, 0.01);
+    large.key.size_bytes = 4096;
+    silent(vec![around("pipe", 10_000.0, 0.01), large]);
+    let mut unproved = pair();
+    unproved[1].verified = false;
+    silent(unproved);
+    // What has no place in the table: it lost its messages, or nobody touched the payload.
+    let mut lossy = pair();
+    (lossy[1].messages, lossy[1].lost) = (30_000, 70_000);
+    silent(lossy);
+    let mut untouched = pair();
+    untouched.iter_mut().for_each(|cell| cell.key.touch = ipcperf_core::Touch::None);
+    silent(untouched);
+    silent((0..7).map(|at| around("pipe", 10_000.0 + 1000.0 * f64::from(at), 0.01)).collect());
+}
+
+#[test]
+fn what_lost_as_much_as_a_tie_is_wide_has_no_place() {
+    let mut cell = around("udp", 10_000.0, 0.01);
+    for (messages, lost, is_too_much) in [
+        (100, 0, false),
+        (100, 3, false),
+        (100, 4, true),
+        (3, 7, true),
+        (0, 1, true),
+        (0, 0, false),
+    ] {
+        (cell.messages, cell.lost) = (messages, lost);
+        assert_eq!(lost_too_much(&cell), is_too_much, "{lost} beside {messages}");
+    }
 }

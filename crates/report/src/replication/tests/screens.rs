@@ -172,6 +172,34 @@ fn the_first_screen_of_a_study_with_failed_arms() {
     insta::assert_snapshot!(screen(&with_failed_arms(), 80));
 }
 
+/// It said that there was no claim to judge, above the verdict on a reading.
+#[test]
+fn where_readings_alone_were_asked_for_they_are_what_is_concluded() {
+    let mut document = marhubi();
+    document.studies[0].claims.retain(|claim| claim.id == "s4.c4");
+    document.studies[0].claims[0].verdict = Verdict::Direction;
+    let said = |document: &Replication| conclusion::conclusion(document, &document.studies[0]);
+    let holds = "What holds here: TCP loopback takes about 1.7 times as long as pipes (its direction, not its size).";
+    assert_eq!(said(&document), holds);
+    document.studies[0].claims[0].verdict = Verdict::Inconclusive;
+    assert_eq!(said(&document), "Nothing is decided here: the figures leave 1 reading open.");
+    document.studies[0].claims[0].kind = ClaimKind::Extension;
+    assert_eq!(said(&document), "It has no claim to judge.");
+}
+
+/// A claim of many words was cut together with what made it true.
+#[test]
+fn that_only_a_direction_holds_is_not_cut_off_with_the_words_of_a_claim() {
+    let mut document = marhubi();
+    let study = &mut document.studies[0];
+    study.claims.retain(|claim| claim.id == "s4.c4");
+    study.claims[0].verdict = Verdict::Direction;
+    study.claims[0].text = "what is said here takes many words ".repeat(9);
+    study.errata[0].claims = vec!["s4.c4".to_owned()];
+    let said = conclusion::conclusion(&document, &document.studies[0]);
+    assert!(said.ends_with("~ (erratum 1) (its direction, not its size)."), "{said}");
+}
+
 #[test]
 fn what_came_out_as_published_by_an_artefact_says_so_beside_its_verdict_and_in_the_conclusion() {
     let document = marhubi();

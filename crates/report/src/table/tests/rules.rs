@@ -276,6 +276,10 @@ fn findings_come_worst_first_at_most_five_and_equal_codes_once() {
     assert!(text.contains("All 13 findings with their cells: --format json."), "{text}");
     let all = written(&set, &Style { verbose: true, ..wide(80) });
     assert!(all.contains("note I-TICKS"), "{all}");
+    // Those of the machine are shown among them, and counted.
+    set.noise.machine = vec![sample::finding("W-SHM", Severity::Warning, "Nearly full.")];
+    let text = written(&set, &wide(80));
+    assert!(text.contains("All 14 findings with their cells: --format json."), "{text}");
 }
 
 #[test]
