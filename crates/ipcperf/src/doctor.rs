@@ -11,7 +11,8 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Stop> {
     let interrupts = measure::interrupts()?;
     let examination = doctor::examine(crate::build::tool(), Some(&interrupts))
         .map_err(|error| Stop::internal(format!("cannot examine: {error}")))?;
-    let Some(examination) = examination else { return Ok(crate::error::Code::Interrupted.into()) };
+    let examination = examination
+        .ok_or_else(|| Stop::interrupted("interrupted before everything was looked at"))?;
     let style = output::style(&args.look, false);
     output::put(None, |out| ipcperf_report::doctor(&examination, format, &style, out))
 }

@@ -226,9 +226,12 @@ fn explain(what: &str, text: &str, error: &toml::de::Error) -> Stop {
 
 /// The file, and the line where a key stands.
 fn place(file: &str, text: &str, key: &str) -> String {
-    let line = text
-        .lines()
-        .position(|line| line.trim_start_matches(['[', '"', '\'', ' ']).starts_with(key));
+    let is_it = |line: &str| {
+        let rest = line.trim_start_matches(['[', '"', '\'', ' ']).strip_prefix(key);
+        let goes_on = |sign: char| sign.is_alphanumeric() || "_-".contains(sign);
+        rest.is_some_and(|rest| !rest.starts_with(goes_on))
+    };
+    let line = text.lines().position(is_it);
     line.map_or_else(|| file.to_owned(), |line| format!("{file} line {}", line + 1))
 }
 
@@ -494,6 +497,8 @@ mod tests {
         for (text, part) in [
             ("mechanism = 'pipe'\nsise = 1\n", "line 2: unknown key 'sise'; did you mean 'size'?"),
             ("zzz = 1", "known: mechanism"),
+            // The name of a key above it begins alike.
+            ("size = 8\nsiz = 1", "line 2: unknown key 'siz'; did you mean 'size'?"),
             ("size = 8\n[sets]\npipe.size = 1", "line 2: unknown key 'sets'; did you mean 'set'?"),
             ("size = 8\nthink = true", "line 2: 'think' takes TIMES"),
             ("one-way = 'on'", "line 1: 'one-way' is true or false"),

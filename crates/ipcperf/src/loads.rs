@@ -102,7 +102,7 @@ pub(crate) fn loads(
 }
 
 /// Why a value cannot be had, with the nearest right one.
-fn refused(key: LoadKey, error: LoadError) -> Stop {
+pub(crate) fn refused(key: LoadKey, error: LoadError) -> Stop {
     match error {
         LoadError::Value(what) => Stop::usage(format!("--{key}: {what}")),
         LoadError::Unknown(error) => unknown_name(error),

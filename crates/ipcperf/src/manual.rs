@@ -7,6 +7,7 @@ use crate::packed::STUDY_NAMES;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
+use clap_mangen::Man;
 use ipcperf_core::result::Goal;
 use ipcperf_core::{
     Arrivals, Axis, Capability, Family, Idle, PatternKind, Placement, Touch, Transform,
@@ -14,6 +15,7 @@ use ipcperf_core::{
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::Format;
 use ipcperf_report::snippet::Language;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Prints a page, or writes all of them into a folder.
@@ -22,12 +24,26 @@ pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, Stop> {
         None => output::to_stdout(&page(args.command.as_deref())?),
         Some(folder) => {
             output::folder("--dir", folder)?;
-            clap_mangen::generate_to(Args::command(), folder).map_err(|error| {
-                Stop::usage(format!("--dir '{}': {}", folder.display(), output::words(&error)))
-            })?;
-            Ok(ExitCode::SUCCESS)
+            let mut all = Args::command().disable_help_subcommand(true);
+            all.build();
+            write(&all, folder).map_err(Stop::usage).map(|()| ExitCode::SUCCESS)
         }
     }
+}
+
+/// Writes the pages of a command and of those below it, each as any other file here.
+fn write(command: &Command, folder: &Path) -> Result<(), Stop> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        write(below, folder)?;
+    }
+    let man = Man::new(command.clone());
+    output::beside(&folder.join(man.get_filename()), &rendered(&man)?)
+}
+
+fn rendered(man: &Man) -> Result<Vec<u8>, Stop> {
+    let mut bytes = Vec::new();
+    man.render(&mut bytes).map_err(|error| Stop::internal(format!("manual page: {error}")))?;
+    Ok(bytes)
 }
 
 fn page(name: Option<&str>) -> Result<Vec<u8>, Stop> {
@@ -42,11 +58,7 @@ fn page(name: Option<&str>) -> Result<Vec<u8>, Stop> {
         let names = commands.map(Command::get_name);
         unknown("command", name.unwrap_or_default(), names, "'ipcperf --help' shows them all")
     })?;
-    let mut bytes = Vec::new();
-    clap_mangen::Man::new(command.clone())
-        .render(&mut bytes)
-        .map_err(|error| Stop::internal(format!("manual page: {error}")))?;
-    Ok(bytes)
+    rendered(&Man::new(command.clone()))
 }
 
 /// Prints the completions of a shell.
@@ -83,6 +95,7 @@ fn with_words(registry: &Registry) -> Command {
         ("max_noise", ["A", "B", "C", "D"].map(str::to_owned).to_vec()),
         ("set", knobs),
         ("study", STUDY_NAMES.map(str::to_owned).to_vec()),
+        ("export", STUDY_NAMES.map(str::to_owned).to_vec()),
         ("pattern", named(PatternKind::ALL)),
         ("place", Placement::words().map(str::to_owned).collect()),
         ("idle", named(Idle::ALL)),
@@ -94,9 +107,14 @@ fn with_words(registry: &Registry) -> Command {
     .into_iter()
     .map(|(id, words)| (id, words.into_iter().map(|word| &*word.leak()).collect()))
     .collect();
+    // What is kept, and the parameters of a study, have names that nobody here knows.
+    let is_theirs = |arg: &Arg| {
+        let names = arg.get_value_names().unwrap_or_default();
+        names.iter().any(|name| ["@NAME", "KEY=VALUE"].contains(&name.as_str()))
+    };
     let complete = |arg: Arg| match lists.iter().find(|(id, _)| *id == arg.get_id().as_str()) {
-        Some((_, words)) => arg.value_parser(PossibleValuesParser::new(words)),
-        None => arg,
+        Some((_, words)) if !is_theirs(&arg) => arg.value_parser(PossibleValuesParser::new(words)),
+        _ => arg,
     };
     completed(Args::command(), &complete)
 }
@@ -121,6 +139,36 @@ mod tests {
         }
         let refused = page(Some("reprot")).expect_err("no such command");
         assert_eq!(refused.to_string(), "unknown command 'reprot'; did you mean 'report'?");
+    }
+
+    #[test]
+    fn a_name_that_somebody_gave_is_completed_by_no_word_of_ours() {
+        let all = with_words(&crate::builtin());
+        let words = |path: &[&str], id: &str| -> Vec<String> {
+            let mut command = &all;
+            for name in path {
+                command = command.find_subcommand(name).expect(name);
+            }
+            let mut args = command.get_arguments();
+            let arg = args.find(|arg| arg.get_id().as_str() == id).expect(id);
+            arg.get_possible_values().iter().map(|word| word.get_name().to_owned()).collect()
+        };
+        for (path, id) in [
+            (&["history", "list"][..], "name"),
+            (&["history", "trend"], "name"),
+            (&["history", "rm"], "names"),
+            (&["replicate"], "set"),
+        ] {
+            assert!(words(path, id).is_empty(), "{path:?} {id}");
+        }
+        for (path, id, word) in [
+            (["explain"], "names", "pipe"),
+            (["describe"], "name", "pipe"),
+            (["run"], "set", "pipe.size="),
+            (["replicate"], "export", "marhubi"),
+        ] {
+            assert!(words(&path, id).iter().any(|known| known == word), "{path:?} {id}");
+        }
     }
 
     #[test]

@@ -114,7 +114,6 @@ impl Undertaking {
 
     /// What would be measured.
     pub(crate) fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
-        Keeper::check(args.keep.as_deref())?;
         let head = format!(
             "{} x {} x ({:.0} ms + {:.0} ms warm-up): about {:.0} s, seed {}, result: {}",
             counted(self.runnable(), "cell"),
@@ -123,7 +122,7 @@ impl Undertaking {
             self.settings.warmup.as_secs_f64() * 1e3,
             self.expected().as_secs_f64().max(1.0),
             self.settings.seed,
-            Target::planned(args.output.as_deref()),
+            planned(args)?,
         );
         let line = |cell: &CellPlan| match &cell.objection {
             None => format!("  {}", cell.id),
@@ -177,6 +176,13 @@ pub(crate) fn plan(command: &str, cells: u64, settings: &Settings, expected: Dur
         expected_s: expected.as_secs_f64(),
         ..Plan::default()
     }
+}
+
+/// Where a result will go, for a plan; what a run refuses before it begins is refused here as well.
+pub(crate) fn planned(args: &OutputArgs) -> Result<String, Stop> {
+    output::format(&args.look)?;
+    Keeper::check(args.keep.as_deref())?;
+    Target::planned(args.output.as_deref())
 }
 
 /// Catches what the user may send to end a run.

@@ -169,14 +169,17 @@ impl Target {
         Ok(target)
     }
 
-    /// Where it will go, for a plan.
-    pub(crate) fn planned(output: Option<&Path>) -> String {
-        match output {
+    /// Where it will go, for a plan. Nothing is tried there.
+    pub(crate) fn planned(output: Option<&Path>) -> Result<String, Stop> {
+        Ok(match output {
             None => "ipcperf-UTC.json".into(),
             Some(path) if path.as_os_str() == "-" => "standard output".into(),
-            Some(path) if path.exists() => format!("{} (replaces what is there)", path.display()),
-            Some(path) => path.display().to_string(),
-        }
+            Some(path) => {
+                is_for_a_document(path)?;
+                let replaces = if path.exists() { " (replaces what is there)" } else { "" };
+                format!("{}{replaces}", path.display())
+            }
+        })
     }
 
     fn first_name(&self) -> PathBuf {
@@ -346,8 +349,8 @@ pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
 }
 
 /// Writes a text beside a document.
-pub(crate) fn beside(path: &Path, text: &str) -> Result<(), Stop> {
-    filled(path, |out| out.write_all(text.as_bytes()))
+pub(crate) fn beside(path: &Path, text: &[u8]) -> Result<(), Stop> {
+    filled(path, |out| out.write_all(text))
         .and_then(WholeFile::publish)
         .map_err(|error| cannot_write(path, &error))
 }
@@ -379,7 +382,7 @@ pub(crate) fn folder(flag: &str, path: &Path) -> Result<(), Stop> {
 /// Writes pictures into a folder that is there.
 pub(crate) fn pictures(path: &Path, document: &Replication) -> Result<(), Stop> {
     for (name, text) in ipcperf_report::plots(document) {
-        beside(&path.join(name), &text)?;
+        beside(&path.join(name), text.as_bytes())?;
     }
     Ok(())
 }

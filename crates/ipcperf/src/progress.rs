@@ -3,13 +3,12 @@
 use crate::error::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ipcperf_engine::run::Progress;
-use std::io::IsTerminal;
 use std::time::Duration;
 
 /// Seconds from which on whoever cannot see the line is told how long it takes.
 const WORTH_SAYING: u64 = 3;
 
-/// The line; nothing at all if standard error is no terminal.
+/// The line; nothing at all if standard error is no terminal, or one without a cursor.
 #[derive(Debug)]
 pub(crate) struct Line {
     bar: ProgressBar,
@@ -22,11 +21,12 @@ pub(crate) struct Line {
 impl Line {
     /// A line that counts slices, which take so long in all by the plan. Where it cannot be drawn that much is said once.
     pub(crate) fn new(expected: Duration, hidden: bool) -> Self {
+        let line = Self { expected, ..Self::counting("slices", hidden) };
         let seconds = expected.as_secs();
-        if !hidden && seconds >= WORTH_SAYING && !std::io::stderr().is_terminal() {
+        if !hidden && seconds >= WORTH_SAYING && line.bar.is_hidden() {
             note(&format!("Measuring, about {seconds} s"));
         }
-        Self { expected, ..Self::counting("slices", hidden) }
+        line
     }
 
     /// A line that counts something of which nobody has said how long it takes, or has said it already.

@@ -6,8 +6,8 @@ use crate::measure::Undertaking;
 use crate::{job_file, loads, output, report, request};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Id};
-use ipcperf_core::PayloadFile;
-use ipcperf_core::result::Cell;
+use ipcperf_core::result::{Cell, CellKey};
+use ipcperf_core::{Load, LoadKey, PayloadFile};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::Settings;
@@ -83,13 +83,25 @@ fn payload(before: &PayloadFile) -> Result<PayloadFile, String> {
     loads::payload(&PayloadFile { file, ..before.clone() }).map_err(|stop| stop.to_string())
 }
 
+/// Refuses a size or a load that nobody could have typed: the file may be anybody's.
+fn check(key: &CellKey) -> Result<(), Stop> {
+    request::sizes(&key.size_bytes.to_string())?;
+    let mut load = Load::default();
+    for asked in LoadKey::ALL {
+        if let Some(value) = key.load.value(*asked) {
+            load.set(*asked, &value).map_err(|error| loads::refused(*asked, error))?;
+        }
+    }
+    Ok(())
+}
+
 /// The cell as it is planned here.
 fn again(registry: &Registry, host: &Host, cell: &Cell) -> Result<CellPlan, String> {
-    let key = &cell.key;
+    let (key, told) = (&cell.key, |stop: Stop| stop.to_string());
+    check(key).map_err(told)?;
     let mut load = key.load.clone();
     load.payload = load.payload.as_ref().map(payload).transpose()?;
-    let mechanisms =
-        request::mechanisms(registry, &key.mechanism).map_err(|stop| stop.to_string())?;
+    let mechanisms = request::mechanisms(registry, &key.mechanism).map_err(told)?;
     let request = Request {
         touch: key.touch,
         loads: vec![load],

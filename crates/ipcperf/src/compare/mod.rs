@@ -20,6 +20,8 @@ use ipcperf_report::{
     load_comparison,
 };
 use ipcperf_stats::MARGIN;
+use ipcperf_sys::file::regular;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -74,9 +76,13 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
     Ok(ended.or(gate).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
-/// How often these arms have been measured side by side for this file, if it holds such a comparison already.
+/// How often these arms have been measured side by side for this file, if it holds such a comparison already. Nobody
+/// waits for what a FIFO or a terminal might say.
 fn attempt(document: &Comparison, path: &Path) -> Option<u64> {
-    let before = load_comparison(&std::fs::read_to_string(path).ok()?).ok()?;
+    let (file, _) = regular(path).ok()?;
+    let mut text = String::new();
+    file.take(output::MOST).read_to_string(&mut text).ok()?;
+    let before = load_comparison(&text).ok()?;
     let question = |one: &Comparison| (one.design, one.a.names.clone(), one.b.names.clone());
     (question(&before) == question(document)).then(|| before.attempt.unwrap_or(1).saturating_add(1))
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod words;
 
-use crate::args::RunArgs;
+use crate::args::{OutputArgs, RunArgs};
 use crate::error::Stop;
 use crate::gates::Gates;
 use crate::{measure, output, request};
@@ -33,7 +33,7 @@ pub(crate) fn run(
         return Err(Stop::usage(format!("--exec: {reason}")));
     }
     if args.dry_run {
-        return print(&plans, &settings);
+        return print(&plans, &settings, &args.output);
     }
     let plan = Plan { command: "run".into(), rounds, ..Plan::default() };
     measure::record(plan, settings.seed, registry, &args.output, gates, |interrupts, progress| {
@@ -147,16 +147,15 @@ pub(crate) fn objection(program: &str) -> Option<String> {
     })
 }
 
-fn print(plans: &[PipelinePlan], settings: &Settings) -> Result<ExitCode, Stop> {
-    let mut text = format!(
-        "{} x {} of at most {} s, seed {}\n",
+fn print(plans: &[PipelinePlan], settings: &Settings, args: &OutputArgs) -> Result<ExitCode, Stop> {
+    let head = format!(
+        "{} x {} of at most {} s, seed {}, result: {}",
         ipcperf_report::counted(plans.len() as u64, "pipeline"),
         ipcperf_report::counted(settings.rounds, "round"),
         settings.deadline.as_secs_f64(),
         settings.seed,
+        measure::planned(args)?,
     );
-    for plan in plans {
-        text += &format!("  {}\n", plan.id());
-    }
-    output::to_stdout(text.as_bytes())
+    let pipelines = plans.iter().map(|plan| format!("  {}", plan.id()));
+    output::lines(std::iter::once(head).chain(pipelines))
 }

@@ -94,11 +94,10 @@ impl Keys {
             request::patterns(&or(&self.pattern, PatternKind::PingPong.name())).map_err(told)?;
         let touch = request::touch(&or(&self.touch, Touch::CacheLine.name())).map_err(told)?;
         let loads = loads(&self.load, &patterns, touch).map_err(told)?;
-        let size = usize::try_from(self.size.unwrap_or(1)).map_err(|error| error.to_string())?;
         let request = Request {
             mechanisms: request::mechanisms(registry, &self.mechanism).map_err(told)?,
             patterns,
-            sizes: vec![size],
+            sizes: request::sizes(&self.size.unwrap_or(1).to_string()).map_err(told)?,
             placements,
             idle: request::idle(&or(&self.idle, Idle::AsIs.name())).map_err(told)?,
             touch,

@@ -44,8 +44,8 @@ fn capabilities(registry: &Registry, readings: &mut Readings) {
     for entry in registry.entries() {
         let name = plain(&entry.spec.full_name());
         for capability in Capability::ALL {
-            let can = f64::from(u8::from(entry.spec.can(*capability)));
-            readings.set(format!("{name}.{}", plain(capability.name())), can);
+            let reading = format!("{name}.{}", plain(capability.name()));
+            readings.answer(&reading, entry.spec.can(*capability));
         }
         readings.set(format!("{name}.copies"), f64::from(entry.spec.copies));
     }

@@ -12,7 +12,7 @@ pub(crate) fn write(folder: &Path, studies: &[Study], document: &Replication) ->
     for (study, result) in studies.iter().zip(&document.studies) {
         for (name, rows) in csv_files(study, result) {
             let text: String = rows.iter().map(|row| csv_row(row) + "\n").collect();
-            output::beside(&folder.join(name), &text)?;
+            output::beside(&folder.join(name), text.as_bytes())?;
         }
     }
     Ok(())

@@ -70,7 +70,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         }
     }
     if args.dry_run {
-        return output::lines(plan(&studies, scale, args));
+        return output::lines(plan(&studies, scale, args)?);
     }
     let started = jiff::Timestamp::now();
     let began = Instant::now();
@@ -237,8 +237,8 @@ fn scale(word: &str) -> Result<Scale, Stop> {
 }
 
 /// What would be done.
-fn plan(studies: &[Study], scale: Scale, args: &ReplicateArgs) -> Vec<String> {
-    let result = Target::planned(args.output.output.as_deref());
+fn plan(studies: &[Study], scale: Scale, args: &ReplicateArgs) -> Result<Vec<String>, Stop> {
+    let result = measure::planned(&args.output)?;
     let mut lines = vec![format!("{}; result: {result}", elsewhere(studies, scale))];
     for study in studies {
         let rounds = args.rounds.unwrap_or_else(|| study.rounds(scale));
@@ -252,7 +252,7 @@ fn plan(studies: &[Study], scale: Scale, args: &ReplicateArgs) -> Vec<String> {
         }
         lines.push(format!("  claims: {}", study.claim_ids().collect::<Vec<_>>().join(", ")));
     }
-    lines
+    Ok(lines)
 }
 
 fn counted(count: usize, kind: ClaimKind) -> String {

@@ -120,7 +120,10 @@ pub(crate) fn run(registry: &Registry, args: &SelftestArgs) -> Result<ExitCode, 
         line.show(Progress::Slice { done: done.len() as u64, total, id: &check.name });
         let (outcome, found) = match (check.run)(&stage) {
             Ok(found) => found,
-            Err(Halt::Interrupted) => return Ok(Code::Interrupted.into()),
+            Err(Halt::Interrupted) => {
+                let text = format!("interrupted after {} of {total} checks", done.len());
+                return Err(Stop::interrupted(text));
+            }
             Err(Halt::Missing(what)) => cannot_tell(what),
             Err(Halt::Failed(what)) => failed(what),
         };

@@ -1,7 +1,9 @@
-//! Readers that go away early, and places that take no bytes.
+//! Readers that go away early, places that take no bytes, and terminals on which nothing can be drawn.
 
-use crate::common::{Sandbox, cells};
+use crate::common::{Sandbox, cells, skipped};
+use ipcperf_sys::io::pty::{self, Pair};
 use std::fs::File;
+use std::io::Read;
 use std::process::{Command, Output, Stdio};
 
 /// Runs it with a standard output whose reader has gone before the first byte.
@@ -63,4 +65,30 @@ fn a_full_disk_is_an_error_of_one_line() {
         assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
         assert!(said.contains("No space left") && said.lines().count() == 1, "{words:?}: {said}");
     }
+}
+
+#[test]
+fn on_a_terminal_without_a_cursor_the_time_is_told_and_nothing_is_drawn() {
+    let sandbox = Sandbox::new();
+    let Pair { master, slave } = match pty::pair() {
+        Ok(pair) => pair,
+        Err(error) => {
+            skipped::<()>(&error.to_string());
+            return;
+        }
+    };
+    let words = ["run", "-m", "pipe", "--place", "same-cpu", "--rounds", "20", "-o", "run.json"];
+    let mut command = sandbox.command(&words);
+    let mut child =
+        command.env("TERM", "dumb").stdout(Stdio::null()).stderr(slave).spawn().expect("it starts");
+    // It holds the other end.
+    drop(command);
+    let mut said = Vec::new();
+    // EIO when the last of its processes has gone.
+    let _ = File::from(master).read_to_end(&mut said);
+    assert!(child.wait().expect("our own child").success());
+    let said = String::from_utf8(said).expect("text");
+    let lines: Vec<&str> = said.lines().collect();
+    let [first, "Result: run.json"] = lines[..] else { panic!("{said:?}") };
+    assert!(first.starts_with("Measuring, about "), "{said:?}");
 }

@@ -5,6 +5,7 @@ use crate::watch::signal;
 use ipcperf_report::{COMPARISON_SCHEMA, RESULT_SCHEMA};
 use serde_json::{Value, json};
 use std::fs;
+use std::process::Command;
 
 /// Short rounds of a cell that runs everywhere.
 const LIVE: [&str; 7] = ["--rounds", "8", "--slice", "2ms", "--seed", "3", "--no-progress"];
@@ -76,6 +77,19 @@ fn two_cells_are_compared_by_a_plan_that_is_told_before() {
     assert!(rounds("a_rounds") >= 1, "{one}");
     assert_eq!(rounds("a_rounds"), rounds("control_rounds"));
     assert_eq!(rounds("a_rounds"), rounds("b_rounds"));
+}
+
+/// Whoever looks there for an earlier comparison waits for what nobody writes, and no signal ends it.
+#[test]
+fn a_comparison_goes_through_a_fifo_that_is_not_read_before() {
+    let sandbox = Sandbox::new();
+    let fifo = sandbox.home().join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+    let reader = std::thread::spawn(move || fs::read_to_string(fifo).expect("text"));
+    let cells = ["pipe 64 same-cpu", "fifo 64 same-cpu"];
+    sandbox.done(&live(&cells, &["-q", "-o", "fifo"]));
+    let found = valid(COMPARISON_SCHEMA, &reader.join().expect("it ends"));
+    assert!(found["attempt"].is_null(), "{found}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Programs that nobody here wrote: every byte is counted, what goes wrong is one clear line, and nothing is left.
 
-use crate::common::{Sandbox, valid, wait_for};
+use crate::common::{Sandbox, skipped, valid, wait_for};
 use crate::watch::{processes, signal};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
@@ -192,6 +192,7 @@ fn calls_are_counted_in_rounds_of_their_own() {
     let (pipelines, _) = measure(&sandbox, &programs, &["--rounds", "2", "--trace-calls"]);
     let one = &pipelines[0];
     if one["reason"].as_str().is_some_and(|reason| reason.contains("ptrace is refused")) {
+        skipped::<()>("ptrace is refused");
         return;
     }
     assert_eq!((&one["status"], &one["traced_rounds"]), (&"ok".into(), &2.into()), "{one}");
@@ -232,6 +233,17 @@ fn programs_of_a_file_are_shown_and_run_only_if_allowed() {
         assert_eq!(found["status"], "ok", "{found}");
         fs::remove_file(sandbox.home().join("x.json")).expect("it was written");
     }
+}
+
+#[test]
+fn a_plan_of_programs_says_where_the_result_goes_and_commands_no_terminal() {
+    let sandbox = Sandbox::new();
+    let job = "exec = \"printf '\\u001B]52;c;QQ==\\u0007\\u009B2J\\u202E'\"\noutput = 'it.json'\n";
+    fs::write(sandbox.home().join("job.toml"), job).expect("a file");
+    let plan = sandbox.done(&["run", "job.toml", "--dry-run"]).stdout;
+    assert!(plan.contains("result: it.json\n") && plan.contains("?]52;c;QQ=="), "{plan:?}");
+    let obeyed = |sign: char| (sign != '\n' && sign.is_control()) || sign == '\u{202e}';
+    assert!(!plan.contains(obeyed), "{plan:?}");
 }
 
 #[test]

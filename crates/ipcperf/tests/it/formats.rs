@@ -97,6 +97,11 @@ fn a_file_has_the_format_of_its_ending() {
         &["report", "old.json", "-o", "x"],
         &["report", "old.json", "-o", "x.csv", "--format", "json"],
         &["run", "-m", "pipe", "-o", "x.csv"],
+        // What would be refused is no plan.
+        &["run", "-m", "pipe", "--dry-run", "-o", "x.csv"],
+        &["run", "--exec", "true", "--dry-run", "-o", "x.csv"],
+        &["run", "-m", "pipe", "--dry-run", "--format", "jsn"],
+        &["replicate", "inferno", "--dry-run", "--keep", "a/b"],
         &["survey", "-o", "x.md"],
         &["compare", "old.json", "old.json", "-o", "x.txt"],
         &["replicate", "inferno", "-o", "x.parquet"],
@@ -217,6 +222,20 @@ fn completions_and_the_manual_name_every_command() {
         // A worker is the program's own business.
         assert!(!ended.stdout.contains("__worker"), "{words:?}");
     }
+}
+
+#[test]
+fn the_pages_of_the_manual_are_written_as_any_other_file() {
+    let sandbox = Sandbox::new();
+    sandbox.done(&["man", "--dir", "man"]);
+    let page = |name: &str| sandbox.read(&format!("man/{name}.1")).expect("written");
+    for name in ["ipcperf", "ipcperf-run", "ipcperf-history", "ipcperf-history-trend"] {
+        assert!(page(name).contains(&format!(".TH {name} ")), "{}", page(name));
+    }
+    let place = sandbox.home().join("man/ipcperf-run.1");
+    fs::remove_file(&place).expect("it is there");
+    std::os::unix::fs::symlink("/dev/full", &place).expect("a link");
+    sandbox.refuses(&["man", "--dir", "man"], "only if it is standard output");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Runs that are interrupted or killed at any moment: what was measured is kept, and nothing is left behind.
 
-use crate::common::{Ended, Sandbox, at_once, cells, rounds, schema_of, valid, wait_for, words};
+use crate::common::{
+    Ended, Sandbox, at_once, can_run, cells, rounds, schema_of, valid, wait_for, words,
+};
 use crate::watch::{Objects, has_sent, holds_pipes, processes, signal, workers};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -393,8 +395,7 @@ fn a_worker_dies_with_its_coordinator_even_if_it_waits() {
 /// What is tried to find out what a host has is made and removed within moments; a kill may come between the two.
 #[test]
 fn a_kill_while_something_is_tried_leaves_nothing_that_clean_does_not_find() {
-    if Command::new("strace").arg("-V").output().is_err() {
-        assert!(std::env::var_os("IPCPERF_EXPECT_ALL").is_none(), "no strace");
+    if !can_run("strace", &["-V"]) {
         return;
     }
     let (sandbox, before) = (Sandbox::new(), Objects::now());

@@ -74,6 +74,16 @@ fn what_cannot_be_repeated_is_refused_by_name() {
     let text = sandbox.read("a.json").expect("written");
     let other = text.replace("\"mechanism\": \"pipe\"", "\"mechanism\": \"pipf\"");
     std::fs::write(sandbox.home().join("other.json"), other).expect("written");
+    // What could not be typed would end in an arithmetic error, or in a worker that takes all memory.
+    for (name, key, value) in [
+        ("long.json", "load", serde_json::json!({ "think_ns": 11_000_000_000_u64 })),
+        ("crowd.json", "load", serde_json::json!({ "conns": u64::MAX })),
+        ("large.json", "size_bytes", (1_u64 << 61).into()),
+    ] {
+        let mut document: Value = serde_json::from_str(&text).expect("JSON");
+        document["cells"][0][key] = value;
+        std::fs::write(sandbox.home().join(name), document.to_string()).expect("written");
+    }
     for (words, told) in [
         (&["run", "--from", "a.json", "-m", "pipe"][..], "leaves no room for 'mechanism'"),
         (&["run", "--from", "a.json", "--rounds", "3"], "leaves no room for 'rounds'"),
@@ -85,6 +95,9 @@ fn what_cannot_be_repeated_is_refused_by_name() {
         (&["run", "--from", "none.json", "--max-noise", "C"], "cannot read 'none.json'"),
         (&["run", "--from", "/proc/self/status"], "/proc/self/status"),
         (&["run", "--from", "other.json"], "did you mean 'pipe'?"),
+        (&["run", "--from", "long.json"], "--think: 11s is not between 0ns and 10s"),
+        (&["run", "--from", "crowd.json"], "' is not a number between 1 and 1000"),
+        (&["run", "--from", "large.json"], "is above 1G, the largest message"),
     ] {
         sandbox.refuses(words, told);
     }

@@ -207,6 +207,9 @@ fn a_study_of_ones_own_is_run_like_the_others() {
     let wrong = MINE.replace("unix-stream", "unix-steam");
     fs::write(sandbox.home().join("wrong.toml"), wrong).expect("a study");
     sandbox.refuses(&["replicate", "wrong.toml"], "did you mean 'unix-stream'");
+    let large = MINE.replace("id = \"pipe\"", "id = \"pipe\"\nsize = 2305843009213693952");
+    fs::write(sandbox.home().join("large.toml"), large).expect("a study");
+    sandbox.refuses(&["replicate", "large.toml"], "is above 1G, the largest message");
     sandbox.leaves_nothing();
 }
 

@@ -1,7 +1,8 @@
 //! The program tests itself: its detectors find what goes wrong on purpose, and a self-test in which something goes wrong
 //! does not pass.
 
-use crate::common::{Sandbox, at_once, valid};
+use crate::common::{Sandbox, at_once, valid, wait_for};
+use crate::watch::{signal, workers};
 use ipcperf_report::SELFTEST_SCHEMA;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -150,4 +151,17 @@ fn it_says_how_long_it_takes_and_closes_with_one_sentence() {
     let conclusion = lines.rsplit(|line| line.is_empty()).next().expect("a paragraph").join(" ");
     assert!(conclusion.contains("of this machine") && conclusion.ends_with('.'), "{conclusion}");
     sandbox.refuses(&["selftest", "--only", "nonsense"], "unknown check 'nonsense'");
+}
+
+#[test]
+fn a_self_test_that_is_interrupted_says_how_far_it_came() {
+    let sandbox = Sandbox::new();
+    let running = sandbox.start(&["selftest", "--no-progress"]);
+    wait_for("a worker", || (!workers(&sandbox).is_empty()).then_some(()));
+    signal("INT", running.child.id());
+    let ended = running.end();
+    assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(130), ""), "{}", ended.stderr);
+    let last = ended.stderr.lines().last().unwrap_or_default();
+    assert!(last.starts_with("ipcperf: interrupted after "), "{}", ended.stderr);
+    sandbox.leaves_nothing();
 }
