@@ -10,9 +10,25 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(ipcperf::builtin);
-static BASES: LazyLock<Vec<Value>> =
-    LazyLock::new(|| RESULTS.iter().map(|text| edits::document(text)).collect());
-pub static OLD_REPLICATION: LazyLock<Value> = LazyLock::new(|| edits::document(REPLICATION));
+/// Results of at most four cells, and the whole of those that answer a question from all of their cells.
+static BASES: LazyLock<Vec<Value>> = LazyLock::new(|| {
+    let bases = |text: &&str| {
+        let whole = edits::document(text);
+        let mut bases = edits::parts(&whole, "/cells");
+        if bases.is_empty() || whole["invocation"]["plan"]["command"] != "run" {
+            bases.push(whole);
+        }
+        bases
+    };
+    RESULTS.iter().flat_map(bases).collect()
+});
+/// A replication with all of its claims, from which a conclusion is made, and with at most four.
+static OLD_REPLICATIONS: LazyLock<Vec<Value>> = LazyLock::new(|| {
+    let whole = edits::document(REPLICATION);
+    let mut bases = edits::parts(&whole, "/studies/0/claims");
+    bases.push(whole);
+    bases
+});
 static OLD_COMPARISON: LazyLock<Value> = LazyLock::new(|| edits::document(COMPARISON));
 
 fn spec(name: &str) -> Option<&'static ipcperf_core::Spec> {
@@ -43,7 +59,7 @@ pub fn text(bytes: &[u8]) {
     let _ = ipcperf_report::summary(&text);
     if ipcperf_report::is_replication(&text) {
         if let Some(document) = loaded(ipcperf_report::load_replication(&text)) {
-            show_replication(&document, format, &style);
+            show_replication(&document, format, &[style]);
         }
     } else if ipcperf_report::is_comparison(&text) {
         if let Some(document) = loaded(ipcperf_report::load_comparison(&text)) {
@@ -66,12 +82,13 @@ pub fn result(bytes: &[u8]) {
     show_result(&set, format, &style);
 }
 
-/// A changed replication.
+/// A changed replication. What the first byte has beyond a format means which.
 pub fn replication(bytes: &[u8]) {
     let Some((format, style, changes)) = choice(bytes) else { return };
-    let text = edits::edited(&OLD_REPLICATION, changes).to_string();
+    let base = usize::from(bytes[0]) / Format::ALL.len() % OLD_REPLICATIONS.len();
+    let text = edits::edited(&OLD_REPLICATIONS[base], changes).to_string();
     if let Some(document) = loaded(ipcperf_report::load_replication(&text)) {
-        show_replication(&document, format, &style);
+        show_replication(&document, format, &[style]);
     }
 }
 
@@ -91,12 +108,14 @@ pub fn comparison(bytes: &[u8]) {
     let [one, two] = [one, two].map(|changes| edits::edited(base, changes).to_string());
     let named = |name: &str, text: &str| loaded(Recorded::read(name, text));
     let (Some(first), Some(second)) = (named("a", &one), named("b", &two)) else { return };
-    let Some(after) = loaded(ipcperf_report::load(&two)) else { return };
     let terms = Terms { margin: ipcperf_stats::MARGIN, ..Terms::default() };
     let Ok(document) = ipcperf_report::compare_files(&[first], &[second], &terms) else { return };
     show_comparison(&document, format, &style);
-    let page = written(|out| ipcperf_report::before_and_after(&document, &after, &spec, out));
-    check(&page, Format::Html, &style);
+    if format == Format::Html {
+        let Some(after) = loaded(ipcperf_report::load(&two)) else { return };
+        let page = written(|out| ipcperf_report::before_and_after(&document, &after, &spec, out));
+        check(&page, format, &style);
+    }
 }
 
 /// What is written is read as the same.
@@ -124,11 +143,18 @@ fn show_result(set: &ResultSet, format: Format, style: &Style) {
     }
 }
 
-pub fn show_replication(document: &Replication, format: Format, style: &Style) {
+pub fn show_replication(document: &Replication, format: Format, styles: &[Style]) {
     comes_back(document, ipcperf_report::load_replication);
-    let pictures = style.full.then_some("pictures");
-    let text = written(|out| ipcperf_report::replication(document, format, style, pictures, out));
-    check(&text, format, style);
+    for style in styles {
+        let pictures = style.full.then_some("pictures");
+        let text =
+            written(|out| ipcperf_report::replication(document, format, style, pictures, out));
+        check(&text, format, style);
+        if matches!(format, Format::Table | Format::Markdown | Format::Csv) {
+            let both = [document.clone(), document.clone()];
+            check(&written(|out| ipcperf_report::across(&both, format, style, out)), format, style);
+        }
+    }
     if format == Format::Html {
         for (name, picture) in ipcperf_report::plots(document) {
             let is_fit = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
@@ -136,9 +162,6 @@ pub fn show_replication(document: &Replication, format: Format, style: &Style) {
             soundness::printable(&picture);
             soundness::markup(&picture);
         }
-    } else if matches!(format, Format::Table | Format::Markdown | Format::Csv) {
-        let both = [document.clone(), document.clone()];
-        check(&written(|out| ipcperf_report::across(&both, format, style, out)), format, style);
     }
 }
 

@@ -54,6 +54,18 @@ pub fn document(text: &str) -> Value {
     serde_json::from_str(text).expect("a document of ours is JSON")
 }
 
+/// A document again and again, each time with the next four of a list in it: most of what is found takes no more, and what
+/// reads and writes it takes as long as it has bytes.
+pub fn parts(document: &Value, list: &str) -> Vec<Value> {
+    let part = |some: &[Value]| {
+        let mut part = document.clone();
+        *part.pointer_mut(list).expect("it has the list") = some.into();
+        part
+    };
+    let all = document.pointer(list).and_then(Value::as_array).expect("it has the list");
+    all.chunks(4).map(part).collect()
+}
+
 /// A document with these changes: for each four bytes, which value, and how it is changed.
 pub fn edited(document: &Value, bytes: &[u8]) -> Value {
     let mut document = document.clone();

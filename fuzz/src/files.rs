@@ -1,6 +1,7 @@
 //! Job files, study files, and the expressions in these.
 
-use crate::documents::{self, OLD_REPLICATION};
+use crate::documents;
+use crate::edits::REPLICATION;
 use crate::soundness;
 use ipcperf::Cli;
 use ipcperf_core::result::{Noise, Replication, Scale};
@@ -13,6 +14,11 @@ use std::sync::LazyLock;
 use toml::{Table, Value};
 
 static CLI: LazyLock<Cli> = LazyLock::new(Cli::builtin);
+/// A replication of no study.
+static NOTHING: LazyLock<Replication> = LazyLock::new(|| {
+    let document = ipcperf_report::load_replication(REPLICATION).expect("a document of ours");
+    Replication { studies: vec![], ..document }
+});
 
 /// A job file is the flags that it stands for: written as a job file again, they are the same.
 pub fn job(bytes: &[u8]) {
@@ -71,9 +77,7 @@ fn show(study: &Study, text: &str) {
         assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{rows:?}");
     }
     let format = Format::ALL[text.len() % Format::ALL.len()];
-    for style in soundness::styles() {
-        documents::show_replication(&document, format, &style);
-    }
+    documents::show_replication(&document, format, &soundness::styles());
 }
 
 /// The document of a study whose arms have readings that depend on their names alone.
@@ -117,10 +121,7 @@ fn measured(study: &Study, text: &str) -> Replication {
     };
     let arms: Vec<Measured> = study.arms.iter().map(arm).collect();
     let found = Findings::new(&arms, ROUNDS, Noise::default());
-    let mut document: Replication =
-        serde_json::from_value(OLD_REPLICATION.clone()).expect("a document of ours");
-    document.studies = vec![found.result(study, Scale::Smoke, 1.0, false)];
-    document
+    Replication { studies: vec![found.result(study, Scale::Smoke, 1.0, false)], ..NOTHING.clone() }
 }
 
 /// A study that is nothing but a claim with one test.

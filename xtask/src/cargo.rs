@@ -1,7 +1,8 @@
 //! Cargo, and what it builds for the other tasks.
 
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
@@ -55,7 +56,49 @@ pub(crate) fn prolonged(variable: &str, minutes: f64, tests: &[&str]) -> Command
     command
 }
 
+/// Lets tests run and says whether they passed. That none has run is an error: where no test has the name that was asked for,
+/// cargo says that all is well.
+pub(crate) fn tested(command: &mut Command) -> Result<bool> {
+    let mut child = command.stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
+    let lines = BufReader::new(child.stdout.take().context("a pipe was asked for")?);
+    let mut ran = 0;
+    for line in lines.split(b'\n') {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        println!("{line}");
+        ran += passed(&line);
+    }
+    let are_passed = child.wait()?.success();
+    ensure!(ran > 0 || !are_passed, "no test has run");
+    Ok(are_passed)
+}
+
+/// How many tests have passed, by the last line of a test program; of any other line, none.
+fn passed(line: &str) -> u64 {
+    let count = line.strip_prefix("test result: ok. ").and_then(|rest| rest.split(' ').next());
+    count.and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
 /// The cargo that started this program, or the one on the path.
 pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_run_is_told_from_what_was_filtered_out() {
+        assert_eq!(passed("test result: ok. 3 passed; 0 failed; 0 ignored; 7 filtered out"), 3);
+        assert_eq!(passed("test result: ok. 0 passed; 0 failed; 0 ignored; 7 filtered out"), 0);
+        assert_eq!(passed("running 3 tests"), 0);
+    }
+
+    #[test]
+    fn tests_that_have_not_run_have_not_passed() {
+        let said = |line: &str| tested(Command::new("echo").arg(line));
+        assert!(said("test result: ok. 2 passed; 0 failed").is_ok_and(|passed| passed));
+        assert!(said("test result: ok. 0 passed; 0 failed").is_err());
+        assert!(tested(&mut Command::new("false")).is_ok_and(|passed| !passed));
+    }
 }

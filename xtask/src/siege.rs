@@ -1,9 +1,9 @@
 //! Faults at random moments of real runs, for as long as is asked and until each kind has struck five times: the test that
 //! strikes each kind once, repeated.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::cargo::prolonged;
+use crate::cargo::{prolonged, tested};
 
 /// The arguments of `cargo xtask siege`.
 #[derive(clap::Args)]
@@ -22,5 +22,5 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     if let Some(seed) = options.seed {
         command.env("IPCPERF_TEST_SEED", seed.to_string());
     }
-    Ok(command.status().context("cannot start cargo")?.success())
+    tested(&mut command)
 }

@@ -1,8 +1,8 @@
 //! One run over all mechanisms, for as long as is asked, in which nothing may grow: the brief test, prolonged.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::cargo::prolonged;
+use crate::cargo::{prolonged, tested};
 
 /// The arguments of `cargo xtask soak`.
 #[derive(clap::Args)]
@@ -15,6 +15,5 @@ pub(crate) struct Options {
 /// Runs it and says whether nothing grew.
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let test = "soak::nothing_grows_however_long_a_run_goes_on";
-    let status = prolonged("IPCPERF_SOAK_SECONDS", options.minutes, &["--exact", test]).status();
-    Ok(status.context("cannot start cargo")?.success())
+    tested(&mut prolonged("IPCPERF_SOAK_SECONDS", options.minutes, &["--exact", test]))
 }

@@ -4,7 +4,7 @@ use crate::book;
 use crate::case::{self, Beside, CASES, Case, Outcome};
 use crate::entry::Entry;
 use crate::filter::Filter;
-use crate::matrix::Matrix;
+use crate::matrix::{Counts, Matrix};
 use crate::payload::{Random, mix};
 use crate::task::{CASE, Task, VICTIM};
 use crate::worker;
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// Makes a run fail when a mechanism cannot run here: for hosts where all are expected to.
+/// Makes a run fail when a mechanism cannot run here, or when nothing was asked for: for hosts where all are expected to.
 const EXPECT_ALL: &str = "IPCPERF_EXPECT_ALL";
 /// Mechanisms, full names with commas between, that may lack something even then.
 const MAY_LACK: &str = "IPCPERF_MAY_LACK";
@@ -178,6 +178,10 @@ impl Suite {
         let is_on = |name| std::env::var_os(name).is_some_and(|on| on == "1");
         let may_lack = std::env::var(MAY_LACK).unwrap_or_default();
         let lacking = matrix.lacking(&may_lack.split(',').collect::<Vec<_>>());
+        if matrix.counts() == Counts::default() && is_on(EXPECT_ALL) {
+            tell(&format!("{EXPECT_ALL}=1: no trial has a name of these words"));
+            return ExitCode::FAILURE;
+        }
         if !lacking.is_empty() && is_on(EXPECT_ALL) {
             tell(&format!("{EXPECT_ALL}=1: expected to run here: {}", lacking.join(", ")));
             return ExitCode::FAILURE;
