@@ -8,6 +8,7 @@ pub use crate::job::Trips;
 pub use clocks::Intervals;
 pub use copying::Chunks;
 
+use crate::chain;
 use crate::job::{Bound, BoundJob, BoundReport, Failure, FailureKind};
 use crate::page::Page;
 use ipcperf_core::Seat;
@@ -170,26 +171,11 @@ fn batches(clock: Clock, count: usize, repeats: usize, mut call: impl FnMut()) -
         .collect()
 }
 
-/// The speed of this CPU where no frequency can be read: what one step of xorshift (Marsaglia 2003) takes, ticks. Each waits
-/// for the one before it and touches no memory. Median of pieces of about 10 us, so that what comes between is in few of
-/// them.
-#[must_use]
+/// The speed of this CPU where no frequency can be read: what a step of [`chain::run`] takes, ticks. Median of nine pieces of
+/// some 10 us, so that a process that comes between is in few of them.
 pub(crate) fn step(clock: Clock) -> f64 {
-    const PIECES: usize = 9;
-    const STEPS: u32 = 5000;
-    let mut number = 1_u64;
-    let mut pieces: Vec<f64> = Vec::with_capacity(PIECES);
-    for _ in 0..PIECES {
-        let start = clock.start();
-        for _ in 0..STEPS {
-            number ^= number << 13;
-            number ^= number >> 7;
-            number ^= number << 17;
-        }
-        number = std::hint::black_box(number);
-        pieces.push((clock.stop() - start) as f64 / f64::from(STEPS));
-    }
-    median(&mut pieces)
+    const STEPS: u64 = 5000;
+    median(&mut batches(clock, 9, 1, || chain::run(STEPS))) / STEPS as f64
 }
 
 /// One word there and back between two spinning processes: median over 21 batches of 100, ticks; only the lead times.

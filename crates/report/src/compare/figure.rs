@@ -146,8 +146,8 @@ pub(crate) fn own_by_round(cell: &Cell) -> BTreeMap<u64, f64> {
     map_of(accepted(cell).filter_map(|round| sound(round.round, cell.figure_of(round))))
 }
 
-/// Of a hundred messages that arrived, as many others may have been lost: with them a rate would differ by no more than what
-/// is a tie in a ranking.
+/// How many messages may be lost, as a share of those that arrived: had these arrived too, a rate would change by no more
+/// than a tie in a ranking allows.
 const MOST_LOST: f64 = 0.03;
 
 /// Whether so many messages never arrived that no figure of the cell stands for a way to pass messages.
