@@ -136,7 +136,7 @@ impl Scale {
             }
         };
         // Figures of a hostile file may be as large as a number can be, or all the same.
-        let (low, high) = (low.max(-1e300), high.min(1e300));
+        let (low, high) = (low.clamp(-1e300, 1e300), high.clamp(-1e300, 1e300));
         let low = if is_log { low.max(1e-300) } else { low };
         let high = if high > low { high } else { low + low.abs().max(1.0) };
         Self { low, high, is_log, from, to }

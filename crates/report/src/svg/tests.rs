@@ -57,7 +57,17 @@ fn ticks_are_round_few_and_on_the_axis() {
     ] {
         assert_eq!(Scale::over(values, is_log, 0.0, 1.0).ticks(), expected, "{values:?}");
     }
-    for values in [&[][..], &[5.0, 5.0], &[0.0], &[1e300, -1e300], &[1e-308, 1e308], &[f64::NAN]] {
+    for values in [
+        &[][..],
+        &[5.0, 5.0],
+        &[0.0],
+        &[1e300, -1e300],
+        &[1e-308, 1e308],
+        &[f64::NAN],
+        &[f64::MAX],
+        &[f64::MIN],
+        &[f64::MIN_POSITIVE],
+    ] {
         for is_log in [false, true] {
             let scale = Scale::over(values, is_log, 0.0, 1.0);
             let ticks = scale.ticks();
