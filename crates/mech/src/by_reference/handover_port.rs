@@ -105,7 +105,8 @@ impl Vessel for FreshMemory {
         len: usize,
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let mapping = Mapping::new(vessel, len, Access::Read).map_err(fault)?;
+        let access = if self.seal { Access::Sealed } else { Access::Read };
+        let mapping = Mapping::new(vessel, len, access).map_err(fault)?;
         take(mapping.bytes())
     }
 }

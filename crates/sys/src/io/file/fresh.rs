@@ -115,7 +115,7 @@ pub fn seal(file: BorrowedFd<'_>) -> Result<(), i32> {
     unsafe { raw::call3(libc::SYS_fcntl, fd, command, SEALS as usize) }.map(drop)
 }
 
-/// Makes, maps and seals a file as it is done for each message, to see whether that is allowed here.
+/// Makes, maps, seals and maps a file as it is done for each message, to see whether that is allowed here.
 ///
 /// # Errors
 /// The call that failed.
@@ -123,7 +123,9 @@ pub fn try_memfd() -> Result<(), SetupError> {
     let file = memfd(1).map_err(|code| SetupError::sys("memfd_create", code))?;
     let mapping = Mapping::new(file.fd(), 1, Access::Write);
     drop(mapping.map_err(|code| SetupError::sys("mmap of a memfd", code))?);
-    seal(file.fd()).map_err(|code| SetupError::sys("F_ADD_SEALS", code))
+    seal(file.fd()).map_err(|code| SetupError::sys("F_ADD_SEALS", code))?;
+    let mapping = Mapping::new(file.fd(), 1, Access::Sealed);
+    mapping.map(drop).map_err(|code| SetupError::sys("mmap of a sealed memfd", code))
 }
 
 /// What may be done with a mapping.
@@ -131,6 +133,9 @@ pub fn try_memfd() -> Result<(), SetupError> {
 pub enum Access {
     /// Reading only.
     Read,
+    /// Reading a file that is sealed against writing. The mapping is private: before Linux 6.7 such a file could not be
+    /// mapped shared, not even for reading. As nobody writes, it shows the same pages.
+    Sealed,
     /// Reading and writing.
     Write,
 }
@@ -153,14 +158,15 @@ impl Mapping {
     /// The `errno`, `EINVAL` for 0 bytes.
     #[inline(always)]
     pub fn new(file: BorrowedFd<'_>, len: usize, access: Access) -> Result<Self, i32> {
-        let protection = match access {
-            Access::Read => libc::PROT_READ,
-            Access::Write => libc::PROT_READ | libc::PROT_WRITE,
+        let (protection, flags) = match access {
+            Access::Read => (libc::PROT_READ, libc::MAP_SHARED),
+            Access::Sealed => (libc::PROT_READ, libc::MAP_PRIVATE),
+            Access::Write => (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED),
         };
-        let (fd, shared) = (file.as_raw_fd() as usize, libc::MAP_SHARED as usize);
+        let (fd, flags) = (file.as_raw_fd() as usize, flags as usize);
         // SAFETY: a fresh mapping at an address the kernel chooses aliases nothing.
         let at =
-            unsafe { raw::call6(libc::SYS_mmap, [0, len, protection as usize, shared, fd, 0]) }?;
+            unsafe { raw::call6(libc::SYS_mmap, [0, len, protection as usize, flags, fd, 0]) }?;
         let base = NonNull::new(std::ptr::with_exposed_provenance_mut(at)).ok_or(libc::ENOMEM)?;
         Ok(Self { base, len, access })
     }
@@ -177,7 +183,7 @@ impl Mapping {
     #[inline(always)]
     #[must_use]
     pub fn bytes_mut(&mut self) -> Option<&mut [u8]> {
-        if self.access == Access::Read {
+        if self.access != Access::Write {
             return None;
         }
         // SAFETY: mapped for writing; see the module.
@@ -207,9 +213,14 @@ mod tests {
         drop(writer);
         assert_eq!(seal(file.fd()), Ok(()));
         assert_eq!(Mapping::new(file.fd(), 5000, Access::Write).err(), Some(libc::EPERM));
-        let mut reader = Mapping::new(file.fd(), 5000, Access::Read).expect("a mapping");
+        let mut reader = Mapping::new(file.fd(), 5000, Access::Sealed).expect("a mapping");
         assert!(reader.bytes().iter().all(|byte| *byte == 9));
         assert!(reader.bytes_mut().is_none());
+        // Kernels before 6.7 map it only so.
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("the table of mappings");
+        let start = format!("{:x}-", reader.base.addr());
+        let line = maps.lines().find(|line| line.starts_with(&start)).expect("its line");
+        assert!(line.contains(" r--p "), "{line}");
     }
 
     #[test]
