@@ -28,7 +28,8 @@ pub(crate) struct Descriptor {
 const ACCESS: u32 = 0o3;
 const CLOSE_ON_EXEC: u32 = 0o2_000_000;
 
-/// Whether an address of this process lies in memory that other processes may map too; `None` where nothing is mapped.
+/// Whether an address of this process lies in memory that other processes may map too; `None` where nothing is mapped. A
+/// private mapping that cannot be written shows the pages of its file: a sealed memfd is mapped so.
 pub(crate) fn is_shared(address: usize) -> Option<bool> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
     maps.lines().find_map(|line| {
@@ -36,9 +37,10 @@ pub(crate) fn is_shared(address: usize) -> Option<bool> {
         let (from, to) = range.split_once('-')?;
         let number = |text| usize::from_str_radix(text, 16).ok();
         // "rw-s": the last of the four letters tells shared from private.
+        let shows_memfd = rest.starts_with("r--p") && rest.contains(" /memfd:");
         (number(from)?..number(to)?)
             .contains(&address)
-            .then(|| rest.as_bytes().get(3) == Some(&b's'))
+            .then(|| rest.as_bytes().get(3) == Some(&b's') || shows_memfd)
     })
 }
 
