@@ -115,7 +115,7 @@ pub fn seal(file: BorrowedFd<'_>) -> Result<(), i32> {
     unsafe { raw::call3(libc::SYS_fcntl, fd, command, SEALS as usize) }.map(drop)
 }
 
-/// Makes, maps, seals and maps a file as it is done for each message, to see whether that is allowed here.
+/// Makes, maps, seals and maps again a file as is done for each message, to see whether that is allowed here.
 ///
 /// # Errors
 /// The call that failed.
@@ -133,8 +133,8 @@ pub fn try_memfd() -> Result<(), SetupError> {
 pub enum Access {
     /// Reading only.
     Read,
-    /// Reading a file that is sealed against writing. The mapping is private: before Linux 6.7 such a file could not be
-    /// mapped shared, not even for reading. As nobody writes, it shows the same pages.
+    /// Reading a file that is sealed against writing. The mapping is private, because Linux 5.10 refuses a shared one
+    /// (`EPERM`), even for reading. As nobody writes, it shows the same pages.
     Sealed,
     /// Reading and writing.
     Write,
@@ -216,7 +216,7 @@ mod tests {
         let mut reader = Mapping::new(file.fd(), 5000, Access::Sealed).expect("a mapping");
         assert!(reader.bytes().iter().all(|byte| *byte == 9));
         assert!(reader.bytes_mut().is_none());
-        // Kernels before 6.7 map it only so.
+        // Linux 5.10 refuses a shared mapping, which this kernel may allow.
         let maps = std::fs::read_to_string("/proc/self/maps").expect("the table of mappings");
         let start = format!("{:x}-", reader.base.addr());
         let line = maps.lines().find(|line| line.starts_with(&start)).expect("its line");
