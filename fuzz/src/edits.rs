@@ -66,15 +66,20 @@ pub fn parts(document: &Value, list: &str) -> Vec<Value> {
     all.chunks(4).map(part).collect()
 }
 
-/// A document with these changes: for each four bytes, which value, and how it is changed.
+/// A document with these changes: for each four bytes, which value of the document as it was, and how it is changed. What
+/// lies within a value is changed before it, so a change in a list that is then cleared is lost with it.
 pub fn edited(document: &Value, bytes: &[u8]) -> Value {
-    let mut document = document.clone();
-    for change in bytes.chunks_exact(4).take(64) {
+    let count = count(document);
+    let change = |change: &[u8]| {
         let [place, how] =
             [&change[..2], &change[2..]].map(|two| u16::from_le_bytes([two[0], two[1]]));
-        let mut left = usize::from(place) % count(&document);
-        change_at(&mut document, &mut left, usize::from(how));
-    }
+        (usize::from(place) % count, usize::from(how))
+    };
+    let mut changes: Vec<_> = bytes.chunks_exact(4).take(64).map(change).collect();
+    // Stable: two changes of one value come in their order.
+    changes.sort_by_key(|(place, _)| *place);
+    let mut document = document.clone();
+    change_all(&mut document, &mut 0, &mut changes.as_slice());
     document
 }
 
@@ -86,18 +91,18 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// Changes the value before which there are so many; whether that was in here.
-fn change_at(value: &mut Value, left: &mut usize, how: usize) -> bool {
-    if *left == 0 {
-        change(value, how);
-        return true;
-    }
-    *left -= 1;
+/// Makes the changes that are in here, where the first value has this place, and leaves those behind it.
+fn change_all(value: &mut Value, place: &mut usize, changes: &mut &[(usize, usize)]) {
+    let here = changes.partition_point(|(wanted, _)| wanted == place);
+    let (mine, others) = changes.split_at(here);
+    *changes = others;
+    *place += 1;
     match value {
-        Value::Array(all) => all.iter_mut().any(|one| change_at(one, left, how)),
-        Value::Object(all) => all.values_mut().any(|one| change_at(one, left, how)),
-        _ => false,
+        Value::Array(all) => all.iter_mut().for_each(|one| change_all(one, place, changes)),
+        Value::Object(all) => all.values_mut().for_each(|one| change_all(one, place, changes)),
+        _ => {}
     }
+    mine.iter().for_each(|(_, how)| change(value, *how));
 }
 
 fn change(value: &mut Value, how: usize) {
