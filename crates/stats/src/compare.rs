@@ -45,9 +45,11 @@ pub(crate) fn walsh_averages(ratios: &[f64]) -> Option<Vec<f64>> {
     sorted(&averages)
 }
 
-/// e^x, such that the results for x and −x are one number and 1 over that number.
+/// e^x, such that the results for x and −x are one number and 1 over that number; the largest number there is where e^x is
+/// beyond it, as of 1e10 over 1e-310.
 pub(crate) fn ratio_of(log: f64) -> f64 {
-    if log < 0.0 { 1.0 / (-log).exp() } else { log.exp() }
+    let ratio = log.abs().exp().min(f64::MAX);
+    if log < 0.0 { 1.0 / ratio } else { ratio }
 }
 
 #[cfg(test)]

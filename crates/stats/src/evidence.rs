@@ -132,6 +132,16 @@ mod tests {
     }
 
     #[test]
+    fn a_ratio_beyond_every_number_is_the_largest() {
+        let (a, b) = ([3e-319; 8], [4e8; 8]);
+        let up = Evidence::separate(&a, &b).unwrap();
+        assert_eq!(up.ratio(), f64::MAX);
+        assert_eq!(up.interval(0.95).unwrap(), Interval { low: f64::MAX, high: f64::MAX });
+        let down = Evidence::separate(&b, &a).unwrap();
+        assert_eq!(down.ratio(), 1.0 / f64::MAX);
+    }
+
+    #[test]
     fn hodges_lehmann_of_a_worked_example() {
         // Log-ratios 0, 1, 5: Walsh averages 0, 0.5, 1, 2.5, 3, 5, median 1.75.
         let b = [0.0_f64, 1.0, 5.0].map(f64::exp);
