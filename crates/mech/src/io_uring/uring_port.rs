@@ -66,6 +66,22 @@ pub(crate) fn buffers(word: &str) -> Buffers {
     }
 }
 
+/// How often in one message the kernel may say that an operation was cancelled, though nobody cancels any. It says so of one
+/// that it did not begin, because the thread that it needs could not be started: signals interrupt the start, and it gives
+/// up (`io_uring/io-wq.c`). Met on Linux 6.1 with a signal each millisecond. An end whose thread can never be started must
+/// not try for ever.
+const REFUSALS: u32 = 100;
+
+/// Whether the operation is to be tried again.
+fn goes_on(code: i32, refusals: &mut u32) -> Result<(), Fault> {
+    match code {
+        errno::EINTR | errno::EAGAIN => {}
+        errno::ECANCELED if *refusals > 0 => *refusals -= 1,
+        code => return Err(fault(code)),
+    }
+    Ok(())
+}
+
 /// One end: a ring of its own, a descriptor to receive from, one to send to, and a private buffer.
 pub struct UringPort<D: Drive> {
     transfer: Transfer<D>,
@@ -103,12 +119,11 @@ impl<D: Drive> UringPort<D> {
     #[inline(never)]
     fn send_rest(&mut self, len: usize, first: Result<usize, i32>) -> Result<(), Fault> {
         let mut step = first;
-        let mut done = 0;
+        let (mut done, mut refusals) = (0, REFUSALS);
         loop {
             match step {
                 Ok(bytes) => done += bytes,
-                Err(errno::EINTR | errno::EAGAIN) => {}
-                Err(code) => return Err(fault(code)),
+                Err(code) => goes_on(code, &mut refusals)?,
             }
             if done >= len {
                 return Ok(());
@@ -122,13 +137,12 @@ impl<D: Drive> UringPort<D> {
     #[inline(never)]
     fn receive_rest(&mut self, len: usize, first: Result<usize, i32>) -> Result<(), Fault> {
         let mut step = first;
-        let mut done = 0;
+        let (mut done, mut refusals) = (0, REFUSALS);
         loop {
             match step {
                 Ok(0) => return Err(if done == 0 { Fault::Closed } else { Fault::Truncated }),
                 Ok(bytes) => done += bytes,
-                Err(errno::EINTR | errno::EAGAIN) => {}
-                Err(code) => return Err(fault(code)),
+                Err(code) => goes_on(code, &mut refusals)?,
             }
             if done >= len {
                 return Ok(());
@@ -168,5 +182,21 @@ impl<D: Drive> Port for UringPort<D> {
 
     fn finish(&mut self) -> Result<(), Fault> {
         end_stream(&self.rx, &mut self.tx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_cancelled_is_tried_again_and_not_for_ever() {
+        let mut refusals = REFUSALS;
+        let tries = (0..=REFUSALS).map(|_| goes_on(errno::ECANCELED, &mut refusals));
+        let tries: Vec<_> = tries.collect();
+        assert_eq!(tries.iter().filter(|one| one.is_ok()).count() as u32, REFUSALS);
+        assert!(tries.last().is_some_and(Result::is_err));
+        assert!(goes_on(errno::EINTR, &mut refusals).is_ok());
+        assert!(goes_on(errno::EPIPE, &mut refusals).is_err());
     }
 }
