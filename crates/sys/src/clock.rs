@@ -234,17 +234,14 @@ fn counter_objection(facts: &SystemFacts) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn good() -> SystemFacts {
-        SystemFacts {
-            clock_source: Some("tsc".into()),
-            cpu_flags: Some("flags : fpu constant_tsc nonstop_tsc".into()),
-            read_p50_ns: 9.0,
-        }
-    }
-
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn the_counter_is_used_only_where_the_kernel_trusts_it() {
+        let good = || SystemFacts {
+            clock_source: Some("tsc".into()),
+            cpu_flags: Some("flags : fpu constant_tsc nonstop_tsc".into()),
+            read_p50_ns: 9.0,
+        };
         assert_eq!(counter_objection(&good()), None);
         let hpet = SystemFacts { clock_source: Some("hpet".into()), ..good() };
         assert!(counter_objection(&hpet).expect("refused").contains("hpet"));
