@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 /// Between two signals to each end.
 const PERIOD: Duration = Duration::from_millis(1);
-/// Round trips under signals, the first time: few, because two CPUs that are emulated beside other work make 150 a second.
+/// Round trips under signals, the first time: few, because a terminal on an emulated machine beside other work makes 150 a
+/// second.
 const TRIPS: u64 = 2000;
 /// Messages large enough that a signal meets some of them half moved.
 const LARGE: (usize, u64) = (64 << 10, 100);
