@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -18,9 +19,16 @@ pub(crate) struct Options {
     /// For how long each target is tried; 0: only what is in its corpus
     #[arg(long, default_value_t = 1.0)]
     minutes: f64,
+    /// End a target before that, once it has reached nothing new for so many minutes
+    #[arg(long, value_parser = minutes)]
+    quiet: Option<Duration>,
     /// Put into the corpus of the repository what reaches something that nothing in it reaches
     #[arg(long)]
     keep: bool,
+}
+
+fn minutes(text: &str) -> Result<Duration> {
+    Ok(Duration::try_from_secs_f64(text.parse::<f64>()? * 60.0)?)
 }
 
 /// An instrumented build needs each of these; `rustc` instruments nothing of its own library.
@@ -40,6 +48,9 @@ const LONGEST: &str = "-max_len=16384";
 const DOCUMENTS: [&str; 3] = ["comparison", "replication", "result"];
 /// Longest input that `--keep` takes into the repository.
 const LONGEST_KEPT: &str = "-max_len=2048";
+
+/// What libFuzzer ends with where it was told to stop.
+const STOPPED: i32 = 72;
 
 /// What became of a target.
 #[derive(Default)]
@@ -143,7 +154,7 @@ fn tried(root: &Path, program: &Path, name: &str, options: &Options) -> Result<T
     if words.exists() {
         fuzzed.arg(format!("-dict={}", words.display()));
     }
-    let told = watched(fuzzed.arg(&grown).arg(&corpus))?;
+    let told = watched(fuzzed.arg(&grown).arg(&corpus), options.quiet)?;
     if options.keep && told.found.is_empty() {
         let status = command()
             .args(["-merge=1", LONGEST_KEPT])
@@ -156,15 +167,31 @@ fn tried(root: &Path, program: &Path, name: &str, options: &Options) -> Result<T
     Ok(told)
 }
 
-/// Runs libFuzzer and reads what it says.
-fn watched(command: &mut Command) -> Result<Told> {
+/// Runs libFuzzer, until it has reached nothing new for so long, and reads what it says.
+fn watched(command: &mut Command, quiet: Option<Duration>) -> Result<Told> {
     let began = Instant::now();
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn()?;
     let mut told = Told::default();
-    let lines = BufReader::new(child.stderr.take().context("a pipe was asked for")?);
+    let said = BufReader::new(child.stderr.take().context("a pipe was asked for")?);
+    let (give, lines) = mpsc::channel();
+    let reader = std::thread::spawn(move || said.split(b'\n').try_for_each(|line| give.send(line)));
     let mut last_words = Vec::new();
-    for line in lines.split(b'\n') {
-        let line = String::from_utf8_lossy(&line?).into_owned();
+    let mut is_stopped = false;
+    loop {
+        let end = quiet.filter(|_| !is_stopped).map(|quiet| told.last + quiet);
+        let patience = end.map_or(Duration::MAX, |end| end.saturating_sub(began.elapsed()));
+        let line = match lines.recv_timeout(patience) {
+            Ok(line) => String::from_utf8_lossy(&line?).into_owned(),
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                // It prints its figures and ends.
+                let pid = child.id().to_string();
+                let status = Command::new("kill").args(["-INT", &pid]).status()?;
+                ensure!(status.success(), "process {pid} cannot be told to stop");
+                is_stopped = true;
+                continue;
+            }
+        };
         let after = |key: &str| {
             let (_, rest) = line.split_once(key)?;
             rest.split_whitespace().next()?.parse::<u64>().ok()
@@ -181,9 +208,10 @@ fn watched(command: &mut Command) -> Result<Told> {
             last_words.push(line);
         }
     }
+    let _ = reader.join();
     let status = child.wait()?;
     told.whole = began.elapsed();
-    if !status.success() {
+    if !status.success() && status.code() != Some(STOPPED) {
         told.found = last_words;
         told.found.push(format!("libFuzzer ended with {status}"));
     }
