@@ -20,14 +20,14 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1.0)]
     minutes: f64,
     /// End a target before that, once it has reached nothing new for so many minutes
-    #[arg(long, value_parser = minutes)]
+    #[arg(long, value_parser = in_minutes)]
     quiet: Option<Duration>,
     /// Put into the corpus of the repository what reaches something that nothing in it reaches
     #[arg(long)]
     keep: bool,
 }
 
-fn minutes(text: &str) -> Result<Duration> {
+fn in_minutes(text: &str) -> Result<Duration> {
     Ok(Duration::try_from_secs_f64(text.parse::<f64>()? * 60.0)?)
 }
 
@@ -49,7 +49,7 @@ const DOCUMENTS: [&str; 3] = ["comparison", "replication", "result"];
 /// Longest input that `--keep` takes into the repository.
 const LONGEST_KEPT: &str = "-max_len=2048";
 
-/// What libFuzzer ends with where it was told to stop.
+/// The status that libFuzzer ends with where it was told to stop: `InterruptExitCode` of its options.
 const STOPPED: i32 = 72;
 
 /// What became of a target.
@@ -168,7 +168,7 @@ fn tried(root: &Path, program: &Path, name: &str, options: &Options) -> Result<T
 }
 
 /// Runs libFuzzer, until it has reached nothing new for so long, and reads what it says.
-fn watched(command: &mut Command, quiet: Option<Duration>) -> Result<Told> {
+fn watched(command: &mut Command, mut quiet: Option<Duration>) -> Result<Told> {
     let began = Instant::now();
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn()?;
     let mut told = Told::default();
@@ -176,19 +176,18 @@ fn watched(command: &mut Command, quiet: Option<Duration>) -> Result<Told> {
     let (give, lines) = mpsc::channel();
     let reader = std::thread::spawn(move || said.split(b'\n').try_for_each(|line| give.send(line)));
     let mut last_words = Vec::new();
-    let mut is_stopped = false;
     loop {
-        let end = quiet.filter(|_| !is_stopped).map(|quiet| told.last + quiet);
-        let patience = end.map_or(Duration::MAX, |end| end.saturating_sub(began.elapsed()));
-        let line = match lines.recv_timeout(patience) {
+        let left = |quiet| (told.last + quiet).saturating_sub(began.elapsed());
+        let line = match lines.recv_timeout(quiet.map_or(Duration::MAX, left)) {
             Ok(line) => String::from_utf8_lossy(&line?).into_owned(),
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
             Err(mpsc::RecvTimeoutError::Timeout) => {
-                // It prints its figures and ends.
+                // SIGTERM: it prints its figures and ends.
                 let pid = child.id().to_string();
-                let status = Command::new("kill").args(["-INT", &pid]).status()?;
+                let status =
+                    Command::new("kill").arg(&pid).status().context("cannot start kill")?;
                 ensure!(status.success(), "process {pid} cannot be told to stop");
-                is_stopped = true;
+                quiet = None;
                 continue;
             }
         };
@@ -216,4 +215,29 @@ fn watched(command: &mut Command, quiet: Option<Duration>) -> Result<Told> {
         told.found.push(format!("libFuzzer ended with {status}"));
     }
     Ok(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(script: &str, quiet: Duration) -> Told {
+        watched(Command::new("sh").args(["-c", script]), Some(quiet)).expect("it is watched")
+    }
+
+    #[test]
+    fn what_is_quiet_is_stopped_and_is_no_find() {
+        let quiet = r#"trap 'echo "stat::number_of_executed_units: 7" >&2; exit 72' TERM
+            echo '#2 INITED cov: 5 ft: 9 corp: 3/9b' >&2
+            for _ in $(seq 600); do sleep 0.1; done"#;
+        let told = told(quiet, Duration::from_secs(2));
+        assert_eq!((told.executions, told.edges, told.inputs), (7, 5, 3));
+        assert!(told.found.is_empty(), "{:?}", told.found);
+    }
+
+    #[test]
+    fn what_does_not_hold_is_a_find() {
+        let told = told("echo 'thread panicked at x' >&2; exit 77", Duration::from_secs(60));
+        assert!(told.found.iter().any(|line| line.contains("panicked at x")));
+    }
 }
