@@ -1,6 +1,7 @@
 //! Connections for single requests: whatever was asked is answered or failed for a reason, and nothing is left.
 
 use crate::common::{Ended, Sandbox, cells, rounds, skipped};
+use ipcperf_sys::io::socket::ports;
 use serde_json::Value;
 use std::process::Command;
 
@@ -175,4 +176,16 @@ fn requests_without_a_port_are_counted_and_not_fatal() {
     // Too many failed for a tail, so there is none.
     assert_eq!(cell["connect"]["request_ns"]["max"]["value"], Value::Null);
     assert!(ended.stdout.contains("EADDRNOTAVAIL"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_listener_has_a_port_of_those_counted() {
+    let range = ports::ephemeral_range().expect("Linux says it");
+    assert!(range.0 <= range.1 && ports::time_wait().is_some());
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("it is bound").port();
+    match ports::in_use((port, port)) {
+        Some(count) => assert_eq!(count, 1),
+        None => drop(skipped::<()>("the kernel does not list sockets (inet_diag)")),
+    }
 }
