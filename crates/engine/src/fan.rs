@@ -18,6 +18,7 @@ pub(crate) use slice::run;
 use crate::hot::Spill;
 use crate::hot::fan::Tally;
 use crate::job::{Job, SideReport};
+use crate::protocol::Kind;
 use crate::slice::samples;
 use ipcperf_core::{KnobValue, Seat};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,10 @@ use std::sync::atomic::AtomicU32;
 
 /// The name under which a worker is sent here.
 pub(crate) const TASK: &str = "fan";
+
+/// What a worker is told and tells.
+pub(crate) const KINDS: [Kind; 3] =
+    [Kind::of::<Part>("fan: part"), Kind::of::<Order>("fan: order"), Kind::of::<Said>("fan: said")];
 
 /// One worker's part.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -69,3 +69,21 @@ pub struct Names {
     /// Numbers.
     pub words: Vec<u64>,
 }
+
+/// A kind of what a message holds, for tests of the protocol: what is understood is said again so that it is understood as
+/// the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// What it is called here; it does not travel.
+    pub name: &'static str,
+    /// Understands it and says it again.
+    pub again: fn(Value) -> serde_json::Result<Value>,
+}
+
+impl Kind {
+    /// What has this type.
+    #[must_use]
+    pub const fn of<T: Serialize + DeserializeOwned>(name: &'static str) -> Self {
+        Self { name, again: |told| serde_json::to_value(serde_json::from_value::<T>(told)?) }
+    }
+}

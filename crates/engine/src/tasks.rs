@@ -1,7 +1,8 @@
 //! What a worker process can be sent to do: the one place that knows every task.
 
-use crate::job::{BoundJob, Failure, Job};
+use crate::job::{BoundJob, BoundReport, Failure, Job, Segment, SideReport};
 use crate::page::CAPACITY;
+use crate::protocol::Kind;
 use crate::registry::Registry;
 use crate::task::{self, NamedTask, WorkerContext, pin};
 use crate::{bounds, connect, fan, slice};
@@ -18,6 +19,20 @@ pub fn main(registry: &Registry, more: &[NamedTask<'_>], parent: u32) -> ExitCod
     ];
     let all: Vec<_> = own.iter().chain(connect::TASKS).chain(more).copied().collect();
     task::main(&all, parent)
+}
+
+/// Every kind of what a worker on a task of the engine is told, and of what it tells.
+#[must_use]
+pub fn kinds() -> Vec<Kind> {
+    let own = [
+        Kind::of::<()>("nothing"),
+        Kind::of::<Job>("slice: job"),
+        Kind::of::<Vec<Segment>>("slice: segments"),
+        Kind::of::<SideReport>("slice: report"),
+        Kind::of::<BoundJob>("bound: job"),
+        Kind::of::<BoundReport>("bound: report"),
+    ];
+    [&own[..], &fan::KINDS, &connect::KINDS].concat()
 }
 
 /// One end of a slice.

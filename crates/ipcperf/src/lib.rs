@@ -47,6 +47,7 @@ pub use ipcperf_engine::registry::Registry;
 use args::{Args, Command};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use error::Stop;
+use ipcperf_engine::{protocol, tasks};
 use ipcperf_study::Study;
 use ipcperf_sys::{process, signals};
 use std::process::ExitCode;
@@ -57,6 +58,12 @@ use std::process::ExitCode;
 /// What is wrong with it.
 pub fn read_study(text: &str) -> Result<Study, String> {
     Study::parse(text, &replicate::check)
+}
+
+/// Every kind of what coordinator and workers tell each other.
+#[must_use]
+pub fn messages() -> Vec<protocol::Kind> {
+    [&tasks::kinds()[..], replicate::MESSAGES].concat()
 }
 
 /// The command line over a list of mechanisms.
@@ -110,7 +117,7 @@ impl Cli {
         let mut words = std::env::args_os().skip(1);
         if words.next().is_some_and(|word| word == ipcperf_engine::task::SUBCOMMAND) {
             let parent = words.next().and_then(|pid| pid.to_str()?.parse().ok()).unwrap_or(0);
-            return ipcperf_engine::tasks::main(&self.registry, replicate::TASKS, parent);
+            return tasks::main(&self.registry, replicate::TASKS, parent);
         }
         let typed = Args::command().try_get_matches();
         let parsed = typed.and_then(|typed| Ok((Args::from_arg_matches(&typed)?, typed)));

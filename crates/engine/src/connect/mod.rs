@@ -20,10 +20,19 @@ pub use plan::{Around, BACKLOG, ConnectPlan, Model, nanoseconds, probe};
 pub use run::{Remains, drops, kill_server, port_warning, run};
 pub use times::{PARTS, Times};
 
+use crate::protocol::Kind;
 use crate::task::NamedTask;
 
 /// What workers are sent to do.
 pub(crate) const TASKS: &[NamedTask<'_>] = &[
     NamedTask { name: server::NAME, run: &server::serve },
     NamedTask { name: client::NAME, run: &client::call },
+];
+
+/// What they are told and tell.
+pub(crate) const KINDS: [Kind; 4] = [
+    Kind::of::<plan::Ask>("connect: ask"),
+    Kind::of::<u32>("connect: port"),
+    Kind::of::<server::Told>("connect: server"),
+    Kind::of::<client::Told>("connect: clients"),
 ];

@@ -10,6 +10,7 @@ mod steady;
 mod way;
 
 use super::work::{Turn, Work};
+use ipcperf_engine::protocol;
 use ipcperf_engine::task::{NamedTask, TaskError, WorkerContext};
 use ipcperf_study::Readings;
 use ipcperf_sys::io::pipe::{self, End};
@@ -22,6 +23,12 @@ use std::time::Duration;
 /// One end of a pipeline.
 pub(super) const TASK: NamedTask<'_> =
     NamedTask { name: relay::NAME, run: &|context| Ok(serve(context)?) };
+
+/// What an end is told and tells.
+pub(super) const MESSAGES: [protocol::Kind; 2] = [
+    protocol::Kind::of::<Duty>("pipeline: duty"),
+    protocol::Kind::of::<relay::Seen>("pipeline: seen"),
+];
 
 /// Fewer blocks than this have no steady state.
 const LEAST_BLOCKS: u64 = 10;

@@ -21,6 +21,7 @@ mod formats;
 mod history;
 mod interruption;
 mod limits;
+mod messages;
 mod page;
 mod payload;
 mod pipeline;
