@@ -7,6 +7,7 @@ use ipcperf_core::result::{Comparison, Replication, ResultSet};
 use ipcperf_report::{Format, LoadError, Recorded, Rows, Style, Terms};
 use serde::Serialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(ipcperf::builtin);
@@ -52,22 +53,27 @@ fn loaded<T>(read: Result<T, LoadError>) -> Option<T> {
     .ok()
 }
 
-/// Any text, as what it says it is.
+/// Any text, or a changed document if the first byte is the number of one, as what it says it is. It is read or refused;
+/// how it is shown is what the other targets try.
 pub fn text(bytes: &[u8]) {
-    let Some((format, style, rest)) = choice(bytes) else { return };
-    let text = String::from_utf8_lossy(rest);
+    let changed = bytes.split_first().and_then(|(number, changes)| {
+        let old = [&*OLD_COMPARISON];
+        let mut bases = BASES.iter().chain(OLD_REPLICATIONS.iter()).chain(old);
+        Some(edits::edited(bases.nth(usize::from(*number))?, changes).to_string())
+    });
+    let text = changed.map_or_else(|| String::from_utf8_lossy(bytes), Cow::from);
     let _ = ipcperf_report::summary(&text);
     if ipcperf_report::is_replication(&text) {
         if let Some(document) = loaded(ipcperf_report::load_replication(&text)) {
-            show_replication(&document, format, &[style]);
+            comes_back(&document, ipcperf_report::load_replication);
         }
     } else if ipcperf_report::is_comparison(&text) {
         if let Some(document) = loaded(ipcperf_report::load_comparison(&text)) {
-            show_comparison(&document, format, &style);
+            comes_back(&document, ipcperf_report::load_comparison);
         }
     } else if let Some(set) = loaded(ipcperf_report::load(&text)) {
         assert!(ipcperf_report::is_document(&text), "what is read is a document");
-        show_result(&set, format, &style);
+        comes_back(&set, ipcperf_report::load);
     }
 }
 

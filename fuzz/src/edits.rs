@@ -1,7 +1,7 @@
 //! Documents that are changed here and there. Bytes that were mutated at random are hardly ever a document; changes of a
 //! real one, each of a value by another of its kind, mostly still are.
 
-use serde_json::{Number, Value};
+use serde_json::{Number, Value, json};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -107,8 +107,7 @@ fn change_all(value: &mut Value, place: &mut usize, changes: &mut &[(usize, usiz
 
 fn change(value: &mut Value, how: usize) {
     if how >= 65_000 {
-        *value =
-            [Value::Null, true.into(), 1.into(), "".into(), Value::Array(vec![])][how % 5].clone();
+        *value = json!([null, true, 1, -1, 1.5, "", [], {}])[how % 8].take();
         return;
     }
     let text = || TEXTS[how % TEXTS.len()].clone();
