@@ -69,11 +69,43 @@ pub fn parts(document: &Value, list: &str) -> Vec<Value> {
 /// A document with these changes: for each four bytes, which value of the document as it was, and how it is changed. What
 /// lies within a value is changed before it, so a change in a list that is then cleared is lost with it.
 pub fn edited(document: &Value, bytes: &[u8]) -> Value {
+    with_changes(document, bytes, |how| how)
+}
+
+/// What a reader of JSON may stumble over where it does not expect it, between bars.
+const SYNTAX: &str = " |\n|\t|\r|,|:|\"|{|}|[|]|{}|[]|null|true|false|nul|0|-|.|e|E+|e-320|e400|1234567890123456789012345|\
+    0.000000000000000000000001|\\|\\u00e9|\\ud83d\\ude00|\\ud800|\0|/*";
+
+/// The text of such a document, to try who reads it and not who shows it: every fourth change is to a value of another kind,
+/// and the first four bytes may put something at a place of the text, or break it off there.
+pub fn broken(document: &Value, bytes: &[u8]) -> String {
+    let (damage, changes) = bytes.split_first_chunk().unwrap_or((&[0; 4], &[]));
+    let how = |how: usize| if how.is_multiple_of(4) { OTHER_KIND + how / 4 % 8 } else { how };
+    let mut text = with_changes(document, changes, how).to_string();
+    let [low, high, what, how] = *damage;
+    let mut at = usize::from(u16::from_le_bytes([low, high])) % text.len();
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    let syntax = SYNTAX.split('|').nth(usize::from(what) % 32).expect("there are 32");
+    match how % 4 {
+        0 => text.insert_str(at, syntax),
+        1 => {
+            text.remove(at);
+            text.insert_str(at, syntax);
+        }
+        2 if what % 8 == 0 => text.truncate(at),
+        _ => {}
+    }
+    text
+}
+
+fn with_changes(document: &Value, bytes: &[u8], how_of: fn(usize) -> usize) -> Value {
     let count = count(document);
     let change = |change: &[u8]| {
         let [place, how] =
             [&change[..2], &change[2..]].map(|two| u16::from_le_bytes([two[0], two[1]]));
-        (usize::from(place) % count, usize::from(how))
+        (usize::from(place) % count, how_of(usize::from(how)))
     };
     let mut changes: Vec<_> = bytes.chunks_exact(4).take(64).map(change).collect();
     // Stable: two changes of one value come in their order.
@@ -105,8 +137,11 @@ fn change_all(value: &mut Value, place: &mut usize, changes: &mut &[(usize, usiz
     mine.iter().for_each(|(_, how)| change(value, *how));
 }
 
+/// From here on, a change is to a value of another kind.
+const OTHER_KIND: usize = 65_000;
+
 fn change(value: &mut Value, how: usize) {
-    if how >= 65_000 {
+    if how >= OTHER_KIND {
         *value = json!([null, true, 1, -1, 1.5, "", [], {}])[how % 8].take();
         return;
     }

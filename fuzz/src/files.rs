@@ -20,9 +20,42 @@ static NOTHING: LazyLock<Replication> = LazyLock::new(|| {
     Replication { studies: vec![], ..document }
 });
 
-/// A job file is the flags that it stands for: written as a job file again, they are the same.
+/// The words of job files: their keys, and what may stand behind one.
+static WORDS: LazyLock<[Vec<String>; 2]> = LazyLock::new(|| {
+    let lines = include_str!("../words/job").lines();
+    let words = lines.map(|line| line.trim_matches('"').to_owned());
+    let (mut keys, mut values): (Vec<_>, Vec<_>) = words.partition(|word| word.ends_with(" = "));
+    for entry in ipcperf::builtin().entries() {
+        let name = entry.spec.name;
+        keys.extend(entry.knobs.iter().map(|knob| format!("set.'{name}'.{} = ", knob.name)));
+        values.push(name.to_owned());
+    }
+    [keys, values]
+});
+
+/// A job file of keys that there are: for each four bytes a key, two words, and how these are its value.
+fn job_of_words(bytes: &[u8]) -> String {
+    let [keys, values] = &*WORDS;
+    let line = |line: &[u8]| {
+        let key = &keys[usize::from(line[0]) % keys.len()];
+        let [one, two] = [1, 2].map(|at| &values[usize::from(line[at]) % values.len()]);
+        match line[3] % 4 {
+            0 => format!("{key}'{one}'\n"),
+            1 => format!("{key}['{one}', '{two}']\n"),
+            2 => format!("{key}{one}\n"),
+            _ => format!("{key}'{one}{two}'\n"),
+        }
+    };
+    bytes.chunks_exact(4).map(line).collect()
+}
+
+/// A job file is the flags that it stands for: written as a job file again, they are the same. After a byte of zero it is
+/// made of words.
 pub fn job(bytes: &[u8]) {
-    let text = String::from_utf8_lossy(bytes);
+    let text = match bytes.split_first() {
+        Some((0, words)) => job_of_words(words).into(),
+        _ => String::from_utf8_lossy(bytes),
+    };
     let flags = match CLI.read_job(&text) {
         Ok(flags) => flags,
         Err(error) => return assert!(!error.trim().is_empty()),

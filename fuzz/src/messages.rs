@@ -23,8 +23,7 @@ static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(ipcperf::messages);
 /// A changed message, if the first byte is the number of one, or any bytes.
 pub fn check(bytes: &[u8]) {
     let changed = bytes.split_first().and_then(|(number, changes)| {
-        let said = SAID.get(usize::from(*number))?;
-        Some(edits::edited(said, changes).to_string())
+        Some(edits::broken(SAID.get(usize::from(*number))?, changes))
     });
     let Some(text) = changed.as_deref().or_else(|| {
         transport(bytes);
