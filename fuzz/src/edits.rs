@@ -73,13 +73,13 @@ pub fn edited(document: &Value, bytes: &[u8]) -> Value {
 }
 
 /// What a reader of JSON may stumble over where it does not expect it, between bars.
-const SYNTAX: &str = " |\n|\t|\r|,|:|\"|{|}|[|]|{}|[]|null|true|false|nul|0|-|.|e|E+|e-320|e400|1234567890123456789012345|\
-    0.000000000000000000000001|\\|\\u00e9|\\ud83d\\ude00|\\ud800|\0|/*";
+const SYNTAX: &str = " |\n|\t|\r|,|:|\"|{|}|[|]|{}|[]|null|tru|fals|nul|0|-|.|e|E+|e-320|e400|1234567890123456789012345|\
+    0.000000000000000000000001|\\|\\u00e9|\\ud83d\\ude00|\\ud800|\0|\u{3000}";
 
 /// The text of such a document, to try who reads it and not who shows it: every fourth change is to a value of another kind,
-/// and the first four bytes may put something at a place of the text, or break it off there.
+/// and the first four bytes may put something at a place of the text, instead of what is there or of all that follows.
 pub fn broken(document: &Value, bytes: &[u8]) -> String {
-    let (damage, changes) = bytes.split_first_chunk().unwrap_or((&[0; 4], &[]));
+    let (damage, changes) = bytes.split_first_chunk().unwrap_or((&[0, 0, 0, 3], &[]));
     let how = |how: usize| if how.is_multiple_of(4) { OTHER_KIND + how / 4 % 8 } else { how };
     let mut text = with_changes(document, changes, how).to_string();
     let [low, high, what, how] = *damage;
@@ -94,7 +94,10 @@ pub fn broken(document: &Value, bytes: &[u8]) -> String {
             text.remove(at);
             text.insert_str(at, syntax);
         }
-        2 if what % 8 == 0 => text.truncate(at),
+        2 if what > 127 => {
+            text.truncate(at);
+            text.push_str(syntax);
+        }
         _ => {}
     }
     text

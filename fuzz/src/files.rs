@@ -4,6 +4,7 @@ use crate::documents;
 use crate::edits::REPLICATION;
 use crate::soundness;
 use ipcperf::Cli;
+use ipcperf_core::Knob;
 use ipcperf_core::result::{Noise, Replication, Scale};
 use ipcperf_report::Format;
 use ipcperf_stats::Histogram;
@@ -22,14 +23,19 @@ static NOTHING: LazyLock<Replication> = LazyLock::new(|| {
 
 /// The words of job files: their keys, and what may stand behind one.
 static WORDS: LazyLock<[Vec<String>; 2]> = LazyLock::new(|| {
-    let lines = include_str!("../words/job").lines();
+    // Some are escaped, for libFuzzer.
+    let lines = include_str!("../words/job").lines().filter(|line| !line.contains('\\'));
     let words = lines.map(|line| line.trim_matches('"').to_owned());
     let (mut keys, mut values): (Vec<_>, Vec<_>) = words.partition(|word| word.ends_with(" = "));
     for entry in ipcperf::builtin().entries() {
-        let name = entry.spec.name;
-        keys.extend(entry.knobs.iter().map(|knob| format!("set.'{name}'.{} = ", knob.name)));
-        values.push(name.to_owned());
+        let knob = |knob: &Knob| format!("set.'{}'.{} = ", entry.spec.name, knob.name);
+        keys.extend(entry.knobs.iter().map(knob));
+        values.push(entry.spec.full_name());
     }
+    // Variants share their knobs, and a byte says which.
+    keys.sort();
+    keys.dedup();
+    assert!(keys.len() <= 256 && values.len() <= 256);
     [keys, values]
 });
 

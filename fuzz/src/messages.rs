@@ -20,10 +20,10 @@ static SAID: LazyLock<Vec<Value>> = LazyLock::new(|| {
 });
 static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(ipcperf::messages);
 
-/// A changed message, if the first byte is the number of one, or any bytes.
+/// A changed message, if the first byte is no ASCII and the number of one behind that; or any bytes.
 pub fn check(bytes: &[u8]) {
     let changed = bytes.split_first().and_then(|(number, changes)| {
-        Some(edits::broken(SAID.get(usize::from(*number))?, changes))
+        Some(edits::broken(SAID.get(usize::from(*number).checked_sub(0x80)?)?, changes))
     });
     let Some(text) = changed.as_deref().or_else(|| {
         transport(bytes);
