@@ -53,14 +53,11 @@ fn loaded<T>(read: Result<T, LoadError>) -> Option<T> {
     .ok()
 }
 
-/// Any text, or a changed document if the first byte is no ASCII and the number of one behind that, as what it says it is. It is read or refused;
-/// how it is shown is what the other targets try.
+/// A changed document or any text, as what it says it is. It is read or refused; how it is shown is what the other targets
+/// try.
 pub fn text(bytes: &[u8]) {
-    let changed = bytes.split_first().and_then(|(number, changes)| {
-        let old = [&*OLD_COMPARISON];
-        let mut bases = BASES.iter().chain(OLD_REPLICATIONS.iter()).chain(old);
-        Some(edits::broken(bases.nth(usize::from(*number).checked_sub(0x80)?)?, changes))
-    });
+    let bases = BASES.iter().chain(OLD_REPLICATIONS.iter()).chain([&*OLD_COMPARISON]);
+    let changed = edits::broken(bases, bytes);
     let text = changed.map_or_else(|| String::from_utf8_lossy(bytes), Cow::from);
     let _ = ipcperf_report::summary(&text);
     if ipcperf_report::is_replication(&text) {

@@ -76,31 +76,25 @@ pub fn edited(document: &Value, bytes: &[u8]) -> Value {
 const SYNTAX: &str = " |\n|\t|\r|,|:|\"|{|}|[|]|{}|[]|null|tru|fals|nul|0|-|.|e|E+|e-320|e400|1234567890123456789012345|\
     0.000000000000000000000001|\\|\\u00e9|\\ud83d\\ude00|\\ud800|\0|\u{3000}";
 
-/// The text of such a document, to try who reads it and not who shows it: every fourth change is to a value of another kind,
-/// and the first four bytes may put something at a place of the text, instead of what is there or of all that follows.
-pub fn broken(document: &Value, bytes: &[u8]) -> String {
-    let (damage, changes) = bytes.split_first_chunk().unwrap_or((&[0, 0, 0, 3], &[]));
+/// The text of one of these documents, with changes, to try who reads it and not who shows it. The first byte is no ASCII, and
+/// behind that the number of the document; the next four may put something into the text, in front of a place, instead of
+/// what is there, or of all that follows; every fourth change is to a value of another kind.
+pub fn broken<'a>(mut documents: impl Iterator<Item = &'a Value>, bytes: &[u8]) -> Option<String> {
+    let (number, bytes) = bytes.split_first()?;
+    let document = documents.nth(usize::from(*number).checked_sub(0x80)?)?;
+    let (damage, changes) = bytes.split_first_chunk().unwrap_or((&[u8::MAX; 4], &[]));
     let how = |how: usize| if how.is_multiple_of(4) { OTHER_KIND + how / 4 % 8 } else { how };
     let mut text = with_changes(document, changes, how).to_string();
     let [low, high, what, how] = *damage;
-    let mut at = usize::from(u16::from_le_bytes([low, high])) % text.len();
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    let syntax = SYNTAX.split('|').nth(usize::from(what) % 32).expect("there are 32");
-    match how % 4 {
-        0 => text.insert_str(at, syntax),
-        1 => {
-            text.remove(at);
-            text.insert_str(at, syntax);
-        }
-        2 if what > 127 => {
-            text.truncate(at);
-            text.push_str(syntax);
-        }
-        _ => {}
-    }
-    text
+    let from = text.floor_char_boundary(usize::from(u16::from_le_bytes([low, high])) % text.len());
+    let to = match how % 8 {
+        0 => from,
+        1 => text.ceil_char_boundary(from + 1),
+        2 => text.len(),
+        _ => return Some(text),
+    };
+    text.replace_range(from..to, SYNTAX.split('|').cycle().nth(usize::from(what))?);
+    Some(text)
 }
 
 fn with_changes(document: &Value, bytes: &[u8], how_of: fn(usize) -> usize) -> Value {

@@ -20,36 +20,34 @@ static SAID: LazyLock<Vec<Value>> = LazyLock::new(|| {
 });
 static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(ipcperf::messages);
 
-/// A changed message, if the first byte is no ASCII and the number of one behind that; or any bytes.
+/// A changed message or any bytes.
 pub fn check(bytes: &[u8]) {
-    let changed = bytes.split_first().and_then(|(number, changes)| {
-        Some(edits::broken(SAID.get(usize::from(*number).checked_sub(0x80)?)?, changes))
-    });
-    let Some(text) = changed.as_deref().or_else(|| {
-        transport(bytes);
-        std::str::from_utf8(bytes).ok()
-    }) else {
-        return;
-    };
-    if let Some(Word::Ready(told) | Word::Done(told)) = comes_back(text) {
+    let Some(text) = edits::broken(SAID.iter(), bytes).or_else(|| sent(bytes)) else { return };
+    if let Some(Word::Ready(told) | Word::Done(told)) = comes_back(&text) {
         is_held(&told);
     }
-    if let Some(Order::Task { params: told, .. } | Order::Go(told)) = comes_back(text) {
+    if let Some(Order::Task { params: told, .. } | Order::Go(told)) = comes_back(&text) {
         is_held(&told);
     }
 }
 
-/// A message arrives whole, and what is no text is refused.
-fn transport(bytes: &[u8]) {
+/// What arrives of these bytes: all of them, or nothing if they are no text.
+fn sent(bytes: &[u8]) -> Option<String> {
     let (one, two) = Control::pair().expect("a pair of sockets");
     let one = UnixDatagram::from(one.into_fd());
     if bytes.is_empty() || one.send(bytes).is_err() {
-        return;
+        return None;
     }
     let told = two.receive(Some(Instant::now() + Duration::from_secs(5)));
     match (std::str::from_utf8(bytes), told) {
-        (Ok(sent), Ok(parcel)) => assert_eq!((parcel.text.as_str(), parcel.fds.len()), (sent, 0)),
-        (Err(_), Err(error)) => assert_eq!(error.kind(), ErrorKind::InvalidData),
+        (Ok(sent), Ok(parcel)) => {
+            assert_eq!((parcel.text.as_str(), parcel.fds.len()), (sent, 0));
+            Some(parcel.text)
+        }
+        (Err(_), Err(error)) => {
+            assert_eq!(error.kind(), ErrorKind::InvalidData);
+            None
+        }
         (sent, told) => panic!("{sent:?} came as {told:?}"),
     }
 }
