@@ -6,6 +6,7 @@ mod cargo;
 mod floor;
 mod fuzz;
 mod siege;
+mod snippets;
 mod soak;
 mod tidy;
 mod trial;
@@ -39,6 +40,8 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Let faults strike real runs at random moments; exit 1 if anything is lost, left or untrue
     Siege(siege::Options),
+    /// Run every command and program of the documents as its reader would; exit 1 if one does not do what it promises
+    Snippets(snippets::Options),
     /// Let one run over all mechanisms go on; exit 1 if descriptors, memory or kernel objects grow
     Soak(soak::Options),
     /// Try a statistical promise many times, on simulated hosts or with the real program; exit 1 if it does not hold
@@ -56,6 +59,7 @@ fn main() -> Result<ExitCode> {
         Task::Asm(options) => asm::run(&options)?,
         Task::Fuzz(options) => fuzz::run(&options)?,
         Task::Siege(options) => siege::run(&options)?,
+        Task::Snippets(options) => snippets::run(&options)?,
         Task::Soak(options) => soak::run(&options)?,
         Task::Trial(options) => trial::run(&options)?,
     };

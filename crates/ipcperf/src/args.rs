@@ -4,6 +4,7 @@ use crate::examples;
 use crate::loads::LoadArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use ipcperf_core::{Capability, PatternKind};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Measures inter-process communication on Linux: every mechanism two processes on a host can use, with proof that
@@ -243,9 +244,10 @@ fn can(what: &str) -> String {
 
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct RunArgs {
-    /// Job file (TOML) with the same names as the long flags; flags win. Its output stays below the current directory
-    #[arg(value_name = "JOB.toml")]
-    pub(crate) job: Option<PathBuf>,
+    /// Mechanisms, as -m takes them; or a job file (TOML) with the same names as the long flags, which win over it. What
+    /// is no mechanism, contains '/' or ends in .toml is a file. The output of a job stays below the current directory
+    #[arg(value_name = "MECHANISM|JOB.toml")]
+    pub(crate) mechanisms: Vec<OsString>,
     /// Repeat the plan of a result: the same cells, rounds, times and seed
     #[arg(long, value_name = "RESULT.json")]
     pub(crate) from: Option<PathBuf>,
@@ -274,7 +276,7 @@ pub(crate) struct RunArgs {
         value_names = ["A", "B"],
         num_args = 2,
         requires = "over",
-        conflicts_with_all = ["mechanism", "exec", "job", "from"]
+        conflicts_with_all = ["mechanism", "mechanisms", "exec", "from"]
     )]
     pub(crate) crossover: Vec<String>,
     /// With --crossover: what grows: size, conns, rate, think; -s, --conns, --rate or --think list where to look first
@@ -325,14 +327,15 @@ pub(crate) struct RunArgs {
 /// What is compared, how, and what may come of it.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct CompareArgs {
-    /// Two result files: the old one (A) and the new one (B); @NAME is one that is kept, @last the latest of them
-    #[arg(value_names = ["OLD.json", "NEW.json"], num_args = 2)]
-    pub(crate) files: Vec<PathBuf>,
+    /// Two mechanisms, measured side by side as by --live; or two result files, the old one (A) and the new one (B):
+    /// @NAME is one that is kept, @last the latest of them. What is no mechanism, contains '/' or ends in .json is a file
+    #[arg(value_name = "A B")]
+    pub(crate) arms: Vec<OsString>,
     /// A result file of A (repeatable, with --new)
-    #[arg(long, value_name = "FILE", requires = "new", conflicts_with = "files")]
+    #[arg(long, value_name = "FILE", requires = "new", conflicts_with = "arms")]
     pub(crate) old: Vec<PathBuf>,
     /// A result file of B (repeatable, with --old)
-    #[arg(long, value_name = "FILE", requires = "old", conflicts_with = "files")]
+    #[arg(long, value_name = "FILE", requires = "old", conflicts_with = "arms")]
     pub(crate) new: Vec<PathBuf>,
     /// Measure two cells side by side: 'pipe 64 same-cpu' 'unix-stream 64 same-cpu'. A cell is a mechanism, then in any
     /// order size, placement, pattern, and key=value: a knob, idle, touch, or what 'ipcperf run' has as a flag
@@ -340,26 +343,26 @@ pub(crate) struct CompareArgs {
         long,
         value_names = ["CELL A", "CELL B"],
         num_args = 1..=2,
-        conflicts_with_all = ["files", "old", "new"]
+        conflicts_with_all = ["arms", "old", "new"]
     )]
     pub(crate) live: Vec<String>,
-    /// With one --live cell: let this other build of ipcperf measure it as B
-    #[arg(long, value_name = "PATH", requires = "live")]
+    /// With one cell: let this other build of ipcperf measure it as B
+    #[arg(long, value_name = "PATH")]
     pub(crate) live_binary: Option<PathBuf>,
-    #[arg(short, long, value_name = "PATTERN", requires = "live", help = patterns())]
+    #[arg(short, long, value_name = "PATTERN", help = patterns())]
     pub(crate) pattern: Option<String>,
-    /// With --live: how many rounds [default: 20 to 400, enough to find 5 % as far as the pilot can say]
-    #[arg(long, value_name = "N", requires = "live")]
+    /// Side by side: how many rounds [default: 20 to 400, enough to find 5 % as far as the pilot can say]
+    #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u64>,
-    /// With --live: how long the rounds may take, in place of their number
-    #[arg(long, value_name = "TIME", requires = "live", conflicts_with = "rounds")]
+    /// Side by side: how long the rounds may take, in place of their number
+    #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
     pub(crate) time: Option<String>,
-    /// With --live: timed length of a slice, of which p99 wants 2,000 operations [default: 20ms for closed loops of round trips
+    /// Side by side: timed length of a slice, of which p99 wants 2,000 operations [default: 20ms for closed loops of round trips
     /// and bursts, else 100ms]
-    #[arg(long, value_name = "TIME", requires = "live")]
+    #[arg(long, value_name = "TIME")]
     pub(crate) slice: Option<String>,
-    /// With --live: seed of every random choice [default: a random one, recorded in the result]
-    #[arg(long, requires = "live")]
+    /// Side by side: seed of every random choice [default: a random one, recorded in the result]
+    #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Differences up to this do not matter [default: 1%]
     #[arg(long, value_name = "SHARE")]

@@ -102,16 +102,6 @@ pub(crate) fn unknown_name(error: UnknownName) -> Stop {
     unknown(error.kind, &error.given, error.known, &list)
 }
 
-/// What clap says, in our exit codes and, for errors, in one line.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    if !error.use_stderr() {
-        // Help and version; nobody listening is no error.
-        let _ = error.print();
-        return ExitCode::SUCCESS;
-    }
-    Stop::usage(format!("{} (ipcperf --help)", one_line(error))).tell()
-}
-
 /// What clap says is wrong, in one line.
 pub(crate) fn one_line(error: &clap::Error) -> String {
     let text = error.to_string();
@@ -121,7 +111,8 @@ pub(crate) fn one_line(error: &clap::Error) -> String {
         if line.starts_with("Usage:") || line.starts_with("For more information") {
             break;
         }
-        if !line.is_empty() {
+        // No file or mechanism begins with a dash: the advice to put one behind '--' leads nowhere.
+        if !line.is_empty() && !line.starts_with("tip: to pass '") {
             parts.push(line);
         }
     }

@@ -6,8 +6,8 @@ pub(crate) const SURVEY: &str = "Examples:
   ipcperf survey --dry-run                  what would be measured, and how long it takes";
 
 pub(crate) const RUN: &str = "Examples:
-  ipcperf run -m pipe                                     the round trip of 64 B, on one CPU and on two
-  ipcperf run -m pipe,unix-stream,tcp -s 1,64,4K          three mechanisms at three sizes
+  ipcperf run pipe                                        the round trip of 64 B, on one CPU and on two
+  ipcperf run pipe unix-stream tcp -s 1,64,4K             three mechanisms at three sizes
   ipcperf run -m 'shm-ring/*' -p stream -s '4K..1M:*4'    all variants, throughput over sizes
   ipcperf run -m unix-stream -p rate --rate '10%..95%'    an open loop, up to nearly all it can do
   ipcperf run -m pipe --transform lz4 --payload app.log   what lz4 costs with data of your own
@@ -46,8 +46,9 @@ pub(crate) const DESCRIBE: &str = "Examples:
   ipcperf describe shm-ring                     the default variant of it, which is shm-ring/adaptive";
 
 pub(crate) const COMPARE: &str = "Examples:
-  ipcperf compare --live 'pipe 64 same-cpu' 'unix-stream 64 same-cpu'
-  ipcperf compare --live 'pipe 64 same-cpu' --live-binary ../before/ipcperf --fail-on slower:5%
+  ipcperf compare pipe unix-stream              which is faster, measured side by side
+  ipcperf compare 'pipe stream 64K' 'pipe stream 64K size=1M'
+  ipcperf compare 'pipe 64 same-cpu' --live-binary ../before/ipcperf --fail-on slower:5%
   ipcperf compare old.json new.json --factor kernel";
 
 pub(crate) const REPLICATE: &str = "Examples:

@@ -21,6 +21,7 @@ mod examples;
 mod exec;
 mod explain;
 mod gates;
+mod hint;
 mod history;
 mod job_file;
 mod kept;
@@ -123,7 +124,7 @@ impl Cli {
         let parsed = typed.and_then(|typed| Ok((Args::from_arg_matches(&typed)?, typed)));
         let (args, typed) = match parsed {
             Ok(parsed) => parsed,
-            Err(error) => return error::usage(&error),
+            Err(error) => return hint::usage(&self.registry, &error),
         };
         match self.dispatch(args, &typed) {
             Ok(code) => code,

@@ -86,6 +86,8 @@ fn with_words(registry: &Registry) -> Command {
         ("mechanism", mechanisms.clone()),
         ("name", mechanisms.clone()),
         ("names", mechanisms.clone()),
+        ("mechanisms", mechanisms.clone()),
+        ("arms", mechanisms.clone()),
         ("crossover", mechanisms),
         ("over", named(Axis::ALL)),
         ("by", named(Goal::ALL)),

@@ -7,6 +7,7 @@ use ipcperf_core::{
 };
 use ipcperf_engine::plan::{Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
+use std::ffi::OsStr;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -42,6 +43,24 @@ const PATTERNS: &[(&str, &str)] = &[
     ("throughput", "stream"),
     ("bandwidth", "stream"),
 ];
+
+/// Whether an argument that may be a mechanism or a file means mechanisms: one that is known, a list that begins with
+/// one, or one with knobs behind it. What contains a slash is a variant if a mechanism stands before the slash.
+pub(crate) fn is_mechanism(registry: &Registry, word: &OsStr) -> bool {
+    let Some(word) = word.to_str().filter(|word| !is_named_as_a_file(word)) else { return false };
+    let first = word.split(['/', ',', ' ']).next().unwrap_or(word);
+    let name = other_name(first, MECHANISMS).unwrap_or(first);
+    name == "all" || registry.entries().iter().any(|entry| entry.spec.name == name)
+}
+
+/// Whether an argument can only mean a file.
+pub(crate) fn looks_like_a_file(word: &str) -> bool {
+    word.contains('/') || is_named_as_a_file(word)
+}
+
+fn is_named_as_a_file(word: &str) -> bool {
+    word == "-" || word.starts_with('@') || [".toml", ".json"].iter().any(|end| word.ends_with(end))
+}
 
 fn other_name(word: &str, names: &[(&str, &'static str)]) -> Option<&'static str> {
     names.iter().find(|(other, _)| *other == word).map(|(_, name)| *name)

@@ -4,6 +4,7 @@ use crate::args::RunArgs;
 use crate::error::Stop;
 use crate::gates::Gates;
 use crate::measure::{Undertaking, settings};
+use crate::packed::STUDY_NAMES;
 use crate::request;
 use crate::{crossover, exec, job_file, loads, repeat};
 use clap::ArgMatches;
@@ -11,6 +12,7 @@ use ipcperf_core::{Idle, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_sys::topology::Topology;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Rounds unless asked otherwise: enough for an interval of the median with half of the rounds in another mode.
@@ -25,9 +27,9 @@ pub(crate) fn run(
         let undertaking = repeat::plan(registry, path, typed)?;
         return undertaking.finish(registry, args.dry_run, &args.output, &Gates::of(&args.gates)?);
     }
-    let args = match &args.job {
-        Some(path) => job_file::apply(path, args, typed)?,
-        None => args.clone(),
+    let args = match asked(registry, args)? {
+        (Some(path), args) => job_file::apply(&path, &args, typed)?,
+        (None, args) => args,
     };
     let rounds = request::rounds(args.rounds.unwrap_or(ROUNDS))?;
     let gates = Gates::of(&args.gates)?;
@@ -42,6 +44,42 @@ pub(crate) fn run(
         return crossover::run(registry, &args, rounds, &gates);
     }
     plan(registry, &args, rounds)?.finish(registry, args.dry_run, &args.output, &gates)
+}
+
+/// The job file, if that is what the arguments without a flag are; else they stand before those of `-m`.
+fn asked(registry: &Registry, args: &RunArgs) -> Result<(Option<PathBuf>, RunArgs), Stop> {
+    let mut args = args.clone();
+    let words = std::mem::take(&mut args.mechanisms);
+    let (names, files): (Vec<_>, Vec<_>) =
+        words.into_iter().partition(|word| request::is_mechanism(registry, word));
+    let mut names: Vec<String> =
+        names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    let Some(file) = files.first().map(PathBuf::from) else {
+        if !names.is_empty() {
+            names.extend(args.mechanism.take());
+            args.mechanism = Some(names.join(","));
+        }
+        return Ok((None, args));
+    };
+    let word = file.to_string_lossy();
+    let study = word.strip_suffix(".toml").unwrap_or(&word);
+    if !file.exists() && STUDY_NAMES.contains(&study) {
+        let why = format!("'{word}' is a study; did you mean 'ipcperf replicate {study}'?");
+        return Err(Stop::usage(why));
+    }
+    if !file.exists() && !request::looks_like_a_file(&word) {
+        request::mechanism(registry, &word)?;
+    }
+    match (&files[1..], names.first()) {
+        ([], None) => Ok((Some(file), args)),
+        ([], Some(name)) => Err(Stop::usage(format!(
+            "'{name}' is a mechanism and '{word}' a job file; beside a job file, name mechanisms with -m"
+        ))),
+        ([other, ..], _) => Err(Stop::usage(format!(
+            "'{word}' and '{}' are two job files; run one after the other",
+            other.to_string_lossy()
+        ))),
+    }
 }
 
 /// What is to be measured, and how.
@@ -62,7 +100,7 @@ fn request(
 ) -> Result<Request, Stop> {
     let Some(names) = &args.mechanism else {
         return Err(Stop::usage(
-            "which mechanism? name some with -m (like -m pipe,unix-stream) or in a job file",
+            "which mechanism? name some (like pipe unix-stream) or a job file",
         ));
     };
     let defaults = || {

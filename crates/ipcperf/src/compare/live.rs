@@ -144,7 +144,7 @@ fn cells(
     let (a, b) = match (live, &args.live_binary) {
         ([a, b], None) => (a, b),
         ([one], Some(_)) => (one, one),
-        (_, None) => return Err(Stop::usage("--live: name two cells, or one and --live-binary")),
+        (_, None) => return Err(Stop::usage("name two cells, or one and --live-binary")),
         (_, Some(_)) => {
             return Err(Stop::usage("--live-binary: both builds measure the same one cell"));
         }

@@ -9,9 +9,9 @@ mod rounds;
 use crate::args::CompareArgs;
 use crate::error::{Code, Stop, note, unknown};
 use crate::gates::tell;
-use crate::measure;
 use crate::output::{self, Target};
 use crate::report::recorded;
+use crate::{measure, request};
 use ipcperf_core::result::{Adjustment, Comparison};
 use ipcperf_core::units;
 use ipcperf_engine::registry::Registry;
@@ -30,8 +30,9 @@ const LAYOUT: f64 = 0.01;
 
 pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
+    let live = cells(registry, args)?;
     let terms = Terms {
-        margin: margin(args)?,
+        margin: margin(args, &live)?,
         factors: factors(args)?,
         force: args.force,
         adjustment: if args.explore { Adjustment::BenjaminiHochberg } else { Adjustment::Holm },
@@ -44,7 +45,7 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
         Some(path) => Some(Target::choose(Some(path), &jiff::Timestamp::now())?),
         None => None,
     };
-    let (mut document, ended) = match args.live.as_slice() {
+    let (mut document, ended) = match live.as_slice() {
         [] => {
             let (old, new) = sides(args)?;
             // Reading takes longer than comparing.
@@ -66,7 +67,7 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
             (measure::shareable(document, |text| load_comparison(text).ok()), ended)
         }
     };
-    if let Some(path) = args.output.as_deref().filter(|_| !args.live.is_empty()) {
+    if let Some(path) = args.output.as_deref().filter(|_| !live.is_empty()) {
         document.attempt = attempt(&document, path);
     }
     publish(&document, args, format, target.as_ref())?;
@@ -110,12 +111,12 @@ fn publish(
     shown.map(drop)
 }
 
-fn margin(args: &CompareArgs) -> Result<f64, Stop> {
+fn margin(args: &CompareArgs, live: &[String]) -> Result<f64, Stop> {
     let Some(text) = &args.margin else { return Ok(MARGIN) };
     let margin = units::share(text)
         .filter(|share| *share <= 1.0)
         .ok_or_else(|| Stop::usage(format!("--margin: '{text}' is not a share (like 1%)")))?;
-    let is_one_program = !args.live.is_empty() && args.live_binary.is_none();
+    let is_one_program = !live.is_empty() && args.live_binary.is_none();
     if margin < LAYOUT && !is_one_program {
         let why = "two runs or programs differ by 1 % through their layout in memory alone";
         return Err(Stop::usage(format!("--margin: {text} is below what can be told: {why}")));
@@ -139,13 +140,76 @@ fn factors(args: &CompareArgs) -> Result<Vec<String>, Stop> {
         .collect()
 }
 
+/// The cells that are measured side by side: those of `--live`, or the arguments without a flag if they are mechanisms;
+/// none where results are compared.
+fn cells(registry: &Registry, args: &CompareArgs) -> Result<Vec<String>, Stop> {
+    if !args.live.is_empty() {
+        return Ok(args.live.clone());
+    }
+    let (names, files): (Vec<_>, Vec<_>) =
+        args.arms.iter().partition(|word| request::is_mechanism(registry, word));
+    let names: Vec<String> =
+        names.into_iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    let Some(file) = files.first().map(|file| file.to_string_lossy()) else {
+        if let ([name], None) = (names.as_slice(), &args.live_binary) {
+            let why = format!(
+                "'{name}' is compared with what? name two mechanisms, or one and --live-binary"
+            );
+            return Err(Stop::usage(why));
+        }
+        return match names.len() {
+            0 => only_side_by_side(args).map(|()| names),
+            1 | 2 => Ok(names),
+            _ => Err(Stop::usage(format!(
+                "two are compared; 'ipcperf run {}' measures as many as you name",
+                names.join(" ")
+            ))),
+        };
+    };
+    if !request::looks_like_a_file(&file) && !Path::new(&*file).exists() {
+        request::mechanism(registry, &file)?;
+    }
+    if let Some(name) = names.first() {
+        return Err(Stop::usage(format!(
+            "'{name}' is a mechanism and '{file}' a file: compare two mechanisms or two files; a file named {name} \
+             is ./{name}"
+        )));
+    }
+    only_side_by_side(args).map(|()| names)
+}
+
+/// Refuses what only cells that are measured side by side can be asked for.
+fn only_side_by_side(args: &CompareArgs) -> Result<(), Stop> {
+    for (name, is_given) in [
+        ("--live-binary", args.live_binary.is_some()),
+        ("--pattern", args.pattern.is_some()),
+        ("--rounds", args.rounds.is_some()),
+        ("--time", args.time.is_some()),
+        ("--slice", args.slice.is_some()),
+        ("--seed", args.seed.is_some()),
+    ] {
+        if is_given {
+            let why = "is for mechanisms measured side by side; results are compared as they are";
+            return Err(Stop::usage(format!("{name} {why}")));
+        }
+    }
+    Ok(())
+}
+
 /// The files of A and of B.
 fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Stop> {
-    match args.files.as_slice() {
-        [old, new] => Ok((vec![old.clone()], vec![new.clone()])),
+    match args.arms.as_slice() {
+        [old, new] => Ok((vec![old.into()], vec![new.into()])),
+        [_, _, _, ..] => Err(Stop::usage(
+            "two result files are compared; --old FILE and --new FILE, each repeatable, take more of a side",
+        )),
+        [one] => Err(Stop::usage(format!(
+            "'{}' is compared with what? name two result files (OLD.json NEW.json)",
+            one.to_string_lossy()
+        ))),
         _ if !args.old.is_empty() => Ok((args.old.clone(), args.new.clone())),
         _ => Err(Stop::usage(
-            "what is to be compared? name two result files (OLD.json NEW.json), or two cells with --live",
+            "what is to be compared? name two mechanisms (pipe tcp) or two result files (OLD.json NEW.json)",
         )),
     }
 }

@@ -1,6 +1,6 @@
 //! Comparisons in real processes, for structure, never for figures; and the gates, with their exit codes.
 
-use crate::common::{Ended, Sandbox, valid, wait_for};
+use crate::common::{Ended, Sandbox, cells, text, valid, wait_for};
 use crate::watch::signal;
 use ipcperf_report::{COMPARISON_SCHEMA, RESULT_SCHEMA};
 use serde_json::{Value, json};
@@ -41,6 +41,44 @@ fn scale(document: &mut Value, factor: f64) {
 
 fn said(ended: &Ended) -> (Option<i32>, &str) {
     (ended.status.code(), ended.stderr.as_str())
+}
+
+/// `ipcperf run pipe` looked for a job file, and `ipcperf compare pipe unix` for two results.
+#[test]
+fn mechanisms_need_no_flag_and_a_file_of_their_name_is_named_with_a_slash() {
+    let sandbox = Sandbox::new();
+    let short = ["--slice", "2ms", "-q"];
+    let job = "mechanism = 'fifo'\nplace = 'same-cpu'\nrounds = 2\nslice = '2ms'\n";
+    fs::write(sandbox.home().join("pipe"), job).expect("writable");
+    let words = [
+        "run",
+        "pipe",
+        "unix,pipe/epoll",
+        "--place",
+        "same-cpu",
+        "--rounds",
+        "2",
+        "-o",
+        "run.json",
+    ];
+    sandbox.done(&[&words[..], &short].concat());
+    let of = |name: &str| {
+        let document = sandbox.result(name);
+        let names = cells(&document).iter().map(|cell| text(cell, "mechanism").to_owned());
+        names.collect::<Vec<String>>()
+    };
+    assert_eq!(of("run.json"), ["pipe", "unix-stream", "pipe/epoll"]);
+    sandbox.done(&["run", "./pipe", "-q", "-o", "job.json"]);
+    assert_eq!(of("job.json"), ["fifo"]);
+    let arms = ["compare", "pipe same-cpu", "unix same-cpu", "--rounds", "8", "-o", "found.json"];
+    sandbox.done(&[&arms[..], &short].concat());
+    let found = valid(COMPARISON_SCHEMA, &sandbox.read("found.json").expect("written"));
+    let one = &found["comparisons"][0];
+    assert_eq!(
+        (&found["design"], &one["b"]),
+        (&json!("live"), &json!("unix-stream ping-pong 64B same-cpu"))
+    );
+    sandbox.done(&["compare", "run.json", "./run.json"]);
 }
 
 #[test]

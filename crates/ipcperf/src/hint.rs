@@ -1,0 +1,255 @@
+//! What was meant by what cannot be typed: the words of other tools, and mechanisms where a command belongs.
+
+use crate::args::Args;
+use crate::error::{Stop, one_line};
+use crate::packed::STUDY_NAMES;
+use crate::request;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, CommandFactory};
+use ipcperf_engine::registry::Registry;
+use std::ffi::OsStr;
+use std::process::ExitCode;
+
+/// Flags of other tools, and ours that say the same: as many of them as a command has.
+const FOREIGN: &[(&[&str], &[&str])] = &[
+    (
+        &["--duration", "--time", "--runtime", "--seconds", "--length-of-run", "-t", "-d"],
+        &["budget", "time", "slice", "rounds"],
+    ),
+    (
+        &[
+            "--iterations",
+            "--iters",
+            "--count",
+            "--loops",
+            "--repeat",
+            "--repetitions",
+            "--runs",
+            "--requests",
+            "--samples",
+            "-n",
+            "-c",
+            "-i",
+        ],
+        &["rounds", "slice"],
+    ),
+    (
+        &[
+            "--bytes",
+            "--message-size",
+            "--msg-size",
+            "--block-size",
+            "--length",
+            "--len",
+            "-l",
+            "-b",
+        ],
+        &["size"],
+    ),
+    (&["--threads", "--clients", "--connections", "--parallel", "-j", "-P"], &["conns", "peers"]),
+    (&["--cpu", "--cpus", "--affinity", "--pin", "--taskset"], &["place"]),
+    (&["--mechanisms", "--transport", "--type", "--ipc", "--method"], &["mechanism"]),
+    (&["--json"], &["format"]),
+    (&["--out", "--export-json", "--file"], &["output"]),
+];
+
+/// What clap says, in our exit codes and, for errors, in one line.
+pub(crate) fn usage(registry: &Registry, error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // Help and version; nobody listening is no error.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    Stop::usage(told(registry, &words.collect::<Vec<_>>(), error)).tell()
+}
+
+/// What is wrong with these words, what was meant, and whose help says more.
+fn told(registry: &Registry, words: &[String], error: &clap::Error) -> String {
+    let mut all = Args::command();
+    all.build();
+    let (mut command, mut name) = (&all, "ipcperf".to_owned());
+    for word in words {
+        let Some(below) = command.find_subcommand(word) else { break };
+        command = below;
+        name = format!("{name} {word}");
+    }
+    let given = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let hint = match error.kind() {
+        ErrorKind::InvalidSubcommand => given(ContextKind::InvalidSubcommand).and_then(|word| {
+            Some((format!("unknown command '{word}'"), meant(registry, word, words)?))
+        }),
+        ErrorKind::UnknownArgument => given(ContextKind::InvalidArg).and_then(|word| {
+            Some((format!("unexpected argument '{word}'"), flag(registry, &all, command, word)?))
+        }),
+        _ => None,
+    };
+    let what = match hint {
+        Some((what, meant)) => format!("{what}; {meant}"),
+        None => one_line(error),
+    };
+    format!("{what} ({name} --help)")
+}
+
+/// The command that was meant by something else in its place.
+fn meant(registry: &Registry, word: &str, words: &[String]) -> Option<String> {
+    let line = || words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    if STUDY_NAMES.contains(&word) {
+        return Some(format!("did you mean 'ipcperf replicate {}'?", line()));
+    }
+    if request::is_mechanism(registry, OsStr::new(word)) {
+        let is_mechanism = |word: &String| request::is_mechanism(registry, OsStr::new(word));
+        return Some(match words {
+            [a, b] if is_mechanism(a) && is_mechanism(b) => {
+                format!(
+                    "'ipcperf run {0}' measures them, 'ipcperf compare {0}' says which is faster",
+                    line()
+                )
+            }
+            _ => format!("did you mean 'ipcperf run {}'?", line()),
+        });
+    }
+    let command = if word.ends_with(".toml") { "run" } else { "report" };
+    request::looks_like_a_file(word)
+        .then(|| format!("did you mean 'ipcperf {command} {}'?", line()))
+}
+
+/// The flag that was meant by a word that a command does not take.
+fn flag(registry: &Registry, all: &Command, command: &Command, word: &str) -> Option<String> {
+    let of = |command: &Command, id: &str| {
+        command
+            .get_arguments()
+            .find(|one| one.get_id() == id && one.get_long().is_some())
+            .map(shown)
+    };
+    if request::is_mechanism(registry, OsStr::new(word)) {
+        return of(command, "mechanism")
+            .map(|_| format!("name mechanisms with -m: -m {}", quoted(word)));
+    }
+    let ours = |command: &Command| -> Vec<String> {
+        let known = FOREIGN.iter().find(|(theirs, _)| theirs.contains(&word));
+        let is_it = |one: &&Arg| {
+            one.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long))
+                || one.get_short().is_some_and(|short| word == format!("-{short}"))
+        };
+        match known {
+            Some((_, ours)) => ours.iter().filter_map(|id| of(command, id)).collect(),
+            None => command.get_arguments().find(is_it).map(shown).into_iter().collect(),
+        }
+    };
+    let here = ours(command);
+    if !here.is_empty() {
+        return Some(format!("did you mean {}?", here.join(" or ")));
+    }
+    // What the survey does not take because it measures everything.
+    let run = all
+        .find_subcommand("run")
+        .filter(|_| ["ipcperf", "survey"].contains(&command.get_name()))?;
+    let there = ours(run);
+    (!there.is_empty()).then(|| format!("'ipcperf run' has {}", there.join(" and ")))
+}
+
+/// A flag as it is typed.
+fn shown(flag: &Arg) -> String {
+    let long = flag.get_long().unwrap_or_default();
+    match flag.get_value_names() {
+        Some([name, ..]) if flag.get_action().takes_values() => format!("--{long} {name}"),
+        _ => format!("--{long}"),
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |sign: char| sign.is_alphanumeric() || "-_./,:@%+=".contains(sign);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a line of words is answered with.
+    fn answer(line: &str) -> String {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let typed = [&["ipcperf".to_owned()], &words[..]].concat();
+        match Args::command().try_get_matches_from(typed) {
+            Ok(_) => "understood".to_owned(),
+            Err(error) => told(&crate::builtin(), &words, &error),
+        }
+    }
+
+    #[test]
+    fn words_of_other_tools_are_answered_with_the_command_that_was_meant() {
+        for (line, said) in [
+            ("pipe", "unknown command 'pipe'; did you mean 'ipcperf run pipe'? (ipcperf --help)"),
+            (
+                "unix tcp",
+                "unknown command 'unix'; 'ipcperf run unix tcp' measures them, 'ipcperf compare unix tcp' says which \
+                 is faster (ipcperf --help)",
+            ),
+            (
+                "pipe -s 4K",
+                "unknown command 'pipe'; did you mean 'ipcperf run pipe -s 4K'? (ipcperf --help)",
+            ),
+            (
+                "pipe/*",
+                "unknown command 'pipe/*'; did you mean 'ipcperf run 'pipe/*''? (ipcperf --help)",
+            ),
+            (
+                "marhubi --scale quick",
+                "unknown command 'marhubi'; did you mean 'ipcperf replicate marhubi --scale quick'? (ipcperf --help)",
+            ),
+            (
+                "old.json",
+                "unknown command 'old.json'; did you mean 'ipcperf report old.json'? (ipcperf --help)",
+            ),
+            (
+                "night.toml",
+                "unknown command 'night.toml'; did you mean 'ipcperf run night.toml'? (ipcperf --help)",
+            ),
+            (
+                "run pipe --duration 3s",
+                "unexpected argument '--duration'; did you mean --slice TIME or --rounds N? (ipcperf run --help)",
+            ),
+            (
+                "run pipe --iterations 100",
+                "unexpected argument '--iterations'; did you mean --rounds N or --slice TIME? (ipcperf run --help)",
+            ),
+            (
+                "run pipe -n 100",
+                "unexpected argument '-n'; did you mean --rounds N or --slice TIME? (ipcperf run --help)",
+            ),
+            (
+                "compare pipe tcp --duration=10s",
+                "unexpected argument '--duration'; did you mean --time TIME or --slice TIME or --rounds N? \
+                 (ipcperf compare --help)",
+            ),
+            (
+                "survey --duration 10s",
+                "unexpected argument '--duration'; did you mean --budget TIME? (ipcperf survey --help)",
+            ),
+            (
+                "choose pipe",
+                "unexpected argument 'pipe'; name mechanisms with -m: -m pipe (ipcperf choose --help)",
+            ),
+            (
+                "--size 4K",
+                "unexpected argument '--size'; 'ipcperf run' has --size SIZES (ipcperf --help)",
+            ),
+            (
+                "history list --zebra",
+                "unexpected argument '--zebra' found (ipcperf history list --help)",
+            ),
+            ("run pipe tcp", "understood"),
+            ("compare pipe tcp", "understood"),
+        ] {
+            assert_eq!(answer(line), said, "{line}");
+        }
+    }
+}
