@@ -23,31 +23,35 @@ pub(crate) struct Options {
     whole: bool,
 }
 
-/// What stands before ipcperf on the path, so that each command measures for seconds: it adds a time where none is given.
+/// What stands before ipcperf on the path, so that each command measures for seconds: it puts short times in the place of
+/// those that are asked for.
 const SHORT: &str = r#"#!/usr/bin/env bash
-given() { case " $* " in *" $flag "* | *" $flag="*) return 0 ;; *) return 1 ;; esac; }
-line=("$@")
-add() { local flag=$1; given "${line[@]}" || line+=("$@"); }
-case "${1:-}" in
-    "") line=(survey --budget 5s) ;;
-    survey | choose | explain) [[ " $* " == *" --from "* || " $* " =~ " explain W-" ]] || add --budget 5s ;;
-    replicate) [[ " $* " =~ " --across " || " $* " =~ " --export " ]] || add --budget 10s ;;
-    run) if [[ " $* " =~ " --exec " ]]; then add --rounds 2; elif [[ " $* " != *" --from "* ]]; then
-            add --rounds 6; add --slice 4ms; add --warmup 1ms
-        fi ;;
-    compare) if [[ "$*" != *.json* && "$*" != *@* ]]; then add --slice 4ms; [[ " $* " == *" --time "* ]] || add --rounds 8; fi ;;
+line=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --budget | --time | --rounds | --slice | --warmup) shift 2 ;;
+        *) line+=("$1"); shift ;;
+    esac
+done
+case " ${line[*]} " in
+    *" --from "* | *" --across "* | *" --export "* | *" explain W-"*) ;;
+    "  " | " survey "* | " choose "* | " explain "* | " replicate "*) [ "${#line[@]}" -gt 0 ] || line=(survey); line+=(--budget 5s) ;;
+    *" --exec "*) line+=(--rounds 2) ;;
+    " run "*) line+=(--rounds 6 --slice 4ms --warmup 1ms) ;;
+    " compare "*.json* | " compare "*@*) ;;
+    " compare "*) line+=(--rounds 8 --slice 4ms) ;;
 esac
 exec "$IPCPERF" "${line[@]}"
 "#;
 
 /// The files that the documents name, made before the first of them is read.
 const BEFORE: &str = r#"set -e
-run() { ipcperf run -m pipe,unix-stream --place same-cpu -q --rounds 6 --slice 4ms -o "$@" >/dev/null; }
-ipcperf survey --budget 5s -q -o ipcperf-20261122T060000Z.json >/dev/null
+run() { ipcperf run -m pipe,unix-stream --place same-cpu -q -o "$@" >/dev/null; }
+ipcperf survey -q -o ipcperf-20261122T060000Z.json >/dev/null
 run ipcperf-20260821T100000Z.json
 for name in old new a b a1 a2 b1 b2 RUN OLD NEW; do run $name.json; done
 run kept-1.json --keep nightly; run kept-2.json --keep nightly
-for name in laptop server; do ipcperf replicate marhubi -q --budget 10s -o $name.json >/dev/null; done
+for name in laptop server; do ipcperf replicate marhubi -q -o $name.json >/dev/null; done
 ipcperf replicate --export marhubi -o mine.toml >/dev/null
 mkdir -p ../before base; ln -s "$IPCPERF" ../before/ipcperf; ln -s "$IPCPERF" base/ipcperf
 head -c 300000 /dev/urandom >photo.jpg
