@@ -36,7 +36,9 @@ impl<'a> Account<'a> {
         self.sent.store(number, SeqCst);
         loop {
             let granted = self.granted.load(SeqCst);
-            if number.wrapping_sub(granted) < window {
+            // A consumer that has given up lets its producers finish: its credit is for what was never sent.
+            let is_ahead = number.wrapping_sub(granted).cast_signed() < 0;
+            if is_ahead || number.wrapping_sub(granted) < window {
                 return;
             }
             if self.spins {

@@ -72,6 +72,10 @@ pub fn follow<P: Port, W: Work>(
             Ok(number) => {
                 let producer = (number >> SHIFT) as usize;
                 let from = seen.get_mut(producer).ok_or(Fault::Corrupt)?;
+                if P::LOSSY && number & BELOW < plan.first {
+                    // Late: of a phase before this one, which counts it as lost.
+                    continue;
+                }
                 let skipped = (number & BELOW).checked_sub(from.next).ok_or(Fault::Corrupt)?;
                 if skipped != 0 && !P::LOSSY {
                     return Err(Fault::Corrupt);

@@ -5,6 +5,7 @@ use super::credit::grant_every;
 use super::{Plan, Recorder, Tally, Work};
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 /// Waits in a row that end in a timeout before the peer is taken to have finished.
 pub(super) const PATIENCE: u32 = 10;
@@ -76,6 +77,18 @@ pub(super) fn answer<P: Port, W: Work>(
     Ok(Tally { sent, received, lost: plan.operations() - received, begin, end })
 }
 
+/// The lead of a stream says that everything before `seq` is on its way.
+#[cold]
+#[inline(never)]
+pub(super) fn tell<P: Port>(port: &mut P, plan: Plan<'_>, seq: u64) -> Result<(), Fault> {
+    // None of them may be held back for a batch.
+    port.flush()?;
+    if let Some(sent) = plan.sent {
+        sent.store(seq, Release);
+    }
+    Ok(())
+}
+
 /// The lead of a stream waits until the follow says it has seen more than `credited` messages.
 #[inline(always)]
 pub(super) fn await_credit<P: Port, W: Work>(
@@ -108,10 +121,13 @@ pub(super) fn drain<P: Port, W: Work>(
     let last = plan.first + plan.operations() + 1;
     // What has been given up lies between the first that was not seen and the next that is due.
     let (mut unseen, mut next, mut granted) = (plan.first, plan.first, plan.first);
+    // What the lead had sent when a wait last ended in vain.
+    let mut sent = plan.first;
     let (mut received, mut silent) = (0, 0);
     let mut begin = clock.stop();
     let (mut previous, mut in_batch) = (begin, 0);
     while next < last && silent < PATIENCE {
+        let mut is_due = false;
         match port.recv(plan.len, |message| work.sequence(message, next).ok_or(Fault::Corrupt)) {
             Ok(seen) if seen >= unseen && seen < last => {
                 if received == 0 {
@@ -128,14 +144,14 @@ pub(super) fn drain<P: Port, W: Work>(
             // Late: of a segment before this one, which counts it as lost.
             Ok(seen) if seen < plan.first => {}
             Ok(_) => return Err(Fault::Corrupt),
-            // The lead has sent all its window allows, or was held up; what comes after all is counted.
+            // The lead is held up, or it waits for a credit: then the last one was lost, or all that it has sent since.
+            // Loopback delivers within the call that sends, so what was sent before this wait began is lost. Credit for
+            // more would let two windows be under way.
             Err(Fault::Timeout) => {
                 silent += 1;
-                if plan.window != 0 {
-                    let sent = (granted + plan.window).min(last);
-                    next = next.max(sent);
-                    granted = granted.min(next.saturating_sub(1));
-                }
+                next = next.max(sent);
+                sent = plan.sent.map_or(sent, |word| word.load(Acquire).clamp(sent, last));
+                is_due = true;
             }
             Err(fault) => return Err(fault),
         }
@@ -145,7 +161,8 @@ pub(super) fn drain<P: Port, W: Work>(
             previous = now;
             in_batch = 0;
         }
-        if plan.window != 0 && next < last && next - granted >= grant_every(plan.window) {
+        is_due |= next - granted >= grant_every(plan.window);
+        if plan.window != 0 && next < last && is_due {
             granted = next;
             port.send(plan.answer, |out| back.fill(out, next))?;
         }

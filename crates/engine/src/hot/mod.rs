@@ -51,9 +51,10 @@ pub use work::Work;
 use ipcperf_core::result::CellKey;
 use ipcperf_core::{Fault, PatternKind, Port};
 use ipcperf_sys::clock::Clock;
+use std::sync::atomic::AtomicU64;
 
 /// What a loop is to do; only validated integers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// Bytes the port is asked to move per message.
     pub len: usize,
@@ -71,13 +72,26 @@ pub struct Plan<'a> {
     pub burst: u64,
     /// When round trips begin, where they do not follow each other at once.
     pub pace: Pace<'a>,
+    /// Where the lead of a stream over a mechanism that loses messages tells the follow how many it has sent, by the number
+    /// of the next one, whenever it waits. Without it a follow cannot tell a lead that waits from one that is held up.
+    pub sent: Option<&'a AtomicU64>,
 }
 
 impl Default for Plan<'_> {
     /// Nothing to do.
     fn default() -> Self {
         let pace = Pace::default();
-        Self { len: 0, answer: 0, samples: 0, batch: 0, first: 0, window: 0, burst: 1, pace }
+        Self {
+            len: 0,
+            answer: 0,
+            samples: 0,
+            batch: 0,
+            first: 0,
+            window: 0,
+            burst: 1,
+            pace,
+            sent: None,
+        }
     }
 }
 

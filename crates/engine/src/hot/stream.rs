@@ -2,7 +2,8 @@
 //! first message starts the clock, then every batch is one sample.
 //!
 //! Mechanisms that merge or drop get a window: the follow returns a credit (the number of messages it has seen) each
-//! time half the window has arrived, and the lead waits while a whole window is under way.
+//! time half the window has arrived, and the lead waits while a whole window is under way. Over mechanisms that lose
+//! messages the lead says beside the mechanism how many it has sent, so that no credit is for one that was not.
 
 use super::credit::grant_every;
 use super::{Pattern, Plan, Recorder, Tally, Work, lossy};
@@ -33,13 +34,18 @@ impl Pattern for Stream {
         let begin = clock.start();
         for seq in plan.first..plan.first + total {
             while plan.window != 0 && seq - credited >= plan.window {
+                if P::LOSSY {
+                    lossy::tell(port, plan, seq)?;
+                }
                 credited = lossy::await_credit(port, plan.answer, back, credited)?;
             }
             port.send(plan.len, |out| work.fill(out, seq))?;
         }
         port.flush()?;
         let end = clock.stop();
-        if !P::LOSSY && plan.window != 0 {
+        if P::LOSSY {
+            lossy::tell(port, plan, plan.first + total)?;
+        } else if plan.window != 0 {
             // The follow could not give its last credits to a mechanism that still holds one.
             let every = grant_every(plan.window);
             let last = plan.first + plan.operations() / every * every;

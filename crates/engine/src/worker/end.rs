@@ -145,6 +145,7 @@ impl<'a> End<'a> {
         batch: u64,
     ) -> Result<Tally, Failure> {
         let (len, pattern) = (self.job.len, self.job.key.pattern);
+        let [sent, _] = self.page.progress(Seat::Lead);
         let plan = Plan {
             len,
             answer: self.job.key.load.answer(pattern, len),
@@ -154,6 +155,7 @@ impl<'a> End<'a> {
             window: self.job.window,
             burst: self.job.key.load.burst.max(1),
             pace: Pace { due: &self.schedule, ..self.pace },
+            sent: Some(sent),
         };
         self.recorder.rewind();
         let mut tally =

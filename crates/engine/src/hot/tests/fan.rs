@@ -102,6 +102,12 @@ fn what_a_lossy_mechanism_drops_is_counted_exactly() {
     let mut late = script(&[(1, 7), (0, 8), (0, 7)]);
     late.push(None);
     assert_eq!(consumed::<true>(&late), Err(Fault::Corrupt));
+    // One of an earlier phase, which was given up there, has nothing to do with this one.
+    let mut earlier = script(&IN_ORDER);
+    earlier.splice(1..1, [from(0, 5), from(1, 6)]);
+    let (tally, _) = consumed::<true>(&earlier).expect("late is not wrong");
+    assert_eq!((tally.received, tally.lost), (6, 0));
+    assert_eq!(consumed::<false>(&earlier), Err(Fault::Corrupt));
     // One wait in vain says nothing yet.
     let mut slow = script(&IN_ORDER);
     slow.insert(3, None);

@@ -2,7 +2,9 @@
 
 use super::super::{Closed, Pace, Paced, Pattern, Stamp, Stream};
 use super::*;
-use std::sync::atomic::AtomicU32;
+use crate::packets::Packets;
+use ipcperf_core::Erased;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -58,6 +60,8 @@ fn run<A: Pattern>(
     let mut follow = Leaky { to: to_lead, from: from_lead, sent: 0, drop: follow_drops.to_vec() };
     let slots: Vec<_> = (0..1000).map(|_| AtomicU32::new(0)).collect();
     let more: Vec<_> = (0..1000).map(|_| AtomicU32::new(0)).collect();
+    let sent = AtomicU64::new(0);
+    let plan = Plan { sent: Some(&sent), ..plan };
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
             let mut recorder = Recorder::new(&more);
@@ -98,6 +102,86 @@ fn a_stream_counts_gaps_a_lost_tail_and_survives_lost_credits() {
 }
 
 #[test]
+fn a_credit_is_given_again_when_it_is_lost_and_never_for_what_was_not_sent() {
+    // The only credit of a window; all credits of one; a message and the credit after the next one.
+    for (window, lead_drops, follow_drops) in
+        [(1, &[][..], &[0, 7][..]), (4, &[], &[0, 1, 8, 9, 10]), (1, &[5, 6], &[9]), (2, &[9], &[3])]
+    {
+        let (lead, follow, _) = run::<Stream>(plan(8, window), lead_drops, follow_drops);
+        let lost = lead_drops.len() as u64;
+        assert_eq!((lead.sent, follow.received, follow.lost), (101, 101 - lost, lost), "{window}");
+    }
+}
+
+/// A lead that stands still at one of its packets.
+struct HeldUp {
+    port: Leaky,
+    at: u64,
+    pause: Duration,
+}
+
+impl Port for HeldUp {
+    const LOSSY: bool = true;
+
+    fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
+        if self.port.sent == self.at {
+            std::thread::sleep(self.pause);
+        }
+        self.port.send(len, fill)
+    }
+
+    fn recv<T>(
+        &mut self,
+        len: usize,
+        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        self.port.recv(len, take)
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_lead_that_is_held_up_within_a_message_of_many_packets_goes_on_without_loss() {
+    // 33 packets of which 3 may be under way, so that the window is one message. The third message is held up for three waits
+    // of the follow: at its first packet, within it, and where it has just waited for a credit.
+    for at in [66, 71, 80] {
+        let (to_follow, from_lead) = channel();
+        let (to_lead, from_follow) = channel();
+        let port = Leaky { to: to_follow, from: from_follow, sent: 0, drop: Vec::new() };
+        let mut lead = HeldUp { port, at, pause: Duration::from_millis(700) };
+        let mut follow = Leaky { to: to_lead, from: from_lead, sent: 0, drop: Vec::new() };
+        let sent = AtomicU64::new(0);
+        let plan = Plan {
+            len: 1000,
+            answer: 8,
+            samples: 8,
+            batch: 1,
+            first: 1000,
+            window: 1,
+            sent: Some(&sent),
+            ..Plan::default()
+        };
+        let packets = |port| Packets::<true>::new(port, plan.len, 39, Some(3));
+        let (mine, theirs) = std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let recorder = &mut Recorder::new(&[]);
+                let mut port = packets(Erased(&mut follow));
+                Stream::follow(&mut port, Clock::monotonic(), plan, Stamp::new(5), recorder)
+            });
+            let recorder = &mut Recorder::new(&[]);
+            let mut port = packets(Erased(&mut lead));
+            let mine = Stream::lead(&mut port, Clock::monotonic(), plan, Stamp::new(5), recorder);
+            (mine, other.join().expect("the follow does not panic"))
+        });
+        let (mine, theirs) = (mine.expect("the lead ends"), theirs.expect("the follow ends"));
+        assert_eq!((mine.sent, theirs.received, theirs.lost), (9, 9, 0), "packet {at}");
+    }
+}
+
+#[test]
 fn without_loss_nothing_is_counted_as_lost() {
     let (lead, follow, samples) = run::<Stream>(plan(8, 4), &[], &[]);
     assert_eq!((lead.sent, follow.received, follow.lost), (101, 101, 0));
@@ -112,6 +196,8 @@ fn late<A: Pattern>(plan: Plan<'_>, held_up: Duration) -> Tally {
     let (to_lead, from_follow) = channel();
     let mut lead = Leaky { to: to_follow, from: from_follow, sent: 0, drop: Vec::new() };
     let mut follow = Leaky { to: to_lead, from: from_lead, sent: 0, drop: Vec::new() };
+    let sent = AtomicU64::new(0);
+    let plan = Plan { sent: Some(&sent), ..plan };
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
             let recorder = &mut Recorder::new(&[]);
