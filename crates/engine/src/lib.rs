@@ -22,6 +22,7 @@ mod noise;
 pub mod offset;
 mod packets;
 pub mod page;
+mod panics;
 pub mod plan;
 pub mod protocol;
 pub mod registry;

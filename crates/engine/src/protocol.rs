@@ -19,6 +19,8 @@ pub enum Word {
     Done(Value),
     /// It went wrong.
     Failed(Failure),
+    /// It has panicked, where and why, and will end.
+    Panicked(String),
 }
 
 impl Word {

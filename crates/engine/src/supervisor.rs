@@ -35,6 +35,8 @@ struct Member {
     process: Worker,
     /// Its channel has ended: it would be readable for ever.
     is_gone: bool,
+    /// What it said of its panic.
+    panic: Option<String>,
 }
 
 /// What has happened.
@@ -93,7 +95,8 @@ impl<'a> Supervisor<'a> {
     pub fn start(&mut self, name: impl Into<String>, pad: usize) -> io::Result<usize> {
         let process = Worker::start(&[SUBCOMMAND, &own_pid().to_string()], pad)
             .map_err(|error| named("a worker process (/proc/self/exe, pidfd_open)", &error))?;
-        self.workers.push(Member { name: name.into(), process, is_gone: false });
+        let (name, is_gone, panic) = (name.into(), false, None);
+        self.workers.push(Member { name, process, is_gone, panic });
         Ok(self.workers.len() - 1)
     }
 
@@ -198,12 +201,17 @@ impl<'a> Supervisor<'a> {
                 Ok(parcel) => match serde_json::from_str(&parcel.text)? {
                     Word::Swap(names) => self.relay(who, names, &parcel.fds)?,
                     Word::Alarm(ns) => self.call_at(Instant::now() + Duration::from_nanos(ns)),
+                    Word::Panicked(why) => {
+                        self.workers[who].panic.get_or_insert(why);
+                    }
                     word => return Ok(Event::Said(who, word)),
                 },
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     let member = &mut self.workers[who];
                     member.is_gone = true;
-                    return Ok(Event::Died(who, describe_end(member.process.wait()?)));
+                    let mut end = describe_end(member.process.wait()?);
+                    end.extend(member.panic.iter().flat_map(|why| [": ", why]));
+                    return Ok(Event::Died(who, end));
                 }
                 Err(error) => return Err(error),
             }

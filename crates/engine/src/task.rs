@@ -2,6 +2,7 @@
 
 use crate::job::Failure;
 use crate::page::Page;
+use crate::panics;
 use crate::protocol::{Names, Order, Word};
 use ipcperf_core::{KnobValue, Meet, Missing, SetupError, Wiring};
 use ipcperf_sys::control::Control;
@@ -12,6 +13,7 @@ use serde_json::Value;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Hidden subcommand that turns the program into a worker; the coordinator's process number follows it.
 pub const SUBCOMMAND: &str = "__worker";
@@ -28,9 +30,10 @@ pub struct NamedTask<'a> {
 /// Does one of these tasks and ends. Standard input is the control channel.
 #[must_use]
 pub fn main(tasks: &[NamedTask<'_>], parent: u32) -> ExitCode {
-    let Ok(control) = process::enlist(parent) else {
+    let Ok(control) = process::enlist(parent).map(Arc::new) else {
         return ExitCode::FAILURE;
     };
+    panics::tell(&control);
     let done = serve(tasks, &control);
     let code = if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     // The coordinator may be gone; then nobody is left to tell.
@@ -47,7 +50,7 @@ fn serve(tasks: &[NamedTask<'_>], control: &Control) -> Result<Value, Failure> {
     (task.run)(&mut WorkerContext { control, params, fds, effective: Vec::new() })
 }
 
-fn say(control: &Control, word: &Word, fds: &[OwnedFd]) -> io::Result<()> {
+pub(crate) fn say(control: &Control, word: &Word, fds: &[OwnedFd]) -> io::Result<()> {
     let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
     control.send(&serde_json::to_string(word)?, &fds)
 }

@@ -17,7 +17,9 @@ fn understood(message: &str) -> (Value, Option<Value>) {
             let said = again(serde_json::to_value(&word));
             match word {
                 Word::Ready(told) | Word::Done(told) => (said, Some(told)),
-                Word::Swap(_) | Word::Alarm(_) | Word::Failed(_) => (said, None),
+                Word::Swap(_) | Word::Alarm(_) | Word::Failed(_) | Word::Panicked(_) => {
+                    (said, None)
+                }
             }
         }
         (_, Ok(order)) => {
