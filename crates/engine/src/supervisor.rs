@@ -1,7 +1,7 @@
 //! Worker processes, watched from outside: the only place that starts, waits for and kills them, however many they are
 //! and whatever they do.
 
-use crate::error::named;
+use crate::error::not_started;
 use crate::job::{Failure, FailureKind};
 use crate::protocol::{Names, Order, Word};
 use crate::task::{SUBCOMMAND, TaskError};
@@ -93,8 +93,10 @@ impl<'a> Supervisor<'a> {
     /// # Errors
     /// It cannot be started.
     pub fn start(&mut self, name: impl Into<String>, pad: usize) -> io::Result<usize> {
-        let process = Worker::start(&[SUBCOMMAND, &own_pid().to_string()], pad)
-            .map_err(|error| named("a worker process (/proc/self/exe, pidfd_open)", &error))?;
+        let process =
+            Worker::start(&[SUBCOMMAND, &own_pid().to_string()], pad).map_err(|error| {
+                not_started("a worker process (/proc/self/exe, pidfd_open)", &error)
+            })?;
         let (name, is_gone, panic) = (name.into(), false, None);
         self.workers.push(Member { name, process, is_gone, panic });
         Ok(self.workers.len() - 1)

@@ -1,5 +1,9 @@
 //! Worker processes: started by re-executing this program, killed with their parent, never left behind.
 
+mod refused;
+
+pub use refused::limit_reached;
+
 use crate::control::Control;
 use ipcperf_core::units::format_size;
 use rustix::process::{Pid, PidfdFlags, Resource, Signal};

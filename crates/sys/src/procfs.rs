@@ -187,7 +187,8 @@ fn allowed(limit: &str) -> f64 {
     }
 }
 
-/// Folders of the control groups of this process that can limit CPU time or memory, innermost first, in both hierarchies.
+/// Folders of the control groups of this process that can limit CPU time, memory or processes, innermost first, in both
+/// hierarchies.
 fn groups() -> Vec<PathBuf> {
     fs::read_to_string("/proc/self/cgroup").map_or_else(|_| Vec::new(), |text| group_folders(&text))
 }
@@ -203,7 +204,7 @@ pub fn group_folders(membership: &str) -> Vec<PathBuf> {
             "" => Path::new("/sys/fs/cgroup").to_owned(),
             // A folder there, so without a slash, which would lead elsewhere.
             list if !list.contains('/')
-                && list.split(',').any(|one| ["cpu", "memory"].contains(&one)) =>
+                && list.split(',').any(|one| ["cpu", "memory", "pids"].contains(&one)) =>
             {
                 Path::new("/sys/fs/cgroup").join(list)
             }
@@ -279,6 +280,28 @@ pub fn memory_bytes(field: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The limit of processes of the innermost control group around this process that has as many as it may have.
+#[must_use]
+pub fn full_group() -> Option<u64> {
+    full(&groups())
+}
+
+fn full(groups: &[PathBuf]) -> Option<u64> {
+    let limit = |folder: &PathBuf| {
+        // 'max' is no number.
+        let number = |name| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
+        let (limit, now) = (number("pids.max")?, number("pids.current")?);
+        (now >= limit).then_some(limit)
+    };
+    groups.iter().find_map(limit)
+}
+
+/// Threads of the whole system.
+pub(crate) fn threads() -> Option<u64> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_ascii_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
 }
 
 /// Memory that can still be had: what the machine has available, or less where a control group limits it.
@@ -380,6 +403,20 @@ mod tests {
         for text in ["nonsense\n\n:", "1:/cpu,cpu:/a"] {
             assert!(group_folders(text).is_empty(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_control_group_is_full_that_has_as_many_processes_as_it_may_have() {
+        let [inner, outer] = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
+        let groups = [&inner, &outer].map(|folder| folder.path().to_owned());
+        for (folder, most, now) in [(&inner, "max", "7"), (&outer, "20", "19")] {
+            fs::write(folder.path().join("pids.max"), most).expect("a file");
+            fs::write(folder.path().join("pids.current"), now).expect("a file");
+        }
+        assert_eq!(full(&groups), None);
+        fs::write(outer.path().join("pids.current"), "20\n").expect("a file");
+        assert_eq!(full(&groups), Some(20));
+        assert!(threads().is_none_or(|threads| threads > 0));
     }
 
     #[test]

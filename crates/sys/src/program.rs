@@ -3,12 +3,15 @@
 //! # Safety
 //! Between `fork` and `exec` the child makes a few system calls and nothing else: no allocation, no lock.
 
+use crate::control::Control;
 use crate::process::pidfd_of;
 use crate::procfs;
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getppid, set_parent_process_death_signal, waitid,
 };
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
@@ -34,11 +37,32 @@ pub(crate) fn hear_signals(command: &mut Command) {
     unsafe { command.pre_exec(crate::signals::block_none) };
 }
 
+/// Lets what `command` starts hand over its own account of the bytes it moves, by the channel that is returned. Such a file
+/// is its user's as long as the process has memory, and root's once it has ended, when it is read: only who has it open by
+/// then can read it without being root.
+fn hand_over_account(command: &mut Command) -> io::Result<Control> {
+    let (ours, theirs) = Control::pair()?;
+    // SAFETY: see the module.
+    unsafe {
+        command.pre_exec(move || {
+            // Without one nothing is counted.
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            if let Ok(account) = rustix::fs::open(c"/proc/self/io", flags, Mode::empty()) {
+                let _ = theirs.send("io", &[account.as_fd()]);
+            }
+            Ok(())
+        });
+    }
+    Ok(ours)
+}
+
 /// A running program. Dropping it kills its process group and reaps the process.
 #[derive(Debug)]
 pub struct Program {
     child: Child,
     pidfd: OwnedFd,
+    /// Its `/proc/PID/io`, where there is one.
+    account: Option<File>,
     is_reaped: bool,
 }
 
@@ -78,9 +102,13 @@ impl Program {
         command.process_group(0);
         die_with_us(command);
         hear_signals(command);
+        let channel = hand_over_account(command);
         let mut child = command.spawn()?;
         let pidfd = pidfd_of(&mut child)?;
-        Ok(Self { child, pidfd, is_reaped: false })
+        // It came before the program was executed, or there is none.
+        let parcel = channel.and_then(|channel| channel.receive(Some(Instant::now())));
+        let account = parcel.unwrap_or_default().fds.pop().map(File::from);
+        Ok(Self { child, pidfd, account, is_reaped: false })
     }
 
     /// Readable when the process has ended.
@@ -104,7 +132,7 @@ impl Program {
         // Ended but not reaped, it still has its counters in /proc.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         crate::control::retry(|| waitid(id.clone(), options))?;
-        let moved = moved(self.pid());
+        let moved = self.account.take().and_then(moved);
         self.kill_group();
         let (status, usage) = reap(&self.child)?;
         self.is_reaped = true;
@@ -139,11 +167,12 @@ impl Drop for Program {
 /// Whether this kernel counts the bytes that processes move.
 #[must_use]
 pub fn counts_bytes() -> bool {
-    moved(std::process::id()).is_some()
+    File::open("/proc/self/io").ok().and_then(moved).is_some()
 }
 
-fn moved(pid: u32) -> Option<Moved> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+fn moved(mut account: File) -> Option<Moved> {
+    let mut text = String::new();
+    account.read_to_string(&mut text).ok()?;
     let number = |key| text.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok();
     Some(Moved { read: number("rchar:")?, written: number("wchar:")? })
 }

@@ -10,6 +10,7 @@ pub(crate) use assemble::assemble;
 pub use ran::{PipelinePlan, PipelineRun, Ran, RoundRun, Seen};
 pub use run::{Settings, once, run};
 
+use crate::error::not_started;
 use crate::task::TaskError;
 use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::control::wait_any;
@@ -131,7 +132,8 @@ impl<'a> Programs<'a> {
         command: &mut Command,
         input: Option<OwnedFd>,
     ) -> Result<(), Error> {
-        let (errors, theirs) = Outlet::open()?;
+        let (errors, theirs) = Outlet::open()
+            .map_err(|error| Error::Failed(format!("{name}: cannot be started: {error}")))?;
         command.stderr(theirs);
         let program = Program::start(command).map_err(|error| cannot_start(name, &error))?;
         let is_joined = input.is_some();
@@ -308,8 +310,7 @@ fn connect(
 }
 
 fn cannot_start(name: &str, error: &io::Error) -> Error {
-    let words = error.raw_os_error().map_or_else(|| error.to_string(), ipcperf_core::errno::text);
-    Error::Failed(format!("{name}: cannot be started: {words}"))
+    not_started(&format!("{name}: cannot be started"), error).into()
 }
 
 #[cfg(test)]

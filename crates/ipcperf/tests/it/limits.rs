@@ -1,8 +1,10 @@
 //! Limits and places that a user or an administrator has set: what cannot be done under them is one line that names
 //! them, and never a signal, a panic or a backtrace.
 
-use crate::common::{Ended, Sandbox, cells};
+use crate::common::{Ended, Sandbox, cells, valid};
 use crate::strangers::Somebody;
+use ipcperf_report::RESULT_SCHEMA;
+use ipcperf_sys::program::counts_bytes;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::process::Command;
@@ -102,4 +104,50 @@ fn more_cells_than_anybody_can_read_are_refused_before_they_are_planned() {
         assert_eq!((ended.status.code(), ended.stderr.lines().count()), (Some(2), 1), "{more:?}");
         assert!(ended.stderr.contains(told) && ended.stderr.contains("100000 are"), "{ended:?}");
     }
+}
+
+/// The account of a process that has ended is root's (`/proc/PID/io`).
+#[test]
+fn what_the_programs_of_an_ordinary_user_move_is_counted_as_well() {
+    let Some(somebody) = Somebody::new() else { return };
+    let programs = ["run", "--exec", "head -c 100000 /dev/zero", "--exec", "wc -c"];
+    let ended = somebody.run(&[], &[&programs[..], &["--rounds", "3", "-o", "exec.json"]].concat());
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let document = valid(RESULT_SCHEMA, &somebody.sandbox.read("exec.json").expect("written"));
+    let one = &document["pipelines"][0];
+    if counts_bytes() {
+        assert_eq!((&one["counted"], &one["bytes"]["value"]), (&"taken".into(), &100_000.0.into()));
+        assert_eq!(one["proof"]["kind"], "bytes", "{one}");
+    }
+    somebody.leave();
+}
+
+#[test]
+fn what_cannot_be_started_is_named_with_the_limit_and_what_raises_it() {
+    let Some(somebody) = Somebody::new() else { return };
+    let why = "Resource temporarily unavailable: the processes of this user have reached \
+               RLIMIT_NPROC (1); as root: prlimit --pid $$ --nproc=1024";
+    let program = ["run", "--exec", "head -c 1000 /dev/zero", "--exec", "wc -c"];
+    for (words, who) in [
+        (&program[..], "head -c 1000 /dev/zero: cannot be started: "),
+        (&SMALL[..], "a worker process (/proc/self/exe, pidfd_open): "),
+    ] {
+        let ended =
+            somebody.run(&["prlimit", "--nproc=1:1"], &[words, &["-o", "run.json"]].concat());
+        assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+        // Without a worker not even the clock can be read, and there is nothing to keep.
+        let kept = somebody.sandbox.read("run.json").unwrap_or_default();
+        let told = format!("{who}{why}");
+        assert!(
+            kept.contains(&told) || ended.stderr.contains(&told),
+            "{told}: {kept} {}",
+            ended.stderr
+        );
+        // Lines are broken at spaces.
+        let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+        let shown = squeezed(&format!("{}{}", ended.stdout, ended.stderr));
+        assert!(shown.contains(&squeezed(&told)), "{}", ended.stdout);
+        let _ = std::fs::remove_file(somebody.sandbox.home().join("run.json"));
+    }
+    somebody.leave();
 }

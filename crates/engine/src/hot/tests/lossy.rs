@@ -104,9 +104,12 @@ fn a_stream_counts_gaps_a_lost_tail_and_survives_lost_credits() {
 #[test]
 fn a_credit_is_given_again_when_it_is_lost_and_never_for_what_was_not_sent() {
     // The only credit of a window; all credits of one; a message and the credit after the next one.
-    for (window, lead_drops, follow_drops) in
-        [(1, &[][..], &[0, 7][..]), (4, &[], &[0, 1, 8, 9, 10]), (1, &[5, 6], &[9]), (2, &[9], &[3])]
-    {
+    for (window, lead_drops, follow_drops) in [
+        (1, &[][..], &[0, 7][..]),
+        (4, &[], &[0, 1, 8, 9, 10]),
+        (1, &[5, 6], &[9]),
+        (2, &[9], &[3]),
+    ] {
         let (lead, follow, _) = run::<Stream>(plan(8, window), lead_drops, follow_drops);
         let lost = lead_drops.len() as u64;
         assert_eq!((lead.sent, follow.received, follow.lost), (101, 101 - lost, lost), "{window}");

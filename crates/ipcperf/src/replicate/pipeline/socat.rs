@@ -54,7 +54,8 @@ impl Socat {
         if !counts_bytes() {
             return Err("this kernel does not count what socat writes (/proc/PID/io)".into());
         }
-        let version = version(&path).ok_or("the socat that is installed does not run")?;
+        let version = version(&path)
+            .map_err(|why| format!("the socat that is installed does not run: {why}"))?;
         Ok(Self { path, version })
     }
 
@@ -207,14 +208,16 @@ fn flags(plan: &Plan) -> Vec<String> {
 }
 
 /// The number in "socat version 1.7.4.4 on 06 Nov 2022".
-fn version(path: &Path) -> Option<String> {
-    let (output, theirs) = Outlet::open().ok()?;
+fn version(path: &Path) -> Result<String, Error> {
+    let (output, theirs) = Outlet::open()?;
     let mut programs = Programs::new(Instant::now() + VERSION, None);
     let mut command = Command::new(path);
     command.arg("-V").stdin(Stdio::null()).stdout(theirs);
-    programs.start(NAME, &mut command, None).ok()?;
+    programs.start(NAME, &mut command, None)?;
     drop(command);
-    let text = programs.finish(Some(output)).ok()?.start;
-    let number = text.split("socat version ").nth(1)?.split_ascii_whitespace().next()?;
-    Some(format!("{NAME} {number}"))
+    let text = programs.finish(Some(output))?.start;
+    let number = text.split("socat version ").nth(1);
+    let number = number.and_then(|rest| rest.split_ascii_whitespace().next());
+    let number = number.ok_or_else(|| Error::Failed(format!("{NAME} -V tells no version")))?;
+    Ok(format!("{NAME} {number}"))
 }
