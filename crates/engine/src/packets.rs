@@ -162,6 +162,7 @@ impl<const LOSSY: bool> Port for Packets<'_, LOSSY> {
             return Err(Fault::TooLong);
         }
         let total = len.div_ceil(self.payload).max(1) as u32;
+        let mut has_come = false;
         loop {
             // Of an abandoned message of another length.
             if self.arriving.place >= total {
@@ -194,8 +195,13 @@ impl<const LOSSY: bool> Port for Packets<'_, LOSSY> {
                     self.arriving = arriving;
                     continue;
                 }
-                Ok(arriving) => self.arriving = arriving,
+                Ok(arriving) => {
+                    self.arriving = arriving;
+                    has_come = true;
+                }
                 Err(Fault::Truncated) if LOSSY => continue,
+                // Some of it has come since the last wait in vain: the sender is slow, and not silent.
+                Err(Fault::Timeout) if LOSSY && std::mem::take(&mut has_come) => continue,
                 Err(fault) => return Err(fault),
             }
             let Head { message, place } = self.arriving;
@@ -228,6 +234,7 @@ impl<const LOSSY: bool> Port for Packets<'_, LOSSY> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::VecDeque;
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::Duration;
 
@@ -362,6 +369,50 @@ mod tests {
         assert_eq!(end.send(50, |out| out.fill(2)), Ok(()));
         let mut end = around(&mut follow, 2);
         assert_eq!(end.recv(50, |message| Ok(message.to_vec())), Ok(vec![2; 50]));
+    }
+
+    /// Gives out packets in order; `None` is a wait that ends in a timeout.
+    struct Script(VecDeque<Option<Vec<u8>>>);
+
+    impl Port for Script {
+        const LOSSY: bool = true;
+
+        fn send(&mut self, _: usize, _: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
+            Ok(())
+        }
+
+        fn recv<T>(
+            &mut self,
+            _: usize,
+            take: impl FnOnce(&[u8]) -> Result<T, Fault>,
+        ) -> Result<T, Fault> {
+            take(&self.0.pop_front().ok_or(Fault::Closed)?.ok_or(Fault::Timeout)?)
+        }
+
+        fn finish(&mut self) -> Result<(), Fault> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_message_whose_packets_come_slowly_is_waited_for_and_silence_is_told() {
+        let sent = bytes(1, 1000);
+        let packet = |(place, piece): (u32, &[u8])| {
+            let mut packet = vec![0; HEAD];
+            Head { message: 0, place }.write(&mut packet);
+            Some([&packet, piece].concat())
+        };
+        let mut coming: VecDeque<_> =
+            (0..).zip(sent.chunks(100)).flat_map(|piece| [packet(piece), None]).collect();
+        coming.insert(7, None);
+        coming.push_front(None);
+        let mut port = Script(coming);
+        let mut end = Packets::<true>::new(Erased(&mut port), 1000, 108, Some(64));
+        let mut take = || end.recv(1000, |message| Ok(message.to_vec()));
+        // Before the first packet, and the second of two waits within the message.
+        assert_eq!(take(), Err(Fault::Timeout));
+        assert_eq!(take(), Err(Fault::Timeout));
+        assert_eq!(take(), Ok(sent));
     }
 
     #[test]

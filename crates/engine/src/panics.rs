@@ -51,7 +51,7 @@ fn of_crate(file: &str) -> String {
     }
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
     // `.../registry/src/index.crates.io-.../serde-1.0.1/src/de.rs`, `/rustc/.../library/core/src/num/mod.rs`.
-    let source = parts.iter().rposition(|part| part == "src").filter(|at| *at > 0);
+    let source = parts.iter().rposition(|part| part == "src").filter(|at| *at > 1);
     let is_registry = |at: &usize| parts[at - 1] == "registry";
     let from = source.filter(|at| !is_registry(at)).map_or(parts.len() - 1, |at| at - 1);
     parts[from..].join("/")
