@@ -320,7 +320,7 @@ impl Scene<'_> {
             pattern: PatternKind::PingPong,
             nonce: self.draw(),
             buffer_offset: 64 * (self.draw() % 64) as usize,
-            directory: self.run.path().to_owned(),
+            directory: Some(self.run.path().to_owned()),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! What a channel must be able to carry.
 
+use crate::missing::Missing;
 use crate::pattern::PatternKind;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is asked of one channel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -16,11 +17,28 @@ pub struct Shape {
     /// Where private message buffers start inside their page (a multiple of 64, below 4096). Varied from slice to
     /// slice so that one lucky alignment cannot decide a result.
     pub buffer_offset: usize,
-    /// The run's own directory (mode 0700) for everything that needs a path.
-    pub directory: PathBuf,
+    /// The run's own directory (mode 0700) for everything that needs a path, where one can be made.
+    pub directory: Option<PathBuf>,
 }
 
 impl Shape {
+    /// The run's own directory.
+    ///
+    /// # Errors
+    /// None could be made. Whoever cannot do without asks for one in its probe, which tells why.
+    pub fn directory(&self) -> Result<&Path, Missing> {
+        let what = "no run directory (XDG_RUNTIME_DIR, TMPDIR) can be made";
+        self.directory.as_deref().ok_or_else(|| Missing::new(what, "TMPDIR=DIRECTORY"))
+    }
+
+    /// A path for an object of this channel, which no other one has.
+    ///
+    /// # Errors
+    /// There is no directory.
+    pub fn path(&self, what: &str) -> Result<PathBuf, Missing> {
+        Ok(self.directory()?.join(self.name(what)))
+    }
+
     /// A name for a kernel object of this channel, unique on the host.
     #[must_use]
     pub fn name(&self, what: &str) -> String {

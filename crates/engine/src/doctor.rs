@@ -3,13 +3,14 @@
 mod moving;
 mod standing;
 
-use crate::host;
 use crate::noise::{BUSY, STEAL, percent};
+use crate::{host, needs, task};
 use ipcperf_core::result::{
-    Check, DOCTOR_SCHEMA, Examination, Finding, Fitness, Host, Kernel, Tool,
+    Check, DOCTOR_SCHEMA, Examination, Finding, Fitness, Host, Kernel, Rating, Tool,
 };
+use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
-use moving::INTERRUPTED;
+use moving::{INTERRUPTED, Moving};
 use std::io;
 
 /// Looks at this machine; `None` if the user interrupted.
@@ -18,8 +19,28 @@ use std::io;
 /// No worker can be had.
 pub fn examine(tool: Tool, interrupts: Option<&Interrupts>) -> io::Result<Option<Examination>> {
     let (host, kernel) = (host::host(), host::kernel());
-    let Some(moving) = moving::measure(&host, interrupts)? else { return Ok(None) };
-    let mut checks = moving.checks(&host);
+    let (mut checks, moving) = match needs::probe() {
+        Ok(()) => {
+            let Some(moving) = moving::measure(&host, interrupts)? else { return Ok(None) };
+            (moving.checks(&host), moving)
+        }
+        Err(missing) => {
+            let check = standing::fine("NEEDS", "measuring", "impossible");
+            let consequence = format!("nothing can be measured: {}", missing.what);
+            let check = standing::so(check, Rating::Warning, &consequence, &missing.how);
+            (vec![check], Moving::default())
+        }
+    };
+    checks.extend(task::pinning_objection().map(|missing| {
+        let check = standing::fine("PINNING", "pinning", "refused");
+        let consequence = format!("only --place free can be measured: {}", missing.what);
+        standing::so(check, Rating::Warning, &consequence, &missing.how)
+    }));
+    checks.extend(RunDirectory::create().err().map(|missing| {
+        let check = standing::fine("DIRECTORY", "run directory", "none");
+        let consequence = format!("what has a path cannot be measured: {}", missing.what);
+        standing::so(check, Rating::Warning, &consequence, &missing.how)
+    }));
     checks.extend(standing::checks(&standing::Files::here(), &host, &kernel));
     let (centre, tail) = fitness(&moving, &host);
     Ok(Some(Examination { schema: DOCTOR_SCHEMA, tool, host, kernel, checks, centre, tail }))

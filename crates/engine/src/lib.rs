@@ -18,6 +18,7 @@ pub mod hot;
 pub mod inject;
 pub mod job;
 mod machine;
+pub mod needs;
 mod noise;
 pub mod offset;
 mod packets;

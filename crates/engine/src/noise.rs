@@ -39,6 +39,8 @@ pub(crate) struct Input {
     reaped: Vec<String>,
     /// Bounds that could not be measured.
     no_bounds: Vec<&'static str>,
+    /// Why.
+    why_no_bounds: Vec<String>,
     /// The clock could not be read again after the last round.
     is_clock_lost: bool,
     /// Whether the kernel says which CPUs share a cache.
@@ -93,6 +95,7 @@ impl Input {
             reaped: findings.reaped.clone(),
             // A pipeline is measured against none.
             is_clock_lost: clock.after.len() < clock.before.len() && !findings.interrupted,
+            why_no_bounds: findings.bounds.missing.iter().cloned().collect(),
             no_bounds: missing(bounds, findings.interrupted || findings.cells.is_empty()),
             caches_described,
             invalid: findings
@@ -358,12 +361,12 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
         list.push(finding.against(rounds as f64, ROUNDS_FOR_AN_INTERVAL as f64));
     }
     if !input.no_bounds.is_empty() {
+        let (bounds, why) = (input.no_bounds.join(", "), input.why_no_bounds.join("; "));
         let text = format!(
-            "not measured: {}; results that are too good to be true cannot be told",
-            input.no_bounds.join(", ")
+            "not measured: {bounds}{}; results that are too good to be true cannot be told",
+            if why.is_empty() { String::new() } else { format!(" ({why})") }
         );
-        let remedy = "more memory and processes for this user";
-        list.push(Finding::new("W-NOBOUND", text, remedy));
+        list.push(Finding::new("W-NOBOUND", text, "mend what refused them"));
     }
     if !input.caches_described {
         let text = "the kernel does not say which CPUs share a cache: the names of placements on two CPUs are a guess";

@@ -6,6 +6,7 @@ use crate::packets;
 use crate::registry::Entry;
 use crate::slice::CONNECT_KNOBS;
 use crate::source::Source;
+use crate::task;
 use crate::transform::{self, Transcoder};
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::format_size;
@@ -104,6 +105,8 @@ impl Family {
 pub struct Host {
     /// CPUs.
     pub topology: Topology,
+    /// Why no process can be pinned.
+    pub pinning_objection: Option<Missing>,
     /// Why idle polling cannot be asked for.
     pub idle_objection: Option<String>,
     /// Memory that can be used, bytes.
@@ -134,6 +137,7 @@ impl Host {
         let allowed = ipcperf_sys::affinity::allowed_cpus()?;
         Ok(Self {
             topology: Topology::read(&allowed),
+            pinning_objection: task::pinning_objection(),
             idle_objection: qos::PollIdle::objection(),
             memory: procfs::available_bytes(),
         })
@@ -287,6 +291,11 @@ fn objection(
     if host.topology.pair(placement).is_none() {
         return Ok(Some(Missing::new(host.topology.objection(placement), "")));
     }
+    if placement != Placement::Free
+        && let Some(missing) = &host.pinning_objection
+    {
+        return Ok(Some(missing.clone()));
+    }
     let shares = match placement {
         place if place.is_one_cpu() => true,
         // Not pinned, but with one CPU there is no other place to go.
@@ -364,6 +373,7 @@ mod tests {
         let cpus = (0..cpus).map(|id| Cpu { id, core: id, llc: 0, node: 0 }).collect();
         Host {
             topology: Topology { cpus, ..Topology::default() },
+            pinning_objection: None,
             idle_objection: Some("a key".into()),
             memory: Some(1 << 30),
         }
@@ -409,6 +419,18 @@ mod tests {
         };
         assert!(objections(&named(1, 1), &host(2))[1].1.contains("time slice"));
         assert_eq!(objections(&named(1, 0), &host(2))[1].1, "");
+    }
+
+    #[test]
+    fn where_nobody_can_be_pinned_only_free_ends_are_measured() {
+        let refused = Host {
+            pinning_objection: Some(Missing::new("no process can be pinned", "--place free")),
+            ..host(2)
+        };
+        let placements = vec![Placement::SameCpu, Placement::SameLlc, Placement::Free];
+        let found = objections(&Request { placements, ..request() }, &refused);
+        let told: Vec<bool> = found.iter().take(3).map(|(_, why)| why.contains("pinned")).collect();
+        assert_eq!(told, [true, true, false], "{found:?}");
     }
 
     #[test]

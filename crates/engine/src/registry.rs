@@ -4,6 +4,7 @@ use crate::fan::loops::FanLoops;
 use crate::faulty;
 use crate::hot::AnyWork;
 use crate::job::{Failure, Job, SideReport};
+use crate::needs;
 use crate::packets::Packets;
 use crate::page::Page;
 use crate::task::WorkerContext;
@@ -99,7 +100,8 @@ impl Entry {
     /// # Errors
     /// The knobs are refused. The inner error says what the host lacks.
     pub fn probe(&self, options: &OptionSet) -> Result<Result<(), Missing>, OptionError> {
-        (self.probe)(options)
+        let found = (self.probe)(options)?;
+        Ok(needs::probe().and(found))
     }
 
     /// The largest message with these knobs.

@@ -154,6 +154,7 @@ mod tests {
         let cpus = (0..2).map(|id| Cpu { id, core: id, llc: 0, node: 0 }).collect();
         let host = Host {
             topology: Topology { cpus, ..Topology::default() },
+            pinning_objection: None,
             idle_objection: None,
             memory: None,
         };

@@ -93,10 +93,8 @@ impl<'a> Supervisor<'a> {
     /// # Errors
     /// It cannot be started.
     pub fn start(&mut self, name: impl Into<String>, pad: usize) -> io::Result<usize> {
-        let process =
-            Worker::start(&[SUBCOMMAND, &own_pid().to_string()], pad).map_err(|error| {
-                not_started("a worker process (/proc/self/exe, pidfd_open)", &error)
-            })?;
+        let process = Worker::start(&[SUBCOMMAND, &own_pid().to_string()], pad)
+            .map_err(|error| not_started("a worker process", &error))?;
         let (name, is_gone, panic) = (name.into(), false, None);
         self.workers.push(Member { name, process, is_gone, panic });
         Ok(self.workers.len() - 1)

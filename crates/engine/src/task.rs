@@ -1,5 +1,6 @@
 //! A worker process from the inside: it gets one task, says what comes of it, and ends.
 
+use crate::error::words;
 use crate::job::Failure;
 use crate::page::Page;
 use crate::panics;
@@ -146,11 +147,27 @@ impl Meet for WorkerContext<'_> {
 /// It cannot be pinned.
 pub fn pin(cpu: Option<usize>) -> Result<(), Failure> {
     let Some(cpu) = cpu else { return Ok(()) };
-    affinity::pin(cpu).map_err(|error| {
-        let words = ipcperf_core::errno::text(error.raw_os_error().unwrap_or(0));
-        let what = format!("cannot be pinned to CPU {cpu} (sched_setaffinity: {words})");
-        SetupError::from(Missing::new(what, "--place free does without pinning")).into()
-    })
+    affinity::pin(cpu).map_err(|error| SetupError::from(not_pinned(cpu, &error)).into())
+}
+
+/// Why a process cannot be pinned to a CPU. A sandbox refuses it for all of them alike.
+fn not_pinned(cpu: usize, error: &io::Error) -> Missing {
+    let words = words(error);
+    let what = match error.kind() {
+        io::ErrorKind::InvalidInput => {
+            format!("no process can be pinned to CPU {cpu} (sched_setaffinity: {words})")
+        }
+        _ => format!("no process can be pinned to a CPU (sched_setaffinity: {words})"),
+    };
+    Missing::new(what, "a sandbox that allows it, or --place free, which does without")
+}
+
+/// Why no process can be pinned at all.
+pub(crate) fn pinning_objection() -> Option<Missing> {
+    let first = *affinity::allowed_cpus().ok()?.first()?;
+    // In a thread of its own, which has its own CPUs.
+    let tried = std::thread::scope(|scope| scope.spawn(|| affinity::pin(first)).join());
+    tried.ok()?.err().map(|error| not_pinned(first, &error))
 }
 
 /// Why work that a study wants came to nothing.

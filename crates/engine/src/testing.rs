@@ -7,7 +7,6 @@ use ipcperf_core::{
     Attach, BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Missing, OnClose,
     OptionSet, Payload, Port, Seat, SetupError, Shape, Spec, Syscalls, Wait, options,
 };
-use std::path::PathBuf;
 
 options! {
     /// One knob.
@@ -98,7 +97,7 @@ pub(crate) fn job(key: CellKey) -> Job {
             pattern: key.pattern,
             nonce: 7,
             buffer_offset: 0,
-            directory: PathBuf::new(),
+            directory: None,
         },
         options: OptionSet::default(),
         len: key.size(),

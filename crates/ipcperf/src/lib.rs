@@ -107,8 +107,9 @@ impl Cli {
     pub fn run(self) -> ExitCode {
         // First of all: what comes next may not fit it.
         if let Err(error) = process::stack() {
-            return Stop::internal(error).tell();
+            return Stop::nothing_ran(error).tell();
         }
+        process::use_own_files();
         signals::outlive_large_files();
         self.obey()
     }

@@ -5,6 +5,7 @@ use ipcperf_core::{
     Axis, Idle, Load, OptionError, OptionSet, PatternKind, Placement, Spec, Touch, UnknownName,
     nearest, units,
 };
+use ipcperf_engine::needs;
 use ipcperf_engine::plan::{Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use std::ffi::OsStr;
@@ -218,8 +219,10 @@ pub(crate) fn rounds(rounds: u64) -> Result<u64, Stop> {
     }
 }
 
-/// This machine.
+/// This machine, if anything can be measured on it.
 pub(crate) fn host() -> Result<Host, Stop> {
+    needs::probe()
+        .map_err(|missing| Stop::nothing_ran(format!("nothing can be measured here: {missing}")))?;
     Host::read().map_err(|error| Stop::internal(format!("CPU affinity: {error}")))
 }
 

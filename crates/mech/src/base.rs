@@ -2,28 +2,44 @@
 
 use ipcperf_core::PatternKind;
 use ipcperf_core::prelude::*;
+use ipcperf_sys::io::errno;
 use ipcperf_sys::random;
 use ipcperf_sys::rundir::RunDirectory;
+use std::path::Path;
 
 /// A channel of the smallest size for a probe to try, in a directory like that of a run: if the process is killed
 /// meanwhile, the next one finds what it had made, and nobody else could have guessed the names.
 pub(crate) fn trial() -> Result<(RunDirectory, Shape), Missing> {
-    let run = RunDirectory::create()
-        .map_err(|error| Missing::new(error.to_string(), "a directory that may be written"))?;
-    let shape = Shape {
+    let run = RunDirectory::create()?;
+    let shape = shape(Some(run.path()));
+    Ok((run, shape))
+}
+
+/// The same for what has a name with some knobs only: without one it needs no directory.
+pub(crate) fn trial_where(has_name: bool) -> Result<(Option<RunDirectory>, Shape), Missing> {
+    let run = has_name.then(RunDirectory::create).transpose()?;
+    let shape = shape(run.as_ref().map(RunDirectory::path));
+    Ok((run, shape))
+}
+
+fn shape(directory: Option<&Path>) -> Shape {
+    Shape {
         size: 0,
         pattern: PatternKind::PingPong,
         nonce: random::number(),
         buffer_offset: 0,
-        directory: run.path().to_owned(),
-    };
-    Ok((run, shape))
+        directory: directory.map(Path::to_owned),
+    }
 }
 
 /// What a failed trial means for availability.
 pub(crate) fn missing(error: SetupError) -> Missing {
     match error {
         SetupError::Unavailable(missing) => missing,
+        SetupError::Sys { code: errno::EACCES | errno::ENOSYS | errno::EPERM, .. } => {
+            let how = "a sandbox that allows it (docker run --security-opt seccomp=unconfined)";
+            Missing::new(format!("refused here: {error}"), how)
+        }
         other => Missing::new(format!("refused here: {other}"), ""),
     }
 }

@@ -18,7 +18,7 @@ pub mod stream;
 pub mod wait;
 pub mod wake_up;
 
-pub(crate) use base::{missing, trial};
+pub(crate) use base::{missing, trial, trial_where};
 use bus::dbus::{Broker, Direct};
 use ipcperf_core::Visitor;
 use ipcperf_sys::io::uring::{Enter, SqPoll};

@@ -222,7 +222,7 @@ pub(crate) const WORDS: &[Word] = &[
         "W-NOBOUND",
         Kind::Finding,
         "a bound could not be measured, so results that are too good to be true cannot be told",
-        "allow this user more memory and processes",
+        "mend what refused it, which the finding names",
     ),
     word(
         "W-UNKNOWN-CPUS",
@@ -303,6 +303,24 @@ pub(crate) const WORDS: &[Word] = &[
         "look at 'ipcperf list', which says what is missing and how to get it",
     ),
     word(
+        "NEEDS",
+        Kind::Machine,
+        "what every measurement takes is missing: descriptors, memory, a page that processes share, or two more processes",
+        "the check has the limit and the command",
+    ),
+    word(
+        "PINNING",
+        Kind::Machine,
+        "no process can be pinned to a CPU: every placement but free is missing, and so are the bounds",
+        "a sandbox that allows sched_setaffinity, or --place free",
+    ),
+    word(
+        "DIRECTORY",
+        Kind::Machine,
+        "no directory can be made for a run: what has a path (FIFOs, sockets with a name, queues, files) is missing",
+        "TMPDIR=DIRECTORY, one that this user may write to",
+    ),
+    word(
         "CPUS",
         Kind::Machine,
         "how many CPUs may be used: with one, nothing can be measured on two; with a part of them, the placements are those among these",
@@ -372,7 +390,7 @@ pub(crate) const WORDS: &[Word] = &[
         "LIMITS",
         Kind::Machine,
         "a limit of this process or of its control group is so tight that it may keep something from running",
-        "raise it: ulimit -n 1024, prlimit, or the limits of the service",
+        "raise it: the finding has the command for each that is tight",
     ),
     word(
         "SYSCTL",

@@ -2,7 +2,7 @@
 
 use crate::directory::{self, open_at};
 use crate::random;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -55,7 +55,7 @@ impl WholeFile {
         let file = Self::begin(target, mode)?;
         if file.target.facts.is_some() {
             // What is there keeps its permissions, whatever the umask says.
-            rustix::fs::fchmod(&file.file, mode)?;
+            set_mode(&file.file, mode)?;
         }
         Ok(file)
     }
@@ -78,16 +78,30 @@ impl WholeFile {
         Ok(Self { file, target, place })
     }
 
-    /// Whether a file could be started at `target`; a FIFO is not opened, since that would wait for its reader.
+    /// Whether a file could be started at `target` and get its name; a FIFO is not opened, since that would wait for its
+    /// reader.
     ///
     /// # Errors
-    /// As [`WholeFile::start`].
+    /// As [`WholeFile::start`] and [`WholeFile::publish`].
     pub fn check(target: &Path) -> io::Result<()> {
         let is_fifo = |facts: Stat| FileType::from_raw_mode(facts.st_mode) == FileType::Fifo;
         if directory::find(target)?.facts.is_some_and(is_fifo) {
             return Ok(());
         }
-        Self::start(target).map(drop)
+        Self::start(target)?.try_names()
+    }
+
+    /// Whether it could get a name; leaves nothing.
+    fn try_names(mut self) -> io::Result<()> {
+        match self.place {
+            Place::Target => return Ok(()),
+            // That name is taken, and only who may make links is told so. Where there are unnamed files there are links.
+            Place::Nowhere if self.link_open(".".as_ref()) == Err(Errno::EXIST) => return Ok(()),
+            _ => {}
+        }
+        let name = random_name();
+        self.name_new(&name)?;
+        directory::remove_name(self.target.directory.as_fd(), &name).map(drop)
     }
 
     /// Puts everything on disk and gives it its name, replacing what was there.
@@ -98,10 +112,10 @@ impl WholeFile {
         if matches!(self.place, Place::Target) {
             return self.file.flush();
         }
-        self.file.sync_all()?;
+        sync(&self.file)?;
         let name = self.target.name.clone();
         // The common case: nothing is there yet, and the file appears under its final name.
-        if self.link(&name)? {
+        if self.name_new(&name)? {
             return Ok(());
         }
         self.settle_beside()?;
@@ -117,21 +131,19 @@ impl WholeFile {
     /// # Errors
     /// As there; or all names are taken.
     pub fn publish_new(mut self, names: impl IntoIterator<Item = String>) -> io::Result<String> {
-        self.file.sync_all()?;
+        sync(&self.file)?;
         for name in names {
-            if self.link(OsStr::new(&name))? {
+            if self.name_new(OsStr::new(&name))? {
                 return Ok(name);
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Gives the file a name; false if something has it already.
-    fn link(&mut self, name: &OsStr) -> io::Result<bool> {
+    /// Gives the file a name that nothing has yet; false if something has it.
+    fn name_new(&mut self, name: &OsStr) -> io::Result<bool> {
         if matches!(self.place, Place::Nowhere) {
-            let source = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-            let folder = &self.target.directory;
-            match rustix::fs::linkat(CWD, &source, folder, name, AtFlags::SYMLINK_FOLLOW) {
+            match self.link_open(name) {
                 Ok(()) => return Ok(true),
                 Err(Errno::EXIST) => return Ok(false),
                 // Without /proc, or where a sandbox refuses it, a copy with a name does as well.
@@ -140,11 +152,32 @@ impl WholeFile {
         }
         let Place::Beside(beside) = &self.place else { return Ok(false) };
         let folder = &self.target.directory;
-        match rustix::fs::linkat(folder, beside, folder, name, AtFlags::empty()) {
-            Ok(()) => Ok(true),
-            Err(Errno::EXIST) => Ok(false),
-            Err(error) => Err(error.into()),
+        // FAT has no links, NFS cannot rename without replacing, some FUSE and 9p file systems can do neither.
+        let renamed =
+            || rustix::fs::renameat_with(folder, beside, folder, name, RenameFlags::NOREPLACE);
+        let linked = || rustix::fs::linkat(folder, beside, folder, name, AtFlags::empty());
+        match renamed().or_else(|error| if error == Errno::EXIST { Err(error) } else { linked() }) {
+            Ok(()) => return Ok(true),
+            Err(Errno::EXIST) => return Ok(false),
+            Err(_) => {}
         }
+        // Then an empty file takes the name, so that what is replaced is ours.
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
+        match open_at(folder, name, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        rustix::fs::renameat(folder, beside, folder, name).inspect_err(|_| {
+            let _ = directory::remove_name(folder.as_fd(), name);
+        })?;
+        Ok(true)
+    }
+
+    /// Gives a file without a name one.
+    fn link_open(&self, name: &OsStr) -> Result<(), Errno> {
+        let source = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        rustix::fs::linkat(CWD, &source, &self.target.directory, name, AtFlags::SYMLINK_FOLLOW)
     }
 
     /// Moves the bytes into a file that has a name, if they are not in one.
@@ -153,13 +186,30 @@ impl WholeFile {
             let mode = Mode::from_raw_mode(rustix::fs::fstat(&self.file)?.st_mode & 0o777);
             let (mut copy, name) = beside(&self.target, mode)?;
             self.place = Place::Beside(name);
-            rustix::fs::fchmod(&copy, mode)?;
+            set_mode(&copy, mode)?;
             self.file.rewind()?;
             io::copy(&mut self.file, &mut copy)?;
-            copy.sync_all()?;
+            sync(&copy)?;
         }
         Ok(())
     }
+}
+
+/// Puts it on disk, where that can be asked for.
+fn sync(file: &File) -> io::Result<()> {
+    match rustix::fs::fsync(file) {
+        // A file system that cannot (`fsync(2)`), or a sandbox that refuses it: the file is written all the same.
+        Ok(()) | Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Sets the permissions; on file systems that have none all files have the same.
+fn set_mode(file: &File, mode: Mode) -> io::Result<()> {
+    if rustix::fs::fstat(file)?.st_mode & 0o777 == mode.as_raw_mode() {
+        return Ok(());
+    }
+    Ok(rustix::fs::fchmod(file, mode)?)
 }
 
 fn is_without_unnamed_files(error: &io::Error) -> bool {
@@ -168,9 +218,13 @@ fn is_without_unnamed_files(error: &io::Error) -> bool {
         .any(|known| error.raw_os_error() == Some(known.raw_os_error()))
 }
 
+fn random_name() -> OsString {
+    OsString::from(format!(".ipcperf-{:016x}", random::number()))
+}
+
 fn beside(target: &directory::Place, mode: Mode) -> io::Result<(File, OsString)> {
     // Not after the target, whose name may be as long as names can be.
-    let name = OsString::from(format!(".ipcperf-{:016x}", random::number()));
+    let name = random_name();
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
     Ok((open_at(&target.directory, &name, flags, mode)?, name))
 }
@@ -262,6 +316,7 @@ pub fn space(path: &Path) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seccomp::{self, Refusal};
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -282,6 +337,65 @@ mod tests {
         assert_eq!(count(), 1);
         assert!(WholeFile::start(&folder.path().join("no/such/run.json")).is_err());
         assert!(WholeFile::start(folder.path()).is_err());
+    }
+
+    /// Other file systems: without unnamed files there is a file beside the target, and of the three ways to give it a new
+    /// name any may be missing.
+    #[test]
+    fn whatever_a_file_system_lacks_a_new_file_appears_and_nothing_is_overwritten() {
+        let (link, rename, sync) = (libc::SYS_linkat, libc::SYS_renameat2, libc::SYS_fsync);
+        for (calls, errno) in [
+            (vec![link], libc::EPERM),
+            (vec![rename], libc::EINVAL),
+            (vec![link, rename, sync], libc::EINVAL),
+            (vec![link, rename, sync], libc::ENOSYS),
+        ] {
+            let tried = std::thread::spawn(move || {
+                seccomp::refuse(&calls, Refusal::With(errno)).expect("a filter");
+                let folder = tempfile::tempdir().expect("a temporary folder");
+                let at = |name: &str| folder.path().join(name);
+                let read = |name: &str| fs::read_to_string(at(name)).expect("there");
+                let begun = |text: &str| {
+                    let mut file = WholeFile::start(&at("run")).expect("writable");
+                    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
+                    // As where there are no unnamed files.
+                    let name = random_name();
+                    file.file =
+                        open_at(&file.target.directory, &name, flags, Mode::RWXU).expect("made");
+                    file.place = Place::Beside(name);
+                    file.write_all(text.as_bytes()).expect("written");
+                    file
+                };
+                WholeFile::check(&at("run")).expect("it can be written");
+                begun("checked").try_names().expect("it can be written");
+                assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 0);
+                begun("first").publish().expect("published");
+                begun("second").publish().expect("published");
+                assert_eq!(read("run"), "second", "replaced as asked");
+                let names = || ["run", "run-2", "run-3"].map(ToOwned::to_owned);
+                assert_eq!(begun("third").publish_new(names()).expect("published"), "run-2");
+                let mut unnamed = WholeFile::start(&at("run")).expect("writable");
+                unnamed.write_all(b"fourth").expect("written");
+                assert_eq!(unnamed.publish_new(names()).expect("published"), "run-3");
+                let error = begun("fifth").publish_new(names()).expect_err("all are taken");
+                assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+                assert_eq!(["run", "run-2", "run-3"].map(read), ["second", "third", "fourth"]);
+                assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 3);
+            });
+            tried.join().expect("no panic");
+        }
+    }
+
+    #[test]
+    fn what_could_get_no_name_is_told_before_it_is_written() {
+        let calls = [libc::SYS_linkat, libc::SYS_renameat, libc::SYS_renameat2];
+        let tried = std::thread::spawn(move || {
+            seccomp::refuse(&calls, Refusal::NotPermitted).expect("a filter");
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            WholeFile::check(&folder.path().join("run")).expect_err("no way to name it");
+            assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 0);
+        });
+        tried.join().expect("no panic");
     }
 
     #[test]

@@ -218,6 +218,22 @@ pub fn group_folders(membership: &str) -> Vec<PathBuf> {
     folders
 }
 
+/// The file with the limit of processes of a control group around this process that has as many as it may have, and how
+/// many those are.
+#[must_use]
+pub fn full_group() -> Option<(PathBuf, u64)> {
+    full(&groups())
+}
+
+fn full(groups: &[PathBuf]) -> Option<(PathBuf, u64)> {
+    let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    groups.iter().find_map(|folder| {
+        let file = folder.join("pids.max");
+        let most = number(&file)?;
+        (number(&folder.join("pids.current"))? >= most).then_some((file, most))
+    })
+}
+
 /// How many CPUs there are, and how long they have not run anything since boot, all together, ns (steps of 10 ms):
 /// idle, waiting for a disk, or stolen. What is left of the time they were busy. The times the same file shows for
 /// programs, kernel and interrupts are sampled at clock ticks, and a CPU that sleeps often misses ticks: measured over
@@ -280,22 +296,6 @@ pub fn memory_bytes(field: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-}
-
-/// The limit of processes of the innermost control group around this process that has as many as it may have.
-#[must_use]
-pub fn full_group() -> Option<u64> {
-    full(&groups())
-}
-
-fn full(groups: &[PathBuf]) -> Option<u64> {
-    let limit = |folder: &PathBuf| {
-        // 'max' is no number.
-        let number = |name| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
-        let (limit, now) = (number("pids.max")?, number("pids.current")?);
-        (now >= limit).then_some(limit)
-    };
-    groups.iter().find_map(limit)
 }
 
 /// Threads of the whole system.
@@ -406,20 +406,6 @@ mod tests {
     }
 
     #[test]
-    fn a_control_group_is_full_that_has_as_many_processes_as_it_may_have() {
-        let [inner, outer] = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
-        let groups = [&inner, &outer].map(|folder| folder.path().to_owned());
-        for (folder, most, now) in [(&inner, "max", "7"), (&outer, "20", "19")] {
-            fs::write(folder.path().join("pids.max"), most).expect("a file");
-            fs::write(folder.path().join("pids.current"), now).expect("a file");
-        }
-        assert_eq!(full(&groups), None);
-        fs::write(outer.path().join("pids.current"), "20\n").expect("a file");
-        assert_eq!(full(&groups), Some(20));
-        assert!(threads().is_none_or(|threads| threads > 0));
-    }
-
-    #[test]
     fn what_a_control_group_leaves_is_its_limit_less_what_it_needs() {
         let [inner, outer] = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
         let groups = [&inner, &outer].map(|folder| folder.path().to_owned());
@@ -436,6 +422,24 @@ mod tests {
         assert_eq!(left_to(&groups), Some(400));
         write(&inner, "memory.max", "650\n");
         assert_eq!(left_to(&groups), Some(0));
+    }
+
+    #[test]
+    fn a_group_that_is_full_is_found_and_none_that_is_not() {
+        let [inner, outer] = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
+        let groups = [&inner, &outer].map(|folder| folder.path().to_owned());
+        let write = |folder: &tempfile::TempDir, name: &str, text: &str| {
+            fs::write(folder.path().join(name), text).expect("a file");
+        };
+        assert_eq!(full(&groups), None);
+        write(&inner, "pids.max", "max\n");
+        write(&inner, "pids.current", "20\n");
+        write(&outer, "pids.max", "21\n");
+        write(&outer, "pids.current", "20\n");
+        assert_eq!(full(&groups), None);
+        write(&outer, "pids.current", "21\n");
+        assert_eq!(full(&groups), Some((outer.path().join("pids.max"), 21)));
+        assert!(threads().is_none_or(|threads| threads > 0));
     }
 
     #[test]

@@ -9,7 +9,8 @@
 use crate::control::retry;
 use crate::io::reap::reap_directory;
 use crate::{directory, random};
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use ipcperf_core::Missing;
+use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags};
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -25,12 +26,16 @@ pub struct RunDirectory {
 }
 
 /// Where run directories may be: `$XDG_RUNTIME_DIR` if it is a directory of this user or sticky (`sudo` may leave that of
-/// another user there), and the temporary directory.
+/// another user there), and the temporary directory. What cannot be looked at for want of descriptors is one of them.
 #[must_use]
 pub fn bases() -> Vec<PathBuf> {
+    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    let is_none =
+        |error: &io::Error| matches!(error.kind(), NotFound | NotADirectory | PermissionDenied);
     let mut bases: Vec<PathBuf> = std::env::var_os("XDG_RUNTIME_DIR")
         .map(PathBuf::from)
-        .filter(|path| path.is_absolute() && directory::open_safe(path).is_ok())
+        .filter(|path| path.is_absolute())
+        .filter(|path| !directory::open_safe(path).is_err_and(|error| is_none(&error)))
         .into_iter()
         .collect();
     // A run without that variable (sudo, cron) uses this one; whoever cleans up looks in both.
@@ -39,6 +44,21 @@ pub fn bases() -> Vec<PathBuf> {
         bases.push(temporary);
     }
     bases
+}
+
+/// How to have a directory elsewhere.
+fn elsewhere() -> String {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let places = ["/dev/shm", "/var/tmp"].map(PathBuf::from).into_iter().chain(home);
+    let takes = |place: &PathBuf| {
+        place.is_absolute()
+            && directory::open_safe(place).is_ok()
+            && rustix::fs::access(place, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+    };
+    match places.into_iter().find(takes) {
+        Some(place) => format!("TMPDIR={}", place.display()),
+        None => "TMPDIR=DIRECTORY, one that this user may write to".to_owned(),
+    }
 }
 
 fn prefix() -> String {
@@ -64,8 +84,8 @@ impl RunDirectory {
     /// Makes the directory in the first of [`bases`] that takes it. Its path is told to workers as text.
     ///
     /// # Errors
-    /// None does; why, for each.
-    pub fn create() -> io::Result<Self> {
+    /// None does; why, for each, and where one could be made.
+    pub fn create() -> Result<Self, Missing> {
         let mut refused = Vec::new();
         for base in bases() {
             let made = match base.to_str() {
@@ -82,7 +102,10 @@ impl RunDirectory {
             }
         }
         let why = refused.join("; ");
-        Err(io::Error::other(format!("no run directory (XDG_RUNTIME_DIR, TMPDIR) in {why}")))
+        Err(Missing::new(
+            format!("no run directory (XDG_RUNTIME_DIR, TMPDIR) in {why}"),
+            elsewhere(),
+        ))
     }
 
     /// Makes the directory in `base`; `token` is random.
@@ -96,7 +119,8 @@ impl RunDirectory {
         match take(safe.as_fd(), name.as_ref()) {
             Ok(lock) => Ok(Self { path: base.join(name), lock }),
             Err(error) => {
-                let _ = directory::remove_tree(safe.as_fd(), name.as_ref());
+                // It is empty. It could not be opened, for want of descriptors say, and is not opened to be removed.
+                let _ = rustix::fs::unlinkat(&safe, &name, AtFlags::REMOVEDIR);
                 Err(error)
             }
         }
@@ -137,21 +161,34 @@ pub fn reap(base: &Path) -> io::Result<Reaped> {
             continue;
         }
         let how = FlockOperation::NonBlockingLockExclusive;
-        let Ok(lock) = lock(safe.as_fd(), &name, how) else { continue };
+        let lock = match lock(safe.as_fd(), &name, how) {
+            Err(error) if is_others(safe.as_fd(), &name, &error) => continue,
+            lock => lock,
+        };
         let path = base.join(name);
-        let done = is_left(&lock).and_then(|is_left| match is_left {
+        let done = lock.and_then(|lock| match is_left(&lock)? {
             true => reap_directory(lock.as_fd(), &path),
             false => Ok(Vec::new()),
         });
         match done {
             Ok(removed) => reaped.removed.extend(removed),
             Err(error) => {
-                let why = ipcperf_core::errno::text(error.raw_os_error().unwrap_or(libc::EIO));
+                let why = error.raw_os_error().map(ipcperf_core::errno::text);
+                let why = why.unwrap_or_else(|| error.to_string());
                 reaped.kept.push(format!("directory {}: {why}", path.display()));
             }
         }
     }
     Ok(reaped)
+}
+
+/// Whether a directory that could not be locked is none to be removed: its run lives, somebody else has just removed it,
+/// or it is another user's.
+fn is_others(base: BorrowedFd<'_>, name: &OsStr, error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+        || rustix::fs::statat(base, name, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|facts| facts.st_uid != rustix::process::geteuid().as_raw())
+        || error.kind() == io::ErrorKind::NotFound
 }
 
 /// Whether a locked directory is one that a killed run left: not one that somebody else has just removed.

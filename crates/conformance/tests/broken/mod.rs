@@ -166,7 +166,7 @@ impl<B: Broken> Mechanism for Toy<B> {
         };
         if matches!(B::BUG, Bug::SharesItsNames | Bug::ClaimsDescriptors) {
             // Where the names exist already, they must be its own: it has never heard of a second link.
-            let made = names(&shape.directory).map(pipe::make_fifo);
+            let made = names(shape.directory()?).map(pipe::make_fifo);
             let guards = made.into_iter().flatten().map(Guard::new).collect();
             return Ok(Link { guards, effective, ..Link::default() });
         }
@@ -178,7 +178,7 @@ impl<B: Broken> Mechanism for Toy<B> {
         link.lead.fds.insert(0, lead.into());
         link.follow = Wiring::of_fds([OwnedFd::from(follow)]);
         if B::BUG == Bug::LeaksAName {
-            let path = shape.directory.join(shape.name("left"));
+            let path = shape.path("left")?;
             std::fs::write(path, "").map_err(|error| setup(&error))?;
         }
         link.guards.push(Guard::new(()));
@@ -189,7 +189,7 @@ impl<B: Broken> Mechanism for Toy<B> {
         let Attach { wiring, seat, shape, .. } = end;
         let mut fds = wiring.fds.into_iter();
         let ends = match B::BUG {
-            Bug::SharesItsNames | Bug::ClaimsDescriptors => fifos(&shape.directory, seat),
+            Bug::SharesItsNames | Bug::ClaimsDescriptors => fifos(shape.directory()?, seat),
             Bug::ReadsItsOwn => UnixStream::pair().map(|(one, two)| [file(one), file(two)]),
             _ => {
                 let fd = fds.next().ok_or_else(|| SetupError::Protocol("no descriptor".into()))?;

@@ -73,6 +73,7 @@ fn plan(pattern: PatternKind) -> CellPlan {
     };
     let host = Host {
         topology: Topology { cpus, ..Topology::default() },
+        pinning_objection: None,
         idle_objection: None,
         memory: None,
     };

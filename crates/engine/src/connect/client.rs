@@ -142,9 +142,9 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
 }
 
 fn no_thread(clients: usize, error: &std::io::Error) -> SetupError {
-    let why = ipcperf_core::errno::text(error.raw_os_error().unwrap_or(0));
-    let what = format!("{clients} clients are more threads than this user may have ({why})");
-    Missing::new(what, "fewer --conns, or a higher ulimit -u").into()
+    let missing = process::not_started(error);
+    let what = format!("{clients} clients are more threads than can be started: {}", missing.what);
+    Missing::new(what, missing.how).into()
 }
 
 /// What one client did.

@@ -6,6 +6,8 @@ use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::doors::{Site, any_port};
 use ipcperf_sys::io::socket::meeting::Name;
+use ipcperf_sys::random;
+use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -22,12 +24,19 @@ pub(super) const fn is_tcp(door: Door) -> bool {
     matches!(door, Door::Tcp | Door::Tcp6)
 }
 
+/// Whether it lies in the run's directory.
+pub(crate) const fn has_path(door: Door) -> bool {
+    matches!(door, Door::UnixPath | Door::UnixSeqpacket | Door::Fifo)
+}
+
 /// What is missing here to open it; tried, not guessed.
 ///
 /// # Errors
 /// What.
 pub fn probe(door: Door) -> Result<(), Missing> {
-    site(door, Path::new("/"), 0, 0).probe()
+    let directory = has_path(door).then(RunDirectory::create).transpose()?;
+    let base = directory.as_ref().map_or(Path::new("/"), RunDirectory::path);
+    site(door, &base.join("trial"), random::number(), 0).probe()
 }
 
 /// Where it is in one connect slice.
@@ -106,7 +115,7 @@ pub struct ConnectPlan {
 /// Where and when it takes place.
 #[derive(Clone, Debug)]
 pub struct Around<'a> {
-    /// For what has a path.
+    /// For doors that have a path.
     pub directory: &'a Path,
     /// A number no other connect slice has.
     pub nonce: u64,

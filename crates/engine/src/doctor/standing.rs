@@ -267,62 +267,105 @@ fn seccomp(files: &Files) -> Check {
     }
 }
 
-/// A limit: the name that the kernel has for it, what it is for people, what less than this keeps from running, and what
-/// that is.
-type Limit = (&'static str, &'static str, u64, &'static str);
+/// A limit: the name that the kernel has for it, what it is for people, what less than this keeps from running, what that
+/// is, and enough of it as `ulimit` takes it (memory and files in KiB).
+type Limit = (&'static str, &'static str, u64, &'static str, &'static str);
 
 /// Limits of a process. 819,200 bytes of messages are the kernel's own default (`MQ_BYTES_MAX`); 64 descriptors and
 /// processes are what a fan of 16 ends needs; 64 signals are under way each way; 1 MiB is a large message.
 const LIMITS: [Limit; 7] = [
-    ("Max open files", "open files", 64, "fans and connections with many ends"),
-    ("Max processes", "processes", 64, "fans and connections with many ends"),
-    ("Max msgqueue size", "message queues", 819_200, "posix-mq with large messages"),
-    ("Max file size", "file size", 1 << 30, "files as messages, and large result files"),
-    ("Max address space", "address space", 4 << 30, "large shared memory"),
-    ("Max pending signals", "pending signals", 128, "queued signals"),
-    ("Max locked memory", "locked memory", 1 << 20, "io_uring, and large messages without a copy"),
+    ("Max open files", "open files", 64, "fans and connections with many ends", "-n 1024"),
+    ("Max processes", "processes", 64, "fans and connections with many ends", "-u 1024"),
+    ("Max msgqueue size", "message queues", 819_200, "posix-mq with large messages", "-q 819200"),
+    (
+        "Max file size",
+        "file size",
+        1 << 30,
+        "files as messages, and large result files",
+        "-f unlimited",
+    ),
+    ("Max address space", "address space", 4 << 30, "large shared memory", "-v unlimited"),
+    ("Max pending signals", "pending signals", 128, "queued signals", "-i 1024"),
+    (
+        "Max locked memory",
+        "locked memory",
+        1 << 20,
+        "io_uring, and large messages without a copy",
+        "-l 8192",
+    ),
 ];
 
-/// Limits of the control groups that this process is in, by their files. 256 MiB is a judgement: nobody has measured what
-/// the largest messages and fans take together.
-const GROUP_LIMITS: [Limit; 2] = [
-    ("memory.max", "memory of the control group", 256 << 20, "large messages, and many ends"),
-    ("pids.max", "processes of the control group", 64, "fans and connections with many ends"),
+/// A limit of control groups: its file in the unified hierarchy and in that of its own, what it is for people, what less than
+/// this keeps from running, what that is, and what takes it away in both.
+type GroupLimit = ([&'static str; 2], &'static str, u64, &'static str, [&'static str; 2]);
+
+/// 256 MiB is a judgement: nobody has measured what the largest messages and fans take together.
+const GROUP_LIMITS: [GroupLimit; 2] = [
+    (
+        ["memory.max", "memory.limit_in_bytes"],
+        "memory of the control group",
+        256 << 20,
+        "large messages, and many ends",
+        ["max", "-1"],
+    ),
+    (
+        ["pids.max"; 2],
+        "processes of the control group",
+        64,
+        "fans and connections with many ends",
+        ["max"; 2],
+    ),
 ];
 
-/// The tightest of such a limit, of all control groups around this process.
-fn group_limit(files: &Files, name: &str) -> Option<u64> {
+/// The tightest of such a limit, of all control groups around this process, and the command that takes it away.
+fn group_limit(files: &Files, limit: &GroupLimit) -> Option<(u64, String)> {
     let folders = procfs::group_folders(&files.text("proc/self/cgroup")?);
-    let limit = |folder: &PathBuf| {
-        files.text(folder.join(name).to_str()?.trim_start_matches('/'))?.parse().ok()
+    let read = |(folder, at): (&PathBuf, usize)| {
+        let file = folder.join(limit.0[at]);
+        let value = files.text(file.to_str()?.trim_start_matches('/'))?.parse().ok()?;
+        Some((value, format!("echo {} > {}", limit.4[at], file.display())))
     };
-    folders.iter().filter_map(limit).min()
+    let files = folders.iter().flat_map(|folder| [(folder, 0), (folder, 1)]);
+    // Without a limit a hierarchy of its own shows all that 63 bits can say, in whole pages.
+    files.filter_map(read).filter(|(value, _)| *value < 1 << 60).min()
 }
 
 fn limits(files: &Files) -> Check {
     let text = files.text("proc/self/limits").unwrap_or_default();
     let soft = |name: &str| {
         let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
-        rest.split_ascii_whitespace().next()?.parse().ok()
+        rest.split_ascii_whitespace().next()?.parse::<u64>().ok()
     };
-    let of_process = LIMITS.iter().map(|limit| (limit, soft(limit.0)));
-    let of_groups = GROUP_LIMITS.iter().map(|limit| (limit, group_limit(files, limit.0)));
     let (mut found, mut tight) = (Vec::new(), Vec::new());
-    for ((_, words, least, what), value) in of_process.chain(of_groups) {
-        let Some(value) = value else { continue };
-        if value < *least {
+    let mut look = |words: &str, value: u64, least: u64, what: &str| {
+        found.push(format!("{words} {value}"));
+        let is_tight = value < least;
+        if is_tight {
             tight.push(format!("{words} of {value} may keep from running: {what}"));
         }
-        found.push(format!("{words} {value}"));
+        is_tight
+    };
+    let mut remedies = Vec::new();
+    for (name, words, least, what, enough) in LIMITS {
+        if soft(name).is_some_and(|value| look(words, value, least, what)) {
+            remedies.push(enough);
+        }
+    }
+    let ulimit = (!remedies.is_empty()).then(|| format!("ulimit {}", remedies.join(" ")));
+    let mut commands: Vec<String> = ulimit.into_iter().collect();
+    for limit in &GROUP_LIMITS {
+        let (_, words, least, what, _) = limit;
+        let Some((value, command)) = group_limit(files, limit) else { continue };
+        if look(words, value, *least, what) {
+            commands.push(command);
+        }
     }
     let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
     let check = fine("LIMITS", "limits", found);
     if tight.is_empty() {
         return check;
     }
-    let remedy =
-        "ulimit -n 1024 -l 8192 -i 1024, docker run --ulimit or --memory, or the service's limits";
-    so(check, Rating::Warning, &tight.join("; "), remedy)
+    so(check, Rating::Warning, &tight.join("; "), &commands.join("; "))
 }
 
 /// Settings below the kernel's own defaults keep large messages or many channels from running.

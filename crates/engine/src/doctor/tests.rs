@@ -75,7 +75,7 @@ type Change = fn(&mut Host, &mut Kernel, &mut Vec<(&'static str, &'static str)>)
 
 #[test]
 fn each_defect_is_told_by_its_check_alone() {
-    let defects: [(&str, Rating, Change); 21] = [
+    let defects: [(&str, Rating, Change); 22] = [
         ("VM", Rating::Note, |host, _, _| host.hypervisor = Some("KVM".into())),
         ("CONTAINER", Rating::Note, |host, _, _| host.container = Some("docker".into())),
         ("CPUS", Rating::Warning, |host, _, _| host.cpus_allowed = vec![1]),
@@ -121,6 +121,11 @@ fn each_defect_is_told_by_its_check_alone() {
             files.push(("proc/self/cgroup", "0::/a"));
             files.push(("sys/fs/cgroup/a/pids.max", "20"));
         }),
+        ("LIMITS", Rating::Warning, |_, _, files| {
+            files.push(("proc/self/cgroup", "8:pids:/a\n4:memory:/b\n0::/"));
+            files.push(("sys/fs/cgroup/pids/a/pids.max", "20"));
+            files.push(("sys/fs/cgroup/memory/b/memory.limit_in_bytes", "9223372036854771712"));
+        }),
         ("SYSCTL", Rating::Warning, |_, _, files| {
             files.push(("proc/sys/kernel/msgmni", "16"));
         }),
@@ -145,6 +150,24 @@ fn each_defect_is_told_by_its_check_alone() {
         let severity = if rating == Rating::Warning { Severity::Warning } else { Severity::Info };
         assert_eq!((finding.severity, &finding.code[2..]), (severity, code));
     }
+}
+
+#[test]
+fn a_remedy_is_of_the_limits_that_are_tight_and_of_no_other() {
+    let of = |files: &[(&'static str, &'static str)]| {
+        let checks = after(|_, _, all| all.extend(files));
+        checks.into_iter().find(|check| check.code == "LIMITS").expect("the check").remedy
+    };
+    let (limits, groups) = ("proc/self/limits", "proc/self/cgroup");
+    let lines = "Max open files  20000  20000  files\nMax locked memory  65536  65536  bytes";
+    assert_eq!(of(&[(limits, lines)]), "ulimit -l 8192");
+    let lines = "Max open files  20  20  files\nMax processes  9  9  processes";
+    assert_eq!(of(&[(limits, lines)]), "ulimit -n 1024 -u 1024");
+    let pids = [(groups, "8:pids:/a"), ("sys/fs/cgroup/pids/a/pids.max", "20")];
+    assert_eq!(of(&pids), "echo max > /sys/fs/cgroup/pids/a/pids.max");
+    let memory =
+        [(groups, "4:memory:/a"), ("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "67108864")];
+    assert_eq!(of(&memory), "echo -1 > /sys/fs/cgroup/memory/a/memory.limit_in_bytes");
 }
 
 #[test]

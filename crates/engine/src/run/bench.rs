@@ -12,7 +12,7 @@ use crate::page::{CAPACITY, Page};
 use crate::plan::Family;
 use crate::slice::{self, Outcome, Surroundings, Terms};
 use ipcperf_core::result::Status;
-use ipcperf_core::{Idle, Seat, Shape};
+use ipcperf_core::{Idle, Missing, Seat, Shape};
 use ipcperf_stats::{FEWEST_ROUNDS, Rng};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
@@ -39,7 +39,7 @@ const VERIFIED: u64 = 16;
 /// itself opens one of its own.
 pub struct Bench<'a> {
     pub(super) page: Page,
-    directory: RunDirectory,
+    directory: Result<RunDirectory, Missing>,
     pub(super) clock: Clock,
     pub(super) fallback: Option<String>,
     pub(super) fit: Fit,
@@ -135,7 +135,7 @@ impl<'a> Bench<'a> {
     /// Opens one, and removes what killed runs have left; random choices follow from `seed`.
     ///
     /// # Errors
-    /// No page or no run directory can be had.
+    /// No page can be had.
     pub fn open(seed: u64, interrupts: Option<&'a Interrupts>) -> io::Result<Self> {
         let bases = rundir::bases();
         let reaped = bases.iter().filter_map(|base| rundir::reap(base).ok());
@@ -144,7 +144,7 @@ impl<'a> Bench<'a> {
         Ok(Self {
             page: Page::create(CAPACITY)
                 .map_err(|error| named("shared memory (memfd_create)", &error))?,
-            directory: RunDirectory::create()?,
+            directory: RunDirectory::create(),
             clock,
             fallback,
             fit: Fit::start(clock),
@@ -165,10 +165,12 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// The run's own directory.
-    #[must_use]
-    pub fn directory(&self) -> &Path {
-        self.directory.path()
+    /// The run's own directory, for what has a path.
+    ///
+    /// # Errors
+    /// None can be made: what needs one cannot be had.
+    pub fn directory(&self) -> Result<&Path, Missing> {
+        self.directory.as_ref().map(RunDirectory::path).map_err(Missing::clone)
     }
 
     /// A number that nobody has had before.
@@ -343,7 +345,7 @@ impl<'a> Bench<'a> {
                 pattern: plan.key.pattern,
                 nonce,
                 buffer_offset: offset,
-                directory: self.directory.path().to_owned(),
+                directory: self.directory().ok().map(Path::to_owned),
             },
             options: plan.options.clone(),
             len: plan.entry.port_len(plan.wire),

@@ -7,7 +7,6 @@ use crate::supervisor::{Stop, Supervisor};
 use crate::{bounds, slice};
 use ipcperf_core::result::Status;
 use ipcperf_core::{Idle, Seat};
-use ipcperf_sys::process;
 use ipcperf_sys::qos::PollIdle;
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +19,6 @@ impl Bench<'_> {
     /// # Errors
     /// No worker can be had.
     pub fn prepare(&mut self, cells: &[CellRun]) -> io::Result<bool> {
-        process::address_space().map_err(io::Error::other)?;
         for cell in cells
             .iter()
             .filter(|cell| cell.plan.objection.is_none() && !cell.plan.key.cpus.is_empty())
@@ -104,15 +102,18 @@ impl Bench<'_> {
     /// bound that cannot be had is missing, and the rows have no multiple of it.
     fn bound(&mut self, what: Bound, cpus: &[usize]) -> io::Result<Option<BTreeMap<String, f64>>> {
         const TRIES: usize = 3;
+        let mut why = String::new();
         for _ in 0..TRIES {
             match self.measure_bound(&what, cpus, HANG) {
                 Ok(Bounded::Found { values, .. }) => return Ok(Some(values)),
                 Ok(Bounded::Interrupted) => return Ok(None),
                 // Before the first bound nothing is lost by an end; later all that was measured would be.
                 Err(error) if self.bounds.clock[0].is_empty() => return Err(error),
-                Ok(Bounded::Failed(..)) | Err(_) => {}
+                Ok(Bounded::Failed(_, reason)) => why = reason,
+                Err(error) => why = error.to_string(),
             }
         }
+        self.bounds.missing.insert(why);
         Ok(Some(BTreeMap::new()))
     }
 

@@ -10,7 +10,7 @@ use ipcperf_core::result::Status;
 use ipcperf_core::{Idle, Placement};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Least and longest pause of a round. A second is what an energy counter needs.
@@ -211,6 +211,8 @@ pub struct BoundReadings {
     pub cacheline: BTreeMap<Placement, Vec<f64>>,
     /// CPUs by placement.
     pub cpus: BTreeMap<Placement, Vec<usize>>,
+    /// Why some could not be measured.
+    pub missing: BTreeSet<String>,
 }
 
 impl BoundReadings {

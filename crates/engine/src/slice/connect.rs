@@ -9,6 +9,7 @@ use crate::supervisor::Stop;
 use ipcperf_core::result::Status;
 use ipcperf_core::{Crowd, Door, KnobValue, OptionSet, SetupError};
 use ipcperf_sys::meter::Span;
+use std::path::Path;
 use std::time::Instant;
 
 /// What a connection for one request leaves of a mechanism's knobs.
@@ -63,7 +64,10 @@ fn attempt(
         backlog: backlog(entry, options),
     };
     let around = Around {
-        directory: &job.shape.directory,
+        directory: match connect::has_path(door) {
+            true => job.shape.directory().map_err(SetupError::from)?,
+            false => Path::new("/"),
+        },
         nonce: job.shape.nonce,
         cpus: &job.cpus,
         counter: job.counter,

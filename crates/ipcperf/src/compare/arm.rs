@@ -112,6 +112,7 @@ mod tests {
         let cpus = (0..2).map(|id| Cpu { id, core: id, llc: 0, node: 0 }).collect();
         Host {
             topology: Topology { cpus, ..Topology::default() },
+            pinning_objection: None,
             idle_objection: None,
             memory: None,
         }

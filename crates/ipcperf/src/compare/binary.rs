@@ -39,7 +39,7 @@ pub(super) fn measure(
     line: &Line,
 ) -> Result<Rounds, Stop> {
     let failed = |error: std::io::Error| Stop::internal(format!("a run directory: {error}"));
-    let directory = RunDirectory::create().map_err(failed)?;
+    let directory = RunDirectory::create().map_err(Stop::nothing_ran)?;
     let file = directory.path().join("arm.json");
     let mut order = Rng::stream(settings.seed, "order");
     let mut arms: [Vec<(u64, u64, ResultSet)>; 3] = Default::default();

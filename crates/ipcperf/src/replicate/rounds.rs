@@ -282,18 +282,19 @@ impl ArmRun {
             },
             Some(Doing::Other(other)) => {
                 let nonce = bench.nonce();
-                let turn = Turn {
+                let turn = bench.directory().map(|directory| Turn {
                     nonce,
-                    directory: bench.directory(),
+                    directory,
                     deadline: Instant::now() + patience(scale),
                     registry: context.registry,
                     interrupts: context.interrupts,
-                };
-                match other.measure(&turn) {
-                    Ok(readings) => Ok(readings),
-                    Err(TaskError::Interrupted) => return true,
-                    Err(TaskError::Deadline(reason)) => Err((Status::Deadline, reason)),
-                    Err(TaskError::Failed(reason)) => Err((Status::Failed, reason)),
+                });
+                match turn.map(|turn| other.measure(&turn)) {
+                    Err(missing) => Err((Status::Unavailable, missing.to_string())),
+                    Ok(Ok(readings)) => Ok(readings),
+                    Ok(Err(TaskError::Interrupted)) => return true,
+                    Ok(Err(TaskError::Deadline(reason))) => Err((Status::Deadline, reason)),
+                    Ok(Err(TaskError::Failed(reason))) => Err((Status::Failed, reason)),
                 }
             }
         };

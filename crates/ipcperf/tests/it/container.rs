@@ -84,7 +84,7 @@ impl Place {
 }
 
 /// Does something in a thread that these calls are refused to, and what it starts: a filter cannot be taken back.
-fn without<T: Send>(
+pub(crate) fn without<T: Send>(
     calls: &[i64],
     refusal: Refusal,
     what: impl FnOnce() -> T + Send,

@@ -274,8 +274,8 @@ fn names_what_was_not_started(document: &Option<Value>, ended: &Ended) -> bool {
     let kept = document.as_ref().map(Value::to_string);
     let said = [ended.stderr.as_str(), kept.as_deref().unwrap_or_default()];
     let names = |text: &str| {
-        text.contains("Resource temporarily unavailable")
-            && (text.contains("a worker process (") || text.contains(": cannot be started: "))
+        text.contains("(ulimit -u)")
+            && (text.contains("worker process: ") || text.contains(": cannot be started: "))
     };
     said.into_iter().any(names)
 }

@@ -31,6 +31,7 @@ mod replicate;
 mod restart;
 mod rows;
 mod selftest;
+mod situations;
 mod snippets;
 mod soak;
 mod strangers;

@@ -140,12 +140,12 @@ impl Somebody {
     }
 
     /// A copy of the program that this user may execute.
-    fn program(&self) -> PathBuf {
+    pub(crate) fn program(&self) -> PathBuf {
         self.sandbox.home().join("ipcperf")
     }
 
     /// These words, as this user.
-    fn starting(&self, words: &[&str]) -> Command {
+    pub(crate) fn starting(&self, words: &[&str]) -> Command {
         let mut command = Command::new("setpriv");
         let user = format!("--reuid={}", self.uid);
         command.args([&user, "--regid=65534", "--clear-groups"]).args(words);

@@ -19,15 +19,16 @@ pub(crate) fn try_one() -> Result<(), Missing> {
 }
 
 /// Where the broker of a channel listens.
-pub(crate) fn door(shape: &Shape) -> PathBuf {
-    shape.directory.join(shape.name("bus"))
+pub(crate) fn door(shape: &Shape) -> Result<PathBuf, Missing> {
+    shape.path("bus")
 }
 
 /// Starts a broker that only this user can reach. It serves no names of its own and starts nothing.
 pub(crate) fn serve(shape: &Shape) -> Result<Link, SetupError> {
-    let text = configuration(&address(door(shape).as_os_str().as_bytes()));
-    let rules = Unlink::write(shape.directory.join(shape.name("bus.conf")), &text)?;
-    let door_guard = Unlink::new(door(shape));
+    let door = door(shape)?;
+    let text = configuration(&address(door.as_os_str().as_bytes()));
+    let rules = Unlink::write(shape.path("bus.conf")?, &text)?;
+    let door_guard = Unlink::new(door);
     let arguments = ["--nofork".into(), "--nopidfile".into(), "--print-address=1".into()];
     let file = format!("--config-file={}", rules.path().display());
     let broker = Companion::start(DAEMON, arguments.into_iter().chain([file]))?;

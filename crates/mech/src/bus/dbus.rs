@@ -110,7 +110,7 @@ impl<R: Route> Mechanism for Dbus<R> {
 
     fn attach(mut end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
         if R::IS_BUS {
-            return DbusPort::over_bus(&broker::door(end.shape), end.shape, end.meet);
+            return DbusPort::over_bus(&broker::door(end.shape)?, end.shape, end.meet);
         }
         let [own] = end.descriptors()?;
         DbusPort::direct(own, end.seat, end.shape)

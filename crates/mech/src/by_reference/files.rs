@@ -39,7 +39,7 @@ pub(crate) fn base(dir: &str) -> Result<PathBuf, Missing> {
 pub(crate) fn scratch(shape: &Shape, base: &Path) -> Result<Scratch, SetupError> {
     let bytes = (shape.size as u64).saturating_mul(2 * u64::from(messages(shape.size)));
     place::room(base, bytes)?;
-    Scratch::create(&shape.directory, base, &shape.name("files"))
+    Scratch::create(shape.directory()?, base, &shape.name("files"))
 }
 
 /// What it means that files of a mechanism cannot lie where they should.

@@ -26,21 +26,26 @@ impl UnixPairOptions {
     }
 
     /// Where a connection is found that is no pair.
-    fn listener(&self, kind: Kind, shape: &Shape) -> Option<Name> {
-        (self.has_path() && kind != Kind::Datagram).then(|| name(shape, Seat::Follow))
+    fn listener(&self, kind: Kind, shape: &Shape) -> Result<Option<Name>, Missing> {
+        let listens = self.has_path() && kind != Kind::Datagram;
+        listens.then(|| name(shape, Seat::Follow)).transpose()
     }
 }
 
 /// Where an end is found that has a path.
-fn name(shape: &Shape, seat: Seat) -> Name {
+fn name(shape: &Shape, seat: Seat) -> Result<Name, Missing> {
     let end = match seat {
         Seat::Lead => "lead",
         Seat::Follow => "follow",
     };
-    Name::Path(shape.directory.join(shape.name(end)))
+    Ok(Name::Path(shape.path(end)?))
 }
 
 pub(crate) fn probe(kind: Kind, options: &UnixPairOptions) -> Result<(), Missing> {
+    if options.has_path() {
+        let (_run, shape) = crate::trial()?;
+        bound(kind, &shape, options).map_err(crate::missing)?;
+    }
     let tried = socket::pair(kind)
         .and_then(|(one, _)| socket::set_buffers(one, options.sndbuf, options.rcvbuf));
     tried.map(drop).map_err(crate::missing)
@@ -59,26 +64,28 @@ pub(crate) fn open(
     if kind == Kind::SeqPacket {
         budget::not_empty(shape.size, "an empty message of such a socket looks like its end")?;
     }
-    let listener = options.listener(kind, shape);
-    let link = if options.has_path() && listener.is_none() {
-        // Without a listener each end has a name, and has it before the other one looks for it.
-        let (lead, lead_path) = meeting::bind_unix(kind, &name(shape, Seat::Lead))?;
-        let (follow, follow_path) = meeting::bind_unix(kind, &name(shape, Seat::Follow))?;
-        Link::of_fds([lead], [follow]).guarded(lead_path).guarded(follow_path)
-    } else {
-        unix_stream::listen(kind, listener.as_ref(), BACKLOG)?
-    };
-    Ok(link.granted("bind", &options.bind))
+    Ok(bound(kind, shape, options)?.granted("bind", &options.bind))
+}
+
+fn bound(kind: Kind, shape: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {
+    let listener = options.listener(kind, shape)?;
+    if !options.has_path() || listener.is_some() {
+        return unix_stream::listen(kind, listener.as_ref(), BACKLOG);
+    }
+    // Without a listener each end has a name, and has it before the other one looks for it.
+    let (lead, lead_path) = meeting::bind_unix(kind, &name(shape, Seat::Lead)?)?;
+    let (follow, follow_path) = meeting::bind_unix(kind, &name(shape, Seat::Follow)?)?;
+    Ok(Link::of_fds([lead], [follow]).guarded(lead_path).guarded(follow_path))
 }
 
 pub(crate) fn attach<C: Carrier, W: Wait>(
     kind: Kind,
     mut end: Attach<'_, UnixPairOptions>,
 ) -> Result<MessagePort<C, W>, SetupError> {
-    let listener = end.options.listener(kind, end.shape);
+    let listener = end.options.listener(kind, end.shape)?;
     let own = unix_stream::connect(kind, listener.as_ref(), &mut end)?;
     if end.options.has_path() && listener.is_none() {
-        meeting::call_unix(&own, &name(end.shape, end.seat.other()))?;
+        meeting::call_unix(&own, &name(end.shape, end.seat.other())?)?;
     }
     let buffers = socket::set_buffers(&own, end.options.sndbuf, end.options.rcvbuf)?;
     end.effective("sndbuf", buffers.send);

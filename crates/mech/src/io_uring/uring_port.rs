@@ -203,7 +203,7 @@ mod tests {
             pattern: PatternKind::Stream,
             nonce: 1,
             buffer_offset: 0,
-            directory: std::env::temp_dir(),
+            directory: None,
         };
         let pipe::Pair { read, write } = pipe::pair().expect("a pipe");
         let port = UringPort::<Enter>::of_pipes(read, write, Buffers::Plain, &shape);

@@ -50,27 +50,7 @@ fn create(directory: &Path, name: &str, capacity: Capacity) -> Result<OwnedFd, S
             return Err(Missing::new(what, format!("sysctl {sysctl}={asked}")).into());
         }
     }
-    mqueue::create(directory, name, capacity).map_err(|error| match error {
-        SetupError::Sys { code, .. } => explain(code).map_or(error, SetupError::from),
-        other => other,
-    })
-}
-
-fn explain(code: i32) -> Option<Missing> {
-    let (what, how) = match code {
-        mqueue::NOT_BUILT_IN => {
-            ("this kernel has no POSIX message queues", "a kernel with CONFIG_POSIX_MQUEUE")
-        }
-        mqueue::ABOVE_QUOTA => (
-            "the queues of this user would take more than RLIMIT_MSGQUEUE",
-            "a smaller posix-mq.depth or posix-mq.size, or a higher ulimit -q",
-        ),
-        mqueue::TOO_MANY => {
-            ("fs.mqueue.queues_max queues exist", "sysctl fs.mqueue.queues_max=512")
-        }
-        _ => return None,
-    };
-    Some(Missing::new(what, how))
+    mqueue::create(directory, name, capacity)
 }
 
 /// POSIX message queues.
@@ -142,7 +122,9 @@ impl<W: Wait> Mechanism for PosixMq<W> {
 
     fn probe(options: &PosixMqOptions) -> Result<(), Missing> {
         let (_run, shape) = crate::trial()?;
-        let tried = create(&shape.directory, &shape.name("queue"), options.capacity(1));
+        // Both, as a channel has them: a limit may have room for one.
+        let make = |what| create(shape.directory()?, &shape.name(what), options.capacity(1));
+        let tried = make("ping").and_then(|ping| Ok((ping, make("pong")?)));
         tried.map(drop).map_err(crate::missing)
     }
 
@@ -156,7 +138,8 @@ impl<W: Wait> Mechanism for PosixMq<W> {
     }
 
     fn open(shape: &Shape, options: &PosixMqOptions) -> Result<Link, SetupError> {
-        let make = |what| create(&shape.directory, &shape.name(what), options.capacity(shape.size));
+        let make =
+            |what| create(shape.directory()?, &shape.name(what), options.capacity(shape.size));
         let (ping, pong) = (make("ping")?, make("pong")?);
         let granted = mqueue::capacity(&ping)?;
         Ok(Link::of_fds([duplicate(&pong)?, duplicate(&ping)?], [ping, pong])

@@ -7,7 +7,7 @@ use crate::wait::{Wait, waiting};
 use ipcperf_core::Wait as Class;
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::queue::sysv;
-use ipcperf_sys::io::queue::sysv::{Id, NOT_BUILT_IN, Queue, TOO_MANY};
+use ipcperf_sys::io::queue::sysv::{Id, Queue};
 use ipcperf_sys::io::{errno, sysctl};
 use std::marker::PhantomData;
 
@@ -22,19 +22,6 @@ ipcperf_core::options! {
 /// Two System V queues.
 #[derive(Debug)]
 pub struct SysvMq<W>(PhantomData<W>);
-
-fn explained(error: SetupError) -> SetupError {
-    match error {
-        SetupError::Sys { code: NOT_BUILT_IN, .. } => {
-            Missing::new("this kernel has no System V queues", "a kernel with CONFIG_SYSVIPC")
-                .into()
-        }
-        SetupError::Sys { code: TOO_MANY, .. } => {
-            Missing::new("kernel.msgmni queues exist", "remove unused ones with ipcrm").into()
-        }
-        other => other,
-    }
-}
 
 // A queue is no descriptor: nothing could be watched, hence the plain gate.
 impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
@@ -66,9 +53,11 @@ impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
 
     fn probe(options: &SysvMqOptions) -> Result<(), Missing> {
         let (_run, shape) = crate::trial()?;
-        let tried = Queue::create(&shape.directory);
-        let tried = tried.and_then(|queue| queue.set_capacity(options.qbytes));
-        tried.map(drop).map_err(|error| crate::missing(explained(error)))
+        // Both, as a channel has them: a limit may have room for one.
+        let make = || Queue::create(shape.directory()?);
+        let tried = make().and_then(|ping| Ok((ping, make()?)));
+        let tried = tried.and_then(|(ping, _)| ping.set_capacity(options.qbytes));
+        tried.map(drop).map_err(crate::missing)
     }
 
     fn limit(options: &SysvMqOptions) -> Option<Limit> {
@@ -85,8 +74,8 @@ impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
 
     fn open(shape: &Shape, options: &SysvMqOptions) -> Result<Link, SetupError> {
         budget::within(Self::limit(options), shape.size)?;
-        let ping = Queue::create(&shape.directory).map_err(explained)?;
-        let pong = Queue::create(&shape.directory).map_err(explained)?;
+        let ping = Queue::create(shape.directory()?)?;
+        let pong = Queue::create(shape.directory()?)?;
         let granted = ping.set_capacity(options.qbytes)?;
         pong.set_capacity(options.qbytes)?;
         // An identifier is never negative; both wirings say where to receive, then where to send.

@@ -145,7 +145,7 @@ impl<G: Guarding> Mechanism for MmapQueue<G> {
         let layout = layout(shape.size, options);
         let how = "smaller messages, or a smaller mmap-queue.bytes";
         budget::memory(layout.bytes().saturating_mul(2), "two queues", how)?;
-        let [ping, pong] = ["ping", "pong"].map(|name| shape.directory.join(shape.name(name)));
+        let [ping, pong] = [shape.path("ping")?, shape.path("pong")?];
         let name = |path: &Path| path.to_string_lossy().into_owned();
         let wiring = |rx, tx| Wiring { names: vec![name(rx), name(tx)], ..Wiring::default() };
         let (lead, follow) = (wiring(&pong, &ping), wiring(&ping, &pong));

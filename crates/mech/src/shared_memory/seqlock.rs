@@ -55,7 +55,7 @@ impl Mechanism for SeqLock {
             return Err(Missing::new(what, format!("values of {PROOF} bytes or more")).into());
         }
         budget::memory(seqlock::bytes(shape.size), "two cells", "smaller values")?;
-        let cells = seqlock::create(shape.size, Some(&shape.directory), &shape.name("cells"))?;
+        let cells = seqlock::create(shape.size, shape.directory.as_deref(), &shape.name("cells"))?;
         memory::link(cells)
     }
 

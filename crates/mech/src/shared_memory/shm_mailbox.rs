@@ -54,9 +54,9 @@ impl<W: RingWait> Mechanism for ShmMailbox<W> {
 
     fn probe(options: &ShmMailboxOptions) -> Result<(), Missing> {
         let kind = memory::kind(&options.backing, &options.huge);
-        let (_run, shape) = crate::trial()?;
+        let (_run, shape) = crate::trial_where(kind.has_name())?;
         let layout = Layout::mailbox(1);
-        let tried = ring::create(layout, kind, Some(&shape.directory), &shape.name("mailbox"));
+        let tried = ring::create(layout, kind, shape.directory.as_deref(), &shape.name("mailbox"));
         tried.map(drop).map_err(crate::missing)
     }
 
@@ -64,7 +64,7 @@ impl<W: RingWait> Mechanism for ShmMailbox<W> {
         let layout = Layout::mailbox(shape.size);
         budget::memory(layout.bytes().saturating_mul(2), "two mailboxes", "smaller messages")?;
         let kind = memory::kind(&options.backing, &options.huge);
-        let slots = ring::create(layout, kind, Some(&shape.directory), &shape.name("mailbox"))?;
+        let slots = ring::create(layout, kind, shape.directory.as_deref(), &shape.name("mailbox"))?;
         let link = memory::link(slots)?;
         Ok(link.granted("backing", &options.backing).granted("huge", &options.huge))
     }

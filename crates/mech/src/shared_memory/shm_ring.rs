@@ -69,9 +69,9 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
 
     fn probe(options: &ShmRingOptions) -> Result<(), Missing> {
         let kind = memory::kind(&options.backing, &options.huge);
-        let (_run, shape) = crate::trial()?;
+        let (_run, shape) = crate::trial_where(kind.has_name())?;
         let layout = layout(1, options);
-        let tried = ring::create(layout, kind, Some(&shape.directory), &shape.name("ring"));
+        let tried = ring::create(layout, kind, shape.directory.as_deref(), &shape.name("ring"));
         let tried = tried.map(drop);
         let tried = tried.and_then(|()| if W::BELLS { bells().map(drop) } else { Ok(()) });
         tried.map_err(crate::missing)
@@ -82,7 +82,7 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
         let how = "smaller messages, or a smaller shm-ring.bytes";
         budget::memory(layout.bytes().saturating_mul(2), "two rings", how)?;
         let kind = memory::kind(&options.backing, &options.huge);
-        let rings = ring::create(layout, kind, Some(&shape.directory), &shape.name("ring"))?;
+        let rings = ring::create(layout, kind, shape.directory.as_deref(), &shape.name("ring"))?;
         let link = memory::link(rings)?.granted("bytes", layout.bytes() as u64);
         let mut link = link.granted("backing", &options.backing).granted("huge", &options.huge);
         if W::BELLS {

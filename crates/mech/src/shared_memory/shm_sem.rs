@@ -40,7 +40,7 @@ impl Mechanism for ShmSem {
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
         budget::memory(shm_sem::bytes(shape.size), "two buffers", "smaller messages")?;
-        let (directory, name) = (Some(shape.directory.as_path()), shape.name("sem"));
+        let (directory, name) = (shape.directory.as_deref(), shape.name("sem"));
         let buffers = shm_sem::create(Kind::DEFAULT, shape.size, directory, &name)?;
         memory::link(buffers)
     }

@@ -47,10 +47,10 @@ impl<W: Wait> Mechanism for Fifo<W> {
     const SHARES: bool = true;
 
     fn probe(options: &FifoOptions) -> Result<(), Missing> {
-        // The directory of the run does not exist yet; a FIFO's capacity is a pipe's.
-        let tried = pipe::may_make_fifos()
-            .and_then(|()| pipe::pair())
-            .and_then(|pipe| pipe::set_capacity(&pipe.write, options.size));
+        let (_run, shape) = crate::trial()?;
+        pipe::make_fifo(shape.path("ping")?).map_err(crate::missing)?;
+        // Nobody reads it; its capacity is a pipe's.
+        let tried = pipe::pair().and_then(|pipe| pipe::set_capacity(&pipe.write, options.size));
         tried.map(drop).map_err(crate::missing)
     }
 
@@ -59,14 +59,12 @@ impl<W: Wait> Mechanism for Fifo<W> {
     }
 
     fn open(shape: &Shape, _: &FifoOptions) -> Result<Link, SetupError> {
-        let guards = ["ping", "pong"]
-            .map(|which| pipe::make_fifo(shape.directory.join(shape.name(which))).map(Guard::new));
-        Ok(Link { guards: guards.into_iter().collect::<Result<_, _>>()?, ..Link::default() })
+        let fifos = [pipe::make_fifo(shape.path("ping")?)?, pipe::make_fifo(shape.path("pong")?)?];
+        Ok(Link { guards: fifos.map(Guard::new).into(), ..Link::default() })
     }
 
     fn attach(mut end: Attach<'_, FifoOptions>) -> Result<Self::Port, SetupError> {
-        let [ping, pong] =
-            ["ping", "pong"].map(|which| end.shape.directory.join(end.shape.name(which)));
+        let (ping, pong) = (end.shape.path("ping")?, end.shape.path("pong")?);
         // Both seats open ping before pong, from opposite sides: each open finds its counterpart.
         let (rx, tx) = match end.seat {
             Seat::Lead => {

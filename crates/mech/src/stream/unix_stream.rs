@@ -32,12 +32,12 @@ ipcperf_core::options! {
 
 impl UnixStreamOptions {
     /// Where the ends meet; `None` for a pair.
-    fn name(&self, shape: &Shape) -> Option<Name> {
-        match self.bind.as_str() {
-            "path" => Some(Name::Path(shape.directory.join(shape.name("socket")))),
+    fn name(&self, shape: &Shape) -> Result<Option<Name>, Missing> {
+        Ok(match self.bind.as_str() {
+            "path" => Some(Name::Path(shape.path("socket")?)),
             "abstract" => Some(Name::Abstract(shape.name("socket"))),
             _ => None,
-        }
+        })
     }
 
     /// A pair has no listener; who connects then meets the server at a path.
@@ -47,13 +47,15 @@ impl UnixStreamOptions {
 
     fn probe(&self) -> Result<(), Missing> {
         meeting::allow_backlog(self.backlog)?;
+        let (_run, shape) = crate::trial_where(self.bind == "path")?;
+        self.open(&shape).map_err(crate::missing)?;
         let tried = socket::pair(Kind::Stream)
             .and_then(|(one, _)| socket::set_buffers(one, self.sndbuf, self.rcvbuf));
         tried.map(drop).map_err(crate::missing)
     }
 
     fn open(&self, shape: &Shape) -> Result<Link, SetupError> {
-        let name = self.name(shape);
+        let name = self.name(shape)?;
         // The kernel does not tell the number of a UNIX listener, but it takes every one that is not above its limit.
         let backlog = if name.is_some() { self.backlog } else { 0 };
         let link = listen(Kind::Stream, name.as_ref(), backlog)?;
@@ -62,7 +64,7 @@ impl UnixStreamOptions {
 
     /// In a worker: the own end, and what its knobs became.
     fn join(end: &mut Attach<'_, Self>) -> Result<OwnedFd, SetupError> {
-        let name = end.options.name(end.shape);
+        let name = end.options.name(end.shape)?;
         let own = connect(Kind::Stream, name.as_ref(), end)?;
         if let (Some(Name::Path(path)), Seat::Follow) = (name, end.seat) {
             drop(Unlink::new(path));

@@ -37,6 +37,14 @@ impl Bell for Watch {
     }
 }
 
+/// A file that is watched: what is read from, what is written to, and its name.
+fn watched(shape: &Shape, what: &str) -> Result<(OwnedFd, OwnedFd, Unlink), SetupError> {
+    let path = Unlink::new(shape.path(what)?);
+    let tx = inotify::create_file(path.path())?;
+    let rx = inotify::watch(path.path())?;
+    Ok((rx, tx, path))
+}
+
 impl Mechanism for Inotify {
     const SPEC: &'static Spec = &Spec {
         name: "inotify",
@@ -63,24 +71,19 @@ impl Mechanism for Inotify {
     type Port = WordPort<Beside<Watch>>;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
-        inotify::probe().and_then(|()| Words::create()).map(drop).map_err(crate::missing)
+        let (_run, shape) = crate::trial()?;
+        inotify::probe().and_then(|()| watched(&shape, "trial")).map_err(crate::missing)?;
+        Words::create().map(drop).map_err(crate::missing)
     }
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
-        let mut guards = Vec::new();
-        let mut watched = |what| {
-            let path = Unlink::new(shape.directory.join(shape.name(what)));
-            let tx = inotify::create_file(path.path())?;
-            let rx = inotify::watch(path.path())?;
-            guards.push(Guard::new(path));
-            Ok::<_, SetupError>((rx, tx))
-        };
-        let ((ping_rx, ping_tx), (pong_rx, pong_tx)) = (watched("ping")?, watched("pong")?);
+        let (ping_rx, ping_tx, ping) = watched(shape, "ping")?;
+        let (pong_rx, pong_tx, pong) = watched(shape, "pong")?;
         let [words, words_too] = Words::create()?;
         Ok(Link {
             lead: Wiring::of_fds([pong_rx, ping_tx, words]),
             follow: Wiring::of_fds([ping_rx, pong_tx, words_too]),
-            guards,
+            guards: [ping, pong].map(Guard::new).into(),
             ..Link::default()
         })
     }

@@ -4,7 +4,7 @@ use crate::wake_up::WAKE_UP;
 use crate::wake_up::word_port::{Bell, Beside, WordPort};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::wake::proof::{self, Words};
-use ipcperf_sys::io::wake::sysv_semaphore::{NOT_BUILT_IN, Semaphores, Set, TOO_MANY};
+use ipcperf_sys::io::wake::sysv_semaphore::{Semaphores, Set};
 
 /// One set of System V semaphores.
 #[derive(Debug)]
@@ -19,22 +19,6 @@ impl Bell for Semaphores {
     #[inline(always)]
     fn hear(&mut self) -> Result<(), i32> {
         self.wait()
-    }
-}
-
-fn explained(error: SetupError) -> SetupError {
-    match error {
-        SetupError::Sys { code: NOT_BUILT_IN, .. } => Missing::new(
-            "this kernel has no System V semaphores",
-            "a kernel with CONFIG_SYSVIPC",
-        )
-        .into(),
-        SetupError::Sys { code: TOO_MANY, .. } => Missing::new(
-            "as many System V semaphores or sets exist as kernel.sem allows (its second and fourth number)",
-            "remove unused ones with ipcrm, or raise them: sysctl kernel.sem",
-        )
-        .into(),
-        other => other,
     }
 }
 
@@ -66,7 +50,7 @@ impl Mechanism for SysvSem {
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         let (_run, shape) = crate::trial()?;
-        let tried = Set::create(&shape.directory).and_then(|set| {
+        let tried = Set::create(shape.directory()?).and_then(|set| {
             // Both directions at once: a wake-up to itself, as a peer would send and take it.
             for (seat, other) in [(Seat::Lead, Seat::Follow), (Seat::Follow, Seat::Lead)] {
                 let moved = Semaphores::attach(set.id(), seat)
@@ -76,11 +60,11 @@ impl Mechanism for SysvSem {
             }
             Words::create()
         });
-        tried.map(drop).map_err(|error| crate::missing(explained(error)))
+        tried.map(drop).map_err(crate::missing)
     }
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
-        let set = Set::create(&shape.directory).map_err(explained)?;
+        let set = Set::create(shape.directory()?)?;
         let [words, words_too] = Words::create()?;
         // An identifier is never negative.
         let wiring = |words| Wiring {

@@ -51,7 +51,7 @@ pub(crate) fn shape(directory: &Path, size: usize) -> Shape {
         pattern: PatternKind::PingPong,
         nonce: NONCE.fetch_add(1, Ordering::Relaxed),
         buffer_offset: 192,
-        directory: directory.to_owned(),
+        directory: Some(directory.to_owned()),
     }
 }
 

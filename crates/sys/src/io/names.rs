@@ -7,6 +7,7 @@
 use ipcperf_core::SetupError;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,16 @@ pub(super) const POSIX_MEMORY: &str = "shm-";
 pub(crate) const DEV_SHM: &str = "/dev/shm";
 
 pub(super) const DIRECTORY: &str = "directory-";
+
+/// The folder in which a run has made what has this path. What lies between has random names that say nothing to anybody, and
+/// equal reasons are to be equal.
+pub(crate) fn place(path: &Path) -> std::path::Display<'_> {
+    let is_own = |folder: &Path| {
+        folder.file_name().is_some_and(|name| name.as_bytes().starts_with(b"ipcperf-"))
+    };
+    let mut folders = path.ancestors().skip(1);
+    folders.find(|folder| !is_own(folder)).unwrap_or(path).display()
+}
 
 /// A path that goes away with its owner.
 #[derive(Debug)]
@@ -39,7 +50,7 @@ impl Unlink {
     pub fn write(path: PathBuf, text: impl AsRef<[u8]>) -> Result<Self, SetupError> {
         let failed = |error: io::Error| {
             let code = error.raw_os_error().unwrap_or(libc::EIO);
-            SetupError::sys(format!("write {}", path.display()), code)
+            SetupError::sys(format!("write a file in {}", place(&path)), code)
         };
         let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         let mut file = file.map_err(failed)?;

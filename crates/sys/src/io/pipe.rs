@@ -5,7 +5,7 @@ pub mod splice;
 
 use crate::control::retry;
 use crate::io::failed;
-use crate::io::names::Unlink;
+use crate::io::names::{self, Unlink};
 use crate::io::sysctl;
 use ipcperf_core::{Missing, SetupError};
 use rustix::fs::{FileType, Mode, OFlags};
@@ -78,7 +78,7 @@ pub fn set_capacity(pipe: impl AsFd, bytes: Option<u64>) -> Result<u64, SetupErr
 pub fn make_fifo(path: PathBuf) -> Result<Unlink, SetupError> {
     let mode = Mode::RUSR | Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, mode, 0)
-        .map_err(failed(format!("mkfifo {}", path.display())))?;
+        .map_err(failed(format!("mkfifo in {}", names::place(&path))))?;
     Ok(Unlink::new(path))
 }
 
@@ -112,7 +112,7 @@ pub fn open_fifo(path: &Path, end: End) -> Result<OwnedFd, SetupError> {
         End::Write => OFlags::WRONLY,
     };
     retry(|| rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()))
-        .map_err(failed(format!("open {}", path.display())))
+        .map_err(failed(format!("open a FIFO in {}", names::place(path))))
 }
 
 /// Makes reads and writes return `EAGAIN` instead of sleeping.

@@ -2,7 +2,7 @@
 
 use crate::io::last_errno;
 use crate::io::names::{self, Unlink};
-use ipcperf_core::SetupError;
+use ipcperf_core::{Missing, SetupError};
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
@@ -25,8 +25,41 @@ pub(crate) fn create(
             Ok(id) => return Ok((id, noted)),
             // The key is somebody else's.
             Err(libc::EEXIST) => {}
-            Err(code) => return Err(SetupError::sys(format!("{call} 0x{key:08x}"), code)),
+            Err(code) => return Err(SetupError::sys(call, code)),
         }
+    }
+}
+
+/// One column of the tables below `/proc/sysvipc` (`sem`, `shm`), for each object in this namespace, of whomever.
+pub(crate) fn objects(table: &str, column: usize) -> Vec<u64> {
+    let text = std::fs::read_to_string(format!("/proc/sysvipc/{table}")).unwrap_or_default();
+    let value = |line: &str| line.split_ascii_whitespace().nth(column)?.parse().ok();
+    text.lines().skip(1).filter_map(value).collect()
+}
+
+/// A limit of the number of objects: what it counts, its name, the kernel's default of it, and how it is set to that.
+pub(crate) struct Most {
+    pub(crate) what: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) default: u64,
+    pub(crate) set: &'static str,
+    /// The letter of the objects for `ipcs` and `ipcrm`.
+    pub(crate) letter: char,
+}
+
+impl Most {
+    /// Why there can be no more of them. A limit below the kernel's default is too low; another one is reached when somebody
+    /// leaves objects behind.
+    pub(crate) fn reached(&self, limit: u64) -> Missing {
+        let Self { what, name, default, set, letter } = self;
+        let what = format!("as many {what} exist as {name} allows ({limit})");
+        if limit < *default {
+            return Missing::new(what, format!("sysctl {set}"));
+        }
+        let how = format!(
+            "remove unused ones: ipcs -{letter} shows them, ipcrm -{letter} ID removes one"
+        );
+        Missing::new(what, how)
     }
 }
 
@@ -58,5 +91,27 @@ pub(crate) fn remove_by_key(
         Ok(id) => remove(id),
         Err(libc::ENOENT | libc::EIDRM | libc::ENOSYS) => Ok(false),
         Err(code) => Err(code),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_was_lowered_is_told_from_objects_that_were_left_behind() {
+        let most = Most {
+            what: "queues",
+            name: "kernel.msgmni",
+            default: 32_000,
+            set: "kernel.msgmni=32000",
+            letter: 'q',
+        };
+        let low = most.reached(16).to_string();
+        let wanted =
+            "as many queues exist as kernel.msgmni allows (16); sysctl kernel.msgmni=32000";
+        assert_eq!(low, wanted);
+        let leak = most.reached(32_000);
+        assert!(leak.what.ends_with("(32000)") && leak.how.contains("ipcrm -q"), "{leak:?}");
     }
 }

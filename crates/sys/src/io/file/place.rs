@@ -94,7 +94,7 @@ impl Scratch {
         let noted = names::note(run, DIRECTORY, name, path.as_os_str().as_bytes())?;
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
             let code = error.raw_os_error().unwrap_or(libc::EIO);
-            SetupError::sys(format!("mkdir {}", path.display()), code)
+            SetupError::sys(format!("mkdir in {}", names::place(&path)), code)
         })?;
         Ok(Self { path, _noted: noted })
     }
@@ -113,7 +113,7 @@ impl Scratch {
         let path = self.path.join(name);
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
             let code = error.raw_os_error().unwrap_or(libc::EIO);
-            SetupError::sys(format!("mkdir {}", path.display()), code)
+            SetupError::sys(format!("mkdir in {}", names::place(&path)), code)
         })?;
         Ok(path)
     }

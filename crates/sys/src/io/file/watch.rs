@@ -4,7 +4,7 @@
 //! A read fills at most one [`Arrival`], a struct of integers and bytes without gaps.
 
 use crate::io::failed;
-use crate::io::raw;
+use crate::io::{names, raw};
 use ipcperf_core::{Missing, SetupError};
 use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 use rustix::io::Errno;
@@ -67,7 +67,7 @@ pub(crate) fn watching(path: &Path, what: WatchFlags) -> Result<OwnedFd, SetupEr
             "this user watches as many files as fs.inotify.max_user_watches allows",
             "sysctl fs.inotify.max_user_watches=65536",
         )),
-        other => failed(format!("inotify_add_watch {}", path.display()))(other),
+        other => failed(format!("inotify_add_watch in {}", names::place(path)))(other),
     })?;
     Ok(instance)
 }

@@ -47,6 +47,12 @@ pub struct Kind {
 }
 
 impl Kind {
+    /// Whether it has a name, so that it needs the run's directory.
+    #[must_use]
+    pub fn has_name(self) -> bool {
+        self.backing != Backing::Memfd
+    }
+
     /// What needs no choice.
     pub const DEFAULT: Self = Self { backing: Backing::Memfd, huge: false };
 
@@ -207,7 +213,7 @@ impl Segment {
     pub fn open_named(path: &Path) -> Result<Self, SetupError> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rustix::fs::open(path, flags, Mode::empty());
-        let fd = fd.map_err(failed(format!("open {}", path.display())))?;
+        let fd = fd.map_err(failed(format!("open a file in {}", names::place(path))))?;
         Self::attach(Kind { backing: Backing::File, huge: false }, Ticket::File(fd))
     }
 
@@ -228,13 +234,13 @@ impl Segment {
     }
 
     fn new_file(path: PathBuf, len: usize) -> Result<(Self, Unlink), SetupError> {
-        let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
+        let folder = names::place(&path).to_string();
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR);
         let fd = fd.map_err(|error| {
-            let what = format!("no file can be made in {} ({error})", folder.display());
-            Missing::new(what, format!("a writable {}, or backing=memfd", folder.display()))
+            let what = format!("no file can be made in {folder} ({error})");
+            Missing::new(what, format!("a writable {folder}, or backing=memfd"))
         })?;
         let name = Unlink::new(path);
         reserve(&fd, len).map_err(|error| -> SetupError {
@@ -243,9 +249,8 @@ impl Segment {
             }
             let free = rustix::fs::fstatvfs(&fd).map_or(0, |facts| facts.f_bavail * facts.f_frsize);
             let what = format!(
-                "{} do not fit into {}, which has {} free",
+                "{} do not fit into {folder}, which has {} free",
                 format_size(len as u64),
-                folder.display(),
                 format_size(free)
             );
             Missing::new(what, "a larger file system (docker run --shm-size), or backing=memfd")
@@ -263,10 +268,7 @@ impl Segment {
                     "this kernel has no System V memory",
                     "a kernel with CONFIG_SYSVIPC",
                 ),
-                libc::ENOSPC | libc::EINVAL => Missing::new(
-                    format!("{} of System V memory are above a limit", format_size(len as u64)),
-                    "sysctl kernel.shmmax, kernel.shmall and kernel.shmmni",
-                ),
+                libc::ENOSPC | libc::EINVAL => sysv_memory::above_limit(len, code),
                 libc::ENOMEM if huge => no_huge_pages(len),
                 libc::EPERM if huge => Missing::new(
                     "huge pages in System V memory are refused to this user",

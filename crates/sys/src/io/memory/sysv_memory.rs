@@ -6,10 +6,44 @@
 
 use crate::io::last_errno;
 use crate::io::names::SYSV_MEMORY;
-use crate::io::system_v;
-use ipcperf_core::SetupError;
+use crate::io::sysctl;
+use crate::io::system_v::{self, Most};
+use ipcperf_core::units::format_size;
+use ipcperf_core::{Missing, SetupError};
 use std::path::Path;
 use std::ptr::NonNull;
+
+/// How many segments there may be (`shmget(2)`).
+const MOST: Most = Most {
+    what: "segments of System V memory",
+    name: "kernel.shmmni",
+    default: 4096,
+    set: "kernel.shmmni=4096",
+    letter: 'm',
+};
+
+/// Which limit `shmget` has told of.
+pub(crate) fn above_limit(len: usize, code: i32) -> Missing {
+    let limit = |name: &str| sysctl::number(&format!("kernel/{name}")).unwrap_or(0);
+    let asked = format_size(len as u64);
+    let segments = system_v::objects("shm", 3);
+    if code == libc::EINVAL {
+        let what =
+            format!("{asked} of System V memory are above kernel.shmmax ({})", limit("shmmax"));
+        return Missing::new(what, format!("sysctl kernel.shmmax={len}"));
+    }
+    if segments.len() as u64 >= limit("shmmni") {
+        return MOST.reached(limit("shmmni"));
+    }
+    let page = rustix::param::page_size() as u64;
+    let used = segments.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes)) / page;
+    let what = format!(
+        "{asked} of System V memory are above kernel.shmall ({} pages, {used} in use)",
+        limit("shmall")
+    );
+    let needed = used.saturating_add(len as u64 / page).saturating_add(1);
+    Missing::new(what, format!("sysctl kernel.shmall={needed}"))
+}
 
 /// How any process names the segment in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,18 +5,12 @@
 //! pointer through which a priority would be written.
 
 use crate::io::names::{self, POSIX_QUEUE};
-use crate::io::{last_errno, raw};
-use ipcperf_core::SetupError;
+use crate::io::{last_errno, raw, sysctl};
+use crate::process;
+use ipcperf_core::{Missing, SetupError};
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
-
-/// `errno` of `mq_open` where the kernel was built without queues.
-pub const NOT_BUILT_IN: i32 = libc::ENOSYS;
-/// `errno` of `mq_open` above `RLIMIT_MSGQUEUE` (or the number of open files).
-pub const ABOVE_QUOTA: i32 = libc::EMFILE;
-/// `errno` of `mq_open` above `fs.mqueue.queues_max`.
-pub const TOO_MANY: i32 = libc::ENOSPC;
 
 /// How many messages of which size a queue holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,14 +25,33 @@ pub struct Capacity {
 /// ledger `directory` for as long.
 ///
 /// # Errors
-/// The call that failed. `EINVAL`: above the limits in `/proc/sys/fs/mqueue`; `EMFILE`: above `RLIMIT_MSGQUEUE`;
-/// `ENOSYS`: not in this kernel.
+/// `Unavailable` where the kernel has none, or no more for this user; otherwise the call that failed. `EINVAL`: above the
+/// limits in `/proc/sys/fs/mqueue`.
 pub fn create(directory: &Path, name: &str, capacity: Capacity) -> Result<OwnedFd, SetupError> {
     let _noted = names::note(directory, POSIX_QUEUE, name, &[])?;
-    let queue =
-        open(name, capacity).map_err(|code| SetupError::sys(format!("mq_open /{name}"), code))?;
-    unlink(name).map_err(|code| SetupError::sys(format!("mq_unlink /{name}"), code))?;
+    let queue = open(name, capacity).map_err(refused)?;
+    unlink(name).map_err(|code| SetupError::sys("mq_unlink", code))?;
     Ok(queue)
+}
+
+/// What `mq_open` says where there is no queue (`mq_open(3)`).
+fn refused(code: i32) -> SetupError {
+    match code {
+        libc::ENOSYS => Missing::new(
+            "this kernel has no POSIX message queues",
+            "a kernel with CONFIG_POSIX_MQUEUE",
+        ),
+        // Or more than the open files of this process.
+        libc::EMFILE => process::no_queue(),
+        libc::ENOSPC => {
+            let most = sysctl::number("fs/mqueue/queues_max").unwrap_or(0);
+            let what = format!("as many queues exist as fs.mqueue.queues_max ({most}) allows");
+            let more = most.saturating_mul(2).max(256);
+            Missing::new(what, format!("sysctl fs.mqueue.queues_max={more}"))
+        }
+        code => return SetupError::sys("mq_open", code),
+    }
+    .into()
 }
 
 fn path(name: &str) -> Result<CString, i32> {

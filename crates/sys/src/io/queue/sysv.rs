@@ -6,14 +6,19 @@
 
 use crate::io::last_errno;
 use crate::io::names::{SYSV_QUEUE, Unlink};
-use crate::io::{Buffer, raw, system_v};
+use crate::io::system_v::{self, Most};
+use crate::io::{Buffer, raw, sysctl};
 use ipcperf_core::{Missing, SetupError};
 use std::path::Path;
 
-/// `errno` of `msgget` where the kernel was built without queues.
-pub const NOT_BUILT_IN: i32 = libc::ENOSYS;
-/// `errno` of `msgget` when `kernel.msgmni` queues exist.
-pub const TOO_MANY: i32 = libc::ENOSPC;
+/// How many queues there may be (`msgget(2)`).
+const MOST: Most = Most {
+    what: "System V message queues",
+    name: "kernel.msgmni",
+    default: 32_000,
+    set: "kernel.msgmni=32000",
+    letter: 'q',
+};
 
 /// Bytes of the message type before the payload.
 const TYPE: usize = size_of::<libc::c_long>();
@@ -35,9 +40,19 @@ impl Queue {
     /// Makes a queue that only this user may use, noted in the ledger of the run.
     ///
     /// # Errors
-    /// The call that failed. `ENOSPC`: `kernel.msgmni` queues exist; `ENOSYS`: not in this kernel.
+    /// `Unavailable` where the kernel has none, or no more; otherwise the call that failed.
     pub fn create(directory: &Path) -> Result<Self, SetupError> {
-        let (id, noted) = system_v::create(directory, SYSV_QUEUE, "msgget", get)?;
+        let made = system_v::create(directory, SYSV_QUEUE, "msgget", get);
+        let (id, noted) = made.map_err(|error| match error {
+            SetupError::Sys { call, code: libc::ENOSYS } if call == "msgget" => {
+                Missing::new("this kernel has no System V queues", "a kernel with CONFIG_SYSVIPC")
+                    .into()
+            }
+            SetupError::Sys { call, code: libc::ENOSPC } if call == "msgget" => {
+                MOST.reached(sysctl::number("kernel/msgmni").unwrap_or(MOST.default)).into()
+            }
+            other => other,
+        })?;
         Ok(Self { id: Id(id), _noted: noted })
     }
 
@@ -59,7 +74,7 @@ impl Queue {
             if unsafe { libc::msgctl(self.id.0, libc::IPC_SET, &raw mut facts) } != 0 {
                 return Err(match last_errno() {
                     libc::EPERM => {
-                        let limit = crate::io::sysctl::number("kernel/msgmnb").unwrap_or(16384);
+                        let limit = sysctl::number("kernel/msgmnb").unwrap_or(16384);
                         let what =
                             format!("a queue of {bytes} bytes is above kernel.msgmnb ({limit})");
                         Missing::new(what, format!("sysctl kernel.msgmnb={bytes}")).into()

@@ -64,7 +64,7 @@ impl Site {
             other => Missing::new(other.to_string(), "a kernel and a sandbox that allow it"),
         };
         match self {
-            Self::Unix(..) => Ok(()),
+            Self::Unix(kind, name) => meeting::bind_unix(*kind, name).map(drop).map_err(lacks),
             Self::Tcp(at) => meeting::loopback(Inet { host: at.ip(), protocol: Protocol::Tcp }),
             Self::Vsock(_) => vsock::probe(Kind::Stream, None).map_err(lacks),
             Self::Fifo(_) => pipe::may_make_fifos().map_err(lacks),
@@ -457,10 +457,10 @@ mod tests {
         let path = |name: &str| Name::Path(directory.path().join(name));
         let unnamed = Name::Abstract(format!("ipcperf-restart-{}", std::process::id()));
         for (site, told) in [
-            (Site::Unix(Kind::Stream, path("stream")), "stream\"): Address already in use"),
-            (Site::Unix(Kind::SeqPacket, path("packets")), "packets\"): Address already in use"),
+            (Site::Unix(Kind::Stream, path("stream")), "Address already in use"),
+            (Site::Unix(Kind::SeqPacket, path("packets")), "Address already in use"),
             (Site::Unix(Kind::Stream, unnamed), ""),
-            (Site::Fifo(directory.path().join("f")), "f.door: File exists"),
+            (Site::Fifo(directory.path().join("f")), "File exists"),
         ] {
             let (mut door, _) = Door::open(&site, 4, 2).expect("a door");
             // As when it is killed: its descriptors are closed, and nothing is removed.

@@ -2,7 +2,7 @@
 
 use crate::control::wait_any;
 use crate::io::failed;
-use crate::io::names::Unlink;
+use crate::io::names::{self, Unlink};
 use crate::io::socket::Kind;
 use crate::io::socket::inet::{self, Inet};
 use crate::io::sysctl;
@@ -34,15 +34,25 @@ pub enum Name {
     Abstract(String),
 }
 
+/// Of which kind it is; the name itself is random.
+impl std::fmt::Display for Name {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Path(path) => write!(out, "to a path in {}", names::place(path)),
+            Self::Abstract(_) => out.write_str("to an abstract name"),
+        }
+    }
+}
+
 impl Name {
     pub(crate) fn address(&self) -> Result<net::SocketAddrUnix, SetupError> {
         match self {
             Self::Path(path) => match net::SocketAddrUnix::new(path) {
                 Err(Errno::NAMETOOLONG) => Err(too_long(path)),
-                other => other.map_err(failed(format!("address {}", path.display()))),
+                other => other.map_err(failed("address of a path")),
             },
             Self::Abstract(name) => net::SocketAddrUnix::new_abstract_name(name.as_bytes())
-                .map_err(failed(format!("address @{name}"))),
+                .map_err(failed("address of an abstract name")),
         }
     }
 }
@@ -50,8 +60,8 @@ impl Name {
 /// `sun_path` of `unix(7)` has 108 bytes, and the last one is a zero.
 fn too_long(path: &Path) -> SetupError {
     let bytes = path.as_os_str().len();
-    let what =
-        format!("{} has {bytes} bytes, and the path of a socket at most 107", path.display());
+    let place = names::place(path);
+    let what = format!("a path in {place} has {bytes} bytes, and the path of a socket at most 107");
     Missing::new(what, "a shorter XDG_RUNTIME_DIR or TMPDIR").into()
 }
 
@@ -88,7 +98,7 @@ pub fn bind_unix(kind: Kind, name: &Name) -> Result<(OwnedFd, Option<Unlink>), S
     let socket = unix_socket(kind)?;
     // The mode of the socket becomes the mode of the file that `bind` makes: no moment in which others may connect.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR).map_err(failed("fchmod"))?;
-    net::bind(&socket, &name.address()?).map_err(failed(format!("bind {name:?}")))?;
+    net::bind(&socket, &name.address()?).map_err(failed(format!("bind {name}")))?;
     let guard = match name {
         Name::Path(path) => Some(Unlink::new(path.clone())),
         Name::Abstract(_) => None,
@@ -106,7 +116,7 @@ pub fn listen_unix(
     backlog: u64,
 ) -> Result<(OwnedFd, Option<Unlink>), SetupError> {
     let (socket, guard) = bind_unix(kind, name)?;
-    listen(&socket, backlog, &format!("{name:?}"))?;
+    listen(&socket, backlog, &name.to_string())?;
     Ok((socket, guard))
 }
 
@@ -127,7 +137,7 @@ pub fn connect_unix(kind: Kind, name: &Name, nonce: u64) -> Result<OwnedFd, Setu
 /// # Errors
 /// The call that failed.
 pub fn call_unix(socket: &OwnedFd, name: &Name) -> Result<(), SetupError> {
-    net::connect(socket, &name.address()?).map_err(failed(format!("connect {name:?}")))
+    net::connect(socket, &name.address()?).map_err(failed(format!("connect {name}")))
 }
 
 /// A listener on an address of this host.

@@ -4,7 +4,7 @@
 //! Pointers and lengths come from the same slice.
 
 use crate::io::file::watch::watching;
-use crate::io::{failed, raw};
+use crate::io::{failed, names, raw};
 use ipcperf_core::SetupError;
 use rustix::fs::inotify::WatchFlags;
 use rustix::fs::{Mode, OFlags};
@@ -31,7 +31,7 @@ pub fn watch(path: &Path) -> Result<OwnedFd, SetupError> {
 pub fn create_file(path: &Path) -> Result<OwnedFd, SetupError> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)
-        .map_err(failed(format!("open {}", path.display())))
+        .map_err(failed(format!("open a file in {}", names::place(path))))
 }
 
 /// Writes the first byte of a file anew.

@@ -4,14 +4,48 @@
 //! An operation is a live `sembuf`, and exactly one is announced.
 
 use crate::io::names::{SYSV_SEMAPHORES, Unlink};
-use crate::io::{raw, system_v};
-use ipcperf_core::{Seat, SetupError};
+use crate::io::raw;
+use crate::io::system_v::{self, Most};
+use ipcperf_core::{Missing, Seat, SetupError};
 use std::path::Path;
 
-/// `errno` of `semget` where the kernel was built without semaphores.
-pub const NOT_BUILT_IN: i32 = libc::ENOSYS;
-/// `errno` of `semget` when as many sets or semaphores exist as `kernel.sem` allows.
-pub const TOO_MANY: i32 = libc::ENOSPC;
+/// The four numbers of `kernel.sem` that the kernel has by default (`proc(5)`).
+const DEFAULTS: &str = "kernel.sem='32000 1024000000 500 32000'";
+/// How many sets there may be: the fourth of them.
+const MOST_SETS: Most = Most {
+    what: "sets of System V semaphores",
+    name: "the fourth number of kernel.sem",
+    default: 32_000,
+    set: DEFAULTS,
+    letter: 's',
+};
+/// How many semaphores in all sets: the second.
+const MOST: Most = Most {
+    what: "System V semaphores",
+    name: "the second number of kernel.sem",
+    default: 1_024_000_000,
+    ..MOST_SETS
+};
+
+/// What `semget` says where there is no room for a set (`semget(2)`).
+fn no_set(code: i32) -> Missing {
+    let text = std::fs::read_to_string("/proc/sys/kernel/sem").unwrap_or_default();
+    let limit = |at: usize| text.split_ascii_whitespace().nth(at)?.parse::<u64>().ok();
+    if code == libc::EINVAL {
+        let most = limit(0).unwrap_or(0);
+        let what =
+            format!("a set of {PAIR} semaphores is above the first number of kernel.sem ({most})");
+        return Missing::new(what, format!("sysctl {DEFAULTS}"));
+    }
+    let sets = system_v::objects("sem", 1).len() as u64;
+    match (limit(3), limit(1)) {
+        (Some(most), Some(all)) if sets < most => MOST.reached(all),
+        (most, _) => MOST_SETS.reached(most.unwrap_or(MOST_SETS.default)),
+    }
+}
+
+/// Semaphores of a set, one for each direction.
+const PAIR: i32 = 2;
 
 /// A set of two semaphores, one for each direction, removed when dropped.
 #[derive(Debug)]
@@ -24,10 +58,23 @@ impl Set {
     /// Makes a set that only this user may use, both semaphores at zero, noted in the ledger of the run.
     ///
     /// # Errors
-    /// The call that failed.
+    /// `Unavailable` where the kernel has none, or no more; otherwise the call that failed.
     pub fn create(directory: &Path) -> Result<Self, SetupError> {
-        let get = |key, flags| get(key, 2, flags);
-        let (id, noted) = system_v::create(directory, SYSV_SEMAPHORES, "semget", get)?;
+        let get = |key, flags| get(key, PAIR, flags);
+        let made = system_v::create(directory, SYSV_SEMAPHORES, "semget", get);
+        let (id, noted) = made.map_err(|error| match error {
+            SetupError::Sys { call, code: libc::ENOSYS } if call == "semget" => Missing::new(
+                "this kernel has no System V semaphores",
+                "a kernel with CONFIG_SYSVIPC",
+            )
+            .into(),
+            SetupError::Sys { call, code: code @ (libc::ENOSPC | libc::EINVAL) }
+                if call == "semget" =>
+            {
+                no_set(code).into()
+            }
+            other => other,
+        })?;
         Ok(Self { id, _noted: noted })
     }
 

@@ -1,0 +1,34 @@
+//! What every measurement takes, whatever the mechanism: tried once, and told by all commands in the same words.
+
+use crate::error::words;
+use crate::page::{CAPACITY, Page};
+use crate::task::SUBCOMMAND;
+use ipcperf_core::Missing;
+use ipcperf_sys::process::{self, Worker, own_pid};
+use std::sync::OnceLock;
+
+/// Whether anything can be measured here: there are descriptors and memory, the page that workers share, and two workers.
+///
+/// # Errors
+/// What is missing.
+pub fn probe() -> Result<(), Missing> {
+    static TRIED: OnceLock<Result<(), Missing>> = OnceLock::new();
+    TRIED.get_or_init(tried).clone()
+}
+
+fn tried() -> Result<(), Missing> {
+    process::room()?;
+    Page::create(CAPACITY).map_err(|error| {
+        let what = format!("no shared memory (memfd_create: {})", words(&error));
+        Missing::new(what, "a kernel and a sandbox with memfd_create, and more memory")
+    })?;
+    let worker = || {
+        Worker::start(&[SUBCOMMAND, &own_pid().to_string()], 0).map_err(|error| {
+            let missing = process::not_started(&error);
+            Missing { what: format!("no worker process: {}", missing.what), ..missing }
+        })
+    };
+    // Both live at once: a limit may have room for one.
+    let _one = worker()?;
+    worker().map(drop)
+}
