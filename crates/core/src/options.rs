@@ -52,6 +52,14 @@ pub enum KnobKind {
     },
 }
 
+impl KnobKind {
+    /// Whether the value of a place is a path and no word.
+    #[must_use]
+    pub fn is_path(value: &str) -> bool {
+        value.starts_with('/') || value.starts_with("~/")
+    }
+}
+
 impl fmt::Display for KnobKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -229,7 +237,7 @@ pub fn check(
             words.contains(&text).then(|| KnobValue::Word(text.to_owned()))
         }
         KnobKind::Place { words } => {
-            let is_path = (text.starts_with('/') || text.starts_with("~/")) && !text.contains('\0');
+            let is_path = KnobKind::is_path(text) && !text.contains('\0');
             (is_path || words.contains(&text)).then(|| KnobValue::Word(text.to_owned()))
         }
     };

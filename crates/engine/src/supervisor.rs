@@ -163,6 +163,11 @@ impl<'a> Supervisor<'a> {
         self.deadline
     }
 
+    /// From now on all must be over by then.
+    pub fn allow(&mut self, deadline: Instant) {
+        self.deadline = deadline;
+    }
+
     /// From now on only so much longer is waited.
     pub fn hurry(&mut self, grace: Duration) {
         self.deadline = self.deadline.min(Instant::now() + grace);

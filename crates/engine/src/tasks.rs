@@ -5,7 +5,7 @@ use crate::page::CAPACITY;
 use crate::protocol::Kind;
 use crate::registry::Registry;
 use crate::task::{self, NamedTask, WorkerContext, pin};
-use crate::{bounds, connect, fan, slice};
+use crate::{bounds, connect, exec, fan, slice};
 use serde_json::Value;
 use std::process::ExitCode;
 
@@ -15,6 +15,7 @@ pub fn main(registry: &Registry, more: &[NamedTask<'_>], parent: u32) -> ExitCod
     let own = [
         NamedTask { name: slice::TASK, run: &|context| measure(registry, context) },
         NamedTask { name: bounds::TASK, run: &bound },
+        NamedTask { name: exec::TASK, run: &exec::serve },
         NamedTask { name: fan::TASK, run: &|context| fan::worker::serve(registry, context) },
     ];
     let all: Vec<_> = own.iter().chain(connect::TASKS).chain(more).copied().collect();

@@ -245,7 +245,7 @@ fn can(what: &str) -> String {
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct RunArgs {
     /// Mechanisms, as -m takes them; or a job file (TOML) with the same names as the long flags, which win over it. What
-    /// is no mechanism, contains '/' or ends in .toml is a file. The output of a job stays below the current directory
+    /// is no mechanism, contains '/' or ends in .toml is a file. The paths in a job stay below the current directory
     #[arg(value_name = "MECHANISM|JOB.toml")]
     pub(crate) mechanisms: Vec<OsString>,
     /// Repeat the plan of a result: the same cells, rounds, times and seed

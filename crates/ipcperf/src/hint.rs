@@ -8,7 +8,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
 use ipcperf_engine::registry::Registry;
 use std::ffi::OsStr;
-use std::process::ExitCode;
 
 /// Flags of other tools, and ours that say the same: as many of them as a command has.
 const FOREIGN: &[(&[&str], &[&str])] = &[
@@ -53,15 +52,10 @@ const FOREIGN: &[(&[&str], &[&str])] = &[
     (&["--out", "--export-json", "--file"], &["output"]),
 ];
 
-/// What clap says, in our exit codes and, for errors, in one line.
-pub(crate) fn usage(registry: &Registry, error: &clap::Error) -> ExitCode {
-    if !error.use_stderr() {
-        // Help and version; nobody listening is no error.
-        let _ = error.print();
-        return ExitCode::SUCCESS;
-    }
+/// What clap says is wrong, in our exit codes and in one line.
+pub(crate) fn usage(registry: &Registry, error: &clap::Error) -> Stop {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    Stop::usage(told(registry, &words.collect::<Vec<_>>(), error)).tell()
+    Stop::usage(told(registry, &words.collect::<Vec<_>>(), error))
 }
 
 /// What is wrong with these words, what was meant, and whose help says more.

@@ -3,14 +3,14 @@
 
 use crate::args::RunArgs;
 use crate::error::{Stop, one_line};
-use crate::{exec, output};
+use crate::{exec, foreign, output};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use ipcperf_core::nearest;
+use ipcperf_core::{KnobKind, LoadKey, OptionSet, nearest};
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
-use std::path::{Component, Path};
+use std::path::Path;
 use toml::Value;
 
 /// Flags that are no keys: what a run shows of itself, and not what it is; what only whoever types may allow; and a search,
@@ -63,6 +63,7 @@ pub(crate) fn words(
     let is_typed =
         |flag: &Arg| typed.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
     let mut words: Vec<OsString> = Vec::new();
+    let typed_knobs = knobs(&values_of(typed, "set"));
     for (key, value) in &job {
         let refused = |why: &str| Stop::usage(format!("{}: {why}", place(file, text, key)));
         let flag = flags(&command)
@@ -84,6 +85,12 @@ pub(crate) fn words(
             }
             _ => {}
         }
+        for (what, path, flag) in paths(key, &said) {
+            let is_typed = typed_knobs.0.contains_key(&what);
+            if !is_typed && !foreign::stays_below(Path::new(&path)) {
+                return Err(refused(&foreign::leads_out(&what, &path, &flag)));
+            }
+        }
         words.extend(said.into_iter().map(OsString::from));
     }
     for flag in command.get_arguments().filter(|flag| is_typed(flag)) {
@@ -99,6 +106,37 @@ pub(crate) fn words(
         }
     }
     Ok(words)
+}
+
+/// The values that were typed for a flag.
+pub(crate) fn values_of(typed: &ArgMatches, flag: &str) -> Vec<String> {
+    let values = typed.get_raw(flag).into_iter().flatten();
+    values.map(|value| value.to_string_lossy().into_owned()).collect()
+}
+
+/// Knobs as they are set; what is none is told where they are used.
+fn knobs(settings: &[String]) -> OptionSet {
+    let mut knobs = OptionSet::default();
+    settings.iter().for_each(|setting| drop(knobs.set(setting)));
+    knobs
+}
+
+/// The paths in the words of a key, but for the output: of what each is one, and the flag that says the same.
+fn paths(key: &str, said: &[String]) -> Vec<(String, String, String)> {
+    let values = said.iter().filter_map(|word| Some(word.split_once('=')?.1.to_owned()));
+    let of_knob = |(knob, path): (String, String)| {
+        let flag = format!("--set {knob}={path}");
+        KnobKind::is_path(&path).then_some((knob, path, flag))
+    };
+    match key {
+        "set" => knobs(&values.collect::<Vec<_>>()).0.into_iter().filter_map(of_knob).collect(),
+        _ if key == LoadKey::Payload.name() => {
+            let lists = values.collect::<Vec<_>>();
+            let files = lists.iter().flat_map(|list| list.split(',')).map(str::trim);
+            files.map(|file| (key.to_owned(), file.to_owned(), format!("--{key} {file}"))).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// What such words ask for.
@@ -200,12 +238,7 @@ fn settings(value: &Value) -> Result<Vec<String>, String> {
 /// What a job file may name as output, since it may be somebody else's: a file below the current directory, and in
 /// the place of nothing but an older result.
 fn check_output(path: &Path) -> Result<(), &'static str> {
-    let is_below = |step: Component<'_>| matches!(step, Component::Normal(_) | Component::CurDir);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")));
-    let leads_away = folder
-        .is_ok_and(|folder| !fs::canonicalize(".").is_ok_and(|here| folder.starts_with(here)));
-    if !path.components().all(is_below) || leads_away {
+    if !foreign::stays_below(path) {
         return Err("leads out of the current directory, where a job file may not write");
     }
     let is_result = || {

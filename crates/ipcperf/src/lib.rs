@@ -20,6 +20,7 @@ mod error;
 mod examples;
 mod exec;
 mod explain;
+mod foreign;
 mod gates;
 mod hint;
 mod history;
@@ -123,14 +124,13 @@ impl Cli {
         }
         let typed = Args::command().try_get_matches();
         let parsed = typed.and_then(|typed| Ok((Args::from_arg_matches(&typed)?, typed)));
-        let (args, typed) = match parsed {
-            Ok(parsed) => parsed,
-            Err(error) => return hint::usage(&self.registry, &error),
+        let done = match parsed {
+            Ok((args, typed)) => self.dispatch(args, &typed),
+            Err(error) if error.use_stderr() => Err(hint::usage(&self.registry, &error)),
+            // Help and version.
+            Err(error) => output::styled(&error.render()),
         };
-        match self.dispatch(args, &typed) {
-            Ok(code) => code,
-            Err(stop) => stop.tell(),
-        }
+        done.unwrap_or_else(|stop| stop.tell())
     }
 
     fn dispatch(&self, args: Args, typed: &ArgMatches) -> Result<ExitCode, Stop> {

@@ -3,11 +3,12 @@
 use crate::args::{ColorChoice, LookArgs, TableArgs};
 use crate::error::{Stop, unknown_name};
 use crate::kept;
+use clap::builder::StyledStr;
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_report::{Format, Style};
 use ipcperf_sys::file::WholeFile;
-use ipcperf_sys::{signals, terminal};
-use std::io::{self, Read, Write};
+use ipcperf_sys::{directory, signals, terminal};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -27,14 +28,31 @@ pub(crate) fn small_file(path: &Path) -> io::Result<String> {
 /// Writes to standard output. A reader that has gone away (`| head -1`) wanted no more: that is no error.
 /// Whoever reads it may also have stopped reading: then a signal ends the wait.
 pub(crate) fn to_stdout(bytes: &[u8]) -> Result<ExitCode, Stop> {
+    stdout_is_open()?;
     signals::let_end();
-    let mut out = io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    match terminal::write_stdout(bytes) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Stop::internal(format!("standard output: {error}")))
+            Err(Stop::internal(format!("standard output: {}", words(&error))))
         }
         _ => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Fails where what is written to standard output would be lost.
+fn stdout_is_open() -> Result<(), Stop> {
+    match terminal::stdout_was_closed() {
+        true => {
+            Err(Stop::internal("standard output is closed; '> /dev/null' is for nobody to read it"))
+        }
+        false => Ok(()),
+    }
+}
+
+/// Writes what the command line says of itself to standard output.
+pub(crate) fn styled(text: &StyledStr) -> Result<ExitCode, Stop> {
+    let is_colored = io::stdout().is_terminal() && wants_color();
+    let text = if is_colored { text.ansi().to_string() } else { text.to_string() };
+    to_stdout(text.as_bytes())
 }
 
 /// Prints lines, whatever they quote.
@@ -107,9 +125,18 @@ pub(crate) fn text_format(look: &LookArgs) -> Result<Format, Stop> {
 /// The least and the most that `COLUMNS` may ask for.
 const WIDTHS: [usize; 2] = [20, 1000];
 
+/// The value of an environment variable that has one.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Whether a terminal is to have colours where nobody has said.
+fn wants_color() -> bool {
+    variable("NO_COLOR").is_none() && variable("TERM").is_some_and(|term| term != "dumb")
+}
+
 /// The style of text for people.
 pub(crate) fn style(look: &LookArgs, to_file: bool) -> Style {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let width = if to_file { None } else { terminal::stdout_width() };
     let terminal = width.is_some();
     // What a shell exports for those whose standard output is no terminal.
@@ -119,11 +146,7 @@ pub(crate) fn style(look: &LookArgs, to_file: bool) -> Style {
     let color = match look.color {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
-        ColorChoice::Auto => {
-            terminal
-                && variable("NO_COLOR").is_none()
-                && variable("TERM").is_some_and(|term| term != "dumb")
-        }
+        ColorChoice::Auto => terminal && wants_color(),
     };
     Style {
         width: width.or(columns).unwrap_or(80),
@@ -154,8 +177,10 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Decides, and fails now rather than after a minute of measuring if it cannot be written.
+    /// Decides, and fails now rather than after a minute of measuring if it cannot be written, or if what is shown could
+    /// not.
     pub(crate) fn choose(output: Option<&Path>, started: &jiff::Timestamp) -> Result<Self, Stop> {
+        stdout_is_open()?;
         let target = match output {
             Some(path) if path.as_os_str() == "-" => return Ok(Self::Stdout),
             Some(path) => {
@@ -230,13 +255,19 @@ fn fresh(
 
 /// Fails where a file of this name cannot be written, or must not be.
 fn check(path: &Path) -> Result<(), Stop> {
+    spares_kept(path)?;
+    WholeFile::check(path).map_err(|error| refused(path, &error))
+}
+
+/// Fails where a file of this name would lie among the kept documents.
+fn spares_kept(path: &Path) -> Result<(), Stop> {
     if kept::would_hold(path) {
         let shown = path.display();
         return Err(Stop::usage(format!(
             "'{shown}' would lie among the kept documents, which nothing changes; name another file"
         )));
     }
-    WholeFile::check(path).map_err(|error| refused(path, &error))
+    Ok(())
 }
 
 fn refused(path: &Path, error: &io::Error) -> Stop {
@@ -350,6 +381,7 @@ pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
 
 /// Writes a text beside a document.
 pub(crate) fn beside(path: &Path, text: &[u8]) -> Result<(), Stop> {
+    spares_kept(path)?;
     filled(path, |out| out.write_all(text))
         .and_then(WholeFile::publish)
         .map_err(|error| cannot_write(path, &error))
@@ -373,7 +405,7 @@ pub(crate) fn to_new_file(
 
 /// Makes a folder now rather than after all measuring, if it cannot be made.
 pub(crate) fn folder(flag: &str, path: &Path) -> Result<(), Stop> {
-    std::fs::create_dir_all(path).map_err(|error| {
+    directory::make(path, 0o777).map_err(|error| {
         let shown = path.display();
         Stop::usage(format!("{flag}: cannot make the folder '{shown}': {}", words(&error)))
     })

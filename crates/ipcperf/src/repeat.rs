@@ -3,38 +3,51 @@
 use crate::args::{GateArgs, OutputArgs};
 use crate::error::Stop;
 use crate::measure::Undertaking;
-use crate::{job_file, loads, output, report, request};
+use crate::{foreign, job_file, loads, output, report, request};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Id};
 use ipcperf_core::result::{Cell, CellKey};
-use ipcperf_core::{Load, LoadKey, PayloadFile};
+use ipcperf_core::{KnobKind, Load, LoadKey, OptionSet, PayloadFile};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::Settings;
 use std::path::Path;
 use std::time::Duration;
 
-/// The plan of this result: the same cells in the same order, rounds, times and seed.
+/// The plan of this result: the same cells in the same order, rounds, times and seed. Paths of it that lead out of the
+/// current directory must be typed, too, since the result may be anybody's.
 ///
 /// # Errors
 /// It is no result of a run of mechanisms, or this build or host plans other cells; or flags say otherwise.
 pub(crate) fn plan(
     registry: &Registry,
     path: &Path,
-    typed: &ArgMatches,
+    flags: &ArgMatches,
 ) -> Result<Undertaking, Stop> {
-    let is_typed = |name: &str| typed.value_source(name) == Some(ValueSource::CommandLine);
+    let is_typed = |name: &str| flags.value_source(name) == Some(ValueSource::CommandLine);
     // What says how a result is shown is no part of its plan, and groups of flags have ids, too.
     let beside = GateArgs::augment_args(OutputArgs::augment_args(Command::new("beside")));
     let has = |command: &Command, id: &Id| command.get_arguments().any(|flag| flag.get_id() == id);
-    let flags = job_file::command();
-    let planned = typed.ids().filter(|id| has(&flags, id) && !has(&beside, id));
-    let mut names = planned.map(Id::as_str).filter(|name| !["from", "dry_run"].contains(name));
+    let keys = job_file::command();
+    let planned = flags.ids().filter(|id| has(&keys, id) && !has(&beside, id));
+    let no_room = |name: &str| {
+        let name = name.replace('_', "-");
+        Stop::usage(format!(
+            "--from repeats the plan of a result as it is; it leaves no room for '{name}'"
+        ))
+    };
+    let payload = LoadKey::Payload.name();
+    let permitted = ["from", "dry_run", "set", payload];
+    let mut names = planned.map(Id::as_str).filter(|name| !permitted.contains(name));
     if let Some(name) = names.find(|name| is_typed(name)) {
-        return Err(Stop::usage(format!(
-            "--from repeats the plan of a result as it is; it leaves no room for '{}'",
-            name.replace('_', "-")
-        )));
+        return Err(no_room(name));
+    }
+    let payloads = job_file::values_of(flags, payload);
+    let payloads = payloads.iter().flat_map(|list| list.split(',')).map(str::trim);
+    let mut typed =
+        Typed { payloads: payloads.map(str::to_owned).collect(), knobs: OptionSet::default() };
+    for setting in job_file::values_of(flags, "set") {
+        typed.knobs.set(&setting).map_err(Stop::usage)?;
     }
     let set = report::read_result(path)?;
     let shown = path.display();
@@ -49,8 +62,12 @@ pub(crate) fn plan(
     if set.cells.is_empty() {
         return Err(refused("it has no cells".into()));
     }
+    if let Some(name) = typed.says_more_than(&set.cells) {
+        return Err(no_room(name));
+    }
     let host = request::host()?;
     let cell = |cell: &Cell| {
+        typed.permits(cell).map_err(refused)?;
         again(registry, &host, cell).map_err(|why| refused(format!("cell '{}': {why}", cell.id)))
     };
     let cells = set.cells.iter().map(cell).collect::<Result<Vec<_>, _>>()?;
@@ -76,10 +93,66 @@ pub(crate) fn plan(
     Ok(Undertaking { command, cells, settings, requirements: as_planned.requirements.clone() })
 }
 
+/// A path of a document, in which the home directory is shortened, as it was typed.
+fn as_typed(path: &str) -> String {
+    let home = path.strip_prefix("~/").zip(output::home());
+    home.map_or_else(|| path.to_owned(), |(rest, home)| format!("{home}/{rest}"))
+}
+
+/// Paths that were typed beside a result because it has them.
+struct Typed {
+    payloads: Vec<String>,
+    knobs: OptionSet,
+}
+
+impl Typed {
+    fn has_payload(&self, file: &str) -> bool {
+        self.payloads.iter().any(|typed| as_typed(typed) == as_typed(file))
+    }
+
+    fn has_knob(&self, knob: &str, value: &str) -> bool {
+        self.knobs.0.get(knob).is_some_and(|typed| as_typed(typed) == as_typed(value))
+    }
+
+    /// Refuses what leads out of the current directory and was not typed.
+    fn permits(&self, cell: &Cell) -> Result<(), String> {
+        let payload = cell.key.load.payload.as_ref().map(|payload| as_typed(&payload.file));
+        if let Some(file) = payload
+            && !foreign::stays_below(Path::new(&file))
+            && !self.has_payload(&file)
+        {
+            return Err(foreign::leads_out("payload", &file, &format!("--payload {file}")));
+        }
+        for (knob, path) in
+            cell.requested().0.into_iter().filter(|(_, path)| KnobKind::is_path(path))
+        {
+            if !self.has_knob(&knob, &path) {
+                return Err(foreign::leads_out(&knob, &path, &format!("--set {knob}={path}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The flag that was typed for something which none of these cells has.
+    fn says_more_than(&self, cells: &[Cell]) -> Option<&'static str> {
+        let files = cells.iter().filter_map(|cell| cell.key.load.payload.as_ref());
+        let files: Vec<String> = files.map(|payload| as_typed(&payload.file)).collect();
+        let knobs: Vec<OptionSet> = cells.iter().map(Cell::requested).collect();
+        let is_known = |(knob, typed): (&String, &String)| {
+            let known = knobs.iter().filter_map(|knobs| knobs.0.get(knob));
+            known.into_iter().any(|known| as_typed(known) == as_typed(typed))
+        };
+        let unknown = |typed: &String| !files.contains(&as_typed(typed));
+        if self.payloads.iter().any(unknown) {
+            return Some(LoadKey::Payload.name());
+        }
+        (!self.knobs.0.iter().all(is_known)).then_some("set")
+    }
+}
+
 /// The file that its messages were cut from, which has to have the same content.
 fn payload(before: &PayloadFile) -> Result<PayloadFile, String> {
-    let home = before.file.strip_prefix("~/").zip(output::home());
-    let file = home.map_or_else(|| before.file.clone(), |(rest, home)| format!("{home}/{rest}"));
+    let file = as_typed(&before.file);
     loads::payload(&PayloadFile { file, ..before.clone() }).map_err(|stop| stop.to_string())
 }
 

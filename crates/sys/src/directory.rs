@@ -17,13 +17,15 @@ fn own() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Opens a directory in which other users cannot replace what this user makes: it is this user's, or sticky. A link
-/// to it is followed.
+/// Opens a directory in which other users cannot replace what this user makes: it is this user's, or sticky. The way to
+/// it is that of [`find`].
 ///
 /// # Errors
 /// It is neither, or cannot be opened.
 pub fn open_safe(path: &Path) -> io::Result<OwnedFd> {
-    let directory = fs::open(path, READ, Mode::empty())?;
+    let Place { directory, name, is_open_file, .. } = find(path)?;
+    let follow = if is_open_file { OFlags::empty() } else { OFlags::NOFOLLOW };
+    let directory = fs::openat(directory, &name, READ | follow, Mode::empty())?;
     let facts = fs::fstat(&directory)?;
     if facts.st_uid == own() || Mode::from_raw_mode(facts.st_mode).contains(Mode::SVTX) {
         return Ok(directory);
@@ -110,13 +112,37 @@ pub(crate) struct Place {
 /// As many links as the kernel follows (`path_resolution(7)`).
 const MOST_LINKS: u32 = 40;
 
-/// Follows a path to its end, step by step. Links are followed too, but in a sticky directory only those of this user
-/// and of the directory's owner: the rule of `fs.protected_symlinks`, whether or not the kernel is told to keep it.
-/// What is found at the end must be theirs as well.
+/// Follows a path to its end, step by step. Links are followed too. In a sticky directory only what belongs to this user
+/// or to the directory's owner is believed: of links that is the rule of `fs.protected_symlinks`, whether or not the
+/// kernel is told to keep it; a folder of somebody else may hold further links; and a file at the end may be one that
+/// somebody waits to see written.
 ///
 /// # Errors
 /// A directory on the way is missing, or something belongs to somebody else.
 pub(crate) fn find(path: &Path) -> io::Result<Place> {
+    walk(path, None)
+}
+
+/// Makes a directory and those above it, where they are missing. The way to it is that of [`find`].
+///
+/// # Errors
+/// As there; or it is no directory, or cannot be made.
+pub fn make(path: &Path, mode: u32) -> io::Result<()> {
+    let facts = walk(path, Some(Mode::from_raw_mode(mode)))?.facts;
+    let kind = facts.map(|facts| FileType::from_raw_mode(facts.st_mode));
+    if kind == Some(FileType::Directory) { Ok(()) } else { Err(Errno::EXIST.into()) }
+}
+
+/// Whether a file that is written to `target` lies, or would lie, in this directory, wherever links lead.
+#[must_use]
+pub fn holds(directory: &Path, target: &Path) -> bool {
+    let facts = find(target).and_then(|place| Ok(fs::fstat(place.directory)?));
+    let Some((one, other)) = facts.ok().zip(fs::stat(directory).ok()) else { return false };
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
+/// What [`find`] does. Directories that are missing are made, where their mode is given.
+fn walk(path: &Path, missing: Option<Mode>) -> io::Result<Place> {
     let steps = |path: &Path| -> Vec<OsString> {
         path.components().rev().map(|step| step.as_os_str().to_owned()).collect()
     };
@@ -124,17 +150,22 @@ pub(crate) fn find(path: &Path) -> io::Result<Place> {
     let mut directory = fs::open(".", LOOK | OFlags::DIRECTORY, Mode::empty())?;
     let mut links = 0;
     while let Some(name) = ahead.pop() {
-        let found = match fs::openat(&directory, &name, LOOK, Mode::empty()) {
-            Err(Errno::NOENT) if ahead.is_empty() => {
+        let look = || fs::openat(&directory, &name, LOOK, Mode::empty());
+        let found = match (look(), missing) {
+            (Err(Errno::NOENT), Some(mode)) => match fs::mkdirat(&directory, &name, mode) {
+                Ok(()) | Err(Errno::EXIST) => look()?,
+                Err(error) => return Err(error.into()),
+            },
+            (Err(Errno::NOENT), None) if ahead.is_empty() => {
                 return Ok(Place { directory, name, facts: None, is_open_file: false });
             }
-            other => other?,
+            (other, _) => other?,
         };
         let facts = fs::fstat(&found)?;
         let kind = FileType::from_raw_mode(facts.st_mode);
-        if (kind.is_symlink() || ahead.is_empty())
-            && is_foreign(&fs::fstat(&directory)?, &facts, own())
-        {
+        // Nobody puts the root and the way up anywhere.
+        let is_put = name != "/" && name != "." && name != "..";
+        if is_put && is_foreign(&fs::fstat(&directory)?, &facts, own()) {
             let text = format!(
                 "'{}' was put into a directory for all by another user (uid {})",
                 name.display(),
@@ -228,6 +259,40 @@ mod tests {
     }
 
     #[test]
+    fn directories_are_made_where_they_are_missing_and_links_to_them_are_followed() {
+        let base = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| base.path().join(name);
+        paths::write(at("file"), "").expect("a file");
+        symlink("real/below", at("link")).expect("a link");
+        for name in ["a/b/c", "a/b/c", "a/../d/./e", "real", "link/f"] {
+            make(&at(name), 0o700).expect(name);
+            assert!(at(name).is_dir(), "{name}");
+        }
+        assert!(at("real/below/f").is_dir());
+        assert_eq!(paths::metadata(at("a/b")).expect("made").mode() & 0o777, 0o700);
+        for name in ["file", "file/below"] {
+            assert!(make(&at(name), 0o700).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_through_a_link_lies_where_the_link_leads() {
+        let base = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| base.path().join(name);
+        paths::create_dir_all(at("kept/below")).expect("directories");
+        paths::write(at("kept/1"), "").expect("a file");
+        for (link, to) in [("one", "kept/1"), ("new", "kept/2"), ("below", "kept/below/1")] {
+            symlink(to, at(link)).expect("a link");
+        }
+        for name in ["one", "new", "kept/1", "kept/2", "kept/below/../3"] {
+            assert!(holds(&at("kept"), &at(name)), "{name}");
+        }
+        for name in ["two", "below", "kept", "no/such"] {
+            assert!(!holds(&at("kept"), &at(name)), "{name}");
+        }
+    }
+
+    #[test]
     fn in_a_directory_for_all_only_what_is_ours_or_its_owners_is_believed() {
         let base = tempfile::tempdir().expect("a directory");
         let open = fs::open(base.path(), READ, Mode::empty()).expect("a directory");
@@ -261,16 +326,27 @@ mod tests {
         symlink(base.path(), at("all/way")).expect("a link");
         paths::set_permissions(at("all"), paths::Permissions::from_mode(0o1777)).expect("ours");
         assert!(open_safe(&at("theirs")).is_ok() && find(&at("all/link")).is_ok());
-        let given = ["theirs", "all/link", "all/way"].iter().all(|name| give_away(&at(name)));
+        paths::create_dir(at("all/folder")).expect("a directory");
+        symlink(at("precious"), at("all/folder/link")).expect("a link");
+        let theirs = ["theirs", "all/link", "all/way", "all/folder"];
+        let given = theirs.iter().all(|name| give_away(&at(name)));
         if !given {
             return;
         }
         let error = open_safe(&at("theirs")).expect_err("another user's").to_string();
         assert!(error.contains("not sticky"), "{error}");
-        for name in ["all/link", "all/way/precious"] {
+        for name in ["all/link", "all/way/precious", "all/folder/link", "all/folder/../../precious"]
+        {
             let error = find(&at(name)).expect_err("another user's").to_string();
             assert!(error.contains("65534"), "{error}");
         }
+        for name in ["all/folder", "all/folder/new", "all/way/new"] {
+            let error = make(&at(name), 0o755).expect_err("another user's").to_string();
+            assert!(error.contains("65534"), "{error}");
+            let error = open_safe(&at(name)).expect_err("another user's").to_string();
+            assert!(error.contains("65534"), "{error}");
+        }
+        assert!(!at("new").exists() && !at("all/folder/new").exists());
         paths::set_permissions(at("theirs"), paths::Permissions::from_mode(0o1777)).expect("root");
         assert!(open_safe(&at("theirs")).is_ok(), "sticky");
     }

@@ -1,7 +1,7 @@
 //! A file that appears whole or not at all, whatever kills the process while it is written.
 
 use crate::directory::{self, open_at};
-use crate::random;
+use crate::{random, terminal};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -236,7 +236,7 @@ fn through(target: &directory::Place, facts: &Stat) -> io::Result<File> {
     crate::signals::let_end();
     let stdout = rustix::stdio::stdout();
     let same = |other: Stat| (other.st_dev, other.st_ino) == (facts.st_dev, facts.st_ino);
-    if rustix::fs::fstat(stdout).is_ok_and(same) {
+    if !terminal::stdout_was_closed() && rustix::fs::fstat(stdout).is_ok_and(same) {
         return Ok(rustix::io::fcntl_dupfd_cloexec(stdout, 3)?.into());
     }
     let refuse = |facts: &Stat| match FileType::from_raw_mode(facts.st_mode) {
@@ -522,8 +522,15 @@ mod tests {
         fs::write(&precious, "old").expect("written");
         fs::write(open.join("file"), "old").expect("written");
         symlink(&precious, open.join("link")).expect("a link");
-        for name in ["link", "file"] {
-            if directory::give_away(&open.join(name)) {
+        fs::create_dir(open.join("folder")).expect("a folder");
+        symlink(&precious, open.join("folder/link")).expect("a link");
+        for (name, theirs) in [
+            ("link", "link"),
+            ("file", "file"),
+            ("folder/link", "folder"),
+            ("folder/new", "folder"),
+        ] {
+            if directory::give_away(&open.join(theirs)) {
                 assert!(WholeFile::check(&open.join(name)).is_err(), "{name}");
                 assert!(WholeFile::start(&open.join(name)).is_err(), "{name}");
             }

@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::io::sysctl;
 use crate::procfs;
+use crate::signals::Interrupts;
 use ipcperf_core::Missing;
 use ipcperf_core::units::format_size;
 use rustix::fs::Mode;
@@ -29,14 +30,12 @@ impl Worker {
     /// The program cannot be started.
     pub fn start(arguments: &[&str], pad: usize) -> io::Result<Self> {
         let (control, theirs) = Control::pair()?;
-        let mut child = Command::new("/proc/self/exe")
-            .args(arguments)
-            .env("IPCPERF_PAD", "x".repeat(pad))
-            .stdin(theirs.into_fd())
-            .stdout(Stdio::null())
-            .stderr(Stdio::inherit())
-            .process_group(0)
-            .spawn()?;
+        let mut command = Command::new("/proc/self/exe");
+        command.args(arguments).stdin(theirs.into_fd()).stdout(Stdio::null()).process_group(0);
+        if pad > 0 {
+            command.env("IPCPERF_PAD", "x".repeat(pad));
+        }
+        let mut child = command.stderr(Stdio::inherit()).spawn()?;
         let pidfd = pidfd_of(&mut child)?;
         Ok(Self { child, pidfd, control })
     }
@@ -133,6 +132,22 @@ pub fn enlist(parent: u32) -> io::Result<Control> {
     let null = std::fs::File::open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     Ok(Control::from_fd(control))
+}
+
+/// In a worker that has something to end: from now on it is told of the coordinator's end, in place of being killed by it.
+/// Whatever tells it to end (SIGTERM) does so in the same way.
+///
+/// # Errors
+/// The kernel's, or the coordinator is already gone.
+pub fn outlive_coordinator() -> io::Result<Interrupts> {
+    // Until the request is replaced, the end of this parent kills.
+    let parent = rustix::process::getppid();
+    let interrupts = Interrupts::terminated()?;
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+    if rustix::process::getppid() != parent {
+        return Err(io::Error::other("the coordinator is gone"));
+    }
+    Ok(interrupts)
 }
 
 /// A limit of a process.

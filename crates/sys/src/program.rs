@@ -10,6 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getppid, set_parent_process_death_signal, waitid,
 };
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -67,9 +68,10 @@ pub struct Program {
 }
 
 /// What a program was when it ended. Children that it has waited for are in every count.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
     /// How it ended.
+    #[serde(with = "exit_status")]
     pub status: ExitStatus,
     /// CPU time in user mode.
     pub user_ns: u64,
@@ -85,12 +87,35 @@ pub struct Ended {
 
 /// Bytes that the calls of a process have moved, to and from whatever it had open (`rchar` and `wchar` of
 /// `/proc/PID/io`). Bytes that `splice(2)` moves are not among them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
     /// Read, the program's own libraries included.
     pub read: u64,
     /// Written.
     pub written: u64,
+}
+
+/// How a process ended, as a number that travels.
+pub mod exit_status {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    /// For `serde(with)`.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<S: Serializer>(status: &ExitStatus, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_i32(status.into_raw())
+    }
+
+    /// For `serde(with)`.
+    ///
+    /// # Errors
+    /// It is no number.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ExitStatus, D::Error> {
+        i32::deserialize(from).map(ExitStatus::from_raw)
+    }
 }
 
 impl Program {

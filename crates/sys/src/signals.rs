@@ -1,7 +1,8 @@
-//! Interrupts as a descriptor, so that the coordinator stays single-threaded and nothing runs in a handler; and, for
-//! tests, a handler that interrupts whatever runs.
+//! Interrupts as a descriptor, so that the coordinator stays single-threaded and nothing runs in a handler; signals held
+//! back; and, for tests, a handler that interrupts whatever runs.
 
 use std::io;
+use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,19 +45,18 @@ pub(crate) fn descriptor(signals: &[libc::c_int]) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// SIGINT, SIGTERM and SIGHUP, delivered through a descriptor instead of ending the process.
+/// What a user sends to end a run, delivered through a descriptor instead of ending the process.
 #[derive(Debug)]
 pub struct Interrupts(OwnedFd);
 
 impl Interrupts {
-    /// Blocks the signals for this thread and opens the descriptor. Children inherit the mask; workers and programs
-    /// empty it ([`block_none`]), so that they still end on SIGTERM.
+    /// Blocks the signals for this thread and opens the descriptor; those that are ignored stay ignored. Children inherit
+    /// the mask; workers and programs empty it ([`block_none`]), so that they still end on SIGTERM.
     ///
     /// # Errors
     /// The kernel's.
     pub fn catch() -> io::Result<Self> {
-        // A blocked signal arrives even if it is ignored, and `nohup` has asked for SIGHUP to be ignored. A shell
-        // ignores SIGINT for every background job of a script, whose author still means it when he sends it.
+        // A blocked signal arrives even if it is ignored: SIGHUP by `nohup`, SIGINT by a shell for background jobs.
         let is_meant = |signal: &libc::c_int| {
             // SAFETY: an all-zero sigaction is a valid place for the current one.
             let now = unsafe {
@@ -64,10 +64,15 @@ impl Interrupts {
                 libc::sigaction(*signal, std::ptr::null(), &raw mut now);
                 now
             };
-            *signal != libc::SIGHUP || now.sa_sigaction != libc::SIG_IGN
+            now.sa_sigaction != libc::SIG_IGN
         };
         let meant: Vec<_> = ENDING.into_iter().filter(is_meant).collect();
         descriptor(&meant).map(Self)
+    }
+
+    /// SIGTERM alone, whether it was ignored or not.
+    pub(crate) fn terminated() -> io::Result<Self> {
+        descriptor(&[libc::SIGTERM]).map(Self)
     }
 
     /// To poll on.
@@ -88,15 +93,42 @@ impl Interrupts {
 /// as it ends any other. For what may wait for somebody else for ever, when no measurement can be lost by it any more.
 pub fn let_end() {
     let set = set_of(&ENDING);
-    // SAFETY: `set` is initialised, the time is a valid one, the action is a default, and the signal's facts are not
-    // asked for.
+    // SAFETY: `set` is initialised, the time is a valid one, and the signal's facts are not asked for.
     unsafe {
-        // Also where a script has put the run into the background: see `catch`.
-        libc::signal(libc::SIGINT, libc::SIG_DFL);
         let at_once = std::mem::zeroed::<libc::timespec>();
         while libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const at_once) > 0 {}
     }
     let _ = mask(libc::SIG_UNBLOCK, &ENDING);
+}
+
+/// What a user sends to end a run is held back for as long as this lives, and has its effect afterwards: for what takes
+/// moments and must not be left half done.
+#[derive(Debug)]
+pub struct Held {
+    /// Those that were not blocked already.
+    signals: Vec<libc::c_int>,
+    /// A mask is that of a thread.
+    stays: PhantomData<*const ()>,
+}
+
+/// Holds them back in this thread.
+#[must_use]
+pub fn hold() -> Held {
+    let set = set_of(&ENDING);
+    let mut before = set_of(&[]);
+    // SAFETY: both sets are initialised.
+    let held = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before) };
+    // SAFETY: `before` is initialised.
+    let is_new =
+        |signal: &libc::c_int| unsafe { libc::sigismember(&raw const before, *signal) } == 0;
+    let signals = if held == 0 { ENDING.into_iter().filter(is_new).collect() } else { Vec::new() };
+    Held { signals, stays: PhantomData }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = mask(libc::SIG_UNBLOCK, &self.signals);
+    }
 }
 
 /// From now on this function, which must be safe whatever it interrupts, handles the signal.
@@ -117,6 +149,13 @@ extern "C" fn nothing(_: libc::c_int) {}
 /// signal that ends the process without a word. Programs that are executed begin as ever: a handler is not inherited.
 pub fn outlive_large_files() {
     let _ = handle(libc::SIGXFSZ, nothing);
+}
+
+/// Lets SIGINT end this process and what it starts, even where whoever started it had it ignored, as a shell has it for
+/// background jobs: for tests.
+pub fn heed_interrupt() {
+    // SAFETY: the action is a default.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
 }
 
 /// Lets this thread receive all signals. Fit to be called between `fork` and `exec`: it makes one system call.
@@ -151,6 +190,30 @@ pub fn interruptions() -> u64 {
 mod tests {
     use super::*;
     use rustix::process::{Signal, getpid, kill_process};
+
+    /// Whether this thread has each of the signals blocked that end a run.
+    fn are_blocked() -> [bool; 3] {
+        let (none, mut now) = (set_of(&[]), set_of(&[]));
+        // SAFETY: the sets are initialised.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const none, &raw mut now) };
+        // SAFETY: `now` is initialised.
+        ENDING.map(|signal| unsafe { libc::sigismember(&raw const now, signal) } == 1)
+    }
+
+    #[test]
+    fn what_is_held_back_is_as_it_was_afterwards() {
+        block_none().expect("a mask");
+        let held = hold();
+        assert_eq!(are_blocked(), [true; 3]);
+        drop(held);
+        assert_eq!(are_blocked(), [false; 3]);
+        mask(libc::SIG_BLOCK, &[libc::SIGTERM]).expect("a mask");
+        {
+            let (_outer, _inner) = (hold(), hold());
+            assert_eq!(are_blocked(), [true; 3]);
+        }
+        assert_eq!(are_blocked(), [false, true, false], "who caught it goes on catching it");
+    }
 
     #[test]
     fn a_signal_is_counted_and_ends_nothing() {

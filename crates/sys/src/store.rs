@@ -2,13 +2,12 @@
 
 use crate::directory::{self, entries, open_own, open_safe, remove_name};
 use crate::file::WholeFile;
-use rustix::fs::{AtFlags, Mode, OFlags, fstat, mkdirat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, statat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Who else may put something into a directory.
@@ -39,7 +38,7 @@ impl Store {
     /// They cannot be made or opened; `base` is another user's and not sticky; `name` is no directory of this user, or
     /// others may write to it.
     pub fn make(base: &Path, name: &str) -> io::Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(base)?;
+        directory::make(base, 0o700)?;
         match mkdirat(open_safe(base)?, name, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => Self::open(base, name),
             Err(error) => Err(error.into()),
@@ -96,12 +95,17 @@ impl Store {
         Ok(files)
     }
 
-    /// Opens a file to read it, but nothing that a link leads to.
+    /// Opens a file to read it, but nothing that a link leads to, and nothing that is waited for.
     ///
     /// # Errors
-    /// It is not there, or not readable.
+    /// It is not there, not readable, or no regular file.
     pub fn read(&self, name: &str) -> io::Result<File> {
-        directory::open_at(&self.directory, OsStr::new(name), OFlags::RDONLY, Mode::empty())
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = directory::open_at(&self.directory, OsStr::new(name), flags, Mode::empty())?;
+        match FileType::from_raw_mode(fstat(&file)?.st_mode) {
+            FileType::RegularFile => Ok(file),
+            _ => Err(io::Error::other("it is no regular file")),
+        }
     }
 
     /// Starts a file that will have this name, or one that it is published under.
@@ -172,6 +176,9 @@ mod tests {
         symlink("/etc/passwd", ours.path().join("file")).expect("a link");
         assert!(ours.read("file").is_err());
         assert_eq!(ours.files().expect("readable"), [], "a link is no file");
+        rustix::fs::mkfifoat(&ours.directory, "fifo", Mode::RUSR | Mode::WUSR).expect("made");
+        let error = ours.read("fifo").expect_err("nobody writes there").to_string();
+        assert!(error.contains("no regular file"), "{error}");
         // It is replaced, and what it leads to is not.
         write(&ours, "file", "text");
         assert!(fs::symlink_metadata(ours.path().join("file")).expect("there").is_file());

@@ -1,14 +1,18 @@
 //! Programs that nobody here wrote, connected by pipes: started without a shell, watched from outside, ended in time,
-//! and what they consumed.
+//! and what they consumed. A process of its own, the watch, is their parent, so that they end with the coordinator even
+//! if that is killed.
 
 mod assemble;
 mod ran;
 mod run;
 mod traced;
+mod watch;
 
 pub(crate) use assemble::assemble;
 pub use ran::{PipelinePlan, PipelineRun, Ran, RoundRun, Seen};
-pub use run::{Settings, once, run};
+pub use run::{Settings, run};
+pub use watch::Watch;
+pub(crate) use watch::{TASK, serve};
 
 use crate::error::not_started;
 use crate::task::TaskError;
@@ -17,8 +21,9 @@ use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::pipe::{self, splice};
 use ipcperf_sys::io::{errno, stream};
 use ipcperf_sys::process::describe_end;
-use ipcperf_sys::program::{Program, waiting_bytes};
+use ipcperf_sys::program::{Program, exit_status, waiting_bytes};
 use ipcperf_sys::signals::Interrupts;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -32,7 +37,7 @@ const KEPT: usize = 300;
 const CUT_OFF: i32 = 13;
 
 /// Why programs came to nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Error {
     /// The user interrupted.
     Interrupted,
@@ -43,6 +48,7 @@ pub enum Error {
         /// Which.
         name: String,
         /// How.
+        #[serde(with = "exit_status")]
         status: ExitStatus,
         /// The first line of what it wrote to its standard error.
         complaint: String,

@@ -2,13 +2,14 @@
 
 use ipcperf_core::result::{ByteProof, ProofKind, Status};
 use ipcperf_sys::program::Ended;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What a program may read beyond what comes through its pipe and still agree with the count of the program before it:
 /// its libraries, its locale, its own script.
 const STARTING_BYTES: u64 = 1 << 20;
 /// A pipeline to measure.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PipelinePlan {
     /// The programs with their arguments, none of them empty; each reads what the one before it writes.
     pub programs: Vec<Vec<String>>,
@@ -57,7 +58,7 @@ pub struct RoundRun {
 }
 
 /// One run of a pipeline.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ran {
     /// From before the first program was started until all had ended, ns.
     pub elapsed_ns: u64,
@@ -122,7 +123,7 @@ impl Ran {
 }
 
 /// What was seen of one program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Seen {
     /// Its process.
     pub pid: u32,

@@ -1,17 +1,13 @@
-//! One run of a pipeline, and all rounds of several.
+//! All rounds of several pipelines.
 
-use super::ran::{PipelinePlan, PipelineRun, Ran, RoundRun};
-use super::traced;
-use super::{Error, Finished, Programs, connect};
+use super::ran::{PipelinePlan, PipelineRun, RoundRun};
+use super::{Error, Watch};
 use crate::run::{Bench, Findings, Progress};
 use ipcperf_core::result::Status;
 use ipcperf_stats::Rng;
-use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::procfs;
-use ipcperf_sys::program::Orphans;
 use ipcperf_sys::signals::Interrupts;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 /// Rounds in which calls are counted: they vary little.
@@ -32,33 +28,6 @@ pub struct Settings {
     pub seed: u64,
 }
 
-/// Runs a pipeline once.
-///
-/// # Errors
-/// Why it came to nothing; a pipeline that moved no byte is nothing, too.
-pub fn once(
-    plan: &PipelinePlan,
-    deadline: Instant,
-    interrupts: Option<&Interrupts>,
-) -> Result<Ran, Error> {
-    // Dropped last: whatever the programs have left behind.
-    let _orphans = Orphans::adopt()?;
-    let mut programs = Programs::new(deadline, interrupts);
-    let start_ns = monotonic_ns();
-    let output = connect(plan, |name, command, input| {
-        let held = input.map(OwnedFd::try_clone).transpose()?;
-        programs.start(name, command, held)
-    })?;
-    let Finished { programs, end_ns, arrived_bytes, start } = programs.finish(Some(output))?;
-    let elapsed_ns = end_ns.saturating_sub(start_ns);
-    let ran = Ran { elapsed_ns, arrived_bytes, start, programs };
-    if arrived_bytes == 0 && ran.taken_bytes().unwrap_or(0) == 0 {
-        let last = plan.commands.last().map_or("", String::as_str);
-        return Err(Error::Failed(format!("no bytes: nothing came out of '{last}'")));
-    }
-    Ok(ran)
-}
-
 /// Runs all of `plans` in every round, in random order; then, where asked, some rounds more under a tracer.
 ///
 /// # Errors
@@ -74,6 +43,7 @@ pub fn run(
     let bench = Bench::open(settings.seed, interrupts)?;
     let begin = |plan| PipelineRun { plan, rounds: Vec::new(), calls: Vec::new(), ended: None };
     let mut pipelines: Vec<PipelineRun> = plans.into_iter().map(begin).collect();
+    let mut watch = Watch::default();
     let mut order = Rng::stream(settings.seed, "order");
     let traced = if settings.trace_calls { TRACED_ROUNDS.min(settings.rounds) } else { 0 };
     let mut interrupted = false;
@@ -90,10 +60,11 @@ pub fn run(
             let slower = if is_traced { TRACED_SLOWER } else { 1 };
             let deadline = Instant::now() + settings.deadline * slower;
             let outcome = if is_traced {
-                traced::once(&one.plan, deadline, interrupts).map(|calls| one.calls.push(calls))
+                watch.calls(&one.plan, deadline, interrupts).map(|calls| one.calls.push(calls))
             } else {
                 let order = position as u64;
-                once(&one.plan, deadline, interrupts)
+                watch
+                    .once(&one.plan, deadline, interrupts)
                     .map(|ran| one.rounds.push(RoundRun { round, order, ran }))
             };
             match outcome {

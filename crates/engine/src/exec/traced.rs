@@ -4,7 +4,6 @@ use super::ran::PipelinePlan;
 use super::{Error, Outlet, cannot_start, connect, judge};
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::pipe::splice;
-use ipcperf_sys::program::Orphans;
 use ipcperf_sys::signals::Interrupts;
 use ipcperf_sys::trace::Follow;
 use std::collections::BTreeMap;
@@ -15,25 +14,18 @@ use std::time::{Duration, Instant};
 /// How late the change of a program is noticed where another thread takes the signal.
 const LATEST: Duration = Duration::from_millis(20);
 
-/// Runs a pipeline once; the calls of each program by number.
+/// The calls of each program by number.
+pub(super) type Calls = Vec<BTreeMap<i64, u64>>;
+
+/// Runs a pipeline once.
 ///
 /// # Errors
 /// Why it came to nothing.
-pub(super) fn once(
-    plan: &PipelinePlan,
-    deadline: Instant,
-    interrupts: Option<&Interrupts>,
-) -> Result<Vec<BTreeMap<i64, u64>>, Error> {
-    let _orphans = Orphans::adopt()?;
-    follow(plan, deadline, interrupts)
-}
-
-/// The same, which leaves the orphans of its programs to others.
 pub(super) fn follow(
     plan: &PipelinePlan,
     deadline: Instant,
     interrupts: Option<&Interrupts>,
-) -> Result<Vec<BTreeMap<i64, u64>>, Error> {
+) -> Result<Calls, Error> {
     let null = splice::null().map_err(|error| Error::Failed(error.to_string()))?;
     let mut follow = Follow::new()?;
     let mut outlets = Vec::new();

@@ -23,6 +23,11 @@ pub(super) fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
     Stop::usage(format!("cannot {what} '{shown}': {}", output::words(error)))
 }
 
+/// What the file of a document is called.
+pub(super) fn file_name(number: u64, name: &str) -> String {
+    format!("{number}-{name}.json")
+}
+
 /// A document in its directory.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
@@ -36,7 +41,9 @@ impl Document {
     pub(super) fn of(file: StoredFile) -> Option<Self> {
         let (number, name) = file.name.strip_suffix(".json")?.split_once('-')?;
         let (number, name) = (number.parse().ok()?, name.to_owned());
-        objection(&name).is_none().then_some(Self { number, name, file })
+        // What is parsed may have signs and zeros in front that we never write.
+        let is_ours = objection(&name).is_none() && file.name == file_name(number, &name);
+        is_ours.then_some(Self { number, name, file })
     }
 }
 

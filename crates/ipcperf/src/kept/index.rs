@@ -49,7 +49,7 @@ impl Index {
         let Some(store) = &archive.store else { return Self { known: Vec::new() } };
         let mut text = Vec::new();
         // What is not text, or cannot be read, is made anew like anything else that is amiss.
-        let _ = store.read(INDEX).and_then(|mut file| file.read_to_end(&mut text));
+        let _ = store.read(INDEX).and_then(|file| file.take(output::MOST).read_to_end(&mut text));
         let text = String::from_utf8_lossy(&text);
         let mut lines: BTreeMap<String, (Stamp, Summary, &str)> = BTreeMap::new();
         let mut is_right = true;
@@ -59,7 +59,11 @@ impl Index {
                     let before = lines.insert(stamp.file.clone(), (stamp, summary, line));
                     is_right &= before.is_none();
                 }
-                None => is_right = false,
+                // Whatever it is now, and however long: documents tell what it told.
+                None => {
+                    is_right = false;
+                    break;
+                }
             }
         }
         let mut known = Vec::new();
@@ -142,8 +146,10 @@ fn summed_up(archive: &Archive, document: &Document, stamp: &Stamp) -> Option<(S
 mod tests {
     use super::*;
     use crate::kept::place::DIRECTORY;
-    use std::fs;
+    use std::fs::{self, File};
+    use std::os::unix::fs::symlink;
     use std::path::Path;
+    use std::process::Command;
 
     fn index(data: &Path) -> Index {
         Index::of(&Archive::at(data).expect("readable"))
@@ -182,9 +188,21 @@ mod tests {
             assert_eq!(index(data.path()).known.len(), 3, "{text}");
             assert_eq!(fs::read_to_string(&place).expect("there"), right, "{text}");
         }
-        fs::remove_file(&place).expect("there");
-        assert_eq!(index(data.path()).known.len(), 3);
-        assert_eq!(fs::read_to_string(&place).expect("there"), right);
+        for put in ["a FIFO", "a link", "gigabytes", "nothing"] {
+            fs::remove_file(&place).expect("there");
+            match put {
+                "a FIFO" => assert!(
+                    Command::new("mkfifo").arg(&place).status().expect("it starts").success()
+                ),
+                "a link" => symlink("/dev/zero", &place).expect("a link"),
+                "gigabytes" => {
+                    File::create(&place).and_then(|file| file.set_len(3 << 30)).expect("a hole")
+                }
+                _ => {}
+            }
+            assert_eq!(index(data.path()).known.len(), 3, "{put}");
+            assert_eq!(fs::read_to_string(&place).expect("there"), right, "{put}");
+        }
         // Nothing is amiss: it is not written again.
         let written = || fs::metadata(&place).and_then(|facts| facts.modified()).expect("there");
         let before = written();

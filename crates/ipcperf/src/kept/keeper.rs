@@ -1,6 +1,6 @@
 //! Keeps a document under a name.
 
-use super::archive::{Archive, Document, SIGN, cannot, objection};
+use super::archive::{Archive, Document, SIGN, cannot, file_name, objection};
 use super::index::Index;
 use super::place::{DIRECTORY, data};
 use crate::error::{Code, Stop, note};
@@ -32,7 +32,10 @@ impl Keeper {
 
     fn at(data: &Path, name: &str) -> Result<Self, Stop> {
         Self::check(Some(name))?;
-        let store = Store::make(data, DIRECTORY).and_then(|store| store.start(name).map(|_| store));
+        let store = Store::make(data, DIRECTORY).and_then(|store| {
+            next_number(&store)?;
+            store.start(name).map(|_| store)
+        });
         let store =
             store.map_err(|error| cannot("keep anything in", &data.join(DIRECTORY), &error))?;
         Ok(Self { data: data.to_owned(), store, name: name.to_owned() })
@@ -64,12 +67,20 @@ impl Keeper {
         let mut file = io::BufWriter::new(store.start(name)?);
         fill(&mut file)?;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        let known = store.files()?.into_iter().filter_map(Document::of);
-        let highest = known.map(|one| one.number).max().unwrap_or(0);
         // Whoever keeps something of this name meanwhile takes a number; then the next one is free.
-        let numbers = highest.saturating_add(1)..;
-        file.publish_new(numbers.map(|number| format!("{number}-{name}.json"))).map(drop)
+        let numbers = next_number(store)?..=u64::MAX;
+        file.publish_new(numbers.map(|number| file_name(number, name))).map(drop)
     }
+}
+
+/// The number of what is kept next.
+fn next_number(store: &Store) -> io::Result<u64> {
+    let known = store.files()?.into_iter().filter_map(Document::of);
+    let Some(last) = known.max_by_key(|one| one.number) else { return Ok(1) };
+    last.number.checked_add(1).ok_or_else(|| {
+        let name = last.file.name;
+        io::Error::other(format!("no number is above that of '{name}'; rename or remove it"))
+    })
 }
 
 #[cfg(test)]
@@ -121,6 +132,26 @@ mod tests {
             ["@baseline~1", "@baseline"]
         );
         assert_eq!(files(data.path()), ["1-nightly.json", "4-nightly.json", "index.jsonl"]);
+    }
+
+    #[test]
+    fn no_number_of_a_file_makes_what_is_kept_next_the_oldest_or_is_taken_for_another() {
+        let data = tempfile::tempdir().expect("a folder");
+        let keeper = Keeper::at(data.path(), "x").expect("writable");
+        let place = |name: &str| data.path().join(DIRECTORY).join(name);
+        for name in ["+8-x.json", "07-x.json", "18446744073709551616-x.json"] {
+            fs::write(place(name), "{}").expect("written");
+        }
+        keep(&keeper, "{}");
+        assert_eq!(listed(data.path()), ["1-x.json @x"], "what nobody kept counts for nothing");
+        fs::write(place("18446744073709551614-x.json"), "{}").expect("written");
+        keep(&keeper, "{}");
+        let last = listed(data.path()).pop();
+        assert_eq!(last.as_deref(), Some("18446744073709551615-x.json @x"));
+        let told = Keeper::at(data.path(), "x").expect_err("there is no number").to_string();
+        assert!(told.contains("above that of '18446744073709551615-x.json'; rename"), "{told}");
+        let kept = keeper.keep(true, |out| out.write_all(b"{}"));
+        assert_eq!((kept, files(data.path()).len()), (Some(Code::Internal), 7));
     }
 
     #[test]

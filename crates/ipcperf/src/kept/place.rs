@@ -1,6 +1,7 @@
 //! Where documents are kept.
 
 use crate::error::Stop;
+use ipcperf_sys::directory;
 use std::path::{Path, PathBuf};
 
 /// The directory in the user's data directory.
@@ -20,8 +21,5 @@ pub(super) fn data() -> Result<PathBuf, Stop> {
 
 /// Whether a file of this name lies, or would lie, among the documents.
 pub(crate) fn would_hold(path: &Path) -> bool {
-    let here = |folder: &Path| std::fs::canonicalize(folder).ok();
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let kept = data().ok().and_then(|data| here(&data.join(DIRECTORY)));
-    kept.is_some() && kept == here(folder.unwrap_or(Path::new(".")))
+    data().is_ok_and(|data| directory::holds(&data.join(DIRECTORY), path))
 }

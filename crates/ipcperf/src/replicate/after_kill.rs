@@ -5,6 +5,7 @@ use ipcperf_core::{Crowd, Door, Serving};
 use ipcperf_engine::connect::{self, Around, BACKLOG, ConnectPlan, Model, SHORTEST};
 use ipcperf_engine::task::TaskError;
 use ipcperf_study::Readings;
+use ipcperf_sys::signals::Interrupts;
 use serde::Deserialize;
 
 /// A server that is killed: what it leaves.
@@ -35,8 +36,8 @@ pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
 }
 
 impl Work for AfterKill {
-    fn missing(&self) -> Option<String> {
-        connect::probe(self.0.door).err().map(|missing| missing.to_string())
+    fn look(&self, _: Option<&Interrupts>) -> Result<(), TaskError> {
+        connect::probe(self.0.door).map_err(|missing| TaskError::Failed(missing.to_string()))
     }
 
     fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {

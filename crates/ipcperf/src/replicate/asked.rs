@@ -1,10 +1,13 @@
 //! What of a study is asked for, where that is not what its file says: single claims, and other parameters.
 
+use super::cell::Keys;
 use super::kinds;
 use crate::error::{Stop, unknown};
+use crate::foreign;
 use ipcperf_core::result::Scale;
 use ipcperf_study::Study;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Leaves only these claims, in lists with commas, of all studies, and says so. A study of which nothing is left is left
 /// out.
@@ -71,6 +74,19 @@ pub(crate) fn set(
         }
     }
     Ok((!given.is_empty()).then(|| format!("Not as its file says: {}.", given.join(", "))))
+}
+
+/// A path of an arm that leads out of the current directory and was not typed: the file may be somebody else's.
+pub(crate) fn path(study: &Study, typed: &[String], scale: Scale) -> Option<String> {
+    let is_typed = |path: &str| typed.iter().any(|setting| setting.contains(path));
+    let cells = study.arms.iter().filter(|arm| arm.work == kinds::CELL);
+    cells.into_iter().find_map(|arm| {
+        let paths = Keys::of(&study.keys(arm, scale)).ok()?.paths();
+        let leads_out = |path: &str| !foreign::stays_below(Path::new(path)) && !is_typed(path);
+        let (what, path, setting) = paths.into_iter().find(|(_, path, _)| leads_out(path))?;
+        let flag = format!("--set '{}.{setting}'", arm.id);
+        Some(format!("arm {}: {}", arm.id, foreign::leads_out(&what, &path, &flag)))
+    })
 }
 
 /// A value as TOML has it, else a text.

@@ -5,7 +5,7 @@ use crate::job_file;
 use crate::loads::{LoadArgs, loads};
 use crate::request;
 use ipcperf_core::result::{Cell, Mode, Round, SideCovariates, Status};
-use ipcperf_core::{Idle, LoadKey, PatternKind, Placement, Touch};
+use ipcperf_core::{Idle, KnobKind, LoadKey, PatternKind, Placement, Touch};
 use ipcperf_engine::calls_of;
 use ipcperf_engine::connect::Model;
 use ipcperf_engine::plan::{self, Host, Request};
@@ -71,6 +71,23 @@ impl Keys {
         let keys: Self =
             others.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
         Ok(Self { load, ..keys })
+    }
+
+    /// The paths that it names: of what each is one, and the parameter that says it.
+    pub(crate) fn paths(&self) -> Vec<(String, String, String)> {
+        let table = self.set.iter().map(|(knob, value)| (knob.clone(), value.clone())).collect();
+        let settings = format!("set={}", toml::Value::Table(table));
+        let knobs = self.set.iter().filter_map(|(knob, value)| {
+            let path = value.as_str().map(str::trim).filter(|value| KnobKind::is_path(value))?;
+            Some((knob.clone(), path.to_owned(), settings.clone()))
+        });
+        let key = LoadKey::Payload;
+        let files = self.load.0.get(&key).into_iter().flat_map(|list| list.split(','));
+        let files = files.map(|file| {
+            let file = file.trim();
+            (key.to_string(), file.to_owned(), format!("{key}={file}"))
+        });
+        knobs.chain(files).collect()
     }
 
     /// The cell, which may have an objection.

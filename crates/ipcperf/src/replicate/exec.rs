@@ -3,9 +3,10 @@
 use super::work::{Turn, Work};
 use crate::{exec, job_file};
 use ipcperf_core::result::ProofKind;
-use ipcperf_engine::exec::{PipelinePlan, Programs, once};
+use ipcperf_engine::exec::{PipelinePlan, Programs};
 use ipcperf_engine::task::TaskError;
 use ipcperf_study::Readings;
+use ipcperf_sys::signals::Interrupts;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -72,15 +73,16 @@ pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
     Ok(Box::new(Exec { plan: plan(&programs)?, needs, figures }))
 }
 
-/// What a program says that does not find what is needed.
-fn lacks(needs: &PipelinePlan) -> Option<String> {
-    let words = needs.programs.first()?;
-    let (program, arguments) = words.split_first()?;
+/// Whether a program finds what is needed, or what it says.
+fn finds(needs: &PipelinePlan, interrupts: Option<&Interrupts>) -> Result<(), TaskError> {
+    let words = needs.programs.first().and_then(|words| words.split_first());
+    let Some((program, arguments)) = words else { return Ok(()) };
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
-    let mut programs = Programs::new(Instant::now() + LOOKING, None);
-    let ended = programs.start(program, &mut command, None).and_then(|()| programs.finish(None));
-    ended.err().map(|error| error.to_string())
+    let mut programs = Programs::new(Instant::now() + LOOKING, interrupts);
+    programs.start(program, &mut command, None)?;
+    programs.finish(None)?;
+    Ok(())
 }
 
 /// The figures that a program has written.
@@ -94,14 +96,16 @@ fn figures(text: &str) -> Result<Vec<(&str, f64)>, TaskError> {
 }
 
 impl Work for Exec {
-    fn missing(&self) -> Option<String> {
+    fn look(&self, interrupts: Option<&Interrupts>) -> Result<(), TaskError> {
         let all = [Some(&self.plan), self.needs.as_ref()];
-        let missing = all.into_iter().flatten().find_map(exec::missing);
-        missing.or_else(|| self.needs.as_ref().and_then(lacks))
+        if let Some(missing) = all.into_iter().flatten().find_map(exec::missing) {
+            return Err(TaskError::Failed(missing));
+        }
+        self.needs.as_ref().map_or(Ok(()), |needs| finds(needs, interrupts))
     }
 
     fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
-        let ran = once(&self.plan, turn.deadline, turn.interrupts)?;
+        let ran = turn.watch.borrow_mut().once(&self.plan, turn.deadline, turn.interrupts)?;
         let mut readings = Readings::default();
         let seconds = |nanos: u64| nanos as f64 / 1e9;
         let bytes = ran.arrived_bytes.max(ran.taken_bytes().unwrap_or(0)) as f64;
@@ -162,16 +166,17 @@ mod tests {
 
     #[test]
     fn what_is_needed_and_not_there_is_told_and_figures_are_read() {
-        let work = |needs: &str| {
+        let missing = |needs: &str| {
             let text = format!(
                 "programs = ['printf \"a 1.5\\nb 2\\n\"']\nneeds = '{needs}'\nfigures = true"
             );
-            make(&text.parse().expect("a table")).expect("well formed")
+            let work = make(&text.parse().expect("a table")).expect("well formed");
+            work.look(None).err().map(|error| error.to_string())
         };
-        assert_eq!(work("true").missing(), None);
-        let missing = work("sh -c \"echo no gem >&2; exit 1\"").missing();
-        assert_eq!(missing.as_deref(), Some("sh: exit code 1: no gem"));
-        let missing = work("no-such-program-anywhere").missing().expect("it is not there");
+        assert_eq!(missing("true"), None);
+        let told = missing("sh -c \"echo no gem >&2; exit 1\"");
+        assert_eq!(told.as_deref(), Some("sh: exit code 1: no gem"));
+        let missing = missing("no-such-program-anywhere").expect("it is not there");
         assert!(missing.contains("no program 'no-such-program-anywhere' in PATH"), "{missing}");
         assert_eq!(figures("user_s 0.5\nreal_s 1\n"), Ok(vec![("user_s", 0.5), ("real_s", 1.0)]));
         assert!(figures("user_s\n").is_err() && figures("a b\n").is_err());

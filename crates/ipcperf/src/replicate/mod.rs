@@ -35,6 +35,7 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Progress, fresh_seed};
 use ipcperf_study::{Findings, Study};
 use rounds::{Context, Limits};
+use std::cell::RefCell;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -65,7 +66,10 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     }
     let host = request::host()?;
     for study in &studies {
-        if let Some(objection) = rounds::objection(study, scale, registry, &host) {
+        let objection = asked::path(study, &args.set, scale);
+        if let Some(objection) =
+            objection.or_else(|| rounds::objection(study, scale, registry, &host))
+        {
             return Err(Stop::usage(format!("study {}: {objection}", study.name())));
         }
     }
@@ -92,9 +96,15 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         kernel: host::kernel(),
         studies: Vec::new(),
     };
+    let watch = RefCell::default();
     for (at, study) in studies.iter().enumerate() {
-        let mut context =
-            Context { registry, host: &host, interrupts: Some(&interrupts), progress: &mut show };
+        let mut context = Context {
+            registry,
+            host: &host,
+            interrupts: Some(&interrupts),
+            watch: &watch,
+            progress: &mut show,
+        };
         let wanted =
             Course { scale, rounds: args.rounds.unwrap_or_else(|| study.rounds(scale)), cut: None };
         // What is left of the time is divided among the studies that are left.

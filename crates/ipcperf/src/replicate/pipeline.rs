@@ -14,6 +14,7 @@ use ipcperf_engine::protocol;
 use ipcperf_engine::task::{NamedTask, TaskError, WorkerContext};
 use ipcperf_study::Readings;
 use ipcperf_sys::io::pipe::{self, End};
+use ipcperf_sys::signals::Interrupts;
 use plan::{Method, Plan, Run};
 use relay::Duty;
 use serde::Deserialize;
@@ -215,13 +216,16 @@ impl Pipeline {
 }
 
 impl Work for Pipeline {
-    fn missing(&self) -> Option<String> {
+    fn look(&self, _: Option<&Interrupts>) -> Result<(), TaskError> {
         if self.variant == Variant::Together {
-            return socat::installed().as_ref().err().cloned();
+            return socat::installed()
+                .as_ref()
+                .map(drop)
+                .map_err(|why| TaskError::Failed(why.clone()));
         }
-        let bytes = self.plan.pipe_bytes?;
+        let Some(bytes) = self.plan.pipe_bytes else { return Ok(()) };
         let tried = pipe::pair().and_then(|pair| pipe::set_capacity(&pair.write, Some(bytes)));
-        tried.err().map(|error| error.to_string())
+        tried.map(drop).map_err(|error| TaskError::Failed(error.to_string()))
     }
 
     fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {

@@ -8,6 +8,7 @@ use super::kinds::{CELL, make};
 use super::work::{Turn, Work};
 use crate::error::note;
 use ipcperf_core::result::{Noise, Scale, Status};
+use ipcperf_engine::exec::Watch;
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Bench, Bounded, CellRun, Progress};
@@ -17,6 +18,7 @@ use ipcperf_stats::Rng;
 use ipcperf_study::{Arm, Measured, Study};
 use ipcperf_sys::procfs;
 use ipcperf_sys::signals::Interrupts;
+use std::cell::RefCell;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -40,6 +42,7 @@ pub(crate) struct Context<'a, 'b> {
     pub(crate) registry: &'a Registry,
     pub(crate) host: &'a Host,
     pub(crate) interrupts: Option<&'b Interrupts>,
+    pub(crate) watch: &'a RefCell<Watch>,
     pub(crate) progress: &'a mut dyn FnMut(Progress<'_>),
 }
 
@@ -103,8 +106,12 @@ pub(crate) fn measure(
     let mut bench = Bench::open(seed, context.interrupts)?;
     let mut arms: Vec<ArmRun> =
         study.arms.iter().map(|arm| ArmRun::prepare(arm, study, scale, context)).collect();
+    let mut interrupted = false;
+    for arm in &mut arms {
+        interrupted = interrupted || arm.look(context);
+    }
     (context.progress)(Progress::Bounds);
-    let mut interrupted = prepare_bench(&arms, &mut bench)?;
+    interrupted = interrupted || prepare_bench(&arms, &mut bench)?;
     let mut order = Rng::stream(seed, study.name());
     for round in 0..rounds {
         let is_late = |until: Instant| round > 0 && Instant::now() + longest > until;
@@ -209,10 +216,7 @@ impl ArmRun {
                 Doing::Bound(bound)
             })
         } else {
-            make(&arm.work, &keys).map(|other| {
-                ended = other.missing().map(|missing| (Status::Unavailable, missing));
-                Doing::Other(other)
-            })
+            make(&arm.work, &keys).map(Doing::Other)
         };
         let doing = match doing {
             Ok(doing) => Some(doing),
@@ -224,6 +228,17 @@ impl ArmRun {
         let mut measured = Measured::new(arm);
         measured.ended = ended;
         Self { doing, measured, took: None }
+    }
+
+    /// Finds out whether all is here that its work needs; true if the user interrupted.
+    fn look(&mut self, context: &Context<'_, '_>) -> bool {
+        let Some(Doing::Other(other)) = &self.doing else { return false };
+        match other.look(context.interrupts) {
+            Ok(()) => {}
+            Err(TaskError::Interrupted) => return true,
+            Err(why) => self.measured.ended = Some((Status::Unavailable, why.to_string())),
+        }
+        false
     }
 
     /// The cell that it is, if it is one.
@@ -288,6 +303,7 @@ impl ArmRun {
                     deadline: Instant::now() + patience(scale),
                     registry: context.registry,
                     interrupts: context.interrupts,
+                    watch: context.watch,
                 });
                 match turn.map(|turn| other.measure(&turn)) {
                     Err(missing) => Err((Status::Unavailable, missing.to_string())),

@@ -3,18 +3,23 @@
 //! An arm is measured once in every round, by processes of its own. What it finds out is a set of named numbers, and
 //! for single operations their distribution.
 
+use ipcperf_engine::exec::Watch;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::task::TaskError;
 use ipcperf_study::Readings;
 use ipcperf_sys::signals::Interrupts;
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::Instant;
 
 /// How one arm is measured.
 pub(crate) trait Work {
-    /// What is missing here, in words; nothing is left behind.
-    fn missing(&self) -> Option<String> {
-        None
+    /// Finds out whether all is here that it needs; nothing is left behind.
+    ///
+    /// # Errors
+    /// What is missing, or the user interrupted.
+    fn look(&self, _: Option<&Interrupts>) -> Result<(), TaskError> {
+        Ok(())
     }
 
     /// Measures one round.
@@ -37,4 +42,6 @@ pub(crate) struct Turn<'a> {
     pub(crate) registry: &'a Registry,
     /// Interrupts of the user.
     pub(crate) interrupts: Option<&'a Interrupts>,
+    /// What starts programs that nobody here wrote.
+    pub(crate) watch: &'a RefCell<Watch>,
 }

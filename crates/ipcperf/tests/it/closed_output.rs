@@ -57,7 +57,15 @@ fn nobody_listens_to_errors() {
 #[test]
 fn a_full_disk_is_an_error_of_one_line() {
     let sandbox = Sandbox::new();
-    for words in [&["list"][..], &["describe", "pipe"], &["man"], &["survey", "--dry-run"]] {
+    for words in [
+        &["list"][..],
+        &["describe", "pipe"],
+        &["man"],
+        &["survey", "--dry-run"],
+        &["--help"],
+        &["run", "--help"],
+        &["--version"],
+    ] {
         let full = File::options().write(true).open("/dev/full").expect("every Linux has it");
         let mut command = sandbox.command(words);
         let output = command.stdout(full).stderr(Stdio::piped()).output().expect("it starts");
@@ -65,6 +73,37 @@ fn a_full_disk_is_an_error_of_one_line() {
         assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
         assert!(said.contains("No space left") && said.lines().count() == 1, "{words:?}: {said}");
     }
+}
+
+#[test]
+fn a_standard_output_that_takes_nothing_is_told_before_anything_is_measured() {
+    let sandbox = Sandbox::new();
+    let ended = |redirected: &str, words: &[&str]| {
+        let mut shell = Command::new("sh");
+        let line = format!("exec \"$0\" \"$@\" {redirected}");
+        shell.args(["-c", &line, env!("CARGO_BIN_EXE_ipcperf")]);
+        sandbox.spawn(sandbox.surround(shell, words)).end()
+    };
+    let run = ["run", "-m", "pipe", "--place", "same-cpu", "--rounds", "1", "--slice", "1ms"];
+    let run = [&run[..], &["-o", "run.json"]].concat();
+    let all = [&["--help"][..], &["--version"], &["list"], &["man"], &["clean"], &run];
+    for words in all {
+        let ended = ended(">&-", words);
+        assert_eq!(ended.status.code(), Some(1), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.starts_with("ipcperf: standard output is closed"), "{words:?}");
+        assert_eq!(ended.stderr.lines().count(), 1, "{words:?}: {}", ended.stderr);
+    }
+    assert!(sandbox.read("run.json").is_err(), "it was measured");
+    // Open, but not to be written to.
+    for words in &all[..4] {
+        let ended = ended("1</dev/null", words);
+        assert_eq!(ended.status.code(), Some(1), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains("Bad file descriptor"), "{words:?}: {}", ended.stderr);
+    }
+    // Who writes to a file alone needs none.
+    sandbox.done(&run);
+    assert_eq!(ended(">&-", &["report", "run.json", "-o", "run.csv"]).status.code(), Some(0));
+    assert_eq!(ended(">/dev/null", &["list"]).status.code(), Some(0));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use ipcperf_core::Missing;
 use ipcperf_report::RESULT_SCHEMA;
+use ipcperf_sys::signals;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io;
@@ -73,6 +74,8 @@ pub(crate) struct Ended {
 
 impl Sandbox {
     pub(crate) fn new() -> Self {
+        // Whoever tests in the background has it ignored.
+        signals::heed_interrupt();
         let sandbox = Self { folder: TempDir::new().expect("a temporary folder") };
         for folder in
             [sandbox.home(), sandbox.run_directories(), sandbox.temporary(), sandbox.said()]
@@ -95,6 +98,16 @@ impl Sandbox {
     /// `TMPDIR`.
     pub(crate) fn temporary(&self) -> PathBuf {
         self.folder.path().join("tmp")
+    }
+
+    /// `XDG_DATA_HOME`, where a test sets it.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// The directory of kept documents there.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.data().join("ipcperf")
     }
 
     /// What the programs say is kept here.

@@ -1,7 +1,7 @@
 //! Programs that nobody here wrote: every byte is counted, what goes wrong is one clear line, and nothing is left.
 
-use crate::common::{Sandbox, skipped, valid, wait_for};
-use crate::watch::{processes, signal};
+use crate::common::{Sandbox, can_run, skipped, valid, wait_for};
+use crate::watch::{processes, signal, workers};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::fs;
@@ -251,7 +251,8 @@ fn a_run_that_is_stopped_leaves_no_program() {
     let sandbox = Sandbox::new();
     for (name, code) in [("INT", Some(130)), ("KILL", None)] {
         let running = sandbox.start(&words(&["sleep 600", "cat"], &[]));
-        wait_for("both programs", || (processes(&sandbox).len() == 3).then_some(()));
+        // Beside the coordinator and the watch.
+        wait_for("both programs", || (processes(&sandbox).len() == 4).then_some(()));
         signal(name, running.child.id());
         assert_eq!(running.end().status.code(), code);
         wait_for("the end of both programs", || (processes(&sandbox).is_empty()).then_some(()));
@@ -260,4 +261,49 @@ fn a_run_that_is_stopped_leaves_no_program() {
     assert_eq!(document["interrupted"], true);
     assert_eq!(document["pipelines"][0]["status"], "skipped");
     assert_eq!(sandbox.run(&["clean"]).status.code(), Some(0));
+}
+
+/// What programs have started goes with the coordinator as they do, whoever of the two processes of ours is killed.
+#[test]
+fn whoever_is_killed_nothing_of_the_programs_is_left() {
+    // It leaves its group, and nobody waits for it.
+    let leaves = "sh -c 'setsid sleep 601 </dev/null >/dev/null 2>&1 & exec sleep 600'";
+    if !can_run("setsid", &["true"]) {
+        return;
+    }
+    for (is_coordinator, name) in [(true, "KILL"), (false, "KILL"), (false, "TERM")] {
+        let sandbox = Sandbox::new();
+        let running = sandbox.start(&words(&[leaves, "cat"], &[]));
+        let sleeps = |pid: &u32| {
+            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            words.split(|byte| *byte == 0).next() == Some(b"sleep")
+        };
+        let sleeping = || processes(&sandbox).iter().filter(|pid| sleeps(pid)).count();
+        wait_for("both who sleep", || (sleeping() == 2).then_some(()));
+        let watch = workers(&sandbox);
+        assert_eq!(watch.len(), 1, "{watch:?}");
+        signal(name, if is_coordinator { running.child.id() } else { watch[0] });
+        let ended = running.end();
+        wait_for("the end of all programs", || processes(&sandbox).is_empty().then_some(()));
+        if !is_coordinator {
+            assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+            let pipeline = &sandbox.result("exec.json")["pipelines"][0];
+            let reason = pipeline["reason"].as_str().expect("a reason");
+            assert!(reason.contains("the watch over the programs"), "{reason}");
+        }
+        assert_eq!(sandbox.run(&["clean"]).status.code(), Some(0));
+    }
+}
+
+/// A command line may be longer than a message between processes, and what programs see of theirs is what they would see
+/// without us.
+#[test]
+fn a_long_command_line_and_an_environment_arrive_as_they_are() {
+    let sandbox = Sandbox::new();
+    let long = format!("printf %s {}", "x".repeat(100_000));
+    let (pipelines, code) = measure(&sandbox, &[&long, "wc -c"], &["--rounds", "1"]);
+    assert_eq!((&pipelines[0]["status"], code), (&"ok".into(), 0), "{}", pipelines[0]["reason"]);
+    sandbox.done(&words(&["env", "tee seen"], &["--rounds", "1"]));
+    let seen = sandbox.read("seen").expect("written");
+    assert!(seen.contains("XDG_RUNTIME_DIR=") && !seen.contains("IPCPERF"), "{seen}");
 }

@@ -9,9 +9,12 @@ use crate::watch::{Objects, processes, signal, signal_group, workers};
 use ipcperf_sys::seccomp::{self, Refusal};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Write};
+use std::fs::{self, DirBuilder, DirEntry, File};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::sleep;
@@ -40,7 +43,8 @@ const JOBS: [&str; 18] = [
     "run -p fan-in -m pipe,unix-dgram --peers 3 --place free",
     "run -p fan-out -m sysv-mq,posix-mq --peers 3 --place free",
     "run -p connect -m unix-stream,tcp --conns 2 --place free",
-    "run --exec 'head -c 64M /dev/zero' --exec cat --exec 'wc -c'",
+    "run --exec 'sh -c \"setsid sleep 600 </dev/null >/dev/null 2>&1 & sleep 0.3; exec head -c 64M /dev/zero\"' --exec cat \
+     --exec 'wc -c'",
     "survey --budget 2s",
     "replicate inferno --only s0.c6 --rounds 2",
     "replicate qiita --only s1.c4 --rounds 2",
@@ -56,12 +60,16 @@ const JOBS: [&str; 18] = [
 enum Fault {
     /// The process that the user started gets a signal.
     Coordinator(&'static str),
+    /// It is killed while programs of others run, which have started others in turn.
+    CoordinatorOfPrograms,
     /// One of the processes that it started gets it: a worker or, where there is none, a program.
     Worker(&'static str),
     /// The coordinator alone stands still for a while.
     Paused,
     /// All processes of the run stand still for a while, as on a machine that is suspended.
     Suspended,
+    /// What the shell takes from new files, for a user who is not root.
+    Mask(&'static str),
     /// A limit of the shell, by its letter.
     Limit(&'static str, &'static str),
     /// A file system with room for so much is mounted over the place of results, of run directories, or of shared memory.
@@ -75,14 +83,18 @@ enum Fault {
     Stranger,
     /// Another user connects to them, too, takes names, and sends signals.
     OtherUser,
+    /// Somebody puts whatever can be put into the directory of kept documents, and takes it away again.
+    Store,
 }
 
 use Fault::{
-    Coordinator, Full, Limit, NoProcess, OtherUser, Paused, Refused, Stranger, Suspended, Worker,
+    Coordinator, CoordinatorOfPrograms, Full, Limit, Mask, NoProcess, OtherUser, Paused, Refused,
+    Store, Stranger, Suspended, Worker,
 };
 
-const FAULTS: [(&str, Fault); 33] = [
+const FAULTS: [(&str, Fault); 37] = [
     ("kill the coordinator", Coordinator("KILL")),
+    ("kill the coordinator of programs", CoordinatorOfPrograms),
     ("interrupt the coordinator", Coordinator("INT")),
     ("terminate the coordinator", Coordinator("TERM")),
     ("hang up on the coordinator", Coordinator("HUP")),
@@ -99,6 +111,7 @@ const FAULTS: [(&str, Fault); 33] = [
     ("300 MB of addresses", Limit("v", "300000")),
     ("files of 512 bytes", Limit("f", "1")),
     ("a stack of 64 KiB", Limit("s", "64")),
+    ("a umask without own write", Mask("0277")),
     ("no room for results", Full("home", "4k")),
     ("no room for run directories", Full("run", "4k")),
     ("no room for shared memory", Full("/dev/shm", "16k")),
@@ -111,11 +124,16 @@ const FAULTS: [(&str, Fault); 33] = [
     ("no queues left", Refused(libc::SYS_mq_open, Refusal::With(libc::ENOSPC))),
     ("no room to grow a file", Refused(libc::SYS_ftruncate, Refusal::With(libc::ENOSPC))),
     ("a disk that fails to sync", Refused(libc::SYS_fsync, Refusal::With(libc::EIO))),
+    ("no hard links", Refused(libc::SYS_linkat, Refusal::NotPermitted)),
     ("no affinity", Refused(libc::SYS_sched_setaffinity, Refusal::NotPermitted)),
     ("no descriptors of processes", Refused(libc::SYS_pidfd_open, Refusal::NotImplemented)),
     ("a stranger who connects", Stranger),
     ("a second user", OtherUser),
+    ("a store under attack", Store),
 ];
+
+/// The name of what is kept while the store is attacked.
+const KEPT: &str = "siege";
 
 /// The program in the surroundings that a fault asks for, as `somebody` where it asks for that.
 fn started(
@@ -147,8 +165,16 @@ fn started(
             );
             shell(&mount, &["unshare", "--mount", "sh"])
         }
+        Mask(mask) => {
+            let line = format!("umask {mask}; exec \"$0\" \"$@\"");
+            let masked = ["sh", "-c", &line];
+            somebody.map_or_else(|| shell(&line, &[]), |one| one.command(&masked, words))
+        }
         _ => somebody.map_or_else(|| sandbox.command(words), |one| one.command(&[], words)),
     };
+    if matches!(fault, Store) {
+        command.env("XDG_DATA_HOME", sandbox.data());
+    }
     command.process_group(0);
     let Refused(call, refusal) = fault else { return sandbox.spawn(command) };
     // A filter cannot be taken back, but it is a matter of threads; what this one starts inherits it.
@@ -170,6 +196,13 @@ fn strike(
     let coordinator = running.child.id();
     match fault {
         Coordinator(name) => signal(name, coordinator),
+        CoordinatorOfPrograms => {
+            // Beside the two of ours.
+            if processes(sandbox).len() < 3 {
+                return false;
+            }
+            signal("KILL", coordinator);
+        }
         Worker(name) => {
             let mut all = workers(sandbox);
             if all.is_empty() {
@@ -193,7 +226,7 @@ fn strike(
             signal_group("CONT", coordinator);
         }
         NoProcess => return somebody.is_some_and(|one| one.forbid_processes(coordinator)),
-        Limit(..) | Full(..) | Refused(..) | Stranger | OtherUser => {}
+        Mask(_) | Limit(..) | Full(..) | Refused(..) | Stranger | OtherUser | Store => {}
     }
     true
 }
@@ -218,7 +251,8 @@ fn judge(
     };
     let Some(code) = ended.status.code() else {
         let (is_meant, is_early) = match (fault, ended.status.signal()) {
-            (Coordinator("KILL"), Some(9)) | (Coordinator("SEGV"), Some(11)) => (true, true),
+            (Coordinator("KILL") | CoordinatorOfPrograms, Some(9))
+            | (Coordinator("SEGV"), Some(11)) => (true, true),
             // Before it catches them there is nothing to write, and when all is written it lets them end it.
             (Coordinator("INT"), Some(2))
             | (Coordinator("TERM"), Some(15))
@@ -233,7 +267,16 @@ fn judge(
     let interrupted = document.as_ref().map(|one| one["interrupted"] == Value::Bool(true));
     let statuses = document.as_ref().map(statuses).unwrap_or_default();
     let with = |wanted: &[&str]| statuses.iter().any(|one| wanted.contains(one));
-    let goes_on = matches!(fault, Worker(_) | Paused | Suspended | Stranger | OtherUser);
+    let goes_on = matches!(
+        fault,
+        Worker(_)
+            | Paused
+            | Suspended
+            | Stranger
+            | OtherUser
+            | Store
+            | Refused(libc::SYS_linkat, _)
+    );
     let is_asked_to_end = matches!(fault, Coordinator("INT" | "TERM" | "HUP"));
     let wrong = match (code, interrupted) {
         _ if !CODES.contains(&code) => "no code of ours",
@@ -251,7 +294,7 @@ fn judge(
         }
         (_, None) if goes_on || is_asked_to_end => "nothing is kept",
         (2.., _) if goes_on => "it does not go on",
-        (1, _) if matches!(fault, Stranger | OtherUser) => "it does not go on",
+        (1, _) if matches!(fault, Stranger | OtherUser | Store) => "it does not go on",
         (1, _) if matches!(fault, NoProcess) && !names_what_was_not_started(&document, ended) => {
             "what could not be started is not named"
         }
@@ -289,15 +332,65 @@ fn saved_elsewhere(sandbox: &Sandbox, ended: &Ended) {
     std::fs::remove_file(path).expect("ours");
 }
 
+/// Puts whatever can be put into the directory of kept documents, until the run is over.
+fn beset(store: &Path, is_over: &AtomicBool, moments: &mut Moments) {
+    let index = store.join("index.jsonl");
+    for name in ["+7-siege.json", "07-siege.json", "1-a b.json", "99999999999999999999-siege.json"]
+    {
+        fs::write(store.join(name), "{}").expect("ours");
+    }
+    // The number is taken, and by no document.
+    fs::create_dir(store.join("1-siege.json")).expect("ours");
+    while !is_over.load(Ordering::Relaxed) {
+        // Whatever the program has made of it meanwhile.
+        let _ = fs::remove_file(&index).or_else(|_| fs::remove_dir(&index));
+        let _ = match moments.below(5) {
+            0 => Command::new("mkfifo").arg(&index).stderr(Stdio::null()).status().map(drop),
+            1 => fs::write(&index, [0xff; 4096]),
+            2 => File::create(&index).and_then(|file| file.set_len(3 << 30)),
+            3 => symlink("/dev/zero", &index),
+            _ => fs::create_dir(&index),
+        };
+        sleep(Duration::from_millis(1 + moments.below(20)));
+    }
+}
+
+/// What was written is kept as it is, and what is kept is listed.
+fn is_kept(sandbox: &Sandbox) -> Result<(), String> {
+    let written = fs::read(sandbox.home().join("it.json")).map_err(|error| error.to_string())?;
+    let kept = |entry: io::Result<DirEntry>| entry.ok().and_then(|one| fs::read(one.path()).ok());
+    let all = fs::read_dir(sandbox.store()).map_err(|error| error.to_string())?;
+    // A FIFO in the place of the index is no document.
+    let is_document = |entry: &io::Result<DirEntry>| {
+        entry.as_ref().is_ok_and(|one| one.path().extension().is_some_and(|end| end == "json"))
+    };
+    let found = all.filter(is_document).filter_map(kept).filter(|bytes| *bytes == written).count();
+    if found != 1 {
+        return Err(format!("it is kept {found} times"));
+    }
+    let mut list = sandbox.command(&["history", "list"]);
+    list.env("XDG_DATA_HOME", sandbox.data());
+    let ended = sandbox.spawn(list).end();
+    match ended.status.code() == Some(0) && ended.stdout.contains("@siege") {
+        true => Ok(()),
+        false => Err(format!("what is kept is not listed: {}{}", ended.stdout, ended.stderr)),
+    }
+}
+
 /// One run and what strikes it; whether it did.
 fn attempt(fault: Fault, job: &str, moments: &mut Moments) -> Result<bool, String> {
     let (own, before) = (Sandbox::new(), Objects::now());
-    let somebody = matches!(fault, NoProcess).then(Somebody::new).flatten();
+    let somebody = matches!(fault, NoProcess | Mask(_)).then(Somebody::new).flatten();
     let somebody = somebody.as_ref();
     let sandbox = somebody.map_or(&own, |one| &one.sandbox);
     let mut other = matches!(fault, OtherUser).then(|| SecondUser::start(sandbox)).flatten();
     let besetting = other.as_mut();
-    let words = words(job);
+    let mut words = words(job);
+    if matches!(fault, Store) {
+        words.extend(["--keep", KEPT].map(str::to_owned));
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(sandbox.store());
+        made.expect("a folder");
+    }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let is_over = AtomicBool::new(false);
     let running = started(sandbox, somebody, fault, &words);
@@ -305,6 +398,11 @@ fn attempt(fault: Fault, job: &str, moments: &mut Moments) -> Result<bool, Strin
     let (struck, was_measuring, ended) = std::thread::scope(|scope| {
         if matches!(fault, Stranger) {
             scope.spawn(|| disturb(sandbox, coordinator, &is_over, nonsense));
+        }
+        if matches!(fault, Store) {
+            let mut moments = moments.of(1);
+            let is_over = &is_over;
+            scope.spawn(move || beset(&sandbox.store(), is_over, &mut moments));
         }
         if let Some(other) = besetting {
             let is_over = &is_over;
@@ -327,7 +425,11 @@ fn attempt(fault: Fault, job: &str, moments: &mut Moments) -> Result<bool, Strin
         OtherUser => refused.is_some_and(|signals| signals > 0),
         _ => struck,
     };
-    judge(sandbox, (fault, job), was_measuring, &ended).map(|()| struck)
+    judge(sandbox, (fault, job), was_measuring, &ended)?;
+    if matches!(fault, Store) {
+        is_kept(sandbox)?;
+    }
+    Ok(struck)
 }
 
 /// The faults that can be had here.
@@ -339,13 +441,13 @@ fn faults() -> Vec<(&'static str, Fault)> {
     }
     let has_somebody = Somebody::new().is_some();
     if !has_somebody {
-        skipped::<()>("no processes left: nobody is limited who is root");
+        skipped::<()>("no processes left, a umask: nobody is limited who is root");
     }
     let sandbox = Sandbox::new();
     let has_other = SecondUser::start(&sandbox).map(SecondUser::end).is_some();
     let can_be_had = |fault: Fault| match fault {
         Full(..) => has_mounts,
-        NoProcess => has_somebody,
+        NoProcess | Mask(_) => has_somebody,
         OtherUser => has_other,
         _ => true,
     };
@@ -358,6 +460,9 @@ fn comes_to(fault: Fault, job: &str) -> bool {
         Refused(libc::SYS_mq_open, _) => &["posix-mq", "survey"],
         Refused(libc::SYS_eventfd2, _) => &["eventfd", "survey"],
         Stranger => &["tcp", "unix-stream", "survey"],
+        CoordinatorOfPrograms => &["setsid"],
+        // A comparison is not kept.
+        Store => return !job.starts_with("compare"),
         _ => return true,
     };
     names.iter().any(|name| job.contains(name))

@@ -299,6 +299,108 @@ fn a_job_file_writes_below_the_current_directory_and_replaces_only_results() {
     assert_eq!(mode & 0o777, 0o640);
 }
 
+/// Paths of jobs, results and studies, which may be somebody else's, lead nowhere but below the current directory, unless
+/// they are typed.
+#[test]
+fn a_path_in_a_file_that_leads_out_of_the_current_directory_must_be_typed() {
+    use std::os::unix::fs::symlink;
+    let sandbox = Sandbox::new();
+    let at = |name: &str| sandbox.home().join(name);
+    let secret = sandbox.temporary().join("secret");
+    fs::write(&secret, "secret").expect("a file");
+    fs::write(at("own"), "mine").expect("a file");
+    symlink(&secret, at("link")).expect("a link");
+    symlink(sandbox.temporary(), at("out")).expect("a link");
+    let (secret, tmp) = (secret.display().to_string(), sandbox.temporary().display().to_string());
+    let of_payload = |file: &str| format!("mechanism = 'pipe'\ntouch = 'full'\npayload = {file}\n");
+    let of_knob = |dir: &str| format!("mechanism = 'temp-file'\nset.temp-file.dir = '{dir}'\n");
+    let set = format!("--set temp-file.dir={tmp}");
+    for (job, flag) in [
+        (of_payload(&format!("'{secret}'")), format!("--payload {secret}")),
+        (of_payload(&format!("['own', '{secret}']")), format!("--payload {secret}")),
+        (of_payload("'own, ../tmp/secret'"), "--payload ../tmp/secret".to_owned()),
+        (of_payload("'link'"), "--payload link".to_owned()),
+        (of_payload("'out/secret'"), "--payload out/secret".to_owned()),
+        (of_knob(&tmp), set.clone()),
+        (of_knob("~/x"), "--set temp-file.dir=~/x".to_owned()),
+        (format!("mechanism = 'pipe'\n[set]\n'file-rename.dir' = ' {tmp}'\n"), tmp.clone()),
+    ] {
+        fs::write(at("job.toml"), job).expect("a file");
+        for more in [&[][..], &["--dry-run"]] {
+            sandbox.refuses(&[&["run", "job.toml"], more].concat(), &flag);
+        }
+    }
+    let dry = ["--place", "same-cpu", "--dry-run"];
+    let planned = |words: &[&str]| sandbox.done(&[&["run"], words, &dry].concat()).stdout;
+    for payload in ["'own'", "['./own']"] {
+        fs::write(at("job.toml"), of_payload(payload)).expect("a file");
+        assert!(planned(&["job.toml"]).contains("Messages are cut in turn from "));
+    }
+    // What is typed is meant, also in place of what the file says.
+    fs::write(at("job.toml"), of_payload(&format!("'{secret}'"))).expect("a file");
+    assert!(planned(&["job.toml", "--payload", &secret]).contains("payload=secret#"));
+    assert!(planned(&["job.toml", "--payload", "own"]).contains("payload=own#"));
+    fs::write(at("job.toml"), of_knob("/any/dir")).expect("a file");
+    assert!(planned(&["job.toml", "--set", "temp-file.dir=tmpfs"]).contains("temp-file"));
+
+    // A result is repeated likewise.
+    let short = ["--rounds", "1", "--slice", "1ms", "--place", "same-cpu", "-o", "run.json"];
+    let payload = ["run", "-m", "pipe", "--touch", "full", "--payload", &secret];
+    sandbox.done(&[&payload[..], &short].concat());
+    sandbox.refuses(&["run", "--from", "run.json"], &format!("--payload {secret}"));
+    let from = ["run", "--from", "run.json", "--dry-run"];
+    sandbox.done(&[&from[..], &["--payload", &secret]].concat());
+    let other = [&from[..], &["--payload", &secret, "--payload", "own"]].concat();
+    sandbox.refuses(&other, "--payload");
+    for (setting, told) in
+        [("pipe.size=1M", "leaves no room for 'set'"), ("nonsense", "mechanism.knob=value")]
+    {
+        sandbox.refuses(&[&from[..], &["--set", setting]].concat(), told);
+    }
+    let knob = format!("temp-file.dir={tmp}");
+    let files = ["run", "-m", "temp-file", "--set", &knob];
+    sandbox.done(&[&files[..], &short].concat());
+    sandbox.refuses(&["run", "--from", "run.json"], &set);
+    sandbox.done(&[&from[..], &["--set", &knob]].concat());
+    let other = [&from[..], &["--set", "temp-file.dir=/other"]].concat();
+    sandbox.refuses(&other, "leaves no room for 'set'");
+}
+
+/// In a sticky directory somebody else may put a folder where one is expected, with links in it.
+#[test]
+fn nothing_is_written_into_a_folder_that_another_user_put_where_all_may_write() {
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    let sandbox = Sandbox::new();
+    let at = |name: &str| sandbox.home().join(name);
+    fs::create_dir_all(at("all/theirs")).expect("folders");
+    fs::set_permissions(at("all"), PermissionsExt::from_mode(0o1777)).expect("ours");
+    fs::write(at("precious"), "mine").expect("a file");
+    for name in ["ipcperf.1", "run.json", "run.csv", "qiita.toml", "new"] {
+        symlink(at("precious"), at("all/theirs").join(name)).expect("a link");
+    }
+    if let Err(error) = chown(at("all/theirs"), Some(65534), None) {
+        crate::common::skipped::<()>(&format!("nobody else is to be had: {error}"));
+        return;
+    }
+    let short = ["--place", "same-cpu", "--rounds", "1", "--slice", "1ms"];
+    let measured = |name: &'static str| [&["run", "-m", "pipe", "-o", name], &short[..]].concat();
+    sandbox.done(&measured("run.json"));
+    for words in [
+        &["man", "--dir", "all/theirs"][..],
+        &["man", "--dir", "all/theirs/new"],
+        &["replicate", "marhubi", "--csv", "all/theirs"],
+        &["replicate", "marhubi", "--plots", "all/theirs/new/below"],
+        &["replicate", "--export", "qiita", "-o", "all/theirs/qiita.toml"],
+        &["report", "run.json", "-o", "all/theirs/run.csv"],
+        &measured("all/theirs/run.json"),
+        &measured("all/theirs/other.json"),
+    ] {
+        sandbox.refuses(words, "'theirs' was put into a directory for all by another user");
+    }
+    assert_eq!(sandbox.read("precious").expect("there"), "mine");
+    assert_eq!(fs::read_dir(at("all/theirs")).expect("readable").count(), 5);
+}
+
 #[test]
 fn what_a_job_file_says_commands_no_terminal() {
     let sandbox = Sandbox::new();

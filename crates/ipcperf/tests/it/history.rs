@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// A run that is over soon.
 const RUN: [&str; 12] = [
@@ -157,6 +158,52 @@ fn what_cannot_be_kept_is_told_before_measuring_and_after_it_nothing_is_lost() {
         ended.stderr
     );
     assert_eq!(sandbox.run(&["report", "a.json"]).status.code(), Some(0));
+}
+
+#[test]
+fn nothing_is_written_in_place_of_a_kept_document_wherever_a_link_leads() {
+    use std::os::unix::fs::symlink;
+    let sandbox = Sandbox::new();
+    sandbox.done(&[&RUN[..], &["--keep", "x", "-o", "a.json"]].concat());
+    let kept = data(&sandbox).join("1-x.json");
+    let before = fs::read(&kept).expect("kept");
+    symlink(&kept, sandbox.home().join("link.json")).expect("a link");
+    symlink(data(&sandbox).join("2-x.json"), sandbox.home().join("new.json")).expect("a link");
+    symlink(data(&sandbox), sandbox.home().join("folder")).expect("a link");
+    fs::create_dir(sandbox.home().join("pages")).expect("a folder");
+    symlink(&kept, sandbox.home().join("pages/ipcperf.1")).expect("a link");
+    for words in [
+        &[&RUN[..], &["-o", "link.json"]].concat()[..],
+        &[&RUN[..], &["-o", "new.json"]].concat(),
+        &[&RUN[..], &["-o", "folder/a.json"]].concat(),
+        &["report", "a.json", "--format", "json", "-o", "link.json"],
+        &["replicate", "--export", "qiita", "-o", "link.json"],
+        &["man", "--dir", "pages"],
+    ] {
+        sandbox.refuses(words, "would lie among the kept documents");
+    }
+    assert_eq!(fs::read(&kept).expect("kept"), before);
+    assert_eq!(listed(&sandbox), ["@x"]);
+}
+
+#[test]
+fn a_store_full_of_what_nobody_kept_is_listed_and_kept_in() {
+    let sandbox = Sandbox::new();
+    let keep = [&RUN[..], &["--keep", "x", "-o", "a.json"]].concat();
+    sandbox.done(&keep);
+    let index = data(&sandbox).join("index.jsonl");
+    fs::remove_file(&index).expect("made");
+    assert!(Command::new("mkfifo").arg(&index).status().expect("coreutils").success());
+    assert_eq!(listed(&sandbox), ["@x"]);
+    fs::remove_file(&index).expect("made anew");
+    let hole = fs::File::create(&index).and_then(|file| file.set_len(3 << 30));
+    hole.expect("a file system with holes");
+    sandbox.done(&keep);
+    assert_eq!(listed(&sandbox), ["@x", "@x~1"]);
+    // The numbers of documents end there.
+    fs::write(data(&sandbox).join(format!("{}-y.json", u64::MAX)), "{}").expect("written");
+    sandbox.refuses(&keep, "rename or remove it");
+    assert_eq!(listed(&sandbox), ["@y", "@x", "@x~1"]);
 }
 
 /// Listing and following read the index, which is made when the documents are first looked at.

@@ -91,7 +91,8 @@ fn a_result_is_repeated_with_the_same_content_or_not_at_all() {
     let first = document(&sandbox, &[&words[..], &SHORT].concat(), "a.json");
     let noted = &first["cells"][0]["load"]["payload"]["file"];
     assert_eq!(noted, "~/log.txt", "a result may be shared");
-    let again = document(&sandbox, &["--from", "a.json"], "b.json");
+    // The path leads out of the current directory, as far as its text goes.
+    let again = document(&sandbox, &["--from", "a.json", "--payload", &whole], "b.json");
     assert_eq!(again["cells"][0]["id"], first["cells"][0]["id"]);
     assert_eq!(again["cells"][0]["load"], first["cells"][0]["load"]);
 
@@ -106,7 +107,8 @@ fn a_result_is_repeated_with_the_same_content_or_not_at_all() {
     assert!(told.contains("payload=log.txt#"), "the cells that are in one only: {told}");
 
     let refused = |part: &str| {
-        let ended = run(&sandbox, &["--from", "a.json", "-o", "d.json"]);
+        let words = ["--from", "a.json", "--payload", &whole, "-o", "d.json"];
+        let ended = run(&sandbox, &words);
         assert_eq!(ended.status.code(), Some(2), "{}", ended.stderr);
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
         assert!(

@@ -1,7 +1,7 @@
 //! The published studies, run again at the smallest scale: their documents, never their figures.
 
 use crate::common::{Sandbox, list, text, valid, wait_for, words};
-use crate::watch::workers;
+use crate::watch::{processes, signal, workers};
 use ipcperf_report::REPLICATION_SCHEMA;
 use serde_json::Value;
 use std::fs;
@@ -182,6 +182,51 @@ fn a_study_by_somebody_else_neither_leaves_its_folder_nor_commands_the_terminal(
         assert!(said.contains("?]52;c;QQ=="), "{said:?}");
         let obeyed = |sign: char| (sign != '\n' && sign.is_control()) || sign == '\u{202e}';
         assert!(!said.contains(obeyed), "{said:?}");
+    }
+}
+
+#[test]
+fn a_path_in_a_study_that_leads_out_of_the_current_directory_must_be_typed() {
+    let sandbox = Sandbox::new();
+    let secret = sandbox.temporary().join("secret");
+    fs::write(&secret, "secret").expect("a file");
+    let secret = secret.display().to_string();
+    let dry = ["replicate", "mine.toml", "--dry-run"];
+    let study = |more: &str| {
+        let text = MINE.replace("id = \"pipe\"", &format!("id = \"pipe\"\n{more}"));
+        fs::write(sandbox.home().join("mine.toml"), text).expect("a study");
+    };
+    study(&format!("touch = \"full\"\npayload = \"{secret}\""));
+    let setting = format!("pipe.payload={secret}");
+    sandbox.refuses(&dry, &format!("--set '{setting}'"));
+    sandbox.done(&[&dry[..], &["--set", &setting]].concat());
+    study("set = { \"temp-file.dir\" = \"/any/dir\" }");
+    sandbox.refuses(&dry, "temp-file.dir '/any/dir' leads out of the current directory");
+}
+
+/// Whether all is there that a program needs may be a question of seconds.
+#[test]
+fn a_study_that_looks_for_what_programs_need_can_be_interrupted() {
+    let sandbox = Sandbox::new();
+    let arm = |id: &str| {
+        format!(
+            "[[arm]]\nid = \"{id}\"\nwork = \"exec\"\nprograms = [\"true\"]\nneeds = \"sleep 600\"\n"
+        )
+    };
+    let head = MINE.split("[[arm]]").next().expect("text before the first arm");
+    let table = "[[table]]\ntitle = \"Time\"\nunit = \"s\"\nstatistic = \"median\"\ncolumns = [\"wall\"]\n\
+                 [[table.row]]\nlabel = \"a\"\ncells = \"{}_s(a)\"\n";
+    let study = format!("{head}{}{}{table}", arm("a"), arm("b"));
+    fs::write(sandbox.home().join("slow.toml"), study).expect("a study");
+    let running = sandbox.start(&["replicate", "slow.toml", "--allow-exec", "-o", "slow.json"]);
+    wait_for("a program that looks", || (processes(&sandbox).len() == 2).then_some(()));
+    signal("TERM", running.child.id());
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(130), "{}", ended.stderr);
+    let document = valid(REPLICATION_SCHEMA, &sandbox.read("slow.json").expect("written"));
+    assert_eq!(document["interrupted"], true);
+    for arm in list(&list(&document, "studies")[0], "arms") {
+        assert_eq!(text(arm, "status"), "skipped", "{arm}");
     }
 }
 

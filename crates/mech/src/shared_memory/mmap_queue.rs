@@ -136,8 +136,9 @@ impl<G: Guarding> Mechanism for MmapQueue<G> {
     type Port = G::Port;
 
     fn probe(options: &MmapQueueOptions) -> Result<(), Missing> {
-        let (run, _) = crate::trial()?;
-        let tried = file_queue::create::<G::Lock>(run.path().join("queue"), layout(1, options));
+        let (_run, shape) = crate::trial()?;
+        let queue = shape.directory()?.join("queue");
+        let tried = file_queue::create::<G::Lock>(queue, layout(1, options));
         tried.map(drop).map_err(crate::missing)
     }
 
