@@ -60,7 +60,7 @@ pub use load::{Load, LoadKey};
 pub use load_value::{
     Arrivals, LoadError, MOST_PEERS, Offered, PACKET_HEAD, PayloadFile, Transform,
 };
-pub use mechanism::{Attach, Mechanism, Meet, SetupError, Visitor};
+pub use mechanism::{Attach, Mechanism, Meet, SetupError, Usual, Visitor};
 pub use missing::Missing;
 pub use names::{Axis, Crowd, Door, Idle, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};

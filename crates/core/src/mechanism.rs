@@ -46,6 +46,11 @@ pub trait Mechanism: Sized + 'static {
         Self::SPEC.window
     }
 
+    /// The knob that the kernel sets lower where a quota of the user is used up, if there is one.
+    fn usual() -> Option<Usual> {
+        None
+    }
+
     /// Where clients connect to for a single request; `None` for what has no listener, and for variants whose way of
     /// moving messages would be none of it.
     fn door(_options: &Self::Options) -> Option<Door> {
@@ -63,6 +68,17 @@ pub trait Mechanism: Sized + 'static {
     /// # Errors
     /// What could not be attached.
     fn attach(end: Attach<'_, Self::Options>) -> Result<Self::Port, SetupError>;
+}
+
+/// What the kernel gives to a knob that nobody sets, unless a quota of the user is in the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usual {
+    /// The knob by its own name: `size`.
+    pub knob: &'static str,
+    /// The value.
+    pub value: u64,
+    /// Why it may be less, and how to get it.
+    pub less: Missing,
 }
 
 /// What a worker has when it becomes one end.

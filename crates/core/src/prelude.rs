@@ -5,5 +5,5 @@ pub use crate::options::{KnobValue, NoOptions};
 pub use crate::{
     Attach, BackPressure, Direction, Family, Fault, Guard, Limit, Link, Mechanism, Meet, Memory,
     Missing, OnClose, OnRestart, Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec,
-    Syscalls, Wait, Wiring,
+    Syscalls, Usual, Wait, Wiring,
 };

@@ -24,7 +24,7 @@ use ipcperf_core::result::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Mode,
     Noise, PairBounds, ResultSet, SCHEMA, Tool,
 };
-use ipcperf_core::{Idle, Placement};
+use ipcperf_core::{Idle, KnobValue, Placement, map_of};
 use ipcperf_stats::modes;
 use ipcperf_sys::meter::Span;
 use metric::spread;
@@ -85,6 +85,11 @@ pub(crate) fn document(mut findings: Findings, facts: Facts, machine: Machine) -
         .into_iter()
         .map(|cell| cell::assemble(cell, ns, &floors, &around, findings.interrupted))
         .collect();
+    let short = cells.iter().flat_map(|cell| &cell.knobs).filter_map(|(name, knob)| {
+        let usual = KnobValue::Number(knob.shortage.as_ref()?.usual);
+        Some((name.clone(), format!("{} in place of {usual}", knob.effective.as_ref()?)))
+    });
+    let kernel = Kernel { quotas: map_of(short), ..machine.kernel };
     let interrupted = findings.interrupted;
     let pipelines = findings.pipelines.into_iter();
     let pipelines = pipelines.map(|one| exec::assemble(one, is_precise, interrupted)).collect();
@@ -102,7 +107,7 @@ pub(crate) fn document(mut findings: Findings, facts: Facts, machine: Machine) -
         tool: facts.tool,
         invocation: facts.invocation,
         host: machine.host,
-        kernel: machine.kernel,
+        kernel,
         clock,
         noise,
         bounds,

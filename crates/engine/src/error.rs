@@ -1,11 +1,11 @@
 //! What an error of the kernel says to a user.
 
-use ipcperf_sys::process;
+use ipcperf_sys::limits;
 use std::io;
 
-/// What it says, without its number.
+/// What it says, with the limit that was reached and what raises it.
 pub(crate) fn words(error: &io::Error) -> String {
-    error.raw_os_error().map_or_else(|| error.to_string(), ipcperf_core::errno::text)
+    error.raw_os_error().map_or_else(|| error.to_string(), limits::text)
 }
 
 /// The same error with what was tried.
@@ -15,5 +15,5 @@ pub(crate) fn named(what: &str, error: &io::Error) -> io::Error {
 
 /// The same of a process that could not be started, with the limit that was reached and what raises it.
 pub(crate) fn not_started(what: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{what}: {}", process::not_started(error)))
+    io::Error::new(error.kind(), format!("{what}: {}", limits::not_started(error)))
 }

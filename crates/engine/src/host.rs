@@ -113,6 +113,7 @@ pub fn kernel() -> Kernel {
         version: text("/proc/sys/kernel/version").unwrap_or_default(),
         mitigations,
         sysctl,
+        quotas: BTreeMap::new(),
         cpu_accounting: crate::accounting::read().into(),
     }
 }

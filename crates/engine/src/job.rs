@@ -8,6 +8,7 @@ use crate::page::CAPACITY;
 use ipcperf_core::result::CellKey;
 use ipcperf_core::{Attach, Fault, KnobValue, Meet, OptionSet, Seat, SetupError, Shape, Wiring};
 use ipcperf_sys::clock::Clock;
+use ipcperf_sys::limits;
 use ipcperf_sys::meter::Span;
 use ipcperf_sys::procfs::Consumption;
 use serde::{Deserialize, Serialize};
@@ -267,7 +268,11 @@ impl From<SetupError> for Failure {
             SetupError::Unavailable(_) => FailureKind::Unavailable,
             _ => FailureKind::Failed,
         };
-        Self { kind, reason: error.to_string() }
+        let reason = match error {
+            SetupError::Sys { call, code } => format!("{call}: {}", limits::text(code)),
+            other => other.to_string(),
+        };
+        Self { kind, reason }
     }
 }
 
@@ -278,7 +283,11 @@ impl From<Fault> for Failure {
             Fault::Closed | Fault::PeerDied => FailureKind::PeerGone,
             _ => FailureKind::Failed,
         };
-        Self { kind, reason: fault.to_string() }
+        let reason = match fault {
+            Fault::Sys(code) => format!("system call failed: {}", limits::text(code)),
+            other => other.to_string(),
+        };
+        Self { kind, reason }
     }
 }
 

@@ -4,7 +4,8 @@ use crate::error::words;
 use crate::page::{CAPACITY, Page};
 use crate::task::SUBCOMMAND;
 use ipcperf_core::Missing;
-use ipcperf_sys::process::{self, Worker, own_pid};
+use ipcperf_sys::limits;
+use ipcperf_sys::process::{Worker, own_pid};
 use std::sync::OnceLock;
 
 /// Whether anything can be measured here: there are descriptors and memory, the page that workers share, and two workers.
@@ -17,14 +18,14 @@ pub fn probe() -> Result<(), Missing> {
 }
 
 fn tried() -> Result<(), Missing> {
-    process::room()?;
+    limits::room()?;
     Page::create(CAPACITY).map_err(|error| {
         let what = format!("no shared memory (memfd_create: {})", words(&error));
         Missing::new(what, "a kernel and a sandbox with memfd_create, and more memory")
     })?;
     let worker = || {
         Worker::start(&[SUBCOMMAND, &own_pid().to_string()], 0).map_err(|error| {
-            let missing = process::not_started(&error);
+            let missing = limits::not_started(&error);
             Missing { what: format!("no worker process: {}", missing.what), ..missing }
         })
     };

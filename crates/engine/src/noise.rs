@@ -7,8 +7,8 @@ use crate::exec::PipelineRun;
 use crate::job::FailureKind;
 use crate::run::{CellRun, Findings};
 use cells::{
-    connections, drifting, faults, load, loaded, lost, operation_modes, rejections, short, spread,
-    two_modes, unstable,
+    connections, drifting, faults, load, loaded, lost, operation_modes, quotas, rejections, short,
+    spread, two_modes, unstable,
 };
 use ipcperf_core::Placement;
 use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Host, Noise, Status};
@@ -255,6 +255,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(drifting(cells));
     findings.extend(lost(cells));
     findings.extend(short(cells));
+    findings.extend(quotas(cells));
     findings.extend(connections(cells));
     findings.extend(loaded(cells));
     findings.extend(open::saturated(cells));

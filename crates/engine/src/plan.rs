@@ -3,19 +3,19 @@
 use crate::connect;
 use crate::fan;
 use crate::packets;
-use crate::registry::Entry;
+use crate::registry::{Entry, OPEN_FILES};
 use crate::slice::CONNECT_KNOBS;
 use crate::source::Source;
 use crate::task;
 use crate::transform::{self, Transcoder};
 use ipcperf_core::result::CellKey;
-use ipcperf_core::units::format_size;
+use ipcperf_core::units::{counted, format_size};
 use ipcperf_core::{
     Ends, Exchange, Idle, Load, Missing, OptionError, OptionSet, PatternKind, PayloadFile,
-    Placement, Touch, Transform, map_of,
+    Placement, Touch, Transform, Usual, map_of,
 };
 use ipcperf_sys::topology::Topology;
-use ipcperf_sys::{procfs, qos};
+use ipcperf_sys::{limits, procfs, qos};
 use std::collections::HashSet;
 
 /// A block of cells: every combination of its parts.
@@ -58,6 +58,8 @@ pub struct CellPlan {
     pub window: u64,
     /// Messages that the mechanism is sure to keep; 0 where it makes the sender wait.
     pub own: u64,
+    /// The knob that the kernel sets lower where a quota of the user is used up.
+    pub usual: Option<Usual>,
     /// Why it cannot be measured here.
     pub objection: Option<Missing>,
 }
@@ -176,6 +178,7 @@ pub fn cells(request: &Request, host: &Host) -> Result<Vec<CellPlan>, OptionErro
                     (None, _) => 1,
                 },
                 own,
+                usual: entry.usual(),
                 objection: objection.or_else(|| key.load.objection(entry.spec, own)),
                 key,
             });
@@ -316,6 +319,9 @@ fn objection(
             "run as root or get write permission on the device",
         )));
     }
+    if let Some(missing) = files_objection(key) {
+        return Ok(Some(missing));
+    }
     if key.pattern.facts().ends == Ends::Clients {
         return connect_objection(entry, size, options);
     }
@@ -339,6 +345,18 @@ fn objection(
             "",
         )
     }))
+}
+
+/// Why so many ends cannot be had: each worker takes its control socket and its pidfd in the coordinator, each client a
+/// descriptor in the process of all clients.
+fn files_objection(key: &CellKey) -> Option<Missing> {
+    let (what, more) = match key.pattern.facts().ends {
+        // What it takes was asked of the mechanism.
+        Ends::Pair => return None,
+        Ends::Crowd(_) => (counted(key.load.peers, "peer"), 2 * key.load.peers),
+        Ends::Clients => (counted(key.load.conns, "client"), key.load.conns),
+    };
+    limits::too_few_open_files(&format!("a cell with {what}"), OPEN_FILES + more)
 }
 
 /// Why nobody can connect for a single request and get an answer of `size` bytes.

@@ -12,7 +12,7 @@ use crate::worker::measure;
 use crate::worker::runner::{self, Measure};
 use ipcperf_core::{
     Attach, Door, DynPort, Erased, Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet,
-    Options, Payload, Port, Serving, SetupError, Shape, Spec, Visitor, Wait, Wiring,
+    Options, Payload, Port, Serving, SetupError, Shape, Spec, Usual, Visitor, Wait, Wiring,
 };
 use std::marker::PhantomData;
 
@@ -27,6 +27,7 @@ pub struct Entry {
     limit: fn(&OptionSet) -> Result<Option<Limit>, OptionError>,
     window: fn(usize, &OptionSet) -> Result<Option<u32>, OptionError>,
     door: fn(&OptionSet) -> Result<Option<Door>, OptionError>,
+    usual: fn() -> Option<Usual>,
     open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
     attach: Attached,
     drive: fn(Wiring, &Job, &Page, &mut WorkerContext<'_>) -> Result<SideReport, Failure>,
@@ -35,6 +36,9 @@ pub struct Entry {
     /// Messages may be lost without an error on either side ([`Port::LOSSY`]).
     pub is_lossy: bool,
 }
+
+/// Files that a coordinator has open with one channel and its two ends, at the most: 22 were counted (`shm-ring/eventfd`).
+pub(crate) const OPEN_FILES: u64 = 24;
 
 type Attached = fn(Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError>;
 
@@ -70,6 +74,7 @@ impl Entry {
             limit: |set| Ok(M::limit(&M::Options::parse(M::SPEC.name, set)?)),
             window: |size, set| Ok(M::window(size, &M::Options::parse(M::SPEC.name, set)?)),
             door: |set| Ok(M::door(&M::Options::parse(M::SPEC.name, set)?)),
+            usual: M::usual,
             open: |shape, set| M::open(shape, &options::<M>(set)?),
             attach: |end| Ok(Box::new(attach::<M>(end)?)),
             drive: drive::<M>,
@@ -87,6 +92,7 @@ impl Entry {
             limit: |_| Ok(None),
             window: |_, _| Ok(None),
             door: |_| Ok(None),
+            usual: || None,
             open: |_, _| Err(SetupError::Protocol(SIMULATED.to_owned())),
             attach: |_| Err(SetupError::Protocol(SIMULATED.to_owned())),
             drive: |_, _, _, _| Err(SIMULATED.to_owned().into()),
@@ -139,6 +145,11 @@ impl Entry {
                 "unix-stream, unix-seqpacket, tcp, tcp6, vsock and fifo have one, plain or /epoll",
             )
         }))
+    }
+
+    /// The knob that the kernel sets lower where a quota of the user is used up.
+    pub(crate) fn usual(&self) -> Option<Usual> {
+        (self.usual)()
     }
 
     /// Creates the kernel objects of one channel.

@@ -164,10 +164,10 @@ fn not_pinned(cpu: usize, error: &io::Error) -> Missing {
 
 /// Why no process can be pinned at all.
 pub(crate) fn pinning_objection() -> Option<Missing> {
-    let first = *affinity::allowed_cpus().ok()?.first()?;
-    // In a thread of its own, which has its own CPUs.
-    let tried = std::thread::scope(|scope| scope.spawn(|| affinity::pin(first)).join());
-    tried.ok()?.err().map(|error| not_pinned(first, &error))
+    // To the CPUs that it has, which changes nothing.
+    let allowed = affinity::allowed_cpus().ok()?;
+    let tried = affinity::allow(process::own_pid(), &allowed);
+    tried.err().map(|error| not_pinned(*allowed.first().unwrap_or(&0), &error))
 }
 
 /// Why work that a study wants came to nothing.

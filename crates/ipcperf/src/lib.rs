@@ -51,7 +51,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use error::Stop;
 use ipcperf_engine::{protocol, tasks};
 use ipcperf_study::Study;
-use ipcperf_sys::{process, signals};
+use ipcperf_sys::{limits, process, signals};
 use std::process::ExitCode;
 
 /// A study from the text of its file, all its work checked. Nothing is tried or measured.
@@ -107,11 +107,12 @@ impl Cli {
     #[must_use]
     pub fn run(self) -> ExitCode {
         // First of all: what comes next may not fit it.
-        if let Err(error) = process::stack() {
+        if let Err(error) = limits::stack() {
             return Stop::nothing_ran(error).tell();
         }
         process::use_own_files();
         signals::outlive_large_files();
+        limits::raise_open_files();
         self.obey()
     }
 

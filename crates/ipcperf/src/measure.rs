@@ -315,7 +315,11 @@ fn publish(
 /// How the program ends: interruption first, then the worst thing that happened; `None` if all is well.
 pub(crate) fn verdict(set: &ResultSet) -> Option<Code> {
     let cells = set.cells.iter().map(|cell| cell.status);
-    let statuses: Vec<Status> = cells.chain(set.pipelines.iter().map(|one| one.status)).collect();
+    let pipelines = set.pipelines.iter().map(|one| one.status);
+    // The cell has figures, but not of what was asked for.
+    let is_refused = set.noise.findings.iter().any(|finding| finding.code == "E-REFUSED");
+    let refused = is_refused.then_some(Status::Failed);
+    let statuses: Vec<Status> = cells.chain(pipelines).chain(refused).collect();
     let unproved = |cell: &Cell| {
         cell.status == Status::Failed && cell.rounds.iter().any(|round| !round.proof.holds)
     };
@@ -419,6 +423,8 @@ pub(crate) mod tests {
         for code in ["E-IMPOSSIBLE", "E-CLOCK", "E-PAYLOAD"] {
             assert_eq!(verdict(&with_finding(code)), Some(Code::Invalid), "{code}");
         }
+        assert_eq!(verdict(&with_finding("E-REFUSED")), Some(Code::Internal));
+        assert_eq!(verdict(&with_finding("W-REFUSED")), None);
         assert_eq!(verdict(&with_finding("E-MIGRATE")), None);
         let interrupted = ResultSet { interrupted: true, ..with_finding("E-PAYLOAD") };
         assert_eq!(verdict(&interrupted), Some(Code::Interrupted));

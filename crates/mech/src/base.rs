@@ -1,11 +1,11 @@
 //! What a probe tries, and what it means when that fails.
 
-use ipcperf_core::PatternKind;
 use ipcperf_core::prelude::*;
-use ipcperf_sys::io::errno;
-use ipcperf_sys::random;
+use ipcperf_core::{PatternKind, errno};
+use ipcperf_sys::io::errno as libc_errno;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::{self, Held};
+use ipcperf_sys::{limits, random};
 
 /// What lasts as long as something is tried: the directory, if it takes one, and signals that are held back until it is
 /// gone.
@@ -40,10 +40,16 @@ pub(crate) fn trial_where(has_name: bool) -> Result<(Trial, Shape), Missing> {
 pub(crate) fn missing(error: SetupError) -> Missing {
     match error {
         SetupError::Unavailable(missing) => missing,
-        SetupError::Sys { code: errno::EACCES | errno::ENOSYS | errno::EPERM, .. } => {
-            let how = "a sandbox that allows it (docker run --security-opt seccomp=unconfined)";
-            Missing::new(format!("refused here: {error}"), how)
-        }
+        SetupError::Sys { call, code } => match limits::reached(code) {
+            Some(limit) => Missing::new(format!("{call}: {}", limit.what), limit.how),
+            None => {
+                let is_refused =
+                    [libc_errno::EACCES, libc_errno::ENOSYS, libc_errno::EPERM].contains(&code);
+                let how = "a sandbox that allows it (docker run --security-opt seccomp=unconfined)";
+                let what = format!("refused here: {call}: {}", errno::text(code));
+                Missing::new(what, if is_refused { how } else { "" })
+            }
+        },
         other => Missing::new(format!("refused here: {other}"), ""),
     }
 }

@@ -6,7 +6,7 @@ use crate::compare::lost_too_much;
 use crate::rank::{Rank, Ranking, Ratio, Reading, Yardstick, lost_its_rounds};
 use crate::{advice, text, words};
 use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
-use ipcperf_core::{Idle, Load, PatternKind, Placement, Touch, Wait};
+use ipcperf_core::{Idle, KnobValue, Load, PatternKind, Placement, Touch, Wait};
 use std::collections::{BTreeMap, HashMap};
 
 /// All measured cells of one pattern and waiting class.
@@ -217,11 +217,13 @@ pub(crate) fn curve(load: &Load) -> Load {
     Load { think_ns, burst, window, ..Load::default() }
 }
 
-/// The mechanism and whatever knobs the user turned, with what the kernel made of them: `pipe size=5000 (got 8K)`.
+/// The mechanism and whatever knobs the user turned, with what the kernel made of them: `pipe size=5000 (got 8K)`. Those
+/// of which it granted less than usual are there, too: `pipe size=64K (got 8K)`.
 pub(crate) fn name(cell: &Cell) -> String {
     let mut name = cell.key.mechanism.clone();
-    for (knob, KnobReading { requested, effective }) in &cell.knobs {
-        let Some(requested) = requested else { continue };
+    for (knob, KnobReading { requested, effective, shortage }) in &cell.knobs {
+        let usual = || Some(KnobValue::Number(shortage.as_ref()?.usual));
+        let Some(requested) = &requested.clone().or_else(usual) else { continue };
         let knob = knob.rsplit_once('.').map_or(knob.as_str(), |(_, knob)| knob);
         name.push_str(&format!(" {knob}={requested}"));
         if let Some(effective) = effective.as_ref().filter(|effective| *effective != requested) {

@@ -195,6 +195,12 @@ pub(crate) const WORDS: &[Word] = &[
         "take longer slices and warm-ups (--slice, --warmup) on a quieter machine",
     ),
     word(
+        "W-QUOTA",
+        Kind::Finding,
+        "the kernel granted less than usual (small pipes), since a quota of this user is used up",
+        "raise the quota that the finding names, or close what uses it up",
+    ),
+    word(
         "W-STRANGERS",
         Kind::Finding,
         "connections of others came to the server of a connect cell and were answered beside those measured",
@@ -203,8 +209,20 @@ pub(crate) const WORDS: &[Word] = &[
     word(
         "W-REFUSED",
         Kind::Finding,
-        "requests of connect failed; rates are of those answered, quantiles count them as infinite",
-        "take a larger backlog or fewer clients; where ports ran out, a wider net.ipv4.ip_local_port_range",
+        "up to 1 % of the requests of connect failed; rates are of those answered, quantiles count them as infinite",
+        "do what the finding says of the error: open files, ports, backlog or clients",
+    ),
+    word(
+        "E-REFUSED",
+        Kind::Finding,
+        "more than 1 % of the requests of connect failed; the program ends with exit code 1",
+        "do what the finding says of the error: open files, ports, backlog or clients",
+    ),
+    word(
+        "W-BACKLOG",
+        Kind::Finding,
+        "connections found no room at the server of a connect cell over TCP, which sends them again only after a second; what nobody answers for 1.5 s is asked again",
+        "take a larger backlog (--set tcp.backlog=64) or fewer clients",
     ),
     word(
         "W-SATURATED",
@@ -401,8 +419,8 @@ pub(crate) const WORDS: &[Word] = &[
     word(
         "URING",
         Kind::Machine,
-        "the kernel has io_uring disabled, or for members of a group only: its mechanisms are missing",
-        "set it: sysctl kernel.io_uring_disabled=0",
+        "the kernel, a filter of system calls or the limit of locked memory refuses io_uring: its mechanisms are missing",
+        "do what the finding says: sysctl kernel.io_uring_disabled=0, another seccomp profile, or a higher ulimit -l",
     ),
     word(
         "SHM",
@@ -622,90 +640,4 @@ pub fn words() -> impl Iterator<Item = &'static str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use ipcperf_core::result::{Difference, Verdict};
-    use std::collections::BTreeSet;
-    use std::path::Path;
-
-    fn names(kind: Kind) -> BTreeSet<String> {
-        let words = WORDS.iter().filter(|word| word.kind == kind);
-        words.map(|word| word.name.to_owned()).collect()
-    }
-
-    /// What stands between quotes after `before` in the engine, tests apart, and looks like a code.
-    fn codes(
-        folder: &Path,
-        before: &str,
-        is_code: &dyn Fn(&str) -> bool,
-        into: &mut BTreeSet<String>,
-    ) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.ends_with("tests") || path.ends_with("tests.rs") {
-                continue;
-            }
-            if path.is_dir() {
-                codes(&path, before, is_code, into);
-                continue;
-            }
-            let text = std::fs::read_to_string(&path).unwrap();
-            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-            let quoted = code.split(before).skip(1).filter_map(|rest| rest.split('"').next());
-            let first = quoted.map(|text| text.split([':', ' ']).next().unwrap_or_default());
-            into.extend(first.filter(|word| is_code(word)).map(str::to_owned));
-        }
-    }
-
-    fn found(before: &str, is_code: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
-        let engine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/src");
-        let mut all = BTreeSet::new();
-        codes(&engine, before, is_code, &mut all);
-        all
-    }
-
-    #[test]
-    fn every_finding_that_exists_is_explained_and_no_other() {
-        let is_code = |word: &str| {
-            let signs =
-                word.strip_prefix("E-").or(word.strip_prefix("W-")).or(word.strip_prefix("I-"));
-            signs.is_some_and(|code| {
-                code.len() > 1 && code.chars().all(|sign| sign.is_ascii_uppercase() || sign == '-')
-            })
-        };
-        assert_eq!(found("\"", &is_code), names(Kind::Finding));
-        let is_upper = |word: &str| word.chars().all(|sign| sign.is_ascii_uppercase());
-        assert_eq!(found("fine(\"", &is_upper), names(Kind::Machine));
-    }
-
-    #[test]
-    fn every_verdict_status_and_grade_is_explained_and_no_other() {
-        let said = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<BTreeSet<_>>();
-        let differences: Vec<&str> = Difference::ALL.iter().map(|one| one.name()).collect();
-        assert_eq!(names(Kind::Difference), said(&differences));
-        let verdicts: Vec<&str> = Verdict::ALL.iter().map(|one| one.name()).collect();
-        assert_eq!(names(Kind::Claim), said(&verdicts));
-        assert_eq!(names(Kind::Grade), said(&["grade", "A", "B", "C", "D", "F", "none"]));
-        for status in names(Kind::Status) {
-            let read =
-                serde_json::from_str::<ipcperf_core::result::Status>(&format!("\"{status}\""));
-            assert!(read.is_ok(), "{status}");
-        }
-        assert_eq!(names(Kind::Status).len(), 6);
-    }
-
-    #[test]
-    fn words_are_found_in_any_case_and_the_machine_with_its_severity() {
-        let name = |given: &str| find(given).map(|word| (word.name, word.kind));
-        assert_eq!(name("w-loss"), Some(("W-LOSS", Kind::Finding)));
-        assert_eq!(name("I-VM"), Some(("VM", Kind::Machine)));
-        assert_eq!(name("w-clock"), Some(("W-CLOCK", Kind::Finding)));
-        assert_eq!(name("clock"), Some(("CLOCK", Kind::Machine)));
-        assert_eq!(name("E-VM"), None);
-        assert_eq!(name("X-VM"), None);
-        let mut all: Vec<&str> = words().collect();
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), WORDS.len());
-    }
-}
+mod tests;

@@ -12,6 +12,7 @@ pub mod directory;
 pub mod file;
 pub mod gate;
 pub mod io;
+pub mod limits;
 pub mod meter;
 pub mod pause;
 pub mod process;

@@ -5,10 +5,11 @@
 
 use crate::control::Control;
 use crate::process::pidfd_of;
-use crate::procfs;
+use crate::{limits, procfs};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, getppid, set_parent_process_death_signal, waitid,
+    Pid, Resource, Signal, WaitId, WaitIdOptions, getppid, set_parent_process_death_signal,
+    setrlimit, waitid,
 };
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -55,6 +56,16 @@ fn hand_over_account(command: &mut Command) -> io::Result<Control> {
         });
     }
     Ok(ours)
+}
+
+/// Lets what `command` starts have as many open files as this process was started with: some programs cannot use more.
+pub(crate) fn with_usual_files(command: &mut Command) {
+    if let Some(limit) = limits::as_started() {
+        // SAFETY: see the module.
+        unsafe {
+            command.pre_exec(move || Ok(setrlimit(Resource::Nofile, limit)?));
+        }
+    }
 }
 
 /// A running program. Dropping it kills its process group and reaps the process.
@@ -128,6 +139,7 @@ impl Program {
         die_with_us(command);
         hear_signals(command);
         let channel = hand_over_account(command);
+        with_usual_files(command);
         let mut child = command.spawn()?;
         let pidfd = pidfd_of(&mut child)?;
         // It came before the program was executed, or there is none.

@@ -1,6 +1,7 @@
 //! Interrupts as a descriptor, so that the coordinator stays single-threaded and nothing runs in a handler; signals held
-//! back; and, for tests, a handler that interrupts whatever runs.
+//! back; and a handler that only interrupts: for tests, and for calls that would wait for ever.
 
+use crate::io::raw;
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -178,6 +179,19 @@ extern "C" fn count(_: libc::c_int) {
 /// The kernel's.
 pub fn count_interruptions() -> io::Result<()> {
     handle(libc::SIGUSR1, count)
+}
+
+/// Interrupts a call of one thread of this process, by its number ([`own_thread`]), with SIGUSR1.
+pub fn interrupt(thread: u32) {
+    let pid = std::process::id() as usize;
+    // SAFETY: it names no memory. A thread that has ended is not found, and nobody else is sent anything.
+    let _ = unsafe { raw::call3(libc::SYS_tgkill, pid, thread as usize, libc::SIGUSR1 as usize) };
+}
+
+/// The number of the calling thread.
+#[must_use]
+pub fn own_thread() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()
 }
 
 /// SIGUSR1 so far.

@@ -282,13 +282,28 @@ pub struct BoundRatio {
 }
 
 /// Requested and granted value of a knob.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KnobReading {
     /// As the user set it; `null` if not set.
     pub requested: Option<KnobValue>,
     /// As read back from the kernel; `null` if nothing was opened.
     pub effective: Option<KnobValue>,
+    /// Why the kernel granted less than it mostly does to who asks for nothing; absent where it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortage: Option<Shortage>,
+}
+
+/// Less than usual, by a quota of the user.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Shortage {
+    /// What it mostly is.
+    pub usual: u64,
+    /// Which quota, and what it is.
+    pub reason: String,
+    /// What raises it.
+    pub remedy: String,
 }
 
 names! {

@@ -118,6 +118,10 @@ pub struct Kernel {
     pub mitigations: BTreeMap<String, String>,
     /// Settings that change IPC.
     pub sysctl: BTreeMap<String, String>,
+    /// Knobs of which it granted less than usual, since a quota of the user was used up: `pipe.size` is `8K in place of
+    /// 64K`. Absent where there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub quotas: BTreeMap<String, String>,
     /// How it divides CPU time into user and system: `tick` (whichever runs at a clock tick), `precise` (at every change
     /// between them), `unknown`.
     #[serde(default)]

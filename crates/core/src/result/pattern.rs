@@ -1,6 +1,7 @@
 //! What only cells of some patterns and loads have.
 
 use super::metric::Metric;
+use crate::load::is_zero;
 use crate::load_value::Transform;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -58,6 +59,15 @@ pub struct Connections {
     pub refused: u64,
     /// Connects that were tried again.
     pub retried: u64,
+    /// Requests that were asked again over a new connection, because nothing had come for a second and a half; over TCP only.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resent: u64,
+    /// Times that a connection found no room at a server, of everybody in this network namespace; over TCP only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overflows: Option<u64>,
+    /// Segments of connections that begin which TCP sent again, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syn_resent: Option<u64>,
     /// Those that failed, by the name of the error.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,

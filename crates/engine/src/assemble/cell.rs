@@ -10,8 +10,8 @@ use crate::plan::CellPlan;
 use crate::run::{CellRun, SliceRun};
 use crate::slice::{Data, RawSlice};
 use ipcperf_core::result::{
-    CallTime, CallTimes, Cell, Covariates, KnobReading, Proof, Round, SideCovariates, SideCpu,
-    Status, Timing,
+    CallTime, CallTimes, Cell, Covariates, KnobReading, Proof, Round, Shortage, SideCovariates,
+    SideCpu, Status, Timing,
 };
 use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, Rated, map_of};
 use ipcperf_stats::Sample;
@@ -268,7 +268,16 @@ fn knobs(plan: &CellPlan, granted: &[(String, KnobValue)]) -> BTreeMap<String, K
         });
         let effective =
             granted.iter().find(|(known, _)| known == knob.name).map(|(_, value)| value.clone());
-        (full, KnobReading { requested, effective })
+        let usual = plan.usual.as_ref().filter(|usual| {
+            let is_less = |value: &KnobValue| matches!(value, KnobValue::Number(value) if *value < usual.value);
+            usual.knob == knob.name && requested.is_none() && effective.as_ref().is_some_and(is_less)
+        });
+        let shortage = usual.map(|usual| Shortage {
+            usual: usual.value,
+            reason: usual.less.what.clone(),
+            remedy: usual.less.how.clone(),
+        });
+        (full, KnobReading { requested, effective, shortage })
     }))
 }
 

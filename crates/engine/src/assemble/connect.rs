@@ -39,6 +39,8 @@ pub(super) fn connections<'a>(
     let (first, last) = (*connects.first()?, *connects.last()?);
     let sum =
         |count: &dyn Fn(&ConnectSlice) -> u64| connects.iter().map(|connect| count(connect)).sum();
+    let crowding =
+        |at: usize| connects.iter().map(|connect| Some(connect.after.crowding?[at])).sum();
     let errors = |of: &dyn Fn(&ConnectSlice) -> &BTreeMap<String, u64>| {
         summed(connects.iter().map(|connect| of(connect)))
     };
@@ -73,6 +75,9 @@ pub(super) fn connections<'a>(
         answered,
         refused: sum(&|connect| connect.after.refused()),
         retried: sum(&|connect| connect.after.retried),
+        resent: sum(&|connect| connect.after.resent),
+        overflows: crowding(0),
+        syn_resent: crowding(1),
         errors: errors(&|connect| &connect.after.errors),
         server_errors: errors(&|connect| &connect.after.server_errors),
         requests_per_second: rate,

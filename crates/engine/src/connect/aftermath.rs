@@ -34,6 +34,10 @@ pub struct Aftermath {
     pub answered: u64,
     /// Connects that were tried again.
     pub retried: u64,
+    /// Requests that were asked again because nothing came.
+    pub resent: u64,
+    /// How often connections found no room, and segments of those that begin were sent again, over TCP: of everybody.
+    pub crowding: Option<[u64; 2]>,
     /// Those that failed, by the name of the `errno`.
     pub errors: BTreeMap<String, u64>,
     /// What went wrong at the server, likewise, in warm-up and timed region.
@@ -103,6 +107,7 @@ impl Aftermath {
         self.asked = timed.asked;
         self.answered = timed.answered;
         self.retried = timed.retried;
+        self.resent = timed.resent;
         self.errors = named(&timed.errors);
         if timed.wrong > 0 {
             self.errors.insert("wrong answer".into(), timed.wrong);
@@ -127,8 +132,9 @@ pub(crate) const STRANGER: &str = "stranger";
 /// How many the server has answered whom none of the clients knows: anybody on this machine may connect to a port, and a
 /// server that asked who it is would be measured asking. `None` if fewer were served than answered.
 fn strangers(all: &client::Counts, server: &server::Told) -> Option<u64> {
-    let failed = all.asked - all.answered;
-    Some(server.served.checked_sub(all.answered)?.saturating_sub(failed))
+    // Whoever hung up and asked again may have been let in after all.
+    let given_up = all.asked - all.answered + all.resent;
+    Some(server.served.checked_sub(all.answered)?.saturating_sub(given_up))
 }
 
 /// Answers that a client got and the server did not give. What it gave and no client got, failed requests or strangers
@@ -177,6 +183,12 @@ mod tests {
         // A failure explains an answer that was given and never arrived.
         assert_eq!(doubt(&counts(10, 9, 40), &server(10, 45)), None);
         assert_eq!(doubt(&counts(10, 8, 28), &server(8, 28)), None);
+        // So does a request that was asked again.
+        let again = client::Counts { resent: 1, ..counts(10, 10, 52) };
+        assert_eq!(
+            (doubt(&again, &server(11, 55)), strangers(&again, &server(11, 55))),
+            (None, Some(0))
+        );
         assert_eq!(strangers(&counts(10, 9, 40), &server(10, 45)), Some(0));
         // Two answers nobody asked for, the fourth and the last of twelve.
         assert_eq!(doubt(&counts(10, 10, 52), &server(12, 66)), None);

@@ -1,7 +1,7 @@
 //! The clients of a connect slice: each asks, reads the answer to its end, hangs up, and asks again.
 
 use super::answer::Answers;
-use super::plan::{Ask, ConnectPlan, add};
+use super::plan::{Ask, ConnectPlan, PATIENCE, add};
 use super::times::{Sample, Taker, Times};
 use crate::job::Failure;
 use crate::task::{WorkerContext, pin};
@@ -10,13 +10,15 @@ use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::doors::{Call, Caller};
 use ipcperf_sys::meter::{Meter, Reading, Span};
-use ipcperf_sys::process;
 use ipcperf_sys::procfs::{Consumption, consumption};
+use ipcperf_sys::{limits, process, signals};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Its name as a task.
 pub(super) const NAME: &str = "connect-clients";
@@ -30,6 +32,8 @@ pub(super) struct Counts {
     pub(super) sum: u64,
     /// Connects that had to be tried again.
     pub(super) retried: u64,
+    /// Requests that were asked again because nothing came.
+    pub(super) resent: u64,
     /// Answers that were not the server's.
     pub(super) wrong: u64,
     /// Requests that failed, by `errno`.
@@ -42,6 +46,7 @@ impl Counts {
         self.answered += other.answered;
         self.sum = self.sum.wrapping_add(other.sum);
         self.retried += other.retried;
+        self.resent += other.resent;
         self.wrong += other.wrong;
         for (code, count) in &other.errors {
             *self.errors.entry(*code).or_insert(0) += count;
@@ -103,27 +108,39 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let books = Mutex::new(Books::default());
     let lock = ask.plan.model.locks().then(|| Mutex::new(()));
     let gate = Barrier::new(callers.len());
+    let patience = ask.plan.drops().then(|| Patience::of(callers.len())).transpose()?;
     // Whoever came would wait at the gate for whoever cannot be started: nobody goes there before all are.
     let are_all_here = Mutex::new(false);
-    let work = |caller| {
+    let work = |at: usize, caller| {
         let go = *are_all_here.lock().unwrap_or_else(PoisonError::into_inner);
-        go.then(|| Client::new(&ask, caller, lock.as_ref()).run(&ask.plan, &gate, &books))
+        let waiting = patience.as_ref().and_then(|patience| patience.clients.get(at));
+        let client = || Client::new(&ask, caller, lock.as_ref(), waiting);
+        go.then(|| client().run(&ask.plan, &gate, &books))
     };
     let clients = std::thread::scope(|scope| {
         let mut held = are_all_here.lock().unwrap_or_else(PoisonError::into_inner);
-        let start = |caller| {
+        let start = |(at, caller)| {
             let work = &work;
-            std::thread::Builder::new().spawn_scoped(scope, move || work(caller))
+            std::thread::Builder::new().spawn_scoped(scope, move || work(at, caller))
         };
-        let threads: Result<Vec<_>, _> = callers.iter().map(start).collect();
+        let watching = patience
+            .as_ref()
+            .map(|patience| std::thread::Builder::new().spawn_scoped(scope, || patience.watch()));
+        let threads: Result<Vec<_>, _> = callers.iter().enumerate().map(start).collect();
+        let threads = watching.transpose().and(threads);
         *held = threads.is_ok();
         drop(held);
-        let threads = threads.map_err(|error| no_thread(callers.len(), &error))?;
-        let ends = threads.into_iter().map(|thread| {
-            thread.join().ok().flatten().ok_or_else(|| "a client panicked".to_owned())
-        });
         // All of them are waited for, also behind one that failed.
-        Ok::<_, SetupError>(ends.collect::<Vec<Result<Done, _>>>())
+        let ends = threads.map(|threads| {
+            let ends = threads.into_iter().map(|thread| {
+                thread.join().ok().flatten().ok_or_else(|| "a client panicked".to_owned())
+            });
+            ends.collect::<Vec<Result<Done, _>>>()
+        });
+        if let Some(patience) = &patience {
+            patience.is_over.store(true, Ordering::Release);
+        }
+        ends.map_err(|error| no_thread(callers.len(), &error))
     })?;
     let mut told = Told { pid: process::own_pid(), begin: u64::MAX, ..Told::default() };
     let mut times = Times::default();
@@ -142,9 +159,69 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
 }
 
 fn no_thread(clients: usize, error: &std::io::Error) -> SetupError {
-    let missing = process::not_started(error);
+    let missing = limits::not_started(error);
     let what = format!("{clients} clients are more threads than can be started: {}", missing.what);
     Missing::new(what, missing.how).into()
+}
+
+/// How often is looked whether somebody waits for so long.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Number of the request of a client that has none under way.
+const NONE: u64 = 0;
+
+/// Sees to it that no client waits for ever where TCP drops connections: who found no room may believe to be connected
+/// while the server has forgotten it (SYN cookies), and then nothing is ever sent again. It interrupts calls from
+/// outside, so that waiting takes no other calls than where nothing is dropped.
+struct Patience {
+    clients: Vec<Waiting>,
+    is_over: AtomicBool,
+}
+
+/// One client as seen by who watches it.
+#[derive(Default)]
+struct Waiting {
+    thread: AtomicU32,
+    /// Number of its request.
+    request: AtomicU64,
+    /// Number of a request that it has waited for in vain.
+    late: AtomicU64,
+}
+
+impl Patience {
+    fn of(clients: usize) -> std::io::Result<Self> {
+        signals::count_interruptions()?;
+        let clients = (0..clients).map(|_| Waiting::default()).collect();
+        Ok(Self { clients, is_over: AtomicBool::new(false) })
+    }
+
+    fn watch(&self) {
+        let mut seen = vec![(NONE, Instant::now()); self.clients.len()];
+        while !self.is_over.load(Ordering::Acquire) {
+            std::thread::sleep(LOOK);
+            for (client, (request, since)) in self.clients.iter().zip(&mut seen) {
+                let now = client.request.load(Ordering::Acquire);
+                if now != *request {
+                    (*request, *since) = (now, Instant::now());
+                } else if now != NONE && since.elapsed() > PATIENCE {
+                    // Again and again: it may not have been in a call yet.
+                    client.late.store(now, Ordering::Release);
+                    signals::interrupt(client.thread.load(Ordering::Acquire));
+                }
+            }
+        }
+    }
+}
+
+impl Waiting {
+    /// From now on this is its request.
+    fn ask(&self, request: u64) {
+        self.request.store(request, Ordering::Release);
+    }
+
+    fn is_late(&self) -> bool {
+        self.late.load(Ordering::Acquire) == self.request.load(Ordering::Relaxed)
+    }
 }
 
 /// What one client did.
@@ -165,13 +242,19 @@ struct Client<'a> {
     clock: Clock,
     answers: Answers,
     buffer: Vec<u8>,
+    waiting: Option<&'a Waiting>,
     retried: u64,
+    resent: u64,
+    /// Requests so far, with those that were asked again.
+    number: u64,
 }
 
 /// Why a request was in vain.
 enum Flaw {
     Errno(i32),
     Wrong,
+    /// Nothing came.
+    Late,
 }
 
 impl From<i32> for Flaw {
@@ -181,7 +264,12 @@ impl From<i32> for Flaw {
 }
 
 impl<'a> Client<'a> {
-    fn new(ask: &Ask, caller: &'a Caller, lock: Option<&'a Mutex<()>>) -> Self {
+    fn new(
+        ask: &Ask,
+        caller: &'a Caller,
+        lock: Option<&'a Mutex<()>>,
+        waiting: Option<&'a Waiting>,
+    ) -> Self {
         let answers = ask.answers();
         Self {
             caller,
@@ -191,7 +279,10 @@ impl<'a> Client<'a> {
             // One byte more than any answer: a longer one is wrong.
             buffer: vec![0; answers.len() + 1],
             answers,
+            waiting,
             retried: 0,
+            resent: 0,
+            number: NONE,
         }
     }
 
@@ -204,6 +295,9 @@ impl<'a> Client<'a> {
             }
             gate.wait();
         };
+        if let Some(waiting) = self.waiting {
+            waiting.thread.store(signals::own_thread(), Ordering::Release);
+        }
         note(Books::open);
         let start = self.clock.stop();
         let mut warmup = Counts::default();
@@ -223,6 +317,9 @@ impl<'a> Client<'a> {
             }
             now = self.clock.stop();
         }
+        if let Some(waiting) = self.waiting {
+            waiting.ask(NONE);
+        }
         note(Books::close);
         Done { warmup, timed, begin, end: now, times: taker.into_times() }
     }
@@ -231,13 +328,15 @@ impl<'a> Client<'a> {
     fn count(&mut self, counts: &mut Counts, done: &Result<(Sample, u64), Flaw>) {
         counts.asked += 1;
         counts.retried += std::mem::take(&mut self.retried);
+        counts.resent += std::mem::take(&mut self.resent);
         match done {
             Ok((_, sequence)) => {
                 counts.answered += 1;
                 counts.sum = counts.sum.wrapping_add(*sequence);
             }
             Err(Flaw::Errno(code)) => add(&mut counts.errors, *code),
-            Err(Flaw::Wrong) => counts.wrong += 1,
+            // Who hears nothing asks again.
+            Err(Flaw::Wrong | Flaw::Late) => counts.wrong += 1,
         }
     }
 
@@ -247,11 +346,27 @@ impl<'a> Client<'a> {
         self.lock.map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// One request: how long it and its parts took, and which answer came.
+    /// One request: how long it and its parts took, and which answer came. Where it had to be asked again, the parts are
+    /// those of the last time, and the whole is all of it.
     #[inline]
     fn request(&mut self) -> Result<(Sample, u64), Flaw> {
+        let begin = self.clock.start();
+        loop {
+            match self.attempt(begin) {
+                Err(Flaw::Late) => self.resent += 1,
+                done => return done,
+            }
+        }
+    }
+
+    #[inline]
+    fn attempt(&mut self, whole: u64) -> Result<(Sample, u64), Flaw> {
         let clock = self.clock;
-        let begin = clock.start();
+        if let Some(waiting) = self.waiting {
+            self.number += 1;
+            waiting.ask(self.number);
+        }
+        let begin = if self.resent == 0 { whole } else { clock.start() };
         let mut call = {
             let _turn = self.turn();
             self.caller.socket(self.polls)?
@@ -266,7 +381,7 @@ impl<'a> Client<'a> {
         let end = clock.stop();
         let (connected, first, sequence) = asked?;
         let sample =
-            [end - begin, made - begin, connected - made, first - connected, end - closing];
+            [end - whole, made - begin, connected - made, first - connected, end - closing];
         Ok((sample, sequence))
     }
 
@@ -287,7 +402,7 @@ impl<'a> Client<'a> {
     }
 
     #[inline]
-    fn connect(&mut self, call: &mut Call) -> Result<(), i32> {
+    fn connect(&mut self, call: &mut Call) -> Result<(), Flaw> {
         loop {
             let tried = {
                 let _turn = self.turn();
@@ -295,10 +410,12 @@ impl<'a> Client<'a> {
             };
             match tried {
                 Ok(()) | Err(errno::EISCONN) => return Ok(()),
-                Err(errno::EINPROGRESS | errno::EALREADY) if self.polls => call.await_writable()?,
+                Err(errno::EINPROGRESS | errno::EALREADY) if self.polls => {
+                    self.go_on(call.await_writable())?;
+                }
                 // The kernel goes on connecting; asked again it says how far it is.
-                Err(errno::EINTR) => {}
-                Err(code) => return Err(code),
+                Err(errno::EINTR) => self.go_on(Err(errno::EINTR))?,
+                Err(code) => return Err(code.into()),
             }
             self.retried += 1;
         }
@@ -313,9 +430,20 @@ impl<'a> Client<'a> {
                 call.read(room.ok_or(Flaw::Wrong)?)
             };
             match got {
-                Err(errno::EAGAIN) if self.polls => call.await_readable()?,
+                Err(errno::EAGAIN) if self.polls => self.go_on(call.await_readable())?,
+                Err(errno::EINTR) => self.go_on(Err(errno::EINTR))?,
                 other => return Ok(other?),
             }
+        }
+    }
+
+    /// A signal ends no wait but one that was in vain.
+    #[inline]
+    fn go_on(&self, waited: Result<(), i32>) -> Result<(), Flaw> {
+        match waited {
+            Err(errno::EINTR) if self.waiting.is_some_and(Waiting::is_late) => Err(Flaw::Late),
+            Err(errno::EINTR) => Ok(()),
+            other => Ok(other?),
         }
     }
 }

@@ -17,8 +17,8 @@ pub(crate) use aftermath::STRANGER;
 pub use aftermath::{Aftermath, Ports};
 pub use answer::SHORTEST;
 pub(crate) use plan::has_path;
-pub use plan::{Around, BACKLOG, ConnectPlan, Model, nanoseconds, probe};
-pub use run::{Remains, drops, kill_server, port_warning, run};
+pub use plan::{Around, ConnectPlan, Model, nanoseconds, probe};
+pub use run::{Remains, kill_server, port_warning, run};
 pub use times::{PARTS, Times};
 
 use crate::protocol::Kind;

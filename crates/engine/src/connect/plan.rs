@@ -16,10 +16,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Connections that may wait at a server unless somebody asks for another number: what Linux itself took for most for
-/// twenty years.
-pub const BACKLOG: u64 = 128;
-
 pub(super) const fn is_tcp(door: Door) -> bool {
     matches!(door, Door::Tcp | Door::Tcp6)
 }
@@ -28,6 +24,10 @@ pub(super) const fn is_tcp(door: Door) -> bool {
 pub(crate) const fn has_path(door: Door) -> bool {
     matches!(door, Door::UnixPath | Door::UnixSeqpacket | Door::Fifo)
 }
+
+/// How long a client waits over TCP for something to come before it hangs up and asks again. TCP sends what was dropped
+/// again after 1 s, so that comes first.
+pub(super) const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// What is missing here to open it; tried, not guessed.
 ///
@@ -110,6 +110,19 @@ pub struct ConnectPlan {
     pub answer_bytes: usize,
     /// How many may wait at the server.
     pub backlog: u64,
+}
+
+impl ConnectPlan {
+    /// Whether more may come at the same time than find room (one more than the backlog), and who finds none is not told:
+    /// over a UNIX socket a client sleeps until there is room, TCP forgets it until it asks again.
+    pub(super) fn drops(&self) -> bool {
+        is_tcp(self.door) && self.clients > self.backlog.saturating_add(1)
+    }
+
+    /// How much longer it may take since clients wait in vain and ask again.
+    pub(crate) fn waiting(&self) -> Duration {
+        if self.drops() { 10 * PATIENCE } else { Duration::ZERO }
+    }
 }
 
 /// Where and when it takes place.

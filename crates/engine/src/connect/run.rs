@@ -29,13 +29,6 @@ pub fn port_warning(door: Door, requests: u64) -> Option<String> {
     })
 }
 
-/// Whether so many clients may find no room where so many can wait (one more than the backlog), and a client that finds
-/// none is not told: over a UNIX socket it sleeps until there is room, TCP forgets it until it asks again.
-#[must_use]
-pub fn drops(door: Door, clients: u64, backlog: u64) -> bool {
-    is_tcp(door) && clients > backlog + 1
-}
-
 /// The server is the first worker of a connect slice.
 const SERVER: usize = 0;
 
@@ -56,6 +49,8 @@ pub fn run(connect: &ConnectPlan, around: &Around<'_>) -> Result<Aftermath, Stop
     }
     let mut after = Aftermath { ports: used_ports(connect.door), ..Aftermath::default() };
     after.time_wait[0] = ports::time_wait().filter(|_| is_tcp(connect.door));
+    let crowding = || ports::crowding().filter(|_| is_tcp(connect.door));
+    let crowded = crowding();
     workers.go(SERVER, &())?;
     for (client, _) in &clients {
         workers.go(*client, &())?;
@@ -65,6 +60,8 @@ pub fn run(connect: &ConnectPlan, around: &Around<'_>) -> Result<Aftermath, Stop
         told.push(workers.done::<client::Told>(client)?);
         after.times.merge(&Times::read(&file)?);
     }
+    let counts = crowding().zip(crowded);
+    after.crowding = counts.map(|(now, then)| [0, 1].map(|at| now[at].saturating_sub(then[at])));
     after.time_wait[1] = ports::time_wait().filter(|_| is_tcp(connect.door));
     if let (Some(ports), Some(now)) = (&mut after.ports, used_ports(connect.door)) {
         ports.in_use[1] = now.in_use[0];

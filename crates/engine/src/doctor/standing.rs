@@ -2,22 +2,33 @@
 
 use ipcperf_core::result::{Check, Host, Kernel, Rating};
 use ipcperf_core::units::format_size;
+use ipcperf_core::{Missing, SetupError};
+use ipcperf_sys::io::uring;
 use ipcperf_sys::procfs;
 use std::fs;
 use std::path::PathBuf;
 
-/// The files of a machine, below its root.
+/// The files of a machine, below its root, and what no file says.
 #[derive(Debug)]
-pub(crate) struct Files(PathBuf);
+pub(crate) struct Files {
+    root: PathBuf,
+    /// Why a ring of io_uring cannot be had; tried, since filters and limits refuse what settings allow.
+    no_ring: Option<Missing>,
+}
 
 impl Files {
     /// Of this machine.
     pub(crate) fn here() -> Self {
-        Self(PathBuf::from("/"))
+        let no_ring = match uring::probe::<uring::Enter>(uring::Kind::Pipe, uring::Buffers::Plain) {
+            Ok(()) => None,
+            Err(SetupError::Unavailable(missing)) => Some(missing),
+            Err(other) => Some(Missing::new(other.to_string(), "")),
+        };
+        Self { root: PathBuf::from("/"), no_ring }
     }
 
     fn path(&self, path: &str) -> PathBuf {
-        self.0.join(path)
+        self.root.join(path)
     }
 
     fn text(&self, path: &str) -> Option<String> {
@@ -43,7 +54,7 @@ pub(crate) fn checks(files: &Files, host: &Host, kernel: &Kernel) -> Vec<Check> 
         Some(seccomp(files)),
         Some(limits(files)),
         Some(settings(files, kernel)),
-        uring(files),
+        Some(rings(files)),
         Some(shared_memory(files)),
     ];
     all.into_iter().flatten().collect()
@@ -415,24 +426,15 @@ fn settings(files: &Files, kernel: &Kernel) -> Check {
     so(check, Rating::Warning, &consequence, &format!("sysctl -w{}", remedy.collect::<String>()))
 }
 
-fn uring(files: &Files) -> Option<Check> {
-    let value = files.text("proc/sys/kernel/io_uring_disabled")?;
+fn rings(files: &Files) -> Check {
     let check = |found| fine("URING", "io_uring", found);
-    Some(match value.as_str() {
-        "0" => check("allowed"),
-        "1" => so(
-            check("for members of a group only"),
-            Rating::Warning,
-            "its mechanisms may be missing",
-            "sysctl kernel.io_uring_disabled=0",
-        ),
-        _ => so(
-            check("disabled"),
-            Rating::Warning,
-            "its mechanisms are missing",
-            "sysctl kernel.io_uring_disabled=0",
-        ),
-    })
+    match &files.no_ring {
+        None => check("allowed"),
+        Some(Missing { what, how }) => {
+            let consequence = format!("its mechanisms are missing: {what}");
+            so(check("refused"), Rating::Warning, &consequence, how)
+        }
+    }
 }
 
 /// What a container gets that nobody gave more: too little for a ring of large messages beside others.
@@ -462,6 +464,10 @@ fn shared_memory(files: &Files) -> Check {
 impl Files {
     /// Of a machine that is described below `root`.
     pub(crate) fn below(root: &std::path::Path) -> Self {
-        Self(root.to_owned())
+        let mut files = Self { root: root.to_owned(), no_ring: None };
+        let is_disabled =
+            files.text("proc/sys/kernel/io_uring_disabled").is_some_and(|is| is != "0");
+        files.no_ring = is_disabled.then(|| Missing::new("it is disabled", "enable it"));
+        files
     }
 }

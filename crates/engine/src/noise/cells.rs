@@ -1,10 +1,11 @@
 //! What the rounds of the cells tell about the machine.
 
 use crate::connect::STRANGER;
-use ipcperf_core::Wait;
-use ipcperf_core::result::{Cell, Finding, Metric, OperationMode, Status};
+use ipcperf_core::result::{Cell, Connections, Finding, Metric, OperationMode, Shortage, Status};
 use ipcperf_core::units::{counted, format_nanos};
+use ipcperf_core::{KnobValue, Wait};
 use ipcperf_stats::{relative_drift, robust_cv, trend_z};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The figure of every accepted round.
 fn accepted(cell: &Cell) -> impl Iterator<Item = f64> {
@@ -217,6 +218,33 @@ pub(super) fn lost(cells: &[Cell]) -> Option<Finding> {
     Some(Finding::new("W-LOSS", text, &remedy).against(worst.lost as f64, 0.0).of(hit))
 }
 
+/// Knobs of which the kernel granted less than usual: those of equal reasons in one finding.
+pub(super) fn quotas(cells: &[Cell]) -> Vec<Finding> {
+    let mut short: BTreeMap<_, (BTreeSet<&str>, Vec<&Cell>)> = BTreeMap::new();
+    for cell in cells {
+        for (name, knob) in &cell.knobs {
+            if let (Some(shortage), Some(granted)) = (&knob.shortage, &knob.effective) {
+                let Shortage { usual, reason, remedy } = shortage;
+                let (names, hit) =
+                    short.entry((granted.to_string(), *usual, reason, remedy)).or_default();
+                names.insert(name);
+                hit.push(cell);
+            }
+        }
+    }
+    let mut list = Vec::new();
+    for ((granted, usual, reason, remedy), (names, hit)) in short {
+        let text = format!(
+            "{} is {granted} and not {} as usual ({}): {reason}",
+            names.into_iter().collect::<Vec<_>>().join(", "),
+            KnobValue::Number(usual),
+            counted(hit.len() as u64, "cell"),
+        );
+        list.push(Finding::new("W-QUOTA", text, remedy).of(hit));
+    }
+    list
+}
+
 /// Slices that ended long before their time: a few operations speak for them.
 pub(super) fn short(cells: &[Cell]) -> Option<Finding> {
     const LIMIT: f64 = 0.5;
@@ -238,29 +266,91 @@ pub(super) fn short(cells: &[Cell]) -> Option<Finding> {
     Some(finding.of(hit.iter().map(|(cell, _)| *cell)))
 }
 
-/// Requests that failed, and connections that used up the ports there are.
+/// Whether more clients asked over TCP than could wait, and some found no room. Those of others are counted, too.
+fn was_crowded(requests: &Connections) -> bool {
+    let lacked = requests.resent > 0 || requests.overflows.is_some_and(|count| count > 0);
+    lacked && requests.conns > requests.backlog.saturating_add(1)
+}
+
+/// Above this share of all requests those that failed are an error.
+const REFUSED: f64 = 0.01;
+
+/// What helps against an error of requests, by its name.
+fn helps(error: &str, cell: &Cell, requests: &Connections) -> String {
+    let mechanism = cell.key.mechanism.split('/').next().unwrap_or_default();
+    match error {
+        "EMFILE" => {
+            // Not just enough: something else had them open, too.
+            let needed = 1024 + requests.conns;
+            format!("more open files (as root: prlimit --pid $$ --nofile={needed})")
+        }
+        "ENFILE" => "a larger fs.file-max, the open files of the whole system".to_owned(),
+        "EADDRNOTAVAIL" => {
+            "more ports (sysctl net.ipv4.ip_local_port_range=\"1024 65535\"), or shorter slices"
+                .to_owned()
+        }
+        "ENOBUFS" | "ENOMEM" => "more memory, or fewer clients".to_owned(),
+        "EACCES" | "EPERM" => "find the firewall or security module that forbids it".to_owned(),
+        "ECONNREFUSED" | "ECONNRESET" | "ECONNABORTED" | "ETIMEDOUT" | "EAGAIN" => {
+            format!(
+                "a larger backlog (--set {mechanism}.backlog={}), or fewer clients",
+                requests.conns
+            )
+        }
+        _ => "fewer clients; connect(2) and socket(2) say what the error means".to_owned(),
+    }
+}
+
+/// Requests that failed in these cells, told of the one in which most did, with what helps against each of its errors.
+fn refused(code: &str, hit: &[(&Cell, &Connections)]) -> Option<Finding> {
+    let (worst, requests) = hit.iter().max_by_key(|(cell, _)| cell.lost)?;
+    let errors = &requests.errors;
+    let classes: Vec<String> =
+        errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
+    let text = format!(
+        "{}: {} of {} requests failed ({}); rates are of those answered",
+        worst.id,
+        worst.lost,
+        requests.asked,
+        classes.join(", ")
+    );
+    let remedy = match errors.len() {
+        1 => errors.keys().map(|error| helps(error, worst, requests)).collect(),
+        _ => {
+            let each =
+                errors.keys().map(|error| format!("{error}: {}", helps(error, worst, requests)));
+            each.collect::<Vec<_>>().join("; ")
+        }
+    };
+    let limit = if code.starts_with('E') { REFUSED * requests.asked as f64 } else { 0.0 };
+    let finding = Finding::new(code, text, &remedy).against(worst.lost as f64, limit);
+    Some(finding.of(hit.iter().map(|(cell, _)| *cell)))
+}
+
+/// Requests that failed, connections that found no room or used up the ports there are, and those of others.
 pub(super) fn connections(cells: &[Cell]) -> Vec<Finding> {
     let connecting = || cells.iter().filter_map(|cell| Some((cell, cell.connect.as_ref()?)));
-    let mut list = Vec::new();
-    if let Some((worst, requests)) =
-        connecting().filter(|(cell, _)| cell.lost > 0).max_by_key(|(cell, _)| cell.lost)
-    {
-        let classes: Vec<String> =
-            requests.errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
+    let failed = connecting().filter(|(cell, _)| cell.lost > 0);
+    let (many, few): (Vec<_>, Vec<_>) =
+        failed.partition(|(cell, requests)| cell.lost as f64 > REFUSED * requests.asked as f64);
+    let mut list: Vec<Finding> =
+        [refused("E-REFUSED", &many), refused("W-REFUSED", &few)].into_iter().flatten().collect();
+    let crowded: Vec<_> = connecting().filter(|(_, requests)| was_crowded(requests)).collect();
+    if let Some((worst, requests)) = crowded.iter().max_by_key(|(_, requests)| requests.resent) {
         let text = format!(
-            "{}: {} of {} requests failed ({}); rates are of those answered",
+            "{}: {} may wait at the server: {} found no room, TCP sent {} again after a second, and {} of {} \
+             requests were asked again after 1.5 s, which is in the rate",
             worst.id,
-            worst.lost,
-            requests.asked,
-            classes.join(", ")
+            requests.backlog,
+            counted(requests.overflows.unwrap_or(0), "connection"),
+            counted(requests.syn_resent.unwrap_or(0), "segment"),
+            requests.resent,
+            requests.asked
         );
-        let remedy = match requests.errors.contains_key("EADDRNOTAVAIL") {
-            true => "a wider net.ipv4.ip_local_port_range, or fewer clients",
-            false => "a larger backlog, or fewer clients",
-        };
-        let finding = Finding::new("W-REFUSED", text, remedy).against(worst.lost as f64, 0.0);
-        let hit = connecting().map(|(cell, _)| cell).filter(|cell| cell.lost > 0);
-        list.push(finding.of(hit));
+        let remedy = helps("ETIMEDOUT", worst, requests);
+        let finding = Finding::new("W-BACKLOG", text, &remedy);
+        let finding = finding.against(requests.conns as f64, requests.backlog as f64 + 1.0);
+        list.push(finding.of(crowded.iter().map(|(cell, _)| *cell)));
     }
     let strangers = |cell: &Cell| cell.connect.as_ref()?.server_errors.get(STRANGER).copied();
     let met: Vec<_> = cells.iter().filter_map(|cell| Some((cell, strangers(cell)?))).collect();

@@ -117,6 +117,7 @@ impl Simulated {
             options: OptionSet::default(),
             window: 1,
             own: 0,
+            usual: None,
             objection: None,
         }
     }

@@ -2,12 +2,12 @@
 
 use super::compact::Compact;
 use super::raw::{ConnectSlice, Data, Outcome, RawSlice, Surroundings, Terms, outcome};
-use crate::connect::{self, Aftermath, Around, BACKLOG, ConnectPlan};
+use crate::connect::{self, Aftermath, Around, ConnectPlan};
 use crate::job::{Segment, SideReport};
 use crate::registry::Entry;
 use crate::supervisor::Stop;
-use ipcperf_core::result::Status;
 use ipcperf_core::{Crowd, Door, KnobValue, OptionSet, SetupError};
+use ipcperf_sys::io::socket::meeting;
 use ipcperf_sys::meter::Span;
 use std::path::Path;
 use std::time::Instant;
@@ -18,7 +18,7 @@ pub(crate) const KNOBS: [&str; 2] = ["bind", "backlog"];
 /// How many may wait at the server.
 fn backlog(entry: &Entry, options: &OptionSet) -> u64 {
     let asked = options.of(entry.spec.name).find(|(knob, _)| *knob == "backlog");
-    asked.and_then(|(_, text)| text.parse().ok()).unwrap_or(BACKLOG)
+    asked.and_then(|(_, text)| text.parse().ok()).unwrap_or_else(meeting::backlog)
 }
 
 pub(super) fn run(
@@ -27,18 +27,7 @@ pub(super) fn run(
     terms: &Terms,
     around: Surroundings<'_>,
 ) -> Outcome {
-    let ended = outcome(attempt(entry, options, terms, around), terms);
-    let waiting = backlog(entry, options);
-    match (ended, entry.door(options)) {
-        (Outcome::Ended(Status::Deadline, kind, reason), Ok(Ok((door, _))))
-            if connect::drops(door, terms.job.key.load.conns, waiting) =>
-        {
-            let why = "TCP drops who finds no room at the server, and tries again only after 1, 3, 7 and 15 s; a \
-                       larger backlog, or fewer clients";
-            Outcome::Ended(Status::Deadline, kind, format!("{reason}: {why}"))
-        }
-        (ended, _) => ended,
-    }
+    outcome(attempt(entry, options, terms, around), terms)
 }
 
 fn attempt(
@@ -72,7 +61,7 @@ fn attempt(
         cpus: &job.cpus,
         counter: job.counter,
         pads: *pads,
-        deadline: Instant::now() + *deadline,
+        deadline: Instant::now() + *deadline + connect.waiting(),
         interrupts: around.interrupts,
     };
     Ok(slice(connect::run(&connect, &around)?, &connect, entry, &job.cpus))

@@ -2,9 +2,10 @@
 
 use super::work::{Turn, Work};
 use ipcperf_core::{Crowd, Door, Serving};
-use ipcperf_engine::connect::{self, Around, BACKLOG, ConnectPlan, Model, SHORTEST};
+use ipcperf_engine::connect::{self, Around, ConnectPlan, Model, SHORTEST};
 use ipcperf_engine::task::TaskError;
 use ipcperf_study::Readings;
+use ipcperf_sys::io::socket::meeting;
 use ipcperf_sys::signals::Interrupts;
 use serde::Deserialize;
 
@@ -30,7 +31,7 @@ pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
         slice: 0,
         warmup: 0,
         answer_bytes: SHORTEST,
-        backlog: BACKLOG,
+        backlog: meeting::backlog(),
     };
     Ok(Box::new(AfterKill(connect)))
 }

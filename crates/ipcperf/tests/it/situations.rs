@@ -3,9 +3,10 @@
 //! The constants are the situations, the table below them has the answers. A situation that cannot be made here (it takes root, a
 //! namespace, or a file system that the kernel lacks) is tried with `true` first, and its rows are skipped with the reason.
 
-use crate::common::{Ended, Sandbox, skipped, words};
+use crate::common::{Ended, Sandbox, cells, skipped, valid, words};
 use crate::container::without;
 use crate::strangers::Somebody;
+use ipcperf_report::{DOCTOR_SCHEMA, MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use ipcperf_sys::seccomp::Refusal;
 use serde_json::Value;
 use std::path::Path;
@@ -117,7 +118,7 @@ impl Situation {
 const SMALL_STACK: Situation = Situation::shell(r#"exec prlimit --stack=65536:65536 "$@""#);
 const LITTLE_MEMORY: Situation = Situation::shell(r#"exec prlimit --data=16000000:16000000 "$@""#);
 const SMALL_FILES: Situation = Situation::shell(r#"exec prlimit --fsize=1024:1024 "$@""#);
-const FEW_FILES: Situation = Situation::shell(r#"exec prlimit --nofile=7:7 "$@""#);
+const NO_FILES: Situation = Situation::shell(r#"exec prlimit --nofile=7:7 "$@""#);
 const ONE_WORKER: Situation = Situation::somebody(r#"exec prlimit --nproc=2:2 "$@""#);
 const FEW_PROCESSES: Situation = Situation::somebody(r#"exec prlimit --nproc=6:6 "$@""#);
 /// The folder of the controller where it has a hierarchy of its own, or that of all controllers.
@@ -153,6 +154,37 @@ const NO_LINKS_NO_SYNC: Situation =
 const NO_NAMES: Situation =
     Situation::without(&[libc::SYS_linkat, libc::SYS_renameat, libc::SYS_renameat2], libc::EPERM);
 
+const FEW_FILES: Situation = Situation::shell(r#"exec prlimit --nofile=64:64 "$@""#);
+const FEW_FILES_AT_FIRST: Situation = Situation::shell(
+    r#"printf '#!/bin/sh\ntest "$(ulimit -n)" = 64 && echo yes\n' >sixty-four && chmod +x sixty-four && exec prlimit --nofile=64:512 "$@""#,
+);
+/// Root may have any number of descriptors under way.
+const FEW_FILES_OF_SOMEBODY: Situation = Situation::somebody(r#"exec prlimit --nofile=64:64 "$@""#);
+/// Some kernels charge a ring to it, and others do not.
+const LITTLE_LOCKED_MEMORY: [Situation; 2] = [
+    Situation::somebody(r#"exec prlimit --memlock=8192:8192 "$@""#),
+    Situation::somebody(r#"exec prlimit --memlock=16384:16384 "$@""#),
+];
+/// All pages that the pipes of a user may hold are in use while the program runs. 1031 is F_SETPIPE_SZ, 1032 F_GETPIPE_SZ.
+const NO_PAGES_FOR_PIPES: Situation = Situation::somebody(
+    r#"exec python3 -c 'import fcntl, os, subprocess, sys
+pipes = []
+def size(): return fcntl.fcntl(pipes[-1][1], 1032)
+while len(pipes) < 400:
+    pipes.append(os.pipe())
+    try: fcntl.fcntl(pipes[-1][1], 1031, 1 << 20)
+    except PermissionError: break
+while len(pipes) < 400 and size() >= 65536: pipes.append(os.pipe())
+if size() >= 65536: sys.exit("no quota of pages for pipes")
+sys.exit(subprocess.call(sys.argv[1:]))' "$@""#,
+);
+const FEW_PORTS: Situation = Situation::shell(
+    r#"exec unshare --net --map-root-user sh -c 'ip link set lo up && cd /proc/sys/net/ipv4 && echo 40000 40015 >ip_local_port_range && cd "$HOME" && exec "$@"' sh "$@""#,
+);
+const SMALL_BACKLOGS: Situation = Situation::shell(
+    r#"exec unshare --net --map-root-user sh -c 'echo 100 >/proc/sys/net/core/somaxconn && exec "$@"' sh "$@""#,
+);
+
 /// Each row is a test: its name, the situation, the command; the exit code, and parts of what is said.
 macro_rules! situations {
     ($($name:ident: $situation:expr, $command:expr => $code:literal, [$($says:literal),+];)+) => {
@@ -172,15 +204,15 @@ situations! {
         => 3, ["nothing can be measured here: a file size (ulimit -f) of 1 KiB is too small: 16 MiB is the least"];
     files_that_are_too_small_for_an_answer: SMALL_FILES, "list --json"
         => 1, ["standard output: File too large"];
-    too_few_descriptors_for_anything: FEW_FILES, "run -m pipe -o run.json"
+    too_few_descriptors_for_anything: NO_FILES, "run -m pipe -o run.json"
         => 3, ["nothing can be measured here: a number of open files (ulimit -n) of 7 is too small: 32 is the least"];
-    too_few_descriptors_in_the_list: FEW_FILES, "list"
+    too_few_descriptors_in_the_list: NO_FILES, "list"
         => 0, ["0 of ", " can run here", "(ulimit -n) of 7 is too small: 32 is the least"];
-    too_few_descriptors_for_a_choice: FEW_FILES, "choose -s 64"
+    too_few_descriptors_for_a_choice: NO_FILES, "choose -s 64"
         => 3, ["nothing can be measured here: a number of open files (ulimit -n) of 7 is too small"];
-    too_few_descriptors_for_the_doctor: FEW_FILES, "doctor"
+    too_few_descriptors_for_the_doctor: NO_FILES, "doctor"
         => 0, ["measuring: impossible", "(ulimit -n) of 7 is too small", "Remedy: ulimit -n 1024."];
-    too_few_descriptors_to_leave_anything: FEW_FILES, "clean"
+    too_few_descriptors_to_leave_anything: NO_FILES, "clean"
         => 0, ["nothing was left behind"];
     one_process_too_few_for_a_pair: ONE_WORKER, "run -m pipe -o run.json"
         => 3, ["no worker process: this user may have 2 processes and threads (ulimit -u); "];
@@ -191,6 +223,44 @@ situations! {
     fewer_processes_than_clients: FEW_PROCESSES,
         "run -m unix-stream -p connect --conns 10 --place free --rounds 1 --slice 5ms"
         => 3, ["10 clients", "ulimit -u"];
+    fewer_files_than_clients: FEW_FILES,
+        "run -m unix-stream -p connect --conns 100 --place free --rounds 1 --slice 5ms"
+        => 3, ["100 clients", "RLIMIT_NOFILE is 64", "prlimit --pid $$"];
+    fewer_files_than_peers: FEW_FILES,
+        "run -m pipe -p fan-in --peers 40 --place free --rounds 1 --slice 5ms"
+        => 3, ["40 peers", "RLIMIT_NOFILE is 64", "prlimit --pid $$"];
+    few_files_that_can_be_more: FEW_FILES_AT_FIRST,
+        "run -m unix-stream -p connect --conns 100 --place free --rounds 1 --slice 5ms"
+        => 0, ["conns=100"];
+    programs_of_others_have_the_files_of_before: FEW_FILES_AT_FIRST,
+        "run --exec ./sixty-four --rounds 1"
+        => 0, ["sixty-four"];
+    fewer_files_than_descriptors_under_way: FEW_FILES_OF_SOMEBODY,
+        "run -m fd-pass,memfd,temp-file -p stream --place free --rounds 1 --slice 20ms"
+        => 0, ["fd-pass", "memfd"];
+    fewer_files_than_descriptors_of_a_message: FEW_FILES_OF_SOMEBODY,
+        "run -m fd-pass --set fd-pass.fds=100 --place free --rounds 1 --slice 5ms"
+        => 3, ["100 descriptors", "RLIMIT_NOFILE is 64"];
+    a_sandbox_that_refuses_io_uring_is_told_by_doctor: NO_IO_URING, "doctor"
+        => 0, ["io_uring: refused"];
+    pipes_that_are_smaller_than_usual: NO_PAGES_FOR_PIPES,
+        "run -m pipe,fifo -p stream -s 64K --place free --rounds 1 --slice 5ms"
+        => 0, ["pipe size=", "fifo size=", "(got ", "W-QUOTA", "fs.pipe-user-pages-soft"];
+    larger_pipes_than_a_quota_allows: NO_PAGES_FOR_PIPES,
+        "run -m pipe --set pipe.size=1M --place free --rounds 1 --slice 5ms"
+        => 3, ["1 MiB", "sysctl", "fs.pipe-user-pages-soft=0"];
+    fewer_ports_than_clients: FEW_PORTS,
+        "run -m tcp -p connect --conns 64 --place free --rounds 1 --slice 20ms"
+        => 1, ["E-REFUSED", "EADDRNOTAVAIL", "net.ipv4.ip_local_port_range="];
+    more_clients_than_may_wait: Situation::USUAL,
+        "run -m tcp -p connect --conns 64 --set tcp.backlog=8 --place free --rounds 1 --slice 50ms"
+        => 0, ["tcp backlog=8"];
+    the_backlog_is_what_the_system_allows: SMALL_BACKLOGS,
+        "run -m unix-stream -p connect --place free --rounds 1 --slice 5ms -o -"
+        => 0, ["\"backlog\":100,"];
+    a_backlog_above_what_the_system_allows: SMALL_BACKLOGS,
+        "run -m unix-stream -p connect --set unix-stream.backlog=101 --place free --rounds 1"
+        => 3, ["net.core.somaxconn (100)", "sysctl net.core.somaxconn=101"];
     a_umask_that_takes_everything_from_its_user: NO_OWN_FILES,
         "run -m pipe,fifo --place free --rounds 1 --slice 1ms -o run.json"
         => 0, ["2 of 2 cells measured"];
@@ -282,4 +352,31 @@ fn what_cannot_be_cleaned_is_told() {
            mkdir $d && : >$d/locked && chmod 0 $d && "$@"; code=$?; chmod 700 $d; rm -r $d; exit $code"#,
     );
     locked.answers("clean", 1, &["cannot clean directory", ": Permission denied"]);
+}
+
+/// Whatever the system does: a ring that cannot be had is missing to all of them, for the same reason.
+#[test]
+fn list_run_and_doctor_agree_on_io_uring() {
+    let [few, some] = LITTLE_LOCKED_MEMORY;
+    for situation in [Situation::USUAL, NO_IO_URING, few, some] {
+        situation.made(|_, run| {
+            let list = run("list --json");
+            let list = valid(MECHANISMS_SCHEMA, &list.stdout);
+            let mechanisms = list["mechanisms"].as_array().expect("a list");
+            let pipe = mechanisms.iter().find(|one| one["name"] == "uring-pipe").expect("its row");
+            let missing = pipe["missing"].as_str().unwrap_or_default();
+            let ended = run("run -m uring-pipe --place free --rounds 1 --slice 1ms -o -");
+            let document = valid(RESULT_SCHEMA, &ended.stdout);
+            let reason = cells(&document)[0]["reason"].as_str().unwrap_or_default();
+            let expected = if missing.is_empty() { 0 } else { 3 };
+            assert_eq!(ended.status.code(), Some(expected), "{situation:?}: {missing}: {reason}");
+            assert!(reason.starts_with(missing), "{situation:?}: {missing}: {reason}");
+            let doctor = valid(DOCTOR_SCHEMA, &run("doctor --format json").stdout);
+            let checks = doctor["checks"].as_array().expect("a list");
+            let check = checks.iter().find(|one| one["code"] == "URING").expect("its check");
+            let found = if missing.is_empty() { "allowed" } else { "refused" };
+            assert_eq!(check["found"], found, "{situation:?}: {check}");
+            assert!(check["consequence"].as_str().is_some_and(|told| told.ends_with(missing)));
+        });
+    }
 }

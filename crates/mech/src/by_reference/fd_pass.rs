@@ -36,7 +36,7 @@ impl Mechanism for FdPass {
         pitfalls: &[
             "Received descriptors must be closed, or the process runs out of them: one more system call for each.",
             "Without MSG_CMSG_CLOEXEC a program that is executed meanwhile inherits them.",
-            "Descriptors under way count against RLIMIT_NOFILE of the user (ETOOMANYREFS), so a sender waits for credits here.",
+            "Descriptors under way count against RLIMIT_NOFILE of the user (ETOOMANYREFS), so a sender waits for credits here, with half of that under way at the most.",
             "A receiver with too little room for control messages loses the rest, and is told only by MSG_CTRUNC.",
             "With wait=select each end makes a system call more than told here.",
         ],
@@ -55,7 +55,7 @@ impl Mechanism for FdPass {
     type Port = DescriptorPort;
 
     fn probe(options: &FdPassOptions) -> Result<(), Missing> {
-        options.company().open().map(drop).map_err(crate::missing)
+        options.company().probe(0)
     }
 
     fn limit(options: &FdPassOptions) -> Option<Limit> {

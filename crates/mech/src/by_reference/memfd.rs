@@ -80,7 +80,8 @@ impl Mechanism for Memfd {
     type Port = HandoverPort<AnonymousFile>;
 
     fn probe(options: &MemfdOptions) -> Result<(), Missing> {
-        fresh::try_memfd().and_then(|()| options.company().open()).map(drop).map_err(crate::missing)
+        fresh::try_memfd().map_err(crate::missing)?;
+        options.company().probe(1)
     }
 
     fn window(size: usize, options: &MemfdOptions) -> Option<u32> {

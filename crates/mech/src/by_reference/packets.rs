@@ -1,13 +1,15 @@
 //! One connected socket that keeps boundaries and carries descriptors, for messages that are about something else.
 
 use crate::port::{fault, whole};
-use ipcperf_core::{Fault, Link, Port, SetupError, Shape};
+use ipcperf_core::units::counted;
+use ipcperf_core::{Fault, Link, Missing, Port, SetupError, Shape};
 use ipcperf_sys::io::epoll::Interest;
 use ipcperf_sys::io::file::fresh::Handle;
 use ipcperf_sys::io::socket::rights::{Incoming, Outgoing};
 use ipcperf_sys::io::socket::{self, Kind};
 use ipcperf_sys::io::wake::counter;
 use ipcperf_sys::io::{Buffer, errno, select};
+use ipcperf_sys::limits;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// What knobs say of a socket whose messages carry descriptors.
@@ -21,16 +23,35 @@ pub(crate) struct Company {
     pub(crate) sndbuf: Option<u64>,
 }
 
-/// Descriptors under way in all. A user without CAP_SYS_RESOURCE may have as many as RLIMIT_NOFILE allows, which is 1024
-/// by default, and other programs pass some too.
+/// Descriptors under way in all, at the most.
 pub(crate) const UNDER_WAY: u32 = 512;
+
+/// Descriptors under way in all: a user without CAP_SYS_RESOURCE may have as many as RLIMIT_NOFILE allows, and other
+/// programs pass some too.
+fn under_way() -> u32 {
+    u32::try_from(limits::open_files() / 2).unwrap_or(u32::MAX).min(UNDER_WAY)
+}
+
+/// Files that an end has open beside those that it received.
+const ENDS: u64 = 16;
 
 impl Company {
     /// Messages under way before a credit is needed, at most `most`, of which each is about `own` descriptors.
     pub(crate) fn window(self, own: u64, most: u32) -> Option<u32> {
         let each = u32::try_from(own + self.fds).unwrap_or(u32::MAX);
-        let all = UNDER_WAY.checked_div(each).unwrap_or(UNDER_WAY).max(1);
+        let all = under_way();
+        let all = all.checked_div(each).unwrap_or(all).max(1);
         self.sndbuf.is_none().then_some(most.min(all))
+    }
+
+    /// Whether this host lets such messages through, each about `own` descriptors: the receiver has all of them open.
+    pub(crate) fn probe(self, own: u64) -> Result<(), Missing> {
+        let each = own + self.fds;
+        let what = format!("a receiver of {}", counted(each, "descriptor"));
+        match limits::too_few_open_files(&what, each + ENDS) {
+            Some(missing) => Err(missing),
+            None => self.open().map(drop).map_err(crate::missing),
+        }
     }
 
     /// The socket and the object that its descriptors name, for both ends; with the buffer that the kernel granted.

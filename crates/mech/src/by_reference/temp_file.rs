@@ -79,7 +79,7 @@ impl Mechanism for TempFile {
                 let made = store::create_unnamed(&path);
                 made.map(drop).map_err(|code| no_unnamed(&base.to_string_lossy(), code))?;
             }
-            options.company().open().map(drop)
+            options.company().probe(1).map_err(SetupError::from)
         };
         tried().map_err(|error| files::missing(error, "temp-file"))
     }

@@ -101,7 +101,7 @@ impl Mechanism for Sctp {
         budget::not_empty(shape.size, "SCTP has no empty messages")?;
         budget::within(Self::limit(options), shape.size)?;
         let buffers = (options.sndbuf, options.rcvbuf);
-        Ok(tcp::listen(LOOPBACK, buffers, meeting::BACKLOG)?.0)
+        Ok(tcp::listen(LOOPBACK, buffers, meeting::backlog())?.0)
     }
 
     fn attach(mut end: Attach<'_, SctpOptions>) -> Result<Self::Port, SetupError> {

@@ -5,7 +5,7 @@ use crate::port::message::{Carrier, MessagePort};
 use crate::stream::unix_stream;
 use crate::wait::Wait;
 use ipcperf_core::prelude::*;
-use ipcperf_sys::io::socket::meeting::{self, BACKLOG, Name};
+use ipcperf_sys::io::socket::meeting::{self, Name};
 use ipcperf_sys::io::socket::{self, Kind};
 
 ipcperf_core::options! {
@@ -70,7 +70,7 @@ pub(crate) fn open(
 fn bound(kind: Kind, shape: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {
     let listener = options.listener(kind, shape)?;
     if !options.has_path() || listener.is_some() {
-        return unix_stream::listen(kind, listener.as_ref(), BACKLOG);
+        return unix_stream::listen(kind, listener.as_ref(), meeting::backlog());
     }
     // Without a listener each end has a name, and has it before the other one looks for it.
     let (lead, lead_path) = meeting::bind_unix(kind, &name(shape, Seat::Lead)?)?;

@@ -61,7 +61,9 @@ impl Mechanism for UringFutex {
     type Port = FutexPort<FutexRing>;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
-        WakeWords::create().and_then(|_| FutexRing::new()).map(drop).map_err(crate::missing)
+        // One for each end at the same time.
+        let rings = || Ok([FutexRing::new()?, FutexRing::new()?]);
+        WakeWords::create().and_then(|_| rings()).map(drop).map_err(crate::missing)
     }
 
     fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {

@@ -43,6 +43,10 @@ impl<D: Drive> Mechanism for UringPipe<D> {
         rings::probe::<D>(Kind::Pipe, uring_port::buffers(&options.buffers)).map_err(crate::missing)
     }
 
+    fn usual() -> Option<Usual> {
+        Some(crate::stream::pipe::usual())
+    }
+
     fn open(_: &Shape, options: &UringPipeOptions) -> Result<Link, SetupError> {
         pipe::open_pipes(options.size)
     }

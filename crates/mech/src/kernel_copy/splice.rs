@@ -54,6 +54,10 @@ impl Mechanism for Splice {
         tried().map_err(crate::missing)
     }
 
+    fn usual() -> Option<Usual> {
+        Some(crate::stream::pipe::usual())
+    }
+
     fn open(_: &Shape, _: &SpliceOptions) -> Result<Link, SetupError> {
         let (lead, follow) = socket::pair(Kind::Stream)?;
         Ok(Link::of_fds([lead], [follow]))

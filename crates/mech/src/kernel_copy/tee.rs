@@ -53,6 +53,10 @@ impl Mechanism for Tee {
         tried().map_err(crate::missing)
     }
 
+    fn usual() -> Option<Usual> {
+        Some(crate::stream::pipe::usual())
+    }
+
     fn open(_: &Shape, options: &TeeOptions) -> Result<Link, SetupError> {
         open_pipes(options.size)
     }

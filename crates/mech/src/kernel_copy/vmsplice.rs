@@ -67,6 +67,10 @@ impl Mechanism for Vmsplice {
         tried().map_err(crate::missing)
     }
 
+    fn usual() -> Option<Usual> {
+        Some(crate::stream::pipe::usual())
+    }
+
     fn open(shape: &Shape, options: &VmspliceOptions) -> Result<Link, SetupError> {
         let page = splice::page();
         if options.gift && !shape.size.is_multiple_of(page) {

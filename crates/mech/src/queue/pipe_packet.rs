@@ -86,6 +86,10 @@ impl Mechanism for PipePacket {
         tried.map(drop).map_err(crate::missing)
     }
 
+    fn usual() -> Option<Usual> {
+        Some(crate::stream::pipe::usual())
+    }
+
     fn open(shape: &Shape, options: &PipeOptions) -> Result<Link, SetupError> {
         budget::not_empty(shape.size, "a pipe has no empty packets")?;
         let (ping, pong) = (pipe::packet_pair()?, pipe::packet_pair()?);

@@ -1,6 +1,7 @@
 //! Named pipes, `mkfifo(3)`: one for each direction, in the run's directory.
 
 use crate::stream::STREAM;
+use crate::stream::pipe::try_out;
 use crate::stream::stream_port::StreamPort;
 use crate::wait::{Wait, waiting};
 use ipcperf_core::prelude::*;
@@ -50,12 +51,15 @@ impl<W: Wait> Mechanism for Fifo<W> {
         let (_run, shape) = crate::trial()?;
         pipe::make_fifo(shape.path("ping")?).map_err(crate::missing)?;
         // Nobody reads it; its capacity is a pipe's.
-        let tried = pipe::pair().and_then(|pipe| pipe::set_capacity(&pipe.write, options.size));
-        tried.map(drop).map_err(crate::missing)
+        try_out(options.size)
     }
 
     fn door(_: &FifoOptions) -> Option<Door> {
         Some(Door::Fifo)
+    }
+
+    fn usual() -> Option<Usual> {
+        Some(crate::stream::pipe::usual())
     }
 
     fn open(shape: &Shape, _: &FifoOptions) -> Result<Link, SetupError> {

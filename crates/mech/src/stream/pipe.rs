@@ -48,6 +48,10 @@ impl<W: Wait> Mechanism for Pipe<W> {
         try_out(options.size)
     }
 
+    fn usual() -> Option<Usual> {
+        Some(usual())
+    }
+
     fn open(_: &Shape, options: &PipeOptions) -> Result<Link, SetupError> {
         open_pipes(options.size)
     }
@@ -58,10 +62,14 @@ impl<W: Wait> Mechanism for Pipe<W> {
     }
 }
 
-/// Whether a pipe of this capacity can be had.
+/// Whether two pipes of this capacity can be had.
 pub(crate) fn try_out(size: Option<u64>) -> Result<(), Missing> {
-    let tried = pipe::pair().and_then(|pipe| pipe::set_capacity(&pipe.write, size));
-    tried.map(drop).map_err(crate::missing)
+    open_pipes(size).map(drop).map_err(crate::missing)
+}
+
+/// The capacity of a pipe as it mostly is.
+pub(crate) fn usual() -> Usual {
+    Usual { knob: "size", value: pipe::usual_capacity(), less: pipe::shortage() }
 }
 
 /// A pipe for each direction. Each seat gets its read end, then its write end.

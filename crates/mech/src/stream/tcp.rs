@@ -28,7 +28,7 @@ ipcperf_core::options! {
         /// Microseconds for which a receive polls the network device before it sleeps (SO_BUSY_POLL).
         pub busy_poll: Option<u64> = (None, "net.core.busy_read (0)", Count { min: 0, max: 1_000_000 }),
         /// Connections that may wait at the listener.
-        pub backlog: u64 = (meeting::BACKLOG, "8", Count { min: 0, max: 65_535 }),
+        pub backlog: u64 = (meeting::backlog(), "511, or net.core.somaxconn", Count { min: 0, max: 65_535 }),
     }
 }
 

@@ -24,7 +24,7 @@ ipcperf_core::options! {
         /// Receive buffer (SO_RCVBUF); UNIX sockets do not use it.
         pub rcvbuf: Option<u64> = (None, "net.core.rmem_default (208K)", Bytes { min: 2048, max: 1 << 30 }),
         /// Connections that may wait at the listener of a name; a pair has no listener, and 0 is told.
-        pub backlog: u64 = (meeting::BACKLOG, "8", Count { min: 0, max: 65_535 }),
+        pub backlog: u64 = (meeting::backlog(), "511, or net.core.somaxconn", Count { min: 0, max: 65_535 }),
         /// Messages of one call; read by unix-stream/mmsg alone, and 1 everywhere else.
         pub batch: u64 = (16, "16", Count { min: 1, max: 64 }),
     }

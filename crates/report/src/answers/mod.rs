@@ -309,7 +309,7 @@ enum SizeChoice {
 fn reach(entry: &Entry) -> Option<Reach> {
     let spec = entry.spec?;
     let bind = entry.cell.knobs.iter().find(|(name, _)| name.ends_with(".bind"));
-    let word = bind.and_then(|(_, KnobReading { requested, effective })| {
+    let word = bind.and_then(|(_, KnobReading { requested, effective, .. })| {
         match effective.as_ref().or(requested.as_ref()) {
             Some(KnobValue::Word(word)) => Some(word.as_str()),
             _ => None,

@@ -71,6 +71,7 @@ pub(crate) const FIELDS: &[Field] = &[
     factor("kernel", |set| one(format!("{} {}", set.kernel.release, set.kernel.version))),
     factor("mitigations", |set| set.kernel.mitigations.clone()),
     factor("sysctl", |set| set.kernel.sysctl.clone()),
+    factor("quota", |set| set.kernel.quotas.clone()),
     factor("accounting", |set| one(&set.kernel.cpu_accounting)),
     factor("cpu", |set| one(&set.host.cpu_model)),
     factor(MICROCODE, |set| set.host.microcode.as_ref().map(one).unwrap_or_default()),

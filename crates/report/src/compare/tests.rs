@@ -140,6 +140,7 @@ fn every_field_has_its_class_and_no_other() {
         ("/kernel/version", "kernel", Class::Factor),
         ("/kernel/mitigations/spectre_v2", "mitigations", Class::Factor),
         ("/kernel/sysctl/fs.pipe-max-size", "sysctl", Class::Factor),
+        ("/kernel/quotas/pipe.size", "quota", Class::Factor),
         ("/kernel/cpu_accounting", "accounting", Class::Factor),
         ("/clock/source", "clock", Class::Factor),
     ];
@@ -147,6 +148,7 @@ fn every_field_has_its_class_and_no_other() {
     for key in ["rustc", "debug_assertions", "opt_level"] {
         set.tool.build.insert(key.to_owned(), "x".to_owned());
     }
+    set.kernel.quotas.insert("pipe.size".to_owned(), "8K in place of 64K".to_owned());
     // A text where there may be none.
     for value in [
         &mut set.host.microcode,
@@ -198,6 +200,22 @@ fn only_the_parts_that_differ_are_told() {
     assert_eq!(found["mitigations"], ["retbleed: none", "retbleed: Vulnerable"]);
     // A side that is not even like itself.
     assert_eq!(differences(&[&old, &new], &[&old, &new], Class::Factor).len(), 1);
+}
+
+#[test]
+fn less_than_usual_by_a_quota_is_a_factor_and_no_other_cell() {
+    let side = |name: &str, nanos, size| {
+        recorded(name, vec![around("pipe", nanos, 0.01).knob("pipe.size", None, size)])
+    };
+    let old = [side("old.json", 10_000.0, 65_536)];
+    let mut new = [side("new.json", 20_000.0, 8192)];
+    assert!(files(&old, &new).confounded_by.is_empty());
+    let less = "8K in place of 64K".to_owned();
+    new[0].set.kernel.quotas.insert("pipe.size".to_owned(), less);
+    let document = files(&old, &new);
+    assert_eq!(document.comparisons.len(), 1, "the cells match");
+    assert_eq!(document.confounded_by, ["quota"]);
+    assert_eq!(document.factors["quota"], ["pipe.size: none", "pipe.size: 8K in place of 64K"]);
 }
 
 #[test]

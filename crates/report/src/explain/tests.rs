@@ -321,7 +321,7 @@ fn one_change_at_a_time_is_ranked_by_what_it_does() {
         if !knob.is_empty() {
             let value = ipcperf_core::options::KnobValue::Word(knob.to_owned());
             let reading =
-                ipcperf_core::result::KnobReading { requested: Some(value), effective: None };
+                ipcperf_core::result::KnobReading { requested: Some(value), ..Default::default() };
             cell.knobs.insert("a.fast".to_owned(), reading);
         }
         for round in &mut cell.rounds {

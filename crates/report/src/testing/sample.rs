@@ -349,13 +349,13 @@ impl Build for Cell {
     fn knob(mut self, name: &str, requested: Option<u64>, effective: u64) -> Self {
         let requested = requested.map(KnobValue::Number);
         let effective = Some(KnobValue::Number(effective));
-        self.knobs.insert(name.to_owned(), KnobReading { requested, effective });
+        self.knobs.insert(name.to_owned(), KnobReading { requested, effective, shortage: None });
         self
     }
 
     fn word(mut self, name: &str, word: &str) -> Self {
         let word = Some(KnobValue::Word(word.to_owned()));
-        let reading = KnobReading { requested: word.clone(), effective: word };
+        let reading = KnobReading { requested: word.clone(), effective: word, shortage: None };
         self.knobs.insert(name.to_owned(), reading);
         self
     }
@@ -470,6 +470,7 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
             mitigations: [("spectre_v2".to_owned(), "Mitigation: IBRS".to_owned())].into(),
             sysctl: [("fs.pipe-max-size".to_owned(), "1048576".to_owned())].into(),
             cpu_accounting: "tick".to_owned(),
+            ..Kernel::default()
         },
         clock: ClockFacts {
             source: "tsc".to_owned(),

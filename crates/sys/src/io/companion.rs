@@ -35,6 +35,7 @@ impl Companion {
             .stderr(Stdio::null())
             .process_group(0);
         crate::program::die_with_us(&mut command);
+        crate::program::with_usual_files(&mut command);
         let child = command.spawn().map_err(|error| failed(program, &error))?;
         let mut companion = Self(child);
         companion.await_line(program)?;

@@ -7,6 +7,7 @@
 
 use crate::io::file::fresh::Handle;
 use crate::io::{raw, sysctl};
+use crate::limits;
 use ipcperf_core::{Missing, SetupError};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -122,7 +123,10 @@ pub fn refused(call: &str, code: i32) -> Missing {
             format!("{call} of another process of the same user is refused (Yama or seccomp)"),
             "sysctl kernel.yama.ptrace_scope=1, or CAP_SYS_PTRACE (docker run --cap-add SYS_PTRACE)",
         ),
-        code => Missing::new(format!("{call} fails: {}", ipcperf_core::errno::text(code)), ""),
+        code => match limits::reached(code) {
+            Some(limit) => Missing::new(format!("{call}: {}", limit.what), limit.how),
+            None => Missing::new(format!("{call} fails: {}", ipcperf_core::errno::text(code)), ""),
+        },
     }
 }
 

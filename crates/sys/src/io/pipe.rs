@@ -7,9 +7,12 @@ use crate::control::retry;
 use crate::io::failed;
 use crate::io::names::{self, Unlink};
 use crate::io::sysctl;
+use crate::limits;
+use ipcperf_core::units::format_size;
 use ipcperf_core::{Missing, SetupError};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use rustix::param::page_size;
 use rustix::pipe::PipeFlags;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -40,8 +43,48 @@ pub fn packet_pair() -> Result<Pair, SetupError> {
 }
 
 fn pair_with(flags: PipeFlags) -> Result<Pair, SetupError> {
-    let (read, write) = rustix::pipe::pipe_with(flags).map_err(failed("pipe2"))?;
-    Ok(Pair { read, write })
+    match rustix::pipe::pipe_with(flags) {
+        Ok((read, write)) => Ok(Pair { read, write }),
+        // Also the answer where all files of the system are used up.
+        Err(Errno::NFILE) if !limits::has_no_quota() && pages("hard") > 0 => {
+            Err(quota("hard", "a pipe").into())
+        }
+        Err(error) => Err(failed("pipe2")(error)),
+    }
+}
+
+/// Pages that the kernel gives to a pipe of which nobody asks for another capacity (`PIPE_DEF_BUFFERS`).
+const USUAL_PAGES: u64 = 16;
+
+/// Bytes that a pipe holds of which nobody asks for another capacity, where no quota is in the way.
+#[must_use]
+pub fn usual_capacity() -> u64 {
+    USUAL_PAGES * page_size() as u64
+}
+
+/// Why a pipe of this user may hold less than [`usual_capacity`].
+#[must_use]
+pub fn shortage() -> Missing {
+    match sysctl::number("fs/pipe-max-size") {
+        Some(most) if most < usual_capacity() => Missing::new(
+            format!("fs.pipe-max-size is {most}"),
+            format!("sysctl fs.pipe-max-size={}", usual_capacity()),
+        ),
+        _ => quota("soft", "more"),
+    }
+}
+
+/// A quota of pages for the pipes of a user, `soft` or `hard`; 0 is none.
+fn pages(which: &str) -> u64 {
+    sysctl::number(&format!("fs/pipe-user-pages-{which}")).unwrap_or(0)
+}
+
+/// What it means that a user has reached such a quota.
+fn quota(which: &str, wanted: &str) -> Missing {
+    let (name, pages) = (format!("fs.pipe-user-pages-{which}"), pages(which));
+    let what =
+        format!("with {wanted} the pipes of this user would hold more pages than {name} ({pages})");
+    Missing::new(what, format!("sysctl {name}=0, which is no limit, or close other pipes"))
 }
 
 /// Asks for a capacity where one is given, and returns the one in force, in bytes. The kernel rounds up to a power of
@@ -54,21 +97,29 @@ pub fn set_capacity(pipe: impl AsFd, bytes: Option<u64>) -> Result<u64, SetupErr
         let size = usize::try_from(bytes).unwrap_or(usize::MAX);
         match rustix::pipe::fcntl_setpipe_size(&pipe, size) {
             Ok(_) => {}
-            Err(Errno::PERM) => {
-                let limit = sysctl::number("fs/pipe-max-size").unwrap_or(1 << 20);
-                let missing = Missing::new(
-                    format!(
-                        "a pipe of {bytes} bytes is above fs.pipe-max-size ({limit}) or this user's quota"
-                    ),
-                    format!("sysctl fs.pipe-max-size={bytes}, and raise fs.pipe-user-pages-soft"),
-                );
-                return Err(missing.into());
-            }
+            Err(Errno::PERM) => return Err(too_large(bytes).into()),
             Err(error) => return Err(failed(format!("F_SETPIPE_SZ {bytes}"))(error)),
         }
     }
     let size = rustix::pipe::fcntl_getpipe_size(&pipe).map_err(failed("F_GETPIPE_SZ"))?;
     Ok(size as u64)
+}
+
+/// Why this user may not have a pipe of so many bytes.
+fn too_large(bytes: u64) -> Missing {
+    let rounded = bytes.max(page_size() as u64).checked_next_power_of_two().unwrap_or(u64::MAX);
+    match sysctl::number("fs/pipe-max-size") {
+        Some(most) if rounded > most => Missing::new(
+            format!("a pipe of {} is above fs.pipe-max-size ({most})", format_size(rounded)),
+            format!("sysctl fs.pipe-max-size={rounded}"),
+        ),
+        _ => {
+            let which = if pages("soft") > 0 { "soft" } else { "hard" };
+            let pages = rounded / page_size() as u64;
+            let wanted = format!("one of {} ({pages} pages)", format_size(rounded));
+            quota(which, &wanted)
+        }
+    }
 }
 
 /// Makes a FIFO that only this user may open; it is unlinked when the guard is dropped.

@@ -63,6 +63,7 @@ impl Follow {
     /// It cannot be started, or tracing is refused (`PermissionDenied`).
     pub fn start(&mut self, command: &mut Command) -> io::Result<()> {
         crate::program::hear_signals(command);
+        crate::program::with_usual_files(command);
         // SAFETY: see the module.
         unsafe {
             command.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {

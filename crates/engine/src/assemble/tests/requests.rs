@@ -33,14 +33,34 @@ fn find<'a>(told: &'a [Finding], code: &str) -> Option<&'a Finding> {
 
 #[test]
 fn requests_that_failed_are_told_with_their_errors_and_what_helps() {
-    let refused = told([97, 3], "ECONNREFUSED");
-    let finding = find(&refused, "W-REFUSED").expect("21 requests failed");
-    let words = "21 of 700 requests failed (21 ECONNREFUSED); rates are of those answered";
-    assert!(finding.text.ends_with(words), "{}", finding.text);
-    assert_eq!((finding.value, finding.cells.len()), (Some(21.0), 1));
-    assert!(finding.remedy.contains("backlog"), "{}", finding.remedy);
+    for (counts, code, other, limit) in
+        [([99, 1], "W-REFUSED", "E-REFUSED", 0.0), ([98, 2], "E-REFUSED", "W-REFUSED", 7.0)]
+    {
+        let [_, failed] = counts.map(|count| 7 * count);
+        let refused = told(counts, "ECONNREFUSED");
+        let finding = find(&refused, code).expect("some failed");
+        let words = format!(
+            "{failed} of 700 requests failed ({failed} ECONNREFUSED); rates are of those answered"
+        );
+        assert!(finding.text.ends_with(&words), "{}", finding.text);
+        assert_eq!((finding.value, finding.limit), (Some(failed as f64), Some(limit)));
+        assert_eq!(finding.cells.len(), 1);
+        assert!(finding.remedy.contains("backlog"), "{}", finding.remedy);
+        assert!(find(&refused, other).is_none());
+    }
+    for (error, helps) in [
+        ("EMFILE", "--nofile="),
+        ("ENFILE", "fs.file-max"),
+        ("ENOMEM", "memory"),
+        ("EPERM", "firewall"),
+        ("EPROTO", "connect(2)"),
+    ] {
+        let told = told([97, 3], error);
+        let remedy = &find(&told, "E-REFUSED").expect("21 failed").remedy;
+        assert!(remedy.contains(helps) && !remedy.contains("backlog"), "{error}: {remedy}");
+    }
     let used_up = told([97, 3], "EADDRNOTAVAIL");
-    let finding = find(&used_up, "W-REFUSED").expect("21 requests failed");
+    let finding = find(&used_up, "E-REFUSED").expect("21 requests failed");
     assert!(finding.remedy.contains("ip_local_port_range"), "{}", finding.remedy);
     assert!(find(&told([100, 0], "ECONNREFUSED"), "W-REFUSED").is_none());
 }

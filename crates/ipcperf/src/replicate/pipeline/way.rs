@@ -7,7 +7,7 @@ use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::pipe::{self, End};
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
-use ipcperf_sys::io::socket::meeting::{self, BACKLOG, Name};
+use ipcperf_sys::io::socket::meeting::{self, Name};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -60,15 +60,17 @@ impl Arranged {
             }),
             Method::UnixStream => {
                 let name = Name::Path(path.clone());
-                meeting::listen_unix(Kind::Stream, &name, BACKLOG).map(|(listener, guard)| Self {
-                    way: Way::Unix(path, turn.nonce),
-                    source: None,
-                    sink: Some(listener),
-                    _guard: guard,
-                })
+                meeting::listen_unix(Kind::Stream, &name, meeting::backlog()).map(
+                    |(listener, guard)| Self {
+                        way: Way::Unix(path, turn.nonce),
+                        source: None,
+                        sink: Some(listener),
+                        _guard: guard,
+                    },
+                )
             }
             Method::Tcp => inet::socket(TCP).and_then(|listener| {
-                let port = meeting::listen_inet(&listener, TCP, BACKLOG)?;
+                let port = meeting::listen_inet(&listener, TCP, meeting::backlog())?;
                 let way = Way::Tcp(port.number, turn.nonce);
                 Ok(Self { way, source: None, sink: Some(listener), _guard: None })
             }),

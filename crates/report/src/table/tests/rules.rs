@@ -4,7 +4,7 @@ use super::{run, wide, written};
 use crate::testing::rendered;
 use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, Style, text};
-use ipcperf_core::result::{Finding, ResultSet, Severity, Status};
+use ipcperf_core::result::{Finding, ResultSet, Severity, Shortage, Status};
 use ipcperf_core::{Idle, PatternKind, Placement, Touch, Wait};
 
 #[test]
@@ -258,6 +258,13 @@ fn a_knob_that_the_kernel_changed_shows_both_values() {
         vec![cell("pipe", 64, TWO).rtt(71_000.0, 500.0).knob("pipe.size", Some(5000), 8192)];
     let text = written(&run(set(cells)), &wide(80));
     assert!(text.contains("pipe size=5000 (got 8K)"), "{text}");
+    // Of what nobody asked for it shows them where it granted less than usual.
+    let mut cell = cell("pipe", 64, TWO).rtt(71_000.0, 500.0).knob("pipe.size", None, 8192);
+    assert!(!written(&run(set(vec![cell.clone()])), &wide(80)).contains("got"));
+    let shortage = Shortage { usual: 65_536, ..Shortage::default() };
+    cell.knobs.get_mut("pipe.size").expect("a knob").shortage = Some(shortage);
+    let text = written(&run(set(vec![cell])), &wide(80));
+    assert!(text.contains("pipe size=64K (got 8K)"), "{text}");
 }
 
 #[test]

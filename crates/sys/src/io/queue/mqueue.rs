@@ -6,7 +6,7 @@
 
 use crate::io::names::{self, POSIX_QUEUE};
 use crate::io::{last_errno, raw, sysctl};
-use crate::process;
+use crate::limits;
 use ipcperf_core::{Missing, SetupError};
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -42,7 +42,7 @@ fn refused(code: i32) -> SetupError {
             "a kernel with CONFIG_POSIX_MQUEUE",
         ),
         // Or more than the open files of this process.
-        libc::EMFILE => process::no_queue(),
+        libc::EMFILE => limits::no_queue(),
         libc::ENOSPC => {
             let most = sysctl::number("fs/mqueue/queues_max").unwrap_or(0);
             let what = format!("as many queues exist as fs.mqueue.queues_max ({most}) allows");

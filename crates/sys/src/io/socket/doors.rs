@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SendFlags, SocketAddrUnix, SocketFlags};
 use std::ffi::CString;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -340,7 +340,7 @@ impl Call {
     /// Waits until it can be written to: a connect that was in progress is over.
     ///
     /// # Errors
-    /// The `errno`.
+    /// The `errno`; `EINTR` where a signal came.
     #[inline]
     pub fn await_writable(&self) -> Result<(), i32> {
         self.wait(PollFlags::OUT)
@@ -349,7 +349,7 @@ impl Call {
     /// Waits until there is something to read, or the end.
     ///
     /// # Errors
-    /// The `errno`.
+    /// The `errno`; `EINTR` where a signal came.
     #[inline]
     pub fn await_readable(&self) -> Result<(), i32> {
         self.wait(PollFlags::IN)
@@ -357,17 +357,17 @@ impl Call {
 
     fn wait(&self, what: PollFlags) -> Result<(), i32> {
         let fd = self.0.as_ref().ok_or(libc::EBADF)?;
-        retry(|| poll(&mut [PollFd::new(fd, what)], None)).map(drop).map_err(Errno::raw_os_error)
+        poll(&mut [PollFd::new(fd, what)], None).map(drop).map_err(Errno::raw_os_error)
     }
 
     /// Reads; 0 is the end.
     ///
     /// # Errors
-    /// The `errno`.
+    /// The `errno`; `EINTR` where a signal came.
     #[inline]
     pub fn read(&self, into: &mut [u8]) -> Result<usize, i32> {
         let fd = self.0.as_ref().ok_or(libc::EBADF)?;
-        retry(|| rustix::io::read(fd.as_fd(), &mut *into)).map_err(Errno::raw_os_error)
+        rustix::io::read(fd, into).map_err(Errno::raw_os_error)
     }
 }
 

@@ -20,6 +20,22 @@ fn count_time_wait(text: &str) -> Option<u64> {
     words.next()?.parse().ok()
 }
 
+/// How often a connection found no room at a listener, and how many segments of connections that begin TCP has sent
+/// again, so far.
+#[must_use]
+pub fn crowding() -> Option<[u64; 2]> {
+    let text = fs::read_to_string("/proc/net/netstat").ok()?;
+    Some([extended(&text, "ListenOverflows")?, extended(&text, "TCPSynRetrans")?])
+}
+
+/// A counter of `/proc/net/netstat`: a line of names, then one of numbers.
+fn extended(text: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
+    let (names, numbers) = (lines.next()?, lines.next()?);
+    let mut both = names.split_ascii_whitespace().zip(numbers.split_ascii_whitespace());
+    both.find(|(known, _)| *known == name)?.1.parse().ok()
+}
+
 /// The first and the last port that the kernel hands out to who connects without naming one.
 #[must_use]
 pub fn ephemeral_range() -> Option<(u16, u16)> {
@@ -105,6 +121,9 @@ mod tests {
             "sockets: used 12\nTCP: inuse 1 orphan 0 tw 31 alloc 1 mem 35\nUDP: inuse 0\n";
         assert_eq!(count_time_wait(sockstat), Some(31));
         assert_eq!(count_time_wait("TCP: inuse 1\n"), None);
+        let netstat = "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 3 41\nIpExt: ListenOverflows\nIpExt: 7\n";
+        assert_eq!(extended(netstat, "ListenOverflows"), Some(41));
+        assert_eq!(extended(netstat, "TCPSynRetrans"), None);
     }
 
     #[test]

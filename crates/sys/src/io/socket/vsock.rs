@@ -87,7 +87,7 @@ pub fn listen(kind: Kind, buffer: Option<u64>) -> Result<(OwnedFd, u32), SetupEr
         Errno::ADDRNOTAVAIL => no_transport(),
         other => failed("bind")(other),
     })?;
-    let backlog = meeting::BACKLOG as c_int;
+    let backlog = c_int::try_from(meeting::backlog()).unwrap_or(c_int::MAX);
     net::listen(&listener, backlog).map_err(failed("listen"))?;
     // SAFETY: `sockaddr_vm` is made of integers.
     let mut bound: libc::sockaddr_vm = unsafe { std::mem::zeroed() };

@@ -123,7 +123,7 @@ const PAUSE: Duration = Duration::from_millis(4);
 /// What is missing.
 pub fn probe(inet: Inet, size: usize) -> Result<(), SetupError> {
     let listener = inet::socket(inet)?;
-    let port = meeting::listen_inet(&listener, inet, meeting::BACKLOG)?;
+    let port = meeting::listen_inet(&listener, inet, meeting::backlog())?;
     let own = inet::socket(inet)?;
     // Nobody reads, so a send must not wait for room.
     meeting::connect_inet(&own, SocketAddr::new(inet.host, port.number), 0)?;

@@ -7,7 +7,7 @@
 //! A submitted entry refers to no memory, only to a descriptor that its owner keeps open. The rings are mapped as long
 //! as the `IoUring` lives; the kernel writes to nothing else.
 
-use super::ring::refused;
+use super::ring::{refused, while_freed};
 use crate::io::{failed, raw};
 use io_uring::{IoUring, Probe, opcode, squeue, types};
 use ipcperf_core::{Missing, SetupError};
@@ -30,7 +30,7 @@ impl Inbox {
     /// `Unavailable` where rings are forbidden or know no messages; otherwise the call that failed.
     pub fn new() -> Result<Self, SetupError> {
         // Credits for the other direction may be under way beside a window of messages.
-        let ring = IoUring::builder().setup_cqsize(2 * WINDOW).build(1);
+        let ring = while_freed(|| IoUring::builder().setup_cqsize(2 * WINDOW).build(1));
         let ring = ring.map_err(|error| refused(&error))?;
         let mut known = Probe::new();
         ring.submitter().register_probe(&mut known).map_err(|error| {
@@ -78,7 +78,7 @@ impl Outbox {
     /// # Errors
     /// As [`Inbox::new`].
     pub fn to(peer: OwnedFd) -> Result<Self, SetupError> {
-        let ring = IoUring::new(1).map_err(|error| refused(&error))?;
+        let ring = while_freed(|| IoUring::new(1)).map_err(|error| refused(&error))?;
         Ok(Self { ring, peer })
     }
 
@@ -170,6 +170,9 @@ pub fn fetch(process: &OwnedFd, number: RawFd) -> Result<OwnedFd, SetupError> {
 /// # Errors
 /// As the other functions in here.
 pub fn probe() -> Result<(), SetupError> {
+    // A channel has both at each end at the same time.
+    let other = Inbox::new()?;
+    let _others = (Outbox::to(fetch(&own_process()?, other.number())?)?, other);
     let mut inbox = Inbox::new()?;
     let mut outbox = Outbox::to(fetch(&own_process()?, inbox.number())?)?;
     let moved = outbox.send(7).and_then(|()| inbox.receive());

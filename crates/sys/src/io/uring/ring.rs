@@ -16,13 +16,17 @@ pub use stream::{Transfer, probe};
 use super::Drive;
 use crate::io::futex::SPINS;
 use crate::io::{raw, sysctl};
+use crate::limits;
 use io_uring::squeue::Entry;
 use io_uring::{IoUring, Probe, opcode};
+use ipcperf_core::units::format_size;
 use ipcperf_core::{Missing, SetupError};
 use std::hint::spin_loop;
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Entries of the submission queue. One operation at a time needs one; but the kernel's thread takes an operation off the
 /// queue after it has told of its completion, and meanwhile the next may come.
@@ -82,7 +86,7 @@ impl<D: Drive> Ring<D> {
     /// # Errors
     /// `Unavailable` where the host does not allow it.
     fn new() -> Result<Self, SetupError> {
-        let ring = build::<D>().map_err(|error| refused(&error))?;
+        let ring = while_freed(build::<D>).map_err(|error| refused(&error))?;
         Ok(Self { ring, is_stuck: false, _drive: PhantomData })
     }
 
@@ -261,6 +265,55 @@ fn with_slice<T>(nanoseconds: u64, make: impl FnOnce() -> T) -> T {
     made
 }
 
+/// How long the kernel may take to free the memory of rings that were closed: a few hundredths of a second, if it is not
+/// busy. A process waits at most so long for all its rings.
+const FREED: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(6)];
+
+/// How long this process has waited in vain so far, ms.
+static IN_VAIN: AtomicU64 = AtomicU64::new(0);
+
+/// Tries again while memory is lacking that may soon be free: what a ring has locked counts against its user until some
+/// time after it was closed, and here one ring follows another.
+pub(super) fn while_freed<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let begin = Instant::now();
+    let [once, in_all] = FREED;
+    let can_be = limits::may_lock() || limits::locked_memory() >= 2 * ring_bytes();
+    let left = in_all.saturating_sub(Duration::from_millis(IN_VAIN.load(Ordering::Relaxed)));
+    loop {
+        match attempt() {
+            Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {
+                if !can_be || begin.elapsed() >= once.min(left) {
+                    IN_VAIN.fetch_add(begin.elapsed().as_millis() as u64, Ordering::Relaxed);
+                    return Err(error);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            done => return done,
+        }
+    }
+}
+
+/// What it means that memory is lacking for something that takes so many bytes of it.
+fn no_memory(what: &str, bytes: u64) -> SetupError {
+    let limit = limits::locked_memory();
+    if limits::may_lock() {
+        return unavailable(format!("there is no memory for {what}"), "free memory");
+    }
+    let told = format_size(limit);
+    unavailable(
+        format!(
+            "{what} takes up to {} of locked memory, and this user has no more left of RLIMIT_MEMLOCK ({told})",
+            format_size(bytes)
+        ),
+        limits::more_locked_memory(limit.saturating_add(bytes)),
+    )
+}
+
+/// Bytes of locked memory that a ring of a few entries takes, its queues and its entries: a page each.
+fn ring_bytes() -> u64 {
+    2 * rustix::param::page_size() as u64
+}
+
 /// What a refused ring means.
 pub(super) fn refused(error: &io::Error) -> SetupError {
     const PROFILE: &str =
@@ -284,12 +337,8 @@ pub(super) fn refused(error: &io::Error) -> SetupError {
             }
             _ => ("a seccomp filter or a security module forbids io_uring", ""),
         },
-        libc::ENOMEM => {
-            return unavailable(
-                "the memory of a ring is above RLIMIT_MEMLOCK, which old kernels charge it to",
-                "ulimit -l unlimited, or Linux 5.12",
-            );
-        }
+        // Two at each end are the most that a channel has.
+        libc::ENOMEM => return no_memory("a channel of io_uring", 4 * ring_bytes()),
         code => return SetupError::sys("io_uring_setup", code),
     };
     unavailable(what, format!("{how}{PROFILE}"))

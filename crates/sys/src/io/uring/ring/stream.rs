@@ -6,13 +6,12 @@
 //! - The memory of the buffer ring is page-aligned, has room for its one entry, is accessed through raw pointers
 //!   only, and lives as long as the ring; the kernel pins its pages.
 
-use super::{Request, Ring, number, try_out, unavailable};
+use super::{Request, Ring, no_memory, number, try_out, unavailable, while_freed};
 use crate::io::Buffer;
 use crate::io::uring::{Buffers, Drive, Kind};
 use io_uring::types::BufRingEntry;
 use io_uring::{cqueue, opcode, squeue};
 use ipcperf_core::SetupError;
-use rustix::process::{Resource, getrlimit};
 use std::mem::ManuallyDrop;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -167,7 +166,8 @@ pub fn probe<D: Drive>(kind: Kind, buffers: Buffers) -> Result<(), SetupError> {
             &[(opcode::Send::CODE, "IORING_OP_SEND"), (opcode::Recv::CODE, "IORING_OP_RECV")]
         }
     };
-    try_out::<D>(operations).map(drop)?;
+    // As many as a channel has at the same time: one at each end.
+    let _other = try_out::<D>(operations)?;
     Transfer::<D>::new(kind, buffers, 64, 0).map(drop)
 }
 
@@ -179,18 +179,9 @@ fn register<D: Drive>(ring: &Ring<D>, buffer: &mut [u8]) -> Result<(), SetupErro
     }
     let vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: len };
     // SAFETY: the slice is the buffer of the transfer, which outlives the registration or is left to the kernel.
-    let registered = unsafe { ring.submitter().register_buffers(&[vector]) };
+    let registered = while_freed(|| unsafe { ring.submitter().register_buffers(&[vector]) });
     registered.map_err(|error| match error.raw_os_error().unwrap_or(libc::EIO) {
-        libc::ENOMEM => {
-            let limit = getrlimit(Resource::Memlock).current.unwrap_or(u64::MAX) / 1024;
-            unavailable(
-                format!("{len} registered bytes are pinned, above RLIMIT_MEMLOCK ({limit} KiB)"),
-                format!(
-                    "ulimit -l {}, CAP_IPC_LOCK, or buffers=plain",
-                    limit.saturating_add(len.div_ceil(1024) as u64)
-                ),
-            )
-        }
+        libc::ENOMEM => no_memory("a registered buffer", len as u64),
         code => SetupError::sys(format!("IORING_REGISTER_BUFFERS of {len} bytes"), code),
     })
 }
@@ -209,16 +200,16 @@ impl Group {
         let mut entries = Buffer::new(size_of::<BufRingEntry>(), 0)?;
         let base = entries.all_mut().as_mut_ptr() as u64;
         // SAFETY: see the module; group 0 has one entry.
-        let registered = unsafe { ring.submitter().register_buf_ring_with_flags(base, 1, 0, 0) };
+        let register = || unsafe { ring.submitter().register_buf_ring_with_flags(base, 1, 0, 0) };
+        let registered = while_freed(register);
         registered.map_err(|error| match error.raw_os_error().unwrap_or(libc::EIO) {
             libc::EINVAL => unavailable(
                 "the io_uring of this kernel has no rings of provided buffers",
                 "Linux 5.19, or buffers=plain",
             ),
-            libc::ENOMEM => unavailable(
-                "a ring of provided buffers is pinned memory, above RLIMIT_MEMLOCK",
-                "ulimit -l unlimited, or buffers=plain",
-            ),
+            libc::ENOMEM => {
+                no_memory("a ring of provided buffers", rustix::param::page_size() as u64)
+            }
             code => SetupError::sys("IORING_REGISTER_PBUF_RING", code),
         })?;
         let address = buffer.as_mut_ptr() as u64;

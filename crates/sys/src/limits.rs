@@ -1,0 +1,358 @@
+//! Limits of the system that stop a call: which one it is, what it allows, and the command that raises it.
+
+use crate::io::sysctl;
+use crate::procfs;
+use ipcperf_core::units::format_size;
+use ipcperf_core::{Missing, errno};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::CapabilitySet;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// The limit of open files that this process was started with, and how many it had open then beside the standard three.
+static OPEN_FILES: OnceLock<(Rlimit, u64)> = OnceLock::new();
+
+/// Open files and sockets of a process, at the most: the soft RLIMIT_NOFILE.
+#[must_use]
+pub fn open_files() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// Locked memory of all processes of a user together, bytes: the soft RLIMIT_MEMLOCK.
+pub(crate) fn locked_memory() -> u64 {
+    getrlimit(Resource::Memlock).current.unwrap_or(u64::MAX)
+}
+
+/// Whether this process may lock memory beyond that.
+pub(crate) fn may_lock() -> bool {
+    has(CapabilitySet::IPC_LOCK)
+}
+
+/// Whether limits of a user that guard the system, those of pipes among them, are none for this process.
+pub(crate) fn has_no_quota() -> bool {
+    has(CapabilitySet::SYS_RESOURCE) || has(CapabilitySet::SYS_ADMIN)
+}
+
+/// The inode of the first namespace of users (`PROC_USER_INIT_INO`, `linux/proc_ns.h`). Limits of the system heed only
+/// capabilities in that one.
+const FIRST_USERS: u64 = 0xEFFF_FFFD;
+
+fn has(capability: CapabilitySet) -> bool {
+    let is_first = std::fs::metadata("/proc/self/ns/user").is_ok_and(|of| of.ino() == FIRST_USERS);
+    let sets = rustix::thread::capabilities(None);
+    is_first && sets.is_ok_and(|sets| sets.effective.contains(capability))
+}
+
+/// Takes as many open files as this process may have. The soft limit is low for the sake of programs that use
+/// `select(2)` with whatever descriptors they have; programs of others get it back ([`as_started`]).
+pub fn raise_open_files() {
+    let now = getrlimit(Resource::Nofile);
+    // One more is that of the directory.
+    let inherited =
+        std::fs::read_dir("/proc/self/fd").map_or(0, |all| all.count().saturating_sub(4));
+    if OPEN_FILES.set((now, inherited as u64)).is_ok() && now.current != now.maximum {
+        // As it was, it serves most patterns.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: now.maximum, ..now });
+    }
+}
+
+/// The limit of open files of before [`raise_open_files`], if that was called.
+pub(crate) fn as_started() -> Option<Rlimit> {
+    OPEN_FILES.get().map(|(limit, _)| *limit)
+}
+
+/// Why a process cannot have so many open files for this, beside those that it was started with; `None` where it can.
+#[must_use]
+pub fn too_few_open_files(what_for: &str, needed: u64) -> Option<Missing> {
+    let limit = open_files();
+    let needed = needed.saturating_add(OPEN_FILES.get().map_or(0, |(_, inherited)| *inherited));
+    (needed > limit).then(|| {
+        let what = format!(
+            "{what_for} needs {needed} open files in a process, and RLIMIT_NOFILE is {limit}"
+        );
+        Missing::new(what, more_open_files(needed))
+    })
+}
+
+/// The soft limit is as high as the hard one already, which only root raises.
+fn more_open_files(needed: u64) -> String {
+    format!("as root: prlimit --pid $$ --nofile={needed}")
+}
+
+/// Room for so many bytes more than the limit has now.
+pub(crate) fn more_locked_memory(bytes: u64) -> String {
+    let kib = bytes.div_ceil(1024);
+    let hard = getrlimit(Resource::Memlock).maximum.unwrap_or(u64::MAX);
+    if bytes <= hard {
+        format!("ulimit -l {kib}")
+    } else {
+        format!("as root: prlimit --pid $$ --memlock={}", kib * 1024)
+    }
+}
+
+/// The limit that a call has reached which failed with this `errno`, where one is the reason.
+#[must_use]
+pub fn reached(code: i32) -> Option<Missing> {
+    let limit = open_files();
+    let more = || more_open_files(limit.saturating_mul(2));
+    match code {
+        libc::EMFILE => {
+            let what = format!("the open files of a process have reached RLIMIT_NOFILE ({limit})");
+            Some(Missing::new(what, more()))
+        }
+        libc::ETOOMANYREFS => {
+            let what = format!(
+                "the descriptors that this user has under way in messages have reached RLIMIT_NOFILE ({limit})"
+            );
+            Some(Missing::new(what, more()))
+        }
+        libc::ENFILE => {
+            let most = sysctl::number("fs/file-max").unwrap_or(0);
+            let what = format!("the open files of the system have reached fs.file-max ({most})");
+            Some(Missing::new(what, format!("sysctl fs.file-max={}", most.saturating_mul(2))))
+        }
+        _ => None,
+    }
+}
+
+/// The text of an `errno`, with the limit that was reached and what raises it.
+#[must_use]
+pub fn text(code: i32) -> String {
+    let text = errno::text(code);
+    match reached(code) {
+        Some(limit) => format!("{text}: {limit}"),
+        None => text,
+    }
+}
+
+/// A limit of a process.
+struct Limit {
+    resource: Resource,
+    words: &'static str,
+    /// For `ulimit`, which counts in units of so many bytes.
+    letter: char,
+    unit: u64,
+    /// For `prlimit`.
+    name: &'static str,
+}
+
+const STACK: Limit =
+    Limit { resource: Resource::Stack, words: "a stack", letter: 's', unit: 1024, name: "stack" };
+const ADDRESSES: Limit = Limit {
+    resource: Resource::As,
+    words: "an address space",
+    letter: 'v',
+    unit: 1024,
+    name: "as",
+};
+const DATA: Limit = Limit {
+    resource: Resource::Data,
+    words: "private memory",
+    letter: 'd',
+    unit: 1024,
+    name: "data",
+};
+// Shells count blocks of 512 or of 1024 bytes.
+const FILE_SIZE: Limit = Limit {
+    resource: Resource::Fsize,
+    words: "a file size",
+    letter: 'f',
+    unit: 512,
+    name: "fsize",
+};
+const FILES: Limit = Limit {
+    resource: Resource::Nofile,
+    words: "a number of open files",
+    letter: 'n',
+    unit: 1,
+    name: "nofile",
+};
+const QUEUES: Limit = Limit {
+    resource: Resource::Msgqueue,
+    words: "bytes of message queues",
+    letter: 'q',
+    unit: 1,
+    name: "msgqueue",
+};
+const PROCESSES: Limit = Limit {
+    resource: Resource::Nproc,
+    words: "a number of processes",
+    letter: 'u',
+    unit: 1,
+    name: "nproc",
+};
+
+impl Limit {
+    /// What is in force; `None` for no limit.
+    fn current(&self) -> Option<u64> {
+        getrlimit(self.resource).current
+    }
+
+    /// The command that sets it: who is not root cannot go above the hard limit.
+    fn set(&self, value: u64) -> String {
+        let hard = getrlimit(self.resource).maximum;
+        if rustix::process::geteuid().is_root() || hard.is_none_or(|hard| value <= hard) {
+            return format!("ulimit -{} {}", self.letter, value / self.unit);
+        }
+        format!("sudo prlimit --pid $$ --{}={value}:{value}", self.name)
+    }
+
+    fn at_least(&self, needed: u64) -> Result<(), Missing> {
+        match self.current() {
+            Some(value) if value < needed => {
+                let shown = |value: u64| match self.unit {
+                    1 => value.to_string(),
+                    _ => format_size(value),
+                };
+                let what = format!(
+                    "{} (ulimit -{}) of {} is too small: {} is the least",
+                    self.words,
+                    self.letter,
+                    shown(value),
+                    shown(needed)
+                );
+                Err(Missing::new(what, self.set(needed)))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether the stack is as large as the command line takes: one that is not overflows without a word.
+///
+/// # Errors
+/// It is not.
+pub fn stack() -> Result<(), Missing> {
+    STACK.at_least(1 << 20)
+}
+
+/// Whether there is as much of everything as any two workers take: who runs out of memory is aborted. What a pair of a
+/// pipe takes was measured: 16 descriptors, and less than 61 MiB of private memory.
+///
+/// # Errors
+/// What there is too little of.
+pub fn room() -> Result<(), Missing> {
+    ADDRESSES.at_least(128 << 20)?;
+    DATA.at_least(64 << 20)?;
+    // The page that workers share is a file of 4 MiB in memory.
+    FILE_SIZE.at_least(16 << 20)?;
+    FILES.at_least(32)
+}
+
+/// Why `mq_open` had no room: RLIMIT_MSGQUEUE is for all processes of this user together.
+pub(crate) fn no_queue() -> Missing {
+    let most = QUEUES.current().unwrap_or(u64::MAX);
+    let what = format!("the queues of this user would take more than {most} bytes (ulimit -q)");
+    // The kernel's default (`MQ_BYTES_MAX`).
+    let more = QUEUES.set(most.saturating_mul(2).max(819_200));
+    Missing::new(what, format!("{more}, or a smaller posix-mq.depth or posix-mq.size"))
+}
+
+/// Why a process or a thread could not be started, with the limit that was reached and what raises it.
+#[must_use]
+pub fn not_started(error: &io::Error) -> Missing {
+    let code = error.raw_os_error();
+    let why = code.map_or_else(|| error.to_string(), errno::text);
+    match code {
+        Some(libc::EMFILE) => reached(libc::EMFILE).unwrap_or_else(|| Missing::new(why, "")),
+        Some(libc::EAGAIN) => too_many(procfs::full_group(), system(), PROCESSES.current()),
+        Some(libc::ENOMEM) => match ADDRESSES.current() {
+            Some(value) => {
+                let what = format!("the address space is full: {} (ulimit -v)", format_size(value));
+                Missing::new(what, ADDRESSES.set(value.max(1 << 30).saturating_mul(2)))
+            }
+            None => Missing::new("memory is short", "end other programs"),
+        },
+        _ => Missing::new(why, ""),
+    }
+}
+
+/// Threads of the system, and how many it may have.
+fn system() -> Option<(u64, u64)> {
+    let limits = ["kernel/threads-max", "kernel/pid_max"].map(sysctl::number);
+    Some((procfs::threads()?, limits.into_iter().flatten().min()?))
+}
+
+/// Which of the limits is reached for which `fork(2)` has one error: of a control group, of the system, or of this user,
+/// whose number of processes cannot be seen from within a container, so that its limit is what is left.
+fn too_many(
+    group: Option<(PathBuf, u64)>,
+    system: Option<(u64, u64)>,
+    user: Option<u64>,
+) -> Missing {
+    if let Some((file, most)) = group {
+        let what = format!("{} allows {most} processes and threads, all in use", file.display());
+        return Missing::new(what, format!("echo max > {}", file.display()));
+    }
+    let is_full = system.is_some_and(|(threads, most)| threads + threads / 20 >= most);
+    match user.filter(|_| !is_full) {
+        Some(most) => {
+            let what = format!("this user may have {most} processes and threads (ulimit -u)");
+            Missing::new(what, PROCESSES.set(most.saturating_mul(2).max(1024)))
+        }
+        None => {
+            let most = system.map_or(0, |(_, most)| most);
+            let what = format!(
+                "as many processes or threads exist as kernel.threads-max or kernel.pid_max allows ({most})"
+            );
+            Missing::new(
+                what,
+                format!("sysctl kernel.threads-max={0} kernel.pid_max={0}", 2 * most),
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_a_limit_is_told_with_what_is_needed_and_the_command() {
+        let limit = open_files();
+        assert_eq!(too_few_open_files("a server", limit), None);
+        if let Some(more) = limit.checked_add(1) {
+            let told = too_few_open_files("a server", more).expect("too few").to_string();
+            let expected = format!(
+                "a server needs {more} open files in a process, and RLIMIT_NOFILE is {limit}; \
+                 as root: prlimit --pid $$ --nofile={more}"
+            );
+            assert_eq!(told, expected);
+        }
+    }
+
+    #[test]
+    fn an_errno_names_its_limit_and_one_that_has_none_is_a_text() {
+        for (code, limit) in [
+            (libc::EMFILE, "RLIMIT_NOFILE"),
+            (libc::ENFILE, "fs.file-max"),
+            (libc::ETOOMANYREFS, "RLIMIT_NOFILE"),
+        ] {
+            assert!(text(code).contains(limit), "{}", text(code));
+        }
+        assert_eq!(text(libc::ENOENT), "No such file or directory");
+    }
+
+    #[test]
+    fn the_limit_that_is_full_is_named_with_what_raises_it() {
+        let group = || Some((PathBuf::from("/sys/fs/cgroup/a/pids.max"), 20));
+        for (group, system, user, told) in [
+            (group(), Some((9, 1000)), Some(5), "/sys/fs/cgroup/a/pids.max allows 20 processes"),
+            (None, Some((990, 1000)), Some(5), "kernel.pid_max allows (1000); sysctl"),
+            (
+                None,
+                Some((9, 1000)),
+                Some(5),
+                "this user may have 5 processes and threads (ulimit -u);",
+            ),
+            (None, Some((9, 1000)), None, "kernel.pid_max allows (1000)"),
+        ] {
+            let text = too_many(group, system, user).to_string();
+            assert!(text.contains(told), "{text}");
+        }
+        let refused = not_started(&io::Error::from_raw_os_error(libc::ENOENT));
+        assert_eq!(refused.to_string(), "No such file or directory");
+    }
+}
