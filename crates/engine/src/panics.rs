@@ -1,11 +1,7 @@
 //! What a worker's panic says to its coordinator: where, and the first line of the message.
 
-use crate::protocol::Word;
-use crate::task::say;
-use ipcperf_sys::control::Control;
 use std::panic::{self, PanicHookInfo};
 use std::path::Path;
-use std::sync::Arc;
 
 /// Bytes of it at most.
 const MOST: usize = 300;
@@ -13,13 +9,12 @@ const MOST: usize = 300;
 /// How the process ends then: as Rust programs do.
 const CODE: i32 = 101;
 
-/// From now on a panic of this process, in whichever thread, is told and ends it: also where panics unwind, and threads that
-/// wait for the one that panicked would wait for ever.
-pub(crate) fn tell(control: &Arc<Control>) {
-    let (control, usual) = (Arc::clone(control), panic::take_hook());
+/// From now on a panic of this process, in whichever thread, is told to `tell` and ends it: also where panics unwind, and
+/// threads that wait for the one that panicked would wait for ever.
+pub(crate) fn end_with(tell: impl Fn(String) + Send + Sync + 'static) {
+    let usual = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        // The coordinator may be gone; then nobody is left to tell.
-        let _ = say(&control, &Word::Panicked(words(panic)), &[]);
+        tell(words(panic));
         usual(panic);
         std::process::exit(CODE);
     }));

@@ -34,7 +34,11 @@ pub fn main(tasks: &[NamedTask<'_>], parent: u32) -> ExitCode {
     let Ok(control) = process::enlist(parent).map(Arc::new) else {
         return ExitCode::FAILURE;
     };
-    panics::tell(&control);
+    let teller = Arc::clone(&control);
+    panics::end_with(move |why| {
+        // The coordinator may be gone; then nobody is left to tell.
+        let _ = say(&teller, &Word::Panicked(why), &[]);
+    });
     let done = serve(tasks, &control);
     let code = if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     // The coordinator may be gone; then nobody is left to tell.
@@ -51,7 +55,7 @@ fn serve(tasks: &[NamedTask<'_>], control: &Control) -> Result<Value, Failure> {
     (task.run)(&mut WorkerContext { control, params, fds, effective: Vec::new() })
 }
 
-pub(crate) fn say(control: &Control, word: &Word, fds: &[OwnedFd]) -> io::Result<()> {
+fn say(control: &Control, word: &Word, fds: &[OwnedFd]) -> io::Result<()> {
     let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
     control.send(&serde_json::to_string(word)?, &fds)
 }
