@@ -9,6 +9,7 @@ pub(crate) mod metric;
 mod paced;
 mod sliced;
 mod special;
+pub(crate) mod standstill;
 mod stream;
 mod trips;
 

@@ -38,6 +38,7 @@ pub mod tasks;
 mod testing;
 mod transform;
 mod usage;
+mod waiting;
 mod worker;
 
 pub use assemble::{Facts, calls_of, figures_of};

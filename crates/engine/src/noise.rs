@@ -8,13 +8,15 @@ use crate::job::FailureKind;
 use crate::run::{CellRun, Findings};
 use cells::{
     connections, drifting, faults, load, loaded, lost, operation_modes, quotas, rejections, short,
-    spread, two_modes, unstable,
+    spread, stopped, two_modes, unstable,
 };
 use ipcperf_core::Placement;
 use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Host, Noise, Status};
 use ipcperf_core::units::{counted, format_nanos};
 use ipcperf_stats::median;
+use ipcperf_sys::meter::Span;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// Below this many rounds no order statistic bounds the median at 95 %.
 const ROUNDS_FOR_AN_INTERVAL: u64 = 6;
@@ -49,6 +51,9 @@ pub(crate) struct Input {
     invalid: Vec<(String, String)>,
     /// How much the rounds of each pipeline of programs differ.
     pipelines: Vec<f64>,
+    /// For how long the coordinator did not run, and for how long the machine was suspended.
+    stood: Duration,
+    suspended: Duration,
 }
 
 impl Input {
@@ -109,20 +114,32 @@ impl Input {
                 })
                 .collect(),
             pipelines: findings.pipelines.iter().filter_map(PipelineRun::spread).collect(),
+            stood: findings.stood,
+            suspended: findings.suspended,
         }
     }
 }
 
-/// How much of the machine others used in the pauses before the rounds. `None` where a pause is shorter than ten steps of
-/// the kernel's times: the steps at its ends are then too much of it.
+/// Whether the pauses of a run are long enough together to tell how busy the CPUs were: what they lack to ten steps of the
+/// kernel's times, ns.
+pub(crate) fn lacking(idle: &Span, tick_ns: u64) -> u64 {
+    (FEWEST_STEPS * tick_ns).saturating_sub(idle.window_ns)
+}
+
+/// Steps of the kernel's times that the pauses of a run have at the least, all of them together.
+const FEWEST_STEPS: u64 = 10;
+
+/// What one pause may be off by, in steps of the kernel's times: its two ends are each cut off to a whole step, which
+/// differ by 1/√6 of one (standard deviation), and twice that is taken.
+const BLUR: f64 = 0.82;
+
+/// How much of the machine others used in the pauses of the run. `None` where it cannot be told. What the steps of the
+/// kernel's times may amount to is none.
 fn busy(findings: &Findings, cpus: usize, tick_ns: u64) -> Option<f64> {
-    // Cells of a later step of a search have other rounds.
-    let rounds = findings.cells.iter().flat_map(|cell| &cell.slices).map(|slice| slice.round);
-    let pauses = rounds.collect::<BTreeSet<u64>>().len() as u64;
     let idle = &findings.idle;
-    let is_long = pauses > 0 && idle.window_ns >= 10 * pauses * tick_ns;
-    let all = idle.window_ns as f64 * cpus as f64;
-    idle.busy_ns.filter(|_| is_long && cpus > 0).map(|busy| busy as f64 / all)
+    let busy = idle.busy_ns.filter(|_| cpus > 0 && lacking(idle, tick_ns) == 0)? as f64;
+    let blur = BLUR * tick_ns as f64 * (findings.pauses as f64).sqrt();
+    Some(if busy <= blur { 0.0 } else { busy / (idle.window_ns as f64 * cpus as f64) })
 }
 
 /// The CPU whose speed differs most between slices of one placement (how fast a thread of a core is depends on what the
@@ -215,13 +232,42 @@ impl Row {
 /// The word for the grade of a run that has none.
 const NO_GRADE: &str = "none";
 
-/// The grade, and what gave it its value.
-fn graded(rows: &[(Row, Option<f64>)]) -> (String, Vec<String>) {
+/// What comes of a row whose figure is not known.
+enum Without {
+    /// There is no grade, for this reason.
+    NoGrade(&'static str),
+    /// The grade does without what has this name.
+    Goes(&'static str),
+}
+
+const NO_SPREAD: Without =
+    Without::NoGrade("how far the rounds differ is not known: that takes two rounds");
+const NO_BUSY: Without = Without::NoGrade("how busy the CPUs were is not known");
+
+/// The grade, and what gave it its value; or that there is none, and why. No row that is not known makes an F better.
+fn graded(rows: &[(Row, Option<f64>, Without)]) -> (String, Vec<String>) {
     let graded =
-        || rows.iter().filter_map(|(row, value)| Some((row, row.grade((*value)?), (*value)?)));
+        || rows.iter().filter_map(|(row, value, _)| Some((row, row.grade((*value)?), (*value)?)));
     let worst = graded().map(|(_, grade, _)| grade).max().unwrap_or('F');
+    let missing = rows.iter().filter_map(|row| match row {
+        (_, None, Without::NoGrade(why)) => Some((*why).to_owned()),
+        _ => None,
+    });
+    let missing: Vec<String> = missing.collect();
+    if worst < 'F' && !missing.is_empty() {
+        return (NO_GRADE.to_owned(), missing);
+    }
     let decides = graded().filter(|(_, grade, _)| *grade == worst && worst > 'A');
     (worst.to_string(), decides.map(|(row, _, value)| (row.words)(value)).collect())
+}
+
+/// What the grade does without.
+fn unread(rows: &[(Row, Option<f64>, Without)]) -> Vec<String> {
+    let unread = rows.iter().filter_map(|row| match row {
+        (_, None, Without::Goes(name)) => Some((*name).to_owned()),
+        _ => None,
+    });
+    unread.collect()
 }
 
 /// Judges the run.
@@ -234,18 +280,22 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     let all = spreads.iter().map(|(_, spread)| spread).chain(&input.pipelines);
     let typical = median(&all.copied().collect::<Vec<_>>());
     let rows = [
-        (SPREAD, typical),
-        (STEAL, input.steal),
-        (LOAD, load(cells)),
-        (BUSY, input.busy),
-        (SPEED, input.speed.map(|(_, spread)| spread)),
-        (REJECTED, Some(input.rejected)),
+        (SPREAD, typical, NO_SPREAD),
+        (STEAL, input.steal, Without::Goes("steal")),
+        (LOAD, load(cells), Without::Goes("load")),
+        (BUSY, input.busy, NO_BUSY),
+        (SPEED, input.speed.map(|(_, spread)| spread), Without::Goes("speed")),
+        (REJECTED, Some(input.rejected), Without::Goes("rejections")),
     ];
     let has_cell = cells.iter().any(|cell| cell.status == Status::Ok);
     // That every slice was rejected says something of the machine; that there is none does not.
     let is_measured = has_cell || !input.pipelines.is_empty() || input.rejected > 0.0;
-    let (grade, causes) =
-        if is_measured { graded(&rows) } else { (NO_GRADE.to_owned(), Vec::new()) };
+    let (grade, causes, unread) = if is_measured {
+        let (grade, causes) = graded(&rows);
+        (grade, causes, unread(&rows))
+    } else {
+        (NO_GRADE.to_owned(), Vec::new(), Vec::new())
+    };
     let mut findings = Vec::new();
     findings.extend(payload(input));
     findings.extend(rejections(cells));
@@ -256,13 +306,29 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(lost(cells));
     findings.extend(short(cells));
     findings.extend(quotas(cells));
+    findings.extend(stopped(cells));
     findings.extend(connections(cells));
     findings.extend(loaded(cells));
     findings.extend(open::saturated(cells));
     findings.extend(open::late_sender(cells));
     findings.extend(disturbances(input, cells));
     findings.sort_by_key(|finding: &Finding| finding.severity);
-    Noise { grade, causes, findings, ..Noise::default() }
+    Noise { grade, causes, unread, findings, ..Noise::default() }
+}
+
+/// That the coordinator was stopped, or the whole machine.
+fn interrupted_by_others(input: &Input) -> impl Iterator<Item = Finding> {
+    // Two clocks are not read at the same moment.
+    const LIMIT: Duration = Duration::from_millis(100);
+    let remedy = "let it run, and repeat the run";
+    let told = |time: Duration, what: &str, consequence: &str| {
+        let [ns, limit] = [time, LIMIT].map(|time| time.as_nanos() as f64);
+        let text = format!("{what} for at least {}: {consequence}", format_nanos(ns));
+        (time > LIMIT).then(|| Finding::new("W-STOPPED", text, remedy).against(ns, limit))
+    };
+    let of_all = "what lies before it and behind it was measured at different times";
+    let own = told(input.stood, "ipcperf itself was stopped", of_all);
+    own.into_iter().chain(told(input.suspended, "the machine was suspended", of_all))
 }
 
 /// A clock that enters the kernel for each reading: of short operations hardly anything else is timed.
@@ -347,6 +413,7 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
         list.push(Finding::new("W-CLOCK", text.into(), remedy));
     }
     list.extend(slow_clock(input));
+    list.extend(interrupted_by_others(input));
     let backwards: u64 =
         input.clock.before.iter().chain(&input.clock.after).map(|one| one.negative).sum();
     if backwards > 0 {

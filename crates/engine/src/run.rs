@@ -10,7 +10,7 @@ pub(crate) mod topology;
 pub use bench::{Bench, HANG, Lengths, timed_calls};
 pub use bounds::Bounded;
 pub(crate) use findings::Around;
-pub use findings::{BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause};
+pub use findings::{BoundReadings, CellRun, Findings, PAUSE, Progress, Settings, SliceRun, pause};
 pub use peak::TRIALS;
 
 use crate::plan::CellPlan;
@@ -80,7 +80,7 @@ pub fn search(
             if rounds > 0 && settings.budget.is_some_and(|budget| spent + per_round > budget) {
                 break;
             }
-            if run.pause(settings)? {
+            if run.pause(pause(settings))? {
                 interrupted = true;
                 break;
             }

@@ -12,7 +12,9 @@ pub use compact::Compact;
 pub(crate) use connect::KNOBS as CONNECT_KNOBS;
 pub use paced::Paced;
 pub(crate) use raw::note;
-pub use raw::{ConnectSlice, Data, Outcome, RawFan, RawSlice, Surroundings, Terms, Trips, Window};
+pub use raw::{
+    ConnectSlice, Data, Gaps, Outcome, RawFan, RawSlice, Surroundings, Terms, Trips, Window,
+};
 pub(crate) use slots::samples;
 pub use ways::Ways;
 
@@ -96,6 +98,7 @@ fn attempt(
         let reason = "the slice ended before the stop; use longer slices (--slice)";
         return Err(reason.to_owned().into());
     }
+    slice.stopped = workers.stopped();
     Ok(slice)
 }
 
@@ -128,9 +131,10 @@ impl RawSlice {
                 self.batch = lead.batch;
                 let all = lead.end - lead.begin;
                 if facts.is_open || key.load.think_ns > 0 {
-                    self.operations += trips.pace(&samples, lead, facts.is_open);
+                    self.operations += trips.pace(&samples, lead, facts.is_open, &mut self.gaps);
                     self.elapsed += all;
                 } else {
+                    self.gaps.add(samples.iter().copied());
                     let count = samples.len() as u64;
                     let answered = trips.unanswered;
                     let took = trips.record(&samples);
@@ -144,7 +148,9 @@ impl RawSlice {
                 trips.ways.fold(page, lead, follow);
             }
             Data::Stream(window) => {
-                let steady = steady(&of_segment(page, follow), follow, lead.end);
+                let samples = of_segment(page, follow);
+                let steady = steady(&samples, follow, lead.end);
+                self.gaps.add(samples.into_iter().take((steady.messages / follow.batch) as usize));
                 window.messages += steady.messages;
                 window.ticks += steady.ticks;
                 self.batch = follow.batch;
@@ -166,8 +172,11 @@ impl RawSlice {
 impl Trips {
     /// Adds round trips that began at times of their own; those of an open loop count from when they were due. Returns
     /// how many they are.
-    fn pace(&mut self, samples: &[u64], segment: &Segment, is_open: bool) -> u64 {
+    fn pace(&mut self, samples: &[u64], segment: &Segment, is_open: bool, gaps: &mut Gaps) -> u64 {
         let trips = paced::trips(samples);
+        // A sender that nothing held up is late by itself.
+        let late = |trip: &Trip| if trip.free { trip.late } else { 0 };
+        gaps.add(trips.iter().map(|trip| trip.service.max(late(trip))));
         let took = |trip: &Trip| if is_open { trip.response() } else { trip.service };
         let times: Vec<u64> = trips.iter().map(took).collect();
         self.record(&times);
@@ -241,6 +250,8 @@ mod tests {
         assert_eq!((histogram.count(), trips.unanswered, slice.operations), (7, 1, 8));
         assert_eq!((histogram.min(), histogram.max()), (Some(100), Some(105)));
         assert_eq!(slice.elapsed, 400 + 10_420 * 4 / 5);
+        // What nobody saw the end of is no gap.
+        assert_eq!(slice.gaps, Gaps { longest: 105, sum: 400 + 315, count: 7 });
     }
 
     #[test]

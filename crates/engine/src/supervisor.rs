@@ -5,12 +5,13 @@ use crate::error::not_started;
 use crate::job::{Failure, FailureKind};
 use crate::protocol::{Names, Order, Word};
 use crate::task::{SUBCOMMAND, TaskError};
+use crate::waiting;
 use ipcperf_core::Wiring;
-use ipcperf_sys::control;
-use ipcperf_sys::process::{Worker, describe_end, own_pid};
+use ipcperf_sys::process::{Halt, Worker, describe_end, own_pid};
 use ipcperf_sys::signals::Interrupts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::cell::Cell;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -37,6 +38,20 @@ struct Member {
     is_gone: bool,
     /// What it said of its panic.
     panic: Option<String>,
+    /// It is stopped on purpose.
+    is_held: bool,
+    /// When it was first seen standing still, and for how long it did so altogether.
+    since: Cell<Option<Instant>>,
+    stood: Cell<Option<Duration>>,
+}
+
+/// A worker that a signal stopped, and nobody here asked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// Its name.
+    pub who: String,
+    /// For how long at the least, ns: it is looked at from time to time.
+    pub least_ns: u64,
 }
 
 /// What has happened.
@@ -85,6 +100,9 @@ impl<'a> Supervisor<'a> {
     /// Of nobody yet; all must be over by `deadline`.
     #[must_use]
     pub fn new(deadline: Instant, interrupts: Option<&'a Interrupts>) -> Self {
+        if let Some(interrupts) = interrupts {
+            interrupts.pulse().begin();
+        }
         Self { workers: Vec::new(), deadline, alarm: None, interrupts }
     }
 
@@ -95,8 +113,15 @@ impl<'a> Supervisor<'a> {
     pub fn start(&mut self, name: impl Into<String>, pad: usize) -> io::Result<usize> {
         let process = Worker::start(&[SUBCOMMAND, &own_pid().to_string()], pad)
             .map_err(|error| not_started("a worker process", &error))?;
-        let (name, is_gone, panic) = (name.into(), false, None);
-        self.workers.push(Member { name, process, is_gone, panic });
+        self.workers.push(Member {
+            name: name.into(),
+            process,
+            is_gone: false,
+            panic: None,
+            is_held: false,
+            since: Cell::new(None),
+            stood: Cell::new(None),
+        });
         Ok(self.workers.len() - 1)
     }
 
@@ -107,6 +132,28 @@ impl<'a> Supervisor<'a> {
     #[must_use]
     pub fn worker(&self, who: usize) -> &Worker {
         &self.workers[who].process
+    }
+
+    /// Stops a worker on purpose; [`Worker::resume`] lets it go on.
+    ///
+    /// # Panics
+    /// There is no worker of this number.
+    pub fn hold(&mut self, who: usize) {
+        let member = &mut self.workers[who];
+        member.is_held = true;
+        member.process.pause();
+    }
+
+    /// The worker that stood still longest because of a signal, if one did: looks once more.
+    #[must_use]
+    pub fn stopped(&self) -> Option<Stopped> {
+        self.workers.iter().for_each(Member::look);
+        let stood = |member: &Member| {
+            let least = member.stood.get()?.saturating_sub(waiting::STEP).as_nanos();
+            let (who, least_ns) = (member.name.clone(), u64::try_from(least).unwrap_or(u64::MAX));
+            Some(Stopped { who, least_ns })
+        };
+        self.workers.iter().filter_map(stood).max_by_key(|stop| stop.least_ns)
     }
 
     /// Gives a worker its task; the page that it shares with others is the first of its descriptors.
@@ -190,7 +237,9 @@ impl<'a> Supervisor<'a> {
             let mut fds: Vec<_> = here.iter().map(|who| self.worker(*who).control().fd()).collect();
             fds.extend(self.interrupts.map(Interrupts::fd));
             let alarm = self.alarm.filter(|alarm| *alarm < self.deadline);
-            let ready = control::wait_any(&fds, alarm.unwrap_or(self.deadline))?;
+            let look = || self.workers.iter().for_each(Member::look);
+            let until = alarm.unwrap_or(self.deadline);
+            let ready = waiting::wait(&fds, until, self.interrupts, look)?;
             if self.interrupts.is_some_and(Interrupts::arrived) {
                 return Ok(Event::Interrupted);
             }
@@ -311,6 +360,27 @@ impl<'a> Supervisor<'a> {
     }
 }
 
+impl Member {
+    /// Whether it stands still, or has stood still since it was looked at last.
+    fn look(&self) {
+        if self.is_held {
+            return;
+        }
+        let stood = self.stood.get().unwrap_or_default();
+        match self.process.halt() {
+            Some(Halt::Stands) => {
+                self.since.set(self.since.get().or_else(|| Some(Instant::now())));
+                self.stood.set(Some(stood));
+            }
+            Some(Halt::GoesOn) => {
+                let more = self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+                self.stood.set(Some(stood + more));
+            }
+            None => {}
+        }
+    }
+}
+
 fn died(end: &str) -> Failure {
     Failure { kind: FailureKind::Failed, reason: format!("the worker ended: {end}") }
 }
@@ -327,6 +397,9 @@ fn worst(failures: Vec<(usize, Failure)>) -> Option<(usize, Failure)> {
 
 impl Drop for Supervisor<'_> {
     fn drop(&mut self) {
+        if let Some(interrupts) = self.interrupts {
+            interrupts.pulse().beat(Duration::ZERO);
+        }
         // All of them first, so that they end beside each other; each is waited for as it is dropped.
         for member in &self.workers {
             member.process.kill();
@@ -337,6 +410,7 @@ impl Drop for Supervisor<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipcperf_sys::control;
 
     /// The test program is no worker: it refuses the arguments and ends.
     fn of_two() -> Supervisor<'static> {

@@ -5,8 +5,11 @@ use crate::error::{Code, Stop, note};
 use ipcperf_core::result::ResultSet;
 use ipcperf_report::{Limit, Outcome};
 
-/// Grades that a limit can name, best first. Nothing is worse than F.
+/// Grades that a limit can name, best first.
 const GRADES: [&str; 4] = ["A", "B", "C", "D"];
+
+/// Nothing is worse than this.
+const WORST: &str = "F";
 
 /// Conditions that are read before anything is measured.
 #[derive(Debug, Default)]
@@ -30,12 +33,23 @@ impl Gates {
         Ok(Self { limits, worst: args.max_noise.clone() })
     }
 
-    /// Says what is wrong; `None` if nothing is. Figures of a run that is too noisy are not looked at.
+    /// Says what is wrong; `None` if nothing is. Figures of a run that is too noisy, or of which that is not known, are not
+    /// looked at where that was asked for.
     pub(crate) fn check(&self, set: &ResultSet) -> Option<Code> {
-        let grade = &set.noise.grade;
-        if let Some(worst) = self.worst.as_ref().filter(|worst| grade > *worst) {
-            note(&format!("--max-noise {worst}: the noise grade is {grade}"));
-            return Some(Code::Noise);
+        let grade = set.noise.grade.as_str();
+        if let Some(worst) = &self.worst {
+            if !GRADES.contains(&grade) && grade != WORST {
+                let why = match set.noise.causes.as_slice() {
+                    [] => "no cell was measured".to_owned(),
+                    causes => causes.join("; "),
+                };
+                note(&format!("--max-noise {worst} cannot tell: there is no noise grade: {why}"));
+                return Some(Code::CannotTell);
+            }
+            if grade > worst.as_str() {
+                note(&format!("--max-noise {worst}: the noise grade is {grade}"));
+                return Some(Code::Noise);
+            }
         }
         let codes: Vec<Code> = self
             .limits

@@ -324,18 +324,23 @@ pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
     format!("{severity} {}: {text}{more}.{remedy}", finding.code)
 }
 
-/// `Noise grade D: steal 9.1 % (A is quiet, F supports no claim).`
+/// `Noise grade D: steal 9.1 % (A is quiet, F supports no claim; not known: load, speed).`
 pub(crate) fn grade_words(noise: &Noise) -> String {
-    let grade = match noise.grade.as_str() {
-        "none" => return "No noise grade: no cell was measured.".to_owned(),
-        "" => "unknown",
-        grade => grade,
-    };
     let causes = match text::join(&noise.causes) {
         causes if causes.is_empty() => String::new(),
         causes => format!(": {causes}"),
     };
-    format!("Noise grade {grade}{causes} (A is quiet, F supports no claim).")
+    let grade = match noise.grade.as_str() {
+        "none" if causes.is_empty() => return "No noise grade: no cell was measured.".to_owned(),
+        "none" => return format!("No noise grade{causes}."),
+        "" => "unknown",
+        grade => grade,
+    };
+    let unread = match noise.unread.as_slice() {
+        [] => String::new(),
+        unread => format!("; not known: {}", unread.join(", ")),
+    };
+    format!("Noise grade {grade}{causes} (A is quiet, F supports no claim{unread}).")
 }
 
 fn findings(page: &mut Page, set: &ResultSet) -> io::Result<()> {

@@ -201,6 +201,12 @@ pub(crate) const WORDS: &[Word] = &[
         "raise the quota that the finding names, or close what uses it up",
     ),
     word(
+        "W-STOPPED",
+        Kind::Finding,
+        "an end stood still while it was timed, ipcperf itself did not run, or the machine was suspended: by a signal (SIGSTOP, Ctrl-Z), a debugger, a frozen control group or a paused virtual machine; means, rates and tails of that slice contain it",
+        "find who stops processes, and repeat the run; --stall stops an end on purpose",
+    ),
+    word(
         "W-STRANGERS",
         Kind::Finding,
         "connections of others came to the server of a connect cell and were answered beside those measured",
@@ -473,7 +479,7 @@ pub(crate) const WORDS: &[Word] = &[
     word(
         "grade",
         Kind::Grade,
-        "says how disturbed a run was, from A to F by the worst of five figures: spread of rounds, stolen time, other work on the CPUs and between rounds, rejected slices",
+        "says how disturbed a run was, from A to F by the worst of six figures: spread of rounds, stolen time, other work on the CPUs of spinning ends (load) and between the rounds, the speed of a CPU, rejected slices; steal, load and speed may be missing, which is said",
         "read its causes beside it, and 'ipcperf explain A' to F for what each lets one claim",
     ),
     word(
@@ -509,8 +515,8 @@ pub(crate) const WORDS: &[Word] = &[
     word(
         "none",
         Kind::Grade,
-        "no cell was measured, so that nothing was disturbed",
-        "read the reasons of the cells",
+        "no cell was measured; or it is not known how far the rounds differ (a run of one round) or how busy the CPUs were",
+        "read the reason beside it; take two rounds or more",
     ),
     word(
         "FASTER",

@@ -151,6 +151,12 @@ pub fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
 
+/// `CLOCK_BOOTTIME`, ns: as `CLOCK_MONOTONIC`, and it goes on while the machine is suspended.
+#[must_use]
+pub fn boottime_ns() -> u64 {
+    clock_ns(libc::CLOCK_BOOTTIME)
+}
+
 /// `CLOCK_MONOTONIC_RAW`, ns: not slewed by time synchronisation.
 #[must_use]
 pub fn raw_ns() -> u64 {

@@ -18,6 +18,7 @@ pub mod pause;
 pub mod process;
 pub mod procfs;
 pub mod program;
+pub mod pulse;
 pub mod qos;
 pub mod random;
 pub mod rundir;

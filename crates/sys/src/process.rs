@@ -3,7 +3,7 @@
 use crate::control::Control;
 use crate::signals::Interrupts;
 use rustix::fs::Mode;
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -15,6 +15,15 @@ pub struct Worker {
     child: Child,
     pidfd: OwnedFd,
     control: Control,
+}
+
+/// What a signal did to a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// It stopped it.
+    Stands,
+    /// It let it go on after a stop.
+    GoesOn,
 }
 
 impl Worker {
@@ -66,6 +75,15 @@ impl Worker {
     /// Lets it go on.
     pub fn resume(&self) {
         let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::CONT);
+    }
+
+    /// What a signal did to it since the last call: the last of several, nothing if it ran all the time.
+    pub fn halt(&self) -> Option<Halt> {
+        let options = WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG;
+        let status = rustix::process::waitid(WaitId::PidFd(self.pidfd.as_fd()), options);
+        let status = status.ok().flatten()?;
+        let halts = [(status.stopped(), Halt::Stands), (status.continued(), Halt::GoesOn)];
+        halts.into_iter().find_map(|(is_so, halt)| is_so.then_some(halt))
     }
 
     /// Sends it SIGUSR1, which ends it unless it has called [`crate::signals::count_interruptions`].

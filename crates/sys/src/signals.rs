@@ -2,6 +2,7 @@
 //! back; and a handler that only interrupts: for tests, and for calls that would wait for ever.
 
 use crate::io::raw;
+use crate::pulse::Pulse;
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -46,9 +47,13 @@ pub(crate) fn descriptor(signals: &[libc::c_int]) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// What a user sends to end a run, delivered through a descriptor instead of ending the process.
+/// What a user sends to end a run, delivered through a descriptor instead of ending the process; and whether the process was
+/// kept from running by signals that cannot be caught.
 #[derive(Debug)]
-pub struct Interrupts(OwnedFd);
+pub struct Interrupts {
+    fd: OwnedFd,
+    pulse: Pulse,
+}
 
 impl Interrupts {
     /// Blocks the signals for this thread and opens the descriptor; those that are ignored stay ignored. Children inherit
@@ -68,25 +73,31 @@ impl Interrupts {
             now.sa_sigaction != libc::SIG_IGN
         };
         let meant: Vec<_> = ENDING.into_iter().filter(is_meant).collect();
-        descriptor(&meant).map(Self)
+        descriptor(&meant).map(|fd| Self { fd, pulse: Pulse::default() })
     }
 
     /// SIGTERM alone, whether it was ignored or not.
     pub(crate) fn terminated() -> io::Result<Self> {
-        descriptor(&[libc::SIGTERM]).map(Self)
+        descriptor(&[libc::SIGTERM]).map(|fd| Self { fd, pulse: Pulse::default() })
     }
 
     /// To poll on.
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.fd.as_fd()
+    }
+
+    /// Whether this process ran when it had something to do.
+    #[must_use]
+    pub fn pulse(&self) -> &Pulse {
+        &self.pulse
     }
 
     /// Whether one has arrived since the last call.
     #[must_use]
     pub fn arrived(&self) -> bool {
         let mut info = [0_u8; size_of::<libc::signalfd_siginfo>()];
-        matches!(rustix::io::read(&self.0, &mut info), Ok(n) if n > 0)
+        matches!(rustix::io::read(&self.fd, &mut info), Ok(n) if n > 0)
     }
 }
 

@@ -460,12 +460,26 @@ pub struct Round {
     /// What each peer of a fan did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan: Option<FanRound>,
+    /// That an end stood still. Absent where none did, and in documents of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standstill: Option<Standstill>,
     /// CPU time in the timed region.
     pub cpu_ns: SideCpu,
     /// What disturbed it.
     pub covariates: Covariates,
     /// That two processes moved every message.
     pub proof: Proof,
+}
+
+/// An end of a slice that stood still.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Standstill {
+    /// For how long at the least, ns.
+    pub ns: f64,
+    /// Which one (`lead`, `producer 2 of 3`), where the kernel says that a signal stopped it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
 }
 
 impl Round {

@@ -233,12 +233,17 @@ pub struct PairBounds {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Noise {
-    /// `A` (quiet) to `F` (no claims); `none` where no cell was measured.
+    /// `A` (quiet) to `F` (no claims); `none` where no cell was measured, and where it is not known how far the rounds
+    /// differ or how busy the CPUs were.
     pub grade: String,
-    /// What gave the grade its value, in words with the figure: `steal 9.1 %`. Absent where nothing did (`A`, `none`) and
-    /// in documents of older builds.
+    /// What gave the grade its value, in words with the figure: `steal 9.1 %`; why there is none, where cells were
+    /// measured. Absent where nothing did (`A`) and in documents of older builds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<String>,
+    /// What the grade does without, because it could not be read: `steal`, `load` (where no end spins), `speed` (where
+    /// there are too few rounds). Absent in documents of older builds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     /// Warnings as data, worst first.
     pub findings: Vec<Finding>,
     /// What the settings and limits of the machine mean for the figures, as `ipcperf doctor` says it.

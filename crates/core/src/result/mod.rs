@@ -24,7 +24,7 @@ mod selftest;
 
 pub use cell::{
     BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, KnobReading, Proof, Round,
-    Shortage, SideCovariates, SideCpu, Status, Timing,
+    Shortage, SideCovariates, SideCpu, Standstill, Status, Timing,
 };
 pub use comparison::{
     Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design, Difference,

@@ -4,6 +4,7 @@ use super::bound::Floors;
 use super::cost::{Circumstances, costs};
 use super::metric::centre;
 use super::sliced::{Own, Reading, Sliced, summed};
+use super::standstill::standstill;
 use super::{connect, fan, special, stream, trips};
 use crate::job::{CallsReport, FailureKind, SideReport};
 use crate::plan::CellPlan;
@@ -29,8 +30,13 @@ pub(super) fn assemble(
     let granted: Vec<_> =
         slices.first().map(|slice| slice.raw.effective.clone()).unwrap_or_default();
     let is_floor = plan.entry.spec.is_floor();
-    let mut sliced: Vec<Sliced> =
-        slices.into_iter().map(|slice| convert(slice, plan.key.pattern, batch, ns)).collect();
+    let read = |slice: SliceRun| {
+        let standstill = standstill(&slice, &plan.key.load, ns);
+        let mut sliced = convert(slice, plan.key.pattern, batch, ns);
+        sliced.round.standstill = standstill;
+        sliced
+    };
+    let mut sliced: Vec<Sliced> = slices.into_iter().map(read).collect();
     for slice in &mut sliced {
         refuse_the_impossible(slice, &plan, floors);
     }
@@ -185,6 +191,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         saturated,
         histogram: (histogram.count() > 0).then(|| (&histogram).into()),
         fan,
+        standstill: None,
         cpu_ns: SideCpu {
             lead: lead.spent.cpu_ns,
             follow: follow.spent.cpu_ns,

@@ -5,6 +5,7 @@ mod open;
 mod requests;
 mod rounds;
 mod special;
+mod standstill;
 mod topology;
 
 use super::*;
@@ -17,6 +18,7 @@ use crate::slice::{Compact, Data, RawSlice, Trips, Window};
 use ipcperf_core::result::{Cell, Status};
 use ipcperf_core::{OptionSet, PatternKind, Touch};
 use ipcperf_sys::clock::Clock;
+use ipcperf_sys::meter::Span;
 use ipcperf_sys::procfs::Consumption;
 use ipcperf_sys::topology::{Cpu, Topology};
 use std::time::Duration;
@@ -43,7 +45,11 @@ fn findings(cells: Vec<CellRun>) -> Findings {
         interrupted: false,
         duration: Duration::from_secs(1),
         steal_ns: Some(0),
-        idle: ipcperf_sys::meter::Span::default(),
+        // Nobody else was at work.
+        idle: Span { window_ns: 9_000_000_000, busy_ns: Some(0), energy_uj: None },
+        pauses: 9,
+        stood: Duration::ZERO,
+        suspended: Duration::ZERO,
         reaped: Vec::new(),
     }
 }
@@ -154,7 +160,7 @@ fn allowed(plan: CellPlan, slices: Vec<SliceRun>) -> Cell {
     let around = Circumstances {
         is_guest: false,
         is_precise: true,
-        idle: ipcperf_sys::meter::Span::default(),
+        idle: Span::default(),
         no_energy: None,
         tick_ns: 10_000_000,
     };

@@ -2,6 +2,7 @@
 
 use super::times::Times;
 use super::{client, server};
+use crate::supervisor::Stopped;
 use ipcperf_core::map_of;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::meter::Span;
@@ -66,6 +67,10 @@ pub struct Aftermath {
     pub time_wait: [Option<u64>; 2],
     /// Ports, over TCP.
     pub ports: Option<Ports>,
+    /// The longest request of each client, ticks: the shortest of these.
+    pub longest: u64,
+    /// Who was stopped by a signal meanwhile.
+    pub stopped: Option<Stopped>,
 }
 
 impl Aftermath {
@@ -100,6 +105,7 @@ impl Aftermath {
             self.pids[0].push(client.pid);
             self.spent[0] = self.spent[0].plus(&client.spent);
         }
+        self.longest = clients.iter().map(|client| client.longest).min().unwrap_or(0);
         let begin = clients.iter().map(|client| client.begin).min().unwrap_or(0);
         let end = clients.iter().map(|client| client.end).max().unwrap_or(0);
         self.elapsed = end.saturating_sub(begin);

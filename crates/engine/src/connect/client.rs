@@ -67,6 +67,8 @@ pub(super) struct Told {
     pub(super) spent: Consumption,
     /// Likewise, of the whole machine.
     pub(super) machine: Span,
+    /// The longest request of each client, ticks: the shortest of these.
+    pub(super) longest: u64,
 }
 
 /// What is used while the clients are at work.
@@ -143,6 +145,7 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         ends.map_err(|error| no_thread(callers.len(), &error))
     })?;
     let mut told = Told { pid: process::own_pid(), begin: u64::MAX, ..Told::default() };
+    told.longest = u64::MAX;
     let mut times = Times::default();
     for client in clients {
         let client = client?;
@@ -150,6 +153,7 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         told.timed.merge(&client.timed);
         told.begin = told.begin.min(client.begin);
         told.end = told.end.max(client.end);
+        told.longest = told.longest.min(client.times.parts[0].max().unwrap_or(0));
         times.merge(&client.times);
     }
     let books = books.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -70,6 +70,7 @@ pub fn run(connect: &ConnectPlan, around: &Around<'_>) -> Result<Aftermath, Stop
     let caller = Caller::new(&ask.site(), 0)?;
     caller.wake().map_err(|code| format!("{}: {}", connect.door.name(), errno::name(code)))?;
     after.add(workers.done::<server::Told>(SERVER)?, &told);
+    after.stopped = workers.stopped();
     Ok(after)
 }
 

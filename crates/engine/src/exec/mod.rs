@@ -16,8 +16,8 @@ pub(crate) use watch::{TASK, serve};
 
 use crate::error::not_started;
 use crate::task::TaskError;
+use crate::waiting;
 use ipcperf_sys::clock::monotonic_ns;
-use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::pipe::{self, splice};
 use ipcperf_sys::io::{errno, stream};
 use ipcperf_sys::process::describe_end;
@@ -155,6 +155,9 @@ impl<'a> Programs<'a> {
     pub fn finish(mut self, mut output: Option<Outlet>) -> Result<Finished, Error> {
         let null = splice::null().map_err(|error| Error::Failed(error.to_string()))?;
         let mut end_ns = monotonic_ns();
+        if let Some(interrupts) = self.interrupts {
+            interrupts.pulse().begin();
+        }
         while self.running.iter().any(|one| one.seen.is_none()) {
             let waiting: Vec<_> = self.running.iter().filter(|one| one.seen.is_none()).collect();
             let outlets = self.running.iter().map(|one| &one.errors).chain(&output);
@@ -162,7 +165,7 @@ impl<'a> Programs<'a> {
             let mut fds: Vec<_> = waiting.iter().map(|one| one.program.pidfd()).collect();
             fds.extend(outlets.iter().map(|outlet| outlet.fd.as_fd()));
             fds.extend(self.interrupts.map(Interrupts::fd));
-            let ready = wait_any(&fds, self.deadline)?;
+            let ready = waiting::wait(&fds, self.deadline, self.interrupts, || ())?;
             end_ns = monotonic_ns();
             if self.interrupts.is_some_and(Interrupts::arrived) {
                 return Err(Error::Interrupted);

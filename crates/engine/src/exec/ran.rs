@@ -41,6 +41,7 @@ pub struct PipelineRun {
 impl PipelineRun {
     /// How much its rounds differ.
     pub(crate) fn spread(&self) -> Option<f64> {
+        self.rounds.get(1)?;
         let times = self.rounds.iter().map(|round| round.ran.elapsed_ns as f64);
         ipcperf_stats::robust_cv(&times.collect::<Vec<_>>())
     }

@@ -2,7 +2,7 @@
 
 use super::ran::{PipelinePlan, PipelineRun, RoundRun};
 use super::{Error, Watch};
-use crate::run::{Bench, Findings, Progress};
+use crate::run::{Bench, Findings, PAUSE, Progress};
 use ipcperf_core::result::Status;
 use ipcperf_stats::Rng;
 use ipcperf_sys::procfs;
@@ -40,7 +40,7 @@ pub fn run(
 ) -> io::Result<Findings> {
     let began = Instant::now();
     let steal_before = procfs::steal_ns();
-    let bench = Bench::open(settings.seed, interrupts)?;
+    let mut bench = Bench::open(settings.seed, interrupts)?;
     let begin = |plan| PipelineRun { plan, rounds: Vec::new(), calls: Vec::new(), ended: None };
     let mut pipelines: Vec<PipelineRun> = plans.into_iter().map(begin).collect();
     let mut watch = Watch::default();
@@ -50,6 +50,10 @@ pub fn run(
     let total = (settings.rounds + traced) * pipelines.len() as u64;
     'rounds: for round in 0..settings.rounds + traced {
         let is_traced = round >= settings.rounds;
+        if bench.pause(PAUSE)? {
+            interrupted = true;
+            break;
+        }
         let runs = |at: &usize| pipelines.get(*at).is_some_and(|one| one.ended.is_none());
         let mut turn: Vec<usize> = (0..pipelines.len()).filter(runs).collect();
         order.shuffle(&mut turn);
@@ -78,6 +82,7 @@ pub fn run(
         }
     }
     progress(Progress::Done);
+    interrupted |= !interrupted && bench.pause_enough()?;
     let mut findings = bench.close(Vec::new(), interrupted, began, steal_before);
     findings.pipelines = pipelines;
     Ok(findings)

@@ -8,7 +8,7 @@ use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
 use crate::page::Page;
 use crate::protocol::Word;
 use crate::registry::Entry;
-use crate::slice::{Compact, Data, RawFan, RawSlice, Terms, Window, note};
+use crate::slice::{Compact, Data, Gaps, RawFan, RawSlice, Terms, Window, note};
 use crate::supervisor::{Stop, Supervisor};
 use ipcperf_core::{OptionSet, Seat, Wiring};
 use ipcperf_stats::Histogram;
@@ -46,6 +46,7 @@ struct Timed {
     /// Of the last one.
     batch: u64,
     elapsed: u64,
+    gaps: Gaps,
 }
 
 /// Runs one slice in fresh processes, one for each peer and one for the single end.
@@ -81,6 +82,7 @@ pub(crate) fn run(
     }
     let mut slice = crowd.raw(timed);
     slice.effective = effective;
+    slice.stopped = crowd.workers.stopped();
     slice.sides[0].verified = verified.phase.count * crowd.senders();
     Ok(slice)
 }
@@ -232,6 +234,7 @@ impl<'a> Crowd<'a> {
                 .map(|(peer, ran)| Track::read(ran.tally.begin, 1, tapes.rows(peer), &ran.rows))
                 .collect(),
         };
+        timed.gaps.add_beside(&tracks.iter().map(Track::gaps).collect::<Vec<_>>());
         let begin = passage.ran.iter().map(|ran| ran.met).max().unwrap_or(0);
         let end = leads.iter().map(|ran| ran.tally.end).min().unwrap_or(0);
         let Steady { ticks, messages, served } = steady(&tracks, begin, end);
@@ -254,7 +257,7 @@ impl<'a> Crowd<'a> {
 
     /// The timed passages as every slice tells it.
     fn raw(&self, timed: Timed) -> RawSlice {
-        let Timed { data, ran, batch, elapsed } = timed;
+        let Timed { data, ran, batch, elapsed, gaps } = timed;
         let counts = ran.each_ref().map(|side| Segment {
             sent: side.iter().map(|ran| ran.tally.sent).sum(),
             received: side.iter().map(|ran| ran.tally.received).sum(),
@@ -270,6 +273,7 @@ impl<'a> Crowd<'a> {
             elapsed,
             counts,
             sides,
+            gaps,
             ..RawSlice::of(Data::Fan(data))
         }
     }

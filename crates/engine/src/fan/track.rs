@@ -1,6 +1,7 @@
 //! How much had come by when, and what each peer moved while all were at work.
 
 use super::Left;
+use crate::slice::Gaps;
 use std::sync::atomic::AtomicU32;
 
 /// What a consumer noted: ticks of a row, then its messages, one number for each column.
@@ -20,6 +21,13 @@ impl Track {
             .filter_map(|row| row.split_first().map(|(ticks, counts)| (*ticks, counts.to_vec())))
             .collect();
         Self { begin, rows, columns }
+    }
+
+    /// How long its rows took.
+    pub(super) fn gaps(&self) -> Gaps {
+        let mut gaps = Gaps::default();
+        gaps.add(self.rows.iter().map(|(ticks, _)| *ticks));
+        gaps
     }
 
     /// When the last message was noted.
@@ -117,6 +125,17 @@ mod tests {
         // Done before much had come: all that came makes the rate, and nobody's share is known.
         let short = Steady { ticks: 95, messages: 140.0, served: Vec::new() };
         assert_eq!(steady(&consumers, 5, 10), short);
+    }
+
+    #[test]
+    fn nothing_moved_only_while_none_of_several_moved_anything() {
+        let busy = track(0, &[(100, &[10]), (900, &[10]), (100, &[10])]).gaps();
+        let starved = track(0, &[(1100, &[1])]).gaps();
+        let mut gaps = Gaps::default();
+        gaps.add_beside(&[busy, starved]);
+        assert_eq!(gaps, Gaps { longest: 900, sum: 2200, count: 4 });
+        gaps.add_beside(&[starved]);
+        assert_eq!(gaps.longest, 1100);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the rounds of the cells tell about the machine.
 
+use crate::assemble::standstill::LONGEST_NS;
 use crate::connect::STRANGER;
 use ipcperf_core::result::{Cell, Connections, Finding, Metric, OperationMode, Shortage, Status};
 use ipcperf_core::units::{counted, format_nanos};
@@ -13,8 +14,9 @@ fn accepted(cell: &Cell) -> impl Iterator<Item = f64> {
     rounds.filter_map(|round| cell.figure_of(round))
 }
 
-/// Spread of the rounds of the mode that speaks.
+/// Spread of the rounds of the mode that speaks. One round differs from none.
 pub(super) fn spread(cell: &Cell) -> Option<f64> {
+    accepted(cell).nth(1)?;
     let centre = cell.figure()?;
     let mode = |value| nearest_mode(centre, value);
     let speaks = |value: &f64| {
@@ -264,6 +266,41 @@ pub(super) fn short(cells: &[Cell]) -> Option<Finding> {
     let remedy = "longer slices and warm-ups (--slice, --warmup), a quieter machine";
     let finding = Finding::new("W-SHORT", text, remedy).against(*least, LIMIT);
     Some(finding.of(hit.iter().map(|(cell, _)| *cell)))
+}
+
+/// Slices in which an end stood still: whatever is not a median contains it.
+pub(super) fn stopped(cells: &[Cell]) -> Option<Finding> {
+    let slices = cells.iter().flat_map(|cell| {
+        let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());
+        accepted.filter_map(move |round| Some((cell, round, round.standstill.as_ref()?)))
+    });
+    let slices: Vec<_> = slices.collect();
+    let (cell, round, longest) = slices.iter().max_by(|a, b| a.2.ns.total_cmp(&b.2.ns))?;
+    let what = match (&longest.who, longest.ns > 0.0) {
+        (Some(who), true) => {
+            format!("a signal stopped {who} for at least {}", format_nanos(longest.ns))
+        }
+        (Some(who), false) => format!("a signal stopped {who} for a moment"),
+        (None, _) => format!(
+            "nothing moved for {}, of which no stolen time, CPU limit or other work is the cause",
+            format_nanos(longest.ns)
+        ),
+    };
+    let planned = round.planned_ns.filter(|planned| round.elapsed_ns > 1.1 * planned);
+    let took = planned.map_or_else(String::new, |planned| {
+        let [elapsed, planned] = [round.elapsed_ns, planned].map(format_nanos);
+        format!(", {elapsed} elapsed where {planned} were planned")
+    });
+    let count = counted(slices.len() as u64, "slice");
+    let text = format!(
+        "an end stood still in {count} (longest: {}: {what}{took}): means, rates and tails contain it",
+        cell.id
+    );
+    let remedy = "find who stops processes (a shell, a debugger, a control group, the host), and repeat the run";
+    let finding = Finding::new("W-STOPPED", text, remedy).against(longest.ns, LONGEST_NS);
+    let mut finding = finding.of(slices.iter().map(|(cell, ..)| *cell));
+    finding.cells.dedup();
+    Some(finding)
 }
 
 /// Whether more clients asked over TCP than could wait, and some found no room. Those of others are counted, too.

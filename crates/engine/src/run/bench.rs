@@ -1,13 +1,12 @@
 //! What measures slices, and how one is measured.
 
-use super::findings::{
-    Around, BoundReadings, CellRun, Findings, Progress, Settings, SliceRun, pause,
-};
+use super::findings::{Around, BoundReadings, CellRun, Findings, Progress, Settings, SliceRun};
 use super::topology::{is_spoiled, usual};
 use crate::connect::Model;
 use crate::error::named;
 use crate::fit::Fit;
 use crate::job::{FailureKind, Job};
+use crate::noise;
 use crate::page::{CAPACITY, Page};
 use crate::plan::Family;
 use crate::slice::{self, Outcome, Surroundings, Terms};
@@ -19,7 +18,7 @@ use ipcperf_sys::meter::{Meter, Span};
 use ipcperf_sys::qos::PollIdle;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
-use ipcperf_sys::{procfs, random, rundir};
+use ipcperf_sys::{procfs, pulse, random, rundir};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -55,8 +54,11 @@ pub struct Bench<'a> {
     /// What earlier, killed runs had left and was removed.
     pub reaped: Vec<String>,
     meter: Meter,
-    /// What the meter showed in the pauses.
-    pub(super) rest: Span,
+    /// What the meter showed in the pauses, and how many these were.
+    rest: Span,
+    pauses: u64,
+    /// For how long the machine had been suspended when this was opened.
+    suspended: Duration,
     /// Idle CPUs were asked to poll and have not had the time to stop it.
     pub(super) polled: bool,
     /// Slices that were begun in rounds.
@@ -141,6 +143,8 @@ impl<'a> Bench<'a> {
         let reaped = bases.iter().filter_map(|base| rundir::reap(base).ok());
         let reaped = reaped.flat_map(|reaped| reaped.removed).collect();
         let (clock, fallback) = Clock::choose();
+        // What was before concerns no one here.
+        let _ = interrupts.map(|interrupts| interrupts.pulse().take());
         Ok(Self {
             page: Page::create(CAPACITY)
                 .map_err(|error| named("shared memory (memfd_create)", &error))?,
@@ -159,6 +163,8 @@ impl<'a> Bench<'a> {
             reaped,
             meter: Meter::find(),
             rest: Span::default(),
+            pauses: 0,
+            suspended: pulse::suspended(),
             polled: false,
             measured: 0,
             again: 0,
@@ -222,6 +228,7 @@ impl<'a> Bench<'a> {
             interrupted = self.measure_clock(&cells, 1)?;
         }
         interrupted |= self.settle()?;
+        interrupted |= !interrupted && self.pause_enough()?;
         Ok(self.close(cells, interrupted, began, steal_before))
     }
 
@@ -234,6 +241,7 @@ impl<'a> Bench<'a> {
         steal_before: Option<u64>,
     ) -> Findings {
         self.fit.boundary();
+        let stood = self.interrupts.map(|interrupts| interrupts.pulse().take());
         let stolen = procfs::steal_ns().zip(steal_before);
         Findings {
             cells,
@@ -246,6 +254,9 @@ impl<'a> Bench<'a> {
             duration: began.elapsed(),
             steal_ns: stolen.map(|(after, before)| after.saturating_sub(before)),
             idle: self.rest,
+            pauses: self.pauses,
+            stood: stood.unwrap_or_default(),
+            suspended: pulse::suspended().saturating_sub(self.suspended),
             reaped: self.reaped,
         }
     }
@@ -261,15 +272,30 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Does nothing for a while, and sees what the machine does meanwhile; true if the user interrupted.
-    pub(super) fn pause(&mut self, settings: &Settings) -> io::Result<bool> {
+    /// Does nothing for so long, and sees what the machine does meanwhile; true if the user interrupted.
+    ///
+    /// # Errors
+    /// No worker can be had.
+    pub fn pause(&mut self, length: Duration) -> io::Result<bool> {
         if self.settle()? {
             return Ok(true);
         }
+        let pulse = self.interrupts.map(Interrupts::pulse);
+        pulse.inspect(|pulse| pulse.begin());
         let before = self.meter.read();
-        std::thread::sleep(pause(settings));
+        std::thread::sleep(length);
+        pulse.inspect(|pulse| pulse.beat(length));
         self.rest.add(self.meter.since(&before));
+        self.pauses += 1;
         Ok(false)
+    }
+
+    /// Does nothing for what the pauses lack to tell how busy the machine was; true if the user interrupted.
+    pub(crate) fn pause_enough(&mut self) -> io::Result<bool> {
+        match noise::lacking(&self.rest, procfs::tick_ns()) {
+            0 => Ok(false),
+            ns => self.pause(Duration::from_nanos(ns)),
+        }
     }
 
     /// Times the system calls of every cell that has been measured; true if the user interrupted.

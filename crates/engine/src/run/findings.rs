@@ -13,8 +13,11 @@ use ipcperf_sys::meter::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Least and longest pause of a round. A second is what an energy counter needs.
-const PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
+/// The shortest pause of a round.
+pub const PAUSE: Duration = Duration::from_millis(20);
+
+/// The longest: what an energy counter needs.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How a run is to go.
 #[derive(Clone, Debug)]
@@ -36,7 +39,7 @@ pub struct Settings {
 /// How long a round does nothing, so that the machine can be seen without a load: as long as a slice.
 #[must_use]
 pub fn pause(settings: &Settings) -> Duration {
-    settings.slice.clamp(PAUSE[0], PAUSE[1])
+    settings.slice.clamp(PAUSE, LONGEST_PAUSE)
 }
 
 /// What a run tells while it goes; never during a slice.
@@ -80,6 +83,12 @@ pub struct Findings {
     pub steal_ns: Option<u64>,
     /// The whole machine while this run did nothing, between the slices.
     pub idle: Span,
+    /// In how many pauses.
+    pub pauses: u64,
+    /// The longest time for which the coordinator itself did not run.
+    pub stood: Duration,
+    /// For how long the machine was suspended meanwhile.
+    pub suspended: Duration,
     /// What earlier, killed runs had left and was removed.
     pub reaped: Vec<String>,
 }

@@ -440,6 +440,9 @@ impl<'a> Host<'a> {
             interrupted: false,
             steal_ns: Some(self.steal_ns),
             idle: Span { window_ns: pauses, busy_ns: Some(busy as u64), energy_uj: None },
+            pauses: self.of.rounds,
+            stood: Duration::ZERO,
+            suspended: Duration::ZERO,
             reaped: Vec::new(),
         }
     }

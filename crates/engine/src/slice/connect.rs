@@ -1,7 +1,7 @@
 //! A slice of the pattern that connects for every request: server and clients in the place of two ends and a channel.
 
 use super::compact::Compact;
-use super::raw::{ConnectSlice, Data, Outcome, RawSlice, Surroundings, Terms, outcome};
+use super::raw::{ConnectSlice, Data, Gaps, Outcome, RawSlice, Surroundings, Terms, outcome};
 use crate::connect::{self, Aftermath, Around, ConnectPlan};
 use crate::job::{Segment, SideReport};
 use crate::registry::Entry;
@@ -70,6 +70,11 @@ fn attempt(
 /// The lead is the clients, the follow the server.
 fn slice(mut after: Aftermath, connect: &ConnectPlan, entry: &Entry, cpus: &[usize]) -> RawSlice {
     let times = std::mem::take(&mut after.times);
+    let [requests, ..] = &times.parts;
+    // Where clients may find no room at the server, TCP lets them wait for a second and more.
+    let longest = if connect.clients > connect.backlog + 1 { 0 } else { after.longest };
+    let sum = u64::try_from(requests.sum()).unwrap_or(u64::MAX);
+    let gaps = Gaps { longest, sum, count: requests.count() };
     let times = times.parts.each_ref().map(Compact::from);
     let part = |count: u64| after.timed(count);
     let side = |at: usize| SideReport {
@@ -103,6 +108,8 @@ fn slice(mut after: Aftermath, connect: &ConnectPlan, entry: &Entry, cpus: &[usi
         ],
         sides: [SideReport { machine, ..side(0) }, side(1)],
         effective: effective.collect(),
+        gaps,
+        stopped: after.stopped.take(),
         ..RawSlice::of(Data::Connect(Box::new(ConnectSlice {
             after,
             times,

@@ -4,9 +4,10 @@ use super::compact::Compact;
 use super::paced::Paced;
 use super::ways::Ways;
 use crate::connect::{Aftermath, Model, PARTS};
+use crate::hot::Recorder;
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
 use crate::page::Page;
-use crate::supervisor::Stop;
+use crate::supervisor::{Stop, Stopped};
 use ipcperf_core::KnobValue;
 use ipcperf_core::result::Status;
 use ipcperf_sys::signals::Interrupts;
@@ -40,6 +41,43 @@ pub struct RawSlice {
     pub sides: [SideReport; 2],
     /// Knobs as granted.
     pub effective: Vec<(String, KnobValue)>,
+    /// How long nothing was seen to move.
+    pub gaps: Gaps,
+    /// Who was stopped by a signal meanwhile.
+    pub stopped: Option<Stopped>,
+}
+
+/// How long what was timed took, one by one: operations, batches, rows or requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gaps {
+    /// The longest, ticks.
+    pub longest: u64,
+    /// All of them, ticks.
+    pub sum: u64,
+    /// How many.
+    pub count: u64,
+}
+
+impl Gaps {
+    /// Adds these, ticks; not those whose end nobody saw.
+    pub(crate) fn add(&mut self, ticks: impl IntoIterator<Item = u64>) {
+        for ticks in ticks.into_iter().filter(|ticks| *ticks != Recorder::LOST) {
+            self.longest = self.longest.max(ticks);
+            self.sum += ticks;
+            self.count += 1;
+        }
+    }
+}
+
+impl Gaps {
+    /// Adds those of several that were at work beside each other: nothing moved while none of them moved anything, which is
+    /// no longer than the longest of any of them.
+    pub(crate) fn add_beside(&mut self, all: &[Self]) {
+        let longest = all.iter().map(|one| one.longest).min().unwrap_or(0);
+        self.longest = self.longest.max(longest);
+        self.sum += all.iter().map(|one| one.sum).sum::<u64>();
+        self.count += all.iter().map(|one| one.count).sum::<u64>();
+    }
 }
 
 /// What was timed, by kind of pattern.
@@ -129,7 +167,17 @@ impl RawSlice {
     /// With these data and nothing else yet.
     pub(crate) fn of(data: Data) -> Self {
         let (counts, sides) = Default::default();
-        Self { data, batch: 1, operations: 0, elapsed: 0, counts, sides, effective: Vec::new() }
+        Self {
+            data,
+            batch: 1,
+            operations: 0,
+            elapsed: 0,
+            counts,
+            sides,
+            effective: Vec::new(),
+            gaps: Gaps::default(),
+            stopped: None,
+        }
     }
 }
 

@@ -26,7 +26,7 @@ impl Stall {
             self.is_over = true;
         } else {
             // From here on, so that what the stop itself takes makes it longer and not shorter.
-            workers.worker(Seat::Follow.index()).pause();
+            workers.hold(Seat::Follow.index());
             workers.call_at(Instant::now() + self.length);
         }
         self.stopped = !self.stopped;

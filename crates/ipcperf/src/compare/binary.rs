@@ -123,22 +123,28 @@ fn started(
 fn merged(arms: [Vec<(u64, u64, ResultSet)>; 3]) -> Option<ResultSet> {
     let starts: Vec<(u64, &ResultSet)> =
         arms.iter().flatten().map(|(round, _, set)| (*round, set)).collect();
-    let mut grades: Vec<String> = starts.iter().map(|(_, set)| set.noise.grade.clone()).collect();
-    grades.sort();
+    // F itself has been rejected, and a start of one round has a grade only where it is F.
+    let grades = starts.iter().map(|(_, set)| set.noise.grade.as_str());
+    let mut grades: Vec<&str> = grades.filter(|grade| !["F", "none"].contains(grade)).collect();
+    grades.sort_unstable();
     let mut disturbed: Vec<u64> =
         starts.iter().filter(|(_, set)| set.noise.grade == "F").map(|(round, _)| *round).collect();
     disturbed.sort_unstable();
     disturbed.dedup();
     let rounds = arms.iter().map(Vec::len).max().unwrap_or(0);
     let findings = kept(&starts);
-    let mut set = arms[0].first()?.2.clone();
-    set.noise.findings = findings;
-    set.noise.grade = if disturbed.len() as f64 > MOST_REJECTED * rounds as f64 {
-        "F".to_owned()
+    let (grade, why) = if disturbed.len() as f64 > MOST_REJECTED * rounds as f64 {
+        ("F", None)
     } else {
-        // F itself has been rejected.
-        grades.get(grades.len() / 2).filter(|grade| *grade != "F").cloned().unwrap_or("D".into())
+        match grades.get(grades.len() / 2) {
+            Some(grade) => (*grade, None),
+            None => ("none", Some("each start has one round".to_owned())),
+        }
     };
+    let mut set = arms[0].first()?.2.clone();
+    set.noise.grade = grade.to_owned();
+    set.noise.causes = why.into_iter().collect();
+    set.noise.findings = findings;
     set.cells = arms.into_iter().map(joined).collect::<Option<Vec<Cell>>>()?;
     for round in set.cells.iter_mut().flat_map(|cell| &mut cell.rounds) {
         if disturbed.contains(&round.round) && round.rejected.is_none() {

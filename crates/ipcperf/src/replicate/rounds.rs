@@ -11,7 +11,7 @@ use ipcperf_core::result::{Noise, Scale, Status};
 use ipcperf_engine::exec::Watch;
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Bench, Bounded, CellRun, Progress};
+use ipcperf_engine::run::{Bench, Bounded, CellRun, PAUSE, Progress};
 use ipcperf_engine::task::TaskError;
 use ipcperf_engine::{Facts, result_set};
 use ipcperf_stats::Rng;
@@ -116,6 +116,10 @@ pub(crate) fn measure(
     for round in 0..rounds {
         let is_late = |until: Instant| round > 0 && Instant::now() + longest > until;
         if interrupted || limits.until.is_some_and(is_late) {
+            break;
+        }
+        if bench.pause(PAUSE)? {
+            interrupted = true;
             break;
         }
         let round_began = Instant::now();

@@ -5,6 +5,7 @@ use super::injectors::{self, Injector};
 use super::stage::{Act, Halt, Stage};
 use ipcperf_core::Fault;
 use ipcperf_core::result::{ResultSet, Status};
+use ipcperf_sys::affinity;
 use std::collections::BTreeSet;
 
 /// What finds one kind of fault.
@@ -17,6 +18,8 @@ pub(super) struct Detector {
     act: Option<Act>,
     /// How it is told.
     sign: &'static str,
+    /// Whether it cannot go wrong on one CPU.
+    takes_two: bool,
 }
 
 /// A slice that did not end.
@@ -33,11 +36,11 @@ const STREAM: Act = Act::of("pipe stream 64 same-cpu");
 const NULL: Act = Act { rounds: 10, operations: 50, ..Act::of("null same-cpu") };
 
 const fn of(injector: Injector, finds: &'static str, act: Act, sign: &'static str) -> Detector {
-    Detector { injector, finds, act: Some(act), sign }
+    Detector { injector, finds, act: Some(act), sign, takes_two: false }
 }
 
 const fn of_clock(injector: Injector, finds: &'static str, sign: &'static str) -> Detector {
-    Detector { injector, finds, act: None, sign }
+    Detector { injector, finds, act: None, sign, takes_two: false }
 }
 
 pub(super) const DETECTORS: &[Detector] = &[
@@ -63,19 +66,22 @@ pub(super) const DETECTORS: &[Detector] = &[
         "workers moved off their CPUs",
         Act { slice_ms: 150, ..PING },
         "E-MIGRATE",
-    ),
+    )
+    .on_two_cpus(),
     of(
         injectors::FAR,
         "CPUs that were elsewhere",
         Act { rounds: 7, ..Act::of("pipe 64") },
         "E-TOPOLOGY",
-    ),
+    )
+    .on_two_cpus(),
     of(
         injectors::HOG,
         "other work on a CPU",
         Act { rounds: 4, slice_ms: 100, ..Act::of("shm-ring/spin 64") },
         NOISY,
-    ),
+    )
+    .on_two_cpus(),
     of(injectors::SLOW_CPU, "a CPU whose speed changes", Act { rounds: 8, ..PING }, "W-SPEED"),
     of(injectors::TWO_STATES, "two modes of rounds", NULL, "W-MULTIMODAL"),
     of(
@@ -91,6 +97,10 @@ pub(super) const DETECTORS: &[Detector] = &[
 ];
 
 impl Detector {
+    const fn on_two_cpus(self) -> Self {
+        Self { takes_two: true, ..self }
+    }
+
     /// The name of its check.
     pub(super) fn name(&self) -> String {
         format!("finds-{}", self.injector.name)
@@ -117,6 +127,12 @@ impl Detector {
 
     /// Lets it go wrong, and looks whether it is told.
     pub(super) fn check(&self, stage: &Stage<'_>) -> Result<(bool, String), Halt> {
+        if self.takes_two && affinity::allowed_cpus().is_ok_and(|cpus| cpus.len() < 2) {
+            return Err(Halt::Missing(format!(
+                "{}: it takes two CPUs, and there is one",
+                self.finds
+            )));
+        }
         let told = self.told(stage)?;
         let listens = |sign: &&String| !stage.is_blind && **sign == self.sign;
         if told.iter().any(|sign| listens(&sign)) {

@@ -29,6 +29,9 @@ const FEWEST: usize = 5;
 /// Only against hangs: how much longer it goes on for a kind that does not come to strike.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
+/// How long a coordinator stands still that must tell of it.
+const STOPPED: Duration = Duration::from_secs(3);
+
 /// Those of the exit codes that a run without gates can have (docs/RECIPES.md).
 const CODES: [i32; 6] = [0, 1, 2, 3, 5, 130];
 
@@ -66,6 +69,8 @@ enum Fault {
     Worker(&'static str),
     /// The coordinator alone stands still for a while.
     Paused,
+    /// The same for so long that it must be told.
+    Stopped,
     /// All processes of the run stand still for a while, as on a machine that is suspended.
     Suspended,
     /// What the shell takes from new files, for a user who is not root.
@@ -89,10 +94,10 @@ enum Fault {
 
 use Fault::{
     Coordinator, CoordinatorOfPrograms, Full, Limit, Mask, NoProcess, OtherUser, Paused, Refused,
-    Store, Stranger, Suspended, Worker,
+    Stopped, Store, Stranger, Suspended, Worker,
 };
 
-const FAULTS: [(&str, Fault); 37] = [
+const FAULTS: [(&str, Fault); 38] = [
     ("kill the coordinator", Coordinator("KILL")),
     ("kill the coordinator of programs", CoordinatorOfPrograms),
     ("interrupt the coordinator", Coordinator("INT")),
@@ -104,6 +109,7 @@ const FAULTS: [(&str, Fault); 37] = [
     ("terminate a worker", Worker("TERM")),
     ("crash a worker", Worker("SEGV")),
     ("pause the coordinator", Paused),
+    ("stop the coordinator", Stopped),
     ("suspend everything", Suspended),
     ("8 descriptors", Limit("n", "8")),
     ("20 descriptors", Limit("n", "20")),
@@ -219,6 +225,7 @@ fn strike(
             sleep(Duration::from_millis(50 + moments.below(400)));
             signal("CONT", coordinator);
         }
+        Stopped => return stand_still(sandbox, coordinator),
         Suspended => {
             // The group of the coordinator, which its workers are in as well.
             signal_group("STOP", coordinator);
@@ -271,6 +278,7 @@ fn judge(
         fault,
         Worker(_)
             | Paused
+            | Stopped
             | Suspended
             | Stranger
             | OtherUser
@@ -294,6 +302,9 @@ fn judge(
         }
         (_, None) if goes_on || is_asked_to_end => "nothing is kept",
         (2.., _) if goes_on => "it does not go on",
+        (0, _) if matches!(fault, Stopped) && was_measuring && !tells_of_a_stop(&document) => {
+            "that it was stopped is not told"
+        }
         (1, _) if matches!(fault, Stranger | OtherUser | Store) => "it does not go on",
         (1, _) if matches!(fault, NoProcess) && !names_what_was_not_started(&document, ended) => {
             "what could not be started is not named"
@@ -310,6 +321,33 @@ fn statuses(document: &Value) -> Vec<&str> {
     let lists = arms.chain([&document["cells"], &document["pipelines"]]);
     let all = lists.filter_map(Value::as_array).flatten();
     all.filter_map(|one| one["status"].as_str()).collect()
+}
+
+/// Stops the coordinator while it has workers, and lets it go on much later; whether it came to that. Stopped, it can
+/// neither end nor forget one of them.
+fn stand_still(sandbox: &Sandbox, coordinator: u32) -> bool {
+    while processes(sandbox).contains(&coordinator) {
+        signal("STOP", coordinator);
+        sleep(Duration::from_millis(20));
+        let has_workers = !workers(sandbox).is_empty();
+        if has_workers {
+            sleep(STOPPED);
+        }
+        signal("CONT", coordinator);
+        if has_workers {
+            return true;
+        }
+        sleep(Duration::from_millis(5));
+    }
+    false
+}
+
+/// Whether the document says that the coordinator was stopped. It cannot where the kernel does not say how long a process
+/// waits for a CPU.
+fn tells_of_a_stop(document: &Option<Value>) -> bool {
+    let is_known = std::fs::read_to_string("/proc/self/schedstat").is_ok();
+    let text = document.as_ref().map(Value::to_string).unwrap_or_default();
+    !is_known || text.contains("ipcperf itself was stopped")
 }
 
 /// Whether it says, in the document or in its line, that a worker or which program could not be started, and why.
@@ -425,6 +463,7 @@ fn attempt(fault: Fault, job: &str, moments: &mut Moments) -> Result<bool, Strin
         OtherUser => refused.is_some_and(|signals| signals > 0),
         _ => struck,
     };
+    let was_measuring = if matches!(fault, Stopped) { struck } else { was_measuring };
     judge(sandbox, (fault, job), was_measuring, &ended)?;
     if matches!(fault, Store) {
         is_kept(sandbox)?;
@@ -461,6 +500,8 @@ fn comes_to(fault: Fault, job: &str) -> bool {
         Refused(libc::SYS_eventfd2, _) => &["eventfd", "survey"],
         Stranger => &["tcp", "unix-stream", "survey"],
         CoordinatorOfPrograms => &["setsid"],
+        // Of what is tried before a study or a comparison nothing is kept.
+        Stopped => &["run -m", "run -p", "survey"],
         // A comparison is not kept.
         Store => return !job.starts_with("compare"),
         _ => return true,

@@ -84,9 +84,46 @@ fn a_busy_loop_is_seen_in_the_pauses_where_no_end_spins() {
     assert_eq!(noise.causes, ["other work between the rounds, 17 % of all CPUs"]);
     let finding = noise.findings.iter().find(|finding| finding.code == "W-LOAD");
     assert!(finding.expect("a finding").text.contains("% of all CPUs"));
-    // Pauses as short as the steps of the kernel's times say nothing.
-    let short = Span { window_ns: 200_000_000, busy_ns: Some(100_000_000), energy_uj: None };
-    assert_eq!(spinning([0.0; 9], short, 0).grade, "A");
+    // What the steps of the kernel's times may amount to in nine pauses is nothing.
+    let stepped = Span { window_ns: 180_000_000, busy_ns: Some(24_000_000), energy_uj: None };
+    assert_eq!(spinning([0.0; 9], stepped, 0).grade, "A");
+}
+
+/// What the grade is made of, and what it can do without.
+#[test]
+fn without_the_spread_of_rounds_or_the_business_of_cpus_there_is_no_grade_and_it_says_why() {
+    let told = |noise: &Noise| (noise.grade.clone(), noise.causes.join("; "));
+    let none = |why: &str| ("none".to_owned(), why.to_owned());
+    let no_busy = none("how busy the CPUs were is not known");
+    let short = Span { window_ns: 99_000_000, busy_ns: Some(0), energy_uj: None };
+    let unread = Span { busy_ns: None, ..pauses(0) };
+    for idle in [short, unread] {
+        assert_eq!(told(&spinning([0.0; 9], idle, 0)), no_busy);
+    }
+    let one = |idle| {
+        let run = CellRun {
+            slices: vec![round_trips(0, 5000, 1000)],
+            ..CellRun::new(plan(PatternKind::PingPong))
+        };
+        result_set(Findings { idle, ..findings(vec![run]) }, Facts::default()).noise
+    };
+    let cpus = crate::host::host().cpus_online.len() as u64;
+    assert_eq!(
+        told(&one(pauses(0))),
+        none("how far the rounds differ is not known: that takes two rounds")
+    );
+    // Nothing that is not known makes an F better.
+    let worst = told(&one(pauses(9000 * cpus)));
+    assert_eq!(worst, ("F".into(), "other work between the rounds, 100 % of all CPUs".into()));
+}
+
+#[test]
+fn what_the_grade_does_without_is_said() {
+    let quiet = spinning([0.0; 9], pauses(0), 0);
+    assert_eq!((quiet.grade.as_str(), quiet.unread.join(", ").as_str()), ("A", "speed"));
+    let slices = (0..9).map(|round| round_trips(round, 5000, 1000)).collect();
+    let noise = set_of(plan(PatternKind::PingPong), slices).noise;
+    assert_eq!((noise.grade.as_str(), noise.unread.join(", ").as_str()), ("A", "load, speed"));
 }
 
 #[test]
@@ -95,11 +132,13 @@ fn the_pauses_of_all_steps_of_a_search_are_counted() {
         let slices = (first..first + 9).map(|round| round_trips(round, 5000, 1000));
         CellRun { slices: slices.collect(), ..CellRun::new(plan(PatternKind::PingPong)) }
     };
-    // 18 of 60 ms each, which is too short; it would not be for nine of them.
-    let idle = Span { window_ns: 1_080_000_000, busy_ns: Some(540_000_000), energy_uj: None };
-    let found = Findings { idle, ..findings(vec![step(0), step(9)]) };
+    let cpus = crate::host::host().cpus_online.len() as u64;
+    // 18 of 60 ms each, in which a fifth of all CPUs was at work.
+    let busy_ns = Some(216_000_000 * cpus);
+    let idle = Span { window_ns: 1_080_000_000, busy_ns, energy_uj: None };
+    let found = Findings { idle, pauses: 18, ..findings(vec![step(0), step(9)]) };
     let noise = result_set(found, Facts::default()).noise;
-    assert_eq!(noise.grade, "A", "{noise:?}");
+    assert_eq!((noise.grade.as_str(), noise.causes.len()), ("D", 1), "{noise:?}");
 }
 
 #[test]

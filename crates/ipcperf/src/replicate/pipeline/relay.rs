@@ -121,6 +121,9 @@ fn await_end(worker: &Worker, turn: &Turn<'_>) -> Result<(), TaskError> {
     let mut fds = vec![worker.pidfd()];
     fds.extend(turn.interrupts.map(Interrupts::fd));
     let ended = wait_any(&fds, turn.deadline)?.first() == Some(&true);
+    if let Some(interrupts) = turn.interrupts {
+        interrupts.pulse().begin();
+    }
     match turn.interrupts {
         Some(interrupts) if interrupts.arrived() => Err(TaskError::Interrupted),
         _ if ended => Ok(()),
