@@ -538,8 +538,9 @@ pub(crate) struct SelftestArgs {
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ReportArgs {
-    /// A result file; '-' reads standard input, @NAME is one that is kept, @last the latest of them. Two become a page of
-    /// before and after (html), and any number of them, of any machines, one CSV file
+    /// A result file; '-' reads standard input, @NAME is one that is kept, @last the latest of them. Several are shown below
+    /// each other; two become a page of before and after (html), and any number of them, of any machines, one CSV file.
+    /// What is no result among several is left out and named (the exit code stays 0 as long as one is)
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// What a row of a CSV file is about

@@ -133,14 +133,12 @@ fn round_trips(
     if let ([entry], true) = (entries.as_slice(), args.what_if) {
         cells.extend(planner.changes(entry, *size, &places)?);
     }
-    if !args.dry_run {
-        for name in &full {
-            let mut own = cells.iter().filter(|cell| cell.key.mechanism == *name);
-            if let Some(missing) = own.next().and_then(|cell| cell.objection.as_ref())
-                && own.all(|cell| cell.objection.is_some())
-            {
-                return Err(Stop::nothing_ran(format!("{name} cannot run here: {missing}")));
-            }
+    for name in &full {
+        let mut own = cells.iter().filter(|cell| cell.key.mechanism == *name);
+        if let Some(missing) = own.next().and_then(|cell| cell.objection.as_ref())
+            && own.all(|cell| cell.objection.is_some())
+        {
+            return Err(Stop::nothing_ran(format!("{name} cannot run here: {missing}")));
         }
     }
     let mut seen = HashSet::new();

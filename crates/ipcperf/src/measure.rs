@@ -7,13 +7,15 @@ use crate::kept::Keeper;
 use crate::output::{self, Target};
 use crate::progress::Line;
 use crate::request;
-use ipcperf_core::PayloadFile;
-use ipcperf_core::result::{self, Cell, Invocation, Noise, Plan, Requirements, ResultSet, Status};
+use ipcperf_core::result::{
+    self, Cell, CellKey, Invocation, Noise, Plan, Requirements, ResultSet, Status,
+};
+use ipcperf_core::{OptionSet, PayloadFile};
 use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Settings};
-use ipcperf_report::{Format, counted};
+use ipcperf_report::{Format, counted, in_groups};
 use ipcperf_sys::signals::Interrupts;
 use serde::Serialize;
 use serde_json::Value;
@@ -65,6 +67,9 @@ pub(crate) struct Undertaking {
     pub(crate) requirements: Option<Requirements>,
 }
 
+/// So many cells a dry run names one by one; of more it says how many there are of each kind.
+const LISTED: usize = 40;
+
 impl Undertaking {
     /// How many cells can run here.
     pub(crate) fn runnable(&self) -> u64 {
@@ -112,7 +117,7 @@ impl Undertaking {
         }
     }
 
-    /// What would be measured.
+    /// What would be measured, with the exit code that measuring it would have.
     pub(crate) fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
         let head = format!(
             "{} x {} x ({:.0} ms + {:.0} ms warm-up): about {:.0} s, seed {}, result: {}",
@@ -124,13 +129,48 @@ impl Undertaking {
             self.settings.seed,
             planned(args)?,
         );
+        let payloads = self.cells.iter().filter_map(|cell| cell.key.load.payload.as_ref());
+        let contents: BTreeSet<String> = payloads.map(PayloadFile::sentence).collect();
+        let is_whole = args.look.verbose || self.cells.len() <= LISTED;
+        let cells = if is_whole { self.listed() } else { self.summed_up() };
+        output::lines(std::iter::once(head).chain(contents).chain(cells))?;
+        Ok(match self.runnable() {
+            0 => Code::NothingRan.into(),
+            _ => ExitCode::SUCCESS,
+        })
+    }
+
+    /// Every cell.
+    fn listed(&self) -> Vec<String> {
         let line = |cell: &CellPlan| match &cell.objection {
             None => format!("  {}", cell.id),
             Some(missing) => format!("  {}: unavailable: {missing}", cell.id),
         };
-        let payloads = self.cells.iter().filter_map(|cell| cell.key.load.payload.as_ref());
-        let contents: BTreeSet<String> = payloads.map(PayloadFile::sentence).collect();
-        output::lines(std::iter::once(head).chain(contents).chain(self.cells.iter().map(line)))
+        self.cells.iter().map(line).collect()
+    }
+
+    /// How many there are of each kind, and each reason once why some cannot run.
+    fn summed_up(&self) -> Vec<String> {
+        let (mut kinds, mut reasons) = (Vec::new(), Vec::new());
+        for cell in &self.cells {
+            match &cell.objection {
+                None => {
+                    let key = CellKey { mechanism: String::new(), ..cell.key.clone() };
+                    kinds.push((key.words(&OptionSet::default()).trim().to_owned(), ()));
+                }
+                Some(missing) => reasons.push((missing.to_string(), cell.key.mechanism.clone())),
+            }
+        }
+        let kinds = in_groups(kinds)
+            .into_iter()
+            .map(|(kind, cells)| format!("  {kind}: {}", counted(cells.len() as u64, "cell")));
+        let reasons = in_groups(reasons).into_iter().map(|(reason, mut names)| {
+            let cells = counted(names.len() as u64, "cell");
+            names.sort();
+            names.dedup();
+            format!("  unavailable, {cells}: {}: {reason}", names.join(", "))
+        });
+        kinds.chain(reasons).chain(["Every cell by its name: -v".to_owned()]).collect()
     }
 
     /// Measures all of it; how the program ends, and what came out.

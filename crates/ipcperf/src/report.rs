@@ -1,13 +1,16 @@
 //! `report`: shows a result file again.
 
 use crate::args::{ReportArgs, RowChoice};
-use crate::error::Stop;
+use crate::error::{Stop, note};
 use crate::{kept, measure, only, output, request};
-use ipcperf_core::result::{Replication, ResultSet};
+use ipcperf_core::result::{Comparison, Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::{Format, LoadError, Recorded, Rows, Specs, Style, Terms, compare_files};
+use ipcperf_report::{
+    Format, LoadError, Recorded, Repeatable, Rows, Specs, Style, Terms, clean, compare_files,
+    is_comparison, is_replication, load_comparison, load_replication, once,
+};
 use ipcperf_stats::MARGIN;
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -43,11 +46,11 @@ fn refused(path: &Path, error: &LoadError) -> Stop {
 /// Reads a replication.
 pub(crate) fn read_replication(path: &Path) -> Result<Replication, Stop> {
     let text = text_of(path)?;
-    if !ipcperf_report::is_replication(&text) {
+    if !is_replication(&text) {
         let shown = path.display();
         return Err(Stop::incomparable(format!("'{shown}': no result of 'ipcperf replicate'")));
     }
-    ipcperf_report::load_replication(&text).map_err(|error| refused(path, &error))
+    load_replication(&text).map_err(|error| refused(path, &error))
 }
 
 /// Reads a result document.
@@ -88,42 +91,136 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
         [before, after] if format == Format::Html && args.rows.is_none() => {
             return both(args, [before, after], &specs);
         }
+        _ if format == Format::Table && args.rows.is_none() => {
+            return match args.plots {
+                Some(_) => Err(no_figures()),
+                None => all(args, format, &specs),
+            };
+        }
         _ => return rows(args, format),
     };
-    let text = text_of(file)?;
-    let refused = |error: LoadError| refused(file, &error);
-    let style = output::table_style(&args.look, &args.tables, args.output.is_some());
-    if ipcperf_report::is_replication(&text) {
-        let document = ipcperf_report::load_replication(&text).map_err(refused)?;
-        if let Some(folder) = &args.plots {
-            output::folder("--plots", folder)?;
-            output::pictures(folder, &document)?;
+    let document = Document::read(&text_of(file)?).map_err(|error| refused(file, &error))?;
+    let show = Show { args, format, style: table_style(args), specs: &specs };
+    let document = show.chosen(document)?;
+    output::put(args.output.as_deref(), |out| show.write(&document, out))
+}
+
+fn table_style(args: &ReportArgs) -> Style {
+    output::table_style(&args.look, &args.tables, args.output.is_some())
+}
+
+/// Whatever can be shown again.
+enum Document {
+    Result(Box<ResultSet>),
+    Replication(Box<Replication>),
+    Comparison(Box<Comparison>),
+}
+
+impl Document {
+    fn read(text: &str) -> Result<Self, LoadError> {
+        Ok(if is_replication(text) {
+            Self::Replication(Box::new(load_replication(text)?))
+        } else if is_comparison(text) {
+            Self::Comparison(Box::new(load_comparison(text)?))
+        } else {
+            Self::Result(Box::new(ipcperf_report::load(text)?))
+        })
+    }
+}
+
+/// How documents are shown.
+struct Show<'a> {
+    args: &'a ReportArgs,
+    format: Format,
+    style: Style,
+    specs: &'a Specs<'a>,
+}
+
+impl Show<'_> {
+    /// The cells that were asked for, with the pictures of a replication.
+    fn chosen(&self, mut document: Document) -> Result<Document, Stop> {
+        match (&mut document, &self.args.plots) {
+            (Document::Replication(document), Some(folder)) => {
+                output::folder("--plots", folder)?;
+                output::pictures(folder, document)?;
+            }
+            (_, Some(_)) => return Err(no_figures()),
+            (Document::Result(set), None) => only::keep(set, &self.args.only)?,
+            _ => {}
         }
-        let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
-        return output::put(args.output.as_deref(), |out| {
-            ipcperf_report::replication(&document, format, &style, pictures.as_deref(), out)
-        });
+        Ok(document)
     }
-    if args.plots.is_some() {
-        return Err(Stop::usage("--plots: only a replication has figures to draw"));
+
+    fn write(&self, document: &Document, out: &mut dyn Write) -> io::Result<()> {
+        let Self { args, format, style, specs } = self;
+        match document {
+            Document::Replication(document) => {
+                let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
+                ipcperf_report::replication(document, *format, style, pictures.as_deref(), out)
+            }
+            Document::Comparison(document) => {
+                ipcperf_report::comparison(document, *format, style, out)
+            }
+            Document::Result(set) => {
+                let full = style.full || only::is_some(&args.only);
+                let style = Style { full, top: args.only.top, ..*style };
+                ipcperf_report::render(set, specs, *format, &style, out)?;
+                match format {
+                    Format::Table if full => ipcperf_report::bars(set, &style, out),
+                    _ => Ok(()),
+                }
+            }
+        }
     }
-    if ipcperf_report::is_comparison(&text) {
-        let document = ipcperf_report::load_comparison(&text).map_err(refused)?;
-        return output::put(args.output.as_deref(), |out| {
-            ipcperf_report::comparison(&document, format, &style, out)
-        });
+}
+
+fn no_figures() -> Stop {
+    Stop::usage("--plots: only a replication has figures to draw")
+}
+
+/// Most files that are named which are no results.
+const NAMED: usize = 8;
+
+/// What is read of several files, by their names. What is no result is counted, named and left out, as long as there is one.
+fn results<T>(
+    files: &[PathBuf],
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<(String, T)>, Stop> {
+    let (mut found, mut others) = (Vec::new(), Vec::new());
+    for path in files {
+        let name = output::without_home(&path.display().to_string());
+        match read(&text_of(path)?) {
+            Ok(one) => found.push((name, one)),
+            Err(why) => others.push(format!("'{name}' ({why})")),
+        }
     }
-    let mut set = ipcperf_report::load(&text).map_err(refused)?;
-    drop(text);
-    only::keep(&mut set, &args.only)?;
-    let full = style.full || only::is_some(&args.only);
-    let style = Style { full, top: args.only.top, ..style };
+    if others.is_empty() {
+        return Ok(found);
+    }
+    let (count, all) = (others.len(), files.len());
+    others.truncate(NAMED);
+    others.extend((count > NAMED).then(|| format!("{} more", count - NAMED)));
+    let (is, names) =
+        (if count == 1 { "is no result" } else { "are no results" }, others.join(", "));
+    if found.is_empty() {
+        return Err(Stop::usage(format!("none of {all} files is a result: {names}")));
+    }
+    note(&format!("Left out: {count} of {all} files {is}: {names}"));
+    Ok(found)
+}
+
+/// Several documents below each other, each under its name.
+fn all(args: &ReportArgs, format: Format, specs: &Specs) -> Result<ExitCode, Stop> {
+    let show = Show { args, format, style: table_style(args), specs };
+    let found = results(&args.files, |text| Document::read(text).map_err(|why| why.to_string()))?;
+    let chosen = found.into_iter().map(|(name, one)| Ok((name, show.chosen(one)?)));
+    let chosen = chosen.collect::<Result<Vec<_>, Stop>>()?;
     output::put(args.output.as_deref(), |out| {
-        ipcperf_report::render(&set, &specs, format, &style, out)?;
-        match format {
-            Format::Table if full => ipcperf_report::bars(&set, &style, out),
-            _ => Ok(()),
-        }
+        chosen.iter().enumerate().try_for_each(|(at, (name, document))| {
+            let before = if at > 0 { "\n\n" } else { "" };
+            writeln!(out, "{before}==> {} <==", clean(name, show.style.unicode))?;
+            show.write(document, out)
+        })
     })
 }
 
@@ -134,23 +231,29 @@ fn rows(args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
             Some(_) => "--rows is for CSV: add --format csv, or -o FILE.csv",
             None => {
                 "several results become one CSV table, or two a page of before and after: add --format csv or html, \
-                 or name the file so with -o"
+                 or name the file so with -o; as tables they are shown below each other"
             }
         }));
     }
     if args.plots.is_some() {
-        return Err(Stop::usage("--plots: only a replication has figures to draw"));
+        return Err(no_figures());
     }
-    let mut sets = Vec::new();
-    for path in &args.files {
-        let mut set = read_result(path)?;
-        if set.cells.is_empty() && !set.pipelines.is_empty() {
+    let given = match args.files.as_slice() {
+        // Of one file it is an error.
+        [path] => {
+            let set = read_result(path)?;
             let shown = path.display();
-            return Err(Stop::usage(format!("'{shown}' has programs, and only cells have rows")));
+            let why = |why| Stop::usage(format!("'{shown}': {why}"));
+            vec![(shown.to_string(), with_rows(set).map_err(why)?)]
         }
-        only::keep(&mut set, &args.only)?;
-        sets.push(set);
-    }
+        files => results(files, |text| {
+            with_rows(ipcperf_report::load(text).map_err(|why| why.to_string())?)
+        })?,
+    };
+    let (kept, told) = once(given);
+    told.iter().for_each(|words| note(words));
+    let mut sets: Vec<ResultSet> = kept.into_iter().map(|(_, set)| set).collect();
+    sets.iter_mut().try_for_each(|set| only::keep(set, &args.only))?;
     let rows = match args.rows {
         Some(RowChoice::Rounds) => Rows::Rounds,
         Some(RowChoice::Cells) | None => Rows::Cells,
@@ -158,11 +261,27 @@ fn rows(args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
     output::put(args.output.as_deref(), |out| ipcperf_report::rows(&sets, rows, out))
 }
 
+fn with_rows(set: ResultSet) -> Result<ResultSet, String> {
+    match set.pipelines.is_empty() || !set.cells.is_empty() {
+        true => Ok(set),
+        false => Err("it has programs, and only cells have rows".to_owned()),
+    }
+}
+
+/// That a result is on both sides.
+pub(crate) fn same(old: &[Recorded], new: &[Recorded]) -> Option<String> {
+    let is_one = |a: &Recorded, b: &Recorded| a.is_in(b) || b.is_in(a);
+    let (a, b) = old.iter().find_map(|a| Some((a, new.iter().find(|b| is_one(a, b))?)))?;
+    Some(format!("'{}' and '{}' are the same result: nothing can differ", a.name, b.name))
+}
+
 /// Two runs on one page: what the second is beside the first, as `compare` says it, and all of the second.
 fn both(args: &ReportArgs, files: [&PathBuf; 2], specs: &Specs) -> Result<ExitCode, Stop> {
     let [before, after] = files;
     let terms = Terms { margin: MARGIN, ..Terms::default() };
-    let document = compare_files(&[recorded(before)?], &[recorded(after)?], &terms);
+    let (a, b) = ([recorded(before)?], [recorded(after)?]);
+    same(&a, &b).iter().for_each(|words| note(words));
+    let document = compare_files(&a, &b, &terms);
     let document = document.map_err(Stop::incomparable)?;
     let mut set = read_result(after)?;
     only::keep(&mut set, &args.only)?;

@@ -39,9 +39,10 @@ pub(crate) fn draw(page: &mut Page<'_>, set: &ResultSet) -> io::Result<()> {
     let room = page.style.width.saturating_sub(BESIDE).clamp(8, 60);
     let (from, to) = (figures::nanos(10_f64.powf(low)), figures::nanos(10_f64.powf(high)));
     page.blank()?;
-    page.line(Tone::Title, &format!("DISTRIBUTION, each bar from {from} to {to}, powers of ten"))?;
+    let title = format!("DISTRIBUTION, each bar from {from} to {to}, powers of ten");
+    page.paragraph(Tone::Title, "", &title)?;
     for (cell, quantiles) in &cells {
-        page.line(Tone::Plain, &cell.id)?;
+        page.paragraph(Tone::Plain, "", &cell.id)?;
         for (name, value) in quantiles {
             let share = (value.log10() - low) / (high - low);
             let bar = bar(share * room as f64, page.style.unicode);

@@ -411,6 +411,12 @@ fn rows<'a>(
         let by_value = yardstick.order(own.value, other.value);
         by_value.then_with(|| a.key.mechanism.cmp(&b.key.mechanism))
     });
+    // A larger figure that scatters much may have the better place, since fewer are certainly better than it: places are in
+    // order, and what has none stays where its figure is.
+    let slots: Vec<usize> = (0..listed.len()).filter(|at| listed[*at].1.is_some()).collect();
+    let mut placed: Vec<_> = slots.iter().map(|at| listed[*at]).collect();
+    placed.sort_by_key(|(_, rank)| rank.map(|rank| rank.place));
+    slots.into_iter().zip(placed).for_each(|(at, row)| listed[at] = row);
     let best = listed.iter().find(|(_, rank)| rank.is_some()).map(|((cell, _), _)| *cell);
     let is_run = set.invocation.plan.command == "run";
     let best = best.filter(|_| is_run && advice::has_places(set));

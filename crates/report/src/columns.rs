@@ -88,7 +88,7 @@ const COST: &[Column] = &[
 
 /// The order in which columns are given room, while they fit. What was asked for by a flag comes first, then the tail.
 const KEEP: &[Column] = &[
-    Load, P50, Bound, OneWay, Transform, P99, Cpu, Errors, BesideBest, Mean, Offered, Fairness,
+    Load, Errors, P50, Bound, OneWay, Transform, P99, Cpu, BesideBest, Mean, Offered, Fairness,
     Least, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis, Syscalls,
 ];
 const KEEP_COST: &[Column] =
@@ -128,6 +128,13 @@ pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
     };
     let belongs = |column: &Column| column.belongs(pattern.facts()) && is_shown(column);
     columns.iter().copied().filter(belongs).collect()
+}
+
+/// The heads of all columns that tables of a pattern can have.
+#[cfg(test)]
+pub(crate) fn every(pattern: PatternKind, style: &Style) -> Vec<String> {
+    let all = ORDER.iter().chain(COST).filter(|column| column.belongs(pattern.facts()));
+    all.map(|column| column.head(pattern, style)).collect()
 }
 
 /// Whether the CPUs of lead and follow are a column: so many pairs were named that tables of their own would be a list of

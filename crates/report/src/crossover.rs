@@ -15,7 +15,7 @@ use ipcperf_stats::{Arm, Evidence, Looked, changes, winner};
 use std::io;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// What was found at one point.
 struct Point<'a> {
@@ -214,7 +214,8 @@ impl Found<'_> {
             ]
         };
         let (_, column) = nouns(self.asked.over);
-        let heads = [column, &self.asked.a, &self.asked.b, "B/A (95 %)", "certainly better"];
+        let heads =
+            [column, &self.asked.a, &self.asked.b, "B/A within rounds (95 %)", "certainly better"];
         Grid {
             heads: heads.map(ToOwned::to_owned).to_vec(),
             right: vec![true, true, true, true, false],
@@ -228,6 +229,12 @@ fn other(arm: Arm) -> Arm {
         Arm::A => Arm::B,
         Arm::B => Arm::A,
     }
+}
+
+/// The table of the points of a search.
+#[cfg(test)]
+pub(crate) fn grid(set: &ResultSet) -> Option<Grid> {
+    found(set).map(|found| found.grid())
 }
 
 /// What a document says of the search it is of; `None` if it is of none.
@@ -270,11 +277,9 @@ pub(crate) fn render(set: &ResultSet, style: &Style, out: &mut dyn io::Write) ->
     let columns = grid.fit(&[0, 3, 4], &[1, 2], 4, style.width, style.unicode);
     let (heads, lines) = grid.lines(&columns);
     if !lines.is_empty() {
-        page.line(Tone::Quiet, &heads)?;
+        page.row(Tone::Quiet, "", &heads)?;
     }
-    for line in lines {
-        page.line(Tone::Plain, &line)?;
-    }
+    lines.iter().try_for_each(|row| page.row(Tone::Plain, "", row))?;
     if grid.rows.iter().flatten().any(|cell| cell.ends_with('*')) {
         page.paragraph(Tone::Quiet, "", words::ONE_OF_TWO)?;
     }

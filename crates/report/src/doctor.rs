@@ -74,7 +74,7 @@ fn words(check: &Check) -> String {
 
 fn table(examination: &Examination, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     let mut page = Page::new(out, style);
-    page.line(Tone::Title, &machine(examination))?;
+    page.paragraph(Tone::Title, "", &machine(examination))?;
     for line in grades(examination) {
         page.paragraph(Tone::Plain, "", &line)?;
     }
@@ -120,12 +120,12 @@ fn in_markdown(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::testing::to_text;
     use ipcperf_core::result::{DOCTOR_SCHEMA, Host, Kernel, Tool};
 
-    fn examination() -> Examination {
+    pub(crate) fn examination() -> Examination {
         let check = |code, rating, found: &str, consequence: &str, remedy: &str| Check {
             code,
             subject: "frequency",

@@ -1,10 +1,13 @@
-//! A table that fits: columns are dropped, never wrapped.
+//! A table that fits: columns that may be missing are dropped, and those that may not are wrapped.
 
 use crate::text;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 /// Between two columns.
 const GAP: usize = 2;
+
+/// A column that gives way first is narrowed down to this before others are, and no column further than to this.
+const FLEXIBLE: usize = 10;
+const NARROWEST: usize = 4;
 
 /// Heads and rows of text.
 #[derive(Clone)]
@@ -24,8 +27,8 @@ impl Grid {
     }
 
     fn column_width(&self, column: usize) -> usize {
-        let cells = self.rows.iter().map(|row| text::width(&row[column]));
-        cells.max().unwrap_or(0).max(text::width(&self.heads[column]))
+        let cells = self.rows.iter().map(|row| &row[column]).chain([&self.heads[column]]);
+        cells.flat_map(|cell| cell.split('\n')).map(text::width).max().unwrap_or(0)
     }
 
     fn width(&self, columns: &[usize]) -> usize {
@@ -70,8 +73,8 @@ impl Grid {
         before.map(|other| self.column_width(*other) + GAP).sum()
     }
 
-    /// What [`choose`](Self::choose) chooses. Where even `always` is too wide, the texts of column `flexible` are
-    /// clipped.
+    /// What [`choose`](Self::choose) chooses. Where even `always` is too wide, texts go on in the next line, those of
+    /// column `flexible` first: nothing is cut off.
     pub(crate) fn fit(
         &mut self,
         always: &[usize],
@@ -80,37 +83,59 @@ impl Grid {
         limit: usize,
         unicode: bool,
     ) -> Vec<usize> {
+        // From here on a newline is one of ours.
+        for cell in self.heads.iter_mut().chain(self.rows.iter_mut().flatten()) {
+            *cell = text::clean(cell, unicode);
+        }
         let columns = self.choose(always, wanted, limit);
-        let excess = self.width(&columns).saturating_sub(limit);
-        if excess > 0 {
-            let room = self.column_width(flexible).saturating_sub(excess).max(4);
-            let head = &mut self.heads[flexible];
-            *head = text::clip(head, room, unicode);
-            for row in &mut self.rows {
-                row[flexible] = text::clip(&row[flexible], room, unicode);
+        let mut widths: Vec<usize> = columns.iter().map(|at| self.column_width(*at)).collect();
+        let gaps = GAP * columns.len().saturating_sub(1);
+        while widths.iter().sum::<usize>() + gaps > limit {
+            // A number in two lines is the last thing to do.
+            let order = |at: &usize| {
+                let is_first = columns[*at] == flexible && widths[*at] > FLEXIBLE;
+                (is_first, !self.right[columns[*at]], widths[*at])
+            };
+            let wide = (0..widths.len()).filter(|at| widths[*at] > NARROWEST);
+            let Some(at) = wide.max_by_key(order) else { break };
+            widths[at] -= 1;
+        }
+        for (column, width) in columns.iter().zip(widths) {
+            let cells = self.rows.iter_mut().map(|row| &mut row[*column]);
+            for cell in cells.chain([&mut self.heads[*column]]) {
+                if text::width(cell) > width {
+                    let edge = &cell[..cell.len() - cell.trim_start().len()];
+                    *cell = text::wrap(edge, cell, width).join("\n");
+                }
             }
         }
         columns
     }
 
-    /// The head line, then one line for each row.
-    pub(crate) fn lines(&self, columns: &[usize]) -> (String, Vec<String>) {
-        let pick = |row: &[String]| columns.iter().map(|at| row[*at].clone()).collect::<Vec<_>>();
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING);
-        table.set_content_arrangement(ContentArrangement::Disabled);
-        table.set_header(pick(&self.heads));
-        table.add_rows(self.rows.iter().map(|row| pick(row)));
-        let last = columns.len().saturating_sub(1);
-        for (at, column) in table.column_iter_mut().enumerate() {
-            let gap = if at == last { 0 } else { u16::try_from(GAP).expect("a small constant") };
-            column.set_padding((0, gap));
-            if self.right[columns[at]] {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        let mut lines = table.lines();
-        (lines.next().unwrap_or_default(), lines.collect())
+    /// The lines of the head, then those of each row.
+    pub(crate) fn lines(&self, columns: &[usize]) -> (Vec<String>, Vec<Vec<String>>) {
+        let widths: Vec<usize> = columns.iter().map(|at| self.column_width(*at)).collect();
+        let lines = |row: &Vec<String>| {
+            let cells: Vec<Vec<&str>> =
+                columns.iter().map(|at| row[*at].split('\n').collect()).collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+            let line = |number: usize| {
+                let mut line = String::new();
+                for ((at, cell), width) in columns.iter().zip(&cells).zip(&widths) {
+                    if !line.is_empty() {
+                        line.push_str(&" ".repeat(GAP));
+                    }
+                    let words = cell.get(number).copied().unwrap_or_default();
+                    let gap = " ".repeat(width.saturating_sub(text::width(words)));
+                    let [first, second] =
+                        if self.right[*at] { [&gap, words] } else { [words, &gap] };
+                    line.extend([first, second]);
+                }
+                line
+            };
+            (0..height).map(line).collect::<Vec<String>>()
+        };
+        (lines(&self.heads), self.rows.iter().map(lines).collect())
     }
 }
 
@@ -128,22 +153,35 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_dropped_and_names_clipped_but_no_line_is_broken() {
-        for (limit, head) in [
-            (40, "mechanism          p50      p99"),
-            (31, "mechanism          p50      p99"),
-            (30, "mechanism          p50"),
-            (15, "mecha~      p50"),
+    fn columns_are_dropped_and_texts_go_on_in_the_next_line() {
+        for (limit, head, last) in [
+            (40, "mechanism          p50      p99", "shm-ring/spin                 -"),
+            (31, "mechanism          p50      p99", "shm-ring/spin                 -"),
+            (30, "mechanism          p50", "shm-ring/spin"),
+            (15, "mechan      p50|ism", "shm-ri|ng/spi|n"),
+            (10, "mech   p50|anis|m", "shm-|ring|/spi|n"),
         ] {
             let mut grid = grid();
             let columns = grid.fit(&[0, 1], &[2], 0, limit, false);
             let (heads, rows) = grid.lines(&columns);
-            assert_eq!(heads, head);
+            let shown = |lines: &[String]| {
+                lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("|")
+            };
+            assert_eq!((shown(&heads).as_str(), shown(&rows[1]).as_str()), (head, last));
             assert_eq!(grid.left_edge(&columns, 1), grid.column_width(0) + GAP);
-            assert_eq!(rows.len(), 2, "one line for each row");
-            for row in &rows {
-                assert!(text::width(row) <= limit, "{limit}: {row}");
+            assert_eq!(rows.len(), 2);
+            for line in rows.iter().flatten() {
+                assert!(text::width(line) <= limit, "{limit}: {line}");
             }
         }
+    }
+
+    #[test]
+    fn a_line_of_a_text_from_outside_is_no_line_of_the_table() {
+        let mut grid = grid();
+        grid.rows[0][0] = "pi\npe".to_owned();
+        let columns = grid.fit(&[0, 1], &[2], 0, 40, false);
+        let (_, rows) = grid.lines(&columns);
+        assert_eq!((rows[0].len(), rows[0][0].trim_end()), (1, "pi pe          71.5 us  90.1 us"));
     }
 }

@@ -30,6 +30,7 @@ mod json;
 mod list;
 mod load;
 mod markdown;
+mod once;
 mod overview;
 mod page;
 mod pipelines;
@@ -39,6 +40,7 @@ mod replication;
 mod selftest;
 pub mod snippet;
 mod specs;
+mod stopped;
 mod svg;
 mod table;
 #[cfg(test)]
@@ -65,11 +67,12 @@ pub use list::{ListRow, list};
 pub use load::{
     LoadError, is_comparison, is_document, is_replication, load, load_comparison, load_replication,
 };
+pub use once::{Repeatable, once};
 pub use reference::reference;
 pub use replication::{across, plots, replication};
 pub use selftest::selftest;
 pub use specs::Specs;
-pub use text::{clean, counted};
+pub use text::{clean, counted, in_groups};
 pub use words::{is_word, words};
 
 use ipcperf_core::result::{Comparison, ResultSet};
@@ -116,6 +119,7 @@ pub fn render(
     style: &Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
+    stopped::first(set, format, style, out)?;
     if format == Format::Table
         && let Some(shown) = asked::render(set, specs, style, out)
     {
@@ -165,6 +169,7 @@ pub fn before_and_after(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mut page = html::Page::default();
+    page.begin(document);
     compare::fill(&mut page, document);
     web::fill(&mut page, after, specs);
     page.write(&web::title(after), &web::foot(after), out)

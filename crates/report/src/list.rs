@@ -174,12 +174,12 @@ fn table(rows: &[ListRow], style: &Style, out: &mut dyn io::Write) -> io::Result
     let chosen = grid.fit(&[0, 1], WANTED, 0, room, style.unicode);
     let (head, lines) = grid.lines(&chosen);
     let mut lines = lines.into_iter();
-    page.line(Tone::Quiet, &format!("  {head}"))?;
+    page.row(Tone::Quiet, "  ", &head)?;
     for (family, members) in families(rows) {
         page.line(Tone::Title, family.name())?;
         for (row, line) in members.iter().zip(lines.by_ref()) {
             let tone = if row.missing.is_some() { Tone::Quiet } else { Tone::Plain };
-            page.line(tone, &format!("  {line}"))?;
+            page.row(tone, "  ", &line)?;
         }
     }
     let available = rows.iter().filter(|row| row.missing.is_none()).count();

@@ -74,7 +74,7 @@ fn what_to_use(page: &mut Page, set: &ResultSet, choices: &[Choice]) -> io::Resu
     let purposes = column(&|choice| choice.purpose.len());
     let figures = column(&|choice| choice.figure.len());
     for (choice, name) in choices.iter().zip(&names) {
-        let name = text::clip(&text::clean(name, page.style.unicode), widest, page.style.unicode);
+        let name = text::clean(name, page.style.unicode);
         let gap = " ".repeat(widest.saturating_sub(text::width(&name)));
         let (purpose, figure) = (choice.purpose, &choice.figure);
         let first = format!("{EDGE}{purpose:purposes$}  {name}{gap}  {figure:>figures$}  ");
@@ -157,9 +157,9 @@ fn table(page: &mut Page, set: &ResultSet, specs: &Specs, choices: &[Choice]) ->
     let (head, lines) = shown.grid.lines(&columns);
     page.blank()?;
     page.paragraph(Tone::Title, "", &format!("BLOCKING MECHANISMS, {}", shown.way))?;
-    page.line(Tone::Quiet, &format!("{EDGE}{head}"))?;
+    page.row(Tone::Quiet, EDGE, &head)?;
     for (is_best, line) in shown.is_best.iter().zip(lines) {
-        page.line(if *is_best { Tone::Best } else { Tone::Plain }, &format!("{EDGE}{line}"))?;
+        page.row(if *is_best { Tone::Best } else { Tone::Plain }, EDGE, &line)?;
     }
     legend(page, &shown.grid, &columns)?;
     if let Some(why) = without_p99(set, shown.cells.iter().copied()) {

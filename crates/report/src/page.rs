@@ -58,6 +58,11 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// The lines of one row of a table, behind its edge.
+    pub(crate) fn row(&mut self, tone: Tone, edge: &str, lines: &[String]) -> io::Result<()> {
+        lines.iter().try_for_each(|line| self.line(tone, &format!("{edge}{line}")))
+    }
+
     pub(crate) fn blank(&mut self) -> io::Result<()> {
         writeln!(self.out)
     }

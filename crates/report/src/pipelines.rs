@@ -155,10 +155,8 @@ pub(crate) fn table(page: &mut Page<'_>, set: &ResultSet) -> io::Result<()> {
         let room = style.width.saturating_sub(2);
         let columns = grid.fit(&[0, 1], &WANTED, 0, room, style.unicode);
         let (head, lines) = grid.lines(&columns);
-        page.line(Tone::Quiet, &format!("  {head}"))?;
-        for line in lines {
-            page.line(Tone::Plain, &format!("  {line}"))?;
-        }
+        page.row(Tone::Quiet, "  ", &head)?;
+        lines.iter().try_for_each(|row| page.row(Tone::Plain, "  ", row))?;
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use crate::csv::cell as csv_cell;
 use crate::format::{Format, Style};
 use crate::json;
 use crate::page::{Page, Tone};
+use crate::stopped;
 use ipcperf_core::result::Replication;
 use std::io::{self, Write};
 
@@ -30,6 +31,7 @@ pub fn replication(
     pictures: Option<&str>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    stopped::first(document, format, style, out)?;
     match format {
         Format::Json => json::document(document, out),
         Format::Ndjson => document.studies.iter().try_for_each(|study| json::object(study, out)),

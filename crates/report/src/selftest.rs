@@ -57,12 +57,12 @@ fn table(test: &SelfTest, style: &Style, out: &mut dyn io::Write) -> io::Result<
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::testing::to_text;
     use ipcperf_core::result::{About, Host, Kernel, SELFTEST_SCHEMA, Tool, Trust};
 
-    fn test() -> SelfTest {
+    pub(crate) fn test() -> SelfTest {
         let check = |name: &str, outcome, found: &str| Trial {
             name: name.into(),
             about: About::All,

@@ -77,9 +77,6 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
         let rounds = text::counted(rounds as u64, "round");
         first.push_str(&format!(", {rounds} of {slice} ms, {all} s"));
     }
-    if set.interrupted {
-        first.push_str(", INTERRUPTED before the plan was done");
-    }
     vec![first, machine(&set.host, &set.kernel)]
 }
 
@@ -172,12 +169,12 @@ fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<Vec<Column>> {
                     false => section.way.words(),
                 };
                 page.paragraph(Tone::Plain, "", &way)?;
-                page.line(Tone::Quiet, &format!("  {head}"))?;
+                page.row(Tone::Quiet, "  ", &head)?;
             }
             before = Some(section);
             for row in section.blocks.iter().flat_map(|block| &block.rows) {
                 for line in lines.by_ref().take(if row.is_two_mode() { 2 } else { 1 }) {
-                    page.line(tone(row), &format!("  {line}"))?;
+                    page.row(tone(row), "  ", &line)?;
                 }
                 let remark = row.remark(style.verbose);
                 if let Some(remark) = remark.filter(|_| yardstick != Yardstick::Cpu) {

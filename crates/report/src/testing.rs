@@ -3,6 +3,7 @@
 pub(crate) mod growth;
 pub(crate) mod sample;
 pub(crate) mod schema;
+pub(crate) mod screens;
 pub(crate) mod sound;
 
 use crate::{Format, Style, render};

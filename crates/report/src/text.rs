@@ -77,8 +77,13 @@ pub(crate) fn clip(text: &str, limit: usize, unicode: bool) -> String {
 }
 
 /// Breaks a text at spaces into lines of at most `limit` columns, the first after `first`, the others after as many
-/// spaces. A word that is longer than a line is cut.
+/// spaces. A word that is longer than a line is cut. What stands before is broken with the text where it takes more than a line
+/// itself.
 pub(crate) fn wrap(first: &str, text: &str, limit: usize) -> Vec<String> {
+    let edge = first.len() - first.trim_start().len();
+    if width(first) > limit && edge < first.len() {
+        return wrap(&first[..edge], &format!("{} {text}", first.trim()), limit);
+    }
     let hang = " ".repeat(width(first).min(limit / 2));
     let mut lines = Vec::new();
     let mut line = first.to_owned();
@@ -157,9 +162,7 @@ pub(crate) fn each_once<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec
 }
 
 /// Values by their keys, in the order in which the keys come first.
-pub(crate) fn in_groups<K: PartialEq, V>(
-    pairs: impl IntoIterator<Item = (K, V)>,
-) -> Vec<(K, Vec<V>)> {
+pub fn in_groups<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
     for (key, value) in pairs {
         match groups.iter_mut().find(|(known, _)| *known == key) {

@@ -106,19 +106,19 @@ impl Told {
         let mut grid = grid.clone();
         let columns = grid.fit(always, wanted, 0, room, page.style.unicode);
         let (head, rows) = grid.lines(&columns);
-        page.line(Tone::Quiet, &format!("{}{head}", self.edge))?;
+        page.row(Tone::Quiet, self.edge, &head)?;
         for (at, row) in rows.iter().enumerate() {
             let tone = if at == 0 && *is_best_first { Tone::Best } else { Tone::Plain };
-            page.line(tone, &format!("{}{row}", self.edge))?;
+            page.row(tone, self.edge, row)?;
         }
         let hidden = all.iter().filter(|at| !columns.contains(at));
         let hidden: Vec<&str> = hidden.map(|at| grid.heads[*at].as_str()).collect();
         match hidden.as_slice() {
             [] => Ok(()),
-            hidden => page.line(
-                Tone::Quiet,
-                &format!("{}(no room here for {})", self.edge, hidden.join(", ")),
-            ),
+            hidden => {
+                let words = format!("(no room here for {})", hidden.join(", "));
+                page.paragraph(Tone::Quiet, self.edge, &words)
+            }
         }
     }
 }

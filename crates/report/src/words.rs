@@ -1,61 +1,14 @@
-//! Every mark, finding, grade, verdict and status, with what it means and what to do about it: the one table behind
-//! `ipcperf explain` and docs/WORDS.md. Legends of tables have the marks `~`, `*` and `^` from here.
+//! Every mark, finding, grade, verdict and status, every head of a column and word of a row, with what it means and what to
+//! do about it: the one table behind `ipcperf explain` and docs/WORDS.md. Legends of tables have the marks `~`, `*` and `^`
+//! from here.
 
-/// What kind of word it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Mark,
-    Finding,
-    /// Something that `ipcperf doctor` looks at; as a finding of a result it has `W-` or `I-` before it.
-    Machine,
-    Grade,
-    /// Of `ipcperf compare`.
-    Difference,
-    /// Of `ipcperf replicate`.
-    Claim,
-    /// Of a cell.
-    Status,
-}
+mod columns;
+mod shown;
+mod word;
 
-impl Kind {
-    pub(crate) const ALL: [Self; 7] = [
-        Self::Mark,
-        Self::Finding,
-        Self::Machine,
-        Self::Grade,
-        Self::Difference,
-        Self::Claim,
-        Self::Status,
-    ];
+pub(crate) use word::{Kind, Word};
 
-    /// One of them, and all of them.
-    pub(crate) const fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Mark => ("a mark in tables", "Marks in tables"),
-            Self::Finding => ("a finding of a run", "Findings of a run"),
-            Self::Machine => ("a finding about the machine", "Findings about the machine (doctor)"),
-            Self::Grade => ("a noise grade", "Noise grades"),
-            Self::Difference => ("a verdict of compare", "Verdicts of compare"),
-            Self::Claim => ("a verdict of replicate", "Verdicts of replicate"),
-            Self::Status => ("a status of a cell", "Statuses of cells"),
-        }
-    }
-}
-
-/// A word that the program says.
-#[derive(Debug)]
-pub(crate) struct Word {
-    pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
-    /// What it says, without the stop at its end.
-    pub(crate) meaning: &'static str,
-    /// What to do about it, without the stop at its end.
-    pub(crate) advice: &'static str,
-}
-
-const fn word(name: &'static str, kind: Kind, meaning: &'static str, advice: &'static str) -> Word {
-    Word { name, kind, meaning, advice }
-}
+use word::word;
 
 /// The mark of what spins before it sleeps.
 pub(crate) const BRIEFLY: &str = "~";
@@ -66,8 +19,8 @@ pub(crate) const ONE_OF_TWO: &str = "* two modes, the one of more rounds is show
 /// The mark of what is timed in batches.
 pub(crate) const BATCH: &str = "^";
 
-/// All of them, by kind.
-pub(crate) const WORDS: &[Word] = &[
+/// Codes, marks and verdicts, by kind.
+const WORDS: &[Word] = &[
     word(
         BRIEFLY,
         Kind::Mark,
@@ -618,31 +571,44 @@ pub(crate) const WORDS: &[Word] = &[
     ),
 ];
 
-/// The word of this name, whatever its case; findings about the machine with and without what says how bad they are.
-pub(crate) fn find(given: &str) -> Option<&'static Word> {
+/// All of them.
+pub(crate) fn all() -> impl Iterator<Item = &'static Word> + Clone {
+    WORDS.iter().chain(columns::COLUMNS).chain(shown::SHOWN)
+}
+
+/// The words of this name, in its case or else in any; findings about the machine with and without what says how bad they
+/// are. One name may be several things: A is a grade, and a side of a comparison.
+pub(crate) fn find(given: &str) -> Vec<&'static Word> {
     let given = if matches!(given, "+-" | "\u{b1}") { "+/-" } else { given };
-    let named = |name: &str| WORDS.iter().find(|word| word.name.eq_ignore_ascii_case(name));
-    named(given).or_else(|| {
-        let (severity, code) = given.split_once('-')?;
-        let is_severity = ["W", "I"].iter().any(|one| severity.eq_ignore_ascii_case(one));
-        named(code).filter(|word| is_severity && word.kind == Kind::Machine)
-    })
+    let exactly: Vec<&Word> = all().filter(|word| word.name == given).collect();
+    if !exactly.is_empty() {
+        return exactly;
+    }
+    let named = |name: &str| all().filter(|word| word.name.eq_ignore_ascii_case(name)).collect();
+    let found: Vec<&Word> = named(given);
+    let Some((severity, code)) = given.split_once('-').filter(|_| found.is_empty()) else {
+        return found;
+    };
+    let mut found: Vec<&Word> = named(code);
+    let is_severity = ["W", "I"].iter().any(|one| severity.eq_ignore_ascii_case(one));
+    found.retain(|word| is_severity && word.kind == Kind::Machine);
+    found
 }
 
 /// A mark with its meaning, as it stands in a legend.
 pub(crate) fn legend(mark: &str) -> Option<String> {
-    find(mark).map(|word| format!("{} {}.", word.name, word.meaning))
+    find(mark).first().map(|word| format!("{} {}.", word.name, word.meaning))
 }
 
 /// Whether a word can be explained.
 #[must_use]
 pub fn is_word(given: &str) -> bool {
-    find(given).is_some()
+    !find(given).is_empty()
 }
 
 /// All words that can be explained.
 pub fn words() -> impl Iterator<Item = &'static str> {
-    WORDS.iter().map(|word| word.name)
+    all().map(|word| word.name)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use super::environment::Tool;
 use super::metric::Metric;
+use crate::load::is_zero;
 use crate::names::names;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -132,6 +133,9 @@ pub struct Side {
     pub sessions: u64,
     /// Noise grades of the runs.
     pub grades: Vec<String>,
+    /// How many of the runs were stopped before their plan was done.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub interrupted: u64,
     /// What measured.
     pub tool: Tool,
 }

@@ -10,14 +10,14 @@ use crate::args::CompareArgs;
 use crate::error::{Code, Stop, note, unknown};
 use crate::gates::tell;
 use crate::output::{self, Target};
-use crate::report::recorded;
+use crate::report::{recorded, same};
 use crate::{measure, request};
 use ipcperf_core::result::{Adjustment, Comparison};
 use ipcperf_core::units;
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{
     Format, Recorded, Slower, Terms, at_once, compare_files, comparison, factor_names,
-    load_comparison,
+    load_comparison, once,
 };
 use ipcperf_stats::MARGIN;
 use ipcperf_sys::file::regular;
@@ -50,14 +50,9 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
             let (old, new) = sides(args)?;
             // Reading takes longer than comparing.
             let (old, new) = at_once(|| all(&old), || all(&new));
-            let (old, new) = (old?, new?);
-            let same = old.iter().find_map(|a| Some((a, new.iter().find(|b| a.is(b))?)));
-            if let Some((a, b)) = same {
-                note(&format!(
-                    "'{}' and '{}' are the same document: nothing can differ",
-                    a.name, b.name
-                ));
-            }
+            let ((old, of_old), (new, of_new)) = (old?, new?);
+            of_old.iter().chain(&of_new).for_each(|words| note(words));
+            same(&old, &new).iter().for_each(|words| note(words));
             let document = compare_files(&old, &new, &terms);
             (document.map_err(Stop::incomparable)?, None)
         }
@@ -214,6 +209,9 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Stop> {
     }
 }
 
-fn all(paths: &[PathBuf]) -> Result<Vec<Recorded>, Stop> {
-    paths.iter().map(|path| recorded(path)).collect()
+/// The results of one side, each once. What was left out is said when all of them have been read.
+fn all(paths: &[PathBuf]) -> Result<(Vec<Recorded>, Vec<String>), Stop> {
+    let read = |path: &PathBuf| recorded(path).map(|one| (one.name.clone(), one));
+    let (kept, told) = once(paths.iter().map(read).collect::<Result<_, _>>()?);
+    Ok((kept.into_iter().map(|(_, one)| one).collect(), told))
 }

@@ -25,6 +25,7 @@ use crate::measure::{self, arguments};
 use crate::output::{self, Target};
 use crate::packed::{self, STUDY_NAMES};
 use crate::progress::Line;
+use crate::report::read_replication;
 use crate::request;
 use expect::Course;
 use ipcperf_core::result::{
@@ -36,7 +37,7 @@ use ipcperf_engine::run::{Progress, fresh_seed};
 use ipcperf_study::{Findings, Study};
 use rounds::{Context, Limits};
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -203,8 +204,11 @@ fn across(args: &ReplicateArgs) -> Result<ExitCode, Stop> {
     if matches!(format, Format::Json | Format::Ndjson | Format::Html) {
         return Err(Stop::usage("--across has the formats table, markdown and csv"));
     }
-    let documents = args.across.iter().map(|path| crate::report::read_replication(path));
-    let documents: Vec<Replication> = documents.collect::<Result<_, _>>()?;
+    let read = |path: &PathBuf| Ok((path.display().to_string(), read_replication(path)?));
+    let given = args.across.iter().map(read).collect::<Result<_, Stop>>()?;
+    let (kept, told) = ipcperf_report::once(given);
+    told.iter().for_each(|words| note(words));
+    let documents: Vec<Replication> = kept.into_iter().map(|(_, document)| document).collect();
     let style = output::style(&args.output.look, args.output.output.is_some());
     output::put(args.output.output.as_deref(), |out| {
         ipcperf_report::across(&documents, format, &style, out)

@@ -182,7 +182,7 @@ fn the_home_directory_in_recorded_results_is_not_told() {
         document["cells"][0]["id"] = json!(format!("pipe in {home}/x"));
     });
     let ended = sandbox.run(&["compare", &format!("{home}/old.json"), "old.json", "-o", "-"]);
-    let told = "'~/old.json' and 'old.json' are the same document: nothing can differ\n";
+    let told = "'~/old.json' and 'old.json' are the same result: nothing can differ\n";
     assert_eq!(said(&ended), (Some(0), told));
     let found = valid(COMPARISON_SCHEMA, &ended.stdout);
     assert!(!ended.stdout.contains(&home), "{}", ended.stdout);
@@ -205,7 +205,7 @@ fn recorded_results_are_compared_and_gated() {
     // The same figures: nothing can be claimed of one session a side.
     let (code, told, shown) = gated("5%");
     assert_eq!(code, Some(9), "{told}");
-    let why = "the same document: nothing can differ\n--fail-on cannot tell: pipe ping-pong 64B same-cpu: between ";
+    let why = "the same result: nothing can differ\n--fail-on cannot tell: pipe ping-pong 64B same-cpu: between ";
     assert!(told.contains(why), "{told}");
     assert!(shown.contains("one session a side, which in"), "{shown}");
     change(&sandbox, "new.json", |document| scale(document, 10.0));
@@ -241,7 +241,7 @@ fn several_files_make_a_side_and_a_missing_cell_is_named() {
     recorded(&sandbox, "two.json", "pipe");
     let words = ["compare", "--old", "one.json", "--old", "two.json", "--new", "two.json"];
     let ended = sandbox.run(&[&words[..], &["--format", "json"]].concat());
-    let told = "'two.json' and 'two.json' are the same document: nothing can differ\n";
+    let told = "'two.json' and 'two.json' are the same result: nothing can differ\n";
     assert_eq!(said(&ended), (Some(0), told));
     let found = valid(COMPARISON_SCHEMA, &ended.stdout);
     assert_eq!(found["a"]["names"], json!(["one.json", "two.json"]));
@@ -337,4 +337,23 @@ fn an_interrupted_comparison_tells_what_it_has() {
     assert_eq!(ended.status.code(), Some(130), "{}", ended.stderr);
     let found = valid(COMPARISON_SCHEMA, &sandbox.read("x.json").expect("written"));
     assert_eq!(found["interrupted"], true);
+}
+
+/// Forty copies of one result made a certain verdict of what one of them left open.
+#[test]
+fn a_result_that_is_given_many_times_counts_once() {
+    let sandbox = Sandbox::new();
+    recorded(&sandbox, "old.json", "pipe");
+    recorded(&sandbox, "new.json", "pipe");
+    let copies: Vec<String> = (1..=9).map(|at| format!("copy{at}.json")).collect();
+    let mut words = vec!["compare", "--new", "new.json", "--old", "old.json"];
+    for copy in &copies {
+        fs::copy(sandbox.home().join("old.json"), sandbox.home().join(copy)).expect("a copy");
+        words.extend(["--old", copy]);
+    }
+    let once = sandbox.run(&["compare", "old.json", "new.json"]);
+    let many = sandbox.run(&words);
+    assert_eq!((many.stdout, many.status.code()), (once.stdout, once.status.code()));
+    let told = "Left out: 'copy1.json', 'copy2.json', 'copy3.json' and 6 more are the same result as 'old.json', or a part of it\n";
+    assert_eq!((once.stderr.as_str(), many.stderr.as_str()), ("", told));
 }

@@ -499,3 +499,68 @@ fn columns_of_the_environment_count_where_standard_output_is_no_terminal() {
     assert!(widest("0") <= 20 && widest("10") == widest("20"));
     assert!(widest("99999") > 140 && widest("99999") == widest("1000"));
 }
+
+#[test]
+fn what_is_no_result_among_several_files_is_left_out_and_named() {
+    let sandbox = Sandbox::new();
+    let first = include_str!("fixtures/result-1.0.json");
+    let other = first.replacen("\"seed\":1,", "\"seed\":12,", 1);
+    assert!(first != other, "another run");
+    for (name, text) in [
+        ("a.json", first),
+        ("b.json", &other),
+        ("copy.json", first),
+        ("cut.json", &first[..first.len() / 2]),
+        ("package.json", "{\"name\": \"x\"}"),
+    ] {
+        fs::write(sandbox.home().join(name), text).expect("written");
+    }
+    let all = ["report", "a.json", "b.json", "copy.json", "cut.json", "package.json"];
+    let others = |told: &str| {
+        let line = told.lines().next().unwrap_or_default().to_owned();
+        assert!(line.starts_with("Left out: 2 of 5 files are no results: 'cut.json' ("), "{told}");
+        assert!(
+            line.contains("'package.json' (not an ipcperf result (no \"schema\" key))"),
+            "{told}"
+        );
+    };
+    let shown = sandbox.run(&all);
+    assert_eq!(shown.status.code(), Some(0), "{}", shown.stderr);
+    others(&shown.stderr);
+    let heads: Vec<&str> = shown.stdout.lines().filter(|line| line.starts_with("==>")).collect();
+    assert_eq!(heads, ["==> a.json <==", "==> b.json <==", "==> copy.json <=="]);
+    let alone = sandbox.run(&["report", "a.json"]).stdout;
+    assert!(shown.stdout.starts_with(&format!("==> a.json <==\n{alone}\n")), "{}", shown.stdout);
+    let rows = sandbox.run(&[&all[..], &["--format", "csv"]].concat());
+    assert_eq!(rows.status.code(), Some(0), "{}", rows.stderr);
+    others(&rows.stderr);
+    let copy = "Left out: 'copy.json' is the same result as 'a.json', or a part of it";
+    assert_eq!(rows.stderr.lines().nth(1), Some(copy));
+    let both = sandbox.run(&["report", "a.json", "b.json", "--format", "csv"]);
+    assert_eq!((rows.stdout, ""), (both.stdout, both.stderr.as_str()));
+    let none = sandbox.run(&["report", "cut.json", "package.json"]);
+    assert_eq!((none.status.code(), none.stdout.as_str()), (Some(2), ""));
+    assert!(none.stderr.starts_with("ipcperf: none of 2 files is a result: 'cut.json' ("));
+}
+
+/// It said nothing of what the run would come to.
+#[test]
+fn a_dry_run_ends_as_its_run_would_and_sums_up_what_is_long() {
+    let sandbox = Sandbox::new();
+    let empty = ["run", "-m", "pipe", "-p", "stream", "-s", "0", "--place", "same-cpu"];
+    for more in [&["--dry-run"][..], &["-o", "-"]] {
+        let ended = sandbox.run(&[&empty[..], more].concat());
+        assert_eq!(ended.status.code(), Some(3), "{more:?}: {}", ended.stderr);
+    }
+    let short = sandbox.done(&["survey", "--dry-run", "--seed", "1"]).stdout;
+    let long = sandbox.done(&["survey", "--dry-run", "--seed", "1", "-v"]).stdout;
+    assert_eq!(short.lines().next(), long.lines().next());
+    assert!(short.lines().count() < long.lines().count() / 3, "{short}");
+    assert!(long.contains("\n  pipe ping-pong 64B same-cpu\n"), "{long}");
+    let counted = |line: &str| {
+        let (_, count) = line.strip_prefix("  ").and_then(|line| line.rsplit_once(": "))?;
+        count.strip_suffix(" cells").or(count.strip_suffix(" cell"))?.parse::<u64>().ok()
+    };
+    let cells: u64 = short.lines().filter_map(counted).sum();
+    assert!(short.starts_with(&format!("{cells} cells x ")), "{short}");
+}

@@ -72,9 +72,9 @@ fn what_is_kept_stands_for_its_file_wherever_one_is_read() {
     );
     let compared = said(&["compare", "@nightly~1", "@nightly"]);
     assert!(compared.contains("A: @nightly~1 ("), "{compared}");
-    assert!(!compared.contains("the same document"), "{compared}");
+    assert!(!compared.contains("the same result"), "{compared}");
     let same = said(&["compare", "b.json", "@nightly"]);
-    let told = "'b.json' and '@nightly' are the same document: nothing can differ\n";
+    let told = "'b.json' and '@nightly' are the same result: nothing can differ\n";
     assert!(same.contains(told), "{same}");
     assert!(
         said(&["run", "--from", "@nightly", "--dry-run"]).contains("pipe ping-pong 64B same-cpu")

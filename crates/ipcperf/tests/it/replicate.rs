@@ -379,3 +379,17 @@ fn a_budget_cuts_the_scale_and_says_so_before_it_begins_and_in_the_document() {
     assert!(cut.starts_with("Cut to fit the budget: ") && cut.contains("and not full"), "{cut}");
     assert!(ended.stderr.contains(cut) && ended.stdout.contains("Cut to fit"), "{}", ended.stderr);
 }
+
+#[test]
+fn a_replication_that_is_given_twice_is_one_machine() {
+    let sandbox = Sandbox::new();
+    let text = include_str!("../../../report/src/replication/fixtures/marhubi.json");
+    for name in ["here.json", "again.json"] {
+        fs::write(sandbox.home().join(name), text).expect("written");
+    }
+    let twice = sandbox.run(&["replicate", "--across", "here.json", "again.json"]);
+    let once = sandbox.run(&["replicate", "--across", "here.json"]);
+    assert_eq!((twice.stdout, twice.status.code()), (once.stdout, Some(0)));
+    let told = "Left out: 'again.json' is the same result as 'here.json', or a part of it\n";
+    assert_eq!((once.stderr.as_str(), twice.stderr.as_str()), ("", told));
+}

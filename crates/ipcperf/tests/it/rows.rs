@@ -102,8 +102,10 @@ fn duckdb_reads_the_rounds_of_two_machines_and_makes_parquet_of_them() {
 fn rows_are_of_results_and_in_csv() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.home().join("one.json"), FIRST).expect("written");
+    let other = FIRST.replacen("\"seed\":1,", "\"seed\":12,", 1);
+    fs::write(sandbox.home().join("other.json"), other).expect("written");
     for (words, part) in [
-        (&["one.json", "one.json"][..], "--format csv"),
+        (&["one.json", "other.json", "--format", "json"][..], "--format csv"),
         (&["one.json", "--rows", "rounds"], "--format csv"),
         (&["one.json", "--rows", "rounds", "-o", "x.md"], "--format csv"),
         (&["one.json", "absent.json", "--format", "csv"], "absent.json"),
@@ -112,7 +114,7 @@ fn rows_are_of_results_and_in_csv() {
         sandbox.refuses(&[&["report"], words].concat(), part);
     }
     let rows = |more: &[&str]| {
-        let words = [&["report", "one.json", "one.json", "--format", "csv"], more].concat();
+        let words = [&["report", "one.json", "other.json", "--format", "csv"], more].concat();
         sandbox.run(&words).stdout.lines().count()
     };
     assert_eq!(rows(&["-p", "stream"]), 1 + 2 * 3);

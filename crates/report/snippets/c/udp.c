@@ -3,9 +3,11 @@
 #include <arpa/inet.h>
 #include <err.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -57,10 +59,13 @@ int main(int argc, char **argv) {
   struct sockaddr_in address, own, sender;
   int server = bound(&address);
 
-  pid_t child = fork();
+  pid_t parent = getpid(), child = fork();
   if (child == -1)
     err(1, "fork");
   if (child == 0) {
+    // A parent that fails sends nothing: the child ends with it.
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 || getppid() != parent)
+      _exit(1);
     receive_message(server, reply, size, &sender);
     send_message(server, &sender, reply, size);
     _exit(0);

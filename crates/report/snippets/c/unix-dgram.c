@@ -2,9 +2,11 @@
 // server's has a path.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include <err.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -63,10 +65,13 @@ int main(int argc, char **argv) {
   if (atexit(remove_path) != 0)
     errx(1, "atexit");
 
-  pid_t child = fork();
+  pid_t parent = getpid(), child = fork();
   if (child == -1)
     err(1, "fork");
   if (child == 0) {
+    // A parent that fails sends nothing: the child ends with it.
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 || getppid() != parent)
+      _exit(1);
     socklen_t length = receive_message(server, reply, size, &sender);
     send_message(server, &sender, length, reply, size);
     _exit(0);

@@ -40,7 +40,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         .args([size.to_string(), port.to_string()])
         .spawn()?;
     let mut message = vec![0; size + 1];
-    let (length, sender) = socket.recv_from(&mut message)?;
+    // A client that fails sends nothing.
+    socket.set_read_timeout(Some(Duration::from_millis(100)))?;
+    let (length, sender) = loop {
+        match socket.recv_from(&mut message) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            received => break received?,
+        }
+        if child.try_wait()?.is_some() {
+            return Err("the client failed".into());
+        }
+    };
     socket.send_to(&message[..length], sender)?;
     if !child.wait()?.success() {
         return Err("the client failed".into());

@@ -52,7 +52,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         .args([&size.to_string(), "client"])
         .spawn()?;
     let mut message = vec![0; size + 1];
-    let (length, sender) = server.recv_from(&mut message)?;
+    // A client that fails sends nothing.
+    server.set_read_timeout(Some(Duration::from_millis(100)))?;
+    let (length, sender) = loop {
+        match server.recv_from(&mut message) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            received => break received?,
+        }
+        if child.try_wait()?.is_some() {
+            return Err("the client failed".into());
+        }
+    };
     server.send_to_addr(&message[..length], &sender)?;
     if !child.wait()?.success() {
         return Err("the client failed".into());

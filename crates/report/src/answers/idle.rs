@@ -5,9 +5,11 @@ use super::contest::{Entry, has_same_knobs};
 use crate::chapters::{label, place_order};
 use crate::figures;
 use crate::rank::{ROUND_TRIP, Ranking, Reading, TIE_FACTOR};
+use crate::text::counted;
 use ipcperf_core::result::{Cell, CellKey, ClockFacts, ResultSet, Spread};
 use ipcperf_core::units::format_size;
-use ipcperf_core::{Idle, PatternKind};
+use ipcperf_core::{Idle, PatternKind, map_of};
+use ipcperf_stats::FEWEST_ROUNDS;
 
 /// One line: the best-known pair of cells that differ in nothing but the idle policy, or the bound measured both
 /// ways, or why there is neither. `None` where no blocking row on two CPUs exists that it could be about.
@@ -81,8 +83,26 @@ fn of_pair(clock: &ClockFacts, as_is: &Cell, polled: &Cell) -> Option<Answer> {
     } else {
         let ranking = Ranking::of(ROUND_TRIP, &[(as_is, before), (polled, after)]);
         let is_certain = ranking.is_better(0, 1) || ranking.is_better(1, 0);
-        comparison.of(before.value, after.value, is_certain)
+        let doubt = (!is_certain).then(|| why_not(as_is, polled));
+        comparison.of(before.value, after.value, doubt)
     })
+}
+
+/// Why the rounds of two cells do not show that their figures differ.
+fn why_not(as_is: &Cell, polled: &Cell) -> String {
+    let rounds = |cell: &Cell| {
+        let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());
+        map_of(accepted.filter_map(|round| Some((round.round, cell.figure_of(round)?))))
+    };
+    let (before, after) = (rounds(as_is), rounds(polled));
+    let both: Vec<(f64, f64)> =
+        before.iter().filter_map(|(round, as_is)| Some((*as_is, *after.get(round)?))).collect();
+    let count = counted(both.len() as u64, "round");
+    if both.len() < FEWEST_ROUNDS {
+        return format!("{count} had both, and an order takes {FEWEST_ROUNDS}");
+    }
+    let faster = both.iter().filter(|(as_is, polled)| polled < as_is).count();
+    format!("polling was faster in {faster} of {count} that had both")
 }
 
 /// Of so many measurements each the ranges of two that do not differ lie apart in 1 case of 126: 2·5!·5!/10!.
@@ -104,9 +124,24 @@ fn of_bounds(set: &ResultSet) -> Option<Answer> {
         effect: "blocking rows on two CPUs would gain about as much".to_owned(),
     };
     let below = |a: &Spread, b: &Spread| a.max < b.min && a.median * TIE_FACTOR <= b.median;
-    let is_certain =
-        as_is.n.min(polled.n) >= FOR_A_RANGE && (below(as_is, polled) || below(polled, as_is));
-    Some(comparison.of(as_is.median, polled.median, is_certain))
+    let fewest = as_is.n.min(polled.n);
+    let range =
+        |one: &Spread| format!("{} to {}", figures::nanos(one.min), figures::nanos(one.max));
+    let doubt = if fewest < FOR_A_RANGE {
+        Some(format!(
+            "{} of each, and an order takes {FOR_A_RANGE}",
+            counted(fewest, "measurement")
+        ))
+    } else if below(as_is, polled) || below(polled, as_is) {
+        None
+    } else {
+        Some(format!(
+            "single ones took {} with polling and {} without",
+            range(polled),
+            range(as_is)
+        ))
+    };
+    Some(comparison.of(as_is.median, polled.median, doubt))
 }
 
 /// The same thing measured under both idle policies, in words.
@@ -120,13 +155,16 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// What the two figures say, if they certainly differ.
-    fn of(self, as_is: f64, polled: f64, is_certain: bool) -> Answer {
+    /// What the two figures say, unless there is a reason to doubt that they differ.
+    fn of(self, as_is: f64, polled: f64, doubt: Option<String>) -> Answer {
         let Self { what, as_is: before, polled: after, effect, .. } = &self;
-        if !is_certain {
+        if let Some(doubt) = doubt {
+            // Of figures that hardly differ nobody asks why.
+            let is_apart = as_is.max(polled) >= TIE_FACTOR * as_is.min(polled);
+            let why = if is_apart { format!("; {doubt}") } else { String::new() };
             let sentence = format!(
                 "This run cannot tell a difference between --idle poll and as-is: {what} takes {after} with polling \
-                 and {before} without."
+                 and {before} without{why}."
             );
             let ties = self.mechanism.iter().cloned().collect();
             return Answer { value: Some(polled), ties, ..self.answer(sentence) };

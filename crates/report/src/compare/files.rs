@@ -5,6 +5,7 @@ use super::figure::{Arm, Opened, Reading};
 use super::judge::{Match, Pair, compare, percent};
 use super::session::{count, sessions};
 use crate::load::{LoadError, load_with};
+use crate::once::{Repeatable, run_of};
 use crate::text::each_once;
 use ipcperf_core::map_of;
 use ipcperf_core::result::{
@@ -77,15 +78,12 @@ impl Recorded {
             load_with(text, |text| read_compared(text, &mut |cell| arms.push(Arm::of(cell))))?;
         Ok(Self { name: name.into(), set, arms })
     }
+}
 
-    /// Whether it is the same document as another one: of the same moment and order, with the same figures.
-    #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
-        let run = |one: &Self| (one.set.started_utc.clone(), one.set.invocation.seed);
-        let arms = || self.arms.iter().zip(&other.arms);
-        run(self) == run(other)
-            && self.arms.len() == other.arms.len()
-            && arms().all(|(a, b)| a.has_the_figures_of(b))
+impl Repeatable for Recorded {
+    fn is_in(&self, other: &Self) -> bool {
+        let is_in = |arm: &Arm| other.arms.iter().any(|one| one.has_the_figures_of(arm));
+        run_of(&self.set) == run_of(&other.set) && self.arms.iter().all(is_in)
     }
 }
 
@@ -256,6 +254,7 @@ fn side(recorded: &[Recorded], sets: &[&ResultSet]) -> Side {
         names: recorded.iter().map(|one| one.name.clone()).collect(),
         sessions: count(&sessions(sets)) as u64,
         grades: recorded.iter().map(|one| one.set.noise.grade.clone()).collect(),
+        interrupted: recorded.iter().filter(|one| one.set.interrupted).count() as u64,
         tool: recorded.first().map(|one| one.set.tool.clone()).unwrap_or_default(),
     }
 }

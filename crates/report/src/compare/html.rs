@@ -3,7 +3,7 @@
 use super::judge::times;
 use super::words::{
     alone, at_least, basis, beside, briefly, cells, course, differing, figure, own_reason, ratio,
-    shared_reason, tally, verdict,
+    ratio_head, shared_reason, tally, verdict,
 };
 use crate::html::{Html, Page};
 use crate::svg::{Axis, Strip, StripRow};
@@ -13,6 +13,7 @@ use std::io;
 
 pub(super) fn write(document: &Comparison, out: &mut dyn io::Write) -> io::Result<()> {
     let mut page = Page::default();
+    page.begin(document);
     fill(&mut page, document);
     let title = format!(
         "ipcperf compare: {} beside {}",
@@ -106,11 +107,12 @@ fn class(verdict: Difference) -> &'static str {
 }
 
 fn verdicts(html: &mut Html, document: &Comparison) {
+    let of_ratio = ratio_head(document);
     let heads = [
         ("cell", "t"),
         ("A", "n"),
         ("B", "n"),
-        ("B/A (95 %)", "n"),
+        (&of_ratio, "n"),
         ("verdict", "t"),
         ("beside it", "t"),
         ("rests on", "t"),

@@ -113,6 +113,7 @@ pub fn compare_live(
         names: vec![name.to_owned()],
         sessions: 1,
         grades: vec![set.noise.grade.clone()],
+        interrupted: 0,
         tool: of.tool.clone(),
     };
     Ok(Comparison {

@@ -10,7 +10,7 @@ mod render;
 mod sentence;
 mod session;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod words;
 
 pub(crate) use fields::{Differences, Facts, changes, facts};

@@ -3,7 +3,7 @@
 use super::html;
 use super::words::{
     BESIDE, alone, at_least, basis, beside, briefly, cells, course, differing, figure, moved,
-    own_reason, ratio, shared_reason, tally, verdict,
+    own_reason, paired, ratio, ratio_head, shared_reason, tally, verdict,
 };
 use crate::csv;
 use crate::format::{Format, Style};
@@ -11,6 +11,7 @@ use crate::grid::Grid;
 use crate::json;
 use crate::markdown::{self, escape};
 use crate::page::{Page, Tone};
+use crate::stopped;
 use crate::text::{counted, join};
 use ipcperf_core::result::{CellComparison, Comparison, Difference, FigureComparison};
 use std::io::{self, Write};
@@ -25,6 +26,7 @@ pub fn comparison(
     style: &Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    stopped::first(document, format, style, out)?;
     match format {
         Format::Json => json::document(document, out),
         Format::Ndjson => document.comparisons.iter().try_for_each(|one| json::object(one, out)),
@@ -113,7 +115,8 @@ fn cell(
         say(Tone::Doubt, &format!("CONFOUNDED by {}", join(&document.confounded_by)))?;
     }
     let [a, b] = [one.a_value, one.b_value].map(|value| figure(one, value));
-    say(Tone::Plain, &format!("{a} -> {b} ({}), {}", moved(one), ratio(one)))?;
+    say(Tone::Plain, &format!("{a} -> {b} ({}), medians over rounds", moved(one)))?;
+    say(Tone::Plain, &format!("B/A {} {}", ratio(one), paired(document)))?;
     if let Some(least) = at_least(one) {
         say(Tone::Plain, &least)?;
     }
@@ -161,7 +164,8 @@ fn markdown(document: &Comparison, style: &Style, out: &mut dyn Write) -> io::Re
         columns.extend([basis(one), why.join("; ")]);
         columns
     };
-    let mut heads = vec![("cell", false), ("A", true), ("B", true), ("B/A (95 %)", true)];
+    let of_ratio = ratio_head(document);
+    let mut heads = vec![("cell", false), ("A", true), ("B", true), (of_ratio.as_str(), true)];
     let words = ["verdict", "", BESIDE[0].0, BESIDE[1].0, "rests on", "why"];
     heads.extend(words.map(|head| (head, false)));
     if !shown.is_empty() {

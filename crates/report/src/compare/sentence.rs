@@ -161,7 +161,8 @@ fn two(a: &Cell, b: &Cell) -> Option<String> {
     let told = |a: &Cell, b: &Cell| {
         let one = judge(vec![pair(a, b)], Adjustment::Holm).pop()?;
         let relation = relation(&one, figure)?;
-        Some((one.verdict, format!("{} {relation} {}{}.", name(b), name(a), place(a))))
+        let words = format!("{} {relation} {}{}, within rounds.", name(b), name(a), place(a));
+        Some((one.verdict, words))
     };
     let (verdict, words) = told(a, b)?;
     match verdict {
@@ -208,7 +209,7 @@ fn best(cells: &[&Cell]) -> Option<String> {
         .collect();
     let ((second, how), rest) = worse.split_first()?;
     let mut parts = vec![format!(
-        "{} {} {}{}",
+        "{} {} {}{}, within rounds",
         name(second),
         relation(how, figure)?,
         name(first),

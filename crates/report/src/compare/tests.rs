@@ -77,7 +77,7 @@ fn plan() -> ComparisonPlan {
 }
 
 /// B `ratio` times A, with a control that is `off` times A, in twelve rounds side by side.
-fn live(ratio: f64, off: f64) -> Comparison {
+pub(crate) fn live(ratio: f64, off: f64) -> Comparison {
     let figures = |factor: f64, shift: usize| {
         (0..12).map(move |at| 10_000.0 * factor * wobble(at, 0.2) * wobble(at + shift, 0.01))
     };
@@ -523,7 +523,7 @@ fn of_many_cells_a_claim_must_survive_its_number() {
     assert!(shown.contains("Claims are adjusted for 2 cells."), "{shown}");
 }
 
-fn mixed() -> Comparison {
+pub(crate) fn mixed() -> Comparison {
     let old = recorded(
         "old.json",
         vec![

@@ -45,9 +45,8 @@ pub(super) fn course(document: &Comparison) -> Vec<String> {
         let found = plan.smallest_effect.map_or_else(String::new, |effect| {
             format!(", planned to find differences from {} on", percent(effect))
         });
-        let stopped = if document.interrupted { ", interrupted" } else { "" };
         lines.push(format!(
-            "{rounds} of A, A again and B in random order, {:.0} s{found}{stopped}; what is found holds in this session",
+            "{rounds} of A, A again and B in random order, {:.0} s{found}; what is found holds in this session",
             plan.duration_s
         ));
     }
@@ -128,10 +127,26 @@ pub(super) fn beside(one: &CellComparison) -> [(&'static str, Option<&FigureComp
     })
 }
 
-/// `1.062x [1.012, 1.110] SLOWER`; of the tail that is only counted how often as many operations exceed it.
+/// `1.062x [1.012, 1.110] SLOWER`; of the tail that is only counted how many times as many operations exceed that of A.
 pub(super) fn briefly(document: &Comparison, one: &FigureComparison) -> String {
-    let often = if one.metric == "above_p99" { "exceeded " } else { "" };
-    format!("{often}{} {}", ratio(one), verdict(document, one))
+    let (ratio, verdict) = (ratio(one), verdict(document, one));
+    match one.metric.as_str() {
+        "above_p99" => format!("of A exceeded {ratio} as often: {verdict}"),
+        _ => format!("{ratio} {verdict}"),
+    }
+}
+
+/// What the ratios are of: they need not be those of the medians that stand beside them.
+pub(super) fn paired(document: &Comparison) -> &'static str {
+    match document.design {
+        Design::Live | Design::LiveBinary => "within rounds",
+        Design::Files => "of all pairs",
+    }
+}
+
+/// The head of the column of ratios.
+pub(super) fn ratio_head(document: &Comparison) -> String {
+    format!("B/A {} (95 %)", paired(document))
 }
 
 /// The verdict, with what confounds it in front.

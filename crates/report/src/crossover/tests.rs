@@ -7,7 +7,7 @@ use crate::testing::sample::{self, Build};
 use ipcperf_core::result::Crossover;
 
 /// A search in which the pipe takes 10 us at each size, and the other arm this many times as long; 12 rounds each.
-fn search(points: &[(u64, f64)]) -> ResultSet {
+pub(crate) fn search(points: &[(u64, f64)]) -> ResultSet {
     let mut cells = Vec::new();
     for (size, ratio) in points {
         for (name, p50) in [("pipe", 10_000.0), ("tcp", 10_000.0 * ratio)] {

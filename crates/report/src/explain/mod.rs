@@ -4,7 +4,7 @@ mod arms;
 mod parts;
 mod screen;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod word;
 
 pub use arms::{BURSTS, Needed, needed};
@@ -12,6 +12,10 @@ pub(crate) use screen::{render, told};
 pub use word::explain_word;
 
 use ipcperf_core::result::ResultSet;
+
+/// The names of all parts of a round trip.
+#[cfg(test)]
+pub(crate) const PARTS: [&str; 8] = screen::PARTS;
 
 /// Whether a document was made to explain a round trip.
 pub(crate) fn is_explanation(set: &ResultSet) -> bool {

@@ -202,6 +202,12 @@ fn chart(title: &str, parts: &[&str], series: Vec<(String, Vec<Option<Metric>>)>
 const REST: &str = "unexplained";
 const WHOLE: &str = "round trip";
 
+#[cfg(test)]
+pub(super) const PARTS: [&str; 8] = {
+    let [a, b, c, d, e, f] = PartOf::ALL;
+    [a.name(), b.name(), c.name(), d.name(), e.name(), f.name(), REST, WHOLE]
+};
+
 /// Round trips over one mechanism; `is_sound`: the noise permits a claim.
 fn single(trips: &[Trip], is_sound: bool) -> Option<Part> {
     trips.first()?;
@@ -512,8 +518,10 @@ fn changes(set: &ResultSet, trips: &[Trip], is_verbose: bool) -> Option<Part> {
     let rows: Vec<Vec<String>> = rows.into_iter().take(most).map(|(.., row)| row).collect();
     if !rows.is_empty() {
         let size = figures::size(first.cell.key.size_bytes);
-        let words =
-            format!("One change at a time, all else as in {} with {size}.", name(first.cell));
+        let words = format!(
+            "One change at a time, all else as in {} with {size}; times is the ratio within rounds.",
+            name(first.cell)
+        );
         let is_short = rows.iter().any(|row| row[4] == NONE);
         let heads = ["WHAT IF", "where", "round trip", "times", "95 %", "effect"];
         found.table = table(heads.map(str::to_owned).to_vec(), rows);

@@ -85,6 +85,11 @@ impl Truth {
     }
 }
 
+/// A document that explains these.
+pub(crate) fn document(names: &[&str]) -> ResultSet {
+    TRUTH.document(names, 7)
+}
+
 fn specs(_: &str) -> Option<&'static Spec> {
     sample::spec("pipe")
 }
@@ -335,7 +340,10 @@ fn one_change_at_a_time_is_ranked_by_what_it_does() {
     };
     assert!(at("WHAT IF") < at("a/spin") && at("a/spin") < at("a.fast=on"), "{text}");
     assert!(text.lines().nth(at("a.fast=on")).unwrap().ends_with("slower"), "{text}");
-    assert!(text.contains("One change at a time, all else as in a with 4 KiB."), "{text}");
+    assert!(
+        text.contains("One change at a time, all else as in a with 4 KiB; times is the ratio"),
+        "{text}"
+    );
     assert!(!text.contains("no interval below"), "{text}");
     let mut noisy = set.clone();
     noisy.noise.grade = "F".to_owned();

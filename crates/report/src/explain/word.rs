@@ -4,7 +4,7 @@ use crate::format::{Format, Style};
 use crate::grid::Grid;
 use crate::markdown;
 use crate::page::{Page, Tone};
-use crate::words::{Kind, WORDS, Word, find};
+use crate::words::{Kind, Word, all, find};
 use std::io;
 
 /// The text with a capital at its beginning.
@@ -25,17 +25,25 @@ pub fn explain_word(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mut page = Page::new(out, style);
-    if let Some(word) = given.and_then(find) {
-        page.line(Tone::Title, &format!("{}: {}", word.name, word.kind.names().0))?;
+    let found = given.map(find).unwrap_or_default();
+    for (at, word) in found.iter().enumerate() {
+        if at > 0 {
+            page.blank()?;
+        }
+        let title = format!("{}: {}", word.name, word.kind.names().0);
+        page.paragraph(Tone::Title, "", &title)?;
         page.paragraph(Tone::Plain, "", &sentence(word.meaning))?;
-        return page.paragraph(Tone::Plain, "What to do: ", &sentence(word.advice));
+        page.paragraph(Tone::Plain, "What to do: ", &sentence(word.advice))?;
+    }
+    if !found.is_empty() {
+        return Ok(());
     }
     if format == Format::Markdown {
         return reference(style, out);
     }
     for kind in Kind::ALL {
         page.line(Tone::Title, kind.names().1)?;
-        for word in WORDS.iter().filter(|word| word.kind == kind) {
+        for word in all().filter(|word| word.kind == kind) {
             page.paragraph(Tone::Plain, &format!("  {:<14}  ", word.name), word.meaning)?;
         }
     }
@@ -47,12 +55,12 @@ fn reference(style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "# Words\n")?;
     writeln!(
         out,
-        "Every mark, finding, grade, verdict and status that ipcperf says, what it means and what to do about it.\n\
+        "Every mark, finding, grade, verdict, status, column and word of a table: what it means and what to do about it.\n\
          `ipcperf explain WORD` says the same; this file is written from its table (`cargo xtask docs`)."
     )?;
     for kind in Kind::ALL {
         writeln!(out, "\n## {}\n", kind.names().1)?;
-        let words = WORDS.iter().filter(|word| word.kind == kind);
+        let words = all().filter(|word| word.kind == kind);
         let row =
             |word: &Word| vec![word.name.to_owned(), sentence(word.meaning), sentence(word.advice)];
         let heads = ["word", "what it says", "what to do"].map(|head| (head, false));
@@ -70,7 +78,7 @@ mod tests {
     #[test]
     fn no_advice_begins_with_a_command() {
         let commands = ["ipcperf", "sysctl", "docker", "echo", "ulimit", "cpupower"];
-        for word in WORDS {
+        for word in all() {
             let first = word.advice.split([' ', '=']).next().unwrap_or_default();
             assert!(!commands.contains(&first), "{}: {}", word.name, word.advice);
         }
@@ -78,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_word_is_two_sentences_and_fits() {
-        for word in WORDS {
+        for word in all() {
             let (name, style) = (Some(word.name), Style::default());
             let text = to_text(|out| explain_word(name, Format::Table, &style, out));
             assert!(text.lines().all(|line| line.len() <= 80), "{text}");

@@ -101,10 +101,10 @@ pub fn kept(
     }
     let columns = grid.fit(&[0, 1], &[2, 4, 5, 3, 6, 7], 0, style.width, style.unicode);
     let (heads, lines) = grid.lines(&columns);
-    page.line(Tone::Quiet, &heads)?;
+    page.row(Tone::Quiet, "", &heads)?;
     for (line, one) in lines.iter().zip(all) {
         let tone = if one.summary.problem.is_some() { Tone::Bad } else { Tone::Plain };
-        page.line(tone, line)?;
+        page.row(tone, "", line)?;
     }
     let unreadable = all.iter().filter_map(|one| Some((&one.name, one.summary.problem.as_ref()?)));
     for (name, problem) in unreadable {

@@ -3,7 +3,7 @@
 mod list;
 mod summary;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod trend;
 
 pub use list::{Kept, kept};

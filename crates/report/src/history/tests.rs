@@ -39,6 +39,21 @@ fn follow(cell: &str, documents: Vec<(Summary, CellFigures)>) -> Trend {
     trend(cell, names.zip(documents).filter_map(has).collect())
 }
 
+/// A trend of two documents.
+pub(crate) fn sample() -> Trend {
+    follow(PIPE, vec![document(10_000.0, same), document(10_500.0, patched)])
+}
+
+/// Documents of several kinds.
+pub(crate) fn documents() -> [Kept; 4] {
+    [
+        kept_as("@nightly", document(10_000.0, patched).0),
+        kept_as("@nightly~1", document(10_000.0, |set| set.interrupted = true).0),
+        kept_as("@broken", summary("{").0),
+        kept_as("@paper", summary(include_str!("../replication/fixtures/marhubi.json")).0),
+    ]
+}
+
 fn same(_: &mut ResultSet) {}
 
 fn patched(set: &mut ResultSet) {
@@ -162,11 +177,20 @@ fn of_a_document_that_lost_the_figure_it_is_told_that_and_nothing_of_those_befor
         set.cells[0] = set.cells[0].clone().not_ok(Status::Failed, "it broke");
         set.cells[0].rtt_ns = None;
     };
-    let all = || vec![document(10_000.0, same), document(10_000.0, same)];
+    let all = || vec![document(10_000.0, same), document(10_001.0, same)];
     let step = |last: Vec<(Summary, CellFigures)>| follow(PIPE, [all(), last].concat()).step();
     assert_eq!(step(vec![document(1.0, broken)]), "@c has no figure (failed)");
-    let again = vec![document(1.0, broken), document(10_000.0, same)];
+    let again = vec![document(1.0, broken), document(10_002.0, same)];
     assert_eq!(step(again), "no change since @b is shown, 10.0 us after 10.0 us");
+}
+
+#[test]
+fn a_result_that_is_kept_twice_is_one_point() {
+    let twice = || document(10_000.0, same);
+    let found = follow(PIPE, vec![twice(), twice(), document(10_500.0, same)]);
+    let shown = text(&found, Format::Table, 80);
+    assert!(shown.contains("2 documents of "), "{shown}");
+    assert!(shown.contains("Left out: @b: the same result as @a\n"), "{shown}");
 }
 
 #[test]
@@ -182,12 +206,7 @@ fn a_cell_without_a_figure_has_a_line_that_says_why() {
 
 #[test]
 fn a_list_has_what_is_kept_and_what_cannot_be_read() {
-    let all = [
-        kept_as("@nightly", document(10_000.0, patched).0),
-        kept_as("@nightly~1", document(10_000.0, |set| set.interrupted = true).0),
-        kept_as("@broken", summary("{").0),
-        kept_as("@paper", summary(include_str!("../replication/fixtures/marhubi.json")).0),
-    ];
+    let all = documents();
     let shown = |format: Format, width: usize| {
         let style = Style { width, ..Style::default() };
         to_text(|out| kept(&all, "~/.local/share/ipcperf", format, &style, out))

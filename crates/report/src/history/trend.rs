@@ -104,9 +104,14 @@ pub fn trend(cell: &str, documents: Vec<(Kept, CellFigure)>) -> Trend {
     let (last, reference) = last.map(|(kept, figure)| (kept.summary, figure)).unzip();
     let (last, reference) = (last.unwrap_or_default(), reference.unwrap_or_default());
     let mut before: Option<Summary> = None;
-    let mut points = Vec::new();
+    let mut points: Vec<Point> = Vec::new();
     for (kept, figure) in documents {
-        let left_out = incomparable(&kept.summary, &figure, (&last, &reference));
+        let is_it = |point: &&Point| {
+            let is_shown = point.left_out.is_none() && figure.value.is_some();
+            is_shown && (&point.started_utc, &point.figure) == (&kept.summary.started_utc, &figure)
+        };
+        let same = points.iter().find(is_it).map(|one| format!("the same result as {}", one.name));
+        let left_out = same.or_else(|| incomparable(&kept.summary, &figure, (&last, &reference)));
         let mut changed = Differences::new();
         if left_out.is_none() {
             changed = before.map_or(changed, |before| changes(&before.facts, &kept.summary.facts));
@@ -276,12 +281,12 @@ impl Trend {
         page.paragraph(Tone::Title, "", &format!("{}: {}", self.cell, self.about()))?;
         let columns = grid.fit(&[0, 2], &[3, 1, 4, 5], 0, style.width, style.unicode);
         let (heads, lines) = grid.lines(&columns);
-        page.line(Tone::Quiet, &heads)?;
+        page.row(Tone::Quiet, "", &heads)?;
         for (point, line) in shown.iter().zip(&lines) {
             for change in differing(&point.changed) {
                 page.paragraph(Tone::Doubt, "  -- ", &change)?;
             }
-            page.line(Tone::Plain, line)?;
+            page.row(Tone::Plain, "", line)?;
         }
         if shown.iter().any(|point| point.figure.two_modes) {
             page.paragraph(Tone::Quiet, "", words::ONE_OF_TWO)?;

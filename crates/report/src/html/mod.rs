@@ -5,6 +5,7 @@ mod markup;
 
 pub(crate) use markup::Html;
 
+use crate::stopped::Stopped;
 use crate::svg;
 use std::io;
 
@@ -19,6 +20,14 @@ pub(crate) struct Page {
 }
 
 impl Page {
+    /// What it says before all else: that the document was stopped.
+    pub(crate) fn begin(&mut self, document: &impl Stopped) {
+        document
+            .stopped()
+            .iter()
+            .for_each(|words| self.body.say("p", &[("class", "alarm")], words));
+    }
+
     /// A part with a heading of its own. `id` is its address in the page.
     pub(crate) fn section(&mut self, id: &str, title: &str, fill: impl FnOnce(&mut Html)) {
         self.sections.push((id.to_owned(), title.to_owned()));

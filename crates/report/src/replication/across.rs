@@ -76,7 +76,8 @@ fn name(at: usize) -> String {
 /// A machine by its own facts, and when it ran.
 fn machine(document: &Replication) -> String {
     let day = document.started_utc.split('T').next().unwrap_or_default();
-    format!("{}, {day}", table::machine(&document.host, &document.kernel))
+    let stopped = if document.interrupted { ", INTERRUPTED" } else { "" };
+    format!("{}, {day}{stopped}", table::machine(&document.host, &document.kernel))
 }
 
 fn word(claim: &ClaimResult) -> String {
@@ -237,8 +238,8 @@ fn blocks(grid: &Grid, page: &mut Page<'_>) -> io::Result<()> {
         let mut block = grid.clone();
         block.fit(&columns, &[], 1, page.style.width, page.style.unicode);
         let (head, rows) = block.lines(&columns);
-        page.line(Tone::Quiet, &head)?;
-        rows.iter().try_for_each(|line| page.line(Tone::Plain, line))?;
+        page.row(Tone::Quiet, "", &head)?;
+        rows.iter().try_for_each(|row| page.row(Tone::Plain, "", row))?;
     }
     Ok(())
 }

@@ -43,14 +43,16 @@ pub(super) fn grid(table: &TableResult, style: &Style) -> Grid {
 /// The grid, in as many blocks of columns as its width takes.
 fn blocks(grid: &Grid, page: &mut Page<'_>) -> io::Result<()> {
     for columns in grid.blocks(1, page.style.width) {
-        let (head, rows) = grid.lines(&columns);
-        page.line(Tone::Quiet, &head)?;
-        for (cells, line) in grid.rows.iter().zip(rows) {
-            let is_published = line.starts_with(PUBLISHED);
+        let mut block = grid.clone();
+        block.fit(&columns, &[], 0, page.style.width, page.style.unicode);
+        let (head, rows) = block.lines(&columns);
+        page.row(Tone::Quiet, "", &head)?;
+        for (cells, row) in grid.rows.iter().zip(rows) {
+            let is_published = cells.first().is_some_and(|first| first == PUBLISHED);
             let is_empty =
                 columns.iter().skip(1).all(|at| cells.get(*at).is_none_or(String::is_empty));
             if !(is_published && is_empty) {
-                page.line(if is_published { Tone::Quiet } else { Tone::Plain }, &line)?;
+                page.row(if is_published { Tone::Quiet } else { Tone::Plain }, "", &row)?;
             }
         }
     }

@@ -18,6 +18,7 @@ use std::io;
 /// Writes it.
 pub(super) fn write(document: &Replication, out: &mut dyn io::Write) -> io::Result<()> {
     let mut page = Page::default();
+    page.begin(document);
     page.head(|html| {
         let names: Vec<&str> = document.studies.iter().map(|study| study.name.as_str()).collect();
         html.headline(&format!("Measured again: {}", names.join(", ")));

@@ -6,6 +6,7 @@ use super::words::{
     is_artefact, mark,
 };
 use crate::page::{Page, Tone};
+use crate::stopped::Stopped;
 use crate::text;
 use ipcperf_core::result::{ClaimResult, Replication, StudyResult, Verdict};
 use std::io;
@@ -163,7 +164,8 @@ pub(super) fn write(
     let below = if page.style.is_whole() { String::new() } else { more(study) };
     let below = clipped("", &below, page, 2);
     let legend = if has_marks(study) { clipped("", MARKED, page, 2) } else { Vec::new() };
-    let used: usize = above.iter().map(|(_, lines)| lines.len()).sum();
+    let stopped = document.stopped().map_or(0, |words| clipped("", &words, page, usize::MAX).len());
+    let used: usize = stopped + above.iter().map(|(_, lines)| lines.len()).sum::<usize>();
     // A blank line before the claims and one after them.
     let room = MOST.saturating_sub(used + legend.len() + below.len() + 2);
     let groups = groups(study, page, room);
@@ -185,7 +187,7 @@ pub(super) fn write(
     page.blank()?;
     if shown < study.claims.len() {
         let rest = study.claims.len() - shown;
-        page.line(Tone::Quiet, &format!("{rest} more claims: -v, or --format markdown."))
+        page.paragraph(Tone::Quiet, "", &format!("{rest} more claims: -v, or --format markdown."))
     } else {
         below.iter().try_for_each(|line| page.line(Tone::Quiet, line))
     }

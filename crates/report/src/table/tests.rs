@@ -399,8 +399,9 @@ fn an_interrupted_run_with_cells_of_every_status() {
     let mut set = run(set(cells));
     set.interrupted = true;
     insta::assert_snapshot!(written(&set, &wide(80)), @r"
+    INTERRUPTED before the plan was done: what follows was measured until then.
     ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 1 of 7 cells measured, 9 rounds of 100
-    ms, 58.1 s, INTERRUPTED before the plan was done
+    ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
     ROUND TRIP, BLOCKING MECHANISMS

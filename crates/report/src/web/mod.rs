@@ -33,6 +33,7 @@ const STYLE: Style = Style {
 
 pub(crate) fn render(set: &ResultSet, specs: &Specs, out: &mut dyn io::Write) -> io::Result<()> {
     let mut page = Page::default();
+    page.begin(set);
     fill(&mut page, set, specs);
     page.write(&title(set), &foot(set), out)
 }

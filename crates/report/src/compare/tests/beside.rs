@@ -115,7 +115,7 @@ fn rounds_too_short_for_a_p99_are_asked_how_often_they_exceed_that_of_all() {
     let (one, other) = (tail.ratio.value.unwrap(), mirrored.ratio.value.unwrap());
     assert!((one * other - 1.0).abs() < 1e-12, "{one} {other}");
     assert!(
-        text(&there, Format::Table).contains("p99 exceeded "),
+        text(&there, Format::Table).contains("p99 of A exceeded "),
         "{}",
         text(&there, Format::Table)
     );

@@ -72,7 +72,7 @@ fn a_run_ends_in_a_sentence_where_it_can_tell() {
     let two = said(vec![around("pipe", 10_000.0, 0.01), around("unix-stream", 12_800.0, 0.012)]);
     assert_eq!(two.len(), 1);
     assert!(two[0].starts_with("unix-stream takes 1.28"), "{two:?}");
-    assert!(two[0].ends_with("] as long as pipe at 64 B on one CPU."), "{two:?}");
+    assert!(two[0].ends_with("] as long as pipe at 64 B on one CPU, within rounds."), "{two:?}");
     // Told the same way round whichever stands first.
     let turned = said(vec![around("unix-stream", 12_800.0, 0.012), around("pipe", 10_000.0, 0.01)]);
     assert_eq!(turned, two);
@@ -88,7 +88,9 @@ fn a_run_ends_in_a_sentence_where_it_can_tell() {
     ]);
     assert!(three[0].starts_with("tcp takes 2.0"), "{three:?}");
     assert!(
-        three[0].ends_with(" as long as pipe at 64 B on one CPU; fifo cannot be told from pipe."),
+        three[0].ends_with(
+            " as long as pipe at 64 B on one CPU, within rounds; fifo cannot be told from pipe."
+        ),
         "{three:?}"
     );
 }

@@ -1,0 +1,206 @@
+//! Everything that is shown to people, of samples of every kind, and what must hold of all of it.
+
+use super::sample::{self, Build, TWO};
+use super::{rendered, to_text};
+use crate::words::{find, is_word};
+use crate::{
+    Format, Style, across, compare, comparison, crossover, describe, doctor, explain, explain_word,
+    history, kept, list, load_replication, pipelines, replication, selftest,
+};
+use ipcperf_core::result::{Replication, Requirements, ResultSet, Severity, Status};
+use ipcperf_core::{Idle, OnClose, PatternKind, Touch, Wait};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// A result set of every kind.
+pub(crate) fn sets() -> &'static [(&'static str, ResultSet)] {
+    static SETS: LazyLock<Vec<(&str, ResultSet)>> = LazyLock::new(make);
+    &SETS
+}
+
+fn make() -> Vec<(&'static str, ResultSet)> {
+    let of = |command: &str, mut set: ResultSet| {
+        set.invocation.plan.command = command.to_owned();
+        set
+    };
+    let mut chosen = of("choose", sample::survey());
+    chosen.invocation.plan.requirements =
+        Some(Requirements { sizes: vec![64], ..Requirements::default() });
+    let mut programs = of("exec", sample::set(Vec::new()));
+    programs.pipelines.push(pipelines::sample());
+    let long = sample::cell("unix-stream", 64, TWO).rtt(9e3, 1e4);
+    let long = long.word("unix-stream.bind", "a-path-that-is-longer-than-a-column");
+    vec![
+        ("survey", sample::survey()),
+        ("run", of("run", sample::survey())),
+        ("one cell", of("run", sample::set(vec![sample::cell("pipe", 64, TWO).rtt(9e3, 1.0)]))),
+        ("long names", of("run", sample::set(vec![long.clone()]))),
+        ("long names in a survey", sample::set(vec![long])),
+        ("nothing", of("run", sample::set(Vec::new()))),
+        ("connect", sample::connections()),
+        ("choose", chosen),
+        ("crossover", crossover::tests::search(&[(64, 0.5), (4096, 1.0), (65_536, 2.0)])),
+        ("explain", explain::tests::document(&["a"])),
+        ("explain two", explain::tests::document(&["a", "b"])),
+        ("exec", programs),
+    ]
+}
+
+pub(crate) fn studies() -> [Replication; 2] {
+    [
+        include_str!("../replication/fixtures/marhubi.json"),
+        include_str!("../replication/fixtures/baeldung.json"),
+    ]
+    .map(|text| load_replication(text).expect("stored by this program"))
+}
+
+/// All of it in a format, by names.
+fn all(format: Format, style: &Style) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = sets()
+        .iter()
+        .map(|(name, set)| ((*name).to_owned(), rendered(set, format, style)))
+        .collect();
+    let mut add = |name: &str, text: String| all.push((name.to_owned(), text));
+    for document in [compare::tests::mixed(), compare::tests::live(1.05, 1.0)] {
+        add("comparison", to_text(|out| comparison(&document, format, style, out)));
+    }
+    for document in studies() {
+        add("replication", to_text(|out| replication(&document, format, style, None, out)));
+    }
+    add("selftest", to_text(|out| selftest(&selftest::tests::test(), format, style, out)));
+    let examination = doctor::tests::examination();
+    add("doctor", to_text(|out| doctor(&examination, format, style, out)));
+    add("list", to_text(|out| list(&sample::list(), format, style, out)));
+    add("trend", to_text(|out| history::tests::sample().render(format, style, out)));
+    if format != Format::Html {
+        add("across", to_text(|out| across(&studies(), format, style, out)));
+        let documents = history::tests::documents();
+        add("kept", to_text(|out| kept(&documents, "~/.local/share", format, style, out)));
+        add("words", to_text(|out| explain_word(None, format, style, out)));
+    }
+    for row in sample::list().iter().filter(|_| format == Format::Table) {
+        add("describe", to_text(|out| describe(row, style, out)));
+    }
+    all
+}
+
+/// A column was cut off at the edge, and long names in the middle.
+#[test]
+fn no_text_is_lost_at_forty_columns_or_more() {
+    for width in [40, 41, 48, 55, 56, 64, 72, 80] {
+        let usual = Style { width, ..Style::default() };
+        for style in [usual, Style { verbose: true, full: true, ..usual }] {
+            for (name, text) in all(Format::Table, &style) {
+                for line in text.lines() {
+                    assert!(crate::text::width(line) <= width, "{name} at {width}: {line}");
+                    // What is cut off ends with the sign that also marks what spins before it sleeps, behind a blank.
+                    let cut = line.match_indices('~').find(|(at, _)| {
+                        let before = line[..*at].chars().next_back();
+                        let after = line[at + 1..].chars().next();
+                        before.is_some_and(char::is_alphanumeric)
+                            && after.is_none_or(|one| one == ' ')
+                    });
+                    assert!(cut.is_none(), "{name} at {width}: {line}");
+                }
+            }
+        }
+    }
+}
+
+/// Heads of the tables of Markdown and of pages.
+fn heads(format: Format, text: &str) -> Vec<String> {
+    match format {
+        Format::Markdown => {
+            let lines: Vec<&str> = text.lines().collect();
+            let is_head = |pair: &&[&str]| pair[1].starts_with("| ---");
+            let cells = lines.windows(2).filter(is_head).flat_map(|pair| pair[0].split(" | "));
+            cells.map(|cell| cell.trim_matches(['|', ' ']).replace('\\', "")).collect()
+        }
+        _ => {
+            let cells = text.split("<th scope=\"col\"").skip(1);
+            let words = cells.filter_map(|rest| rest.split_once('>')?.1.split('<').next());
+            words.map(|words| words.replace('\u{a0}', " ").replace("&lt;", "<")).collect()
+        }
+    }
+}
+
+/// The word that a head is explained by: without a size before it, and what is said of it behind it.
+fn word_of(head: &str) -> String {
+    let head = head.trim_end_matches(" (95 %)");
+    let units = [" B ", " KiB ", " MiB "];
+    let head = units.iter().find_map(|unit| Some(head.split_once(unit)?.1)).unwrap_or(head);
+    let head = head.trim_start_matches("paused ");
+    let head = if head.starts_with("B/A ") { "B/A" } else { head };
+    let head = head.trim_end_matches(" in the last document");
+    // `p99 send`, `service p50`: either part is a word.
+    let is_quantile = |word: &&str| ["max", "p50", "p90", "p99", "p99.9"].contains(word);
+    let parts: Vec<&str> = head.split(' ').collect();
+    match parts.as_slice() {
+        [quantile, rest] | [rest, quantile] if is_quantile(quantile) => (*rest).to_owned(),
+        _ => head.to_owned(),
+    }
+}
+
+#[test]
+fn every_head_of_a_table_is_explained() {
+    let style = Style { verbose: true, full: true, versus_bound: true, ..Style::default() };
+    let mut seen = BTreeSet::new();
+    for format in [Format::Markdown, Format::Html] {
+        for (name, text) in all(format, &style) {
+            seen.extend(heads(format, &text).into_iter().map(|head| (head, name.clone())));
+        }
+    }
+    let patterns = PatternKind::ALL.iter();
+    let columns = patterns.flat_map(|pattern| crate::columns::every(*pattern, &style));
+    seen.extend(columns.map(|head| (head, "a column".to_owned())));
+    let search = crossover::tests::search(&[(64, 0.5), (4096, 2.0)]);
+    let points = crossover::grid(&search).expect("a search");
+    seen.extend(points.heads.into_iter().map(|head| (head, "crossover".to_owned())));
+    let studies = studies();
+    let tables = studies.iter().flat_map(|one| &one.studies).flat_map(|study| &study.tables);
+    // What is named by a document: arms, and the columns of published tables; and the scale of a trend.
+    let mut own: Vec<&str> = tables.flat_map(|table| &table.columns).map(String::as_str).collect();
+    own.extend(["", "a", "b", "pipe", "tcp", "word", "what it says", "what to do"]);
+    let units = [" B", " KiB", " MiB"];
+    let is_size = |head: &str| units.iter().any(|unit| head.ends_with(unit));
+    let is_own = |head: &str| own.contains(&head) || head.contains(" .. ") || is_size(head);
+    let machine = |head: &str| head.split_once(" (").map_or(head, |(name, _)| name).to_owned();
+    let of_document = seen.iter().filter(|(head, _)| !is_own(head));
+    let words: Vec<(String, &str)> = of_document
+        .map(|(head, from)| match from.as_str() {
+            "across" => (machine(head), from.as_str()),
+            from => (word_of(head), from),
+        })
+        .collect();
+    let unknown: Vec<_> = words.iter().filter(|(word, _)| !is_word(word)).collect();
+    assert!(unknown.is_empty(), "not explained: {unknown:?}");
+    assert!(words.len() > 100, "{}", words.len());
+}
+
+#[test]
+fn every_part_of_a_cell_and_every_word_of_a_row_is_explained() {
+    let mut words: Vec<&str> = PatternKind::ALL.iter().map(|one| one.name()).collect();
+    words.extend(Idle::ALL.iter().map(|one| one.name()));
+    words.extend(Touch::ALL.iter().map(|one| one.name()));
+    words.extend(Wait::ALL.iter().map(|one| one.name()));
+    words.extend(OnClose::ALL.iter().map(|one| one.name()));
+    words.extend(ipcperf_core::Placement::words());
+    words.extend(ipcperf_core::BackPressure::ALL.iter().map(|one| one.name()));
+    words.extend([
+        crate::words::BRIEFLY,
+        crate::words::TWO_MODES,
+        crate::words::BATCH,
+        crate::figures::NONE,
+        crate::figures::WIDE,
+        crate::columns::SATURATED,
+    ]);
+    words.extend(["=", "#", "+/-", "\u{b1}", "slower", "faster", "MORE", "LESS", "CONFOUNDED"]);
+    words.extend(explain::PARTS);
+    let severities = [Severity::Error, Severity::Warning, Severity::Info];
+    let named = severities.map(|one| serde_json::to_string(&one).unwrap().replace('"', ""));
+    words.extend([Status::Ok, Status::Failed, Status::Deadline].map(Status::name));
+    let named = named.iter().map(String::as_str);
+    for word in words.into_iter().chain(named) {
+        assert!(!find(word).is_empty(), "'{word}' is not explained");
+    }
+}

@@ -1,0 +1,74 @@
+//! What a word is.
+
+/// What kind of word it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Mark,
+    Finding,
+    /// Something that `ipcperf doctor` looks at; as a finding of a result it has `W-` or `I-` before it.
+    Machine,
+    Grade,
+    /// Of `ipcperf compare`.
+    Difference,
+    /// Of `ipcperf replicate`.
+    Claim,
+    /// Of a cell.
+    Status,
+    /// The head of a column.
+    Column,
+    /// A part of what a cell is.
+    Setting,
+    /// What stands in rows and sentences.
+    Shown,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Mark,
+        Self::Finding,
+        Self::Machine,
+        Self::Grade,
+        Self::Difference,
+        Self::Claim,
+        Self::Status,
+        Self::Column,
+        Self::Setting,
+        Self::Shown,
+    ];
+
+    /// One of them, and all of them.
+    pub(crate) const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Mark => ("a mark in tables", "Marks in tables"),
+            Self::Finding => ("a finding of a run", "Findings of a run"),
+            Self::Machine => ("a finding about the machine", "Findings about the machine (doctor)"),
+            Self::Grade => ("a noise grade", "Noise grades"),
+            Self::Difference => ("a verdict of compare", "Verdicts of compare"),
+            Self::Claim => ("a verdict of replicate", "Verdicts of replicate"),
+            Self::Status => ("a status of a cell", "Statuses of cells"),
+            Self::Column => ("a column of a table", "Columns of tables"),
+            Self::Setting => ("a part of what a cell is", "What a cell is"),
+            Self::Shown => ("a word in tables and sentences", "Words in tables and sentences"),
+        }
+    }
+}
+
+/// A word that the program says.
+#[derive(Debug)]
+pub(crate) struct Word {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    /// What it says, without the stop at its end.
+    pub(crate) meaning: &'static str,
+    /// What to do about it, without the stop at its end.
+    pub(crate) advice: &'static str,
+}
+
+pub(super) const fn word(
+    name: &'static str,
+    kind: Kind,
+    meaning: &'static str,
+    advice: &'static str,
+) -> Word {
+    Word { name, kind, meaning, advice }
+}
