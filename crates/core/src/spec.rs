@@ -85,6 +85,8 @@ names! {
         Reconnect = "reconnect",
         /// The receiver sees the bytes that the sender wrote, without a copy.
         NoCopy = "no-copy",
+        /// One end listens at a name, and each that connects has a connection of its own.
+        Listener = "listener",
         /// It carries a payload, rather than waking alone.
         Payload = "payload",
     }
@@ -135,6 +137,12 @@ impl Spec {
             Capability::ToldOfClose => self.on_close == OnClose::Told,
             Capability::ToldOfDeath => self.on_death == OnClose::Told,
             Capability::Reconnect => self.on_restart != OnRestart::HandedOver,
+            // One object for each peer, at a name at which the survivor of two connects again.
+            Capability::Listener => {
+                self.on_restart == OnRestart::Reopens
+                    && self.direction == Direction::TwoWay
+                    && (self.producers, self.consumers) == (Peers::One, Peers::One)
+            }
             Capability::NoCopy => carries && self.copies == 0,
             Capability::Payload => carries,
         }

@@ -19,7 +19,7 @@ use ipcperf_stats::Rng;
 use ipcperf_sys::signals::Interrupts;
 use ipcperf_sys::{procfs, random};
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A seed for a run that was given none: below 2^53, so that every JSON reader gives it back unchanged.
 #[must_use]
@@ -64,6 +64,7 @@ pub fn search(
     if !interrupted {
         interrupted = run.calibrate(&mut cells, settings.lengths())?;
     }
+    let prepared = began.elapsed();
     let mut rounds = 0;
     let mut order = Rng::stream(settings.seed, "order");
     let mut first = 0;
@@ -75,9 +76,7 @@ pub fn search(
         while rounds < begin + settings.rounds && !interrupted && cells[first..].iter().any(is_open)
         {
             let spent = began.elapsed();
-            let per_round =
-                spent.checked_div(u32::try_from(rounds).unwrap_or(u32::MAX)).unwrap_or_default();
-            if rounds > 0 && settings.budget.is_some_and(|budget| spent + per_round > budget) {
+            if settings.budget.is_some_and(|budget| !has_time(budget, spent, prepared, rounds)) {
                 break;
             }
             if run.pause(pause(settings))? {
@@ -127,6 +126,14 @@ pub fn search(
     run.finish(cells, interrupted, began, steal_before)
 }
 
+/// Whether another round is likely to end within the budget, after so many rounds and what was done before the first. The
+/// first is measured in any case.
+fn has_time(budget: Duration, spent: Duration, prepared: Duration, rounds: u64) -> bool {
+    let all = u32::try_from(rounds).unwrap_or(u32::MAX);
+    let round = spent.saturating_sub(prepared).checked_div(all);
+    round.is_none_or(|round| spent + round <= budget)
+}
+
 /// Whether a cell has more slices to come.
 fn is_open(cell: &CellRun) -> bool {
     cell.plan.objection.is_none() && cell.ended.is_none()
@@ -148,6 +155,16 @@ mod tests {
     use crate::plan::{self, Host, Request};
     use ipcperf_core::{OptionSet, PatternKind, Placement, Touch};
     use ipcperf_sys::topology::{Cpu, Topology};
+
+    /// What was done before the rounds counted as part of each of them, so that a run which finds peaks had one round.
+    #[test]
+    fn what_came_before_the_rounds_is_no_part_of_the_next_one() {
+        let s = Duration::from_secs;
+        assert!(has_time(s(60), s(36), s(30), 1), "a round takes 6 s");
+        assert!(has_time(s(60), s(54), s(30), 4));
+        assert!(!has_time(s(60), s(55), s(30), 4));
+        assert!(has_time(s(1), s(5), s(5), 0), "the first one");
+    }
 
     #[test]
     fn every_round_takes_every_cell_once_and_idle_polling_in_one_block() {

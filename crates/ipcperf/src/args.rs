@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "ipcperf", version = crate::build::VERSION, max_term_width = 100, args_conflicts_with_subcommands = true)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 internal error or a failed cell, 2 usage, 3 nothing could run here, \
+    after_help = "Exit codes: 0 done, 1 internal error or a failed cell, 2 usage, 3 nothing could run here, or nothing meets what choose was asked for, \
 4 a document of another kind or version, or documents that cannot be compared, 5 a measurement was invalid, \
 6 slower than --fail-on allows, 7 a figure that --fail-if forbids, 8 noisier than --max-noise allows, \
 9 a gate that cannot tell, 130 interrupted (what was measured is written)."
@@ -162,6 +162,9 @@ pub(crate) struct SurveyArgs {
     /// How long it may take: 20s, 60s, 10m
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) budget: String,
+    /// Only these mechanisms: pipe,'unix-stream bind=path','tcp/*',all [default: those that stand for their kind]
+    #[arg(short, long, value_name = "NAMES", conflicts_with = "all")]
+    pub(crate) mechanism: Vec<String>,
     /// Every variant, not only the default one of each mechanism and what spins in shared memory
     #[arg(long)]
     pub(crate) all: bool,
@@ -182,7 +185,7 @@ pub(crate) struct SurveyArgs {
 pub(crate) struct ChooseArgs {
     /// Message sizes: 64, 4K, lists 1,64,4K [default: 64]
     #[arg(short, long, value_name = "SIZES")]
-    pub(crate) size: Option<String>,
+    pub(crate) size: Vec<String>,
     /// Messages come at this rate, answered or not: 20k, 1000/s [default: each waits for the answer to the one before]
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
@@ -190,7 +193,7 @@ pub(crate) struct ChooseArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) think: Option<String>,
     #[arg(long, value_name = "CAPABILITIES", help = can("It must be able to do all of this"))]
-    pub(crate) can: Option<String>,
+    pub(crate) can: Vec<String>,
     /// No end may spin while it waits, not even briefly
     #[arg(long)]
     pub(crate) no_spin: bool,
@@ -200,9 +203,10 @@ pub(crate) struct ChooseArgs {
     /// What decides among those that meet all of it: p50, p99, cpu, throughput [default: p50]
     #[arg(long, value_name = "FIGURE")]
     pub(crate) by: Option<String>,
-    /// Only these mechanisms: pipe,'unix-stream/*',all [default: those of a survey]
-    #[arg(short, long, value_name = "NAMES", conflicts_with = "from")]
-    pub(crate) mechanism: Option<String>,
+    /// Choose among these mechanisms, and show all of them: pipe,'unix-stream bind=path','tcp/*',all [default: those of a
+    /// survey]
+    #[arg(short, long, value_name = "NAMES")]
+    pub(crate) mechanism: Vec<String>,
     /// Placement: same-cpu, smt, same-llc, cross-llc, cross-node, free, or two CPUs, as 0,1 [default: two close cores]
     #[arg(long, value_name = "PLACE")]
     pub(crate) place: Option<String>,
@@ -228,6 +232,11 @@ pub(crate) struct ChooseArgs {
     pub(crate) output: OutputArgs,
 }
 
+/// A list as it was typed, with commas or with its flag again and again; `None` where it was not.
+pub(crate) fn typed(lists: &[String]) -> Option<String> {
+    (!lists.is_empty()).then(|| lists.join(","))
+}
+
 /// The words of a list.
 pub(crate) fn named<T: ToString>(all: &[T]) -> Vec<String> {
     all.iter().map(ToString::to_string).collect()
@@ -251,24 +260,24 @@ pub(crate) struct RunArgs {
     /// Repeat the plan of a result: the same cells, rounds, times and seed
     #[arg(long, value_name = "RESULT.json")]
     pub(crate) from: Option<PathBuf>,
-    /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for everything
+    /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for everything; with knobs: 'pipe size=1M'
     #[arg(short, long, value_name = "NAMES")]
-    pub(crate) mechanism: Option<String>,
+    pub(crate) mechanism: Vec<String>,
     #[arg(short, long, value_name = "PATTERNS", help = patterns())]
-    pub(crate) pattern: Option<String>,
+    pub(crate) pattern: Vec<String>,
     /// Message sizes: 64, 4K, lists 1,64,4K, sweeps 64..64K:*4 [default: 64]
     #[arg(short, long, value_name = "SIZES")]
-    pub(crate) size: Option<String>,
+    pub(crate) size: Vec<String>,
     /// Placements: same-cpu, smt, same-llc, cross-llc, cross-node, free, the CPUs of lead and follow, as 0,1, or pairs: every
     /// two CPUs [default: same-cpu and two close cores]
     #[arg(long, value_name = "PLACES")]
-    pub(crate) place: Option<String>,
-    /// Knobs: pipe.size=1M (repeatable; see 'ipcperf describe')
+    pub(crate) place: Vec<String>,
+    /// Knobs: pipe.size=1M, or size=1M where there is one mechanism (repeatable; see 'ipcperf describe')
     #[arg(long, value_name = "MECHANISM.KNOB=VALUE")]
     pub(crate) set: Vec<String>,
     /// Idle policies: as-is, poll (poll holds /dev/cpu_dma_latency at 0) [default: as-is]
     #[arg(long, value_name = "POLICIES")]
-    pub(crate) idle: Option<String>,
+    pub(crate) idle: Vec<String>,
     /// Search for where one of two mechanisms overtakes the other as something grows (--over). Each may have knobs: 'pipe
     /// size=1M'
     #[arg(
@@ -444,9 +453,9 @@ pub(crate) struct ReplicateArgs {
 pub(crate) struct ListArgs {
     /// Only these families: stream, datagram, queue, wake-up, shared-memory, by-reference, kernel-copy, io-uring, bus
     #[arg(long, value_name = "FAMILIES")]
-    pub(crate) family: Option<String>,
+    pub(crate) family: Vec<String>,
     #[arg(long, value_name = "CAPABILITIES", help = can("Only what can do all of this"))]
-    pub(crate) can: Option<String>,
+    pub(crate) can: Vec<String>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
     /// The same as --format json
@@ -492,7 +501,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) size: Option<String>,
     /// Placements [default: same-cpu and two close cores]
     #[arg(long, value_name = "PLACES")]
-    pub(crate) place: Option<String>,
+    pub(crate) place: Vec<String>,
     /// Knobs: unix-stream.bind=path (repeatable; see 'ipcperf describe')
     #[arg(long, value_name = "MECHANISM.KNOB=VALUE")]
     pub(crate) set: Vec<String>,
@@ -618,16 +627,16 @@ pub(crate) enum HistoryCommand {
 pub(crate) struct OnlyArgs {
     /// Mechanisms: pipe,'unix-stream/*'
     #[arg(short, long, value_name = "NAMES")]
-    pub(crate) mechanism: Option<String>,
+    pub(crate) mechanism: Vec<String>,
     /// Patterns: ping-pong,stream
     #[arg(short, long, value_name = "PATTERNS")]
-    pub(crate) pattern: Option<String>,
+    pub(crate) pattern: Vec<String>,
     /// Message sizes: 64,4K
     #[arg(short, long, value_name = "SIZES")]
-    pub(crate) size: Option<String>,
+    pub(crate) size: Vec<String>,
     /// Placements: same-cpu,same-llc
     #[arg(long, value_name = "PLACEMENTS")]
-    pub(crate) place: Option<String>,
+    pub(crate) place: Vec<String>,
     /// The first rows of each ranking
     #[arg(long, value_name = "ROWS")]
     pub(crate) top: Option<usize>,

@@ -1,19 +1,21 @@
 //! `choose`: which mechanism to use for what somebody says is needed.
 
-use crate::args::ChooseArgs;
-use crate::error::Stop;
+use crate::args::{ChooseArgs, typed};
+use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
 use crate::measure::{SLICE_OVERHEAD, Undertaking};
-use crate::survey::{SHORTEST, found_by_path, has_room, settings, stands};
-use crate::{list, output, report, request};
+use crate::survey::{SHORTEST, found_by_path, has_room, settings, standing};
+use crate::{list, only, output, report, request};
 use ipcperf_core::result::{Goal, Need, Requirements, ResultSet};
-use ipcperf_core::units::{format_bytes, format_size};
+use ipcperf_core::units::{format_bytes, format_duration, format_per_second, format_size};
 use ipcperf_core::{Idle, KnobKind, Load, LoadKey, Offered, OptionSet, PatternKind, Placement};
 use ipcperf_engine::plan::{self, CellPlan, Family, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{TRIALS, fresh_seed};
-use ipcperf_report::Format;
+use ipcperf_engine::run::{Settings, TRIALS, fresh_seed};
 use ipcperf_report::snippet::Language;
+use ipcperf_report::{Format, counted};
+use ipcperf_stats::FEWEST_ROUNDS;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -46,10 +48,16 @@ pub(crate) fn run(registry: &Registry, args: &ChooseArgs) -> Result<ExitCode, St
             (code, None) => return Ok(code),
         },
     };
-    if let Some(language) = language.filter(|_| code == ExitCode::SUCCESS) {
+    if code != ExitCode::SUCCESS {
+        return Ok(code);
+    }
+    if let Some(language) = language {
         program(registry, &set, language)?;
     }
-    Ok(code)
+    Ok(match ipcperf_report::is_met(&set, &request::specs(registry)) {
+        true => code,
+        false => Code::NothingRan.into(),
+    })
 }
 
 /// What may be measured of those that miss one need, of all there is time for: the rest is for knobs.
@@ -57,7 +65,7 @@ const NEAR: f64 = 0.75;
 
 /// What was asked for.
 fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
-    let given: Vec<Goal> = list::words(args.by.as_deref(), "known: p50, p99, cpu, throughput")?;
+    let given: Vec<Goal> = list::words(args.by.as_slice(), "known: p50, p99, cpu, throughput")?;
     let by = match given.as_slice() {
         [] => Goal::default(),
         [one] => *one,
@@ -83,7 +91,7 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
         Some(Offered::PerSecond(rate)) => Some(rate),
         None => None,
     };
-    let sizes = request::sizes(args.size.as_deref().unwrap_or("64"))?;
+    let sizes = request::sizes(typed(&args.size).as_deref().unwrap_or("64"))?;
     if sizes.contains(&0) {
         return Err(Stop::usage("-s 0: a message has at least 1 byte"));
     }
@@ -101,10 +109,11 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
         rate_per_second,
         think_ns: load.think_ns,
         placement: places.pop(),
-        can: list::words(args.can.as_deref(), "'ipcperf choose -h' shows the capabilities")?,
+        can: list::words(&args.can, "'ipcperf choose -h' shows the capabilities")?,
         no_spin: args.no_spin,
         p99_ns: p99.transpose()?.map(|time| time.as_secs_f64() * 1e9),
         by,
+        among: Vec::new(),
         left_out: Vec::new(),
     })
 }
@@ -123,6 +132,13 @@ fn from(
         return Err(Stop::usage(why));
     }
     let mut set = report::read_result(path)?;
+    let mut wanted = wanted;
+    if !args.mechanism.is_empty() {
+        only::keep_mechanisms(registry, &mut set, &args.mechanism)
+            .map_err(|stop| Stop::usage(format!("'{shown}': {stop}")))?;
+        let names = set.cells.iter().map(|cell| cell.key.mechanism.clone());
+        wanted.among = names.collect::<BTreeSet<_>>().into_iter().collect();
+    }
     if let Some(what) = ipcperf_report::lacking(&set, &wanted) {
         return Err(Stop::usage(format!("'{shown}': {what}")));
     }
@@ -152,31 +168,88 @@ fn measure(
     let gates = Gates::of(&args.gates)?;
     let budget = request::budget("--budget", &args.budget)?;
     let host = request::host()?;
-    let candidates: Vec<Entry> = match &args.mechanism {
-        Some(names) => request::mechanisms(registry, names)?,
-        None => registry.entries().iter().filter(|entry| stands(entry)).copied().collect(),
-    };
-    let shortest = shortest(&wanted);
-    let slice = shortest.max(EXPLAINING);
-    let cells = cells(&candidates, &host, &wanted, slice, budget)?;
-    let is_left_out =
-        |entry: &&Entry| !cells.iter().any(|cell| cell.key.mechanism == entry.spec.full_name());
-    wanted.left_out =
-        candidates.iter().filter(is_left_out).map(|entry| entry.spec.full_name()).collect();
-    let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
-    let trial = shortest.max(SHORTEST) / 5 + SHORTEST + SLICE_OVERHEAD;
-    let peaks = trial.mul_f64((Family::all(cells.iter()).len() as u64 * TRIALS) as f64);
+    let (candidates, options) = request::block(match args.mechanism.as_slice() {
+        [] => standing(registry),
+        names => request::asked(registry, names, &[])?,
+    })?;
+    if !args.mechanism.is_empty() {
+        wanted.among = candidates.iter().map(|entry| entry.spec.full_name()).collect();
+    }
+    let slice = shortest(&wanted).max(EXPLAINING);
+    let cells = cells((&candidates, &options), &host, &wanted, slice, budget)?;
     let seed = args.seed.unwrap_or_else(fresh_seed);
-    let settings = settings(budget.saturating_sub(peaks), runnable + 1, shortest, seed);
-    // The budget of a run ends it; what was spent on peaks is part of it.
-    let settings = ipcperf_engine::run::Settings { budget: Some(budget), ..settings };
-    let undertaking =
-        Undertaking { command: "choose", cells, settings, requirements: Some(wanted) };
+    let mut undertaking = within(budget, cells, &wanted, seed)?;
+    let is_measured = |entry: &Entry| {
+        undertaking.cells.iter().any(|cell| cell.key.mechanism == entry.spec.full_name())
+    };
+    let left_out = candidates.iter().filter(|entry| !is_measured(entry));
+    wanted.left_out = left_out.map(|entry| entry.spec.full_name()).collect();
+    undertaking.requirements = Some(wanted);
+    if !args.output.quiet {
+        undertaking.short("an order").iter().for_each(|words| note(words));
+    }
     if args.dry_run {
         return Ok((undertaking.print(&args.output)?, None));
     }
     let (code, set) = undertaking.carry_out(registry, &args.output, &gates)?;
     Ok((code, Some(set)))
+}
+
+/// The plan of these cells that keeps the budget: where not enough rounds of all of them fit, of those alone that decide.
+fn within(
+    budget: Duration,
+    cells: Vec<CellPlan>,
+    wanted: &Requirements,
+    seed: u64,
+) -> Result<Undertaking, Stop> {
+    let plan = |cells: Vec<CellPlan>| {
+        let shortest = shortest(wanted);
+        let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
+        let trials = Family::all(cells.iter()).len() as u64 * TRIALS;
+        // A closed loop that finds a peak takes two fifths of a slice, and how long that is depends on what is left for slices.
+        let beside = |slice: Duration| {
+            let peaks = (slice.mul_f64(0.4) + SLICE_OVERHEAD).mul_f64(trials as f64);
+            settings(budget.saturating_sub(peaks), runnable + 1, shortest, seed)
+        };
+        let settings = beside(beside(shortest).slice);
+        // The budget of a run ends it; what was spent on peaks is part of it.
+        let settings = Settings { budget: Some(budget), ..settings };
+        let mut plan = Undertaking { command: "choose", cells, settings, requirements: None };
+        let fits = plan.keep_budget();
+        (plan, fits)
+    };
+    let limited = wanted.p99_ns.map(|_| wanted.timed()).unwrap_or_default();
+    let decides = |cell: &CellPlan| {
+        let patterns = joined(wanted.deciding(), &limited);
+        wanted.unmet(cell.entry.spec).is_empty() && patterns.contains(&cell.key.pattern)
+    };
+    let deciding: Vec<CellPlan> = cells.iter().filter(|cell| decides(cell)).cloned().collect();
+    let (all, fits) = plan(cells);
+    if fits && all.settings.rounds >= FEWEST_ROUNDS as u64 {
+        return Ok(all);
+    }
+    let (few, fits) = plan(deciding);
+    if fits {
+        return Ok(few);
+    }
+    Err(Stop::usage(format!(
+        "--budget {}: one round of {}{} takes about {:.0} s, and an order takes {FEWEST_ROUNDS}: --budget {}, or fewer \
+         mechanisms (-m)",
+        format_duration(budget.as_nanos() as u64),
+        counted(few.runnable(), "cell"),
+        load_words(wanted),
+        few.expected().as_secs_f64().ceil(),
+        few.enough(),
+    )))
+}
+
+/// ` at 30.0 /s`: what makes slices long.
+fn load_words(wanted: &Requirements) -> String {
+    match (wanted.rate_per_second, wanted.think_ns) {
+        (Some(rate), _) => format!(" at {}", format_per_second(rate)),
+        (None, 0) => String::new(),
+        (None, pause) => format!(" after pauses of {}", format_duration(pause)),
+    }
 }
 
 /// How long a slice has to be for what is asked of it.
@@ -190,7 +263,7 @@ fn shortest(wanted: &Requirements) -> Duration {
 /// The cells of those that meet the needs, and, as far as there is room for slices of this length, of those that miss one
 /// need, so that it can be said what the need costs, and with knobs turned.
 fn cells(
-    candidates: &[Entry],
+    (candidates, options): (&[Entry], &OptionSet),
     host: &Host,
     wanted: &Requirements,
     slice: Duration,
@@ -209,9 +282,10 @@ fn cells(
         missing(1).into_iter().filter(|entry| Need::Messages.is_met(entry.spec)).collect();
     // Those first that are likely to be missed: they copy less.
     near.sort_by_key(|entry| entry.spec.copies);
+    let given = options;
     let options = match wanted.is_by_name() {
-        true => found_by_path(&eligible),
-        false => OptionSet::default(),
+        true => found_by_path(&eligible, options),
+        false => options.clone(),
     };
     // What times are of, what CPU time is of, what throughput is of.
     let of_all = joined(wanted.timed(), &[PatternKind::PingPong, PatternKind::Stream]);
@@ -229,7 +303,7 @@ fn cells(
     let limited = wanted.p99_ns.map(|_| wanted.timed()).unwrap_or_default();
     let of_near = joined(wanted.deciding(), &limited);
     for entry in near {
-        let more = planned(&[entry], &of_near, &OptionSet::default(), host, wanted)?;
+        let more = planned(&[entry], &of_near, given, host, wanted)?;
         if !add(&mut all, more, NEAR) {
             break;
         }
@@ -240,7 +314,11 @@ fn cells(
     for entry in &eligible {
         for (knob, value) in turned(entry) {
             let mut options = options.clone();
-            options.0.insert(format!("{}.{knob}", entry.spec.name), value);
+            let key = format!("{}.{knob}", entry.spec.name);
+            if options.0.contains_key(&key) {
+                continue;
+            }
+            options.0.insert(key, value);
             let mut more = planned(&[*entry], &of_knobs, &options, host, &at_most)?;
             more.retain(|cell| cell.objection.is_none());
             if !add(&mut all, more, 1.0) {
@@ -333,7 +411,6 @@ fn uncarried(cells: &[CellPlan], wanted: &Requirements) -> Option<Stop> {
 mod tests {
     use super::*;
     use ipcperf_core::Capability;
-    use std::collections::BTreeSet;
 
     #[test]
     fn what_meets_the_needs_comes_first_and_the_rest_as_far_as_there_is_room() {
@@ -347,7 +424,14 @@ mod tests {
             ..Requirements::default()
         };
         let of = |seconds| {
-            cells(&all, &host, &wanted, EXPLAINING, Duration::from_secs(seconds)).expect("some")
+            cells(
+                (&all, &OptionSet::default()),
+                &host,
+                &wanted,
+                EXPLAINING,
+                Duration::from_secs(seconds),
+            )
+            .expect("some")
         };
         let unmet = |cell: &CellPlan| wanted.unmet(cell.entry.spec).len();
         let (short, long) = (of(1), of(24 * 3600));
@@ -382,5 +466,45 @@ mod tests {
         assert_eq!(of(Some(100.0), 0, None), Duration::from_millis(400));
         assert_eq!(of(Some(100_000.0), 1_000_000, Some(1e6)), Duration::from_millis(200));
         assert_eq!(of(Some(1.0), 0, None), LONGEST);
+    }
+
+    #[test]
+    fn a_budget_holds_and_one_that_is_too_short_names_one_that_is_not() {
+        let (registry, host) = (crate::builtin(), Host::read().expect("affinity"));
+        let all = request::block(standing(&registry)).expect("no knobs");
+        let planned = |wanted: &Requirements, budget: Duration| {
+            let slice = shortest(wanted).max(EXPLAINING);
+            let cells = cells((&all.0, &all.1), &host, wanted, slice, budget).expect("some");
+            within(budget, cells, wanted, 1)
+        };
+        let mut refused = 0;
+        for rate in [None, Some(30.0), Some(1000.0), Some(20_000.0)] {
+            let wanted =
+                Requirements { sizes: vec![64], rate_per_second: rate, ..Requirements::default() };
+            for seconds in [1, 3, 20, 60, 600] {
+                let budget = Duration::from_secs(seconds);
+                let text = match planned(&wanted, budget) {
+                    Ok(plan) => {
+                        let expected = plan.expected();
+                        assert!(expected <= budget, "{rate:?} in {seconds} s: {expected:?}");
+                        let is_short = plan.settings.rounds < FEWEST_ROUNDS as u64;
+                        let said = plan.short("an order");
+                        assert_eq!(said.is_some(), is_short, "{said:?}");
+                        said
+                    }
+                    Err(stop) => {
+                        refused += 1;
+                        Some(stop.to_string())
+                    }
+                };
+                let Some(text) = text else { continue };
+                assert!(text.contains("an order takes 6: --budget "), "{text}");
+                let enough = text.rsplit("--budget ").next().expect("one");
+                let enough: u64 = enough.split('s').next().expect("seconds").parse().expect(&text);
+                let plan = planned(&wanted, Duration::from_secs(enough)).expect("enough");
+                assert!(plan.settings.rounds >= FEWEST_ROUNDS as u64, "{rate:?}: {text}");
+            }
+        }
+        assert!(refused >= 2, "a second is too short for whatever is asked");
     }
 }

@@ -1,7 +1,7 @@
 //! `run --crossover`: where one of two mechanisms overtakes the other as something grows. Points of a list first, then
 //! such between the last certain win of one and the first of the other.
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, typed};
 use crate::compare::arm;
 use crate::error::{Stop, note};
 use crate::gates::Gates;
@@ -79,7 +79,7 @@ pub(crate) fn run(
     };
     let axis = request::axis(args.over.as_deref().unwrap_or_default())?;
     let host = request::host()?;
-    let pattern = args.pattern.clone().unwrap_or_else(|| row(axis).pattern.name().to_owned());
+    let pattern = typed(&args.pattern).unwrap_or_else(|| row(axis).pattern.name().to_owned());
     let list = list(args, axis, &pattern)?;
     let common = common(args, axis, &pattern);
     let search = Search { registry, host, arms: [a, b], axis, common };
@@ -138,7 +138,7 @@ fn list(args: &RunArgs, axis: Axis, pattern: &str) -> Result<Vec<u64>, Stop> {
     let Row { flag, list, key, .. } = row(axis);
     let mut points: Vec<u64> = match key {
         None => {
-            let sizes = request::sizes(args.size.as_deref().unwrap_or(list))?;
+            let sizes = request::sizes(typed(&args.size).as_deref().unwrap_or(list))?;
             sizes.into_iter().map(|size| size as u64).collect()
         }
         Some(key) => {
@@ -170,14 +170,18 @@ fn list(args: &RunArgs, axis: Axis, pattern: &str) -> Result<Vec<u64>, Stop> {
 fn common(args: &RunArgs, axis: Axis, pattern: &str) -> String {
     let flag =
         |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name}={value}"));
-    let size = args.size.clone().filter(|_| axis != Axis::Size);
+    let size = typed(&args.size).filter(|_| axis != Axis::Size);
     let load = args.load.0.iter().filter(|(key, _)| Some(**key) != row(axis).key);
     let load = load.map(|(key, value)| match key.values() {
         "" => key.to_string(),
         _ => format!("{key}={value}"),
     });
-    let flags =
-        [size, flag("place", &args.place), flag("idle", &args.idle), flag("touch", &args.touch)];
+    let flags = [
+        size,
+        flag("place", &typed(&args.place)),
+        flag("idle", &typed(&args.idle)),
+        flag("touch", &args.touch),
+    ];
     let words = flags.into_iter().flatten().chain(args.set.iter().cloned()).chain(load);
     [pattern.to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }

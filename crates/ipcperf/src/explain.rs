@@ -1,6 +1,6 @@
 //! `explain`: what a word means, and where the time of a round trip goes.
 
-use crate::args::ExplainArgs;
+use crate::args::{ExplainArgs, typed};
 use crate::error::{Stop, note, unknown};
 use crate::gates::Gates;
 use crate::measure::Undertaking;
@@ -8,14 +8,11 @@ use crate::output;
 use crate::report::read_result;
 use crate::request;
 use ipcperf_core::options::KnobKind;
-use ipcperf_core::{Idle, Load, OptionSet, Placement, units};
+use ipcperf_core::{Idle, Load, OptionSet, Placement};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
-use ipcperf_report::{
-    BURSTS, Format, Needed, Style, counted, explain_word, is_word, needed, render, words,
-};
-use ipcperf_stats::FEWEST_ROUNDS;
+use ipcperf_report::{BURSTS, Format, Needed, Style, explain_word, is_word, needed, render, words};
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -54,8 +51,9 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Result<ExitCode, S
         )));
     }
     let ExplainArgs { what_if, size, place, set, budget, seed, dry_run, output, .. } = args;
-    let is_of_trips = *what_if || *dry_run || seed.is_some() || !set.is_empty();
-    let texts = [size, place, budget, &output.keep].into_iter().any(Option::is_some);
+    let is_of_trips =
+        *what_if || *dry_run || seed.is_some() || !set.is_empty() || !place.is_empty();
+    let texts = [size, budget, &output.keep].into_iter().any(Option::is_some);
     if is_of_trips || texts || output.output.is_some() {
         return Err(Stop::usage(
             "a word is explained from a table, and takes --format and --color alone; name a mechanism to measure",
@@ -75,7 +73,7 @@ fn show(
 }
 
 fn is_only_word(registry: &Registry, name: &str) -> bool {
-    is_word(name) && request::mechanism(registry, name).is_err()
+    is_word(name) && request::one(registry, name).is_err()
 }
 
 /// A mechanism; what is none may be a word as well.
@@ -105,11 +103,11 @@ fn round_trips(
     names: &[String],
     args: &ExplainArgs,
 ) -> Result<ExitCode, Stop> {
-    let entries =
-        names.iter().map(|name| mechanism(registry, name)).collect::<Result<Vec<_>, _>>()?;
-    if let [one, other] = entries.as_slice()
-        && one.spec.full_name() == other.spec.full_name()
-    {
+    for name in names {
+        mechanism(registry, name.split_whitespace().next().unwrap_or_default())?;
+    }
+    let (entries, options) = request::block(request::asked(registry, names, &args.set)?)?;
+    if let ([one], [_, _]) = (entries.as_slice(), names) {
         return Err(Stop::usage(format!("'{}' is named twice", one.spec.full_name())));
     }
     if args.what_if && entries.len() > 1 {
@@ -120,11 +118,11 @@ fn round_trips(
     let [size] = sizes.as_slice() else {
         return Err(Stop::usage("--size: one size is explained at a time"));
     };
-    let places = match &args.place {
-        Some(list) => request::placements(list)?,
+    let places = match typed(&args.place) {
+        Some(list) => request::placements(&list)?,
         None => [Placement::SameCpu].into_iter().chain(host.topology.two_cpus()).collect(),
     };
-    let planner = Planner { registry, host, options: request::options(registry, &args.set)? };
+    let planner = Planner { registry, host, options };
     let full: Vec<String> = entries.iter().map(|entry| entry.spec.full_name()).collect();
     let mut cells: Vec<CellPlan> = Vec::new();
     for one in needed(&full, *size as u64, &places) {
@@ -164,30 +162,9 @@ fn round_trips(
     let more = budget.saturating_sub(least).as_secs_f64() / round.as_secs_f64();
     undertaking.settings.rounds = (1 + more as u64).min(ROUNDS);
     if !args.output.quiet {
-        short(undertaking.settings.rounds, least, round, budget)
-            .iter()
-            .for_each(|words| note(words));
+        undertaking.short("an interval").iter().for_each(|words| note(words));
     }
     undertaking.finish(registry, args.dry_run, &args.output, &Gates::default())
-}
-
-/// What a budget is too short for: one round, or as many as an interval takes.
-fn short(rounds: u64, least: Duration, round: Duration, budget: Duration) -> Option<String> {
-    let seconds = |time: Duration| time.as_secs_f64().ceil();
-    let enough = seconds(least + round.mul_f64((FEWEST_ROUNDS - 1) as f64));
-    let given = units::format_duration(budget.as_nanos() as u64);
-    if least > budget {
-        let takes = seconds(least);
-        return Some(format!(
-            "One round takes about {takes} s and is measured, although --budget is {given}; an interval takes \
-             {FEWEST_ROUNDS}: --budget {enough}s"
-        ));
-    }
-    (rounds < FEWEST_ROUNDS as u64).then(|| {
-        let fit = if rounds == 1 { "fits" } else { "fit" };
-        let rounds = format!("{} {fit}", counted(rounds, "round"));
-        format!("{rounds} into --budget {given}, and an interval takes {FEWEST_ROUNDS}: --budget {enough}s")
-    })
 }
 
 /// What makes cells of what is needed.

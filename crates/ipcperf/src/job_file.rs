@@ -321,15 +321,15 @@ mod tests {
              [set]\npipe.size = '1M'\n'tcp.nodelay' = false\n",
         )
         .expect("a good job");
-        assert_eq!(args.mechanism.as_deref(), Some("pipe,tcp"));
-        assert_eq!(args.size.as_deref(), Some("8"), "the flag wins");
+        assert_eq!(args.mechanism, ["pipe", "tcp"]);
+        assert_eq!(args.size, ["8"], "the flag wins");
         assert_eq!(
             (args.rounds, args.seed, args.touch.as_deref()),
             (Some(7), Some(3), Some("full"))
         );
         assert_eq!(args.set, ["pipe.size=1M", "tcp.nodelay=off"]);
         assert_eq!(args.output.look.format.as_deref(), Some("csv"));
-        assert_eq!(args.place.as_deref(), Some("free"));
+        assert_eq!(args.place, ["free"]);
         let load = [(LoadKey::Think, "0,1ms"), (LoadKey::Burst, "8"), (LoadKey::OneWay, "on")];
         assert_eq!(args.load.0, load.map(|(key, text)| (key, text.to_owned())).into());
         assert!(job("one-way = false").expect("a good job").load.0.is_empty());
@@ -512,7 +512,7 @@ mod tests {
     fn a_job_that_is_only_read_is_its_flags_or_what_is_wrong_with_their_values() {
         let cli = crate::Cli::builtin();
         let flags = cli.read_job("mechanism = 'pipe'\nsize = [1, '4K']\n[set]\npipe.size = '1M'\n");
-        let known = ["--mechanism=pipe", "--set=pipe.size=1M", "--size=1,4K"];
+        let known = ["--mechanism=pipe", "--set=pipe.size=1M", "--size=1", "--size=4K"];
         let flags = flags.map(|mut flags| {
             flags.sort();
             flags

@@ -2,6 +2,7 @@
 
 use crate::args::{DescribeArgs, ListArgs};
 use crate::error::{Stop, unknown, unknown_name};
+use crate::request::Asked;
 use crate::{output, request};
 use ipcperf_core::{Capability, Family, OptionSet, Spec, UnknownName};
 use ipcperf_engine::registry::{Entry, Registry};
@@ -10,55 +11,51 @@ use ipcperf_report::{Format, ListRow};
 use std::process::ExitCode;
 use std::str::FromStr;
 
-fn row(entry: &Entry) -> Result<ListRow, Stop> {
-    let options = OptionSet::default();
-    let refused =
-        |error| Stop::internal(format!("{}: default knobs: {error}", entry.spec.full_name()));
+fn row(entry: &Entry, options: &OptionSet) -> Result<ListRow, Stop> {
+    let refused = |error| Stop::internal(format!("{}: {error}", entry.spec.full_name()));
     Ok(ListRow {
         spec: entry.spec,
         knobs: entry.knobs,
-        missing: entry.probe(&options).map_err(refused)?.err(),
-        limit: entry.limit(&options).map_err(refused)?,
+        missing: entry.probe(options).map_err(refused)?.err(),
+        limit: entry.limit(options).map_err(refused)?,
     })
 }
 
 /// The words of a list such as `unrelated,boundaries`; each must be known.
 pub(crate) fn words<T: FromStr<Err = UnknownName>>(
-    text: Option<&str>,
+    lists: &[String],
     where_listed: &str,
 ) -> Result<Vec<T>, Stop> {
-    let Some(text) = text else { return Ok(Vec::new()) };
     let word = |word: &str| {
         let word = word.trim();
         word.parse()
             .map_err(|error: UnknownName| unknown(error.kind, word, error.known, where_listed))
     };
-    text.split(',').map(word).collect()
+    lists.iter().flat_map(|list| list.split(',')).map(word).collect()
 }
 
 pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Stop> {
     let format = if args.json { Format::Json } else { output::text_format(&args.look)? };
-    let families: Vec<Family> =
-        words(args.family.as_deref(), "'ipcperf list -h' shows the families")?;
-    let wanted: Vec<Capability> =
-        words(args.can.as_deref(), "'ipcperf list -h' shows the capabilities")?;
+    let families: Vec<Family> = words(&args.family, "'ipcperf list -h' shows the families")?;
+    let wanted: Vec<Capability> = words(&args.can, "'ipcperf list -h' shows the capabilities")?;
     let is_wanted = |entry: &&Entry| {
-        (args.family.is_none() || families.contains(&entry.spec.family))
+        (args.family.is_empty() || families.contains(&entry.spec.family))
             && wanted.iter().all(|capability| entry.spec.can(*capability))
     };
     let entries = registry.entries().iter().filter(is_wanted);
-    let rows = entries.map(row).collect::<Result<Vec<_>, _>>()?;
+    let rows =
+        entries.map(|entry| row(entry, &OptionSet::default())).collect::<Result<Vec<_>, _>>()?;
     let style = output::style(&args.look, false);
     output::put(None, |out| ipcperf_report::list(&rows, format, &style, out))
 }
 
 pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitCode, Stop> {
-    let entry = request::mechanism(registry, &args.name)?;
+    let Asked { entry, options } = request::one(registry, &args.name)?;
     if let Some(language) = &args.snippet {
         let program = snippet(registry, entry.spec, self::language(language)?)?;
         return output::to_stdout(program.as_bytes());
     }
-    let row = row(entry)?;
+    let row = row(&entry, &options)?;
     let style = output::style(&args.look, false);
     let format = output::text_format(&args.look)?;
     output::put(None, |out| match format {

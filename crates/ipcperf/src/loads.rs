@@ -19,14 +19,19 @@ const ON: &str = "on";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LoadArgs(pub(crate) BTreeMap<LoadKey, String>);
 
+/// Takes a list, with commas or with its flag again and again.
+fn listed(arg: Arg) -> Arg {
+    arg.action(ArgAction::Append)
+}
+
 impl Args for LoadArgs {
     fn augment_args(command: Command) -> Command {
         command.args(LoadKey::ALL.iter().map(|key| {
             let arg = Arg::new(key.name()).long(key.name()).help(key.help());
             match key.values() {
                 "" => arg.action(ArgAction::SetTrue),
-                "FILES" => arg.value_name(key.values()).value_hint(ValueHint::FilePath),
-                values => arg.value_name(values),
+                "FILES" => listed(arg).value_name(key.values()).value_hint(ValueHint::FilePath),
+                values => listed(arg).value_name(values),
             }
         }))
     }
@@ -46,8 +51,11 @@ impl FromArgMatches for LoadArgs {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         for key in LoadKey::ALL {
             if matches.value_source(key.name()) == Some(ValueSource::CommandLine) {
-                match matches.try_get_one::<String>(key.name()) {
-                    Ok(Some(values)) => drop(self.0.insert(*key, values.clone())),
+                match matches.try_get_many::<String>(key.name()) {
+                    Ok(Some(lists)) => {
+                        let lists: Vec<String> = lists.cloned().collect();
+                        self.0.insert(*key, lists.join(","));
+                    }
                     _ => self.switch_on(*key),
                 }
             }

@@ -10,12 +10,13 @@ use crate::request;
 use ipcperf_core::result::{
     self, Cell, CellKey, Invocation, Noise, Plan, Requirements, ResultSet, Status,
 };
-use ipcperf_core::{OptionSet, PayloadFile};
+use ipcperf_core::{OptionSet, PayloadFile, units};
 use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Settings};
 use ipcperf_report::{Format, counted, in_groups};
+use ipcperf_stats::FEWEST_ROUNDS;
 use ipcperf_sys::signals::Interrupts;
 use serde::Serialize;
 use serde_json::Value;
@@ -77,6 +78,11 @@ impl Undertaking {
     }
 
     pub(crate) fn expected(&self) -> Duration {
+        self.expected_of(self.settings.rounds)
+    }
+
+    /// How long so many rounds take.
+    fn expected_of(&self, rounds: u64) -> Duration {
         let slice = self.settings.slice + self.settings.warmup;
         let one = |cell: &CellPlan| {
             let load = &cell.key.load;
@@ -99,7 +105,41 @@ impl Undertaking {
         BOUNDS
             + calls
             + trial.mul_f64(trials as f64)
-            + (round + run::pause(&self.settings)).mul_f64(self.settings.rounds as f64)
+            + (round + run::pause(&self.settings)).mul_f64(rounds as f64)
+    }
+
+    /// Plans as many of its rounds as fit into its budget, and one at the least; whether that one fits.
+    pub(crate) fn keep_budget(&mut self) -> bool {
+        let Some(budget) = self.settings.budget else { return true };
+        let all = 1..=self.settings.rounds;
+        let fitting = all.rev().find(|rounds| self.expected_of(*rounds) <= budget);
+        self.settings.rounds = fitting.unwrap_or(1);
+        fitting.is_some()
+    }
+
+    /// What its budget is too short for, and what would do: one round, or as many as `what` takes.
+    pub(crate) fn short(&self, what: &str) -> Option<String> {
+        let budget = self.settings.budget?;
+        let given = units::format_duration(budget.as_nanos() as u64);
+        let enough = self.enough();
+        let (rounds, one) = (self.settings.rounds, self.expected_of(1));
+        if one > budget {
+            let takes = one.as_secs_f64().ceil();
+            return Some(format!(
+                "One round takes about {takes} s and is measured, although --budget is {given}; {what} takes \
+                 {FEWEST_ROUNDS}: --budget {enough}"
+            ));
+        }
+        (rounds < FEWEST_ROUNDS as u64).then(|| {
+            let fit = if rounds == 1 { "fits" } else { "fit" };
+            let rounds = format!("{} {fit}", counted(rounds, "round"));
+            format!("{rounds} into --budget {given}, and {what} takes {FEWEST_ROUNDS}: --budget {enough}")
+        })
+    }
+
+    /// The budget that has room for as many rounds as anything certain takes.
+    pub(crate) fn enough(&self) -> String {
+        format!("{}s", self.expected_of(FEWEST_ROUNDS as u64).as_secs_f64().ceil())
     }
 
     /// Carries the plan out, or only prints it.

@@ -174,12 +174,12 @@ fn again(registry: &Registry, host: &Host, cell: &Cell) -> Result<CellPlan, Stri
     check(key).map_err(told)?;
     let mut load = key.load.clone();
     load.payload = load.payload.as_ref().map(payload).transpose()?;
-    let mechanisms = request::mechanisms(registry, &key.mechanism).map_err(told)?;
+    let entry = *request::mechanism(registry, &key.mechanism).map_err(told)?;
     let request = Request {
         touch: key.touch,
         loads: vec![load],
         options: cell.requested(),
-        ..request::usual(&mechanisms, key.pattern, &[key.size_bytes], key.placement, key.idle)
+        ..request::usual(&[entry], key.pattern, &[key.size_bytes], key.placement, key.idle)
     };
     let mut cells = plan::cells(&request, host).map_err(|error| error.to_string())?;
     match (cells.pop(), cells.is_empty()) {

@@ -6,7 +6,7 @@ use crate::{kept, measure, only, output, request};
 use ipcperf_core::result::{Comparison, Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{
-    Format, LoadError, Recorded, Repeatable, Rows, Specs, Style, Terms, clean, compare_files,
+    Format, LoadError, Recorded, Repeatable, Rows, Style, Terms, clean, compare_files,
     is_comparison, is_replication, load_comparison, load_replication, once,
 };
 use ipcperf_stats::MARGIN;
@@ -85,22 +85,21 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
         }
         _ => {}
     }
-    let specs = request::specs(registry);
     let file = match args.files.as_slice() {
         [file] if args.rows.is_none() => file,
         [before, after] if format == Format::Html && args.rows.is_none() => {
-            return both(args, [before, after], &specs);
+            return both(registry, args, [before, after]);
         }
         _ if format == Format::Table && args.rows.is_none() => {
             return match args.plots {
                 Some(_) => Err(no_figures()),
-                None => all(args, format, &specs),
+                None => all(registry, args, format),
             };
         }
-        _ => return rows(args, format),
+        _ => return rows(registry, args, format),
     };
     let document = Document::read(&text_of(file)?).map_err(|error| refused(file, &error))?;
-    let show = Show { args, format, style: table_style(args), specs: &specs };
+    let show = Show { registry, args, format, style: table_style(args) };
     let document = show.chosen(document)?;
     output::put(args.output.as_deref(), |out| show.write(&document, out))
 }
@@ -130,10 +129,10 @@ impl Document {
 
 /// How documents are shown.
 struct Show<'a> {
+    registry: &'a Registry,
     args: &'a ReportArgs,
     format: Format,
     style: Style,
-    specs: &'a Specs<'a>,
 }
 
 impl Show<'_> {
@@ -145,14 +144,14 @@ impl Show<'_> {
                 output::pictures(folder, document)?;
             }
             (_, Some(_)) => return Err(no_figures()),
-            (Document::Result(set), None) => only::keep(set, &self.args.only)?,
+            (Document::Result(set), None) => only::keep(self.registry, set, &self.args.only)?,
             _ => {}
         }
         Ok(document)
     }
 
     fn write(&self, document: &Document, out: &mut dyn Write) -> io::Result<()> {
-        let Self { args, format, style, specs } = self;
+        let Self { registry, args, format, style } = self;
         match document {
             Document::Replication(document) => {
                 let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
@@ -164,7 +163,7 @@ impl Show<'_> {
             Document::Result(set) => {
                 let full = style.full || only::is_some(&args.only);
                 let style = Style { full, top: args.only.top, ..*style };
-                ipcperf_report::render(set, specs, *format, &style, out)?;
+                ipcperf_report::render(set, &request::specs(registry), *format, &style, out)?;
                 match format {
                     Format::Table if full => ipcperf_report::bars(set, &style, out),
                     _ => Ok(()),
@@ -210,8 +209,8 @@ fn results<T>(
 }
 
 /// Several documents below each other, each under its name.
-fn all(args: &ReportArgs, format: Format, specs: &Specs) -> Result<ExitCode, Stop> {
-    let show = Show { args, format, style: table_style(args), specs };
+fn all(registry: &Registry, args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
+    let show = Show { registry, args, format, style: table_style(args) };
     let found = results(&args.files, |text| Document::read(text).map_err(|why| why.to_string()))?;
     let chosen = found.into_iter().map(|(name, one)| Ok((name, show.chosen(one)?)));
     let chosen = chosen.collect::<Result<Vec<_>, Stop>>()?;
@@ -225,7 +224,7 @@ fn all(args: &ReportArgs, format: Format, specs: &Specs) -> Result<ExitCode, Sto
 }
 
 /// The cells of results of any machines, or the rounds of their cells, in one table.
-fn rows(args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
+fn rows(registry: &Registry, args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
     if format != Format::Csv {
         return Err(Stop::usage(match args.rows {
             Some(_) => "--rows is for CSV: add --format csv, or -o FILE.csv",
@@ -253,7 +252,7 @@ fn rows(args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
     let (kept, told) = once(given);
     told.iter().for_each(|words| note(words));
     let mut sets: Vec<ResultSet> = kept.into_iter().map(|(_, set)| set).collect();
-    sets.iter_mut().try_for_each(|set| only::keep(set, &args.only))?;
+    sets.iter_mut().try_for_each(|set| only::keep(registry, set, &args.only))?;
     let rows = match args.rows {
         Some(RowChoice::Rounds) => Rows::Rounds,
         Some(RowChoice::Cells) | None => Rows::Cells,
@@ -276,7 +275,7 @@ pub(crate) fn same(old: &[Recorded], new: &[Recorded]) -> Option<String> {
 }
 
 /// Two runs on one page: what the second is beside the first, as `compare` says it, and all of the second.
-fn both(args: &ReportArgs, files: [&PathBuf; 2], specs: &Specs) -> Result<ExitCode, Stop> {
+fn both(registry: &Registry, args: &ReportArgs, files: [&PathBuf; 2]) -> Result<ExitCode, Stop> {
     let [before, after] = files;
     let terms = Terms { margin: MARGIN, ..Terms::default() };
     let (a, b) = ([recorded(before)?], [recorded(after)?]);
@@ -284,8 +283,8 @@ fn both(args: &ReportArgs, files: [&PathBuf; 2], specs: &Specs) -> Result<ExitCo
     let document = compare_files(&a, &b, &terms);
     let document = document.map_err(Stop::incomparable)?;
     let mut set = read_result(after)?;
-    only::keep(&mut set, &args.only)?;
+    only::keep(registry, &mut set, &args.only)?;
     output::put(args.output.as_deref(), |out| {
-        ipcperf_report::before_and_after(&document, &set, specs, out)
+        ipcperf_report::before_and_after(&document, &set, &request::specs(registry), out)
     })
 }

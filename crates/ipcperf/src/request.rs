@@ -1,9 +1,10 @@
 //! From what was typed to what is meant; every error names the word and the nearest right one.
 
 use crate::error::{Stop, unknown, unknown_name};
+use ipcperf_core::result::Cell;
 use ipcperf_core::{
     Axis, Idle, Load, OptionError, OptionSet, PatternKind, Placement, Spec, Touch, UnknownName,
-    nearest, units,
+    nearest, options, units,
 };
 use ipcperf_engine::needs;
 use ipcperf_engine::plan::{Host, Request};
@@ -70,9 +71,11 @@ fn other_name(word: &str, names: &[(&str, &'static str)]) -> Option<&'static str
 /// A mechanism by its full name, by another name that is in use for it, or, where each variant has a name of its own, by
 /// the name that they share: then it is the default variant.
 pub(crate) fn mechanism<'a>(registry: &'a Registry, word: &str) -> Result<&'a Entry, Stop> {
-    let name = other_name(word, MECHANISMS).unwrap_or(word);
-    let is_default = |entry: &&Entry| entry.spec.name == name && entry.spec.default;
-    let found = registry.find(name);
+    let (own, variant) = word.split_once('/').unwrap_or((word, ""));
+    let name = base(own);
+    let full = if variant.is_empty() { name.to_owned() } else { format!("{name}/{variant}") };
+    let is_default = |entry: &&Entry| entry.spec.name == full && entry.spec.default;
+    let found = registry.find(&full);
     found.or_else(|| registry.entries().iter().find(is_default)).ok_or_else(|| {
         let full: Vec<String> =
             registry.entries().iter().map(|entry| entry.spec.full_name()).collect();
@@ -103,27 +106,138 @@ pub(crate) fn not_too_many<const N: usize>(what: &str, parts: [usize; N]) -> Res
     Err(Stop::usage(format!("{parts} = {all} {what}, and {MOST} are the most: ask for fewer")))
 }
 
-/// Mechanisms by a list of names: those of [`mechanism`], `name/*` for all variants, `all`.
-pub(crate) fn mechanisms(registry: &Registry, list: &str) -> Result<Vec<Entry>, Stop> {
-    let mut chosen: Vec<Entry> = Vec::new();
-    for name in list.split(',').map(str::trim) {
-        let found: Vec<Entry> = match name.strip_suffix("/*") {
-            _ if name == "all" => registry.entries().to_vec(),
-            Some(base) => {
-                registry.entries().iter().filter(|entry| entry.spec.name == base).copied().collect()
-            }
-            None => vec![*mechanism(registry, name)?],
+/// A mechanism with the knobs that are set for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) entry: Entry,
+    pub(crate) options: OptionSet,
+}
+
+impl Asked {
+    fn is_same(&self, other: &Self) -> bool {
+        self.entry.spec.full_name() == other.entry.spec.full_name() && self.options == other.options
+    }
+
+    /// Whether a cell is of this mechanism and was measured with these knobs, and with any others.
+    pub(crate) fn is_of(&self, cell: &Cell) -> bool {
+        let Spec { name, .. } = self.entry.spec;
+        let is_set = |(knob, text): (&str, &str)| {
+            let wanted = options::check(name, self.entry.knobs, knob, text).ok();
+            let reading = cell.knobs.get(&format!("{name}.{knob}"));
+            wanted.is_some() && reading.is_some_and(|reading| reading.requested == wanted)
         };
-        if found.is_empty() {
-            mechanism(registry, name)?;
-        }
-        for entry in found {
-            if !chosen.iter().any(|known| known.spec.full_name() == entry.spec.full_name()) {
-                chosen.push(entry);
-            }
+        cell.key.mechanism == self.entry.spec.full_name() && self.options.of(name).all(is_set)
+    }
+}
+
+/// One mechanism, as in [`asked`].
+pub(crate) fn one(registry: &Registry, text: &str) -> Result<Asked, Stop> {
+    let (name, knobs) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+    with_knobs(*mechanism(registry, name)?, knobs, &OptionSet::default())
+}
+
+/// Mechanisms by lists of names: those of [`mechanism`], `name/*` for all variants, `all`. Knobs of one stand behind its name
+/// (`unix-stream bind=path`), those of any of them are settings of their own (`--set`), which the former go before.
+pub(crate) fn asked(
+    registry: &Registry,
+    lists: &[String],
+    settings: &[String],
+) -> Result<Vec<Asked>, Stop> {
+    let mut named: Vec<(Entry, &str)> = Vec::new();
+    for item in lists.iter().flat_map(|list| list.split(',')).map(str::trim) {
+        let (name, knobs) = item.split_once(char::is_whitespace).unwrap_or((item, ""));
+        named.extend(entries(registry, name)?.into_iter().map(|entry| (entry, knobs)));
+    }
+    let names: Vec<&str> = named.iter().map(|(entry, _)| entry.spec.name).collect();
+    let common = options(registry, settings, &names)?;
+    let mut all: Vec<Asked> = Vec::new();
+    for (entry, knobs) in named {
+        let one = with_knobs(entry, knobs, &common)?;
+        if !all.iter().any(|known| known.is_same(&one)) {
+            all.push(one);
         }
     }
-    Ok(chosen)
+    Ok(all)
+}
+
+/// A mechanism with what is set for all, and the knobs behind its name.
+fn with_knobs(entry: Entry, knobs: &str, common: &OptionSet) -> Result<Asked, Stop> {
+    let Spec { name, .. } = entry.spec;
+    let mut own = OptionSet::default();
+    for word in knobs.split_whitespace() {
+        let Some((knob, value)) = word.split_once('=') else {
+            let full = entry.spec.full_name();
+            let names: Vec<&str> = entry.knobs.iter().map(|knob| knob.name).collect();
+            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            return Err(Stop::usage(format!(
+                "'{word}' behind {full} is no knob=value; a comma parts mechanisms (knobs of {name}: {known})"
+            )));
+        };
+        let knob = match knob.split_once('.') {
+            Some((owner, knob)) if base(owner) == *name => knob,
+            _ => knob,
+        };
+        options::check(name, entry.knobs, knob, value).map_err(refused)?;
+        own.0.insert(format!("{name}.{knob}"), value.to_owned());
+    }
+    for (knob, value) in common.of(name) {
+        own.0.entry(format!("{name}.{knob}")).or_insert_with(|| value.to_owned());
+    }
+    Ok(Asked { entry, options: own })
+}
+
+/// As few blocks as hold all of them in their order; in a block each knob has one value.
+pub(crate) fn blocks(asked: Vec<Asked>) -> Vec<(Vec<Entry>, OptionSet)> {
+    let mut blocks: Vec<(Vec<Entry>, OptionSet)> = Vec::new();
+    for Asked { entry, options: own } in asked {
+        let Spec { name, .. } = entry.spec;
+        let fits = |(entries, options): &(Vec<Entry>, OptionSet)| {
+            !entries.iter().any(|known| known.spec.name == *name)
+                || options.of(name).eq(own.of(name))
+        };
+        match blocks.last_mut().filter(|block| fits(block)) {
+            Some((entries, options)) => {
+                entries.push(entry);
+                options.0.extend(own.0);
+            }
+            None => blocks.push((vec![entry], own)),
+        }
+    }
+    blocks
+}
+
+/// All of them as one block, for what measures each mechanism with one set of knobs.
+pub(crate) fn block(asked: Vec<Asked>) -> Result<(Vec<Entry>, OptionSet), Stop> {
+    let names: Vec<&str> = asked.iter().map(|one| one.entry.spec.name).collect();
+    let mut blocks = blocks(asked);
+    match (blocks.pop(), blocks.is_empty()) {
+        (Some(block), true) => Ok(block),
+        (None, _) => Ok((Vec::new(), OptionSet::default())),
+        (Some((entries, _)), false) => {
+            let is_twice =
+                |entry: &&Entry| names.iter().filter(|name| **name == entry.spec.name).count() > 1;
+            let name = entries.iter().find(is_twice).map_or("a mechanism", |entry| entry.spec.name);
+            Err(Stop::usage(format!(
+                "'{name}' is named with different knobs; 'ipcperf run' and 'ipcperf compare --live' measure both"
+            )))
+        }
+    }
+}
+
+/// The mechanisms that one word of a list means.
+fn entries(registry: &Registry, name: &str) -> Result<Vec<Entry>, Stop> {
+    let all = registry.entries().iter();
+    let found: Vec<Entry> = match name.strip_suffix("/*") {
+        _ if name == "all" => all.copied().collect(),
+        Some(given) => all.filter(|entry| entry.spec.name == base(given)).copied().collect(),
+        None => Vec::new(),
+    };
+    if found.is_empty() { mechanism(registry, name).map(|entry| vec![*entry]) } else { Ok(found) }
+}
+
+/// The name that knobs live under, by itself or by another name that is in use for it.
+fn base(word: &str) -> &str {
+    other_name(word, MECHANISMS).unwrap_or(word)
 }
 
 fn one_of<T: FromStr<Err = UnknownName>>(word: &str) -> Result<T, Stop> {
@@ -246,26 +360,55 @@ pub(crate) fn usual(
     }
 }
 
-/// Knobs, checked against every mechanism that has them.
-pub(crate) fn options(registry: &Registry, settings: &[String]) -> Result<OptionSet, Stop> {
+/// Knobs, checked against every mechanism that has them. Where all that is asked for is one mechanism, a knob may stand
+/// without its name.
+pub(crate) fn options(
+    registry: &Registry,
+    settings: &[String],
+    asked: &[&str],
+) -> Result<OptionSet, Stop> {
+    let only = asked.first().filter(|first| asked.iter().all(|name| name == *first));
     let mut set = OptionSet::default();
     for setting in settings {
-        set.set(setting).map_err(|error| Stop::usage(format!("--set {error}")))?;
+        let whole = match setting.split_once('=').map(|(key, value)| (key.trim(), value)) {
+            Some((key, value)) => match (key.split_once('.'), only) {
+                (Some((owner, knob)), _) => format!("{}.{knob}={value}", base(owner.trim())),
+                (None, Some(only)) => format!("{only}.{key}={value}"),
+                (None, None) => return Err(whose(registry, setting, key, asked)),
+            },
+            None => setting.clone(),
+        };
+        set.set(&whole).map_err(|error| Stop::usage(format!("--set {error}")))?;
     }
     for key in set.0.keys() {
         let (owner, _) = key.split_once('.').unwrap_or((key, ""));
         if !registry.entries().iter().any(|entry| entry.spec.name == owner) {
-            let names = registry.entries().iter().map(|entry| entry.spec.name);
+            let others = MECHANISMS.iter().map(|(name, _)| *name);
+            let names = registry.entries().iter().map(|entry| entry.spec.name).chain(others);
             return Err(unknown("mechanism", owner, names, "'ipcperf list' shows them all"));
         }
     }
     for entry in registry.entries() {
         for (knob, value) in set.of(entry.spec.name) {
-            ipcperf_core::options::check(entry.spec.name, entry.knobs, knob, value)
-                .map_err(refused)?;
+            options::check(entry.spec.name, entry.knobs, knob, value).map_err(refused)?;
         }
     }
     Ok(set)
+}
+
+/// A knob without a name where several mechanisms are asked for: with the name of one that has it.
+fn whose(registry: &Registry, setting: &str, key: &str, asked: &[&str]) -> Stop {
+    let has_it = |entry: &&Entry| entry.knobs.iter().any(|knob| knob.name == key);
+    let mut owners = registry.entries().iter().filter(has_it).map(|entry| entry.spec.name);
+    let owner = owners.clone().find(|name| asked.contains(name)).or_else(|| owners.next());
+    match owner {
+        Some(owner) => Stop::usage(format!(
+            "--set '{setting}': of which mechanism? With several a knob has its name: {owner}.{setting}"
+        )),
+        None => Stop::usage(format!(
+            "--set '{setting}': no mechanism has the knob '{key}'; 'ipcperf describe NAME' shows what there is"
+        )),
+    }
 }
 
 /// A refused knob, with the nearest right one.
@@ -318,5 +461,83 @@ mod tests {
         }
         let chosen = patterns("latency, throughput,stream").expect("known");
         assert_eq!(chosen, [PatternKind::PingPong, PatternKind::Stream]);
+    }
+
+    /// Names with their knobs, or what is wrong.
+    fn planned(lists: &[&str], settings: &[&str]) -> Result<Vec<String>, String> {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let (lists, settings): (Vec<String>, Vec<String>) = (owned(lists), owned(settings));
+        let asked = asked(&crate::builtin(), &lists, &settings);
+        let words = |one: &Asked| {
+            let knobs = one.options.0.iter().map(|(knob, value)| format!(" {knob}={value}"));
+            format!("{}{}", one.entry.spec.full_name(), knobs.collect::<String>())
+        };
+        let asked = asked.map(|all| all.iter().map(words).collect());
+        asked.map_err(|stop| stop.to_string())
+    }
+
+    #[test]
+    fn a_knob_is_set_behind_a_name_or_by_itself_under_any_name_of_its_mechanism() {
+        let path = ["unix-stream unix-stream.bind=path"];
+        for (lists, settings) in [
+            (&["unix-stream bind=path"][..], &[][..]),
+            (&["unix bind=path"], &[]),
+            (&["unix-stream unix.bind=path"], &[]),
+            (&["uds"], &["bind=path"]),
+            (&["unix-stream"], &["unix.bind=path"]),
+            (&["unix-stream"], &["unix-stream.bind=path"]),
+            (&["unix bind=path"], &["unix.bind=abstract"]),
+            (&["unix bind=path", "uds bind=path"], &[]),
+        ] {
+            assert_eq!(planned(lists, settings).as_deref(), Ok(&path.map(str::to_owned)[..]));
+        }
+        // Of all variants, and of nobody else.
+        let both = planned(&["pipe/*,fifo"], &["pipe.size=1M"]).expect("known");
+        assert!(both.iter().filter(|one| one.ends_with(" pipe.size=1M")).count() >= 2, "{both:?}");
+        assert!(both.contains(&"fifo".to_owned()));
+        assert_eq!(planned(&["pipe/*"], &["size=1M"]).map(|all| all.len()), Ok(both.len() - 1));
+        // With commas as with the flag again.
+        let lists = [&["pipe,tcp size=1"][..], &["pipe", "tcp size=1"]];
+        assert_eq!(planned(lists[0], &[]), planned(lists[1], &[]));
+        assert_eq!(planned(&["pipe,tcp"], &[]), planned(&["pipe", "tcp"], &[]));
+    }
+
+    #[test]
+    fn a_knob_that_nobody_can_place_is_named_with_what_would_be_right() {
+        for (lists, settings, said) in [
+            (
+                &["pipe,fifo"][..],
+                &["size=1M"][..],
+                "With several a knob has its name: pipe.size=1M",
+            ),
+            (&["tcp,udp"], &["size=1M"], "of which mechanism?"),
+            (&["pipe,fifo"], &["zebra=1"], "no mechanism has the knob 'zebra'"),
+            (&["pipe"], &["siez=1M"], "unknown knob 'pipe.siez'; did you mean 'pipe.size'?"),
+            (&["pipe siez=1M"], &[], "unknown knob 'pipe.siez'; did you mean 'pipe.size'?"),
+            (&["pipe fifo"], &[], "'fifo' behind pipe is no knob=value; a comma parts mechanisms"),
+            (&["pipe tcp.nodelay=on"], &[], "'pipe' has no knob 'tcp.nodelay'"),
+            (&["pipe"], &["unixx.bind=path"], "unknown mechanism 'unixx'; did you mean 'unix'?"),
+            (&["pipe"], &["size"], "--set 'size' is not of the form mechanism.knob=value"),
+            (&["pipe size=1"], &[], "pipe.size takes 4K..1G bytes, not '1'"),
+        ] {
+            let told = planned(lists, settings).expect_err(said);
+            assert!(told.contains(said), "{lists:?} {settings:?}: {told}");
+        }
+    }
+
+    #[test]
+    fn one_mechanism_with_two_values_of_a_knob_is_two_blocks() {
+        let registry = crate::builtin();
+        let of = |list: &str| asked(&registry, &[list.to_owned()], &[]).expect("known");
+        let sizes = |list: &str| -> Vec<usize> {
+            blocks(of(list)).iter().map(|(entries, _)| entries.len()).collect()
+        };
+        assert_eq!(sizes("pipe,unix bind=path,tcp"), [3]);
+        assert_eq!(sizes("pipe,fifo,pipe size=1M,tcp"), [2, 2]);
+        // A knob of one variant is not that of the other.
+        assert_eq!(sizes("unix/spin bind=path,unix"), [1, 1]);
+        assert!(block(of("pipe size=1M,pipe/spin size=1M,tcp")).is_ok());
+        let told = block(of("pipe,tcp,pipe size=1M")).expect_err("two").to_string();
+        assert!(told.starts_with("'pipe' is named with different knobs"), "{told}");
     }
 }

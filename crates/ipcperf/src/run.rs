@@ -1,6 +1,6 @@
 //! `run`: chosen cells.
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, typed};
 use crate::error::Stop;
 use crate::gates::Gates;
 use crate::measure::{Undertaking, settings};
@@ -8,7 +8,7 @@ use crate::packed::STUDY_NAMES;
 use crate::request;
 use crate::{crossover, exec, job_file, loads, repeat};
 use clap::ArgMatches;
-use ipcperf_core::{Idle, PatternKind, Placement, Touch};
+use ipcperf_core::{Idle, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_sys::topology::Topology;
@@ -55,10 +55,8 @@ fn asked(registry: &Registry, args: &RunArgs) -> Result<(Option<PathBuf>, RunArg
     let mut names: Vec<String> =
         names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
     let Some(file) = files.first().map(PathBuf::from) else {
-        if !names.is_empty() {
-            names.extend(args.mechanism.take());
-            args.mechanism = Some(names.join(","));
-        }
+        names.append(&mut args.mechanism);
+        args.mechanism = names;
         return Ok((None, args));
     };
     let word = file.to_string_lossy();
@@ -85,48 +83,51 @@ fn asked(registry: &Registry, args: &RunArgs) -> Result<(Option<PathBuf>, RunArg
 /// What is to be measured, and how.
 pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Undertaking, Stop> {
     let host = request::host()?;
-    let request = request(registry, args, Some(&host.topology))?;
-    let cells = plan::cells(&request, &host).map_err(request::refused)?;
+    let mut cells = Vec::new();
+    for request in requests(registry, args, Some(&host.topology))? {
+        cells.extend(plan::cells(&request, &host).map_err(request::refused)?);
+    }
     let settings = settings(args, rounds)?;
     Ok(Undertaking { command: "run", cells, settings, requirements: None })
 }
 
 /// Which cells are meant. Without a placement they are on one CPU and on two that are close. Without a topology nothing
 /// depends on the machine.
-fn request(
+fn requests(
     registry: &Registry,
     args: &RunArgs,
     topology: Option<&Topology>,
-) -> Result<Request, Stop> {
-    let Some(names) = &args.mechanism else {
+) -> Result<Vec<Request>, Stop> {
+    if args.mechanism.is_empty() {
         return Err(Stop::usage(
             "which mechanism? name some (like pipe unix-stream) or a job file",
         ));
-    };
+    }
     let defaults = || {
         let mut places = vec![Placement::SameCpu];
         places.extend(topology.and_then(Topology::two_cpus));
         places
     };
-    let or =
-        |given: &Option<String>, default: &str| given.clone().unwrap_or_else(|| default.to_owned());
+    let or = |given: &[String], default: &str| typed(given).unwrap_or_else(|| default.to_owned());
     let patterns = request::patterns(&or(&args.pattern, PatternKind::PingPong.name()))?;
-    let touch = request::touch(&or(&args.touch, Touch::CacheLine.name()))?;
+    let touch = request::touch(args.touch.as_deref().unwrap_or(Touch::CacheLine.name()))?;
+    let asked = request::asked(registry, &args.mechanism, &args.set)?;
+    let mechanisms = asked.len();
     let request = Request {
-        mechanisms: request::mechanisms(registry, names)?,
+        mechanisms: Vec::new(),
         loads: loads::loads(&args.load, &patterns, touch)?,
         patterns,
         sizes: request::sizes(&or(&args.size, "64"))?,
-        placements: match &args.place {
-            Some(list) => request::placements(&with_pairs(list, topology)?)?,
+        placements: match typed(&args.place) {
+            Some(list) => request::placements(&with_pairs(&list, topology)?)?,
             None => defaults(),
         },
         idle: request::idle(&or(&args.idle, Idle::AsIs.name()))?,
         touch,
-        options: request::options(registry, &args.set)?,
+        options: OptionSet::default(),
     };
     let parts = [
-        request.mechanisms.len(),
+        mechanisms,
         request.patterns.len(),
         request.sizes.len(),
         request.placements.len(),
@@ -134,7 +135,10 @@ fn request(
         request.loads.len(),
     ];
     request::not_too_many("cells", parts)?;
-    Ok(request)
+    let blocks = request::blocks(asked).into_iter();
+    Ok(blocks
+        .map(|(mechanisms, options)| Request { mechanisms, options, ..request.clone() })
+        .collect())
 }
 
 /// The word for every two CPUs that are allowed here.
@@ -169,7 +173,7 @@ pub(crate) fn check(registry: &Registry, args: &RunArgs) -> Result<(), Stop> {
         return exec::check(args, rounds).map(drop);
     }
     only_of_programs(args)?;
-    request(registry, args, None)?;
+    requests(registry, args, None)?;
     settings(args, rounds).map(drop)
 }
 

@@ -1,11 +1,13 @@
 //! `survey`: every mechanism this machine has, within a budget.
 
 use crate::args::SurveyArgs;
-use crate::error::Stop;
+use crate::error::{Stop, note};
 use crate::gates::Gates;
 use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking};
-use crate::request;
-use ipcperf_core::{Family, Idle, KnobKind, Load, OptionSet, PatternKind, Placement, Wait, map_of};
+use crate::request::{self, Asked};
+use ipcperf_core::{
+    Family, Idle, KnobKind, Load, OptionError, OptionSet, PatternKind, Placement, Wait,
+};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
@@ -30,24 +32,34 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
     let gates = Gates::of(&args.gates)?;
     let budget = request::budget("--budget", &args.budget)?;
     let host = request::host()?;
-    let cells = cells(registry, &host, budget, args.all).map_err(request::refused)?;
+    let of = match (args.mechanism.as_slice(), args.all) {
+        ([], true) => request::asked(registry, &["all".to_owned()], &[])?,
+        ([], false) => standing(registry),
+        (names, _) => request::asked(registry, names, &[])?,
+    };
+    let cells = cells(request::block(of)?, &host, budget).map_err(request::refused)?;
     let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
     // The pause of a round is as long as a slice.
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let settings = settings(budget, runnable + 1, SHORTEST, seed);
-    Undertaking { command: "survey", cells, settings, requirements: None }.finish(
-        registry,
-        args.dry_run,
-        &args.output,
-        &gates,
-    )
+    let undertaking = Undertaking { command: "survey", cells, settings, requirements: None };
+    if !args.output.quiet {
+        undertaking.short("an order").iter().for_each(|words| note(words));
+    }
+    undertaking.finish(registry, args.dry_run, &args.output, &gates)
 }
 
 /// Whether a variant stands for its mechanism in a survey: the default one, and in shared memory also the one that
 /// spins, since that is where spinning pays.
-pub(crate) fn stands(entry: &Entry) -> bool {
+fn stands(entry: &Entry) -> bool {
     let is_shared = entry.spec.family == Family::SharedMemory;
     entry.spec.default || (is_shared && entry.spec.variant == Some("spin"))
+}
+
+/// Those that stand for their mechanisms.
+pub(crate) fn standing(registry: &Registry) -> Vec<Asked> {
+    let entries = registry.entries().iter().filter(|entry| stands(entry));
+    entries.map(|entry| Asked { entry: *entry, options: OptionSet::default() }).collect()
 }
 
 /// Whether its ends can meet at a path, where they otherwise are a pair.
@@ -56,48 +68,59 @@ fn has_path(entry: &Entry) -> bool {
     entry.knobs.iter().any(|knob| knob.name == "bind" && is_path(knob.kind))
 }
 
-/// The knobs with which unrelated processes meet over these mechanisms.
-pub(crate) fn found_by_path(entries: &[Entry]) -> OptionSet {
-    let bound = entries.iter().filter(|entry| has_path(entry));
-    OptionSet(map_of(bound.map(|entry| (format!("{}.bind", entry.spec.name), "path".into()))))
+/// Whether somebody has said how its ends meet.
+fn is_bound(entry: &Entry, options: &OptionSet) -> bool {
+    options.of(entry.spec.name).any(|(knob, _)| knob == "bind")
+}
+
+/// These knobs, and those with which unrelated processes meet over these mechanisms.
+pub(crate) fn found_by_path(entries: &[Entry], options: &OptionSet) -> OptionSet {
+    let bound = entries.iter().filter(|entry| has_path(entry) && !is_bound(entry, options));
+    let mut all = options.clone();
+    all.0.extend(bound.map(|entry| (format!("{}.bind", entry.spec.name), "path".into())));
+    all
 }
 
 /// Requests in the order in which a reader wants them answered, and how many of them belong to every survey.
-fn wishes(registry: &Registry, host: &Host, everything: bool) -> (Vec<Request>, usize) {
-    let all: Vec<Entry> =
-        registry.entries().iter().filter(|entry| everything || stands(entry)).copied().collect();
+fn wishes(all: &[Entry], options: &OptionSet, host: &Host) -> (Vec<Request>, usize) {
     let data: Vec<Entry> =
         all.iter().filter(|entry| entry.spec.wake_word().is_none()).copied().collect();
-    let named = |name| registry.find(name).copied().into_iter().collect::<Vec<Entry>>();
-    let wish = |mechanisms: &[Entry], pattern, size, placement, idle| {
-        request::usual(mechanisms, pattern, &[size], placement, idle)
+    // Everybody has a feeling for it.
+    let pipe = data.iter().find(|entry| entry.spec.full_name() == "pipe");
+    let wish = |mechanisms: &[Entry], pattern, size, placement, idle| Request {
+        options: options.clone(),
+        ..request::usual(mechanisms, pattern, &[size], placement, idle)
     };
     let (trip, stream) = (PatternKind::PingPong, PatternKind::Stream);
     let one = Placement::SameCpu;
     let near = host.topology.two_cpus().unwrap_or(one);
-    // What any process may connect to, rather than what a parent hands to its children.
+    // What any process may connect to, rather than what a parent hands to its children; once, where that was asked for.
+    let is_pair = |entry: &&Entry| has_path(entry) && !is_bound(entry, options);
     let sockets: Vec<Entry> =
-        data.iter().filter(|entry| entry.spec.default && has_path(entry)).copied().collect();
+        data.iter().filter(|entry| entry.spec.default).filter(is_pair).copied().collect();
     let mut by_name = wish(&sockets, trip, 64, near, Idle::AsIs);
-    by_name.options = found_by_path(&sockets);
+    by_name.options = found_by_path(&sockets, options);
     let mut wishes = vec![
-        wish(&all, trip, 64, near, Idle::AsIs),
+        wish(all, trip, 64, near, Idle::AsIs),
         by_name.clone(),
         wish(&data, stream, 64 << 10, near, Idle::AsIs),
     ];
     if near != one {
-        // Back to back nobody falls asleep. A pipe stands beside them, since everybody has a feeling for it.
+        // Back to back nobody falls asleep. A pipe stands beside them.
         let briefly = data.iter().filter(|entry| entry.spec.wait == Wait::SpinThenBlock);
-        let paused: Vec<Entry> = briefly.copied().chain(named("pipe")).collect();
-        wishes.push(Request {
-            loads: vec![Load { think_ns: PAUSE.as_nanos() as u64, ..Load::default() }],
-            ..wish(&paused, trip, 64, near, Idle::AsIs)
-        });
-        wishes.push(wish(&all, trip, 64, one, Idle::AsIs));
+        let mut paused: Vec<Entry> = briefly.copied().collect();
+        if !paused.is_empty() {
+            paused.extend(pipe);
+            wishes.push(Request {
+                loads: vec![Load { think_ns: PAUSE.as_nanos() as u64, ..Load::default() }],
+                ..wish(&paused, trip, 64, near, Idle::AsIs)
+            });
+        }
+        wishes.push(wish(all, trip, 64, one, Idle::AsIs));
         wishes.push(Request { placements: vec![one], ..by_name });
         // One row tells what idle polling would make of all of them, where it may be asked for.
-        if host.idle_objection.is_none() {
-            wishes.push(wish(&named("pipe"), trip, 64, near, Idle::Poll));
+        if let (Some(pipe), None) = (pipe, &host.idle_objection) {
+            wishes.push(wish(&[*pipe], trip, 64, near, Idle::Poll));
         }
     }
     let always = wishes.len();
@@ -115,12 +138,11 @@ fn wishes(registry: &Registry, host: &Host, everything: bool) -> (Vec<Request>, 
 
 /// The cells of as many wishes as the budget has room for.
 fn cells(
-    registry: &Registry,
+    (mechanisms, options): (Vec<Entry>, OptionSet),
     host: &Host,
     budget: Duration,
-    everything: bool,
-) -> Result<Vec<CellPlan>, ipcperf_core::OptionError> {
-    let (wishes, always) = wishes(registry, host, everything);
+) -> Result<Vec<CellPlan>, OptionError> {
+    let (wishes, always) = wishes(&mechanisms, &options, host);
     let mut cells = Vec::new();
     for (at, wish) in wishes.iter().enumerate() {
         let more = plan::cells(wish, host)?;
@@ -186,7 +208,8 @@ mod tests {
     fn every_survey_has_both_patterns_and_a_longer_one_has_more() {
         let (registry, host) = (crate::builtin(), Host::read().expect("affinity"));
         let of = |seconds| {
-            cells(&registry, &host, Duration::from_secs(seconds), false).expect("no knobs")
+            let all = request::block(standing(&registry)).expect("no knobs");
+            cells(all, &host, Duration::from_secs(seconds)).expect("no knobs")
         };
         let (short, long) = (of(1), of(3600));
         for pattern in [PatternKind::PingPong, PatternKind::Stream] {
@@ -203,7 +226,8 @@ mod tests {
     #[test]
     fn what_spins_before_it_sleeps_is_measured_after_a_pause_as_well() {
         let (registry, host) = (crate::builtin(), Host::read().expect("affinity"));
-        let cells = cells(&registry, &host, Duration::from_secs(1), false).expect("no knobs");
+        let all = request::block(standing(&registry)).expect("no knobs");
+        let cells = cells(all, &host, Duration::from_secs(1)).expect("no knobs");
         let near = host.topology.two_cpus();
         let on_two = |cell: &&CellPlan| Some(cell.key.placement) == near && cell.key.size_bytes > 0;
         let briefly = cells.iter().filter(on_two).filter(|cell| {

@@ -1,22 +1,25 @@
 //! Which mechanism to take, for what somebody said is needed: the choice, why not another, and what would change it.
 
 mod field;
+mod pace;
 #[cfg(test)]
 mod tests;
 
 use crate::advice::{caution, has_places, without_p99};
-use crate::answers::{FAMILIAR, caveats, modes, ties};
+use crate::answers::{caveats, modes, ties};
 use crate::chapters::{marked_name, name};
 use crate::figures::{self, NONE};
+use crate::fittest::{FAMILIAR, merits};
 use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
-use crate::rank::{Ranking, Yardstick};
+use crate::rank::{Ranking, Ratio, Yardstick};
 use crate::told::{Line, Part, Table, Told};
 use crate::{Specs, overview, text};
-use field::{Entrant, Field, LeftOut, Standing, Trial, dominates, load_words, p99};
+use field::{Contest, Entrant, Field, LeftOut, Standing, Trial, dominates, load_words, p99};
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Spec};
+use pace::Pace;
 use std::io;
 
 /// Left edge of what stands under a heading.
@@ -30,6 +33,12 @@ const SIZES: usize = 3;
 const REASONS: usize = 7;
 const NAMES: usize = 3;
 const CHANGES: usize = 4;
+
+/// Most names of those that somebody asked about and that are not chosen.
+const ASKED: usize = 8;
+
+/// Most names of those that tie.
+const TIED: usize = 6;
 
 /// What is said where no round has a p99 of its own.
 const TAILS_TIE: &str = "No order can be given: a round needs 2,000 operations for a p99 of its own, so that all tie. \
@@ -55,6 +64,13 @@ pub fn chosen(set: &ResultSet, specs: &Specs) -> Option<&'static Spec> {
     choice.chosen().map(|standing| choice.entrant(standing).spec)
 }
 
+/// Whether some mechanism meets all that a document was asked for.
+#[must_use]
+pub fn is_met(set: &ResultSet, specs: &Specs) -> bool {
+    let wanted = set.invocation.plan.requirements.as_ref();
+    wanted.is_some_and(|wanted| !Field::of(set, wanted, specs).standings.is_empty())
+}
+
 /// Writes the choice on one screen.
 pub(crate) fn render(
     set: &ResultSet,
@@ -74,7 +90,7 @@ pub(crate) fn told(set: &ResultSet, wanted: &Requirements, specs: &Specs, style:
     let field = Field::of(set, wanted, specs);
     let choice = Choice { set, specs, field: &field };
     let most = |most: usize| if style.verbose { usize::MAX } else { most };
-    let (headline, lead) = choice.head();
+    let (headline, lead) = choice.head(most(TIED));
     let sizes = wanted.sizes.iter().take(most(SIZES));
     let rows = (ROWS / wanted.sizes.len().clamp(1, SIZES)).max(2);
     let mut fronts: Vec<Part> =
@@ -82,8 +98,10 @@ pub(crate) fn told(set: &ResultSet, wanted: &Requirements, specs: &Specs, style:
     if let Some(last) = fronts.last_mut() {
         last.lines.extend(choice.tails());
     }
+    let names = if wanted.among.is_empty() { NAMES } else { ASKED };
     let rest = [
-        left_out(&field.left_out, most(REASONS), most(NAMES)),
+        choice.not_chosen(most(ASKED)),
+        left_out(&field.left_out, most(REASONS), most(names)),
         choice.changes(most(CHANGES)),
         choice.knobs(most(CHANGES)),
         Some(choice.rest()),
@@ -139,6 +157,7 @@ fn left_out(groups: &[LeftOut], most: usize, most_names: usize) -> Option<Part> 
     (!lines.is_empty()).then(|| part("Left out", "LEFT OUT", lines))
 }
 
+#[derive(Clone, Copy)]
 struct Choice<'a> {
     set: &'a ResultSet,
     specs: &'a Specs<'a>,
@@ -169,7 +188,7 @@ impl<'a> Choice<'a> {
     }
 
     /// The choice in words, and what was asked for with it.
-    fn head(&self) -> (String, Vec<Line>) {
+    fn head(&self, most: usize) -> (String, Vec<Line>) {
         let wanted = self.wanted();
         let sizes: Vec<String> = wanted.sizes.iter().map(|size| figures::size(*size)).collect();
         let loads: Vec<String> = wanted
@@ -212,11 +231,16 @@ impl<'a> Choice<'a> {
         let headline = match (self.winner(), self.field.standings.as_slice()) {
             (Some([name, figure, notes]), _) => {
                 lead.push(Line::new(Tone::Best, format!("{EDGE}{name}  {figure}  "), notes));
-                lead.extend(self.tie().map(|words| line(Tone::Quiet, words)));
+                lead.extend(self.tie(most).map(|words| line(Tone::Quiet, words)));
+                lead.extend(self.spinning().map(|words| line(Tone::Plain, words)));
                 format!("{name}: {figure} for {what}")
             }
             (None, []) => {
                 lead.push(line(Tone::Bad, NOBODY));
+                lead.extend(
+                    Pace::of(self.set, self.wanted(), self.specs)
+                        .map(|pace| line(Tone::Plain, pace.achieved())),
+                );
                 format!("{} for {what}", NOBODY.trim_end_matches('.'))
             }
             (None, _) => format!("No choice for {what}"),
@@ -244,29 +268,51 @@ impl<'a> Choice<'a> {
             notes.push(format!(
                 "nothing is best in everything; this is never more than {most} the best"
             ));
-        } else {
-            notes.extend(ties(&self.tied(chosen)));
         }
-        let mut figure = contest.figure(chosen.at);
-        if self.field.contests.len() > 1 {
-            figure.push_str(&format!(" ({})", contest.trial.words(self.wanted())));
-        }
-        Some([self.name(entrant), figure, notes.join("; ")])
+        Some([self.name(entrant), self.figure(chosen)?, notes.join("; ")])
     }
 
-    /// Why others are as good as the one that is chosen; too few rounds for any order are told above.
-    fn tie(&self) -> Option<String> {
+    /// The first of its figures that decide.
+    fn figure(&self, standing: &Standing) -> Option<String> {
+        let contest = self.field.contests.first()?;
+        let of = match self.field.contests.len() {
+            1 => String::new(),
+            _ => format!(" ({})", contest.trial.words(self.wanted())),
+        };
+        Some(format!("{}{of}", contest.figure(standing.at)))
+    }
+
+    /// Who else is as good as the one that is chosen, and what decided; too few rounds for any order are told above.
+    fn tie(&self, most: usize) -> Option<String> {
         let (chosen, contest) = self.chosen().zip(self.field.contests.first())?;
+        let ties = ties(&self.tied(chosen), most).filter(|_| chosen.behind <= 1.0)?;
+        let merits = match merits(self.entrant(chosen).spec) {
+            merits if merits.is_empty() => "what is usual".to_owned(),
+            merits => format!("what it can do ({merits})"),
+        };
         let mut cells = self.field.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
-        let is_tie = chosen.behind <= 1.0 && !self.tied(chosen).is_empty();
-        let is_told = is_tie && cells.any(|cell| contest.yardstick.orders(cell));
-        is_told.then(|| {
-            let what = goal_words(self.wanted().by);
-            format!(
-                "A tie: {what} differs by less than 3 %, or its order is not certain in these rounds; a longer --budget \
-                 may tell."
-            )
-        })
+        let why = match cells.any(|cell| contest.yardstick.orders(cell)) {
+            true => format!(
+                ": {} differs by less than 3 %, or its order is not certain in these rounds; a longer --budget may tell",
+                goal_words(self.wanted().by)
+            ),
+            false => String::new(),
+        };
+        Some(format!("It {ties}{why}. Chosen for {merits}."))
+    }
+
+    /// The best of those that spin, where it was not the choice.
+    fn spinning(&self) -> Option<String> {
+        let beside = Choice { field: self.field.spinning.as_deref()?, ..*self };
+        let entrant = beside.entrant(beside.chosen()?);
+        let cell = beside.cell(entrant)?;
+        let figure = beside.figure(beside.chosen()?)?;
+        let notes = caveats(cell, Some(entrant.spec)).join("; ");
+        Some(format!(
+            "If ends may spin: {}, {figure}; {notes} (-m {})",
+            beside.name(entrant),
+            entrant.name
+        ))
     }
 
     /// Those that are certainly worse nowhere either.
@@ -274,6 +320,60 @@ impl<'a> Choice<'a> {
         let is_tied = |one: &&Standing| one.at != chosen.at && one.behind <= 1.0;
         let others = self.field.standings.iter().filter(is_tied);
         others.map(|one| self.entrant(one).name).collect()
+    }
+
+    /// Those that somebody asked about and that are not chosen, and how far they are behind.
+    fn not_chosen(&self, most: usize) -> Option<Part> {
+        let chosen = self.chosen().filter(|_| !self.wanted().among.is_empty())?;
+        let lost = self.field.standings.iter().filter(|one| one.at != chosen.at);
+        let mut lines: Vec<String> =
+            lost.filter_map(|one| self.beside_chosen(one, chosen)).collect();
+        if let Some(field) = self.field.spinning.as_deref() {
+            let beside = Choice { field, ..*self };
+            lines.extend(field.standings.iter().filter_map(|one| {
+                let name = beside.name(beside.entrant(one));
+                Some(format!("{name}: {}, spins", beside.figure(one)?))
+            }));
+        }
+        let more = lines.len().saturating_sub(most);
+        lines.truncate(most);
+        let mut lines: Vec<Line> =
+            lines.into_iter().map(|words| line(Tone::Plain, words)).collect();
+        if more > 0 {
+            lines.push(line(Tone::Quiet, format!("and {more} more")));
+        }
+        (!lines.is_empty()).then(|| part("Not chosen", "NOT CHOSEN", lines))
+    }
+
+    /// `pipe: 14.0 us, 1.40x [1.38, 1.42] what tcp takes`; of several sizes where it is the furthest behind.
+    fn beside_chosen(&self, one: &Standing, chosen: &Standing) -> Option<String> {
+        let beside = |contest: &'a Contest| {
+            let [own, other] = [one, chosen]
+                .map(|standing| self.entrant(standing).cell(self.wanted(), contest.trial));
+            Some((contest, contest.yardstick.ratio(own?, other?)?))
+        };
+        let of = |ratio: &Ratio| ratio.value.max(ratio.value.recip());
+        let all = self.field.contests.iter().filter_map(beside);
+        let worst = all.max_by(|(_, a), (_, b)| of(a).total_cmp(&of(b)));
+        let name = self.name(self.entrant(one));
+        let Some((contest, ratio)) = worst else {
+            return Some(format!("{name}: {}", self.figure(one)?));
+        };
+        let where_ = match self.field.contests.len() {
+            1 => String::new(),
+            _ => format!(" ({})", contest.trial.words(self.wanted())),
+        };
+        let interval = ratio.ci95.map_or_else(String::new, |[low, high]| {
+            format!(" [{}, {}]", figures::times(low), figures::times(high))
+        });
+        let is_apart = contest.is_better(chosen.at, one.at) || contest.is_better(one.at, chosen.at);
+        let tie = if is_apart { "" } else { ", a tie" };
+        Some(format!(
+            "{name}: {}, {}{interval} that of {}{tie}{where_}",
+            contest.figure(one.at),
+            figures::times(ratio.value),
+            self.entrant(chosen).name,
+        ))
     }
 
     /// What nobody beats in everything, at one size.
@@ -370,7 +470,10 @@ impl<'a> Choice<'a> {
         let needs = wanted.needs().into_iter().filter(|need| *need != Need::Messages);
         for need in needs {
             let without = format!("without {}", need.words());
-            changes.extend(self.other(&wanted.without(need), &without));
+            changes.extend(match need {
+                Need::NoSpin => self.without_no_spin(&without),
+                _ => self.other(&wanted.without(need), &without),
+            });
         }
         if wanted.p99_ns.is_some() {
             let without = Requirements { p99_ns: None, ..wanted.clone() };
@@ -416,6 +519,12 @@ impl<'a> Choice<'a> {
         if found.is_empty() {
             found.push("To drop any one requirement is not enough.".to_owned());
         }
+        found.splice(
+            0..0,
+            Pace::of(self.set, self.wanted(), self.specs)
+                .into_iter()
+                .flat_map(|pace| pace.remedies()),
+        );
         Some(would_change(found))
     }
 
@@ -423,7 +532,13 @@ impl<'a> Choice<'a> {
     fn other(&self, wanted: &Requirements, when: &str) -> Option<String> {
         let own = self.entrant(self.chosen()?).name;
         let field = Field::of(self.set, wanted, self.specs);
-        let own = field.entrants.iter().position(|entrant| entrant.name == own)?;
+        let Some(own) = field.entrants.iter().position(|entrant| entrant.name == own) else {
+            // It spins, and somebody who does not is enough then.
+            let other = Choice { field: &field, ..*self };
+            let best = other.chosen()?;
+            let (name, figure) = (other.name(other.entrant(best)), other.figure(best)?);
+            return Some(format!("{when}: {name}, {figure}, which does not spin"));
+        };
         // Who has the best figures may tie with all others where its rounds differ much.
         let (best, contest) = field.standings.iter().find_map(|one| {
             let contest = field.contests.iter().find(|contest| contest.is_better(one.at, own))?;
@@ -434,6 +549,15 @@ impl<'a> Choice<'a> {
         let (its, own) = (contest.figure(best), contest.figure(own));
         let what = contest.trial.words(wanted);
         Some(format!("{when}: {name}, {its} and not {own} ({what})"))
+    }
+
+    /// The best of those that spin, if they may.
+    fn without_no_spin(&self, when: &str) -> Option<String> {
+        let field = Field::of(self.set, &self.wanted().without(Need::NoSpin), self.specs);
+        let other = Choice { field: field.spinning.as_deref()?, ..*self };
+        let best = other.chosen()?;
+        let (name, figure) = (other.name(other.entrant(best)), other.figure(best)?);
+        Some(format!("{when}: {name}, {figure}"))
     }
 
     /// Knobs of the chosen one that were measured.

@@ -1,5 +1,6 @@
 //! A search for where one of two arms overtakes the other: its points, and what can be said of them.
 
+use crate::Specs;
 use crate::compare::{self, Reading, between, distrust, name, pair, times};
 use crate::figures::{self, NONE};
 use crate::format::Style;
@@ -243,8 +244,8 @@ fn sentences(set: &ResultSet) -> Option<Vec<String>> {
 }
 
 /// What a run says in sentences: what its search found, or else how its cells differ.
-pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
-    sentences(set).unwrap_or_else(|| compare::sentences(set))
+pub(crate) fn answer(set: &ResultSet, specs: &Specs) -> Vec<String> {
+    sentences(set).unwrap_or_else(|| compare::sentences(set, specs))
 }
 
 /// Whether a set is shown by its points: a search, unless all of it was asked for.

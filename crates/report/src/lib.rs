@@ -21,6 +21,7 @@ mod describe;
 mod doctor;
 mod explain;
 mod figures;
+mod fittest;
 mod format;
 mod gate;
 mod grid;
@@ -51,7 +52,7 @@ mod web;
 mod words;
 
 pub use answers::{Answer, Question, answers};
-pub use choose::{chosen, lacking};
+pub use choose::{chosen, is_met, lacking};
 pub use compare::{
     Arms, Incomparable, Recorded, Terms, at_once, compare_files, compare_live, comparison,
     factor_names, metric_of,
@@ -136,7 +137,7 @@ pub fn render(
                 choose::whole(set, wanted, specs, style, out)?;
             }
             let mut page = page::Page::new(out, style);
-            crossover::answer(set).iter().try_for_each(|words| {
+            crossover::answer(set, specs).iter().try_for_each(|words| {
                 page.blank()?;
                 page.paragraph(page::Tone::Plain, "", words)
             })
@@ -147,7 +148,7 @@ pub fn render(
                 writeln!(out, "## What was measured\n")?;
             }
             markdown::render(set, specs, style, out)?;
-            crossover::answer(set)
+            crossover::answer(set, specs)
                 .iter()
                 .try_for_each(|words| writeln!(out, "\n{}", markdown::escape(words, style.unicode)))
         }

@@ -257,8 +257,8 @@ mod tests {
 
         ## What to use
 
-        - Small messages, blocking: pipe and fifo (a tie), 71.5 us and 72.1 us for a round trip of 64 B on two CPUs (same-llc); runner-up tcp, 95.0 us.
-        - Cheapest in CPU: pipe and fifo (a tie), 17.9 us and 18.0 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up tcp, 23.8 us.
+        - Small messages, blocking: fifo and pipe (a tie), 72.1 us and 71.5 us for a round trip of 64 B on two CPUs (same-llc); runner-up tcp, 95.0 us.
+        - Cheapest in CPU: fifo and pipe (a tie), 18.0 us and 17.9 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up tcp, 23.8 us.
         - A socket that unrelated processes can connect to: tcp, 95.0 us for a round trip of 64 B on two CPUs (same-llc), 1.33x the best of any kind (pipe, 71.5 us); nothing else of its kind was measured. Without a socket, by name: fifo, 72.1 us.
         - What idle polling would make of the blocking rows on two CPUs was not measured: this user may not hold /dev/cpu_dma_latency.
         ");

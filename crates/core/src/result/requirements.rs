@@ -35,6 +35,9 @@ pub struct Requirements {
     pub p99_ns: Option<f64>,
     /// What decides among those that meet all of this.
     pub by: Goal,
+    /// The mechanisms that it is a choice among, where some were named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub among: Vec<String>,
     /// Mechanisms that could run and were not measured, since their facts rule them out.
     #[serde(default)]
     pub left_out: Vec<String>,
@@ -95,7 +98,7 @@ impl Requirements {
     /// Whether the ends must find each other by a name, so that a pair that is handed over does not do.
     #[must_use]
     pub fn is_by_name(&self) -> bool {
-        let by_name = [Capability::Unrelated, Capability::Reconnect];
+        let by_name = [Capability::Unrelated, Capability::Reconnect, Capability::Listener];
         by_name.iter().any(|capability| self.can.contains(capability))
     }
 

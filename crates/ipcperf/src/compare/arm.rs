@@ -17,8 +17,6 @@ pub(crate) fn cells(
     let wrong = |what: String| Stop::usage(format!("cell '{text}': {what}"));
     let mut words = text.split_whitespace();
     let name = words.next().ok_or_else(|| Stop::usage("a cell begins with a mechanism"))?;
-    let mechanisms = request::mechanisms(registry, name)?;
-    let base = name.split(['/', ',']).next().unwrap_or(name);
     let (mut sizes, mut placements, mut patterns) = (None, None, None);
     let (mut idle, mut touch) = (vec![Idle::AsIs], Touch::CacheLine);
     let (mut load, mut settings) = (LoadArgs::default(), Vec::new());
@@ -30,8 +28,7 @@ pub(crate) fn cells(
                 ("touch", _) => touch = request::touch(value)?,
                 ("place", _) => placements = Some(request::placements(value)?),
                 (_, Ok(key)) => drop(load.0.insert(key, value.to_owned())),
-                _ if key.contains('.') => settings.push(word.to_owned()),
-                _ => settings.push(format!("{base}.{word}")),
+                _ => settings.push(word.to_owned()),
             }
             false
         } else if word.starts_with(|sign: char| sign.is_ascii_digit()) {
@@ -55,6 +52,8 @@ pub(crate) fn cells(
         (None, Some(list)) => request::patterns(list)?,
         (None, None) => vec![PatternKind::default()],
     };
+    let (mechanisms, options) =
+        request::block(request::asked(registry, &[name.to_owned()], &settings)?)?;
     let request = Request {
         mechanisms,
         loads: loads(&load, &patterns, touch)?,
@@ -64,7 +63,7 @@ pub(crate) fn cells(
             .unwrap_or_else(|| vec![host.topology.two_cpus().unwrap_or(Placement::SameCpu)]),
         idle,
         touch,
-        options: request::options(registry, &settings)?,
+        options,
     };
     plan::cells(&request, host).map_err(request::refused)
 }
@@ -136,6 +135,8 @@ mod tests {
                 "unix-stream think=10us touch=full",
                 "unix-stream ping-pong 64B same-llc touch=full think=10us",
             ),
+            ("unix bind=path", "unix-stream ping-pong 64B same-llc unix-stream.bind=path"),
+            ("uds unix.bind=path 4K", "unix-stream ping-pong 4K same-llc unix-stream.bind=path"),
             ("pipe one-way", "pipe ping-pong 64B same-llc one-way"),
             ("pipe place=1,0 4K", "pipe ping-pong 4K place=1,0"),
             ("pipe place=0,0", "pipe ping-pong 64B place=0,0"),

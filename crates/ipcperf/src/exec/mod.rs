@@ -70,12 +70,12 @@ pub(crate) fn permit(file: &str, commands: &[String], is_allowed: bool) -> Resul
 /// What was typed for mechanisms.
 fn refuse_others(args: &RunArgs) -> Result<(), Stop> {
     let given = [
-        ("--mechanism", args.mechanism.is_some()),
-        ("--pattern", args.pattern.is_some()),
-        ("--size", args.size.is_some()),
-        ("--place", args.place.is_some()),
+        ("--mechanism", !args.mechanism.is_empty()),
+        ("--pattern", !args.pattern.is_empty()),
+        ("--size", !args.size.is_empty()),
+        ("--place", !args.place.is_empty()),
         ("--set", !args.set.is_empty()),
-        ("--idle", args.idle.is_some()),
+        ("--idle", !args.idle.is_empty()),
         ("--touch", args.touch.is_some()),
         ("--slice", args.slice.is_some()),
         ("--warmup", args.warmup.is_some()),

@@ -16,6 +16,7 @@ use ipcperf_stats::Histogram;
 use ipcperf_study::{Measured, Readings};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 use std::time::Duration;
 
 /// Most operations of a slice: at 10 us each they take 17 minutes, and a deadline is known for them.
@@ -100,7 +101,7 @@ impl Keys {
                 toml::Value::String(text) => format!("{knob}={text}"),
                 other => format!("{knob}={other}"),
             })
-            .collect();
+            .collect::<Vec<_>>();
         let or = |given: &Option<String>, name: &str| given.clone().unwrap_or_else(|| name.into());
         let placements = match self.placement.as_str() {
             // The closest pair of CPUs that this machine has.
@@ -111,15 +112,17 @@ impl Keys {
             request::patterns(&or(&self.pattern, PatternKind::PingPong.name())).map_err(told)?;
         let touch = request::touch(&or(&self.touch, Touch::CacheLine.name())).map_err(told)?;
         let loads = loads(&self.load, &patterns, touch).map_err(told)?;
+        let asked = request::asked(registry, slice::from_ref(&self.mechanism), &settings);
+        let (mechanisms, options) = asked.and_then(request::block).map_err(told)?;
         let request = Request {
-            mechanisms: request::mechanisms(registry, &self.mechanism).map_err(told)?,
+            mechanisms,
             patterns,
             sizes: request::sizes(&self.size.unwrap_or(1).to_string()).map_err(told)?,
             placements,
             idle: request::idle(&or(&self.idle, Idle::AsIs.name())).map_err(told)?,
             touch,
             loads,
-            options: request::options(registry, &settings).map_err(told)?,
+            options,
         };
         let mut cells =
             plan::cells(&request, host).map_err(|error| told(request::refused(error)))?;

@@ -31,6 +31,7 @@ mod repeat;
 mod replicate;
 mod restart;
 mod rows;
+mod selection;
 mod selftest;
 mod situations;
 mod snippets;

@@ -25,8 +25,8 @@ pub(super) fn beside_the_median(cell: &Cell) -> String {
 
 /// What it takes after a pause, beside the best that sleeps at once, or that this was not measured.
 pub(super) fn after_a_pause(cell: &Cell, loaded: &[Entry], clock: &ClockFacts) -> String {
-    let paused = || loaded.iter().map(|entry| entry.cell).filter(|other| is_paused(other));
-    let same = paused().find(|other| is_same_but_paused(other, cell));
+    let paused = || loaded.iter().filter(|other| is_paused(other.cell));
+    let same = paused().map(|one| one.cell).find(|other| is_same_but_paused(other, cell));
     let measured = same.and_then(|same| Some((same, ROUND_TRIP.reading(same, clock)?)));
     let Some((same, reading)) = measured else {
         return "That holds back to back; after a pause, in which the ends fall asleep, nothing was measured (--think)."
@@ -36,7 +36,7 @@ pub(super) fn after_a_pause(cell: &Cell, loaded: &[Entry], clock: &ClockFacts) -
     let takes = figures::nanos(reading.value);
     let own = format!("That holds back to back: after a pause of {pause} it takes {takes}");
     let basis = Basis::of(same);
-    let rivals = paused().filter(|other| {
+    let rivals = paused().filter(|Entry { cell: other, .. }| {
         sleeps_at_once(other)
             && basis.has(other)
             && (other.key.size_bytes, &other.key.load) == (same.key.size_bytes, &same.key.load)

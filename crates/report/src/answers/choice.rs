@@ -1,17 +1,18 @@
 //! An answer in one line, as the overview of a survey shows it.
 
-use super::contest::{Contest, FAMILIAR};
+use super::contest::Contest;
 use crate::Specs;
 use crate::chapters::label;
 use crate::columns::other_mode_words;
 use crate::rank::Yardstick;
+use crate::text;
 use ipcperf_core::result::Cell;
 use ipcperf_core::{OnClose, Spec, Wait};
 
 /// What to use for a purpose.
 pub(crate) struct Choice<'a> {
     pub(crate) purpose: &'static str,
-    /// The best; of several that tie the one with the best figure.
+    /// The best; of several that tie the fittest.
     pub(crate) cell: &'a Cell,
     pub(crate) figure: String,
     /// What whoever takes it should know.
@@ -35,7 +36,7 @@ impl<'a> Choice<'a> {
         notes.extend(modes(winner.cell, yardstick));
         // With their knobs: one that ties with itself of another knob is two.
         let others: Vec<String> = best[1..].iter().map(|other| label(other.cell)).collect();
-        notes.extend(ties(&others.iter().map(String::as_str).collect::<Vec<_>>()));
+        notes.extend(ties(&others.iter().map(String::as_str).collect::<Vec<_>>(), TIED));
         Self {
             purpose,
             cell: winner.cell,
@@ -67,13 +68,17 @@ pub(crate) fn modes(cell: &Cell, yardstick: Yardstick) -> Option<String> {
     Some(format!("or {}", other_mode_words(cell, yardstick)?))
 }
 
-/// `ties with pipe and 20 more`.
-pub(crate) fn ties(others: &[&str]) -> Option<String> {
-    let is_familiar = |one: &&&str| FAMILIAR.contains(*one);
-    let named = others.iter().find(is_familiar).or(others.first())?;
-    let more = match others.len() - 1 {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    Some(format!("ties with {named}{more}"))
+/// How many of those that tie have their names on the line of a purpose.
+const TIED: usize = 3;
+
+/// `ties with pipe, fifo, tcp and 20 more`: at most so many by their names.
+pub(crate) fn ties(others: &[&str], most: usize) -> Option<String> {
+    if others.is_empty() {
+        return None;
+    }
+    let mut named: Vec<String> = others.iter().take(most).map(|one| (*one).to_owned()).collect();
+    if others.len() > most {
+        named.push(format!("{} more", others.len() - most));
+    }
+    Some(format!("ties with {}", text::join(&named)))
 }

@@ -2,26 +2,11 @@
 
 use super::answer::{Answer, Question, modes_words};
 use crate::chapters::{label, place_order};
+use crate::fittest::{FAMILIAR, Fitness, fitness};
 use crate::rank::{Ranking, Reading, Yardstick};
 use crate::text;
 use ipcperf_core::result::{Cell, ClockFacts};
 use ipcperf_core::{Idle, Placement, Spec, Touch, Wait};
-
-/// What most programs are written with. Of those that tie with the best one of these is named, and they have a row in the
-/// table wherever they were measured.
-pub(crate) const FAMILIAR: &[&str] = &[
-    "pipe",
-    "fifo",
-    "unix-stream",
-    "unix-seqpacket",
-    "unix-dgram",
-    "tcp",
-    "udp",
-    "posix-mq",
-    "shm-sem",
-    "eventfd",
-    "futex",
-];
 
 /// A measured cell that may win something, and the facts of its mechanism where this build knows them.
 pub(super) struct Entry<'a> {
@@ -99,13 +84,15 @@ pub(super) struct Contestant<'a> {
     pub(super) name: String,
     pub(super) reading: Reading,
     pub(super) cell: &'a Cell,
+    fitness: Fitness,
     /// Where it is in the ranking.
     at: usize,
     /// Nobody is certainly better.
     is_best: bool,
 }
 
-/// Contestants under one basis and at one size, best first. Never empty.
+/// Contestants under one basis and at one size: first those than which nobody is certainly better, the fittest first, then
+/// the rest by their figures. Never empty.
 pub(super) struct Contest<'a> {
     yardstick: Yardstick,
     pub(super) basis: Basis,
@@ -116,29 +103,48 @@ pub(super) struct Contest<'a> {
 
 impl<'a> Contest<'a> {
     pub(super) fn new(
-        cells: Vec<&'a Cell>,
+        entries: Vec<&Entry<'a>>,
         clock: &ClockFacts,
         yardstick: Yardstick,
         basis: Basis,
         size: u64,
     ) -> Option<Self> {
-        let read = |cell: &'a Cell| Some((cell, yardstick.reading(cell, clock)?));
-        let cells: Vec<(&Cell, Reading)> = cells.into_iter().filter_map(read).collect();
+        let read = |entry: &&Entry<'a>| Some((entry.cell, yardstick.reading(entry.cell, clock)?));
+        let (specs, cells): (Vec<Option<&Spec>>, Vec<(&Cell, Reading)>) =
+            entries.iter().filter_map(|entry| Some((entry.spec, read(entry)?))).unzip();
         let ranking = Ranking::of(yardstick, &cells);
         let ranks = ranking.ranks();
-        let contestant = |(at, (cell, reading)): (usize, (&'a Cell, Reading))| {
-            let is_best = ranks[at].place == 1;
-            Contestant { name: spoken(cell), reading, cell, at, is_best }
+        let contestant = |(at, (cell, reading)): (usize, (&'a Cell, Reading))| Contestant {
+            name: spoken(cell),
+            reading,
+            cell,
+            fitness: fitness(specs[at]),
+            at,
+            is_best: ranks[at].place == 1,
         };
         let mut ordered: Vec<_> = cells.into_iter().enumerate().map(contestant).collect();
+        let tied = |one: &Contestant| one.is_best.then_some(one.fitness);
         ordered.sort_by(|a, b| {
-            yardstick.order(a.reading.value, b.reading.value).then_with(|| a.name.cmp(&b.name))
+            let best_first = b.is_best.cmp(&a.is_best).then_with(|| tied(a).cmp(&tied(b)));
+            best_first
+                .then_with(|| yardstick.order(a.reading.value, b.reading.value))
+                .then_with(|| a.name.cmp(&b.name))
         });
         (!ordered.is_empty()).then_some(Self { yardstick, basis, size, ordered, ranking })
     }
 
+    /// Of those that tie with the best figure, the fittest.
     pub(super) fn winner(&self) -> &Contestant<'a> {
         &self.ordered[0]
+    }
+
+    /// The best figure.
+    pub(super) fn fastest(&self) -> &Contestant<'a> {
+        let order = |a: &&Contestant, b: &&Contestant| {
+            self.yardstick.order(a.reading.value, b.reading.value)
+        };
+        let best = self.ordered.iter().filter(|contestant| contestant.is_best);
+        best.min_by(order).unwrap_or(&self.ordered[0])
     }
 
     /// The winner and all others than which nobody is certainly better.
@@ -192,8 +198,12 @@ impl<'a> Contest<'a> {
         let mut names: Vec<String> =
             known.iter().take(NAMED - 1).map(|one| one.name.clone()).collect();
         names.push(format!("{} more", best.len() - NAMED));
-        let last = self.figure(best[best.len() - 1]);
-        format!("{own}, in a tie with {} up to {last}", text::join(&names))
+        let order = |a: &&&Contestant, b: &&&Contestant| {
+            self.yardstick.order(a.reading.value, b.reading.value)
+        };
+        let [from, to] = [best.iter().min_by(order), best.iter().max_by(order)]
+            .map(|one| one.map_or_else(String::new, |one| self.figure(one)));
+        format!("{own}, in a tie with {} ({from} to {to})", text::join(&names))
     }
 
     /// `runner-up fifo, 80.1 us`.

@@ -11,7 +11,6 @@ mod tests;
 pub use answer::{Answer, Question};
 pub(crate) use choice::{Choice, caveats, modes, ties};
 pub(crate) use contest::Basis;
-pub(crate) use contest::FAMILIAR;
 
 use crate::Specs;
 use crate::advice::has_places;
@@ -26,8 +25,8 @@ use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach, Wait};
 /// Answers whatever the cells of a set can answer, in the order of [`Question`].
 ///
 /// Small is the smallest size of at least one byte that was measured, large the largest. Two CPUs are the basis where
-/// they were measured. Neither the floor, nor a payload that nobody touched, nor what lost too many messages ever wins. The
-/// winner's ties are named, never ordered. None at noise grade F.
+/// they were measured. Neither the floor, nor a payload that nobody touched, nor what lost too many messages ever wins. Of
+/// those that tie the fittest is named first. None at noise grade F.
 #[must_use]
 pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
     let Some(survey) = Survey::of(set, specs) else { return Vec::new() };
@@ -112,8 +111,8 @@ impl<'a> Survey<'a> {
             SizeChoice::Large => sizes.max()?,
             SizeChoice::Small | SizeChoice::Wake => sizes.min()?,
         };
-        let cells = on_basis().map(|entry| entry.cell).filter(|cell| cell.key.size_bytes == size);
-        Contest::new(cells.collect(), self.clock, yardstick, basis, size)
+        let of_size = on_basis().filter(|entry| entry.cell.key.size_bytes == size).copied();
+        Contest::new(of_size.collect(), self.clock, yardstick, basis, size)
     }
 
     fn small_contest(&self, is_eligible: impl Fn(&Entry) -> bool) -> Option<Contest<'a>> {
@@ -140,13 +139,14 @@ impl<'a> Survey<'a> {
             return String::new();
         }
         let basis = Basis { placement: ipcperf_core::Placement::SameCpu, ..contest.basis.clone() };
-        let cells = self.entries.iter().map(|entry| entry.cell).filter(|cell| {
+        let entries = self.entries.iter().filter(|Entry { cell, .. }| {
             cell.key.pattern == PatternKind::PingPong
                 && sleeps_at_once(cell)
                 && cell.key.size_bytes == contest.size
                 && basis.has(cell)
         });
-        let Some(here) = Contest::new(cells.collect(), self.clock, ROUND_TRIP, basis, contest.size)
+        let Some(here) =
+            Contest::new(entries.collect(), self.clock, ROUND_TRIP, basis, contest.size)
         else {
             return String::new();
         };
@@ -257,7 +257,7 @@ impl<'a> Survey<'a> {
     fn unrelated(&self) -> Option<Answer> {
         let all = self.small_contest(|_| true)?;
         let of = |is_eligible: &dyn Fn(&Entry) -> bool| {
-            let cells = self.entries.iter().filter(|entry| {
+            let entries = self.entries.iter().filter(|entry| {
                 entry.cell.key.pattern == PatternKind::PingPong
                     && sleeps_at_once(entry.cell)
                     && entry.cell.key.size_bytes == all.size
@@ -265,11 +265,10 @@ impl<'a> Survey<'a> {
                     && reach(entry).is_some_and(|reach| reach != Reach::Related)
                     && is_eligible(entry)
             });
-            let cells = cells.map(|entry| entry.cell).collect();
-            Contest::new(cells, self.clock, ROUND_TRIP, all.basis.clone(), all.size)
+            Contest::new(entries.collect(), self.clock, ROUND_TRIP, all.basis.clone(), all.size)
         };
         let sockets = of(&is_socket)?;
-        let best = all.winner();
+        let best = all.fastest();
         let figure = figures::nanos(best.reading.value);
         let ratio = sockets.winner().reading.value / best.reading.value;
         let price = if sockets.winner().name == best.name {

@@ -6,6 +6,7 @@ use crate::chapters::{is_floor, place_order};
 use crate::columns::SATURATED;
 use crate::compare::lost_too_much;
 use crate::figures;
+use crate::fittest::{Fitness, fitness};
 use crate::rank::{Ranking, Reading, Yardstick, lost_its_rounds};
 use crate::text;
 use ipcperf_core::result::{Cell, ClockFacts, Goal, Need, Requirements, ResultSet, Status};
@@ -116,7 +117,10 @@ pub(super) struct LeftOut {
 pub(super) struct Field<'a> {
     pub(super) wanted: Requirements,
     pub(super) basis: Option<Basis>,
+    /// Those whose ends sleep as soon as there is nothing to do; where nobody is left of them, those that spin.
     pub(super) entrants: Vec<Entrant<'a>>,
+    /// Those that spin beside them, who have an order of their own.
+    pub(super) spinning: Option<Box<Self>>,
     pub(super) left_out: Vec<LeftOut>,
     /// One for each trial that decides and that all entrants have a figure of.
     pub(super) contests: Vec<Contest>,
@@ -132,6 +136,8 @@ pub(super) struct Standing {
     /// How many times it takes what the best takes where it is the furthest behind, of trials in which somebody is
     /// certainly better; 1 where nobody ever is.
     pub(super) behind: f64,
+    /// Decides between those that are not behind.
+    fitness: Fitness,
     /// The product of what it takes in all trials as multiples of the best: decides between those that are as far behind.
     beside: f64,
 }
@@ -170,18 +176,15 @@ impl Contest {
 impl<'a> Field<'a> {
     pub(super) fn of(set: &'a ResultSet, wanted: &Requirements, specs: &Specs) -> Self {
         let basis = basis(set, wanted);
-        let mut field = Self {
-            wanted: wanted.clone(),
-            basis,
-            entrants: Vec::new(),
-            left_out: Vec::new(),
-            contests: Vec::new(),
-            standings: Vec::new(),
-            clock: &set.clock,
-        };
+        let mut field = Self { wanted: wanted.clone(), basis, ..Self::nobody(&set.clock) };
         let in_document = set.cells.iter().map(|cell| cell.key.mechanism.as_str());
         let unmeasured = set.invocation.plan.requirements.iter().flat_map(|asked| &asked.left_out);
-        let names = text::each_once(in_document.chain(unmeasured.map(String::as_str)));
+        let among = wanted.among.iter().map(String::as_str);
+        let mut names: Vec<&str> =
+            text::each_once(in_document.chain(unmeasured.map(String::as_str)));
+        if !wanted.among.is_empty() {
+            names.retain(|name| among.clone().any(|one| one == *name));
+        }
         let mut left_out = Vec::new();
         for name in names.into_iter().filter(|name| !is_floor(name, specs)) {
             match field.enter(set, name, specs(name)) {
@@ -194,10 +197,41 @@ impl<'a> Field<'a> {
         let words = |(why, name): (Reason, &str)| (why.words, format!("{name}{}", why.figure));
         let groups = text::in_groups(left_out.into_iter().map(words)).into_iter();
         field.left_out = groups.map(|(reason, names)| LeftOut { reason, names }).collect();
-        let trials = Trial::all(wanted, &wanted.deciding()).into_iter();
-        field.contests = trials.filter_map(|trial| field.contest(trial)).collect();
-        field.standings = field.ordered();
-        field
+        let entrants = std::mem::take(&mut field.entrants).into_iter();
+        let (sleeping, spinning): (Vec<_>, Vec<_>) =
+            entrants.partition(|entrant| Need::NoSpin.is_met(entrant.spec));
+        if sleeping.is_empty() {
+            return field.entered_by(spinning);
+        }
+        if !spinning.is_empty() {
+            let basis = field.basis.clone();
+            let beside = Self { wanted: wanted.clone(), basis, ..Self::nobody(&set.clock) };
+            field.spinning = Some(Box::new(beside.entered_by(spinning)));
+        }
+        field.entered_by(sleeping)
+    }
+
+    /// With these, in their order.
+    fn entered_by(mut self, entrants: Vec<Entrant<'a>>) -> Self {
+        self.entrants = entrants;
+        let trials = Trial::all(&self.wanted, &self.wanted.deciding()).into_iter();
+        self.contests = trials.filter_map(|trial| self.contest(trial)).collect();
+        self.standings = self.ordered();
+        self
+    }
+
+    /// A field of nobody, for nothing.
+    fn nobody(clock: &'a ClockFacts) -> Self {
+        Self {
+            wanted: Requirements::default(),
+            basis: None,
+            entrants: Vec::new(),
+            spinning: None,
+            left_out: Vec::new(),
+            contests: Vec::new(),
+            standings: Vec::new(),
+            clock,
+        }
     }
 
     /// A mechanism, or why it cannot be chosen.
@@ -225,7 +259,7 @@ impl<'a> Field<'a> {
             if yardstick.reading(cell, self.clock).is_none() {
                 let metric = yardstick.metric(cell).and_then(|metric| metric.reason.as_deref());
                 return Err(match metric {
-                    Some(SATURATED) => Reason::of(BEHIND),
+                    Some(SATURATED) => behind(cell),
                     _ => Reason::of(format!("no {}", wanted.by)),
                 });
             }
@@ -256,10 +290,10 @@ impl<'a> Field<'a> {
             (Status::Ok, _) if lost_too_much(cell) => Err(Reason::of("lost too many messages")),
             (Status::Ok, _) if lost_its_rounds(cell) => {
                 let is_saturated = cell.figure().and_then(|one| one.reason.as_deref());
-                Err(Reason::of(match is_saturated {
-                    Some(SATURATED) => BEHIND,
-                    _ => "too many rounds rejected to compare it",
-                }))
+                Err(match is_saturated {
+                    Some(SATURATED) => behind(cell),
+                    _ => Reason::of("too many rounds rejected to compare it"),
+                })
             }
             (Status::Ok, _) => Ok(cell),
             (Status::Unavailable, Some(reason)) => {
@@ -282,7 +316,8 @@ impl<'a> Field<'a> {
         Some(Contest { trial, yardstick, ranking: Ranking::of(yardstick, &cells), readings, best })
     }
 
-    /// Everybody, the best first: who is the least far behind where it is the furthest behind.
+    /// Everybody, the best first: who is the least far behind where it is the furthest behind; of those that are not behind
+    /// anywhere, the fittest.
     fn ordered(&self) -> Vec<Standing> {
         let contests = self.contests.as_slice();
         let standing = |at: usize| {
@@ -290,6 +325,7 @@ impl<'a> Field<'a> {
             Standing {
                 at,
                 behind: lost.map(|contest| contest.ratio(at)).fold(1.0, f64::max),
+                fitness: fitness(Some(self.entrants[at].spec)),
                 beside: contests.iter().map(|contest| contest.ratio(at)).product(),
             }
         };
@@ -297,9 +333,11 @@ impl<'a> Field<'a> {
             [] => Vec::new(),
             _ => (0..self.entrants.len()).map(standing).collect(),
         };
+        let tied = |one: &Standing| (one.behind <= 1.0).then_some(one.fitness);
         all.sort_by(|a, b| {
             let names = || self.entrants[a.at].name.cmp(self.entrants[b.at].name);
-            a.behind.total_cmp(&b.behind).then(a.beside.total_cmp(&b.beside)).then_with(names)
+            let behind = a.behind.total_cmp(&b.behind).then_with(|| tied(a).cmp(&tied(b)));
+            behind.then(a.beside.total_cmp(&b.beside)).then_with(names)
         });
         all
     }
@@ -327,6 +365,22 @@ impl Reason {
         };
         Self { need: Some(need), ..Self::of(words) }
     }
+}
+
+/// What does not keep up, with what it achieved.
+fn behind(cell: &Cell) -> Reason {
+    let figure = achieved(cell).map(|rate| format!(" {}", figures::per_second(rate)));
+    Reason { figure: figure.unwrap_or_default(), ..Reason::of(BEHIND) }
+}
+
+/// Requests that were answered in a second.
+pub(super) fn achieved(cell: &Cell) -> Option<f64> {
+    cell.achieved_per_second.as_ref()?.value.filter(|rate| *rate > 0.0)
+}
+
+/// Whether messages came faster than they were answered.
+pub(super) fn is_saturated(cell: &Cell) -> bool {
+    cell.figure().is_some_and(|figure| figure.reason.as_deref() == Some(SATURATED))
 }
 
 /// The p99 of single operations, ns.

@@ -65,7 +65,7 @@ fn a_choice_on_one_screen() {
       fifo       72.1 us  108 us  18.0 us  400 MB/s
 
     LEFT OUT
-      not unrelated: pipe, unix-stream, eventfd and 4 more
+      not unrelated: unix-stream, pipe, eventfd and 4 more
       p99 above 120 us: tcp 142 us
       no POSIX message queues in this kernel: posix-mq
 
@@ -145,6 +145,13 @@ fn a_page_says_the_choice_first_and_has_what_the_screen_has() {
     assert!(text.contains("<p class=\"alarm\">No advice: noise grade F supports no claim"));
 }
 
+/// All who can be chosen, those that spin beside others as well.
+fn everybody(set: &ResultSet, wanted: &Requirements) -> Vec<String> {
+    let field = Field::of(set, wanted, &sample::spec);
+    let spinning = field.spinning.iter().flat_map(|field| &field.entrants);
+    field.entrants.iter().chain(spinning).map(|one| one.name.to_owned()).collect()
+}
+
 #[test]
 fn who_lacks_a_need_never_wins_and_a_need_never_adds_anybody() {
     let mut rng = Rng::from_seed(7);
@@ -173,11 +180,11 @@ fn who_lacks_a_need_never_wins_and_a_need_never_adds_anybody() {
             None => nobody += 1,
         }
         for need in more.needs() {
-            let fewer = order(&set, &more.without(need));
+            let fewer = everybody(&set, &more.without(need));
             assert!(all.iter().all(|name| fewer.contains(name)), "{need:?} added somebody");
         }
         let any_tail = Requirements { p99_ns: None, ..more.clone() };
-        let fewer = order(&set, &any_tail);
+        let fewer = everybody(&set, &any_tail);
         assert!(all.iter().all(|name| fewer.contains(name)));
         can.reverse();
         can.extend(can.clone());
@@ -254,9 +261,9 @@ fn what_lost_its_rounds_is_left_out_with_that_reason() {
     assert_eq!(order(&set, &wanted), ["tcp"]);
     let text = written(&set, &wanted, &Style { width: 200, ..Style::default() });
     assert!(text.contains("too many rounds rejected to compare it: fifo"), "{text}");
-    // Who was measured in a few rounds only lost none of them.
+    // Who was measured in a few rounds only lost none of them, and ties with all.
     set.cells[0].rounds.truncate(5);
-    assert_eq!(order(&set, &wanted), ["fifo", "tcp"]);
+    assert_eq!(order(&set, &wanted), ["tcp", "fifo"]);
 }
 
 #[test]
@@ -427,7 +434,7 @@ fn whoever_asks_for_all_sees_everybody_who_is_left_out() {
     let set = sample::survey();
     let wanted = Requirements { no_spin: true, ..wanted(&[64], &[Unrelated]) };
     let screen = written(&set, &wanted, &Style::default());
-    assert!(screen.contains("not unrelated: pipe, unix-stream, eventfd and 4 more"), "{screen}");
+    assert!(screen.contains("not unrelated: unix-stream, pipe, eventfd and 4 more"), "{screen}");
     let full = written(&set, &wanted, &Style { full: true, ..Style::default() });
     let flat = full.split_whitespace().collect::<Vec<_>>().join(" ");
     let (_, listed) =
@@ -448,7 +455,8 @@ fn a_tie_is_explained_and_so_is_a_tail_that_is_not_there() {
     let text = written(&set(cells), &wanted(&[64], &[]), &Style::default());
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        flat.contains("ties with pipe A tie: the median time differs by less than 3 %"),
+        flat.contains("It ties with pipe: the median time differs by less than 3 %")
+            && flat.contains("Chosen for what it can do (told-of-death, reconnect)."),
         "{text}"
     );
     assert!(
@@ -490,4 +498,140 @@ fn what_another_goal_would_change_is_asked_of_all_and_not_of_the_best_figure_alo
     let text = written(&set, &wanted(&[64], &[]), &Style::default());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("with --by cpu: tcp"), "{text}");
+}
+
+#[test]
+fn of_those_that_tie_the_fittest_is_chosen_and_all_others_are_named() {
+    let timed = |name: &str, nanos: f64| cell(name, 64, TWO).rtt(nanos, 900.0);
+    let names = ["posix-mq", "fifo", "pipe", "tcp"];
+    let mut set = set(names.map(|name| timed(name, 70_000.0)).to_vec());
+    // The least figure is no reason.
+    set.cells[0] = timed("posix-mq", 69_900.0);
+    let plain = wanted(&[64], &[]);
+    assert_eq!(order(&set, &plain), ["tcp", "fifo", "posix-mq", "pipe"]);
+    let text = written(&set, &plain, &Style { width: 400, ..Style::default() });
+    assert!(text.contains("It ties with fifo, posix-mq and pipe: the median time"), "{text}");
+    assert!(
+        text.contains("Chosen for what it can do (two-way, told-of-death, reconnect, examples in C and Python)"),
+        "{text}"
+    );
+    // It is no better than what is certainly faster.
+    set.cells.push(timed("unix-stream", 50_000.0));
+    assert_eq!(order(&set, &plain)[0], "unix-stream");
+}
+
+#[test]
+fn one_that_blocks_is_chosen_and_the_best_that_spins_has_a_line_of_its_own() {
+    let timed = |name: &str, nanos: f64| cell(name, 64, TWO).rtt(nanos, nanos / 100.0);
+    let all = set(vec![
+        timed("pipe/spin", 900.0),
+        timed("shm-ring/spin", 210.0),
+        timed("tcp", 61_000.0),
+        timed("pipe", 70_000.0),
+    ]);
+    let style = Style { width: 200, ..Style::default() };
+    let plain = wanted(&[64], &[]);
+    assert_eq!(order(&all, &plain), ["tcp", "pipe"]);
+    let text = written(&all, &plain, &style);
+    let line = "If ends may spin: shm-ring/spin, 210 ns; burns both CPUs; not told of death (-m shm-ring/spin)";
+    assert!(text.contains(line), "{text}");
+    // They stand in no table and no list of those that block.
+    assert_eq!(text.matches("/spin").count(), 2, "{text}");
+    let needed = Requirements { no_spin: true, ..plain.clone() };
+    let text = written(&all, &needed, &style);
+    assert!(!text.contains("If ends may spin"), "{text}");
+    assert!(text.contains("without --no-spin: shm-ring/spin, 210 ns"), "{text}");
+    // Where nobody else is left, one of them is chosen, and what would bring the others back is told.
+    let quick = Requirements { p99_ns: Some(2_000.0), ..plain };
+    assert_eq!(order(&all, &quick), ["shm-ring/spin", "pipe/spin"]);
+    let text = written(&all, &quick, &style);
+    assert!(text.contains("without --p99: tcp, 61.0 us, which does not spin"), "{text}");
+}
+
+#[test]
+fn those_that_were_asked_about_are_shown_with_what_they_are_behind() {
+    let cells = vec![
+        cell("fifo", 64, TWO).rtt(10_000.0, 50.0),
+        cell("tcp", 64, TWO).rtt(13_000.0, 60.0),
+        cell("posix-mq", 64, TWO).rtt(10_050.0, 60.0),
+        cell("pipe", 64, TWO).rtt(5_000.0, 20.0),
+        cell("shm-ring/spin", 64, TWO).rtt(210.0, 2.0),
+    ];
+    let among = |names: &[&str]| Requirements {
+        among: names.iter().map(|name| (*name).to_owned()).collect(),
+        ..wanted(&[64], &[])
+    };
+    let style = Style { width: 200, ..Style::default() };
+    let all = set(cells);
+    // The fastest of all is none of them.
+    let three = among(&["tcp", "fifo", "posix-mq", "shm-ring/spin"]);
+    assert_eq!(order(&all, &three), ["fifo", "posix-mq", "tcp"]);
+    let text = written(&all, &three, &style);
+    assert!(text.contains("NOT CHOSEN"), "{text}");
+    assert!(text.contains("  tcp: 13.0 us, 1.30x [1.2"), "{text}");
+    assert!(text.contains("] that of fifo\n"), "{text}");
+    assert!(text.contains("] that of fifo, a tie\n"), "{text}");
+    assert!(text.contains("shm-ring/spin: 210 ns, spins"), "{text}");
+    assert!(!text.contains("pipe"), "{text}");
+    // Who meets too little is named with the reason, and who was not measured as well.
+    let wanted = Requirements { can: vec![Unrelated], ..among(&["tcp", "pipe", "eventfd"]) };
+    let text = written(&all, &wanted, &style);
+    assert!(text.contains("not unrelated: pipe"), "{text}");
+    assert!(!written(&all, &super::tests::wanted(&[64], &[]), &style).contains("NOT CHOSEN"));
+}
+
+#[test]
+fn a_rate_that_nobody_keeps_up_with_is_told_with_what_was_achieved_and_what_would_meet_it() {
+    let saturated = |name: &str, size, achieved: f64, cpu: f64| {
+        let mut cell = cell(name, size, TWO).rtt(1e9 / achieved, 90.0).open_loop(20_000.0).cpu(cpu);
+        let figures = cell.rtt_ns.as_mut().unwrap();
+        figures.values_mut().for_each(|figure| *figure = Metric::missing("saturated"));
+        cell.achieved_per_second = Some(sample::metric(achieved, 1.0));
+        cell
+    };
+    let both = |cpu| {
+        set(vec![
+            saturated("fifo", 1024, 5_000.0, cpu),
+            saturated("fifo", 8192, 4_000.0, cpu),
+            saturated("tcp", 1024, 9_000.0, cpu),
+            saturated("tcp", 8192, 3_000.0, cpu),
+            cell("fifo", 1024, TWO).rtt(200_000.0, 90.0),
+            cell("fifo", 8192, TWO).rtt(250_000.0, 90.0),
+            cell("tcp", 1024, TWO).rtt(100_000.0, 90.0),
+            cell("tcp", 8192, TWO).rtt(300_000.0, 90.0),
+        ])
+    };
+    let wanted = Requirements { rate_per_second: Some(20_000.0), ..wanted(&[1024, 8192], &[]) };
+    let style = Style { width: 300, ..Style::default() };
+    let text = written(&both(20_000.0), &wanted, &style);
+    assert!(!is_met(&chosen_in(&both(20_000.0), &wanted), &sample::spec));
+    for words in [
+        "No mechanism meets all of this.",
+        "None keeps up with 20.0 k/s: fifo comes nearest, and answers 5.00 k/s of 1 KiB and 4.00 k/s of 8 KiB.",
+        "The limit is that a connection has one request under way, which takes it 250 us here.",
+        "does not keep up with the rate: tcp 9.00 k/s, fifo 5.00 k/s",
+        "  7 connections over fifo, with 2.86 k/s each (about 0.8 of 2 CPUs busy)",
+        "  a lower rate: --rate 3200",
+        "'ipcperf run -m fifo -p request --inflight 8'",
+        "  without --rate: ",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // Connections are no remedy where the CPUs are too few.
+    let text = written(&both(90_000.0), &wanted, &style);
+    assert!(!text.contains("connections over"), "{text}");
+    assert!(
+        text.contains(
+            "more CPUs: over fifo so many requests take the time of 3.6, and there are 2 CPUs"
+        ),
+        "{text}"
+    );
+    // Where one keeps up, nothing of it is said.
+    let mut one = both(20_000.0);
+    one.cells.extend(
+        [1024, 8192].map(|size| cell("tcp", size, TWO).rtt(9_000.0, 90.0).open_loop(20_000.0)),
+    );
+    one.cells.drain(2..4);
+    assert!(is_met(&chosen_in(&one, &wanted), &sample::spec));
+    assert!(!written(&one, &wanted, &style).contains("None keeps up"));
 }

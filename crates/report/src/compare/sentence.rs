@@ -2,7 +2,9 @@
 
 use super::figure::{Reading, lacking, own_by_round};
 use super::judge::{Pair, between, judge, percent, times};
+use crate::Specs;
 use crate::chapters::is_comparable;
+use crate::fittest::fitness;
 use crate::text::{in_groups, join};
 use ipcperf_core::result::{Adjustment, Cell, Difference, FigureComparison, ResultSet, Status};
 use ipcperf_core::units::format_size;
@@ -90,7 +92,7 @@ pub(crate) fn pair<'a>(a: &'a Cell, b: &Cell) -> Pair<'a> {
 /// The sentences of a run, or the one that says why there is none; nothing where there is nothing to compare, where a
 /// table says more, or where the noise is too much.
 #[must_use]
-pub(crate) fn sentences(set: &ResultSet) -> Vec<String> {
+pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
     if set.invocation.plan.command != "run" || set.noise.grade == "F" {
         return Vec::new();
     }
@@ -102,7 +104,7 @@ pub(crate) fn sentences(set: &ResultSet) -> Vec<String> {
     let measured = measured.filter(is_common).filter(has_figure).filter(|one| is_comparable(one));
     let mut frames = in_groups(measured.map(|cell| (frame(cell), cell)));
     frames.retain(|(_, cells)| (2..=MOST_CELLS).contains(&cells.len()));
-    let told: Vec<String> = frames.iter().filter_map(|(_, cells)| sentence(cells)).collect();
+    let told: Vec<String> = frames.iter().filter_map(|(_, cells)| sentence(cells, specs)).collect();
     match told.len() {
         0 => unsaid(&frames.iter().map(|(_, cells)| cells.as_slice()).collect::<Vec<_>>()),
         1..=MOST_SENTENCES => return told,
@@ -147,12 +149,30 @@ fn fewest(cells: usize) -> usize {
     (FEWEST_ROUNDS..64).find(|rounds| 40 * pairs <= 1 << rounds).unwrap_or(64)
 }
 
-fn sentence(cells: &[&Cell]) -> Option<String> {
+fn sentence(cells: &[&Cell], specs: &Specs) -> Option<String> {
     match cells {
         [a, b] => two(a, b),
-        several if (3..=MOST_CELLS).contains(&several.len()) => best(several),
+        several if (3..=MOST_CELLS).contains(&several.len()) => best(several, specs),
         _ => None,
     }
+}
+
+/// Those that are certainly slower than one of them, adjusted for all pairs.
+fn slower_than<'a>(first: &Cell, cells: &[&'a Cell]) -> Vec<(&'a Cell, FigureComparison)> {
+    let (mut pairs, mut arms) = (Vec::new(), Vec::new());
+    for (at, one) in cells.iter().enumerate() {
+        for other in &cells[at + 1..] {
+            // The first is always A, so that its comparisons are told one way.
+            let (a, b) = if other.id == first.id { (other, one) } else { (one, other) };
+            pairs.push(pair(a, b));
+            arms.push((*a, *b));
+        }
+    }
+    let judged = arms.into_iter().zip(judge(pairs, Adjustment::Holm));
+    judged
+        .filter(|((a, _), one)| a.id == first.id && one.verdict == Difference::Slower)
+        .map(|((_, b), one)| (b, one))
+        .collect()
 }
 
 /// The second beside the first, or the first beside the second where that is the worse one.
@@ -181,32 +201,24 @@ fn two(a: &Cell, b: &Cell) -> Option<String> {
     }
 }
 
-/// The best beside each of the rest, adjusted for all pairs it was chosen from.
-fn best(cells: &[&Cell]) -> Option<String> {
+/// The best beside each of the rest, adjusted for all pairs it was chosen from; of those that cannot be told from the best
+/// figure, the fittest.
+fn best(cells: &[&Cell], specs: &Specs) -> Option<String> {
     let figure = cells.first()?.key.pattern.facts().figure;
     let centre = |cell: &Cell| cell.figure().and_then(|one| one.value);
     let better =
         |one: f64, other: f64| if figure == Figure::Time { one < other } else { one > other };
-    let mut first = *cells.first()?;
+    let mut fastest = *cells.first()?;
     for cell in cells {
-        if better(centre(cell)?, centre(first)?) {
-            first = cell;
+        if better(centre(cell)?, centre(fastest)?) {
+            fastest = cell;
         }
     }
-    let (mut pairs, mut arms) = (Vec::new(), Vec::new());
-    for (at, one) in cells.iter().enumerate() {
-        for other in &cells[at + 1..] {
-            // The best is always A, so that its comparisons are told one way.
-            let (a, b) = if other.id == first.id { (other, one) } else { (one, other) };
-            pairs.push(pair(a, b));
-            arms.push((*a, *b));
-        }
-    }
-    let judged = arms.into_iter().zip(judge(pairs, Adjustment::Holm));
-    let worse: Vec<(&Cell, FigureComparison)> = judged
-        .filter(|((a, _), one)| a.id == first.id && one.verdict == Difference::Slower)
-        .map(|((_, b), one)| (b, one))
-        .collect();
+    let slower = slower_than(fastest, cells);
+    let is_tied = |cell: &&&Cell| !slower.iter().any(|(known, _)| known.id == cell.id);
+    let fit = |cell: &&&Cell| (fitness(specs(&cell.key.mechanism)), cell.id != fastest.id);
+    let first = cells.iter().filter(is_tied).min_by_key(fit).copied()?;
+    let worse = slower_than(first, cells);
     let ((second, how), rest) = worse.split_first()?;
     let mut parts = vec![format!(
         "{} {} {}{}, within rounds",

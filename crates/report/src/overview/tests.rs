@@ -32,7 +32,7 @@ fn a_survey_on_one_screen() {
 
     WHAT TO USE: 64 B there and back on two CPUs (same-llc), unless said
       found by name     fifo             72.1 us  told of death
-      parent and child  pipe             71.5 us  told of death; ties with fifo
+      parent and child  fifo             72.1 us  told of death; ties with pipe
       large messages    tcp            2.81 GB/s  1 MiB; told of death
       ends may spin     shm-ring/spin     210 ns  burns both CPUs; not told of death
       wake-ups only     futex            66.0 us  told of death
@@ -52,7 +52,7 @@ fn a_survey_on_one_screen() {
     2 cells failed or gave no accepted figure.
     Not here: posix-mq.
     4 more mechanisms, all figures, 1 finding: ipcperf report FILE --full
-    Next, at a size of your own: ipcperf run -m fifo,pipe -s 4K
+    Next, at a size of your own: ipcperf run -m fifo -s 4K
     ");
 }
 
@@ -164,7 +164,7 @@ fn the_caveats_of_the_best_stand_beside_it() {
         found.unwrap_or_else(|| panic!("{purpose}: {text}")).to_owned()
     };
     assert!(line("ends may spin").contains("burns both CPUs; not told of death"), "{text}");
-    assert!(line("parent and child").contains("told of death; ties with fifo"));
+    assert!(line("parent and child").contains("told of death; ties with pipe"));
     assert!(line("large messages").contains("1 MiB"));
 }
 

@@ -129,9 +129,9 @@ fn a_survey_at_80_columns() {
     - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
 
     WHAT TO USE
-    - Small messages, blocking: pipe and fifo (a tie), 71.5 us and 72.1 us for a
+    - Small messages, blocking: fifo and pipe (a tie), 72.1 us and 71.5 us for a
       round trip of 64 B on two CPUs (same-llc); runner-up unix-stream, 75.9 us.
-      With both ends on one CPU it is pipe and fifo (a tie), 6.31 us and 6.35 us as
+      With both ends on one CPU it is fifo and pipe (a tie), 6.35 us and 6.31 us as
       well.
     - If each end may spin briefly before it sleeps: shm-ring/futex (spins briefly,
       then sleeps), 58.0 us (two modes: 1.90 us in 2 of 9 rounds) for a round trip
@@ -142,7 +142,7 @@ fn a_survey_at_80_columns() {
       (same-llc); runner-up unix-stream, 2.60 GB/s.
     - If each end may burn a CPU: shm-ring/spin, 210 ns for a round trip of 64 B on
       two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
-    - Cheapest in CPU: pipe and fifo (a tie), 17.9 us and 18.0 us of CPU time for a
+    - Cheapest in CPU: fifo and pipe (a tie), 18.0 us and 17.9 us of CPU time for a
       message of 64 B (both ends together, blocking) on two CPUs (same-llc);
       runner-up unix-stream, 19.0 us.
     - A socket that unrelated processes can connect to: unix-stream bind=path, 79.0
@@ -253,13 +253,13 @@ fn a_survey_at_200_columns_shows_more_statistics() {
     - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
 
     WHAT TO USE
-    - Small messages, blocking: pipe and fifo (a tie), 71.5 us and 72.1 us for a round trip of 64 B on two CPUs (same-llc); runner-up unix-stream, 75.9 us. With both ends on one CPU it is pipe and fifo (a
-      tie), 6.31 us and 6.35 us as well.
+    - Small messages, blocking: fifo and pipe (a tie), 72.1 us and 71.5 us for a round trip of 64 B on two CPUs (same-llc); runner-up unix-stream, 75.9 us. With both ends on one CPU it is fifo and pipe (a
+      tie), 6.35 us and 6.31 us as well.
     - If each end may spin briefly before it sleeps: shm-ring/futex (spins briefly, then sleeps), 58.0 us (two modes: 1.90 us in 2 of 9 rounds) for a round trip of 64 B on two CPUs (same-llc), mean 60.9
       us; nothing else of its kind was measured. That holds back to back; after a pause, in which the ends fall asleep, nothing was measured (--think).
     - Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs (same-llc); runner-up unix-stream, 2.60 GB/s.
     - If each end may burn a CPU: shm-ring/spin, 210 ns for a round trip of 64 B on two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
-    - Cheapest in CPU: pipe and fifo (a tie), 17.9 us and 18.0 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up unix-stream, 19.0 us.
+    - Cheapest in CPU: fifo and pipe (a tie), 18.0 us and 17.9 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up unix-stream, 19.0 us.
     - A socket that unrelated processes can connect to: unix-stream bind=path, 79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.11x the best of any kind (pipe, 71.5 us); runner-up tcp, 95.0 us.
       Without a socket, by name: fifo, 72.1 us.
     - Only to wake the other side: futex, 66.0 us there and back on two CPUs (same-llc); runner-up eventfd, 70.0 us.
@@ -322,12 +322,12 @@ fn a_small_set_at_40_columns_drops_columns() {
       stolen. Remedy: use a quiet machine.
 
     WHAT TO USE
-    - Small messages, blocking: pipe and
-      fifo (a tie), 71.5 us and 72.1 us for
+    - Small messages, blocking: fifo and
+      pipe (a tie), 72.1 us and 71.5 us for
       a round trip of 64 B on two CPUs
       (same-llc); runner-up tcp, 95.0 us.
-    - Cheapest in CPU: pipe and fifo (a
-      tie), 17.9 us and 18.0 us of CPU time
+    - Cheapest in CPU: fifo and pipe (a
+      tie), 18.0 us and 17.9 us of CPU time
       for a message of 64 B (both ends
       together, blocking) on two CPUs
       (same-llc); runner-up tcp, 23.8 us.

@@ -4,6 +4,7 @@ use super::cells::Anchors;
 use crate::advice::{caution, has_places};
 use crate::answers::{Choice, answers};
 use crate::chapters::{Block, Chapter, Row, label};
+use crate::fittest::fitness;
 use crate::html::{Html, Page};
 use crate::rank::Yardstick;
 use crate::{Specs, crossover, figures, overview, table, text};
@@ -30,7 +31,7 @@ pub(super) fn answer(
     anchors: &Anchors,
 ) {
     let is_survey = !choices.is_empty();
-    let sentences = crossover::answer(set);
+    let sentences = crossover::answer(set, specs);
     let headline = match sentences.first().filter(|_| !is_survey) {
         Some(sentence) => sentence.trim_end_matches('.').to_owned(),
         None if is_survey => "What to use".to_owned(),
@@ -53,7 +54,7 @@ pub(super) fn answer(
         true => choices.iter().map(|choice| of_choice(choice, usual, anchors)).collect(),
         false => {
             let best = chapters.iter().filter(|_| has_places(set));
-            best.filter_map(|chapter| self::best(chapter, anchors)).take(RANKINGS).collect()
+            best.filter_map(|chapter| self::best(chapter, specs, anchors)).take(RANKINGS).collect()
         }
     };
     if !cards.is_empty() {
@@ -85,19 +86,18 @@ fn of_choice(choice: &Choice, usual: Option<&Choice>, anchors: &Anchors) -> Card
     }
 }
 
-/// The best of a chapter's first ranking of messages; of wake-ups, where it has no other.
-fn best(chapter: &Chapter, anchors: &Anchors) -> Option<Card> {
+/// The best of a chapter's first ranking of messages; of wake-ups, where it has no other. Of those that tie, the fittest.
+fn best(chapter: &Chapter, specs: &Specs, anchors: &Anchors) -> Option<Card> {
     let Yardstick::Own(_) = chapter.yardstick else { return None };
     let section = chapter.sections.first()?;
     let is_first = |row: &Row<'_>| row.rank.is_some_and(|rank| rank.place == 1);
-    let first = |block: &Block| block.rows.iter().position(is_first);
-    let blocks = || section.blocks.iter().filter(|block| first(block).is_some());
+    let blocks = || section.blocks.iter().filter(|block| block.rows.iter().any(is_first));
     let has_payload = |block: &&Block| block.rows.iter().any(|row| row.cell.key.size_bytes > 0);
     let block = blocks().find(has_payload).or(blocks().next())?;
-    let row = &block.rows[first(block)?];
+    let firsts = || block.rows.iter().filter(|row| is_first(row));
+    let row = firsts().min_by_key(|row| fitness(specs(&row.cell.key.mechanism)))?;
     let value = row.metric()?.value?;
-    let firsts = block.rows.iter().filter(|row| is_first(row));
-    let ties = Some(firsts.count()).filter(|ties| *ties > 1);
+    let ties = Some(firsts().count()).filter(|ties| *ties > 1);
     let size = figures::size(row.cell.key.size_bytes);
     let tie = ties.map(|ties| format!("{ties}-way tie"));
     Some(Card {

@@ -1,8 +1,8 @@
 //! What all pictures of a page have in common: their frame, and how names and numbers are written in them.
 
-use crate::answers::FAMILIAR;
 use crate::chapters::name;
 use crate::figures::{self, Unit};
+use crate::fittest::FAMILIAR;
 use ipcperf_core::Figure;
 use ipcperf_core::result::Cell;
 

@@ -1,7 +1,11 @@
 //! The sentence at the end of a run, and what it says where it has none.
 
 use super::*;
-use crate::compare::{lost_too_much, sentences};
+use crate::compare::lost_too_much;
+
+fn sentences(set: &ResultSet) -> Vec<String> {
+    crate::compare::sentences(set, &sample::spec)
+}
 
 /// As many cells, each 1.3 times the one before, of so many rounds.
 fn apart(cells: usize, rounds: usize) -> Vec<Cell> {
@@ -86,10 +90,10 @@ fn a_run_ends_in_a_sentence_where_it_can_tell() {
         around("pipe", 10_000.0, 0.01),
         around("fifo", 10_050.0, 0.03),
     ]);
-    assert!(three[0].starts_with("tcp takes 2.0"), "{three:?}");
+    assert!(three[0].starts_with("tcp takes 1.9"), "{three:?}");
     assert!(
         three[0].ends_with(
-            " as long as pipe at 64 B on one CPU, within rounds; fifo cannot be told from pipe."
+            " as long as fifo at 64 B on one CPU, within rounds; pipe cannot be told from fifo."
         ),
         "{three:?}"
     );
@@ -143,4 +147,15 @@ fn what_lost_as_much_as_a_tie_is_wide_has_no_place() {
         (cell.messages, cell.lost) = (messages, lost);
         assert_eq!(lost_too_much(&cell), is_too_much, "{lost} beside {messages}");
     }
+}
+
+#[test]
+fn of_those_that_cannot_be_told_from_the_best_the_fittest_is_the_reference() {
+    let near = |name: &str, nanos: f64, turn: usize| {
+        measured(name, (0..14).map(move |at| nanos * wobble(at + turn, 0.05)))
+    };
+    let far = near("pipe/epoll", 20_000.0, 3);
+    let said = sentences(&run(vec![near("fifo", 9_990.0, 0), near("tcp", 10_000.0, 5), far]));
+    assert!(said[0].contains(" as long as tcp at 64 B"), "{said:?}");
+    assert!(said[0].ends_with("fifo cannot be told from tcp."), "{said:?}");
 }
