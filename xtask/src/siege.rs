@@ -1,6 +1,8 @@
 //! Faults at random moments of real runs, for as long as is asked and until each kind has struck five times: the test that
 //! strikes each kind once, repeated.
 
+use std::hash::{BuildHasher, RandomState};
+
 use anyhow::Result;
 
 use crate::cargo::{prolonged, tested};
@@ -19,8 +21,6 @@ pub(crate) struct Options {
 /// Runs it and says whether everything survived.
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let mut command = prolonged("IPCPERF_SIEGE_SECONDS", options.minutes, &["faults::"]);
-    if let Some(seed) = options.seed {
-        command.env("IPCPERF_TEST_SEED", seed.to_string());
-    }
-    tested(&mut command)
+    let seed = options.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
+    tested(command.env("IPCPERF_TEST_SEED", seed.to_string()))
 }

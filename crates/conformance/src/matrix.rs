@@ -1,7 +1,7 @@
 //! What came of everything, at a glance: mechanisms by cases.
 
 use crate::case::{CASES, Outcome};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// All outcomes: mechanisms in the order of their list, then cases by name.
@@ -53,17 +53,14 @@ impl Matrix {
         counts
     }
 
-    /// Mechanisms that could not be tried, but for those that may lack something.
-    pub(crate) fn lacking(&self, may_lack: &[&str]) -> Vec<String> {
-        let mut names: Vec<_> = self
-            .outcomes
-            .iter()
-            .filter(|(_, outcome)| matches!(outcome, Outcome::Unavailable(_)))
-            .map(|((mechanism, _), _)| mechanism.clone())
-            .filter(|mechanism| !may_lack.contains(&mechanism.as_str()))
-            .collect();
-        names.dedup();
-        names
+    /// Mechanisms that could not be tried in all cases, with the reasons.
+    pub(crate) fn lacking(&self) -> BTreeSet<(&str, &str)> {
+        let all = self.outcomes.iter();
+        all.filter_map(|((mechanism, _), outcome)| match outcome {
+            Outcome::Unavailable(why) => Some((mechanism.as_str(), why.as_str())),
+            _ => None,
+        })
+        .collect()
     }
 
     fn letter(&self, mechanism: &str, id: &str) -> char {

@@ -496,25 +496,19 @@ impl Unmeasured {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::growth::{MOST, TIMES, ratio};
     use crate::testing::sample::{self, Build, TWO, cell, set};
-    use std::time::Instant;
 
     #[test]
     fn many_sizes_take_time_in_proportion_to_their_number() {
-        let least = |cells: u64| {
+        let of = |cells: u64| {
             let row = |size| cell("pipe", size, TWO).rtt(71_000.0, 500.0);
-            let set = set((1..=cells).map(row).collect());
-            let once = || {
-                let began = Instant::now();
-                let blocks = |chapter: &Chapter| chapter.sections[0].blocks.len() as u64;
-                assert_eq!(blocks(&chapters(&set, &sample::spec)[0]), cells);
-                began.elapsed().as_secs_f64()
-            };
-            (0..3).map(|_| once()).fold(f64::INFINITY, f64::min)
+            set((1..=cells).map(row).collect())
         };
-        let (few, many) = (least(100), least(6_000));
-        // 60 times as many, and 3,600 times where each size looks at all cells. On a busy machine what takes longer is
-        // interrupted more often.
-        assert!(many < 1_500.0 * few, "{many} s after {few} s");
+        let ratio = ratio(&of(500), &of(500 * TIMES), |set| {
+            let blocks = chapters(set, &sample::spec)[0].sections[0].blocks.len();
+            assert_eq!(blocks, set.cells.len());
+        });
+        assert!(ratio < MOST, "{ratio:.1} times as long");
     }
 }

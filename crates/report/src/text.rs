@@ -176,6 +176,7 @@ pub fn in_groups<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::growth::{MOST, TIMES, ratio};
 
     #[test]
     fn nothing_that_a_terminal_obeys_survives_cleaning() {
@@ -210,19 +211,11 @@ mod tests {
 
     #[test]
     fn a_long_word_takes_time_in_proportion_to_its_length() {
-        let least = |signs: usize| {
-            let word = "x".repeat(signs);
-            let once = || {
-                let began = std::time::Instant::now();
-                assert_eq!(wrap("", &word, 80).len(), signs.div_ceil(80));
-                began.elapsed().as_secs_f64()
-            };
-            (0..5).map(|_| once()).fold(f64::INFINITY, f64::min)
-        };
-        let (short, long) = (least(10_000), least(640_000));
-        // 64 times as long, and 4,096 times where each line looks at all that is left of the word. On a busy machine what
-        // takes longer is interrupted more often.
-        assert!(long < 1_000.0 * short, "{long} s after {short} s");
+        let of = |signs: u64| "x".repeat(signs as usize);
+        let ratio = ratio(&of(80_000), &of(80_000 * TIMES), |word| {
+            assert_eq!(wrap("", word, 80).len(), word.len() / 80);
+        });
+        assert!(ratio < MOST, "{ratio:.1} times as long");
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub mod rundir;
 pub mod seccomp;
 pub mod shm;
 pub mod signals;
+pub mod skipped;
 pub mod store;
 pub mod terminal;
 pub mod topology;

@@ -55,10 +55,30 @@ const WARM_TRIPS: u64 = 2000;
 const TRIPS: u64 = 3000;
 /// Page faults that have other causes: the process comes back from a stop, the kernel moves a page.
 const FEW: u64 = 16;
+/// How often more of them than that are looked for anew: when the kernel writes a file to its disk, each page of a mapping
+/// faults once more, and where much else is written it does so in the middle of a run.
+const ATTEMPTS: u64 = 3;
 
 /// C18: the timed path gets no memory, neither by a system call nor by touching pages for the first time.
 pub(crate) fn no_allocation(scene: &Scene<'_>) -> Result<(), Trouble> {
     can_filter()?;
+    let mut faults = page_faults(scene)?;
+    for _ in 1..ATTEMPTS {
+        if faults.iter().all(|faults| *faults <= FEW) {
+            break;
+        }
+        faults = page_faults(scene)?;
+    }
+    for (seat, faults) in Seat::BOTH.into_iter().zip(faults) {
+        ensure(faults <= FEW, || {
+            format!("{seat:?}: {TRIPS} round trips touched {faults} pages for the first time")
+        })?;
+    }
+    Ok(())
+}
+
+/// Those of each end, which must have called for no memory.
+fn page_faults(scene: &Scene<'_>) -> Result<Vec<u64>, Trouble> {
     let options = OptionSet::default();
     let size = scene.size(64, &options);
     let batch = |count| Batch::new(count, Sizes::List(vec![size]), 0);
@@ -66,17 +86,15 @@ pub(crate) fn no_allocation(scene: &Scene<'_>) -> Result<(), Trouble> {
         Script::default().exchange(batch(WARM_TRIPS)).both(Step::WatchedMemory(batch(TRIPS)));
     let seen = scene.play(&options, size, script)?;
     mirror(&seen)?;
+    let mut faults = Vec::new();
     for (seat, seen) in Seat::BOTH.into_iter().zip(&seen) {
         let Some(seen) = seen.last() else { continue };
         ensure(seen.memory.is_empty(), || {
             format!("{seat:?}: {TRIPS} round trips called for memory: {:?}", seen.memory)
         })?;
-        let faults = seen.events;
-        ensure(faults <= FEW, || {
-            format!("{seat:?}: {TRIPS} round trips touched {faults} pages for the first time")
-        })?;
+        faults.push(seen.events);
     }
-    Ok(())
+    Ok(faults)
 }
 
 fn traced(

@@ -111,10 +111,7 @@ fn on_a_terminal_without_a_cursor_the_time_is_told_and_nothing_is_drawn() {
     let sandbox = Sandbox::new();
     let Pair { master, slave } = match pty::pair() {
         Ok(pair) => pair,
-        Err(error) => {
-            skipped::<()>(&error.to_string());
-            return;
-        }
+        Err(error) => return skipped("pty", error),
     };
     let words = ["run", "-m", "pipe", "--place", "same-cpu", "--rounds", "20", "-o", "run.json"];
     let mut command = sandbox.command(&words);

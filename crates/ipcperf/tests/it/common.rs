@@ -1,8 +1,8 @@
 //! The program in surroundings of its own: home, working folder and run directories nobody else uses.
 
-use ipcperf_core::Missing;
 use ipcperf_report::RESULT_SCHEMA;
 use ipcperf_sys::signals;
+pub(crate) use ipcperf_sys::skipped::{note, skipped};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io;
@@ -32,7 +32,13 @@ pub(crate) fn wait_for<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) ->
 pub(crate) fn at_once<T: Send>(all: impl IntoIterator<Item = T>, job: impl Fn(T) + Sync) {
     let job = &job;
     std::thread::scope(|scope| {
-        let all: Vec<_> = all.into_iter().map(|one| scope.spawn(|| job(one))).collect();
+        // Of the same name: it is what a skip is told of.
+        let test = std::thread::current().name().unwrap_or_default().to_owned();
+        let start = |one| {
+            let thread = std::thread::Builder::new().name(test.clone());
+            thread.spawn_scoped(scope, || job(one)).expect("a thread")
+        };
+        let all: Vec<_> = all.into_iter().map(start).collect();
         for one in all {
             // With its own words: those of the scope name nothing.
             one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -42,12 +48,14 @@ pub(crate) fn at_once<T: Send>(all: impl IntoIterator<Item = T>, job: impl Fn(T)
 
 /// Whether a tool can be had; where not, the test is skipped.
 pub(crate) fn can_run(tool: &str, trial: &[&str]) -> bool {
-    let tried = Command::new(tool).args(trial).output();
-    let can = tried.is_ok_and(|output| output.status.success());
-    if !can {
-        skipped::<()>(&format!("no {tool}, or one that is too old"));
-    }
-    can
+    let why = match Command::new(tool).args(trial).output() {
+        Ok(output) if output.status.success() => return true,
+        Ok(output) if output.stderr.is_empty() => "it is too old".to_owned(),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+        Err(error) => error.to_string(),
+    };
+    skipped(tool, why);
+    false
 }
 
 /// Folders of one test, removed with it.
@@ -270,25 +278,16 @@ pub(crate) fn buckets(round: &Value) -> Vec<(u64, u64)> {
     buckets.read().expect("buckets")
 }
 
-/// Says why a test could not be done here; where everything is expected, that is a failure.
-#[expect(clippy::print_stderr, reason = "a test that could not be done must say so")]
-pub(crate) fn skipped<T>(why: &str) -> Option<T> {
-    assert!(
-        std::env::var_os("IPCPERF_EXPECT_ALL").is_none_or(|on| on != "1"),
-        "IPCPERF_EXPECT_ALL=1, but: {why}"
-    );
-    eprintln!("skipped: {}", why.trim());
-    None
-}
-
-/// The same of a mechanism; that one may be lacking which `IPCPERF_MAY_LACK` names.
-#[expect(clippy::print_stderr, reason = "a test that could not be done must say so")]
-pub(crate) fn lacking(mechanism: &str, missing: &Missing) {
-    let may_lack = std::env::var("IPCPERF_MAY_LACK").unwrap_or_default();
-    let why = format!("{mechanism}: {}", missing.what);
-    if may_lack.split(',').any(|name| name == mechanism) {
-        eprintln!("skipped: {why}");
-    } else {
-        skipped::<()>(&why);
+/// Whether a cell could be had here; where not, this part of the test is skipped. Two spinning ends have no CPU in common
+/// anywhere.
+pub(crate) fn is_here(cell: &Value) -> bool {
+    if cell["status"] != "unavailable" {
+        return true;
     }
+    let reason = text(cell, "reason");
+    if !reason.contains("two spinning ends on one CPU") {
+        let variant = cell["variant"].as_str().map_or_else(String::new, |name| format!("/{name}"));
+        skipped(&format!("{}{variant}", text(cell, "mechanism")), reason);
+    }
+    false
 }

@@ -1,6 +1,6 @@
 //! Connections for single requests: whatever was asked is answered or failed for a reason, and nothing is left.
 
-use crate::common::{Ended, Sandbox, cells, rounds, skipped};
+use crate::common::{Ended, Sandbox, cells, is_here, rounds, skipped};
 use ipcperf_sys::io::socket::ports;
 use serde_json::Value;
 use std::process::Command;
@@ -44,7 +44,7 @@ fn every_request_of_connect_slices_of_one_five_and_64_clients_is_accounted_for()
     let ended = sandbox.run(&[&words[..], &more].concat());
     let document = document(&sandbox, &ended);
     assert_eq!(cells(&document).len(), 24);
-    for cell in cells(&document).iter().filter(|cell| cell["status"] != "unavailable") {
+    for cell in cells(&document).iter().filter(|cell| is_here(cell)) {
         assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
         assert!(accounted(cell) >= count(&cell["load"]["conns"]), "each asked at least once");
     }
@@ -127,7 +127,9 @@ fn what_has_no_listener_says_so() {
         assert_eq!(cell["status"] == "ok", is_ok, "{cell}");
         let reason = cell["reason"].as_str().unwrap_or_default();
         let wanted = if cell["mechanism"] == "tcp" { "at least 18 bytes" } else { "no listener" };
-        assert!(is_ok || reason.contains(wanted), "{reason}");
+        // On one CPU that comes first.
+        let spins = cell["wait"] == "spin" && reason.contains("two spinning ends on one CPU");
+        assert!(is_ok || spins || reason.contains(wanted), "{reason}");
     }
 }
 
@@ -164,8 +166,7 @@ fn requests_without_a_port_are_counted_and_many_are_an_error() {
         sandbox.surround(command, &[])
     };
     if !unshared(&["true"]).status().is_ok_and(|status| status.success()) {
-        skipped::<()>("no network namespace, unshare or ip here");
-        return;
+        return skipped("a network of one's own", "no namespace, unshare or ip");
     }
     let words = ["run", "-p", "connect", "-m", "tcp", "--conns", "10", "--place", "free"];
     let more = ["--rounds", "1", "--slice", "30ms", "-o", "run.json"];
@@ -192,6 +193,6 @@ fn a_listener_has_a_port_of_those_counted() {
     let port = listener.local_addr().expect("it is bound").port();
     match ports::in_use((port, port)) {
         Some(count) => assert_eq!(count, 1),
-        None => drop(skipped::<()>("the kernel does not list sockets (inet_diag)")),
+        None => skipped("inet_diag", "the kernel does not list sockets"),
     }
 }

@@ -1,7 +1,7 @@
 //! What containers, namespaces and old kernels take away: system calls, locked memory, queues, shared memory, the network,
 //! privileges. The program says what is missing and measures the rest.
 
-use crate::common::{Sandbox, at_once, cells, skipped, valid};
+use crate::common::{Sandbox, at_once, cells, note, skipped, valid};
 use crate::strangers::open_to_all;
 use ipcperf_report::{DOCTOR_SCHEMA, MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use ipcperf_sys::seccomp::{self, Refusal};
@@ -79,7 +79,8 @@ impl Place {
             Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
             Err(error) => error,
         };
-        skipped(&format!("'{}' cannot be had here: {why}", self.by))
+        skipped(self.by, why);
+        None
     }
 }
 
@@ -116,6 +117,10 @@ fn is_complete(document: &str, least: usize) {
     assert!(ok.len() >= least, "{} cells", ok.len());
     for cell in others {
         let reason = cell["reason"].as_str().unwrap_or_default();
+        if cell["status"] == "deadline" {
+            note("a quiet machine", format!("{}: {reason}", cell["id"]));
+            continue;
+        }
         assert_eq!(cell["status"], "unavailable", "{cell}");
         assert!(reason.len() > 10 && !reason.contains('\n'), "{cell}");
     }
@@ -147,7 +152,9 @@ fn what_can_run_there_is_measured_and_the_rest_explained() {
         let Some((sandbox, program)) = place.made() else { return };
         let output = place.runs(&format!("{program} {ALL_CELLS}"), &sandbox).expect("as before");
         let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stdout));
+        // 1 where the machine is too busy for a cell.
+        let is_over = matches!(output.status.code(), Some(0 | 1));
+        assert!(is_over, "{told}{}", String::from_utf8_lossy(&output.stdout));
         is_complete(&sandbox.read("run.json").expect("it was written"), 40);
     });
 }
@@ -163,7 +170,7 @@ const OLD_KERNELS: [(i64, &[&str]); 2] = [(436, &["uring-msg-ring", "pidfd-getfd
 #[test]
 fn without_the_calls_that_old_kernels_lack_all_cells_are_measured_or_say_what_is_missing() {
     if let Err(error) = without(&[], Refusal::NotImplemented, || ()) {
-        return skipped(&format!("no filter of system calls here: {error}")).unwrap_or_default();
+        return skipped("seccomp", error);
     }
     at_once(OLD_KERNELS, |(first, lost)| {
         let sandbox = Sandbox::new();
@@ -172,7 +179,10 @@ fn without_the_calls_that_old_kernels_lack_all_cells_are_measured_or_say_what_is
             let words: Vec<&str> = words.split_whitespace().collect();
             let ended =
                 without(&newer, Refusal::NotImplemented, || sandbox.run(&words)).expect("a filter");
-            assert_eq!(ended.status.code(), Some(0), "without {first}, {words:?}: {ended:?}");
+            // 1 where the machine is too busy for a cell.
+            let measures = ["run", "survey"].contains(&words[0]);
+            let is_over = ended.status.success() || measures && ended.status.code() == Some(1);
+            assert!(is_over, "without {first}, {words:?}: {ended:?}");
             ended.stdout
         };
         let (here, _) = missing(&sandbox.run(&["list", "--json"]).stdout);

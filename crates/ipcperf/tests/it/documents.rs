@@ -1,6 +1,6 @@
 //! Result documents of real, small runs: their structure, never their figures.
 
-use crate::common::{Sandbox, buckets, cells, list, rounds, text, valid};
+use crate::common::{Sandbox, buckets, cells, list, rounds, skipped, text, valid};
 use ipcperf_report::RESULT_SCHEMA;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,6 +191,11 @@ fn a_size_that_cannot_be_carried_names_its_limit_and_what_raises_it() {
         let document = valid(RESULT_SCHEMA, &ended.stdout);
         let [cell] = cells(&document) else { panic!("one cell was asked for") };
         assert_eq!((text(cell, "status"), number(&cell["size_bytes"])), ("unavailable", size));
+        // On one CPU that comes before its size.
+        if cell["wait"] == "spin" && text(cell, "reason").contains("two spinning ends on one CPU") {
+            skipped("two CPUs", text(cell, "id"));
+            continue;
+        }
         for part in [text(limit, "set_by"), text(limit, "raise")] {
             assert!(text(cell, "reason").contains(part), "{name}: '{part}' in {}", cell["reason"]);
         }
@@ -373,10 +378,12 @@ fn cpus_that_were_named_keep_their_seats_in_every_round() {
     let pair = |a: &Value, b: &Value| vec![a.clone(), b.clone()];
     if !allowed.contains(&Value::from(0)) {
         assert!(text(one, "reason").contains("CPU 0"), "{one}");
-        return;
+        return skipped("CPU 0", text(one, "reason"));
     }
     assert_eq!(text(one, "id"), "pipe ping-pong 64B place=0,0");
-    let [.., before, last] = allowed else { return };
+    let [.., before, last] = allowed else {
+        return skipped("two CPUs", "there is one");
+    };
     let place = format!("{last},{before}");
     let words = ["-m", "pipe", "--place", &place, "-o", "named.json"];
     sandbox.run(&run(&words));

@@ -215,8 +215,8 @@ fn a_killed_peer_costs_its_cell_and_not_the_run() {
 fn kill_one(pattern: &str, name: &str, which: usize) {
     let sandbox = Sandbox::new();
     let words = ["run", "-p", pattern, "-m", name, "--peers", "3", "-o", "rest.json"];
-    // Many slices, so that one of them is seen however busy the machine is.
-    let brief = ["--place", "free", "--rounds", "12", "--slice", "300ms", "--warmup", "5ms"];
+    // So many slices that one of them is seen however busy the machine is.
+    let brief = ["--place", "free", "--rounds", "10000", "--slice", "300ms", "--warmup", "5ms"];
     let running = sandbox.start(&[&words[..], &brief].concat());
     let pid = running.child.id();
     let crowd = wait_for("four workers", || {

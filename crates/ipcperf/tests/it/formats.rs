@@ -379,8 +379,7 @@ fn nothing_is_written_into_a_folder_that_another_user_put_where_all_may_write() 
         symlink(at("precious"), at("all/theirs").join(name)).expect("a link");
     }
     if let Err(error) = chown(at("all/theirs"), Some(65534), None) {
-        crate::common::skipped::<()>(&format!("nobody else is to be had: {error}"));
-        return;
+        return crate::common::skipped("another user", error);
     }
     let short = ["--place", "same-cpu", "--rounds", "1", "--slice", "1ms"];
     let measured = |name: &'static str| [&["run", "-m", "pipe", "-o", name], &short[..]].concat();

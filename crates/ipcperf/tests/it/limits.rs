@@ -1,7 +1,7 @@
 //! Limits and places that a user or an administrator has set: what cannot be done under them is one line that names
 //! them, and never a signal, a panic or a backtrace.
 
-use crate::common::{Ended, Sandbox, cells, valid};
+use crate::common::{Ended, Sandbox, can_run, cells, valid};
 use crate::strangers::Somebody;
 use ipcperf_report::RESULT_SCHEMA;
 use ipcperf_sys::program::counts_bytes;
@@ -27,6 +27,9 @@ fn is_one_line(ended: &Ended, part: &str) {
 
 #[test]
 fn a_limit_that_is_too_small_is_one_line() {
+    if !can_run("prlimit", &["--core=0", "true"]) {
+        return;
+    }
     let sandbox = Sandbox::new();
     let line = "a stack (ulimit -s) of 64 KiB is too small: 1 MiB is the least; ";
     is_one_line(&under(&sandbox, "--stack=65536:65536"), line);

@@ -34,6 +34,7 @@ mod rows;
 mod selection;
 mod selftest;
 mod situations;
+mod skips;
 mod snippets;
 mod soak;
 mod stopped;

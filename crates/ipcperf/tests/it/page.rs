@@ -27,7 +27,10 @@ impl Browser {
             version.is_ok_and(|output| output.status.success())
         };
         let name = BROWSERS.iter().find(is_here);
-        let Some(name) = name else { return skipped("no Chromium; install one") };
+        let Some(name) = name else {
+            skipped("chromium", "none of that name, nor Chrome");
+            return None;
+        };
         let profile = format!("--user-data-dir={}", sandbox.temporary().join("browser").display());
         // The protocol goes over descriptors 3 and 4.
         let mut command = Command::new("sh");

@@ -93,11 +93,11 @@ fn fake(source: &str, sink: &str) -> String {
     )
 }
 
-/// Whether the kernel counts what a program writes, without which nothing of socat is believed.
-fn counts_bytes() -> bool {
-    let counts = fs::read_to_string("/proc/self/io").is_ok_and(|text| text.contains("wchar"));
+/// Whether the kernel tells this user what a program has written, without which nothing of socat is believed.
+pub(crate) fn counts_bytes() -> bool {
+    let counts = ipcperf_sys::program::counts_bytes();
     if !counts {
-        skipped::<()>("the kernel does not count what programs write (/proc/self/io)");
+        skipped("/proc/PID/io", "no bytes of programs that have ended");
     }
     counts
 }

@@ -1,7 +1,7 @@
 //! What the facts say of an end that is killed and started again, seen by programs of their own: the coordinator of a run
 //! makes all that has a name and outlives both ends, so that nothing of a run could show it.
 
-use crate::common::{Sandbox, at_once, can_run, lacking};
+use crate::common::{Sandbox, at_once, can_run, skipped};
 use ipcperf_core::{OnRestart, OptionSet, Reach};
 use std::process::Command;
 
@@ -20,7 +20,7 @@ fn after_a_restart_each_goes_on_or_reopens_as_its_facts_say() {
     at_once(named.enumerate(), |(at, entry)| {
         let name = entry.spec.name;
         if let Err(missing) = entry.probe(&OptionSet::default()).expect("default knobs") {
-            return lacking(name, &missing);
+            return skipped(name, missing);
         }
         let sandbox = Sandbox::new();
         let folder = sandbox.temporary();

@@ -28,7 +28,7 @@ print(json.dumps([rows, again, types, cells, counted]))
 fn duckdb_reads_the_rounds_of_two_machines_and_makes_parquet_of_them() {
     let asked = Command::new("python3").args(["-c", "import duckdb"]).output();
     if !asked.is_ok_and(|asked| asked.status.success()) {
-        return skipped("python3 has no duckdb (pip install duckdb)").unwrap_or_default();
+        return skipped("duckdb", "no Python that has it (pip install duckdb)");
     }
     let sandbox = Sandbox::new();
     let mut other: Value = serde_json::from_str(FIRST).expect("JSON");

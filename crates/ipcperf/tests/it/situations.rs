@@ -79,8 +79,7 @@ impl Situation {
             Ok(ended) => ended.stderr,
             Err(error) => error.to_string(),
         };
-        skipped(&format!("'{}' without {:?}: {why}", self.shell, self.refused.0))
-            .unwrap_or_default()
+        skipped(&format!("'{}' without {:?}", self.shell, self.refused.0), why);
     }
 
     /// The line of shell with a program.

@@ -1,6 +1,6 @@
 //! The programs that are printed for mechanisms: each compiles without a warning, answers, and leaves nothing behind.
 
-use crate::common::{Ended, Sandbox, at_once, can_run, lacking};
+use crate::common::{Ended, Sandbox, at_once, can_run, skipped};
 use ipcperf_core::{OptionSet, Payload};
 use ipcperf_engine::registry::Entry;
 use ipcperf_report::snippet::{self, Language};
@@ -111,7 +111,7 @@ fn answers(sandbox: &Sandbox, language: Language, program: &Path, entry: &Entry)
     let name = entry.spec.full_name();
     let options = OptionSet::default();
     if let Err(missing) = entry.probe(&options).expect("default knobs") {
-        return lacking(&name, &missing);
+        return skipped(&name, missing);
     }
     if matches!(entry.spec.payload, Payload::Wake { .. }) {
         let ended = run(sandbox, language, program, None);

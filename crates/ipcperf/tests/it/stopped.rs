@@ -92,8 +92,7 @@ fn a_stop_on_purpose_is_not_told() {
 fn a_coordinator_that_stands_still_is_told() {
     // A process that is not told how long it waits for a CPU cannot know that it did not.
     if std::fs::read_to_string("/proc/self/schedstat").is_err() {
-        skipped::<()>("this kernel does not say how long a process waits for a CPU");
-        return;
+        return skipped("schedstat", "the kernel does not say how long a process waits for a CPU");
     }
     let sandbox = Sandbox::new();
     let running = start(&sandbox, "-m pipe -p ping-pong", "--slice 3s");

@@ -1,6 +1,6 @@
 //! Other users of the same machine, who connect to every port they can find, take names, and send signals.
 
-use crate::common::{Ended, Sandbox, at_once, cells, skipped, valid, wait_for};
+use crate::common::{Ended, Sandbox, at_once, cells, is_here, skipped, valid, wait_for};
 use crate::watch::workers;
 use ipcperf_report::RESULT_SCHEMA;
 use ipcperf_sys::io::socket::Kind;
@@ -130,13 +130,14 @@ impl Somebody {
         fs::copy(env!("CARGO_BIN_EXE_ipcperf"), somebody.program()).expect("a copy");
         // A process that another thread is just starting may have it open for writing, and then nobody executes it.
         let works = |_| {
-            let tried = somebody.command(&[], &["--version"]).output();
+            let tried = somebody.command(&["prlimit", "--core=0"], &["--version"]).output();
             tried.is_ok_and(|output| output.status.success())
         };
         if (0..5).any(works) {
             return Some(somebody);
         }
-        skipped("it takes root and setpriv to be another user")
+        skipped("another user", "it takes root, setpriv and prlimit to be one");
+        None
     }
 
     /// A copy of the program that this user may execute.
@@ -228,16 +229,18 @@ fn strangers_who_connect_and_say_nothing_keep_no_cell_from_its_figures() {
     let Some(somebody) = Somebody::new() else { return };
     let words = ["run", "-m", "tcp,uring-tcp", "--place", "free", "--rounds", "3"];
     let more = ["--slice", "10ms", "--warmup", "2ms", "-o", "run.json"];
-    let mut held = Vec::new();
-    let (ended, document) = beside(&somebody, &[&words[..], &more].concat(), |door| {
-        held.extend(TcpStream::connect_timeout(&door, Duration::from_millis(2)));
+    // A door that is open for moments is missed where much else runs.
+    wait_for("a stranger", || {
+        let mut held = Vec::new();
+        let (ended, document) = beside(&somebody, &[&words[..], &more].concat(), |door| {
+            held.extend(TcpStream::connect_timeout(&door, Duration::from_millis(2)));
+        });
+        assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
+        for cell in cells(&document) {
+            assert!(!is_here(cell) || cell["status"] == "ok", "{cell}");
+        }
+        (!held.is_empty()).then_some(())
     });
-    assert!(!held.is_empty(), "nobody came");
-    assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
-    for cell in cells(&document) {
-        let status = cell["status"].as_str().unwrap_or_default();
-        assert!(matches!(status, "ok" | "unavailable"), "{cell}");
-    }
 }
 
 #[test]
@@ -245,19 +248,24 @@ fn strangers_at_a_server_for_single_requests_are_counted_and_told() {
     let Some(somebody) = Somebody::new() else { return };
     let words = ["run", "-m", "tcp,tcp/epoll", "-p", "connect", "--conns", "2", "--place", "free"];
     let more = ["--rounds", "3", "--slice", "50ms", "--warmup", "2ms", "-o", "run.json"];
-    let (ended, document) = beside(&somebody, &[&words[..], &more].concat(), |door| {
-        if let Ok(mut call) = TcpStream::connect_timeout(&door, Duration::from_millis(50)) {
-            let _ = call.read(&mut [0; 100]);
+    wait_for("a stranger at each server", || {
+        let (ended, document) = beside(&somebody, &[&words[..], &more].concat(), |door| {
+            if let Ok(mut call) = TcpStream::connect_timeout(&door, Duration::from_millis(50)) {
+                let _ = call.read(&mut [0; 100]);
+            }
+        });
+        assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
+        let mut met = Vec::new();
+        for cell in cells(&document) {
+            let said = (&cell["status"], &cell["verified"]);
+            assert_eq!(said, (&"ok".into(), &true.into()), "{cell}");
+            met.push(cell["connect"]["server_errors"]["stranger"].as_u64().unwrap_or(0));
         }
+        let findings = document["noise"]["findings"].to_string();
+        let is_told = findings.contains("W-STRANGERS");
+        assert_eq!(is_told, met.iter().any(|count| *count > 0), "{met:?}: {findings}");
+        met.iter().all(|count| *count > 0).then_some(())
     });
-    assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
-    for cell in cells(&document) {
-        assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
-        let met = &cell["connect"]["server_errors"]["stranger"];
-        assert!(met.as_u64().is_some_and(|count| count > 0), "{}", cell["connect"]);
-    }
-    let findings = document["noise"]["findings"].to_string();
-    assert!(findings.contains("W-STRANGERS"), "{findings}");
 }
 
 /// What somebody does who has found the door.
@@ -278,41 +286,46 @@ fn whoever_finds_a_name_and_whatever_it_does_no_cell_loses_its_figures() {
     let manners = [Manner::Silent, Manner::Nonsense, Manner::Gone];
     let all = ["path", "abstract"].map(|bind| manners.map(|manner| (bind, manner)));
     at_once(all.concat(), |(bind, manner)| {
-        let sandbox = Sandbox::new();
-        let set = format!("unix-stream.bind={bind}");
-        let sockets = "unix-stream,unix-stream/epoll,unix-seqpacket,tcp,tcp6";
-        let words = ["run", "-m", sockets, "-p", "ping-pong,connect", "--conns", "2"];
-        let more = ["--set", &set, "--set", "unix-seqpacket.bind=path", "--place", "free"];
-        let brief = ["--rounds", "1", "--slice", "100ms", "--warmup", "2ms", "-o", "run.json"];
-        let running = sandbox.start(&[&words[..], &more, &brief].concat());
-        let (pid, is_over) = (running.child.id(), AtomicBool::new(false));
-        let (mut came, mut held) = (0, Vec::new());
-        let ended = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                disturb(&sandbox, pid, &is_over, |call| {
-                    came += 1;
-                    match manner {
-                        Manner::Silent => held.push(call),
-                        Manner::Nonsense => nonsense(call),
-                        Manner::Gone => drop(call),
-                    }
-                    held.truncate(100);
-                });
-            });
-            let ended = running.end();
-            is_over.store(true, Ordering::Relaxed);
-            ended
-        });
-        assert!(came > 0, "{bind} {manner:?}: nobody came");
-        assert_eq!(ended.status.code(), Some(0), "{bind} {manner:?}: {}", ended.stdout);
-        for cell in cells(&sandbox.result("run.json")) {
-            if cell["mechanism"] == "tcp6" && cell["status"] == "unavailable" {
-                continue;
-            }
-            let said = (&cell["status"], &cell["verified"]);
-            assert_eq!(said, (&"ok".into(), &true.into()), "{bind} {manner:?}: {cell}");
-        }
+        wait_for("a stranger", || found(bind, manner).then_some(()));
     });
+}
+
+/// A run beside somebody who does that wherever it finds a door; whether it found one.
+fn found(bind: &str, manner: Manner) -> bool {
+    let sandbox = Sandbox::new();
+    let set = format!("unix-stream.bind={bind}");
+    let sockets = "unix-stream,unix-stream/epoll,unix-seqpacket,tcp,tcp6";
+    let words = ["run", "-m", sockets, "-p", "ping-pong,connect", "--conns", "2"];
+    let more = ["--set", &set, "--set", "unix-seqpacket.bind=path", "--place", "free"];
+    let brief = ["--rounds", "1", "--slice", "100ms", "--warmup", "2ms", "-o", "run.json"];
+    let running = sandbox.start(&[&words[..], &more, &brief].concat());
+    let (pid, is_over) = (running.child.id(), AtomicBool::new(false));
+    let (mut came, mut held) = (0, Vec::new());
+    let ended = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            disturb(&sandbox, pid, &is_over, |call| {
+                came += 1;
+                match manner {
+                    Manner::Silent => held.push(call),
+                    Manner::Nonsense => nonsense(call),
+                    Manner::Gone => drop(call),
+                }
+                held.truncate(100);
+            });
+        });
+        let ended = running.end();
+        is_over.store(true, Ordering::Relaxed);
+        ended
+    });
+    assert_eq!(ended.status.code(), Some(0), "{bind} {manner:?}: {}", ended.stdout);
+    for cell in cells(&sandbox.result("run.json")) {
+        if cell["mechanism"] == "tcp6" && !is_here(cell) {
+            continue;
+        }
+        let said = (&cell["status"], &cell["verified"]);
+        assert_eq!(said, (&"ok".into(), &true.into()), "{bind} {manner:?}: {cell}");
+    }
+    came > 0
 }
 
 /// The user `nobody`.
@@ -345,7 +358,10 @@ impl SecondUser {
             .stderr(Stdio::piped());
         match command.spawn() {
             Ok(child) => Some(Self(child)),
-            Err(error) => skipped(&format!("a second user: {error}")),
+            Err(error) => {
+                skipped("another user", error);
+                None
+            }
         }
     }
 
@@ -483,7 +499,8 @@ fn another_user_can_do_nothing_to_a_run() {
     let document = sandbox.result("run.json");
     for cell in cells(&document) {
         let is_proved = cell["status"] == "ok" && cell["verified"] == true;
-        assert!(is_proved || cell["status"] == "unavailable", "{cell}");
+        let has_no_door = cell["reason"].as_str().is_some_and(|why| why.contains("no listener"));
+        assert!(is_proved || has_no_door || !is_here(cell), "{cell}");
     }
     let is_ok = |cell: &&Value| cell["status"] == "ok";
     assert!(cells(&document).iter().filter(is_ok).count() > 5, "{document}");

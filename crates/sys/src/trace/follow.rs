@@ -223,7 +223,10 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null());
         match follow.start(&mut command) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return None,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                crate::skipped::skipped("ptrace", error);
+                return None;
+            }
             other => other.expect("a shell"),
         }
         while follow.programs()[0].ended.is_none() {
@@ -249,8 +252,8 @@ mod tests {
     fn what_is_dropped_is_gone() {
         let mut follow = Follow::new().expect("a descriptor");
         let mut command = Command::new("sleep");
-        if follow.start(command.arg("600")).is_err() {
-            return;
+        if let Err(error) = follow.start(command.arg("600")) {
+            return crate::skipped::skipped("ptrace", error);
         }
         let pid = follow.programs()[0].pid;
         assert!(crate::process::exists(pid));

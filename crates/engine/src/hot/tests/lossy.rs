@@ -4,16 +4,45 @@ use super::super::{Closed, Pace, Paced, Pattern, Stamp, Stream};
 use super::*;
 use crate::packets::Packets;
 use ipcperf_core::Erased;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex};
 
-/// A port over channels that drops the messages whose numbers are listed.
+/// What is under way between two ends, and who waits for it. Where both wait for what does not come, the one that has
+/// waited longer gives up: no time passes otherwise, so that nothing depends on how busy the machine is.
+#[derive(Default)]
+struct Air {
+    under_way: [VecDeque<Vec<u8>>; 2],
+    /// In which order they began to wait.
+    waits: [Option<u64>; 2],
+    began: u64,
+    gives_up: [bool; 2],
+    is_gone: [bool; 2],
+}
+
+/// A port that drops the messages whose numbers are listed.
 struct Leaky {
-    to: Sender<Vec<u8>>,
-    from: Receiver<Vec<u8>>,
+    air: Arc<(Mutex<Air>, Condvar)>,
+    own: usize,
     sent: u64,
     drop: Vec<u64>,
+    received: u64,
+    /// So many waits in vain before so many messages have come.
+    silence: (u32, u64),
+}
+
+/// Both ends; the second of them waits in vain.
+fn pair(drop: [&[u64]; 2], silence: (u32, u64)) -> [Leaky; 2] {
+    let air = Arc::default();
+    let end = |own: usize, silence| Leaky {
+        air: Arc::clone(&air),
+        own,
+        sent: 0,
+        drop: drop[own].to_vec(),
+        received: 0,
+        silence,
+    };
+    [end(0, (0, 0)), end(1, silence)]
 }
 
 impl Port for Leaky {
@@ -23,7 +52,9 @@ impl Port for Leaky {
         let mut message = vec![0; len];
         fill(&mut message);
         if !self.drop.contains(&self.sent) {
-            let _ = self.to.send(message);
+            let (air, changed) = &*self.air;
+            air.lock().expect("no panic").under_way[self.own].push_back(message);
+            changed.notify_all();
         }
         self.sent += 1;
         Ok(())
@@ -34,17 +65,54 @@ impl Port for Leaky {
         len: usize,
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        // Long enough that a thread which has to wait for its CPU does not look like a lost message.
-        match self.from.recv_timeout(Duration::from_millis(200)) {
-            Ok(message) if message.len() == len => take(&message),
-            Ok(_) => Err(Fault::Truncated),
-            Err(RecvTimeoutError::Timeout) => Err(Fault::Timeout),
-            Err(RecvTimeoutError::Disconnected) => Err(Fault::Closed),
+        let (vain, before) = &mut self.silence;
+        if *vain > 0 && self.received == *before {
+            *vain -= 1;
+            return Err(Fault::Timeout);
+        }
+        let ((air, changed), own, other) = (&*self.air, self.own, 1 - self.own);
+        let mut air = air.lock().expect("no panic");
+        air.began += 1;
+        air.waits[own] = Some(air.began);
+        let message = loop {
+            if let Some(message) = air.under_way[other].pop_front() {
+                break Some(message);
+            }
+            if std::mem::take(&mut air.gives_up[own]) || air.is_gone[other] {
+                break None;
+            }
+            let is_stuck = air.waits[other].is_some() && air.under_way[own].is_empty();
+            if is_stuck && !air.gives_up[other] {
+                if air.waits[own] < air.waits[other] {
+                    break None;
+                }
+                air.gives_up[other] = true;
+                changed.notify_all();
+            }
+            air = changed.wait(air).expect("no panic");
+        };
+        air.waits[own] = None;
+        drop(air);
+        self.received += u64::from(message.is_some());
+        match message {
+            Some(message) if message.len() == len => take(&message),
+            Some(_) => Err(Fault::Truncated),
+            None => Err(Fault::Timeout),
         }
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
         Ok(())
+    }
+}
+
+impl Drop for Leaky {
+    fn drop(&mut self) {
+        let (air, changed) = &*self.air;
+        if let Ok(mut air) = air.lock() {
+            air.is_gone[self.own] = true;
+        }
+        changed.notify_all();
     }
 }
 
@@ -54,17 +122,25 @@ fn run<A: Pattern>(
     lead_drops: &[u64],
     follow_drops: &[u64],
 ) -> (Tally, Tally, u64) {
-    let (to_follow, from_lead) = channel();
-    let (to_lead, from_follow) = channel();
-    let mut lead = Leaky { to: to_follow, from: from_follow, sent: 0, drop: lead_drops.to_vec() };
-    let mut follow = Leaky { to: to_lead, from: from_lead, sent: 0, drop: follow_drops.to_vec() };
+    heard::<A>(plan, [lead_drops, follow_drops], (0, 0))
+}
+
+/// The same, with silence for the follow.
+fn heard<A: Pattern>(
+    plan: Plan<'_>,
+    drops: [&[u64]; 2],
+    silence: (u32, u64),
+) -> (Tally, Tally, u64) {
+    let [lead, mut follow] = pair(drops, silence);
     let slots: Vec<_> = (0..1000).map(|_| AtomicU32::new(0)).collect();
     let more: Vec<_> = (0..1000).map(|_| AtomicU32::new(0)).collect();
     let sent = AtomicU64::new(0);
     let plan = Plan { sent: Some(&sent), ..plan };
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| {
-            let mut recorder = Recorder::new(&more);
+        // Gone with its end, also where that is a panic.
+        let (mut lead, more) = (lead, &more);
+        let other = scope.spawn(move || {
+            let mut recorder = Recorder::new(more);
             let clock = Clock::monotonic();
             let tally = A::follow(&mut follow, clock, plan, Stamp::new(5), &mut recorder);
             (tally.expect("the follow ends"), recorder.len())
@@ -72,6 +148,7 @@ fn run<A: Pattern>(
         let mine =
             A::lead(&mut lead, Clock::monotonic(), plan, Stamp::new(5), &mut Recorder::new(&slots))
                 .expect("the lead ends");
+        drop(lead);
         let (theirs, samples) = other.join().expect("the follow does not panic");
         (mine, theirs, samples)
     })
@@ -116,46 +193,18 @@ fn a_credit_is_given_again_when_it_is_lost_and_never_for_what_was_not_sent() {
     }
 }
 
-/// A lead that stands still at one of its packets.
-struct HeldUp {
-    port: Leaky,
-    at: u64,
-    pause: Duration,
+/// 33 packets a message of 1000 bytes, of which 3 may be under way.
+fn packets(port: &mut Leaky, len: usize) -> Packets<'_, true> {
+    Packets::new(Erased(port), len, 39, Some(3))
 }
 
-impl Port for HeldUp {
-    const LOSSY: bool = true;
-
-    fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
-        if self.port.sent == self.at {
-            std::thread::sleep(self.pause);
-        }
-        self.port.send(len, fill)
-    }
-
-    fn recv<T>(
-        &mut self,
-        len: usize,
-        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        self.port.recv(len, take)
-    }
-
-    fn finish(&mut self) -> Result<(), Fault> {
-        Ok(())
-    }
-}
-
+/// Credits were given for messages that the lead, held up within one of many packets, had not sent: it panicked.
 #[test]
 fn a_lead_that_is_held_up_within_a_message_of_many_packets_goes_on_without_loss() {
-    // 33 packets of which 3 may be under way, so that the window is one message. The third message is held up for three waits
-    // of the follow: at its first packet, within it, and where it has just waited for a credit.
+    // 33 packets of which 3 may be under way, so that the window is one message. The follow waits three times in vain in the
+    // third message: before its first packet, within it, and where it has just given a credit.
     for at in [66, 71, 80] {
-        let (to_follow, from_lead) = channel();
-        let (to_lead, from_follow) = channel();
-        let port = Leaky { to: to_follow, from: from_follow, sent: 0, drop: Vec::new() };
-        let mut lead = HeldUp { port, at, pause: Duration::from_millis(700) };
-        let mut follow = Leaky { to: to_lead, from: from_lead, sent: 0, drop: Vec::new() };
+        let [mut lead, mut follow] = pair([&[], &[]], (3, at));
         let sent = AtomicU64::new(0);
         let plan = Plan {
             len: 1000,
@@ -167,16 +216,16 @@ fn a_lead_that_is_held_up_within_a_message_of_many_packets_goes_on_without_loss(
             sent: Some(&sent),
             ..Plan::default()
         };
-        let packets = |port| Packets::<true>::new(port, plan.len, 39, Some(3));
         let (mine, theirs) = std::thread::scope(|scope| {
-            let other = scope.spawn(|| {
+            let other = scope.spawn(move || {
                 let recorder = &mut Recorder::new(&[]);
-                let mut port = packets(Erased(&mut follow));
+                let mut port = packets(&mut follow, plan.len);
                 Stream::follow(&mut port, Clock::monotonic(), plan, Stamp::new(5), recorder)
             });
             let recorder = &mut Recorder::new(&[]);
-            let mut port = packets(Erased(&mut lead));
+            let mut port = packets(&mut lead, plan.len);
             let mine = Stream::lead(&mut port, Clock::monotonic(), plan, Stamp::new(5), recorder);
+            drop(lead);
             (mine, other.join().expect("the follow does not panic"))
         });
         let (mine, theirs) = (mine.expect("the lead ends"), theirs.expect("the follow ends"));
@@ -193,25 +242,25 @@ fn without_loss_nothing_is_counted_as_lost() {
     assert_eq!((lead.lost, follow.lost, follow.received), (0, 0, 100));
 }
 
-/// What a follow says of a lead that begins after so long, with messages of an earlier segment under way.
-fn late<A: Pattern>(plan: Plan<'_>, held_up: Duration) -> Tally {
-    let (to_follow, from_lead) = channel();
-    let (to_lead, from_follow) = channel();
-    let mut lead = Leaky { to: to_follow, from: from_follow, sent: 0, drop: Vec::new() };
-    let mut follow = Leaky { to: to_lead, from: from_lead, sent: 0, drop: Vec::new() };
+/// What a follow says of a lead that begins after it has waited so often in vain, with messages of an earlier segment
+/// under way.
+fn late<A: Pattern>(plan: Plan<'_>, in_vain: u32) -> Tally {
+    let earlier = 3;
+    let [lead, mut follow] = pair([&[], &[]], (in_vain, earlier));
     let sent = AtomicU64::new(0);
     let plan = Plan { sent: Some(&sent), ..plan };
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| {
+        let mut lead = lead;
+        for seq in plan.first - earlier..plan.first {
+            lead.send(plan.len, |out| Stamp::new(5).fill(out, seq)).expect("it is sent");
+        }
+        let other = scope.spawn(move || {
             let recorder = &mut Recorder::new(&[]);
             A::follow(&mut follow, Clock::monotonic(), plan, Stamp::new(5), recorder)
         });
-        for seq in plan.first - 3..plan.first {
-            lead.send(plan.len, |out| Stamp::new(5).fill(out, seq)).expect("it is a channel");
-        }
-        std::thread::sleep(held_up);
         let recorder = &mut Recorder::new(&[]);
         let _ = A::lead(&mut lead, Clock::monotonic(), plan, Stamp::new(5), recorder);
+        drop(lead);
         other.join().expect("the follow does not panic").expect("late is not wrong")
     })
 }
@@ -219,12 +268,12 @@ fn late<A: Pattern>(plan: Plan<'_>, held_up: Duration) -> Tally {
 #[test]
 fn what_comes_late_is_counted_and_what_belongs_to_an_earlier_segment_is_not() {
     for len in [1, 4, 64] {
-        // Longer than one wait of the follow, which gives the window up, and much shorter than its patience.
-        for held_up in [0, 300].map(Duration::from_millis) {
-            let follow = late::<Stream>(plan(len, 16), held_up);
-            assert_eq!((follow.received, follow.lost), (101, 0), "{len} bytes, {held_up:?}");
+        // After one wait in vain the follow gives the window up.
+        for in_vain in [0, 1] {
+            let follow = late::<Stream>(plan(len, 16), in_vain);
+            assert_eq!((follow.received, follow.lost), (101, 0), "{len} bytes, {in_vain}");
         }
-        let follow = late::<Closed>(plan(len, 0), Duration::ZERO);
+        let follow = late::<Closed>(plan(len, 0), 0);
         assert_eq!((follow.received, follow.lost), (100, 0), "{len} bytes");
     }
 }
@@ -243,12 +292,13 @@ fn bursts_count_what_never_came_and_miss_no_answer_but_those_that_are_lost() {
 
 #[test]
 fn paced_round_trips_count_every_lost_message_and_outlast_long_silence() {
-    // 300 ms between two messages is more than the patience of a follow that expects them at once.
-    let due: Vec<u64> = (0..20).map(|at| at * 20_000 + u64::from(at > 9) * 300_000_000).collect();
-    let pace = Pace { due: &due, longest: 300_000_000, ns_per_tick: 1.0, ..Pace::default() };
+    // Longer than a follow waits for messages that it expects at once.
+    let silence = (PATIENCE + 2, 8);
+    let due: Vec<u64> = (0..20).map(|at| at * 20_000).collect();
+    let pace = Pace { due: &due, longest: 60_000_000_000, ns_per_tick: 1.0, ..Pace::default() };
     let plan =
         Plan { len: 8, answer: 8, samples: 20, batch: 1, first: 1000, pace, ..Plan::default() };
-    let (lead, follow, _) = run::<Paced>(plan, &[3, 12], &[10]);
+    let (lead, follow, _) = heard::<Paced>(plan, [&[3, 12], &[10]], silence);
     assert_eq!((lead.sent, lead.received, lead.lost), (20, 17, 3));
     assert_eq!((follow.received, follow.lost), (18, 2));
 }

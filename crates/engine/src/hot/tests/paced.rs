@@ -66,20 +66,26 @@ const MS: u64 = 1_000_000;
 
 #[test]
 fn messages_that_are_held_up_count_from_when_they_were_due() {
-    // Eight messages, 20 ms apart, which a busy machine does not hold up by itself; the reply to the third takes 200 ms,
-    // which delays all that come after it.
+    // Eight messages, 20 ms apart; the reply to the third takes 200 ms, which delays all that come after it.
     let (apart, long) = (20 * MS, 200 * MS);
     let due: Vec<u64> = (1..=8).map(|at| at * apart).collect();
     let slow = |number| if number == 2 { 200 * MS } else { 0 };
-    let (tally, trips) = run(&due, 0, 8, &[], slow);
-    assert_eq!((tally.sent, tally.received, tally.lost), (8, 8, 0));
-    assert!(tally.end - tally.begin >= due[2] + long);
-    assert!(trips[2].service >= long && trips[2].free);
-    for (at, trip) in trips.iter().enumerate().skip(3) {
-        let waited = due[2] + long - due[at];
-        assert!(trip.late >= waited && !trip.free, "{at}: {trip:?}");
-        assert!(trip.response() >= waited + trip.service, "{at}: {trip:?}");
+    // A busy machine may hold up the third, too, now and then.
+    for _ in 0..50 {
+        let (tally, trips) = run(&due, 0, 8, &[], slow);
+        assert_eq!((tally.sent, tally.received, tally.lost), (8, 8, 0));
+        assert!(tally.end - tally.begin >= due[2] + long);
+        assert!(trips[2].service >= long);
+        for (at, trip) in trips.iter().enumerate().skip(3) {
+            let waited = due[2] + long - due[at];
+            assert!(trip.late >= waited && !trip.free, "{at}: {trip:?}");
+            assert!(trip.response() >= waited + trip.service, "{at}: {trip:?}");
+        }
+        if trips[2].free {
+            return;
+        }
     }
+    panic!("the third was never free");
 }
 
 #[test]

@@ -416,11 +416,14 @@ mod tests {
             Site::Tcp(loopback),
             Site::Fifo(directory.path().join("f")),
         ];
-        sites.extend(
-            [Site::Tcp(any_port(Ipv6Addr::LOCALHOST.into())), Site::Vsock(0)]
-                .into_iter()
-                .filter(|site| site.probe().is_ok()),
-        );
+        for (name, site) in
+            [("tcp6", Site::Tcp(any_port(Ipv6Addr::LOCALHOST.into()))), ("vsock", Site::Vsock(0))]
+        {
+            match site.probe() {
+                Ok(()) => sites.push(site),
+                Err(missing) => crate::skipped::skipped(name, missing),
+            }
+        }
         for site in sites {
             one_request(&site);
         }
