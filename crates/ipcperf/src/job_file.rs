@@ -35,14 +35,7 @@ pub(crate) fn apply(path: &Path, args: &RunArgs, typed: &ArgMatches) -> Result<R
     let file = format!("job file '{}'", path.display());
     let text = output::small_file(path)
         .map_err(|error| Stop::usage(format!("{file}: {}", output::words(&error))))?;
-    let words = words(&file, &text, args.allow_exec || args.dry_run, typed);
-    if words.is_err() && crate::read_study(&text).is_ok() {
-        let file = path.display();
-        let why =
-            format!("'{file}' is the file of a study; did you mean 'ipcperf replicate {file}'?");
-        return Err(Stop::usage(why));
-    }
-    let words = words?;
+    let words = words(&file, &text, args.allow_exec || args.dry_run, typed)?;
     understood(&file, words)
 }
 

@@ -196,7 +196,7 @@ mod tests {
             assert!(!text.contains("--format)\n                    COMPREPLY=($(compgen -f"));
             // Bash completes files wherever it knows nothing else.
             let completes_files = text.lines().any(|line| match shell {
-                Shell::Zsh => line.contains("'--payload=") && line.contains(":FILES:_files'"),
+                Shell::Zsh => line.contains("--payload=") && line.contains(":FILES:_files'"),
                 Shell::Fish => line.contains("-l payload ") && line.ends_with(" -r -F"),
                 _ => line.contains("--payload"),
             });

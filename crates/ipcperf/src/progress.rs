@@ -35,7 +35,7 @@ fn left(expected: Duration, done: u64, total: u64, took: Duration) -> Option<Dur
     let all = took.as_secs_f64() / share.max(f64::MIN_POSITIVE);
     let by_both = if weight > 0.0 { weight * all } else { 0.0 };
     let all = by_both + (1.0 - weight) * expected.as_secs_f64();
-    Duration::try_from_secs_f64(all * (1.0 - share)).ok()
+    Some(Duration::try_from_secs_f64(all * (1.0 - share)).unwrap_or(Duration::MAX))
 }
 
 /// `58s left`, `4m left`.

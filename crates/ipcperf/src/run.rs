@@ -6,13 +6,14 @@ use crate::gates::Gates;
 use crate::measure::{Undertaking, settings};
 use crate::packed::STUDY_NAMES;
 use crate::request;
-use crate::{crossover, exec, job_file, loads, repeat};
+use crate::{crossover, exec, job_file, loads, output, repeat, replicate};
 use clap::ArgMatches;
 use ipcperf_core::{Idle, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Request};
 use ipcperf_engine::registry::Registry;
+use ipcperf_study::Study;
 use ipcperf_sys::topology::Topology;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Rounds unless asked otherwise: enough for an interval of the median with half of the rounds in another mode.
@@ -28,7 +29,8 @@ pub(crate) fn run(
         return undertaking.finish(registry, args.dry_run, &args.output, &Gates::of(&args.gates)?);
     }
     let args = match asked(registry, args)? {
-        (Some(path), args) => job_file::apply(&path, &args, typed)?,
+        (Some(path), args) => job_file::apply(&path, &args, typed)
+            .map_err(|stop| if_a_study(&path).unwrap_or(stop))?,
         (None, args) => args,
     };
     let rounds = request::rounds(args.rounds.unwrap_or(ROUNDS))?;
@@ -78,6 +80,14 @@ fn asked(registry: &Registry, args: &RunArgs) -> Result<(Option<PathBuf>, RunArg
             other.to_string_lossy()
         ))),
     }
+}
+
+/// What to type where the file of a study was taken for a job.
+fn if_a_study(path: &Path) -> Option<Stop> {
+    Study::parse(&output::small_file(path).ok()?, &replicate::check).ok()?;
+    let file = path.display();
+    let why = format!("'{file}' is the file of a study; did you mean 'ipcperf replicate {file}'?");
+    Some(Stop::usage(why))
 }
 
 /// What is to be measured, and how.

@@ -316,7 +316,7 @@ mod tests {
             saturated: at == 2,
             histogram: (at == 0).then(HistogramData::default),
             fan: (at > 0).then(|| FanRound { served: vec![at; 3], jain: None, pids: Vec::new() }),
-            standstill: (at == 2).then(|| super::super::Standstill { ns: 1.5e9, who: None }),
+            standstill: (at == 2).then_some(super::super::Standstill { ns: 1.5e9, who: None }),
             cpu_ns: SideCpu { lead: u64::MAX, ..SideCpu::default() },
             covariates: Covariates { ipis: Some(at), ..Covariates::default() },
             proof: Proof { nonce: "ab".to_owned(), lead: [1, at], ..Proof::default() },
