@@ -112,7 +112,6 @@ impl Cli {
         }
         process::use_own_files();
         signals::outlive_large_files();
-        limits::raise_open_files();
         self.obey()
     }
 
@@ -123,6 +122,8 @@ impl Cli {
             let parent = words.next().and_then(|pid| pid.to_str()?.parse().ok()).unwrap_or(0);
             return tasks::main(&self.registry, replicate::TASKS, parent);
         }
+        // Workers have what their coordinator has.
+        limits::raise_open_files();
         let typed = Args::command().try_get_matches();
         let parsed = typed.and_then(|typed| Ok((Args::from_arg_matches(&typed)?, typed)));
         let done = match parsed {

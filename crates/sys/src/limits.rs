@@ -63,6 +63,17 @@ pub(crate) fn as_started() -> Option<Rlimit> {
     OPEN_FILES.get().map(|(limit, _)| *limit)
 }
 
+/// The limit that programs of others are to have, the soft and the hard one, for a process that starts them for this one.
+#[must_use]
+pub fn of_programs() -> Option<[Option<u64>; 2]> {
+    as_started().map(|limit| [limit.current, limit.maximum])
+}
+
+/// Takes it over from the process that this one starts programs for.
+pub fn take_of_programs([current, maximum]: [Option<u64>; 2]) {
+    let _ = OPEN_FILES.set((Rlimit { current, maximum }, 0));
+}
+
 /// Why a process cannot have so many open files for this, beside those that it was started with; `None` where it can.
 #[must_use]
 pub fn too_few_open_files(what_for: &str, needed: u64) -> Option<Missing> {

@@ -11,10 +11,10 @@ use crate::supervisor::{Stop, Supervisor};
 use crate::task::{TaskError, WorkerContext};
 use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::control::wait_any;
-use ipcperf_sys::file;
 use ipcperf_sys::process::outlive_coordinator;
 use ipcperf_sys::program::Orphans;
 use ipcperf_sys::signals::Interrupts;
+use ipcperf_sys::{file, limits};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,6 +41,8 @@ struct Duty {
     time: Duration,
     /// Counts system calls, and nothing else.
     traces: bool,
+    /// Open files of the programs, the soft and the hard limit.
+    files: Option<[Option<u64>; 2]>,
 }
 
 /// The watch as the coordinator sees it. It is started when it is needed first, and again after it has failed.
@@ -95,7 +97,10 @@ impl Watch {
             None => Started::new(deadline, interrupts)?,
         };
         let time = deadline.saturating_duration_since(Instant::now());
-        put(&mut watch.file, &Duty { plan: plan.clone(), time, traces })?;
+        put(
+            &mut watch.file,
+            &Duty { plan: plan.clone(), time, traces, files: limits::of_programs() },
+        )?;
         watch.worker.go(0, &())?;
         watch.wait(deadline, interrupts)?;
         let came = get(&mut watch.file)?;
@@ -145,7 +150,8 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     };
     loop {
         context.ready(&())?;
-        let Duty { plan, time, traces } = get(&mut file)?;
+        let Duty { plan, time, traces, files } = get(&mut file)?;
+        files.into_iter().for_each(limits::take_of_programs);
         let deadline = Instant::now() + time;
         match traces {
             true => put(&mut file, &traced(&plan, deadline, &end).map_err(told))?,

@@ -328,8 +328,9 @@ fn the_document_does_not_name_the_home_directory_whatever_was_asked_for() {
         assert!(text(cell, "id").contains(&format!("dir=~/{folder}")), "{cell}");
     }
     let words = ["-m", "temp-file", "--place", "same-cpu", "-o", "at-home.json", "--set"];
-    sandbox.run(&run(&[&words[..], &[&format!("temp-file.dir={home}/files")]].concat()));
-    let again = sandbox.run(&["run", "--from", "at-home.json", "-o", "again.json"]);
+    let set = format!("temp-file.dir={home}/files");
+    sandbox.run(&run(&[&words[..], &[&set]].concat()));
+    let again = sandbox.run(&["run", "--from", "at-home.json", "--set", &set, "-o", "again.json"]);
     assert_eq!(again.status.code(), Some(0), "{}{}", again.stdout, again.stderr);
     // Right behind the letter of its flag, too.
     let attached = format!("-o{home}/attached.json");

@@ -351,7 +351,7 @@ fn a_path_in_a_file_that_leads_out_of_the_current_directory_must_be_typed() {
     let from = ["run", "--from", "run.json", "--dry-run"];
     sandbox.done(&[&from[..], &["--payload", &secret]].concat());
     let other = [&from[..], &["--payload", &secret, "--payload", "own"]].concat();
-    sandbox.refuses(&other, "--payload");
+    sandbox.refuses(&other, "leaves no room for 'payload'");
     for (setting, told) in
         [("pipe.size=1M", "leaves no room for 'set'"), ("nonsense", "mechanism.knob=value")]
     {

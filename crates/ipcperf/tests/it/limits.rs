@@ -130,10 +130,10 @@ fn what_the_programs_of_an_ordinary_user_move_is_counted_as_well() {
 #[test]
 fn what_cannot_be_started_is_named_with_the_limit_and_what_raises_it() {
     let Some(somebody) = Somebody::new() else { return };
-    let told = "head -c 1000 /dev/zero: cannot be started: this user may have 1 processes and threads (ulimit -u); \
+    let told = "head -c 1000 /dev/zero: cannot be started: this user may have 2 processes and threads (ulimit -u); \
                 sudo prlimit --pid $$ --nproc=1024:1024";
     let program = ["run", "--exec", "head -c 1000 /dev/zero", "--exec", "wc -c", "-o", "run.json"];
-    let ended = somebody.run(&["prlimit", "--nproc=1:1"], &program);
+    let ended = somebody.run(&["prlimit", "--nproc=2:2"], &program);
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
     let kept = somebody.sandbox.read("run.json").unwrap_or_default();
     assert!(kept.contains(told), "{kept} {}", ended.stderr);

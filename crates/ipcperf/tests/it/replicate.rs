@@ -1,7 +1,7 @@
 //! The published studies, run again at the smallest scale: their documents, never their figures.
 
 use crate::common::{Sandbox, list, note, text, valid, wait_for, words};
-use crate::watch::{processes, signal, workers};
+use crate::watch::{has, processes, signal, workers};
 use ipcperf_report::REPLICATION_SCHEMA;
 use serde_json::Value;
 use std::fs;
@@ -221,7 +221,8 @@ fn a_study_that_looks_for_what_programs_need_can_be_interrupted() {
     let study = format!("{head}{}{}{table}", arm("a"), arm("b"));
     fs::write(sandbox.home().join("slow.toml"), study).expect("a study");
     let running = sandbox.start(&["replicate", "slow.toml", "--allow-exec", "-o", "slow.json"]);
-    wait_for("a program that looks", || (processes(&sandbox).len() == 2).then_some(()));
+    let looks = |pid: &u32| has(*pid, "cmdline", "600");
+    wait_for("a program that looks", || processes(&sandbox).iter().any(looks).then_some(()));
     signal("TERM", running.child.id());
     let ended = running.end();
     assert_eq!(ended.status.code(), Some(130), "{}", ended.stderr);

@@ -19,9 +19,11 @@ pub(crate) fn signal_group(name: &str, leader: u32) {
     Command::new("sh").args(words).output().expect("there is a shell");
 }
 
-/// Workers of this sandbox, in the order of their numbers, whoever their parent is now.
+/// Workers of this sandbox, in the order of their numbers, whoever their parent is now: those of a run, which has its
+/// directory by then. Before that it is tried whether there can be any.
 pub(crate) fn workers(sandbox: &Sandbox) -> Vec<u32> {
-    let mut pids = processes(sandbox);
+    let has_begun = fs::read_dir(sandbox.run_directories()).is_ok_and(|all| all.count() > 0);
+    let mut pids = if has_begun { processes(sandbox) } else { Vec::new() };
     pids.retain(|pid| has(*pid, "cmdline", "__worker"));
     pids
 }
@@ -42,7 +44,7 @@ pub(crate) fn processes(sandbox: &Sandbox) -> Vec<u32> {
 
 /// Whether one of the words of a file of this process is that one. Somebody else's processes, and those that end right now,
 /// cannot be read.
-fn has(pid: u32, file: &str, word: &str) -> bool {
+pub(crate) fn has(pid: u32, file: &str, word: &str) -> bool {
     let text = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
     text.split(|byte| *byte == 0).any(|part| part == word.as_bytes())
 }
