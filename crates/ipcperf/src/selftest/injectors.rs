@@ -41,7 +41,7 @@ pub(super) enum Does {
 }
 
 /// A message in the warm-up: after the verification, and before anything is timed.
-const EARLY: u64 = 40;
+const EARLY: u64 = 20;
 
 /// The unit of service times, ns: what lies between two of them, clock and loop, is about 0.2 us.
 pub(super) const UNIT_NS: u64 = 50_000;
