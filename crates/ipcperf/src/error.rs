@@ -25,7 +25,7 @@ pub(crate) enum Code {
     Limit = 7,
     /// `--max-noise`: the run was too disturbed.
     Noise = 8,
-    /// A gate can neither pass nor fail.
+    /// A gate can neither pass nor fail, or the machine was too noisy to begin.
     CannotTell = 9,
     /// Interrupted by the user.
     Interrupted = 130,
@@ -65,6 +65,10 @@ impl Stop {
 
     pub(crate) fn interrupted(text: impl Display) -> Self {
         Self { code: Code::Interrupted, text: text.to_string() }
+    }
+
+    pub(crate) fn cannot_tell(text: impl Display) -> Self {
+        Self { code: Code::CannotTell, text: text.to_string() }
     }
 
     pub(crate) fn incomparable(text: impl Display) -> Self {

@@ -90,7 +90,12 @@ pub(super) fn run(
         .reduce(f64::max);
     let Some(spread) = spread else {
         let reason = found.comparisons.first().map_or("", |one| one.primary.reason.as_str());
-        return Err(Stop::internal(format!("the pilot found nothing to compare: {reason}")));
+        let why = format!("the pilot found nothing to compare: {reason}");
+        // All was measured, and may not be believed.
+        return Err(match measure::verdict(&pilot.set) {
+            None => Stop::cannot_tell(why),
+            Some(_) => Stop::internal(why),
+        });
     };
     let mut plan = Pilot { spread, each: pilot.each, around }.plan(&asked, terms.margin, &settings);
     if !args.quiet {

@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 const STOPPED: Duration = Duration::from_secs(3);
 
 /// Those of the exit codes that a run without gates can have (docs/RECIPES.md).
-const CODES: [i32; 6] = [0, 1, 2, 3, 5, 130];
+const CODES: [i32; 7] = [0, 1, 2, 3, 5, 9, 130];
 
 /// Runs of every pattern, of programs, of each study and of a comparison, short enough to be struck at any place.
 const JOBS: [&str; 18] = [
@@ -297,7 +297,7 @@ fn judge(
         (130, Some(false)) => "interrupted, but done",
         (130, _) if !is_asked_to_end => "interrupted by nobody",
         // A comparison has nothing to keep before its pilot is over, and says so.
-        (1 | 130, None) if ended.stderr.contains("pilot") && job.starts_with("compare") => {
+        (1 | 9 | 130, None) if ended.stderr.contains("pilot") && job.starts_with("compare") => {
             return Ok(());
         }
         (_, None) if goes_on || is_asked_to_end => "nothing is kept",
