@@ -18,7 +18,7 @@ fn own() -> u32 {
 }
 
 /// Opens a directory in which other users cannot replace what this user makes: it is this user's, or sticky. The way to
-/// it is that of [`find`].
+/// it is that of `find`.
 ///
 /// # Errors
 /// It is neither, or cannot be opened.
@@ -123,7 +123,7 @@ pub(crate) fn find(path: &Path) -> io::Result<Place> {
     walk(path, None)
 }
 
-/// Makes a directory and those above it, where they are missing. The way to it is that of [`find`].
+/// Makes a directory and those above it, where they are missing. The way to it is that of `find`.
 ///
 /// # Errors
 /// As there; or it is no directory, or cannot be made.

@@ -46,7 +46,7 @@ fn has(capability: CapabilitySet) -> bool {
 }
 
 /// Takes as many open files as this process may have. The soft limit is low for the sake of programs that use
-/// `select(2)` with whatever descriptors they have; programs of others get it back ([`as_started`]).
+/// `select(2)` with whatever descriptors they have; programs of others get it back ([`of_programs`]).
 pub fn raise_open_files() {
     let now = getrlimit(Resource::Nofile);
     // One more is that of the directory.
