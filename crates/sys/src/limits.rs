@@ -87,20 +87,15 @@ pub fn too_few_open_files(what_for: &str, needed: u64) -> Option<Missing> {
     })
 }
 
-/// The soft limit is as high as the hard one already, which only root raises.
-fn more_open_files(needed: u64) -> String {
-    format!("as root: prlimit --pid $$ --nofile={needed}")
+/// The command that allows a process so many open files.
+#[must_use]
+pub fn more_open_files(needed: u64) -> String {
+    FILES.set(needed)
 }
 
-/// Room for so many bytes more than the limit has now.
+/// The command that allows so many bytes of locked memory.
 pub(crate) fn more_locked_memory(bytes: u64) -> String {
-    let kib = bytes.div_ceil(1024);
-    let hard = getrlimit(Resource::Memlock).maximum.unwrap_or(u64::MAX);
-    if bytes <= hard {
-        format!("ulimit -l {kib}")
-    } else {
-        format!("as root: prlimit --pid $$ --memlock={}", kib * 1024)
-    }
+    LOCKED.set(bytes)
 }
 
 /// The limit that a call has reached which failed with this `errno`, where one is the reason.
@@ -180,6 +175,13 @@ const FILES: Limit = Limit {
     unit: 1,
     name: "nofile",
 };
+const LOCKED: Limit = Limit {
+    resource: Resource::Memlock,
+    words: "locked memory",
+    letter: 'l',
+    unit: 1024,
+    name: "memlock",
+};
 const QUEUES: Limit = Limit {
     resource: Resource::Msgqueue,
     words: "bytes of message queues",
@@ -203,6 +205,7 @@ impl Limit {
 
     /// The command that sets it: who is not root cannot go above the hard limit.
     fn set(&self, value: u64) -> String {
+        let value = value.div_ceil(self.unit) * self.unit;
         let hard = getrlimit(self.resource).maximum;
         if rustix::process::geteuid().is_root() || hard.is_none_or(|hard| value <= hard) {
             return format!("ulimit -{} {}", self.letter, value / self.unit);
@@ -327,10 +330,22 @@ mod tests {
         if let Some(more) = limit.checked_add(1) {
             let told = too_few_open_files("a server", more).expect("too few").to_string();
             let expected = format!(
-                "a server needs {more} open files in a process, and RLIMIT_NOFILE is {limit}; \
-                 as root: prlimit --pid $$ --nofile={more}"
+                "a server needs {more} open files in a process, and RLIMIT_NOFILE is {limit}; {}",
+                more_open_files(more)
             );
             assert_eq!(told, expected);
+        }
+    }
+
+    #[test]
+    fn whoever_may_raise_a_limit_is_told_to_and_nobody_else() {
+        let hard = getrlimit(Resource::Memlock).maximum;
+        assert_eq!(more_locked_memory(hard.unwrap_or(u64::MAX).min(1025)), "ulimit -l 2");
+        let beyond = hard.and_then(|hard| hard.checked_add(1024)).map(more_locked_memory);
+        if let Some(told) = beyond {
+            let is_root = rustix::process::geteuid().is_root();
+            let command = if is_root { "ulimit -l " } else { "sudo prlimit --pid $$ --memlock=" };
+            assert!(told.starts_with(command), "{told}");
         }
     }
 

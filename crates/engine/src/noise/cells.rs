@@ -6,6 +6,7 @@ use ipcperf_core::result::{Cell, Connections, Finding, Metric, OperationMode, Sh
 use ipcperf_core::units::{counted, format_nanos};
 use ipcperf_core::{KnobValue, Wait};
 use ipcperf_stats::{relative_drift, robust_cv, trend_z};
+use ipcperf_sys::limits;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The figure of every accepted round.
@@ -319,7 +320,7 @@ fn helps(error: &str, cell: &Cell, requests: &Connections) -> String {
         "EMFILE" => {
             // Not just enough: something else had them open, too.
             let needed = 1024 + requests.conns;
-            format!("more open files (as root: prlimit --pid $$ --nofile={needed})")
+            format!("more open files ({})", limits::more_open_files(needed))
         }
         "ENFILE" => "a larger fs.file-max, the open files of the whole system".to_owned(),
         "EADDRNOTAVAIL" => {
