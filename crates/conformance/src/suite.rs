@@ -54,10 +54,10 @@ impl Suite {
             .ok()
             .and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
         // The same choices each time, so that a change is what makes a difference.
-        Self { list, deadline: Duration::from_secs(120), seed: seed.unwrap_or(0), kept: None }
+        Self { list, deadline: Duration::from_secs(900), seed: seed.unwrap_or(0), kept: None }
     }
 
-    /// Another deadline for each case. It only turns a hang into a failure; two minutes by default, since a
+    /// Another deadline for each case. It only turns a hang into a failure; a quarter of an hour by default, since a
     /// machine may be busy with something else.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {

@@ -60,7 +60,8 @@ const STOPPED: Duration = Duration::from_millis(120);
 /// C12: while the peer is stopped an end waits, and goes on with it.
 pub(crate) fn stopped_peer(scene: &Scene<'_>) -> Result<(), Trouble> {
     for seat in Seat::BOTH {
-        let mut trips = 2000;
+        // Of ends that yield to eight busy programs one takes 40 ms.
+        let mut trips = 500;
         while !stopped(scene, seat, trips)? {
             trips *= 8;
         }
