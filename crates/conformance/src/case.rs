@@ -67,6 +67,7 @@ pub(crate) const CASES: &[Case] = &[
     case("C18", "no_allocation", reused, calls::no_allocation),
     case("C19", "no_panic_on_errors", floor, faults::no_panic_on_errors),
     case("C20", "declared_copies", payload, facts::declared_copies),
+    case("C20", "declared_memory", payload, facts::declared_memory),
     case("C20", "declared_descriptors", descriptors, facts::declared_descriptors),
     case("C20", "declared_silence", silence, facts::declared_silence).beside(Beside::Any),
     case("C21", "declared_system_calls", |_| None, calls::declared_system_calls)

@@ -5,7 +5,7 @@ use crate::page::Page;
 use crate::payload::{Pattern, Stuff, explain};
 use crate::run::{Run, Stop};
 use crate::script::{Batch, End, Scenario, Seen, Step, Told, Until};
-use ipcperf_core::{Fault, Port, Seat};
+use ipcperf_core::{Fault, Lends, Port, Seat};
 use ipcperf_engine::task::WorkerContext;
 use ipcperf_sys::call_times::CallTimes;
 use ipcperf_sys::clock::Clock;
@@ -39,7 +39,8 @@ pub(crate) fn play<P: Port>(
         page,
         moved: [0; 2],
         credits: [0; 2],
-        shared: None,
+        offset: scenario.shape.buffer_offset,
+        lent: None,
     };
     let mut all = Vec::new();
     for (index, step) in scenario.steps.iter().enumerate() {
@@ -67,9 +68,11 @@ struct Player<'a, 'b, P> {
     moved: [u64; 2],
     /// Credits from each seat so far.
     credits: [u64; 2],
-    /// Whether the last message sent and the last one received were shown in shared memory, where that is asked: a
-    /// mapping may be gone when the call is over.
-    shared: Option<[Option<bool>; 2]>,
+    /// Where a private buffer begins in its page.
+    offset: usize,
+    /// In what memory messages sent and received were shown, where that is asked: a mapping may be gone when the call is
+    /// over.
+    lent: Option<[Option<Lends>; 2]>,
 }
 
 /// Messages between two credits: half the window.
@@ -131,9 +134,9 @@ impl<P: Port> Player<'_, '_, P> {
             },
             Step::Interruptions => Seen { events: signals::interruptions(), ..Seen::default() },
             Step::Places(batch) => {
-                self.shared = Some([None; 2]);
+                self.lent = Some([None; 2]);
                 let seen = self.run(batch, Self::exchange_all);
-                Seen { shared: self.shared.take().unwrap_or_default(), ..seen }
+                Seen { lent: self.lent.take().unwrap_or_default(), ..seen }
             }
             Step::Knobs => Seen { knobs: self.context.effective.clone(), ..Seen::default() },
         }
@@ -255,10 +258,10 @@ impl<P: Port> Player<'_, '_, P> {
         let (seq, at) = (self.moved[self.seat.index()], run.seen.bytes);
         let (nonce, seat, hash) = (self.nonce, self.seat, &mut run.hash);
         let is_stream = matches!(run.batch.until, Until::Bytes(_));
-        let shared = &mut self.shared;
+        let (lent, offset) = (&mut self.lent, self.offset);
         self.port.send(self.word.unwrap_or(len), |out| {
-            if let Some([sent, _]) = shared {
-                *sent = census::is_shared(out.as_ptr().addr());
+            if let Some([sent, _]) = lent {
+                note_place(sent, out.as_ptr().addr(), offset);
             }
             if is_stream {
                 Pattern::new(nonce, seat, Stuff::Bytes, 0).write(out, at);
@@ -283,10 +286,10 @@ impl<P: Port> Player<'_, '_, P> {
         let mut detail = None;
         let mut silent = 0;
         let found = loop {
-            let shared = &mut self.shared;
+            let (lent, offset) = (&mut self.lent, self.offset);
             let found = self.port.recv(wanted, |got| {
-                if let Some([_, received]) = shared {
-                    *received = census::is_shared(got.as_ptr().addr());
+                if let Some([_, received]) = lent {
+                    note_place(received, got.as_ptr().addr(), offset);
                 }
                 let checked = if got.len() != wanted {
                     Err(format!("{} bytes were shown in place of {wanted}", got.len()))
@@ -349,6 +352,17 @@ impl<P: Port> Player<'_, '_, P> {
             }
         }
     }
+}
+
+/// Notes where a message was shown. A private buffer is one only if all messages were at the same place in their page.
+fn note_place(lent: &mut Option<Lends>, address: usize, offset: usize) {
+    let found = census::is_shared(address).map(|is_shared| match (is_shared, *lent) {
+        (true, _) | (_, Some(Lends::Shared)) => Lends::Shared,
+        (false, Some(Lends::Place)) => Lends::Place,
+        _ if address % 4096 == offset => Lends::Buffer,
+        _ => Lends::Place,
+    });
+    *lent = found;
 }
 
 /// Which message this is: `seq`, or a later one where some may be missing.

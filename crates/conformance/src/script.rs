@@ -1,7 +1,7 @@
 //! What coordinator and workers of the suite tell each other: steps to play, and what came of each.
 
 use crate::census::Descriptors;
-use ipcperf_core::{Fault, KnobValue, OptionSet, Seat, Shape};
+use ipcperf_core::{Fault, KnobValue, Lends, OptionSet, Seat, Shape};
 use serde::{Deserialize, Serialize};
 
 /// What a worker is for.
@@ -70,7 +70,7 @@ pub(crate) enum Step {
     Interruptions,
     /// Values of knobs that attaching has reported.
     Knobs,
-    /// Round trips, and in what memory the last message sent and the last one received were shown.
+    /// Round trips, and in what memory their messages were shown.
     Places(Batch),
 }
 
@@ -128,8 +128,8 @@ pub(crate) struct Seen {
     /// Calls for memory by name, and how often each was made.
     pub(crate) memory: Vec<(String, u64)>,
     pub(crate) knobs: Vec<(String, KnobValue)>,
-    /// Whether the last message sent, and the last one received, lay in memory that processes share.
-    pub(crate) shared: [Option<bool>; 2],
+    /// In what memory the messages that were sent, and those that were received, were shown.
+    pub(crate) lent: [Option<Lends>; 2],
 }
 
 impl Seen {

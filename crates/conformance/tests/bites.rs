@@ -38,6 +38,7 @@ fn toys(list: &mut Registry) {
     list.visit::<Toy<bug::MissesAWakeUp>>();
     list.visit::<Toy<bug::PanicsOnErrors>>();
     list.visit::<Toy<bug::HidesACopy>>();
+    list.visit::<Toy<bug::MistakesItsMemory>>();
     list.visit::<Toy<bug::ClaimsDescriptors>>();
     list.visit::<Toy<bug::HidesItsEnd>>();
     list.visit::<Toy<bug::ProbesNothing>>();
@@ -100,6 +101,10 @@ fn main() -> ExitCode {
         caught::<bug::HidesACopy>(
             "C20_declared_copies",
             "copies: 0, but the Lead wrote into private and read from private memory",
+        ),
+        caught::<bug::MistakesItsMemory>(
+            "C20_declared_memory",
+            "lends: Buffer, but what the Lead sends is in Place",
         ),
         caught::<bug::ClaimsDescriptors>("C20_declared_descriptors", "none came through"),
         caught::<bug::HidesItsEnd>(

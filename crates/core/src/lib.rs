@@ -15,7 +15,7 @@
 //! | placement | where the two ends run: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`, `free`, or two CPUs by their numbers, `0,1` |
 //! | idle | what an idle CPU does: `as-is`, or `poll` (the PM QoS request is held at 0 for the slice) |
 //! | load | what a pattern is asked to do beyond that: pauses, rates, windows, clients, a transform of the payload, a file that the payload is cut from |
-//! | touch | what happens to the payload: `none`, `header`, `cacheline`, `full` |
+//! | touch | what happens to the payload: `none`, `header`, `cacheline`, `full`, `copy` |
 //! | cell | mechanism x pattern x size x placement x idle x knobs x touch x load: what gets a number |
 //! | slice | one measurement of one cell in fresh worker processes |
 //! | coordinator | the process that the user started: it plans, opens channels, supervises, and times nothing |
@@ -58,9 +58,9 @@ pub mod units;
 pub use link::{Guard, Link, Wiring};
 pub use load::{Load, LoadKey};
 pub use load_value::{
-    Arrivals, LoadError, MOST_PEERS, Offered, PACKET_HEAD, PayloadFile, Transform,
+    Align, Arrivals, LoadError, MOST_PEERS, Offered, PACKET_HEAD, PayloadFile, Transform,
 };
-pub use mechanism::{Attach, Mechanism, Meet, SetupError, Usual, Visitor};
+pub use mechanism::{Attach, Lends, Mechanism, Meet, SetupError, Usual, Visitor};
 pub use missing::Missing;
 pub use names::{Axis, Crowd, Door, Idle, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};

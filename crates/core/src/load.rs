@@ -2,8 +2,8 @@
 //! for is a key, with its row for flags, help and job files, and a field.
 
 use crate::load_value::{
-    Arrivals, LoadError, MOST_PEERS, Offered, PEERS, PayloadFile, Transform, count, nanos, packet,
-    rate,
+    Align, Arrivals, LoadError, MOST_PEERS, Offered, PEERS, PayloadFile, Transform, count, nanos,
+    packet, rate,
 };
 use crate::missing::Missing;
 use crate::names::names;
@@ -42,6 +42,8 @@ names! {
         Inflight = "inflight",
         /// What messages consist of.
         Payload = "payload",
+        /// Where messages begin in the buffers of both ends.
+        Align = "align",
     }
 }
 
@@ -133,6 +135,12 @@ impl LoadKey {
                 "Cut messages from this file, for --transform and --touch full; several are told apart: \
                  log.json,photo.jpg [default: made from the size]",
             ),
+            Self::Align => (
+                "PLACES",
+                None,
+                "Where a message begins in the end's own buffer: cacheline (a multiple of 64 bytes, another one in each slice), \
+                 page, malloc (16 bytes behind a page), or so many bytes behind a page, 0 to 4095 [default: cacheline]",
+            ),
         };
         Row { values, default, help }
     }
@@ -158,7 +166,7 @@ impl LoadKey {
     /// Whether it changes what the figures of a cell contain, so that it must be had in every pattern or in none.
     #[must_use]
     pub const fn changes_figures(self) -> bool {
-        matches!(self, Self::Transform | Self::OneWay | Self::Payload)
+        matches!(self, Self::Transform | Self::OneWay | Self::Payload | Self::Align)
     }
 }
 
@@ -209,6 +217,10 @@ pub struct Load {
     /// The file that messages are cut from; absent where they are made from their size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<PayloadFile>,
+    /// Where messages begin in the buffers of both ends: `page`, `malloc`, or so many bytes behind the start of a page.
+    /// Absent where it is a multiple of 64 bytes, another one in each slice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub align: Option<Align>,
 }
 
 /// Bytes of an answer.
@@ -261,6 +273,7 @@ impl Load {
             reply: kept(takes(LoadKey::Reply), self.reply),
             inflight: kept(takes(LoadKey::Inflight), self.inflight.max(1)),
             payload: kept(takes(LoadKey::Payload), self.payload.clone()),
+            align: kept(takes(LoadKey::Align), self.align),
         }
     }
 
@@ -286,6 +299,8 @@ impl Load {
             LoadKey::Reply => self.reply = reply(text)?,
             LoadKey::Inflight => self.inflight = count(text, Self::MOST_INFLIGHT)?,
             LoadKey::Payload => self.payload = Some(text.parse()?),
+            LoadKey::Align if text == Align::DEFAULT => self.align = None,
+            LoadKey::Align => self.align = Some(text.parse()?),
         }
         Ok(())
     }
@@ -312,6 +327,7 @@ impl Load {
             LoadKey::Reply => count(self.reply),
             LoadKey::Inflight => count(self.inflight),
             LoadKey::Payload => self.payload.as_ref().map(ToString::to_string),
+            LoadKey::Align => self.align.map(|align| align.to_string()),
         }
     }
 
@@ -377,6 +393,7 @@ impl Load {
             self.conns,
             self.inflight,
             self.reply,
+            self.align.map_or(0, |align| 1 + align.offset() as u64),
         ]
     }
 
@@ -443,6 +460,7 @@ mod tests {
                 "COUNTS" => "2",
                 "SIZES" => "6500",
                 "NAMES" => "lz4",
+                "PLACES" => "malloc",
                 _ => "on",
             };
             all.set(*key, text).expect("a value");

@@ -1,6 +1,6 @@
 //! Values that can be asked for in a load: as types, and from what was typed.
 
-use crate::names::{UnknownName, names};
+use crate::names::{UnknownName, names, nearest};
 use crate::units::{duration, format_size, sizes};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -30,6 +30,73 @@ names! {
         Zstd = "zstd",
         /// Sent as it is, with a CRC-32 that the receiver computes again.
         Crc32 = "crc32",
+    }
+}
+
+/// Where a message begins in the private buffers of both ends: so many bytes behind the start of a page, below
+/// [`Align::END`]. As a word `page`, `malloc`, or the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(into = "String", try_from = "String")]
+pub struct Align(u16);
+
+impl Align {
+    /// The start of a page.
+    const PAGE: Self = Self(0);
+    /// What malloc(3) of glibc gives for buffers that it maps, from 128 KiB on (`M_MMAP_THRESHOLD`): a page, of which the
+    /// length of the piece takes the first 16 bytes (`malloc/malloc.c`, "An allocated chunk").
+    const MALLOC: Self = Self(16);
+    /// Bytes of a page.
+    const END: u16 = 4096;
+    /// How the default is written, which is no alignment: a multiple of 64 bytes that is another one in each slice.
+    pub(crate) const DEFAULT: &'static str = "cacheline";
+
+    /// Bytes behind the start of a page.
+    #[must_use]
+    pub fn offset(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl fmt::Display for Align {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::PAGE => out.write_str("page"),
+            Self::MALLOC => out.write_str("malloc"),
+            Self(bytes) => write!(out, "{bytes}"),
+        }
+    }
+}
+
+impl From<Align> for String {
+    fn from(align: Align) -> Self {
+        align.to_string()
+    }
+}
+
+impl TryFrom<String> for Align {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for Align {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse()) {
+            ("page", _) => Ok(Self::PAGE),
+            ("malloc", _) => Ok(Self::MALLOC),
+            (_, Ok(bytes)) if bytes < Self::END => Ok(Self(bytes)),
+            _ => {
+                let words = [Self::DEFAULT, "page", "malloc"];
+                let nearest = nearest(text, words).map(|word| format!("; did you mean '{word}'?"));
+                let all = "cacheline, page, malloc, or 0 to 4095 bytes behind the start of a page";
+                Err(format!("'{text}' is no alignment ({all}){}", nearest.unwrap_or_default()))
+            }
+        }
     }
 }
 
@@ -302,6 +369,26 @@ mod tests {
         assert!(part.sentence().contains(" the first 4 MiB of /home/me/a.json, 3 GiB ("));
         for text in ["", "#0123456789ab"] {
             assert!(text.parse::<PayloadFile>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_alignment_has_one_name_whatever_was_typed() {
+        for (text, shown, offset) in
+            [("page", "page", 0), ("0", "page", 0), ("16", "malloc", 16), ("4095", "4095", 4095)]
+        {
+            let align: Align = text.parse().expect(text);
+            assert_eq!((align.to_string().as_str(), align.offset()), (shown, offset));
+            assert_eq!(shown.parse(), Ok(align));
+        }
+        for (text, part) in [
+            ("pages", "did you mean 'page'?"),
+            ("4096", "0 to 4095"),
+            ("-1", "no alignment"),
+            ("", "''"),
+        ] {
+            let error = text.parse::<Align>().expect_err(text);
+            assert!(error.contains(part), "{error}");
         }
     }
 

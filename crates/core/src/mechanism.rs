@@ -8,6 +8,7 @@ use crate::port::{Fault, Port};
 use crate::seat::Seat;
 use crate::shape::Shape;
 use crate::spec::{Limit, Payload, Spec};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::os::fd::OwnedFd;
 
@@ -46,6 +47,11 @@ pub trait Mechanism: Sized + 'static {
         Self::SPEC.window
     }
 
+    /// In what memory an end writes the messages that it sends, and looks at those that it receives.
+    fn lends(_options: &Self::Options) -> [Lends; 2] {
+        [Lends::Buffer; 2]
+    }
+
     /// The knob that the kernel sets lower where a quota of the user is used up, if there is one.
     fn usual() -> Option<Usual> {
         None
@@ -68,6 +74,17 @@ pub trait Mechanism: Sized + 'static {
     /// # Errors
     /// What could not be attached.
     fn attach(end: Attach<'_, Self::Options>) -> Result<Self::Port, SetupError>;
+}
+
+/// In what memory a port shows a message to the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Lends {
+    /// A private buffer of the end, which begins at [`Shape::buffer_offset`] in a page.
+    Buffer,
+    /// Private memory of the end that begins where the mechanism has it.
+    Place,
+    /// Memory that is not the end's own: both processes map it, or it is made for the message and handed over.
+    Shared,
 }
 
 /// What the kernel gives to a knob that nobody sets, unless a quota of the user is in the way.

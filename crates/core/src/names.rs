@@ -162,6 +162,9 @@ names! {
         CacheLine = "cacheline",
         /// Every byte is written fresh and compared.
         Full = "full",
+        /// The message begins and ends in private memory of each end. Where the mechanism lends memory that is not the
+        /// end's own, an end copies the whole message into it, or out of it; elsewhere as `none`, but that all bytes arrive.
+        Copy = "copy",
     }
 }
 

@@ -162,6 +162,7 @@ const PING_PONG: PatternFacts = PatternFacts {
         LoadKey::Transform,
         LoadKey::OneWay,
         LoadKey::Payload,
+        LoadKey::Align,
     ],
     title: "Round trip",
     when_loaded: " in a closed loop",
@@ -176,7 +177,7 @@ const STREAM: PatternFacts = PatternFacts {
     rate: Some(Rated::Arrived),
     bound: Some(Limitation::Copy),
     is_batched: false,
-    load: &[LoadKey::Window, LoadKey::Packet, LoadKey::Transform, LoadKey::Payload],
+    load: &[LoadKey::Window, LoadKey::Packet, LoadKey::Transform, LoadKey::Payload, LoadKey::Align],
     title: "Throughput",
     when_loaded: "",
     cost_of: "message of a stream",
@@ -187,7 +188,7 @@ const RATE: PatternFacts = PatternFacts {
     rate: Some(Rated::Answered),
     is_open: true,
     is_batched: false,
-    load: &[LoadKey::Rate, LoadKey::Arrivals, LoadKey::Stall, LoadKey::Payload],
+    load: &[LoadKey::Rate, LoadKey::Arrivals, LoadKey::Stall, LoadKey::Payload, LoadKey::Align],
     title: "Response time in an open loop",
     when_loaded: "",
     cost_of: "message of an open loop",
@@ -202,7 +203,7 @@ const BURST: PatternFacts = PatternFacts {
     // A burst is more than the one round trip that a bound is.
     bound: None,
     is_batched: false,
-    load: &[LoadKey::Burst, LoadKey::Packet, LoadKey::Payload],
+    load: &[LoadKey::Burst, LoadKey::Packet, LoadKey::Payload, LoadKey::Align],
     title: "Bursts in a closed loop",
     when_loaded: "",
     cost_of: "message of a burst",
@@ -215,7 +216,7 @@ const REQUEST: PatternFacts = PatternFacts {
     // It waits for those before it, and its answer may be any size.
     bound: None,
     is_batched: false,
-    load: &[LoadKey::Reply, LoadKey::Inflight, LoadKey::Payload],
+    load: &[LoadKey::Reply, LoadKey::Inflight, LoadKey::Payload, LoadKey::Align],
     title: "Requests and answers",
     when_loaded: "",
     cost_of: "message of a request",
@@ -226,7 +227,7 @@ const REQUEST: PatternFacts = PatternFacts {
 
 const FAN_IN: PatternFacts = PatternFacts {
     ends: Ends::Crowd(Seat::Lead),
-    load: &[LoadKey::Peers],
+    load: &[LoadKey::Peers, LoadKey::Align],
     title: "Several producers, one consumer",
     cost_of: "message of several producers",
     legend: "Peers share one object, each in a process of its own; a message of a fan-out goes to exactly one of them. \

@@ -3,7 +3,7 @@
 pub use crate::names::Door;
 pub use crate::options::{KnobValue, NoOptions};
 pub use crate::{
-    Attach, BackPressure, Direction, Family, Fault, Guard, Limit, Link, Mechanism, Meet, Memory,
-    Missing, OnClose, OnRestart, Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec,
-    Syscalls, Usual, Wait, Wiring,
+    Attach, BackPressure, Direction, Family, Fault, Guard, Lends, Limit, Link, Mechanism, Meet,
+    Memory, Missing, OnClose, OnRestart, Payload, Peers, Port, Reach, Seat, SetupError, Shape,
+    Spec, Syscalls, Usual, Wait, Wiring,
 };

@@ -14,8 +14,8 @@ pub struct Shape {
     pub pattern: PatternKind,
     /// A number no other slice has: names are made from it, handshakes and stamps carry it.
     pub nonce: u64,
-    /// Where private message buffers start inside their page (a multiple of 64, below 4096). Varied from slice to
-    /// slice so that one lucky alignment cannot decide a result.
+    /// Where private message buffers start inside their page (below 4096). A multiple of 64, varied from slice to slice so
+    /// that one lucky alignment cannot decide a result, unless an alignment was asked for.
     pub buffer_offset: usize,
     /// The run's own directory (mode 0700) for everything that needs a path, where one can be made.
     pub directory: Option<PathBuf>,

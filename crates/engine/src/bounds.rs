@@ -11,9 +11,9 @@ pub use copying::Chunks;
 use crate::chain;
 use crate::job::{Bound, BoundJob, BoundReport, Failure, FailureKind};
 use crate::page::Page;
-use ipcperf_core::Seat;
+use ipcperf_core::{Seat, SetupError};
 use ipcperf_sys::clock::Clock;
-use ipcperf_sys::io::futex;
+use ipcperf_sys::io::{Buffer, futex};
 use ipcperf_sys::process::null_syscall;
 use ipcperf_sys::procfs;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,6 +37,7 @@ pub(crate) fn measure(job: &BoundJob, page: &Page) -> Result<BoundReport, Failur
             page.gate().meet();
             named("rtt", cache_line(page, job.seat, clock))
         }
+        Bound::Offsets => by_offset(clock)?,
         Bound::Settle => {
             settle();
             Vec::new()
@@ -155,6 +156,34 @@ fn alone(clock: Clock) -> Vec<(String, f64)> {
         values.push((format!("half:{size}"), fastest));
     }
     values
+}
+
+/// Bytes of a page.
+const PAGE: usize = 4096;
+
+/// Copying half a mebibyte into whole pages and out of them again, page by page as the kernel does, where the buffer at the
+/// other side begins a page (`page`), and where it begins as one of malloc(3) (`malloc`); medians of pairs, ticks.
+fn by_offset(clock: Clock) -> Result<Vec<(String, f64)>, SetupError> {
+    const SIZE: usize = 512 << 10;
+    let mut pages = Buffer::new(SIZE, 0)?;
+    let mut buffers = [Buffer::new(SIZE, 0)?, Buffer::new(SIZE, 16)?];
+    let mut times = [Vec::new(), Vec::new()];
+    // The first pair is not counted.
+    for turn in 0..52 {
+        for (buffer, times) in buffers.iter_mut().zip(&mut times) {
+            let start = clock.start();
+            for (page, piece) in
+                pages.all_mut().chunks_mut(PAGE).zip(buffer.all_mut().chunks_mut(PAGE))
+            {
+                page.copy_from_slice(std::hint::black_box(piece));
+                piece.copy_from_slice(std::hint::black_box(page));
+            }
+            let took = (clock.stop() - start) as f64;
+            times.extend((turn > 0).then_some(took));
+        }
+    }
+    let [page, malloc] = &mut times;
+    Ok(vec![("page".to_owned(), median(page)), ("malloc".to_owned(), median(malloc))])
 }
 
 /// Means of `repeats` calls, ticks: so many of them.

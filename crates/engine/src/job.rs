@@ -126,6 +126,8 @@ pub enum Bound {
     CacheLine,
     /// Futex wake there and back.
     FutexWake,
+    /// What copying takes by where a buffer begins in its page; lead only.
+    Offsets,
     /// No limit: lets idle CPUs forget that they were polling.
     Settle,
     /// How far two clocks are off after an interval, on these CPUs one after the other; lead only.

@@ -11,7 +11,7 @@ use crate::transform::{self, Transcoder};
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::{counted, format_size};
 use ipcperf_core::{
-    Ends, Exchange, Idle, Load, Missing, OptionError, OptionSet, PatternKind, PayloadFile,
+    Ends, Exchange, Idle, Lends, Load, Missing, OptionError, OptionSet, PatternKind, PayloadFile,
     Placement, Touch, Transform, Usual, map_of,
 };
 use ipcperf_sys::topology::Topology;
@@ -64,7 +64,8 @@ pub struct CellPlan {
     pub objection: Option<Missing>,
 }
 
-/// What open loops have in common that share a peak: all but their load, of which a closed loop has the payload only.
+/// What open loops have in common that share a peak: all but their load, of which a closed loop has payload and
+/// alignment only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
     key: CellKey,
@@ -78,7 +79,11 @@ impl Family {
         let is_measured = plan.key.pattern.facts().is_open && plan.objection.is_none();
         is_measured.then(|| Self {
             key: CellKey {
-                load: Load { payload: plan.key.load.payload.clone(), ..Load::default() },
+                load: Load {
+                    payload: plan.key.load.payload.clone(),
+                    align: plan.key.load.align,
+                    ..Load::default()
+                },
                 ..plan.key.clone()
             },
             options: plan.options.clone(),
@@ -322,6 +327,12 @@ fn objection(
     if let Some(missing) = files_objection(key) {
         return Ok(Some(missing));
     }
+    if let Some(align) = key.load.align {
+        let missing = alignment_objection(entry, key, entry.lends(options)?);
+        if let Some((what, how)) = missing {
+            return Ok(Some(Missing::new(format!("--align {align}: {what}"), how)));
+        }
+    }
     if key.pattern.facts().ends == Ends::Clients {
         return connect_objection(entry, size, options);
     }
@@ -345,6 +356,38 @@ fn objection(
             "",
         )
     }))
+}
+
+/// Why it makes no difference where the buffers of both ends begin, over a mechanism that lends this memory, and what to do
+/// instead.
+fn alignment_objection(
+    entry: &Entry,
+    key: &CellKey,
+    lends: [Lends; 2],
+) -> Option<(&'static str, &'static str)> {
+    if entry.spec.wake_word().is_some() {
+        return Some(("a wake-up has no message that would lie in a buffer", "leave it out"));
+    }
+    if key.load.packet > 0 {
+        let what = "messages in packets are put together in a buffer that has one place only";
+        return Some((what, "leave out --align or --packet"));
+    }
+    let is_own = |lends: &Lends| match lends {
+        Lends::Buffer => true,
+        Lends::Place => false,
+        Lends::Shared => key.touch == Touch::Copy,
+    };
+    if lends.iter().any(is_own) {
+        return None;
+    }
+    Some(if lends.contains(&Lends::Shared) {
+        let what =
+            "neither end has a message in a buffer of its own: both look at memory that they share";
+        (what, "add --touch copy, with which both have one")
+    } else {
+        let what = "the mechanism itself says where a message begins in its buffers";
+        (what, "leave it out")
+    })
 }
 
 /// Why so many ends cannot be had: each worker takes its control socket and its pidfd in the coordinator, each client a
@@ -499,6 +542,33 @@ mod tests {
         assert!(told.contains("--window 17 only 16 messages"), "{told}");
         let told = under_way(load(0, 2), 1).expect("refused").to_string();
         assert!(told.contains("--burst 2 only one message"), "{told}");
+    }
+
+    #[test]
+    fn an_alignment_that_makes_no_difference_is_refused() {
+        let mut load = Load::default();
+        load.set(ipcperf_core::LoadKey::Align, "malloc").expect("a place");
+        let planned = cells(&Request { loads: vec![load], ..request() }, &host(2)).expect("knobs");
+        let CellPlan { id, key, entry, objection, .. } = &planned[0];
+        assert_eq!((id.as_str(), objection), ("sample ping-pong 64B same-cpu align=malloc", &None));
+        let told =
+            |key: &CellKey, lends| alignment_objection(entry, key, lends).map_or("", |told| told.0);
+        let copied = CellKey { touch: Touch::Copy, ..key.clone() };
+        let (shared, place) = ([Lends::Shared; 2], [Lends::Place; 2]);
+        assert!(told(key, shared).contains("memory that they share"));
+        assert_eq!(told(&copied, shared), "", "both have a buffer of their own");
+        assert!(told(key, place).contains("the mechanism itself says"));
+        assert!(told(&copied, place).contains("the mechanism itself says"));
+        for lends in [[Lends::Shared, Lends::Buffer], [Lends::Buffer, Lends::Place]] {
+            assert_eq!(told(key, lends), "");
+        }
+        let mut cut = key.clone();
+        cut.load.packet = 100;
+        assert!(told(&cut, [Lends::Buffer; 2]).contains("messages in packets"));
+        // The default is no part of what a cell is.
+        let mut usual = Load::default();
+        usual.set(ipcperf_core::LoadKey::Align, "cacheline").expect("a place");
+        assert!(usual.is_plain());
     }
 
     #[test]

@@ -8,11 +8,12 @@ use crate::needs;
 use crate::packets::Packets;
 use crate::page::Page;
 use crate::task::WorkerContext;
-use crate::worker::measure;
 use crate::worker::runner::{self, Measure};
+use crate::worker::{Loops, measure};
 use ipcperf_core::{
-    Attach, Door, DynPort, Erased, Knob, Limit, Link, Mechanism, Missing, OptionError, OptionSet,
-    Options, Payload, Port, Serving, SetupError, Shape, Spec, Usual, Visitor, Wait, Wiring,
+    Attach, Door, DynPort, Erased, Knob, Lends, Limit, Link, Mechanism, Missing, OptionError,
+    OptionSet, Options, Payload, Port, Serving, SetupError, Shape, Spec, Usual, Visitor, Wait,
+    Wiring,
 };
 use std::marker::PhantomData;
 
@@ -26,6 +27,7 @@ pub struct Entry {
     probe: fn(&OptionSet) -> Result<Result<(), Missing>, OptionError>,
     limit: fn(&OptionSet) -> Result<Option<Limit>, OptionError>,
     window: fn(usize, &OptionSet) -> Result<Option<u32>, OptionError>,
+    lends: fn(&OptionSet) -> Result<[Lends; 2], OptionError>,
     door: fn(&OptionSet) -> Result<Option<Door>, OptionError>,
     usual: fn() -> Option<Usual>,
     open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
@@ -73,6 +75,7 @@ impl Entry {
             probe: |set| Ok(M::probe(&M::Options::parse(M::SPEC.name, set)?)),
             limit: |set| Ok(M::limit(&M::Options::parse(M::SPEC.name, set)?)),
             window: |size, set| Ok(M::window(size, &M::Options::parse(M::SPEC.name, set)?)),
+            lends: |set| Ok(M::lends(&M::Options::parse(M::SPEC.name, set)?)),
             door: |set| Ok(M::door(&M::Options::parse(M::SPEC.name, set)?)),
             usual: M::usual,
             open: |shape, set| M::open(shape, &options::<M>(set)?),
@@ -91,6 +94,7 @@ impl Entry {
             probe: |_| Ok(Ok(())),
             limit: |_| Ok(None),
             window: |_, _| Ok(None),
+            lends: |_| Ok([Lends::Buffer; 2]),
             door: |_| Ok(None),
             usual: || None,
             open: |_, _| Err(SetupError::Protocol(SIMULATED.to_owned())),
@@ -124,6 +128,14 @@ impl Entry {
     /// The knobs are refused.
     pub fn window(&self, size: usize, options: &OptionSet) -> Result<Option<u32>, OptionError> {
         (self.window)(size, options)
+    }
+
+    /// In what memory an end writes messages and looks at them.
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    pub fn lends(&self, options: &OptionSet) -> Result<[Lends; 2], OptionError> {
+        (self.lends)(options)
     }
 
     /// Where clients connect to for a single request, and how the server waits for them.
@@ -197,6 +209,12 @@ impl Entry {
         let mut port = faulty::around(self.attach(job.end(wiring, context))?, job);
         let window = self.window(job.shape.size, &job.options).map_err(refused)?;
         let (len, packet) = (job.len, job.key.load.packet);
+        // Messages in packets are put together in memory of the end.
+        let lends = if packet > 0 {
+            [Lends::Place; 2]
+        } else {
+            self.lends(&job.options).map_err(refused)?
+        };
         let mut lossy;
         let mut lossless;
         let port: &mut dyn DynPort = match (packet, self.is_lossy) {
@@ -212,10 +230,12 @@ impl Entry {
         };
         if self.is_lossy {
             let mut port = Erased::<true>(port);
-            measure(&mut |work, with| runner::over(&mut port, job, work, with), job, page, context)
+            let loops: Loops<'_> = &mut |work, with| runner::over(&mut port, job, work, with);
+            measure(loops, lends, job, page, context)
         } else {
             let mut port = Erased::<false>(port);
-            measure(&mut |work, with| runner::over(&mut port, job, work, with), job, page, context)
+            let loops: Loops<'_> = &mut |work, with| runner::over(&mut port, job, work, with);
+            measure(loops, lends, job, page, context)
         }
     }
 
@@ -272,7 +292,7 @@ fn drive<M: Mechanism>(
     let mut port = attach::<M>(job.end(wiring, context))?;
     let over = Own::<M>::OVER;
     let mut loops = |work: AnyWork<'_>, with: Measure<'_>| over(&mut port, job, work, with);
-    measure(&mut loops, job, page, context)
+    measure(&mut loops, M::lends(&options::<M>(&job.options)?), job, page, context)
 }
 
 /// All mechanisms a program knows, in the order of their list.

@@ -57,7 +57,7 @@ impl Transcoder {
         };
         let count = records.len();
         let (step, extent) = match touch {
-            Touch::None => (1, 0),
+            Touch::None | Touch::Copy => (1, 0),
             Touch::Header => (1, 64),
             Touch::CacheLine => (8, usize::MAX),
             Touch::Full => (1, usize::MAX),

@@ -6,7 +6,7 @@ pub(crate) mod runner;
 
 use crate::bounds;
 use crate::course::{Course, Expected};
-use crate::hot::{AnyWork, Content, Full, Lines, SharedTranscoder, Special, Stamp, Times};
+use crate::hot::{AnyWork, Content, Full, Lines, Private, SharedTranscoder, Special, Stamp, Times};
 use crate::job::{CallsReport, Failure, Job, Segment, SideReport};
 use crate::offset::{self, Offset};
 use crate::page::Page;
@@ -15,9 +15,10 @@ use crate::task::WorkerContext;
 use crate::transform::Transcoder;
 use crate::usage::Usage;
 use end::End;
-use ipcperf_core::{Missing, Part, PayloadFile, Seat, SetupError, Touch, map_of};
+use ipcperf_core::{Lends, Missing, Part, PayloadFile, Seat, SetupError, Touch, map_of};
 use ipcperf_stats::Rng;
 use ipcperf_sys::call_times::CallTimes;
+use ipcperf_sys::io::Buffer;
 use ipcperf_sys::{affinity, pause, process};
 use runner::{Measure, Pass, Runner};
 use std::cell::Cell;
@@ -25,14 +26,16 @@ use std::collections::BTreeMap;
 use std::io;
 
 /// The loops over a port, as [`runner`] makes them for one kind of payload work.
-type Loops<'a> = &'a mut dyn FnMut(AnyWork<'_>, Measure<'_>) -> Result<SideReport, Failure>;
+pub(crate) type Loops<'a> =
+    &'a mut dyn FnMut(AnyWork<'_>, Measure<'_>) -> Result<SideReport, Failure>;
 
-/// Measures over an attached port.
+/// Measures over an attached port that lends this memory.
 ///
 /// # Errors
 /// What went wrong.
 pub(crate) fn measure(
     loops: Loops<'_>,
+    lends: [Lends; 2],
     job: &Job,
     page: &Page,
     context: &mut WorkerContext<'_>,
@@ -53,21 +56,32 @@ pub(crate) fn measure(
     }
     let [_, left, arrived] = page.ways();
     let times = job.key.load.one_way.then(|| Times::new(job.clock(), left, arrived));
+    let mut buffer = private_buffer(job, lends)?;
+    let memory = Cell::new(buffer.all_mut());
+    let private = Private::new(&memory, lends);
     let content = match (load.transform, job.key.touch, &cut) {
         (Some(_), ..) => Content::Changed(Stamp::new(nonce), SharedTranscoder::new(&shared)),
         (None, Touch::None, _) => Content::Full(Full::new(nonce, Stamp::LEN)),
         (None, Touch::CacheLine, _) => Content::Lines(Lines::new(nonce)),
         (None, Touch::Header, _) => Content::Full(Full::new(nonce, Part::STAMP)),
+        (None, Touch::Copy, _) => Content::Copied(Stamp::new(nonce), private),
         (None, Touch::Full, Some(cut)) => Content::Cut(Stamp::new(nonce), cut),
         (None, Touch::Full, None) => Content::Full(Full::new(nonce, usize::MAX)),
     };
-    let work = if load.transform.is_some() || times.is_some() || cut.is_some() {
+    let copies = job.key.touch == Touch::Copy && private.copies();
+    let work = if load.transform.is_some() || times.is_some() || cut.is_some() || copies {
         AnyWork::Special(Special::new(content, times))
     } else {
         AnyWork::touching(job.key.touch, nonce)
     };
     let report = loops(work, &mut |runner| slice(runner, job, page, context))?;
     Ok(SideReport { transform: cost, ..report })
+}
+
+/// The memory in which an end has its messages where it copies them into what its port lends, or out of it; else nothing.
+pub(crate) fn private_buffer(job: &Job, lends: [Lends; 2]) -> Result<Buffer, SetupError> {
+    let copies = job.key.touch == Touch::Copy && lends.contains(&Lends::Shared);
+    Buffer::new(if copies { job.shape.size } else { 0 }, job.shape.buffer_offset)
 }
 
 /// The messages of a cell, cut from a file.

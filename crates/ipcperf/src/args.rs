@@ -291,7 +291,7 @@ pub(crate) struct RunArgs {
     /// With --crossover: what grows: size, conns, rate, think; -s, --conns, --rate or --think list where to look first
     #[arg(long, value_name = "AXIS", requires = "crossover")]
     pub(crate) over: Option<String>,
-    /// What happens to the payload: none, header, cacheline, full [default: cacheline]
+    /// What happens to the payload: none, header, cacheline, full, copy [default: cacheline]
     #[arg(long, value_name = "TOUCH")]
     pub(crate) touch: Option<String>,
     #[command(flatten)]
@@ -492,8 +492,8 @@ pub(crate) struct ExplainArgs {
     /// Show the explanation that a result file holds, and measure nothing
     #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["names", "what_if", "size", "place", "set", "budget", "seed", "dry_run", "output", "keep"])]
     pub(crate) from: Option<PathBuf>,
-    /// Also change one thing at a time, wait variant, knob, placement or idle policy, and rank what that does (-v: all of
-    /// it)
+    /// Also change one thing at a time, wait variant, knob, placement, idle policy or alignment of buffers, and rank what
+    /// that does (-v: all of it)
     #[arg(long)]
     pub(crate) what_if: bool,
     /// Message size [default: 64]

@@ -3,12 +3,13 @@
 use crate::args::{ExplainArgs, typed};
 use crate::error::{Stop, note, unknown};
 use crate::gates::Gates;
+use crate::loads::refused;
 use crate::measure::Undertaking;
 use crate::output;
 use crate::report::read_result;
 use crate::request;
 use ipcperf_core::options::KnobKind;
-use ipcperf_core::{Idle, Load, OptionSet, Placement};
+use ipcperf_core::{Idle, Load, LoadKey, OptionSet, Placement};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
@@ -167,6 +168,9 @@ fn round_trips(
     undertaking.finish(registry, args.dry_run, &args.output, &Gates::default())
 }
 
+/// Where messages may begin in the buffers of programs: those that take whole pages, and those that take what malloc(3) gives.
+const ALIGNMENTS: [&str; 2] = ["page", "malloc"];
+
 /// What makes cells of what is needed.
 struct Planner<'a> {
     registry: &'a Registry,
@@ -176,8 +180,18 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     fn plan(&self, entry: &Entry, one: &Needed, options: &OptionSet) -> Result<CellPlan, Stop> {
+        self.loaded(entry, one, options, Load { burst: one.burst, ..Load::default() })
+    }
+
+    fn loaded(
+        &self,
+        entry: &Entry,
+        one: &Needed,
+        options: &OptionSet,
+        load: Load,
+    ) -> Result<CellPlan, Stop> {
         let request = Request {
-            loads: vec![Load { burst: one.burst, ..Load::default() }],
+            loads: vec![load],
             options: options.clone(),
             ..request::usual(&[*entry], one.pattern(), &[one.size], one.placement, one.idle)
         };
@@ -234,6 +248,12 @@ impl Planner<'_> {
                 let mut options = self.options.clone();
                 options.0.insert(key, value);
                 cells.push(self.plan(entry, &trip(name.clone(), *place, Idle::AsIs), &options)?);
+            }
+            for align in ALIGNMENTS.into_iter().filter(|_| entry.spec.wake_word().is_none()) {
+                let mut load = Load::default();
+                load.set(LoadKey::Align, align).map_err(|error| refused(LoadKey::Align, error))?;
+                let one = trip(name.clone(), *place, Idle::AsIs);
+                cells.push(self.loaded(entry, &one, &self.options, load)?);
             }
             if place.is_two_cpus() {
                 cells.push(self.plan(

@@ -421,6 +421,7 @@ mod tests {
             LoadKey::Reply => ("32", "request"),
             LoadKey::Inflight => ("3", "request"),
             LoadKey::Payload => ("'Cargo.toml'", "request"),
+            LoadKey::Align => ("'malloc'", "request"),
         }
     }
 

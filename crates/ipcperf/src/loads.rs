@@ -139,6 +139,12 @@ fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<
              --transform"
         ));
     }
+    if let (Some(transform), Touch::Copy) = (load.changes(), touch) {
+        return Some(format!(
+            "--transform {transform} does not work with --touch copy: a changed message is made anew at both ends; leave one \
+             of them out"
+        ));
+    }
     (load.one_way && load.stall_ns > 0).then(|| {
         "--one-way does not work with --stall: a one-way time holds less than a second, and a stop may last longer; \
          leave one of them out"
@@ -265,7 +271,7 @@ mod tests {
     #[test]
     fn a_payload_is_read_before_anything_is_planned_and_is_for_what_reads_it() {
         use LoadKey::{Payload, Transform};
-        use PatternKind::{Burst, FanIn, PingPong, Rate, Request, Stream};
+        use PatternKind::{Burst, Connect, FanIn, PingPong, Rate, Request, Stream};
         let folder = tempfile::tempdir().expect("a temporary folder");
         let place = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
         std::fs::write(place("a.txt"), "abc").expect("written");
@@ -291,6 +297,8 @@ mod tests {
         let dotted = place("../") + folder.path().file_name().unwrap().to_str().unwrap() + "/a.txt";
         assert_eq!(told(&[(Payload, &dotted)], &[PingPong], Touch::Full), [word]);
         assert_eq!(told(&[(Payload, &text), (LoadKey::Rate, "1k")], &[Rate], Touch::Full).len(), 1);
+        let both = told(&[(LoadKey::Align, "page")], &[PingPong, Connect], Touch::Copy);
+        assert!(both[0].contains("--align does not work with the pattern connect"), "{both:?}");
         for (values, patterns, touch, part) in [
             (
                 vec![(Payload, text.as_str())],
@@ -305,6 +313,19 @@ mod tests {
                 Touch::CacheLine,
                 "plays no part",
             ),
+            (
+                vec![(Payload, text.as_str())],
+                &[PingPong],
+                Touch::Copy,
+                "plays no part with --touch copy",
+            ),
+            (
+                vec![(Transform, "none,lz4")],
+                &[PingPong],
+                Touch::Copy,
+                "--transform lz4 does not work with --touch copy",
+            ),
+            (vec![(LoadKey::Align, "paeg")], &[PingPong], Touch::Copy, "did you mean 'page'?"),
             (
                 vec![(Payload, text.as_str())],
                 &[FanIn],

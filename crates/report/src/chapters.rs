@@ -202,7 +202,7 @@ pub(crate) fn is_floor(mechanism: &str, specs: &Specs) -> bool {
 pub(crate) const fn is_touched(touch: Touch) -> bool {
     match touch {
         Touch::None | Touch::Header => false,
-        Touch::CacheLine | Touch::Full => true,
+        Touch::CacheLine | Touch::Full | Touch::Copy => true,
     }
 }
 

@@ -400,6 +400,12 @@ const WORDS: &[Word] = &[
         "compare it with another machine before you compare mechanisms",
     ),
     word(
+        "COPY",
+        Kind::Machine,
+        "how long copying 512 KiB in and out takes, by where their buffer begins in its page: a part of what a mechanism takes that copies",
+        "where it differs, compare programs whose buffers begin alike: --align page,malloc",
+    ),
+    word(
         "WAKEUP",
         Kind::Machine,
         "how long a wake-up across two CPUs takes, as the machine is and with idle CPUs polling: nothing that blocks is faster there",

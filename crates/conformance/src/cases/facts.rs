@@ -3,8 +3,8 @@
 use crate::cases::death;
 use crate::pair::Pair;
 use crate::scene::{Scene, Trouble, ensure};
-use crate::script::{Batch, End, Script, Sizes, Step};
-use ipcperf_core::{OnClose, OptionSet, Seat};
+use crate::script::{Batch, End, Script, Seen, Sizes, Step};
+use ipcperf_core::{Lends, OnClose, OptionError, OptionSet, Seat};
 use ipcperf_sys::control::Control;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,10 +19,7 @@ pub(crate) fn declared_copies(scene: &Scene<'_>) -> Result<(), Trouble> {
     let batch = Batch::new(1, Sizes::List(vec![size]), 0);
     let script = Script::default().both(Step::Places(batch));
     for (seat, seen) in Seat::BOTH.into_iter().zip(&scene.play(&options, size, script)?) {
-        let shared = seen.last().map_or([None; 2], |seen| seen.shared);
-        let [Some(sent), Some(received)] = shared else {
-            return Err(Trouble::failed("a message was shown where nothing is mapped"));
-        };
+        let [sent, received] = lent(seen)?.map(|lends| lends == Lends::Shared);
         let fits = match (sent, received) {
             (true, true) => declared == 0,
             (false, false) => declared >= 1,
@@ -36,6 +33,49 @@ pub(crate) fn declared_copies(scene: &Scene<'_>) -> Result<(), Trouble> {
                 words(received)
             )
         })?;
+    }
+    Ok(())
+}
+
+/// In what memory an end was shown what it sent and what it received.
+fn lent(seen: &[Seen]) -> Result<[Lends; 2], Trouble> {
+    let [Some(sent), Some(received)] = seen.last().map_or([None; 2], |seen| seen.lent) else {
+        return Err(Trouble::failed("a message was shown where nothing is mapped"));
+    };
+    Ok([sent, received])
+}
+
+/// Memory: what is said to be shared is, and nothing else; and what is said to be a private buffer begins where the shape
+/// says. With every knob that is a choice.
+pub(crate) fn declared_memory(scene: &Scene<'_>) -> Result<(), Trouble> {
+    for options in scene.entry.setups() {
+        let size = scene.size(4096, &options);
+        let refused = |error: OptionError| Trouble::failed(error.to_string());
+        let declared = scene.entry.base.lends(&options).map_err(refused)?;
+        let batch = Batch::new(3, Sizes::List(vec![size]), 0);
+        let script = Script::default().both(Step::Places(batch));
+        let played = match scene.play(&options, size, script) {
+            // The probe of another setup cannot know all that a channel takes.
+            Err(Trouble::Unavailable(_)) if !options.0.is_empty() => continue,
+            played => played?,
+        };
+        for (seat, seen) in Seat::BOTH.into_iter().zip(&played) {
+            for (what, declared, found) in ["sends", "receives"]
+                .into_iter()
+                .zip(declared)
+                .zip(lent(seen)?)
+                .map(|((what, declared), found)| (what, declared, found))
+            {
+                let fits = match declared {
+                    Lends::Shared | Lends::Buffer => found == declared,
+                    // It may begin anywhere.
+                    Lends::Place => found != Lends::Shared,
+                };
+                ensure(fits, || {
+                    format!("lends: {declared:?}, but what the {seat:?} {what} is in {found:?}")
+                })?;
+            }
+        }
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 mod port;
 
 use ipcperf_core::{
-    Attach, BackPressure, Direction, Family, Guard, KnobValue, Limit, Link, Mechanism, Missing,
-    OnClose, Payload, Seat, SetupError, Shape, Spec, Syscalls, Wiring,
+    Attach, BackPressure, Direction, Family, Guard, KnobValue, Lends, Limit, Link, Mechanism,
+    Missing, OnClose, Payload, Seat, SetupError, Shape, Spec, Syscalls, Wiring,
 };
 use ipcperf_sys::io::pipe;
 use port::{FRESH, ToyPort};
@@ -43,6 +43,7 @@ pub(crate) enum Bug {
     MissesAWakeUp,
     PanicsOnErrors,
     HidesACopy,
+    MistakesItsMemory,
     ClaimsDescriptors,
     HidesItsEnd,
     ProbesNothing,
@@ -92,6 +93,7 @@ bugs! {
     MissesAWakeUp = "misses-a-wake-up",
     PanicsOnErrors = "panics-on-errors",
     HidesACopy = "hides-a-copy",
+    MistakesItsMemory = "mistakes-its-memory",
     ClaimsDescriptors = "claims-descriptors",
     HidesItsEnd = "hides-its-end",
     ProbesNothing = "probes-nothing",
@@ -156,6 +158,13 @@ impl<B: Broken> Mechanism for Toy<B> {
             _ => UnixStream::pair()
                 .map(drop)
                 .map_err(|error| Missing::new(format!("no sockets: {error}"), "")),
+        }
+    }
+
+    fn lends(_: &ToyOptions) -> [Lends; 2] {
+        match B::BUG {
+            Bug::MistakesItsMemory => [Lends::Buffer, Lends::Shared],
+            _ => [Lends::Place; 2],
         }
     }
 

@@ -96,7 +96,7 @@ impl Floors {
         };
         // What nobody looks at need not be copied. Between two sizes that were measured the smaller one holds: it is
         // faster, and so are sizes above it only where a reading was disturbed.
-        let is_read = matches!(plan.key.touch, Touch::CacheLine | Touch::Full);
+        let is_read = matches!(plan.key.touch, Touch::CacheLine | Touch::Full | Touch::Copy);
         let sizes = || self.halves.iter().map(|(size, _)| *size);
         let size = sizes().filter(|size| *size <= plan.key.size_bytes).max().or(sizes().min());
         let own = size.filter(|_| is_read).and_then(|size| {

@@ -29,6 +29,9 @@ const LEAST_GAP_NS: f64 = 1000.0;
 /// So many interrupts a second are those of the clock of any kernel (1000 Hz at most), and as many others: nothing to tell.
 const MOST_INTERRUPTS: f64 = 2000.0;
 
+/// Copies that take so many times as long are told.
+const UNEVEN: f64 = 1.1;
+
 /// Share of the time of a spinning CPU that was lost to interruptions (METHOD.md).
 pub(super) const INTERRUPTED: Row = Row {
     limits: [0.001, 0.005, 0.03, 0.10],
@@ -53,6 +56,8 @@ pub(super) struct Moving {
     /// One reading of the clock at both ends of an operation, ns.
     pub(super) clock_ns: Option<f64>,
     pub(super) null_call_ns: Option<f64>,
+    /// Copying a large message in and out, ns: its buffer begins a page, and as one of malloc(3).
+    pub(super) copied_ns: Option<[f64; 2]>,
     /// A futex wake-up there and back across two CPUs, ns: as the machine is, and with idle CPUs polling.
     pub(super) wake_ns: [Option<f64>; 2],
 }
@@ -94,6 +99,16 @@ pub(super) fn measure(host: &Host, interrupts: Option<&Interrupts>) -> io::Resul
     let ns = bench.ns_per_tick();
     let (clock, fallback) = Clock::choose();
     (moving.clock, moving.fallback) = (clock.name().to_owned(), fallback);
+    let Some(first) = pair.first() else { return Ok(Some(moving)) };
+    match bench.measure_bound(&Bound::Offsets, &[*first], PATIENCE)? {
+        Bounded::Found { values, .. } => {
+            let [page, malloc] =
+                ["page", "malloc"].map(|name| values.get(name).map(|ticks| ticks * ns));
+            moving.copied_ns = page.zip(malloc).map(|(page, malloc)| [page, malloc]);
+        }
+        Bounded::Interrupted => return Ok(None),
+        Bounded::Failed(..) => {}
+    }
     let mut one =
         |what: Bound, cpus: &[usize], name: &str| -> io::Result<Result<Option<f64>, ()>> {
             Ok(match bench.measure_bound(&what, cpus, PATIENCE)? {
@@ -102,7 +117,6 @@ pub(super) fn measure(host: &Host, interrupts: Option<&Interrupts>) -> io::Resul
                 Bounded::Failed(..) => Ok(None),
             })
         };
-    let Some(first) = pair.first() else { return Ok(Some(moving)) };
     let (Ok(clock_ns), Ok(null_call_ns)) =
         (one(Bound::Clock, &[*first], "p50")?, one(Bound::Alone, &[*first], "syscall")?)
     else {
@@ -174,6 +188,7 @@ impl Moving {
     pub(super) fn checks(&self, host: &Host) -> Vec<Check> {
         let mut checks = vec![self.clock_check()];
         checks.extend(self.call_check());
+        checks.extend(self.copy_check());
         checks.extend(self.wake_check(host));
         checks.extend(self.load_check(host));
         checks.extend(self.steal_check(host));
@@ -199,6 +214,27 @@ impl Moving {
     fn call_check(&self) -> Option<Check> {
         let ns = self.null_call_ns?;
         Some(fine("CALL", "system call", format!("{} for one that does nothing", format_nanos(ns))))
+    }
+
+    fn copy_check(&self) -> Option<Check> {
+        let [page, malloc] = self.copied_ns?;
+        let found = format!(
+            "512 KiB in and out, page by page: {} where their buffer begins a page, {} where it begins 16 bytes behind \
+             one, as that of malloc(3)",
+            format_nanos(page),
+            format_nanos(malloc)
+        );
+        let check = fine("COPY", "copying", found);
+        let ratio = malloc / page;
+        if ratio < UNEVEN {
+            return Some(check);
+        }
+        let consequence = format!(
+            "where a large buffer begins is a part of what a mechanism that copies takes, of copying itself {} times",
+            significant(ratio)
+        );
+        let remedy = "ipcperf run -m pipe -s 512K --align page,malloc shows both";
+        Some(so(check, Rating::Note, &consequence, remedy))
     }
 
     fn wake_check(&self, host: &Host) -> Option<Check> {
@@ -321,6 +357,21 @@ mod tests {
         assert_eq!(check.rating, Rating::Warning);
         assert!(check.consequence.contains("hpet"), "{}", check.consequence);
         assert_eq!(Moving::default().clock_check().rating, Rating::Fine);
+    }
+
+    #[test]
+    fn copies_that_depend_on_where_a_buffer_begins_are_told() {
+        let check = |malloc| {
+            let moving = Moving { copied_ns: Some([20_000.0, malloc]), ..Moving::default() };
+            moving.copy_check().expect("measured")
+        };
+        assert_eq!((check(21_000.0).rating, check(15_000.0).rating), (Rating::Fine, Rating::Fine));
+        let uneven = check(50_000.0);
+        assert!(
+            uneven.rating == Rating::Note && uneven.consequence.contains("2.50 times"),
+            "{uneven:?}"
+        );
+        assert!(Moving::default().copy_check().is_none());
     }
 
     #[test]

@@ -4,15 +4,17 @@ use super::loops::{FanLoops, Role};
 use super::tapes::{self, Tapes};
 use super::{Left, Order, Part, Phase, Ran, Said};
 use crate::hot::fan::Plan;
-use crate::hot::{AnyWork, Recorder};
+use crate::hot::{AnyWork, Content, Private, Recorder, Special, Stamp};
 use crate::job::{Failure, SideReport};
 use crate::page::Page;
 use crate::registry::Registry;
 use crate::task::{WorkerContext, pin};
 use crate::usage::Usage;
-use ipcperf_core::{Part as MessagePart, Touch};
+use crate::worker::private_buffer;
+use ipcperf_core::{Lends, Part as MessagePart, Touch};
 use ipcperf_sys::{affinity, process};
 use serde_json::Value;
+use std::cell::Cell;
 
 /// Attaches, and runs all phases.
 pub(crate) fn serve(
@@ -24,12 +26,22 @@ pub(crate) fn serve(
     let wiring = context.wiring()?;
     pin(part.job.cpu)?;
     let name = &part.job.key.mechanism;
-    let attach = registry.find(name).and_then(|entry| entry.fan);
+    let entry = registry.find(name);
+    let attach = entry.and_then(|entry| entry.fan);
     let attach = attach.ok_or_else(|| format!("'{name}' has no ends that can be shared"))?;
     let mut loops = attach(part.job.end(wiring, context))?;
     let nonce = part.job.shape.nonce;
     let proof = AnyWork::touching(Touch::Full, nonce);
-    let work = AnyWork::touching(part.job.key.touch, nonce);
+    let lends = entry.map(|entry| entry.lends(&part.job.options)).transpose();
+    let lends = lends.map_err(|error| error.to_string())?.unwrap_or([Lends::Place; 2]);
+    let mut buffer = private_buffer(&part.job, lends)?;
+    let memory = Cell::new(buffer.all_mut());
+    let private = Private::new(&memory, lends);
+    let work = if part.job.key.touch == Touch::Copy && private.copies() {
+        AnyWork::Special(Special::new(Content::Copied(Stamp::new(nonce), private), None))
+    } else {
+        AnyWork::touching(part.job.key.touch, nonce)
+    };
     let mut said = Said::Attached(std::mem::take(&mut context.effective));
     loop {
         let Order::Run(phase) = serde_json::from_value(context.ready(&said)?)? else {

@@ -7,7 +7,7 @@ use ipcperf_core::{Fault, Part, Touch};
 /// inlined; what takes longer than a call is called.
 #[derive(Clone, Copy, Debug)]
 pub enum AnyWork<'a> {
-    /// Touch `none`.
+    /// Touch `none`, and `copy` where nothing is to be copied.
     Stamp(Stamp),
     /// Touch `cacheline`.
     Lines(Lines),
@@ -16,11 +16,12 @@ pub enum AnyWork<'a> {
 }
 
 impl AnyWork<'_> {
-    /// What a touch policy asks for, lead to follow.
+    /// What a touch policy asks for, lead to follow. Of touch `copy` what is left where no port lends shared memory; see
+    /// [`Private`](super::Private) for the others.
     #[must_use]
     pub const fn touching(touch: Touch, nonce: u64) -> Self {
         match touch {
-            Touch::None => Self::Stamp(Stamp::new(nonce)),
+            Touch::None | Touch::Copy => Self::Stamp(Stamp::new(nonce)),
             Touch::CacheLine => Self::Lines(Lines::new(nonce)),
             Touch::Header => Self::full(nonce, Part::STAMP),
             Touch::Full => Self::full(nonce, usize::MAX),

@@ -1,8 +1,8 @@
 //! What happens to the payload where more is asked for than a stamp or a word of each cache line: every byte, a
-//! transform, or the time of every departure and arrival. One type for all of that, called out of line, so that the
+//! transform, a copy of the whole message, or the time of every departure and arrival. One type for all of that, called out of line, so that the
 //! loops of plain cells are the same with or without it.
 
-use super::{Full, Lines, Stamp, Times, Work};
+use super::{Full, Lines, Private, Stamp, Times, Work};
 use crate::source::Cut;
 use crate::transform::{HEADER, Transcoder};
 use ipcperf_core::Fault;
@@ -15,6 +15,8 @@ pub enum Content<'a> {
     Lines(Lines),
     /// As touch `header` and `full`; as touch `none` with nothing but the stamp.
     Full(Full),
+    /// As touch `copy`.
+    Copied(Stamp, Private<'a>),
     /// The stamp, and what is cut from a file behind it.
     Cut(Stamp, &'a Cut),
     /// The stamp and a changed record.
@@ -86,6 +88,7 @@ impl Work for Special<'_> {
         match self.content {
             Content::Lines(lines) => lines.fill(out, seq),
             Content::Full(full) => full.fill(out, seq),
+            Content::Copied(stamp, private) => private.fill(stamp, out, seq),
             Content::Cut(stamp, cut) => {
                 let message = cut.message(seq, out.len());
                 // What is too long for it is wrong at the receiver.
@@ -109,6 +112,9 @@ impl Work for Special<'_> {
         match self.content {
             Content::Lines(lines) => lines.check(message, seq),
             Content::Full(full) => full.check(message, seq),
+            Content::Copied(stamp, private) => {
+                private.look(message, |own| stamp.check(own, seq)).flatten()
+            }
             Content::Cut(stamp, cut) => {
                 stamp.check(message, seq)?;
                 if is_cut(message, cut, seq) { Ok(()) } else { Err(Fault::Corrupt) }
@@ -129,6 +135,7 @@ impl Work for Special<'_> {
         let content = match self.content {
             Content::Lines(lines) => Content::Lines(lines.reversed()),
             Content::Full(full) => Content::Full(full.reversed()),
+            Content::Copied(stamp, private) => Content::Copied(stamp.reversed(), private),
             Content::Cut(stamp, cut) => Content::Cut(stamp.reversed(), cut),
             Content::Changed(stamp, shared) => Content::Changed(stamp.reversed(), shared),
         };
@@ -141,6 +148,9 @@ impl Work for Special<'_> {
         let seq = match self.content {
             Content::Lines(lines) => lines.sequence(message, near),
             Content::Full(full) => full.sequence(message, near),
+            Content::Copied(stamp, private) => {
+                private.look(message, |own| stamp.sequence(own, near)).ok().flatten()
+            }
             Content::Cut(stamp, cut) => {
                 let seq = stamp.sequence(message, near)?;
                 // As short as a credit: a late one of the verifying pass has other bytes behind its stamp.

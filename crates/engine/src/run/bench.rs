@@ -11,7 +11,7 @@ use crate::page::{CAPACITY, Page};
 use crate::plan::Family;
 use crate::slice::{self, Outcome, Surroundings, Terms};
 use ipcperf_core::result::Status;
-use ipcperf_core::{Idle, Missing, Seat, Shape};
+use ipcperf_core::{Align, Idle, Missing, Seat, Shape};
 use ipcperf_stats::{FEWEST_ROUNDS, Rng};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
@@ -358,7 +358,8 @@ impl<'a> Bench<'a> {
         }
         let nonce = self.names.next_u64();
         let pads = [self.pad(), self.pad()];
-        let offset = usize::try_from(self.setup.below(64)).unwrap_or(0) * 64;
+        let line = usize::try_from(self.setup.below(64)).unwrap_or(0) * 64;
+        let offset = plan.key.load.align.map_or(line, Align::offset);
         let ns_per_tick = self.fit.ns_per_tick();
         let ticks = |duration: Duration| (duration.as_nanos() as f64 / ns_per_tick) as u64;
         let planned = ticks(lengths.slice);

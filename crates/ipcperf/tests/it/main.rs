@@ -21,6 +21,7 @@ mod formats;
 mod history;
 mod interruption;
 mod limits;
+mod memory;
 mod messages;
 mod one_cpu;
 mod page;

@@ -99,6 +99,10 @@ impl<R: Route> Mechanism for Dbus<R> {
         }
     }
 
+    fn lends(_: &NoOptions) -> [Lends; 2] {
+        [Lends::Buffer, Lends::Place]
+    }
+
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
         ports::built()?;
         if R::IS_BUS {

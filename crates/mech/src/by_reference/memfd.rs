@@ -88,6 +88,10 @@ impl Mechanism for Memfd {
         options.company().window(1, budget::messages(size, UNDER_WAY.0, UNDER_WAY.1))
     }
 
+    fn lends(options: &MemfdOptions) -> [Lends; 2] {
+        if options.access == "write" { [Lends::Buffer; 2] } else { [Lends::Shared; 2] }
+    }
+
     fn open(shape: &Shape, options: &MemfdOptions) -> Result<Link, SetupError> {
         budget::not_empty(shape.size, "an empty file cannot be mapped")?;
         let messages = budget::messages(shape.size, UNDER_WAY.0, UNDER_WAY.1) as usize;
@@ -170,6 +174,10 @@ impl Mechanism for MemfdReuse {
 
     fn window(size: usize, _: &MemfdOptions) -> Option<u32> {
         Some(budget::messages(size, KEPT.0, KEPT.1))
+    }
+
+    fn lends(_: &MemfdOptions) -> [Lends; 2] {
+        [Lends::Shared; 2]
     }
 
     fn open(shape: &Shape, options: &MemfdOptions) -> Result<Link, SetupError> {

@@ -49,6 +49,10 @@ impl Mechanism for PidfdGetfd {
         peer::probe_descriptors()
     }
 
+    fn lends(_: &NoOptions) -> [Lends; 2] {
+        [Lends::Shared; 2]
+    }
+
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
         budget::not_empty(shape.size, "an empty file cannot be mapped")?;
         let bytes = shape.size.saturating_mul(2 * under_way(shape.size));

@@ -203,6 +203,11 @@ impl Mechanism for UdpMmsg {
         options.two_batches(charge(size))
     }
 
+    fn lends(_: &UdpOptions) -> [Lends; 2] {
+        // One message behind the other.
+        [Lends::Place; 2]
+    }
+
     fn open(shape: &Shape, options: &UdpOptions) -> Result<Link, SetupError> {
         // One that is held back would be refused by the kernel only when its batch goes out.
         budget::within(Some(LARGEST), shape.size)?;
@@ -257,6 +262,11 @@ impl Mechanism for UdpGso {
     /// A message that was cut out of a packet takes its own structures beside a share of the packet's memory.
     fn window(size: usize, options: &UdpOptions) -> Option<u32> {
         options.two_batches(charge(size).max(1024 + size))
+    }
+
+    fn lends(_: &UdpOptions) -> [Lends; 2] {
+        // One message behind the other.
+        [Lends::Place; 2]
     }
 
     fn open(shape: &Shape, options: &UdpOptions) -> Result<Link, SetupError> {

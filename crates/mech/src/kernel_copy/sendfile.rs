@@ -46,6 +46,11 @@ impl Mechanism for Sendfile {
         tried().map_err(crate::missing)
     }
 
+    fn lends(_: &NoOptions) -> [Lends; 2] {
+        // The file's pages, which the socket refers to.
+        [Lends::Shared, Lends::Buffer]
+    }
+
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
         let (lead, follow) = socket::pair(Kind::Stream)?;
         let bytes = FromFile::bytes(buffered(&lead)?, shape).saturating_mul(2);

@@ -68,6 +68,11 @@ impl Mechanism for TcpZerocopy {
         zerocopy::probe(LOOPBACK, 1).map_err(crate::missing)
     }
 
+    fn lends(_: &TcpZerocopyOptions) -> [Lends; 2] {
+        // Whole pages, which the kernel pins.
+        [Lends::Place, Lends::Buffer]
+    }
+
     fn open(shape: &Shape, options: &TcpZerocopyOptions) -> Result<Link, SetupError> {
         zerocopy::probe(LOOPBACK, shape.size)?;
         options.tcp().listen(LOOPBACK)

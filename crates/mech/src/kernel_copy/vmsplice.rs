@@ -71,6 +71,11 @@ impl Mechanism for Vmsplice {
         Some(crate::stream::pipe::usual())
     }
 
+    fn lends(_: &VmspliceOptions) -> [Lends; 2] {
+        // Pages in turn, as many as the pipe may refer to.
+        [Lends::Place, Lends::Buffer]
+    }
+
     fn open(shape: &Shape, options: &VmspliceOptions) -> Result<Link, SetupError> {
         let page = splice::page();
         if options.gift && !shape.size.is_multiple_of(page) {

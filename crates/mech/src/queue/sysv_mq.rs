@@ -72,6 +72,11 @@ impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
         Some(Limit { bytes: usize::try_from(bytes).unwrap_or(usize::MAX), set_by, raise })
     }
 
+    fn lends(_: &SysvMqOptions) -> [Lends; 2] {
+        // The message's type stands before its text.
+        [Lends::Place; 2]
+    }
+
     fn open(shape: &Shape, options: &SysvMqOptions) -> Result<Link, SetupError> {
         budget::within(Self::limit(options), shape.size)?;
         let ping = Queue::create(shape.directory()?)?;

@@ -142,6 +142,10 @@ impl<G: Guarding> Mechanism for MmapQueue<G> {
         tried.map(drop).map_err(crate::missing)
     }
 
+    fn lends(_: &MmapQueueOptions) -> [Lends; 2] {
+        [Lends::Shared, Lends::Buffer]
+    }
+
     fn open(shape: &Shape, options: &MmapQueueOptions) -> Result<Link, SetupError> {
         let layout = layout(shape.size, options);
         let how = "smaller messages, or a smaller mmap-queue.bytes";

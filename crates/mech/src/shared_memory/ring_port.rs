@@ -3,7 +3,7 @@
 
 use crate::shared_memory::memory;
 use crate::wait;
-use ipcperf_core::{Attach, Fault, Port, SetupError, Shape, Wait};
+use ipcperf_core::{Attach, Fault, Lends, Port, SetupError, Shape, Wait};
 use ipcperf_sys::io::memory::ring::{self, Bell, Ends, Futex, Layout, Spin, Strategy};
 use ipcperf_sys::io::memory::segment::Kind;
 use ipcperf_sys::io::{Buffer, futex};
@@ -80,6 +80,8 @@ pub trait RingWait: 'static {
     const RECEIVE: Option<f64>;
     /// Copies of the payload.
     const COPIES: u8;
+    /// In what memory the receiver looks at messages.
+    const RECEIVES: Lends;
     /// Whether it takes two event counters for each direction: one rings for data, one for room.
     const BELLS: bool;
     /// The ring's name for it.
@@ -127,6 +129,7 @@ macro_rules! ring_wait {
             const SUMMARY: &'static str = $summary;
             const RECEIVE: Option<f64> = $receive;
             const COPIES: u8 = $copies;
+            const RECEIVES: Lends = if $copies > 0 { Lends::Buffer } else { Lends::Shared };
             const BELLS: bool = $bells;
             type Strategy = $strategy;
             type Port = RingPort<$strategy, { $copies > 0 }>;

@@ -60,6 +60,10 @@ impl<W: RingWait> Mechanism for ShmMailbox<W> {
         tried.map(drop).map_err(crate::missing)
     }
 
+    fn lends(_: &ShmMailboxOptions) -> [Lends; 2] {
+        [Lends::Shared, W::RECEIVES]
+    }
+
     fn open(shape: &Shape, options: &ShmMailboxOptions) -> Result<Link, SetupError> {
         let layout = Layout::mailbox(shape.size);
         budget::memory(layout.bytes().saturating_mul(2), "two mailboxes", "smaller messages")?;

@@ -77,6 +77,10 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
         tried.map_err(crate::missing)
     }
 
+    fn lends(_: &ShmRingOptions) -> [Lends; 2] {
+        [Lends::Shared, W::RECEIVES]
+    }
+
     fn open(shape: &Shape, options: &ShmRingOptions) -> Result<Link, SetupError> {
         let layout = layout(shape.size, options);
         let how = "smaller messages, or a smaller shm-ring.bytes";

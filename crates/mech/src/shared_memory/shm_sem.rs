@@ -4,8 +4,15 @@ use crate::budget;
 use crate::shared_memory::{SHARED_MEMORY, memory};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::Buffer;
-use ipcperf_sys::io::memory::segment::Kind;
 use ipcperf_sys::io::memory::shm_sem::{self, Ends};
+
+ipcperf_core::options! {
+    /// Knobs of buffers with semaphores.
+    pub struct ShmSemOptions {
+        /// What the memory is: a memfd, a file in /dev/shm, System V memory, or a file in the run's directory.
+        pub backing: String = ("memfd".into(), "memfd", Choice { words: &["memfd", "dev-shm", "sysv", "file"] }),
+    }
+}
 
 /// Two buffers with two semaphores each.
 #[derive(Debug)]
@@ -31,22 +38,31 @@ impl Mechanism for ShmSem {
         needs: &["memfd_create (Linux 3.17)"],
         ..SHARED_MEMORY
     };
-    type Options = NoOptions;
+    type Options = ShmSemOptions;
     type Port = SemPort;
 
-    fn probe(_: &NoOptions) -> Result<(), Missing> {
-        shm_sem::create(Kind::DEFAULT, 1, None, "ipcperf-trial").map(drop).map_err(crate::missing)
+    fn probe(options: &ShmSemOptions) -> Result<(), Missing> {
+        let kind = memory::kind(&options.backing, "off");
+        let (_run, shape) = crate::trial_where(kind.has_name())?;
+        let tried = shm_sem::create(kind, 1, shape.directory.as_deref(), &shape.name("sem"));
+        tried.map(drop).map_err(crate::missing)
     }
 
-    fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
+    fn lends(_: &ShmSemOptions) -> [Lends; 2] {
+        [Lends::Shared, Lends::Buffer]
+    }
+
+    fn open(shape: &Shape, options: &ShmSemOptions) -> Result<Link, SetupError> {
         budget::memory(shm_sem::bytes(shape.size), "two buffers", "smaller messages")?;
         let (directory, name) = (shape.directory.as_deref(), shape.name("sem"));
-        let buffers = shm_sem::create(Kind::DEFAULT, shape.size, directory, &name)?;
-        memory::link(buffers)
+        let kind = memory::kind(&options.backing, "off");
+        let buffers = shm_sem::create(kind, shape.size, directory, &name)?;
+        Ok(memory::link(buffers)?.granted("backing", &options.backing))
     }
 
-    fn attach(mut end: Attach<'_, NoOptions>) -> Result<SemPort, SetupError> {
-        let buffers = memory::attach(Kind::DEFAULT, &mut end.wiring)?;
+    fn attach(mut end: Attach<'_, ShmSemOptions>) -> Result<SemPort, SetupError> {
+        let kind = memory::kind(&end.options.backing, "off");
+        let buffers = memory::attach(kind, &mut end.wiring)?;
         SemPort::new(Ends::attach(buffers, end.seat, end.shape.size)?, end.shape)
     }
 }

@@ -175,6 +175,11 @@ impl Mechanism for UnixStreamMmsg {
         batch::may_send().and_then(|()| batch::may_receive()).map_err(crate::missing)
     }
 
+    fn lends(_: &UnixStreamOptions) -> [Lends; 2] {
+        // One message behind the other.
+        [Lends::Place; 2]
+    }
+
     fn open(shape: &Shape, options: &UnixStreamOptions) -> Result<Link, SetupError> {
         options.open(shape)
     }

@@ -57,6 +57,7 @@ impl Needed {
             && (key.size_bytes == self.size || key.size_bytes == 0)
             && key.placement == self.placement
             && key.idle == self.idle
+            && key.load.align.is_none()
             && has_burst
     }
 

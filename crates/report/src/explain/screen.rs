@@ -558,6 +558,9 @@ fn changed(cell: &Cell, from: &Cell) -> String {
     if cell.key.idle != from.key.idle {
         words.push(format!("idle={}", cell.key.idle));
     }
+    if cell.key.load != from.key.load {
+        words.extend(cell.key.load.words());
+    }
     let before = from.requested();
     let knobs =
         cell.requested().0.into_iter().filter(|(knob, value)| before.0.get(knob) != Some(value));

@@ -107,13 +107,19 @@ pub(super) const SHOWN: &[Word] = &[
         "cacheline",
         Setting,
         "as touch: one word of each cache line of the payload is written and read",
-        "take --touch full for what a copy in the program adds",
+        "take --touch copy or full for what a program adds that has its data elsewhere, or uses all of it",
     ),
     word(
         "full",
         Setting,
         "as touch: every byte of the payload is written and checked",
         "subtract nothing: programs do this, too",
+    ),
+    word(
+        "copy",
+        Setting,
+        "as touch: messages begin and end in private memory of each end, and are copied where that is another than the mechanism lends",
+        "take it to hold shared memory against what the kernel copies",
     ),
     word(
         "block",
@@ -143,7 +149,7 @@ pub(super) const SHOWN: &[Word] = &[
     word(
         "touch",
         Setting,
-        "what happens to the payload: none, header, cacheline, full",
+        "what happens to the payload: none, header, cacheline, full, copy",
         "take what your program does",
     ),
     word("lead", Setting, "the end that begins", "see its CPU in the document"),

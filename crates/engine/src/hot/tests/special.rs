@@ -3,7 +3,7 @@
 use super::super::place as place_of;
 use super::*;
 use crate::source::Source;
-use ipcperf_core::{Touch, Transform};
+use ipcperf_core::{Lends, Touch, Transform};
 use ipcperf_sys::clock::Clock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -123,4 +123,52 @@ fn departure_and_arrival_are_noted_on_the_way_there_only() {
     assert_eq!(work.check(&message, 31), Err(Fault::Corrupt));
     let after: Vec<u32> = arrived.iter().map(|place| place.load(Ordering::Relaxed)).collect();
     assert_eq!(before, after, "what is not accepted has not arrived");
+}
+
+#[test]
+fn a_copied_message_is_moved_whole_between_private_and_shared_memory_and_otherwise_not_at_all() {
+    let stamp = Stamp::new(77);
+    let plain = |seq| {
+        let mut message = [0; 8];
+        stamp.fill(&mut message, seq);
+        message
+    };
+    for (lends, [sends, receives]) in [
+        ([Lends::Shared; 2], [true, true]),
+        ([Lends::Shared, Lends::Buffer], [true, false]),
+        ([Lends::Place, Lends::Shared], [false, true]),
+        ([Lends::Buffer, Lends::Place], [false, false]),
+    ] {
+        let mut own: Vec<u8> = (0..300).map(|at| at as u8).collect();
+        let memory = Cell::new(own.as_mut_slice());
+        let private = Private::new(&memory, lends);
+        assert_eq!(private.copies(), sends || receives);
+        let work = Special::new(Content::Copied(stamp, private), None);
+        round_trip(work, 200);
+        let (mut out, arrived) = ([0xAA; 200], {
+            let mut message = [0x55; 200];
+            stamp.fill(&mut message, 6);
+            message
+        });
+        work.fill(&mut out, 5);
+        assert_eq!(out[..8], plain(5));
+        assert_eq!(work.check(&arrived, 6), Ok(()));
+        let own = memory.take();
+        let untouched = own[8..300].iter().zip(8..).all(|(byte, at)| *byte == at as u8);
+        if sends && !receives {
+            assert!(out[8..] == own[8..200] && own[..8] == plain(5) && untouched, "{lends:?}");
+        } else {
+            assert_eq!(receives, own[..200] == arrived, "{lends:?}");
+            assert!(sends || out[8..] == [0xAA; 192], "{lends:?}");
+            assert!(receives || untouched, "{lends:?}");
+        }
+        memory.set(own);
+        // What is longer than the memory cannot have been of this slice.
+        let (mut long, other) = ([0xAA; 301], arrived.map(|byte| !byte));
+        work.fill(&mut long, 5);
+        assert_eq!(long == [0xAA; 301], sends, "{lends:?}");
+        stamp.fill(&mut long, 5);
+        assert_eq!(work.check(&long, 5).is_err(), receives, "{lends:?}");
+        assert_eq!(work.check(&other, 6), Err(Fault::Corrupt), "{lends:?}");
+    }
 }
