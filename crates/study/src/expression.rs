@@ -124,6 +124,18 @@ impl Expression {
         if self.strength() < least { write!(out, "({self})") } else { write!(out, "{self}") }
     }
 
+    /// What stands above and below each division in it.
+    pub(crate) fn divisions(&self) -> Vec<[&Self; 2]> {
+        match self {
+            Self::Number(_) | Self::Reading { .. } => Vec::new(),
+            Self::Negative(one) => one.divisions(),
+            Self::Pair(operator, left, right) => {
+                let own = (*operator == '/').then_some([&**left, &**right]);
+                [left.divisions(), right.divisions()].into_iter().flatten().chain(own).collect()
+            }
+        }
+    }
+
     /// The metric and the arm of every reading in it.
     pub(crate) fn readings(&self) -> Vec<(&str, &str)> {
         match self {

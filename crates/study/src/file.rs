@@ -4,6 +4,7 @@ use crate::accept::{Accept, Test};
 use crate::expression::Expression;
 use crate::label;
 use crate::study::{Amount, Arm, Check, Claim, CsvFile, Head, How, Row, Statistic, Study, Table};
+use ipcperf_core::UnknownName;
 use ipcperf_core::result::{ClaimKind, Erratum, Plot, PlotKind, Published, Scale};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,6 +100,9 @@ struct FileClaim {
     label: Option<OneOrMany<String>>,
     /// What else than the mechanisms makes it come out as published.
     artefact: Option<String>,
+    /// In what the arms differ that it divides by each other.
+    #[serde(default)]
+    differs: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -234,6 +238,7 @@ impl Study {
                     .map_err(|error| format!("arm {} ({scale}): {error}", arm.id))?;
             }
         }
+        study.check_differences()?;
         Ok(study)
     }
 }
@@ -478,6 +483,13 @@ fn check_claim(claim: &FileClaim, arms: &[Arm], expression: &Read<'_>) -> Result
         }
         _ => return Err(wrong("either 'test' or 'untestable' is needed")),
     };
+    let differs = claim.differs.iter().map(|word| {
+        word.parse().map_err(|error: UnknownName| {
+            let near = ipcperf_core::nearest(word, error.known.iter().copied());
+            let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            wrong(&format!("differs: {error}{hint}"))
+        })
+    });
     Ok(Claim {
         id: claim.id.clone(),
         kind,
@@ -485,6 +497,7 @@ fn check_claim(claim: &FileClaim, arms: &[Arm], expression: &Read<'_>) -> Result
         published,
         note: claim.note.clone(),
         artefact: claim.artefact.clone(),
+        differs: differs.collect::<Result<_, _>>()?,
         how,
     })
 }

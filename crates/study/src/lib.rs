@@ -6,6 +6,7 @@
 
 mod accept;
 mod csv;
+mod differs;
 mod expression;
 mod file;
 mod label;

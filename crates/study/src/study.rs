@@ -119,6 +119,8 @@ pub(crate) struct Claim {
     pub(crate) note: Option<String>,
     /// What else than the mechanisms makes it come out as published.
     pub(crate) artefact: Option<String>,
+    /// In what the arms differ that it divides by each other.
+    pub(crate) differs: Vec<Factor>,
     pub(crate) how: How,
 }
 
@@ -134,6 +136,24 @@ impl Claim {
     /// The metric and the arm of every reading that it is tested on.
     pub(crate) fn readings(&self) -> impl Iterator<Item = (&str, &str)> {
         self.tests().iter().flat_map(|test| test.expression.readings())
+    }
+}
+
+/// A key of cells in which arms may differ beside what a claim is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Factor {
+    Touch,
+    Placement,
+    Size,
+    Align,
+}
+
+ipcperf_core::words! {
+    "factor" Factor {
+        Touch = "touch",
+        Placement = "placement",
+        Size = "size",
+        Align = "align",
     }
 }
 

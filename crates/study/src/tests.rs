@@ -12,6 +12,7 @@ use ipcperf_stats::median;
 use std::collections::{BTreeMap, BTreeSet};
 
 mod claims;
+mod differs;
 mod mended;
 
 /// The studies of this program.

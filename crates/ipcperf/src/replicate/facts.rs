@@ -2,7 +2,7 @@
 //! own facts.
 //!
 //! Readings of the machine: `cpus`, `threads_per_core`, `cores_per_socket`, `mhz`, `l1d_kib`, `l1i_kib`, `l2_kib`,
-//! `l3_kib`, `memory_gib`. Readings of a mechanism end in the capability and are 1 or 0: `pipe.unrelated`,
+//! `l3_kib`, `memory_gib`, `bits` of an address, and `x86_64` and `little_endian`, 1 or 0. Readings of a mechanism end in the capability and are 1 or 0: `pipe.unrelated`,
 //! `shm_sem.back_pressure`; what is not a letter or a digit in a name is an underscore. Beside them `pipe.copies`.
 
 use super::work::{Turn, Work};
@@ -68,6 +68,9 @@ fn machine(readings: &mut Readings) {
         ("threads_per_core", threads),
         ("cores_per_socket", in_socket.zip(threads).map(|(all, threads)| all / threads)),
         ("mhz", present_mhz(&info)),
+        ("x86_64", Some(f64::from(u8::from(host.arch == "x86_64")))),
+        ("bits", Some(f64::from(usize::BITS))),
+        ("little_endian", Some(f64::from(u8::from(cfg!(target_endian = "little"))))),
         ("memory_gib", Some(host.memory_bytes as f64 / f64::from(1 << 30))),
     ];
     for index in 0..8 {

@@ -194,15 +194,16 @@ fn a_path_in_a_study_that_leads_out_of_the_current_directory_must_be_typed() {
     fs::write(&secret, "secret").expect("a file");
     let secret = secret.display().to_string();
     let dry = ["replicate", "mine.toml", "--dry-run"];
-    let study = |more: &str| {
+    let study = |more: &str, differs: &str| {
         let text = MINE.replace("id = \"pipe\"", &format!("id = \"pipe\"\n{more}"));
+        let text = text.replace("test = \"p50", &format!("differs = [{differs}]\ntest = \"p50"));
         fs::write(sandbox.home().join("mine.toml"), text).expect("a study");
     };
-    study(&format!("touch = \"full\"\npayload = \"{secret}\""));
+    study(&format!("touch = \"full\"\npayload = \"{secret}\""), "\"touch\"");
     let setting = format!("pipe.payload={secret}");
     sandbox.refuses(&dry, &format!("--set '{setting}'"));
     sandbox.done(&[&dry[..], &["--set", &setting]].concat());
-    study("set = { \"temp-file.dir\" = \"/any/dir\" }");
+    study("set = { \"temp-file.dir\" = \"/any/dir\" }", "");
     sandbox.refuses(&dry, "temp-file.dir '/any/dir' leads out of the current directory");
 }
 
@@ -256,6 +257,7 @@ fn a_study_of_ones_own_is_run_like_the_others() {
     fs::write(sandbox.home().join("wrong.toml"), wrong).expect("a study");
     sandbox.refuses(&["replicate", "wrong.toml"], "did you mean 'unix-stream'");
     let large = MINE.replace("id = \"pipe\"", "id = \"pipe\"\nsize = 2305843009213693952");
+    let large = large.replace("test = \"p50", "differs = [\"size\"]\ntest = \"p50");
     fs::write(sandbox.home().join("large.toml"), large).expect("a study");
     sandbox.refuses(&["replicate", "large.toml"], "is above 1G, the largest message");
     sandbox.leaves_nothing();
