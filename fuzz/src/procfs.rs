@@ -59,7 +59,8 @@ fn topology(root: &Path, text: &str) {
     let topology = Topology::read_from(root, &allowed);
     assert_eq!(topology.cpus.iter().map(|cpu| cpu.id).collect::<Vec<_>>(), allowed);
     let classes = Placement::words().map(|word| word.parse().expect("a class"));
-    for placement in classes.chain([Placement::Cpus { lead: 0, follow: 7 }]) {
+    let numbers = ["0,7", "0,free", "free,7"].map(|word| word.parse().expect("numbers"));
+    for placement in classes.chain(numbers) {
         let objection = topology.objection(placement);
         match topology.pair(placement) {
             Some(pair) => assert!(pair.iter().all(|cpu| allowed.contains(cpu)), "{pair:?}"),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// One of the two ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Seat {
     /// Starts the exchange; the sender of a stream.

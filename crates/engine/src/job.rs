@@ -33,7 +33,7 @@ pub struct Job {
     pub trial: u64,
     /// CPU to pin to; `None`: not pinned.
     pub cpu: Option<usize>,
-    /// Both CPUs of the slice, lead first, which the key has in even rounds; empty when not pinned.
+    /// Both CPUs of the slice, lead first, which the key has in even rounds; empty unless both ends are pinned.
     pub cpus: Vec<usize>,
     /// Whether the CPU counter is the clock.
     pub counter: bool,
@@ -68,6 +68,11 @@ impl Job {
     /// The clock of the slice.
     pub(crate) fn clock(&self) -> Clock {
         if self.counter { Clock::counter() } else { Clock::monotonic() }
+    }
+
+    /// The CPU that this end is pinned to.
+    pub(crate) fn cpu_of(&self, end: Seat) -> Option<usize> {
+        self.cpus.get(end.index()).copied().or_else(|| self.key.placement.alone(end))
     }
 
     /// What this end attaches with.

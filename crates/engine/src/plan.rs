@@ -304,16 +304,19 @@ fn objection(
     {
         return Ok(Some(missing.clone()));
     }
-    let shares = match placement {
-        place if place.is_one_cpu() => true,
-        // Not pinned, but with one CPU there is no other place to go.
-        Placement::Free => host.topology.cpus.len() < 2,
-        _ => false,
-    };
+    // Not pinned, but with one CPU there is no other place to go.
+    let shares = placement.is_one_cpu() || (placement.is_free() && host.topology.cpus.len() < 2);
     if entry.spec.wait.burns_cpu() && shares {
         return Ok(Some(Missing::new(
             "two spinning ends on one CPU only wait for each other's time slice to end",
             "place them on two CPUs",
+        )));
+    }
+    if entry.spec.wait.burns_cpu() && matches!(placement, Placement::OneEnd { .. }) {
+        return Ok(Some(Missing::new(
+            "the scheduler may put the end that is not pinned on the CPU of the other one, and two spinning ends on one \
+             CPU only wait for each other's time slice to end",
+            "name a CPU for each end, as 0,1",
         )));
     }
     if key.idle == Idle::Poll
@@ -428,6 +431,7 @@ fn connect_objection(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipcperf_core::Seat;
     use ipcperf_sys::topology::Cpu;
 
     fn host(cpus: usize) -> Host {
@@ -480,6 +484,22 @@ mod tests {
         };
         assert!(objections(&named(1, 1), &host(2))[1].1.contains("time slice"));
         assert_eq!(objections(&named(1, 0), &host(2))[1].1, "");
+    }
+
+    #[test]
+    fn where_one_end_alone_is_pinned_nothing_spins() {
+        for seat in Seat::BOTH {
+            let alone =
+                Request { placements: vec![Placement::OneEnd { seat, cpu: 1 }], ..request() };
+            let found = objections(&alone, &host(2));
+            assert_eq!(found[0].1, "", "{found:?}");
+            let why =
+                "the scheduler may put the end that is not pinned on the CPU of the other one";
+            assert!(found[1].1.contains(why) && found[1].1.contains("as 0,1"), "{found:?}");
+            let planned = cells(&alone, &host(2)).expect("good knobs");
+            assert!(planned.iter().all(|cell| cell.key.cpus.is_empty()));
+            assert!(objections(&alone, &host(1))[0].1.contains("CPU 1 is not allowed"));
+        }
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn attempt(
     // The one sets itself up while the other is started.
     for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
         let who = workers.start(name(seat), pads[seat.index()])?;
-        let cpu = job.cpus.get(who).copied();
+        let cpu = job.cpu_of(seat);
         workers.assign(who, TASK, &Job { seat, cpu, ..job.clone() }, &[page.fd()])?;
         workers.wire(who..who + 1, wiring)?;
     }

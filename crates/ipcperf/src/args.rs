@@ -207,7 +207,8 @@ pub(crate) struct ChooseArgs {
     /// survey]
     #[arg(short, long, value_name = "NAMES")]
     pub(crate) mechanism: Vec<String>,
-    /// Placement: same-cpu, smt, same-llc, cross-llc, cross-node, free, or two CPUs, as 0,1 [default: two close cores]
+    /// Placement: same-cpu, smt, same-llc, cross-llc, cross-node, free, two CPUs, as 0,1, or one end pinned alone, as 0,free
+    /// [default: two close cores]
     #[arg(long, value_name = "PLACE")]
     pub(crate) place: Option<String>,
     /// Also print a complete program for the mechanism that is chosen: c, rust, python ('ipcperf describe NAME --snippet'
@@ -268,8 +269,8 @@ pub(crate) struct RunArgs {
     /// Message sizes: 64, 4K, lists 1,64,4K, sweeps 64..64K:*4 [default: 64]
     #[arg(short, long, value_name = "SIZES")]
     pub(crate) size: Vec<String>,
-    /// Placements: same-cpu, smt, same-llc, cross-llc, cross-node, free, the CPUs of lead and follow, as 0,1, or pairs: every
-    /// two CPUs [default: same-cpu and two close cores]
+    /// Placements: same-cpu, smt, same-llc, cross-llc, cross-node, free, the CPUs of lead and follow, as 0,1, one end pinned
+    /// alone, as 0,free or free,0, or pairs: every two CPUs [default: same-cpu and two close cores]
     #[arg(long, value_name = "PLACES")]
     pub(crate) place: Vec<String>,
     /// Knobs: pipe.size=1M, or size=1M where there is one mechanism (repeatable; see 'ipcperf describe')

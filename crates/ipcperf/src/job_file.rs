@@ -481,6 +481,9 @@ mod tests {
         for place in ["'0,1'", "[0, 1]", "['0,1']"] {
             assert_eq!(places(place), ["0,1"], "{place}");
         }
+        for place in ["'0,free'", "[0, 'free']"] {
+            assert_eq!(places(place), ["0,free"], "{place}");
+        }
         assert_eq!(places("['free', '3,0', 0, 0]"), ["free", "3,0", "0,0"]);
     }
 

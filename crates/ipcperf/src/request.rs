@@ -265,24 +265,38 @@ pub(crate) fn patterns(list: &str) -> Result<Vec<PatternKind>, Stop> {
     words(&names.collect::<Vec<_>>().join(","))
 }
 
-/// Placements; two numbers with a comma between them are the CPUs of lead and follow.
+/// Placements; two numbers with a comma between them are the CPUs of lead and follow, and a number beside `free` pins one end
+/// alone. Numbers behind `free` are pairs where they are even in number.
 pub(crate) fn placements(list: &str) -> Result<Vec<Placement>, Stop> {
     let is_cpu = |word: &str| !word.is_empty() && word.chars().all(|sign| sign.is_ascii_digit());
-    let mut parts = list.split(',').map(str::trim).peekable();
-    let mut chosen = Vec::new();
-    while let Some(word) = parts.next() {
-        let one = if is_cpu(word) {
-            let Some(follow) = parts.next_if(|next| is_cpu(next)) else {
+    let free = Placement::Free.to_string();
+    let words: Vec<&str> = list.split(',').map(str::trim).collect();
+    let (mut at, mut chosen) = (0, Vec::new());
+    while let Some(word) = words.get(at).copied() {
+        let next = words.get(at + 1).copied().unwrap_or_default();
+        let is_pair = if is_cpu(word) {
+            if !is_cpu(next) && next != free {
                 let text = format!(
-                    "CPU {word} has no partner; a pair has the CPUs of lead and follow, \
-                     {word},{word} for both ends on one"
+                    "CPU {word} has no partner; a pair has the CPUs of lead and follow, {word},{word} for both ends \
+                     on one, {word},free to pin the lead alone"
                 );
                 return Err(Stop::usage(text));
-            };
-            one_of(&format!("{word},{follow}"))?
+            }
+            true
+        } else if word == free {
+            let cpus = words[at + 1..].iter().take_while(|word| is_cpu(word)).count();
+            if cpus % 2 == 1 && words.get(at + 1 + cpus) == Some(&word) {
+                let text = format!(
+                    "--place: '{list}' can be read in two ways; write what pins one end alone first, as 0,free,free"
+                );
+                return Err(Stop::usage(text));
+            }
+            cpus % 2 == 1
         } else {
-            one_of(word)?
+            false
         };
+        let one = if is_pair { one_of(&format!("{word},{next}"))? } else { one_of(word)? };
+        at += if is_pair { 2 } else { 1 };
         if !chosen.contains(&one) {
             chosen.push(one);
         }
@@ -426,6 +440,7 @@ pub(crate) fn refused(error: OptionError) -> Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::named as texts;
 
     #[test]
     fn other_names_in_use_mean_what_their_users_mean() {
@@ -474,6 +489,38 @@ mod tests {
         };
         let asked = asked.map(|all| all.iter().map(words).collect());
         asked.map_err(|stop| stop.to_string())
+    }
+
+    #[test]
+    fn a_number_beside_free_pins_one_end_and_numbers_behind_it_that_are_even_are_pairs() {
+        for (list, meant) in [
+            ("0,free", &["0,free"][..]),
+            ("free,0", &["free,0"]),
+            ("free, 0", &["free,0"]),
+            ("0,1,free", &["0,1", "free"]),
+            ("free,0,1", &["free", "0,1"]),
+            ("free,3,0,0,0", &["free", "3,0", "0,0"]),
+            ("free,3,0,1", &["free,3", "0,1"]),
+            ("0,free,free,1,smt", &["0,free", "free,1", "smt"]),
+            ("0,free,free", &["0,free", "free"]),
+            ("free,free,0", &["free", "free,0"]),
+        ] {
+            let found = placements(list).map(|all| texts(&all)).map_err(|stop| stop.to_string());
+            assert_eq!(found, Ok(texts(meant)), "{list}");
+        }
+        for (list, said) in [
+            ("0", "CPU 0 has no partner"),
+            ("0,free,1", "CPU 1 has no partner"),
+            ("0,smt", "0,free to pin the lead alone"),
+            ("0,fre", "CPU 0 has no partner"),
+            (
+                "free,0,free",
+                "can be read in two ways; write what pins one end alone first, as 0,free,free",
+            ),
+        ] {
+            let told = placements(list).expect_err(list).to_string();
+            assert!(told.contains(said), "{list}: {told}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::compare::lost_too_much;
 use crate::rank::{Rank, Ranking, Ratio, Reading, Yardstick, lost_its_rounds};
 use crate::{advice, text, words};
 use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
-use ipcperf_core::{Idle, KnobValue, Load, PatternKind, Placement, Touch, Wait};
+use ipcperf_core::{Idle, KnobValue, Load, PatternKind, Placement, Seat, Touch, Wait};
 use std::collections::{BTreeMap, HashMap};
 
 /// All measured cells of one pattern and waiting class.
@@ -95,6 +95,13 @@ impl Way {
         let one = self.placement.is_one_cpu() || cpus.len() == 1;
         let place = match (self.placement, cpus.is_empty()) {
             (Placement::Free, _) => "not pinned (free)".to_owned(),
+            (Placement::OneEnd { seat, cpu }, _) => {
+                let (pinned, other) = match seat {
+                    Seat::Lead => ("lead", "follow"),
+                    Seat::Follow => ("follow", "lead"),
+                };
+                format!("{pinned} on CPU {cpu}, {other} not pinned")
+            }
             (Placement::Cpus { lead, follow }, _) if !self.is_fan && !one => {
                 format!("lead on CPU {lead}, follow on CPU {follow}")
             }
@@ -185,7 +192,7 @@ pub(crate) fn place_order(placement: Placement) -> usize {
         Placement::CrossNode => 3,
         Placement::Cpus { lead, follow } if lead != follow => 4,
         Placement::SameCpu | Placement::Cpus { .. } => 5,
-        Placement::Free => 6,
+        Placement::Free | Placement::OneEnd { .. } => 6,
     }
 }
 

@@ -86,7 +86,7 @@ impl Topology {
     }
 
     /// The CPUs of lead and follow, if the machine has such a pair among the allowed CPUs. Of a class the highest numbers
-    /// are taken, since low ones serve most interrupts. Empty for [`Placement::Free`].
+    /// are taken, since low ones serve most interrupts. Empty for what [is free](Placement::is_free).
     #[must_use]
     pub fn pair(&self, placement: Placement) -> Option<Vec<usize>> {
         let fits = |a: &Cpu, b: &Cpu| match placement {
@@ -95,8 +95,11 @@ impl Topology {
             Placement::SameLlc => a.core != b.core && a.llc == b.llc,
             Placement::CrossLlc => a.llc != b.llc && a.node == b.node,
             Placement::CrossNode => a.node != b.node,
-            Placement::Free | Placement::Cpus { .. } => false,
+            Placement::Free | Placement::Cpus { .. } | Placement::OneEnd { .. } => false,
         };
+        if let Placement::OneEnd { cpu, .. } = placement {
+            return self.allows(cpu.into()).then(Vec::new);
+        }
         if placement == Placement::Free {
             return (!self.cpus.is_empty()).then(Vec::new);
         }
@@ -146,6 +149,7 @@ impl Topology {
             return reasons.into_iter().collect::<Vec<_>>().join("; ");
         }
         match placement {
+            Placement::OneEnd { cpu, .. } => self.refusal(cpu.into()),
             _ if allowed < 2 => format!("only {allowed} CPU is allowed here (affinity, cpuset)"),
             Placement::Smt => "no core has two hardware threads among the allowed CPUs".into(),
             Placement::SameLlc => {
@@ -234,6 +238,7 @@ fn ranges(cpus: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipcperf_core::Seat;
 
     /// Writes the tree of a machine: for each CPU its core's siblings, its cache's CPUs; nodes.
     fn tree(cpus: &[(&str, &str)], nodes: &[&str]) -> tempfile::TempDir {
@@ -316,6 +321,12 @@ mod tests {
         ] {
             assert_eq!(here.pair(asked), None, "{asked}");
             assert_eq!(here.objection(asked), reason);
+        }
+        for seat in Seat::BOTH {
+            let alone = |cpu| Placement::OneEnd { seat, cpu };
+            assert_eq!(here.pair(alone(1)), Some(vec![]), "no pair is needed");
+            assert_eq!(here.pair(alone(9)), None);
+            assert_eq!(here.objection(alone(9)), "there is no CPU 9 here, only 0-3");
         }
         let silent = Topology::read_from(Path::new("/nonexistent"), &[0]);
         assert!(silent.objection(place(0, 5)).contains("CPU 5 is not allowed here"));

@@ -30,7 +30,8 @@ pub struct CellKey {
     pub size_bytes: u64,
     /// Where the ends run.
     pub placement: Placement,
-    /// The CPUs of lead and follow in even rounds (swapped in odd rounds, but for CPUs that were named); empty for `free`.
+    /// The CPUs of lead and follow in even rounds (swapped in odd rounds, but for CPUs that were named); empty for `free`, and
+    /// where one end alone is pinned.
     pub cpus: Vec<usize>,
     /// What idle CPUs do.
     pub idle: Idle,
@@ -69,8 +70,9 @@ impl CellKey {
             size if size >= 1024 => format_bytes(size),
             size => format!("{size}B"),
         };
-        // A pair of numbers alone would be taken for sizes.
-        let key = if self.placement.named().is_some() { "place=" } else { "" };
+        // Numbers alone would be taken for sizes.
+        let is_word = Placement::words().any(|word| self.placement.to_string() == word);
+        let key = if is_word { "" } else { "place=" };
         let (mechanism, pattern, place) = (&self.mechanism, self.pattern, self.placement);
         let mut words = vec![format!("{mechanism} {pattern} {size} {key}{place}")];
         if self.idle != Idle::AsIs {
@@ -409,7 +411,7 @@ pub struct Round {
     /// Why the slice does not count; absent when accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<String>,
-    /// CPUs of lead and follow; empty for `free`.
+    /// CPUs of lead and follow; empty for `free`, and where one end alone is pinned.
     pub cpus: Vec<usize>,
     /// Messages measured; of a round trip both.
     pub messages: u64,

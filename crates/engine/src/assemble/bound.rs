@@ -70,7 +70,7 @@ impl Floors {
             place if place.is_one_cpu() => {
                 told("E-IMPOSSIBLE", self.syscall? * 2.0, "two system calls")
             }
-            Placement::Free => None,
+            place if place.is_free() => None,
             placement => {
                 let (_, smallest) = self.cacheline.get(&placement)?;
                 let what = "one cache line there and back";
@@ -130,7 +130,7 @@ impl Floors {
                     self.copies.iter().min_by(|a, b| distance(a.0).total_cmp(&distance(b.0)))?;
                 ("memcpy", nearest.1)
             }
-            (Limitation::RoundTrip, Placement::Free) => return None,
+            (Limitation::RoundTrip, place) if place.is_free() => return None,
             // What spins before it sleeps is held against the limit it can reach.
             (Limitation::RoundTrip, placement)
                 if placement.is_two_cpus()

@@ -132,8 +132,8 @@ pub struct Around<'a> {
     pub directory: &'a Path,
     /// A number no other connect slice has.
     pub nonce: u64,
-    /// CPUs of clients and server; empty: not pinned.
-    pub cpus: &'a [usize],
+    /// CPUs of clients and server; `None`: not pinned.
+    pub cpus: [Option<usize>; 2],
     /// Whether the CPU counter is the clock; otherwise a tick is a nanosecond.
     pub counter: bool,
     /// Extra bytes of environment, clients and server.

@@ -86,7 +86,7 @@ fn start_server(
     around: &Around<'_>,
     page: &Page,
 ) -> Result<u32, Stop> {
-    let ask = Ask { cpu: around.cpus.get(1).copied(), ..ask.clone() };
+    let ask = Ask { cpu: around.cpus[1], ..ask.clone() };
     let server = workers.start(server::NAME, around.pads[1])?;
     workers.assign(server, server::NAME, &ask, &[page.fd()])?;
     workers.ready(server)
@@ -98,7 +98,7 @@ fn start_clients(
     ask: &Ask,
     around: &Around<'_>,
 ) -> Result<Vec<(usize, File)>, Stop> {
-    let cpu = around.cpus.first().copied();
+    let cpu = around.cpus[0];
     let (processes, each) = match ask.plan.crowd {
         Crowd::Threads => (1, ask.plan.clients),
         Crowd::Processes => (ask.plan.clients, 1),

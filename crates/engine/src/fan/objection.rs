@@ -3,7 +3,7 @@
 use crate::hot::fan::LEAST;
 use crate::registry::Entry;
 use ipcperf_core::result::CellKey;
-use ipcperf_core::{BackPressure, Missing, Payload, Peers, Placement, Seat};
+use ipcperf_core::{BackPressure, Missing, Payload, Peers, Seat};
 
 /// Bytes of a stream that `write(2)` hands over in one piece (`PIPE_BUF`, `pipe(7)`).
 const ATOMIC: usize = 4096;
@@ -20,7 +20,7 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) 
     let is_pieces = spec.payload == Payload::Stream && size > ATOMIC;
     let crowded = match key.placement {
         place if place.is_one_cpu() => true,
-        Placement::Free => (cpus as u64) <= peers,
+        place if place.is_free() => (cpus as u64) <= peers,
         // All peers are on the other CPU.
         _ => peers > 1,
     };

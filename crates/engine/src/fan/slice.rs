@@ -118,7 +118,7 @@ impl<'a> Crowd<'a> {
             // Peers differ in the layout of their stacks as rounds do.
             let pad = (terms.pads[seat.index()] + 528 * number as usize) % 4096;
             let who = workers.start(name, pad)?;
-            let cpu = job.cpus.get(seat.index()).copied();
+            let cpu = job.cpu_of(seat);
             let part = Part { job: Job { seat, cpu, ..job.clone() }, number, spins };
             workers.assign(who, TASK, &part, &[page.fd()])?;
         }
@@ -266,7 +266,7 @@ impl<'a> Crowd<'a> {
         });
         let [leads, follows] = &ran;
         let sides = [(leads, Seat::Lead), (follows, Seat::Follow)]
-            .map(|(side, seat)| together(side, self.job.cpus.get(seat.index()).copied()));
+            .map(|(side, seat)| together(side, self.job.cpu_of(seat)));
         RawSlice {
             batch,
             operations: counts[1].received,

@@ -72,7 +72,11 @@ impl Bench<'_> {
     }
 
     fn used_cpus(&self, cells: &[CellRun]) -> Vec<usize> {
-        let mut cpus: Vec<_> = cells.iter().flat_map(|cell| &cell.plan.key.cpus).copied().collect();
+        let of = |cell: &CellRun| {
+            let alone = Seat::BOTH.into_iter().filter_map(|end| cell.plan.key.placement.alone(end));
+            cell.plan.key.cpus.iter().copied().chain(alone).collect::<Vec<_>>()
+        };
+        let mut cpus: Vec<_> = cells.iter().flat_map(of).collect();
         if cpus.is_empty() {
             cpus.push(ipcperf_sys::affinity::current_cpu());
         }

@@ -7,7 +7,7 @@ use crate::job::{CallsReport, FailureKind};
 use crate::plan::CellPlan;
 use crate::slice::RawSlice;
 use ipcperf_core::result::Status;
-use ipcperf_core::{Idle, Placement};
+use ipcperf_core::{Idle, Placement, Seat};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -136,7 +136,7 @@ impl CellRun {
         let rejected = around
             .jumped
             .map(|text| format!("E-CLOCKJUMP: {text}"))
-            .or_else(|| misplaced(&slice.raw, &slice.cpus))
+            .or_else(|| misplaced(&slice.raw, &slice.cpus, self.plan.key.placement))
             .or(stopped);
         if self.slices.len() == self.slices.capacity() {
             // Twice as many at once, for all cells in the same round, doubled the memory of a long run.
@@ -173,10 +173,12 @@ pub(crate) struct Around {
 }
 
 /// Whether an end was not where it was put.
-fn misplaced(raw: &RawSlice, cpus: &[usize]) -> Option<String> {
-    for (side, cpu) in raw.sides.iter().zip(cpus) {
-        let allowed = side.allowed.as_deref().is_none_or(|allowed| allowed == [*cpu]);
-        if side.cpu != *cpu || !allowed || side.migrations.is_some_and(|count| count > 0) {
+fn misplaced(raw: &RawSlice, cpus: &[usize], placement: Placement) -> Option<String> {
+    for (side, end) in raw.sides.iter().zip(Seat::BOTH) {
+        let cpu = cpus.get(end.index()).copied().or_else(|| placement.alone(end));
+        let Some(cpu) = cpu else { continue };
+        let allowed = side.allowed.as_deref().is_none_or(|allowed| allowed == [cpu]);
+        if side.cpu != cpu || !allowed || side.migrations.is_some_and(|count| count > 0) {
             return Some(format!(
                 "E-MIGRATE: pinned to CPU {cpu}, found on CPU {} (allowed: {:?})",
                 side.cpu, side.allowed

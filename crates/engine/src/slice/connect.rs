@@ -6,7 +6,7 @@ use crate::connect::{self, Aftermath, Around, ConnectPlan};
 use crate::job::{Segment, SideReport};
 use crate::registry::Entry;
 use crate::supervisor::Stop;
-use ipcperf_core::{Crowd, Door, KnobValue, OptionSet, SetupError};
+use ipcperf_core::{Crowd, Door, KnobValue, OptionSet, Seat, SetupError};
 use ipcperf_sys::io::socket::meeting;
 use ipcperf_sys::meter::Span;
 use std::path::Path;
@@ -58,17 +58,22 @@ fn attempt(
             false => Path::new("/"),
         },
         nonce: job.shape.nonce,
-        cpus: &job.cpus,
+        cpus: Seat::BOTH.map(|end| job.cpu_of(end)),
         counter: job.counter,
         pads: *pads,
         deadline: Instant::now() + *deadline + connect.waiting(),
         interrupts: around.interrupts,
     };
-    Ok(slice(connect::run(&connect, &around)?, &connect, entry, &job.cpus))
+    Ok(slice(connect::run(&connect, &around)?, &connect, entry, around.cpus))
 }
 
 /// The lead is the clients, the follow the server.
-fn slice(mut after: Aftermath, connect: &ConnectPlan, entry: &Entry, cpus: &[usize]) -> RawSlice {
+fn slice(
+    mut after: Aftermath,
+    connect: &ConnectPlan,
+    entry: &Entry,
+    cpus: [Option<usize>; 2],
+) -> RawSlice {
     let times = std::mem::take(&mut after.times);
     let [requests, ..] = &times.parts;
     // Where clients may find no room at the server, TCP lets them wait for a second and more.
@@ -80,7 +85,7 @@ fn slice(mut after: Aftermath, connect: &ConnectPlan, entry: &Entry, cpus: &[usi
     let side = |at: usize| SideReport {
         pid: after.pids[at].first().copied().unwrap_or(0),
         spent: after.spent[at].map(part),
-        cpu: cpus.get(at).copied().unwrap_or(0),
+        cpu: cpus[at].unwrap_or(0),
         ..SideReport::default()
     };
     let machine = Span {

@@ -140,6 +140,8 @@ mod tests {
             ("pipe one-way", "pipe ping-pong 64B same-llc one-way"),
             ("pipe place=1,0 4K", "pipe ping-pong 4K place=1,0"),
             ("pipe place=0,0", "pipe ping-pong 64B place=0,0"),
+            ("pipe place=1,free", "pipe ping-pong 64B place=1,free"),
+            ("pipe free,1", "pipe ping-pong 64B place=free,1"),
             ("eventfd", "eventfd ping-pong 0B same-llc"),
         ] {
             assert_eq!(ids(text, None), Ok(vec![id.to_owned()]), "{text}");
@@ -162,7 +164,8 @@ mod tests {
             ("pipe 4Q", "'4Q' is not a size (like 64, 4K, 1M)"),
             (
                 "pipe place=0",
-                "CPU 0 has no partner; a pair has the CPUs of lead and follow, 0,0 for both ends on one",
+                "CPU 0 has no partner; a pair has the CPUs of lead and follow, 0,0 for both ends on one, 0,free to pin \
+                 the lead alone",
             ),
             ("pipe idle=pol", "unknown idle policy 'pol'; did you mean 'poll'?"),
         ] {

@@ -45,7 +45,7 @@ impl Work for AfterKill {
         let around = Around {
             directory: turn.directory,
             nonce: turn.nonce,
-            cpus: &[],
+            cpus: [None; 2],
             counter: false,
             pads: [0; 2],
             deadline: turn.deadline,

@@ -67,6 +67,7 @@ impl Basis {
         match self.placement {
             place if place.is_one_cpu() => format!("with both ends on one CPU{idle}"),
             Placement::Free => format!("without pinning{idle}"),
+            Placement::OneEnd { .. } => format!("with one end pinned ({:#}{idle})", self.placement),
             place => format!("on two CPUs ({place:#}{idle})"),
         }
     }

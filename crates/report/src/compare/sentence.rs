@@ -50,6 +50,7 @@ fn place(cell: &Cell) -> String {
     let cpus = match cell.key.placement {
         place if place.is_one_cpu() => " on one CPU",
         Placement::Free => " on any CPUs",
+        Placement::OneEnd { .. } => " with one end pinned",
         _ => " on two CPUs",
     };
     let load = cell.key.load.words();

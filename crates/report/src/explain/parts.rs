@@ -3,7 +3,7 @@
 use super::arms::{self, COPIER, WAKER};
 use crate::Specs;
 use ipcperf_core::result::{Cell, Metric, ResultSet, Round};
-use ipcperf_core::{Idle, Placement, map_of};
+use ipcperf_core::{Idle, map_of};
 use ipcperf_stats::median_estimate;
 use std::collections::BTreeMap;
 
@@ -208,7 +208,7 @@ fn parts(set: &ResultSet, specs: &Specs, cell: &Cell) -> Vec<(Part, Result<Round
             Err(Why::nothing("of two ends on one CPU one always runs"))
         }
         Part::Idle => Err(Why::nothing("idle CPUs poll")),
-        Part::Migration if place == Placement::Free => {
+        Part::Migration if place.is_free() => {
             Err(Why::unknown("the scheduler moves the ends, here as in the arm of the wake-up"))
         }
         Part::Migration => Err(Why::nothing("both ends are pinned")),

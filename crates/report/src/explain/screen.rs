@@ -103,7 +103,7 @@ fn place(place: Placement) -> String {
     match place {
         place if place.is_one_cpu() => "one CPU".to_owned(),
         place if place.is_two_cpus() => format!("two CPUs ({place})"),
-        place => place.to_string(),
+        place => format!("{place:#}"),
     }
 }
 

@@ -153,7 +153,7 @@ pub(crate) fn cell(mechanism: &str, size_bytes: u64, placement: Placement) -> Ce
         size_bytes,
         placement,
         cpus: match placement {
-            Placement::Free => vec![],
+            place if place.is_free() => vec![],
             Placement::SameCpu => vec![0, 0],
             named => named.named().unwrap_or([0, 1]).to_vec(),
         },

@@ -5,7 +5,7 @@ use crate::testing::rendered;
 use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, Style, text};
 use ipcperf_core::result::{Finding, ResultSet, Severity, Shortage, Status};
-use ipcperf_core::{Idle, PatternKind, Placement, Touch, Wait};
+use ipcperf_core::{Idle, PatternKind, Placement, Seat, Touch, Wait};
 
 #[test]
 fn quantiles_the_sample_does_not_support_are_dashes_and_explained() {
@@ -219,6 +219,8 @@ fn idle_policies_and_placements_have_their_own_headings_and_rankings() {
         cell("pipe", 64, ONE).rtt(6_000.0, 20.0),
         cell("pipe", 64, Placement::Free).rtt(9_000.0, 20.0),
         cell("pipe", 64, Placement::Cpus { lead: 1, follow: 0 }).rtt(5_000.0, 20.0),
+        cell("pipe", 64, Placement::OneEnd { seat: Seat::Lead, cpu: 0 }).rtt(7_000.0, 20.0),
+        cell("pipe", 64, Placement::OneEnd { seat: Seat::Follow, cpu: 1 }).rtt(8_000.0, 20.0),
     ];
     let text = written(&run(set(cells)), &wide(80));
     for heading in [
@@ -227,10 +229,12 @@ fn idle_policies_and_placements_have_their_own_headings_and_rankings() {
         "both ends on CPU 0 (same-cpu), idle as-is, touch cacheline",
         "not pinned (free), idle as-is, touch cacheline",
         "lead on CPU 1, follow on CPU 0, idle as-is, touch cacheline",
+        "lead on CPU 0, follow not pinned, idle as-is, touch cacheline",
+        "follow on CPU 1, lead not pinned, idle as-is, touch cacheline",
     ] {
         assert!(text.lines().any(|line| line == heading), "{heading} in {text}");
     }
-    assert_eq!(text.matches("64 B  pipe ").count(), 5, "{text}");
+    assert_eq!(text.matches("64 B  pipe ").count(), 7, "{text}");
 }
 
 #[test]
