@@ -19,6 +19,9 @@ const EMPTY: u32 = 5;
 /// long as the whole warm-up says nothing of those to come.
 const SETTLED: u64 = 8;
 
+/// A segment of a warm-up has at most so many times the operations of the last one: the first ones run on cold caches.
+const GROWTH: u64 = 8;
+
 /// Where operations are too long for that, a warm-up ends after so many times its planned length.
 const LONGEST: u64 = 4;
 
@@ -62,9 +65,14 @@ impl Expected {
         if left == 0 {
             return 0;
         }
-        // Never more than eight times the last segment: the first ones run on cold caches.
-        ((left as f64 / self.per_operation) as u64).clamp(1, last * 8)
+        ((left as f64 / self.per_operation) as u64).clamp(1, last * GROWTH)
     }
+}
+
+/// Operations of the next segment of a warm-up of exactly so many, of which some are done, `last` of them in the last
+/// segment; 0: it is over.
+pub(crate) fn counted(all: u64, done: u64, last: u64) -> u64 {
+    all.saturating_sub(done).min(last * GROWTH)
 }
 
 /// How far a timed region has come.
@@ -201,6 +209,20 @@ mod tests {
         // Operations as long as that are rare enough to wait for.
         assert_eq!(warm_up(|_| 500), (4000, vec![1, 1, 6]));
         assert_eq!(warm_up(|_| 5000), (5000, vec![1]));
+    }
+
+    #[test]
+    fn a_warm_up_that_is_counted_has_so_many_operations_in_growing_segments() {
+        for all in [1, 2, 9, 10, 500, 10_000, 100_000_000] {
+            let mut segments = vec![1];
+            while let next @ 1.. = counted(all, segments.iter().sum(), segments[segments.len() - 1])
+            {
+                segments.push(next);
+            }
+            assert_eq!(segments.iter().sum::<u64>(), all, "{segments:?}");
+            assert!(segments.windows(2).all(|pair| pair[1] <= 8 * pair[0]), "{segments:?}");
+        }
+        assert_eq!([counted(500, 1, 1), counted(500, 9, 8), counted(500, 500, 427)], [8, 64, 0]);
     }
 
     #[test]

@@ -45,14 +45,17 @@ pub struct Job {
     pub overhead: u64,
     /// Warm-up, ticks.
     pub warmup: u64,
+    /// Operations of the warm-up; 0: as many as fit into it.
+    #[serde(default)]
+    pub warmup_operations: u64,
     /// Timed region, ticks.
     pub slice: u64,
     /// Open loop: ticks of a round trip in a closed loop of its family. `None`: the slice finds it out, and nothing else.
     #[serde(default)]
     pub peak: Option<f64>,
-    /// Operations in the timed region, each timed by itself; 0: as many as fit into it.
+    /// Samples of the timed region; 0: as many as fit into it.
     pub operations: u64,
-    /// Operations per sample; 0: decide from the warm-up.
+    /// Operations per sample; 0: decide from the warm-up, or 1 where samples are counted.
     pub batch: u64,
     /// How many messages are checked byte by byte before the warm-up.
     pub verify: u64,

@@ -10,7 +10,9 @@ pub(crate) mod topology;
 pub use bench::{Bench, HANG, Lengths, timed_calls};
 pub use bounds::Bounded;
 pub(crate) use findings::Around;
-pub use findings::{BoundReadings, CellRun, Findings, PAUSE, Progress, Settings, SliceRun, pause};
+pub use findings::{
+    BoundReadings, CellRun, Counts, Findings, Kept, PAUSE, Progress, Settings, SliceRun, pause,
+};
 pub use peak::TRIALS;
 
 use crate::plan::CellPlan;

@@ -36,6 +36,9 @@ use std::time::{Duration, Instant};
 /// The name of one end as a task.
 pub(crate) const TASK: &str = "slice";
 
+/// Operations that a run keeps one by one at the most: 400 MB.
+pub const MOST_KEPT: u64 = 50_000_000;
+
 /// Runs one slice in fresh processes.
 #[must_use]
 pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundings<'_>) -> Outcome {
@@ -62,7 +65,10 @@ fn attempt(
     // Kept until both workers are gone: whatever has a name is removed even if they were killed.
     let _guards = link.guards;
     let data = match job.key.pattern.facts().timed_by {
-        Seat::Lead => Data::Trips(Box::default()),
+        Seat::Lead => Data::Trips(Box::new(Trips {
+            kept: terms.room.map(|_| Vec::new()),
+            ..Trips::default()
+        })),
         Seat::Follow => Data::Stream(Window::default()),
     };
     let mut slice = RawSlice { effective: link.effective, ..RawSlice::of(data) };
@@ -85,11 +91,13 @@ fn attempt(
             let [lead, follow] = &mut slice.sides;
             let last = [lead, follow].map(|side| std::mem::take(&mut side.segments));
             slice.fold_all(&job.key, page, last);
+            has_room(&slice, terms)?;
             break;
         }
         let [lead, follow]: [Word; 2] =
             words.try_into().map_err(|_| "a pair says two words".to_owned())?;
         slice.fold_all(&job.key, page, [lead.ready()?, follow.ready()?]);
+        has_room(&slice, terms)?;
         for seat in Seat::BOTH {
             workers.go(seat.index(), &())?;
         }
@@ -100,6 +108,20 @@ fn attempt(
     }
     slice.stopped = workers.stopped();
     Ok(slice)
+}
+
+/// Ends a slice of which more operations would be kept than there is room for.
+fn has_room(slice: &RawSlice, terms: &Terms) -> Result<(), Stop> {
+    match terms.room {
+        Some(room) if slice.kept().len() as u64 > room => {
+            let reason = format!(
+                "a run keeps {MOST_KEPT} operations one by one at the most; use fewer (--samples), shorter slices \
+                 (--slice), or fewer rounds or cells"
+            );
+            Err(reason.into())
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn name(seat: Seat) -> &'static str {
@@ -189,7 +211,11 @@ impl Trips {
         let mut histogram = Histogram::from(&self.histogram);
         self.unanswered += collect(&mut histogram, samples);
         self.histogram = Compact::from(&histogram);
-        samples.iter().filter(|ticks| **ticks != Recorder::LOST).sum()
+        let answered = samples.iter().copied().filter(|ticks| *ticks != Recorder::LOST);
+        if let Some(kept) = &mut self.kept {
+            kept.extend(answered.clone());
+        }
+        answered.sum()
     }
 }
 

@@ -110,6 +110,7 @@ pub(crate) fn job(key: CellKey) -> Job {
         seed: 1,
         overhead: 20,
         warmup: 1_000_000,
+        warmup_operations: 0,
         slice: 10_000_000,
         peak: None,
         operations: 0,

@@ -319,9 +319,24 @@ pub(crate) struct RunArgs {
     /// Timed length of a slice [default: 100ms]
     #[arg(long, value_name = "TIME")]
     pub(crate) slice: Option<String>,
+    /// Exactly so many samples of a slice, however long they take: round trips, messages of a stream, bursts, requests; with
+    /// --batch batches of round trips
+    #[arg(long, value_name = "N", conflicts_with = "slice")]
+    pub(crate) samples: Option<u64>,
     /// Warm-up before it [default: 20ms]
     #[arg(long, value_name = "TIME")]
     pub(crate) warmup: Option<String>,
+    /// Warm-up of exactly so many operations, however long they take
+    #[arg(long, value_name = "N", conflicts_with = "warmup")]
+    pub(crate) warmup_ops: Option<u64>,
+    /// Round trips of one sample, timed together: above 1 there are no quantiles of single ones [default: 1, and more where
+    /// one is too short for the clock]
+    #[arg(long, value_name = "N")]
+    pub(crate) batch: Option<u64>,
+    /// Also write every operation that was timed to this file, a line each: iters, ns, round, cell, separated by tabs; '-'
+    /// prints them instead of a table
+    #[arg(long, value_name = "FILE")]
+    pub(crate) raw: Option<PathBuf>,
     /// Seed of every random choice [default: a random one, recorded in the result]
     #[arg(long)]
     pub(crate) seed: Option<u64>,

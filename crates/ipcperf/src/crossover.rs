@@ -6,8 +6,8 @@ use crate::compare::arm;
 use crate::error::{Stop, note};
 use crate::gates::Gates;
 use crate::loads::{LoadArgs, loads};
-use crate::measure::{self, Undertaking, settings};
-use crate::request;
+use crate::measure::{self, Destination, Undertaking, settings};
+use crate::{counts, request};
 use ipcperf_core::result::{CellKey, Crossover, Plan};
 use ipcperf_core::{Axis, Figure, LoadKey, PatternKind, Touch};
 use ipcperf_engine::figures_of;
@@ -96,7 +96,9 @@ pub(crate) fn run(
         )));
     }
     let settings = settings(args, rounds)?;
-    let undertaking = Undertaking { command: "run", cells, settings, requirements: None };
+    counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
+    let raw = args.raw.clone();
+    let undertaking = Undertaking { command: "run", cells, settings, requirements: None, raw };
     if args.dry_run {
         return undertaking.print(&args.output);
     }
@@ -111,7 +113,7 @@ pub(crate) fn run(
             longest.as_secs_f64().max(1.0),
         ));
     }
-    let Undertaking { command, cells, settings, .. } = undertaking;
+    let Undertaking { command, cells, settings, raw, .. } = undertaking;
     let [a, b] = names;
     let plan = Plan {
         crossover: Some(Crossover { a, b, over: axis, most_points }),
@@ -127,7 +129,8 @@ pub(crate) fn run(
         let cells = next_point(&looked, |at| rounded(axis, at)).map(|at| search.cells(at));
         cells.and_then(Result::ok).map(Vec::from).unwrap_or_default()
     };
-    measure::record(plan, settings.seed, registry, &args.output, gates, |interrupts, progress| {
+    let to = Destination { output: &args.output, raw: raw.as_deref() };
+    measure::record(plan, settings.seed, registry, to, gates, |interrupts, progress| {
         run::search(cells, &settings, Some(interrupts), progress, &mut next)
     })
     .map(|(code, _)| code)

@@ -11,6 +11,7 @@ pub(crate) const RUN: &str = "Examples:
   ipcperf run -m 'shm-ring/*' -p stream -s '4K..1M:*4'    all variants, throughput over sizes
   ipcperf run -m unix-stream -p rate --rate '10%..95%'    an open loop, up to nearly all it can do
   ipcperf run -m pipe --transform lz4 --payload app.log   what lz4 costs with data of your own
+  ipcperf run pipe --samples 100000 --raw pipe.tsv        every round trip in a file, a line each
   ipcperf run -m pipe --fail-if 'p99 > 50us' --max-noise C
   ipcperf run --from ipcperf-20261122T060000Z.json        the same again";
 

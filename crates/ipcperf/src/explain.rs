@@ -12,7 +12,7 @@ use ipcperf_core::options::KnobKind;
 use ipcperf_core::{Idle, Load, LoadKey, OptionSet, Placement};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{Settings, fresh_seed};
+use ipcperf_engine::run::{Counts, Settings, fresh_seed};
 use ipcperf_report::{BURSTS, Format, Needed, Style, explain_word, is_word, needed, render, words};
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -152,11 +152,14 @@ fn round_trips(
         rounds: 1,
         slice: SLICE,
         warmup: SLICE / 5,
+        counts: Counts::default(),
+        keeps_samples: false,
         seed: args.seed.unwrap_or_else(fresh_seed),
         budget: Some(budget),
         time_calls: true,
     };
-    let mut undertaking = Undertaking { command: "explain", cells, settings, requirements: None };
+    let mut undertaking =
+        Undertaking { command: "explain", cells, settings, requirements: None, raw: None };
     let least = undertaking.expected();
     undertaking.settings.rounds = 2;
     let round = undertaking.expected().saturating_sub(least).max(SLICE);

@@ -18,7 +18,6 @@ const FOREIGN: &[(&[&str], &[&str])] = &[
     (
         &[
             "--iterations",
-            "--iters",
             "--count",
             "--loops",
             "--repeat",
@@ -27,11 +26,17 @@ const FOREIGN: &[(&[&str], &[&str])] = &[
             "--requests",
             "--samples",
             "-n",
-            "-c",
             "-i",
+            "-r",
         ],
-        &["rounds", "slice"],
+        &["samples", "rounds"],
     ),
+    (&["--iters", "--ops-per-sample"], &["batch", "samples", "rounds"]),
+    (
+        &["--warmup-iters", "--warmup-iterations", "--warmups", "--warm-up", "-w"],
+        &["warmup_ops", "warmup"],
+    ),
+    (&["--dump", "--dump-samples", "--samples-file", "--log"], &["raw", "output"]),
     (
         &[
             "--bytes",
@@ -45,6 +50,7 @@ const FOREIGN: &[(&[&str], &[&str])] = &[
         ],
         &["size"],
     ),
+    (&["--parent-cpu", "--child-cpu", "-c"], &["place"]),
     (&["--threads", "--clients", "--connections", "--parallel", "-j", "-P"], &["conns", "peers"]),
     (&["--cpu", "--cpus", "--affinity", "--pin", "--taskset"], &["place"]),
     (&["--mechanisms", "--transport", "--type", "--ipc", "--method"], &["mechanism"]),
@@ -213,11 +219,33 @@ mod tests {
             ),
             (
                 "run pipe --iterations 100",
-                "unexpected argument '--iterations'; did you mean --rounds N or --slice TIME? (ipcperf run --help)",
+                "unexpected argument '--iterations'; did you mean --samples N or --rounds N? (ipcperf run --help)",
             ),
             (
                 "run pipe -n 100",
-                "unexpected argument '-n'; did you mean --rounds N or --slice TIME? (ipcperf run --help)",
+                "unexpected argument '-n'; did you mean --samples N or --rounds N? (ipcperf run --help)",
+            ),
+            (
+                "run pipe --iters=1",
+                "unexpected argument '--iters'; did you mean --batch N or --samples N or --rounds N? \
+                 (ipcperf run --help)",
+            ),
+            (
+                "run pipe --warmup-iters=10000",
+                "unexpected argument '--warmup-iters'; did you mean --warmup-ops N or --warmup TIME? \
+                 (ipcperf run --help)",
+            ),
+            (
+                "run pipe --parent-cpu=0",
+                "unexpected argument '--parent-cpu'; did you mean --place PLACES? (ipcperf run --help)",
+            ),
+            (
+                "compare pipe tcp --samples 100",
+                "unexpected argument '--samples'; did you mean --rounds N? (ipcperf compare --help)",
+            ),
+            (
+                "survey --samples 100",
+                "unexpected argument '--samples'; 'ipcperf run' has --samples N and --rounds N (ipcperf survey --help)",
             ),
             (
                 "compare pipe tcp --duration=10s",

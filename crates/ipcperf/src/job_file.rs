@@ -30,6 +30,9 @@ const NOT_IN_A_JOB: &[&str] = &[
     "versus-bound",
 ];
 
+/// Flags that say the same part in two ways: whichever is typed wins over the key of either.
+const EITHER: &[[&str; 2]] = &[["slice", "samples"], ["warmup", "warmup-ops"]];
+
 /// Reads a job file below the flags that were typed: what a flag says wins, and knobs add up.
 pub(crate) fn apply(path: &Path, args: &RunArgs, typed: &ArgMatches) -> Result<RunArgs, Stop> {
     let file = format!("job file '{}'", path.display());
@@ -65,7 +68,9 @@ pub(crate) fn words(
             .ok_or_else(|| refused(&unknown(&command, key)))?;
         let said = said(key, flag, value).map_err(|why| refused(&why))?;
         command.clone().try_get_matches_from(&said).map_err(|error| refused(&one_line(&error)))?;
-        if is_typed(flag) && key != "set" {
+        let either = EITHER.iter().filter(|either| either.contains(&key.as_str())).flatten();
+        let wins = |name: &&str| flags(&command).any(|(one, flag)| one == *name && is_typed(flag));
+        if is_typed(flag) && key != "set" || either.into_iter().any(wins) {
             continue;
         }
         match key.as_str() {
@@ -74,6 +79,12 @@ pub(crate) fn words(
                 let named = value.as_str().unwrap_or_default();
                 check_output(Path::new(named)).map_err(|why| {
                     Stop::usage(format!("{file}: output '{named}' {why}; name it with -o"))
+                })?;
+            }
+            "raw" => {
+                let named = value.as_str().unwrap_or_default();
+                check_raw(Path::new(named)).map_err(|why| {
+                    Stop::usage(format!("{file}: raw '{named}' {why}; name it with --raw"))
                 })?;
             }
             _ => {}
@@ -248,6 +259,17 @@ fn check_output(path: &Path) -> Result<(), &'static str> {
     }
 }
 
+/// What a job file may name for single operations: a file below the current directory that nobody has yet.
+fn check_raw(path: &Path) -> Result<(), &'static str> {
+    if !foreign::stays_below(path) {
+        return Err("leads out of the current directory, where a job file may not write");
+    }
+    match fs::symlink_metadata(path) {
+        Ok(_) => Err("exists, and a job file may not replace it"),
+        Err(_) => Ok(()),
+    }
+}
+
 /// One line: where, and what.
 fn explain(what: &str, text: &str, error: &toml::de::Error) -> Stop {
     let line =
@@ -342,7 +364,9 @@ mod tests {
             let (line, words, others) = match key.as_str() {
                 "set" => ("set.pipe.size = '1M'".to_owned(), "pipe.size=1M", "pipe.size=2M"),
                 "one-way" | "time-calls" | "trace-calls" => (format!("{key} = true"), "", ""),
-                "rounds" | "seed" => (format!("{key} = 7"), "7", "8"),
+                "rounds" | "seed" | "samples" | "warmup-ops" | "batch" => {
+                    (format!("{key} = 7"), "7", "8")
+                }
                 _ => (format!("{key} = 'job'"), "job", "flag"),
             };
             let read = |words: &[&str]| {
@@ -400,6 +424,8 @@ mod tests {
                 "time-calls" => ("true", ""),
                 "rounds" | "seed" => ("7", ""),
                 "slice" | "warmup" => ("'7ms'", ""),
+                "samples" | "warmup-ops" | "batch" => ("7", ""),
+                "raw" => ("'nothing.tsv'", ""),
                 // What is no part of the plan of cells.
                 "exec" | "deadline" | "trace-calls" | "output" | "format" | "fail-if"
                 | "max-noise" => ("", ""),
@@ -453,8 +479,18 @@ mod tests {
             let cells = |plan: &crate::measure::Undertaking| -> Vec<String> {
                 plan.cells.iter().map(|cell| cell.id.clone()).collect()
             };
-            let is_setting =
-                matches!(key.as_str(), "rounds" | "seed" | "slice" | "warmup" | "time-calls");
+            let is_setting = matches!(
+                key.as_str(),
+                "rounds"
+                    | "seed"
+                    | "slice"
+                    | "samples"
+                    | "warmup"
+                    | "warmup-ops"
+                    | "batch"
+                    | "raw"
+                    | "time-calls"
+            );
             let settings = |plan: &crate::measure::Undertaking| format!("{:?}", plan.settings);
             assert_eq!(cells(&with) == cells(&without), is_setting, "{line}");
             assert_eq!(settings(&with) == settings(&without), !is_setting, "{line}");
@@ -467,6 +503,35 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn of_two_ways_to_say_a_part_the_one_that_was_typed_wins_and_a_job_says_one() {
+        let of = |text: &str, words: &[&str]| {
+            let args = read_job(text, words).expect("a good job");
+            (args.slice, args.samples, args.warmup, args.warmup_ops)
+        };
+        let job = "samples = 100\nwarmup = '5ms'\n";
+        assert_eq!(of(job, &[]), (None, Some(100), Some("5ms".into()), None));
+        let typed = of(job, &["--slice", "1s", "--warmup-ops", "7"]);
+        assert_eq!(typed, (Some("1s".into()), None, None, Some(7)));
+        let both = read_job("samples = 100\nslice = '5ms'\n", &[]).expect_err("both").to_string();
+        assert!(both.contains("cannot be used with"), "{both}");
+    }
+
+    #[test]
+    fn a_job_writes_single_operations_to_a_new_file_below_the_current_directory() {
+        for (path, why) in [
+            ("../x.tsv", "leads out of the current directory"),
+            ("/tmp/x.tsv", "leads out of the current directory"),
+            ("Cargo.toml", "exists, and a job file may not replace it; name it with --raw"),
+        ] {
+            let told = job(&format!("raw = '{path}'")).expect_err(path).to_string();
+            assert!(told.contains(why), "{told}");
+        }
+        let typed = read_job("raw = 'Cargo.toml'", &["--raw", "Cargo.toml"]).expect("typed");
+        assert_eq!(typed.raw, Some("Cargo.toml".into()));
+        assert!(job("raw = 'x.tsv'").is_ok());
     }
 
     #[test]
@@ -491,10 +556,14 @@ mod tests {
     fn all_keys_together_are_a_job() {
         let (mut text, mut words) = (String::new(), vec!["--allow-exec".to_owned()]);
         for key in known_keys() {
+            // What says a part that another key has said.
+            if EITHER.iter().any(|[_, other]| other == &key) {
+                continue;
+            }
             let (value, word) = match key.as_str() {
                 "set" => ("{ 'pipe.size' = '1M' }", "=pipe.size=1M"),
                 "one-way" | "time-calls" | "trace-calls" => ("true", ""),
-                "rounds" | "seed" => ("7", "=7"),
+                "rounds" | "seed" | "batch" => ("7", "=7"),
                 _ => ("'x'", "=x"),
             };
             text += &format!("{key} = {value}\n");

@@ -1,11 +1,13 @@
 //! What `survey` and `run` have in common once the plan stands: dry run, measuring, writing, showing.
 
 use crate::args::{OutputArgs, RunArgs};
+use crate::counts::{counts, each_alone, fits};
 use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
 use crate::kept::Keeper;
 use crate::output::{self, Target};
 use crate::progress::Line;
+use crate::raw::Raw;
 use crate::request;
 use ipcperf_core::result::{
     self, Cell, CellKey, Invocation, Noise, Plan, Requirements, ResultSet, Status,
@@ -14,7 +16,8 @@ use ipcperf_core::{OptionSet, PayloadFile, units};
 use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{self, Settings};
+use ipcperf_engine::run::{self, Counts, Settings};
+use ipcperf_engine::slice::MOST_KEPT;
 use ipcperf_report::{Format, counted, in_groups};
 use ipcperf_stats::FEWEST_ROUNDS;
 use ipcperf_sys::signals::Interrupts;
@@ -22,6 +25,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -30,6 +34,13 @@ pub(crate) const SLICE_OVERHEAD: Duration = Duration::from_millis(8);
 
 /// The bounds before the first and after the last round.
 pub(crate) const BOUNDS: Duration = Duration::from_millis(1200);
+
+/// What an operation is expected to take where their number is given: a round trip over a pipe takes 5 us on one CPU, and
+/// some 10 to 50 between two.
+const OPERATION: Duration = Duration::from_micros(10);
+
+/// A slice by time has so many samples, however long they are, and those that lead in.
+const FEWEST_BATCHES: u64 = 12;
 
 /// What a slice takes at the least: some 36 messages (verification, warm-up, twelve samples, both ways).
 fn fewest(size: u64) -> Duration {
@@ -66,6 +77,16 @@ pub(crate) struct Undertaking {
     pub(crate) settings: Settings,
     /// What a mechanism is chosen by, where one is.
     pub(crate) requirements: Option<Requirements>,
+    /// Where every operation goes, where it does.
+    pub(crate) raw: Option<PathBuf>,
+}
+
+/// Where it goes what a run found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Destination<'a> {
+    pub(crate) output: &'a OutputArgs,
+    /// Every operation.
+    pub(crate) raw: Option<&'a Path>,
 }
 
 /// So many cells a dry run names one by one; of more it says how many there are of each kind.
@@ -83,7 +104,12 @@ impl Undertaking {
 
     /// How long so many rounds take.
     fn expected_of(&self, rounds: u64) -> Duration {
-        let slice = self.settings.slice + self.settings.warmup;
+        let Counts { samples, warmup, batch } = self.settings.counts;
+        let counted = |operations: u64| OPERATION.mul_f64(operations as f64);
+        let slice = match samples {
+            0 => self.settings.slice.max(counted(batch * FEWEST_BATCHES)),
+            samples => counted(samples * batch.max(1)),
+        } + if warmup > 0 { counted(warmup) } else { self.settings.warmup };
         let one = |cell: &CellPlan| {
             let load = &cell.key.load;
             // A pause longer than the slice, and the stop.
@@ -150,6 +176,7 @@ impl Undertaking {
         args: &OutputArgs,
         gates: &Gates,
     ) -> Result<ExitCode, Stop> {
+        self.has_room_for_raw()?;
         if dry_run {
             self.print(args)
         } else {
@@ -160,24 +187,67 @@ impl Undertaking {
     /// What would be measured, with the exit code that measuring it would have.
     pub(crate) fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
         let head = format!(
-            "{} x {} x ({:.0} ms + {:.0} ms warm-up): about {:.0} s, seed {}, result: {}",
+            "{} x {} x ({} + {} warm-up): about {:.0} s, seed {}, result: {}",
             counted(self.runnable(), "cell"),
             counted(self.settings.rounds, "round"),
-            self.settings.slice.as_secs_f64() * 1e3,
-            self.settings.warmup.as_secs_f64() * 1e3,
+            self.slice_words(),
+            match self.settings.counts.warmup {
+                0 => format!("{:.0} ms", self.settings.warmup.as_secs_f64() * 1e3),
+                operations => counted(operations, "operation"),
+            },
             self.expected().as_secs_f64().max(1.0),
             self.settings.seed,
             planned(args)?,
         );
+        let raw = self.raw.as_deref().map(|raw| Raw::planned(raw, args.output.as_deref()));
+        let raw = raw.transpose()?.map(|place| format!("Every operation: {place}"));
         let payloads = self.cells.iter().filter_map(|cell| cell.key.load.payload.as_ref());
         let contents: BTreeSet<String> = payloads.map(PayloadFile::sentence).collect();
         let is_whole = args.look.verbose || self.cells.len() <= LISTED;
         let cells = if is_whole { self.listed() } else { self.summed_up() };
-        output::lines(std::iter::once(head).chain(contents).chain(cells))?;
+        output::lines(std::iter::once(head).chain(raw).chain(contents).chain(cells))?;
         Ok(match self.runnable() {
             0 => Code::NothingRan.into(),
             _ => ExitCode::SUCCESS,
         })
+    }
+
+    /// How long the timed part of a slice is.
+    fn slice_words(&self) -> String {
+        let Counts { samples, batch, .. } = self.settings.counts;
+        let of =
+            if batch > 1 { format!(" of {}", counted(batch, "round trip")) } else { String::new() };
+        match samples {
+            0 => format!("{:.0} ms", self.settings.slice.as_secs_f64() * 1e3),
+            samples => counted(samples, "sample") + &of,
+        }
+    }
+
+    /// Also writes every operation to this file, where there is one.
+    pub(crate) fn write_raw(&mut self, raw: Option<PathBuf>) -> Result<(), Stop> {
+        if raw.is_some() {
+            self.settings.keeps_samples = true;
+            self.settings.counts = each_alone(self.settings.counts);
+            let cells = self.cells.iter().map(|cell| (cell.key.pattern, &cell.key.load));
+            fits(&self.settings, cells)?;
+        }
+        self.raw = raw;
+        Ok(())
+    }
+
+    /// Refuses more operations than are kept one by one, where it is known how many there will be.
+    fn has_room_for_raw(&self) -> Result<(), Stop> {
+        let Settings { rounds, counts: Counts { samples, .. }, keeps_samples, .. } = self.settings;
+        let cells = self.runnable();
+        let all = samples.saturating_mul(rounds).saturating_mul(cells);
+        if !keeps_samples || all <= MOST_KEPT {
+            return Ok(());
+        }
+        let [rounds, cells] =
+            [(rounds, "round"), (cells, "cell")].map(|(n, what)| counted(n, what));
+        Err(Stop::usage(format!(
+            "--raw: --samples {samples} x {rounds} x {cells} are {all} operations, and a run keeps {MOST_KEPT} at the most"
+        )))
     }
 
     /// Every cell.
@@ -221,24 +291,33 @@ impl Undertaking {
         gates: &Gates,
     ) -> Result<(ExitCode, ResultSet), Stop> {
         let plan = plan(self.command, self.runnable(), &self.settings, self.expected());
-        let Self { cells, settings, requirements, .. } = self;
+        let Self { cells, settings, requirements, raw, .. } = self;
         let plan = Plan { requirements, ..plan };
-        record(plan, settings.seed, registry, args, gates, |interrupts, progress| {
+        let to = Destination { output: args, raw: raw.as_deref() };
+        record(plan, settings.seed, registry, to, gates, |interrupts, progress| {
             run::run(cells, &settings, Some(interrupts), progress)
         })
     }
 }
 
+/// The timed length of a slice and its warm-up unless asked otherwise.
+pub(crate) const SLICE: Duration = Duration::from_millis(100);
+pub(crate) const WARMUP: Duration = Duration::from_millis(20);
+
 /// How a run goes that was asked for so many rounds.
 pub(crate) fn settings(args: &RunArgs, rounds: u64) -> Result<Settings, Stop> {
     let second = Duration::from_secs(1);
-    let time = |name: &str, given: &Option<String>, default: &str, most: Duration| {
-        request::time(name, given.as_deref().unwrap_or(default), second / 1000, most)
+    let time = |name: &str, given: &Option<String>, default: Duration, most: Duration| match given {
+        Some(text) => request::time(name, text, second / 1000, most),
+        None => Ok(default),
     };
+    let counts = counts(args.samples, args.warmup_ops, args.batch)?;
     Ok(Settings {
         rounds,
-        slice: time("--slice", &args.slice, "100ms", 600 * second)?,
-        warmup: time("--warmup", &args.warmup, "20ms", 60 * second)?,
+        slice: time("--slice", &args.slice, SLICE, 600 * second)?,
+        warmup: time("--warmup", &args.warmup, WARMUP, 60 * second)?,
+        counts: if args.raw.is_some() { each_alone(counts) } else { counts },
+        keeps_samples: args.raw.is_some(),
         seed: args.seed.unwrap_or_else(run::fresh_seed),
         budget: None,
         time_calls: args.time_calls,
@@ -247,12 +326,17 @@ pub(crate) fn settings(args: &RunArgs, rounds: u64) -> Result<Settings, Stop> {
 
 /// A plan as the document has it.
 pub(crate) fn plan(command: &str, cells: u64, settings: &Settings, expected: Duration) -> Plan {
+    let Counts { samples, warmup, batch } = settings.counts;
+    let counted = |count: u64| (count > 0).then_some(count);
     Plan {
         command: command.into(),
         cells,
         rounds: settings.rounds,
-        slice_ms: settings.slice.as_secs_f64() * 1e3,
-        warmup_ms: settings.warmup.as_secs_f64() * 1e3,
+        slice_ms: if samples > 0 { 0.0 } else { settings.slice.as_secs_f64() * 1e3 },
+        warmup_ms: if warmup > 0 { 0.0 } else { settings.warmup.as_secs_f64() * 1e3 },
+        samples: counted(samples),
+        warmup_operations: counted(warmup),
+        batch: counted(batch),
         expected_s: expected.as_secs_f64(),
         ..Plan::default()
     }
@@ -321,11 +405,12 @@ pub(crate) fn record(
     plan: Plan,
     seed: u64,
     registry: &Registry,
-    args: &OutputArgs,
+    Destination { output: args, raw }: Destination<'_>,
     gates: &Gates,
     measure: impl FnOnce(&Interrupts, &mut dyn FnMut(run::Progress<'_>)) -> io::Result<run::Findings>,
 ) -> Result<(ExitCode, ResultSet), Stop> {
     let format = output::format(&args.look)?;
+    let raw = raw.map(|raw| Raw::choose(raw, args.output.as_deref())).transpose()?;
     let started = jiff::Timestamp::now();
     let target = Target::choose(args.output.as_deref(), &started)?;
     let keeper = Keeper::open(args.keep.as_deref())?;
@@ -333,10 +418,20 @@ pub(crate) fn record(
     let expected = Duration::try_from_secs_f64(plan.expected_s).unwrap_or_default();
     let line = Line::new(expected, args.quiet || args.no_progress);
     let mut show = |progress: run::Progress<'_>| line.show(progress);
-    let set = take(plan, seed, &started, || measure(&interrupts, &mut show))?;
+    let mut kept_one_by_one = (Vec::new(), 1.0);
+    let set = take(plan, seed, &started, || {
+        let mut found = measure(&interrupts, &mut show)?;
+        kept_one_by_one = found.take_kept();
+        Ok(found)
+    })?;
     let keep =
         || keeper.and_then(|keeper| keeper.keep(args.quiet, |out| output::document(&set, out)));
-    let kept = publish(&set, registry, args, format, &target, keep)?;
+    // The lines are in the place of the screen where they are printed.
+    let shows = !raw.is_some_and(Raw::is_stdout);
+    let kept = publish(&set, registry, args, shows.then_some(format), &target, keep);
+    let written = raw.map(|raw| raw.write(&set, &kept_one_by_one, args.quiet));
+    let kept = kept?;
+    written.transpose()?;
     let gate = gates.check(&set);
     let code = verdict(&set).or(gate).or(kept).map_or(ExitCode::SUCCESS, ExitCode::from);
     Ok((code, set))
@@ -365,7 +460,7 @@ fn publish(
     set: &ResultSet,
     registry: &Registry,
     args: &OutputArgs,
-    format: Format,
+    format: Option<Format>,
     target: &Target,
     keep: impl FnOnce() -> Option<Code>,
 ) -> Result<Option<Code>, Stop> {
@@ -381,8 +476,10 @@ fn publish(
     let kept = keep();
     let mut bytes = Vec::new();
     let style = output::table_style(&args.look, &args.tables, false);
-    ipcperf_report::render(set, &request::specs(registry), format, &style, &mut bytes)
-        .map_err(|error| Stop::internal(format!("report: {error}")))?;
+    if let Some(format) = format {
+        ipcperf_report::render(set, &request::specs(registry), format, &style, &mut bytes)
+            .map_err(|error| Stop::internal(format!("report: {error}")))?;
+    }
     let shown = output::to_stdout(&bytes);
     let path = written?;
     shown?;

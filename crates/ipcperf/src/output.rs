@@ -190,7 +190,7 @@ impl Target {
             None => Self::Fresh(format!("ipcperf-{}", started.strftime("%Y%m%dT%H%M%SZ"))),
         };
         let path = target.first_name();
-        check(&path)?;
+        check(&path, "-o")?;
         Ok(target)
     }
 
@@ -198,11 +198,10 @@ impl Target {
     pub(crate) fn planned(output: Option<&Path>) -> Result<String, Stop> {
         Ok(match output {
             None => "ipcperf-UTC.json".into(),
-            Some(path) if path.as_os_str() == "-" => "standard output".into(),
+            Some(path) if path.as_os_str() == "-" => place(path),
             Some(path) => {
                 is_for_a_document(path)?;
-                let replaces = if path.exists() { " (replaces what is there)" } else { "" };
-                format!("{}{replaces}", path.display())
+                place(path)
             }
         })
     }
@@ -253,10 +252,19 @@ fn fresh(
     Ok(folder.join(file.publish_new(std::iter::once(first).chain(more))?))
 }
 
-/// Fails where a file of this name cannot be written, or must not be.
-fn check(path: &Path) -> Result<(), Stop> {
+/// Where something will go that was named, for a plan.
+pub(crate) fn place(path: &Path) -> String {
+    if path.as_os_str() == "-" {
+        return "standard output".into();
+    }
+    let replaces = if path.exists() { " (replaces what is there)" } else { "" };
+    format!("{}{replaces}", path.display())
+}
+
+/// Fails where a file of this name cannot be written, or must not be; `flag` names another one.
+pub(crate) fn check(path: &Path, flag: &str) -> Result<(), Stop> {
     spares_kept(path)?;
-    WholeFile::check(path).map_err(|error| refused(path, &error))
+    WholeFile::check(path).map_err(|error| refused(path, flag, &error))
 }
 
 /// Fails where a file of this name would lie among the kept documents.
@@ -270,9 +278,9 @@ fn spares_kept(path: &Path) -> Result<(), Stop> {
     Ok(())
 }
 
-fn refused(path: &Path, error: &io::Error) -> Stop {
+fn refused(path: &Path, flag: &str, error: &io::Error) -> Stop {
     let (shown, why) = (path.display(), words(error));
-    Stop::usage(format!("cannot write '{shown}': {why}; name another file with -o"))
+    Stop::usage(format!("cannot write '{shown}': {why}; name another file with {flag}"))
 }
 
 /// An error without the number behind it.
@@ -354,7 +362,7 @@ pub(crate) fn to_file(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Stop> {
-    check(path)?;
+    check(path, "-o")?;
     filled(path, fill).and_then(WholeFile::publish).map_err(|error| cannot_write(path, &error))
 }
 
@@ -393,7 +401,7 @@ pub(crate) fn to_new_file(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Stop> {
     let path = Path::new(name);
-    check(path)?;
+    check(path, "-o")?;
     match filled(path, fill).and_then(|file| file.publish_new([name.to_owned()])) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

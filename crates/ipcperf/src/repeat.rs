@@ -2,8 +2,8 @@
 
 use crate::args::{GateArgs, OutputArgs};
 use crate::error::Stop;
-use crate::measure::Undertaking;
-use crate::{foreign, job_file, loads, output, report, request};
+use crate::measure::{self, Undertaking};
+use crate::{counts, foreign, job_file, loads, output, report, request};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Id};
 use ipcperf_core::result::{Cell, CellKey};
@@ -37,7 +37,7 @@ pub(crate) fn plan(
         ))
     };
     let payload = LoadKey::Payload.name();
-    let permitted = ["from", "dry_run", "set", payload];
+    let permitted = ["from", "dry_run", "set", "raw", payload];
     let mut names = planned.map(Id::as_str).filter(|name| !permitted.contains(name));
     if let Some(name) = names.find(|name| is_typed(name)) {
         return Err(no_room(name));
@@ -80,17 +80,30 @@ pub(crate) fn plan(
     if !(1..=10_000).contains(&as_planned.rounds) {
         return Err(refused(format!("{} rounds are not between 1 and 10000", as_planned.rounds)));
     }
+    let counts = counts::counts(as_planned.samples, as_planned.warmup_operations, as_planned.batch)
+        .map_err(|stop| refused(stop.to_string()))?;
     let settings = Settings {
         rounds: as_planned.rounds,
-        slice: time("slice", as_planned.slice_ms, ms, 600 * s)?,
-        warmup: time("warm-up", as_planned.warmup_ms, ms, 60 * s)?,
+        slice: match counts.samples {
+            0 => time("slice", as_planned.slice_ms, ms, 600 * s)?,
+            _ => measure::SLICE,
+        },
+        warmup: match counts.warmup {
+            0 => time("warm-up", as_planned.warmup_ms, ms, 60 * s)?,
+            _ => measure::WARMUP,
+        },
+        counts,
+        keeps_samples: false,
         seed: set.invocation.seed,
         budget: None,
         time_calls: set.cells.iter().any(|cell| cell.calls.is_some()),
     };
+    counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))
+        .map_err(|stop| refused(stop.to_string()))?;
     let mut known = ["survey", "choose", "explain"].into_iter();
     let command = known.find(|known| *known == as_planned.command).unwrap_or("run");
-    Ok(Undertaking { command, cells, settings, requirements: as_planned.requirements.clone() })
+    let requirements = as_planned.requirements.clone();
+    Ok(Undertaking { command, cells, settings, requirements, raw: None })
 }
 
 /// A path of a document, in which the home directory is shortened, as it was typed.

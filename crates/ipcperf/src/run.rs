@@ -6,9 +6,9 @@ use crate::gates::Gates;
 use crate::measure::{Undertaking, settings};
 use crate::packed::STUDY_NAMES;
 use crate::request;
-use crate::{crossover, exec, job_file, loads, output, repeat, replicate};
+use crate::{counts, crossover, exec, job_file, loads, output, repeat, replicate};
 use clap::ArgMatches;
-use ipcperf_core::{Idle, OptionSet, PatternKind, Placement, Touch};
+use ipcperf_core::{Idle, Load, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_study::Study;
@@ -25,7 +25,8 @@ pub(crate) fn run(
     typed: &ArgMatches,
 ) -> Result<ExitCode, Stop> {
     if let Some(path) = &args.from {
-        let undertaking = repeat::plan(registry, path, typed)?;
+        let mut undertaking = repeat::plan(registry, path, typed)?;
+        undertaking.write_raw(args.raw.clone())?;
         return undertaking.finish(registry, args.dry_run, &args.output, &Gates::of(&args.gates)?);
     }
     let args = match asked(registry, args)? {
@@ -98,7 +99,9 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<U
         cells.extend(plan::cells(&request, &host).map_err(request::refused)?);
     }
     let settings = settings(args, rounds)?;
-    Ok(Undertaking { command: "run", cells, settings, requirements: None })
+    counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
+    let raw = args.raw.clone();
+    Ok(Undertaking { command: "run", cells, settings, requirements: None, raw })
 }
 
 /// Which cells are meant. Without a placement they are on one CPU and on two that are close. Without a topology nothing
@@ -183,8 +186,16 @@ pub(crate) fn check(registry: &Registry, args: &RunArgs) -> Result<(), Stop> {
         return exec::check(args, rounds).map(drop);
     }
     only_of_programs(args)?;
-    requests(registry, args, None)?;
-    settings(args, rounds).map(drop)
+    let requests = requests(registry, args, None)?;
+    let patterns = |request: &Request| {
+        let (patterns, loads) = (request.patterns.clone(), request.loads.clone());
+        let of = move |pattern: PatternKind| {
+            loads.clone().into_iter().map(move |load| (pattern, load.of(pattern)))
+        };
+        patterns.into_iter().flat_map(of)
+    };
+    let asked: Vec<(PatternKind, Load)> = requests.iter().flat_map(patterns).collect();
+    counts::fits(&settings(args, rounds)?, asked.iter().map(|(pattern, load)| (*pattern, load)))
 }
 
 /// Refuses what only programs can be asked for.

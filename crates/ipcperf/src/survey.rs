@@ -10,7 +10,7 @@ use ipcperf_core::{
 };
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{Settings, fresh_seed};
+use ipcperf_engine::run::{Counts, Settings, fresh_seed};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -42,7 +42,8 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
     // The pause of a round is as long as a slice.
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let settings = settings(budget, runnable + 1, SHORTEST, seed);
-    let undertaking = Undertaking { command: "survey", cells, settings, requirements: None };
+    let undertaking =
+        Undertaking { command: "survey", cells, settings, requirements: None, raw: None };
     if !args.output.quiet {
         undertaking.short("an order").iter().for_each(|words| note(words));
     }
@@ -181,7 +182,16 @@ pub(crate) fn settings(budget: Duration, cells: usize, shortest: Duration, seed:
         rounds += 1;
     }
     let slice = timed(rounds).clamp(shortest, LONGEST.max(shortest));
-    Settings { rounds, slice, warmup: slice / 5, seed, budget: Some(budget), time_calls: false }
+    Settings {
+        rounds,
+        slice,
+        warmup: slice / 5,
+        counts: Counts::default(),
+        keeps_samples: false,
+        seed,
+        budget: Some(budget),
+        time_calls: false,
+    }
 }
 
 #[cfg(test)]

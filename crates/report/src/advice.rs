@@ -73,6 +73,9 @@ pub(crate) fn for_samples(set: &ResultSet, needed: u64, had: u64) -> String {
     let plan = &set.invocation.plan;
     let more = needed as f64 / had.max(1) as f64;
     if matches!(plan.command.as_str(), "run" | "compare") {
+        if let Some(samples) = plan.samples {
+            return format!("--samples {:.0}", (samples as f64 * more).ceil());
+        }
         let slice = (plan.slice_ms * more / 10.0).ceil() * 10.0;
         return match slice.is_finite() && slice <= LONGEST_MS {
             true => format!("--slice {slice:.0}ms"),

@@ -73,9 +73,17 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
         first.push_str(&format!(", {rounds}, {} s", figures::plain(set.duration_s)));
     }
     if rounds > 0 {
-        let (slice, all) = (figures::plain(plan.slice_ms), figures::plain(set.duration_s));
+        let all = figures::plain(set.duration_s);
         let rounds = text::counted(rounds as u64, "round");
-        first.push_str(&format!(", {rounds} of {slice} ms, {all} s"));
+        let slice = match plan.samples {
+            Some(samples) => text::counted(samples, "sample"),
+            None => format!("{} ms", figures::plain(plan.slice_ms)),
+        };
+        let each = match plan.batch {
+            Some(batch) if batch > 1 => format!(" in batches of {}", text::grouped(batch)),
+            _ => String::new(),
+        };
+        first.push_str(&format!(", {rounds} of {slice}{each}, {all} s"));
     }
     vec![first, machine(&set.host, &set.kernel)]
 }

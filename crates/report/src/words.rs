@@ -36,7 +36,7 @@ const WORDS: &[Word] = &[
     word(
         BATCH,
         Kind::Mark,
-        "is the median of batch means: one round trip is too short to be timed alone. A few slow ones do not show in it",
+        "is the median of batch means: one round trip is too short to be timed alone, or --batch asked for it. A few slow ones do not show in it",
         "read the mean beside it; single operations have no quantiles here, however long the run is",
     ),
     word(

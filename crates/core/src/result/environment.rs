@@ -40,10 +40,19 @@ pub struct Plan {
     pub cells: u64,
     /// Rounds.
     pub rounds: u64,
-    /// Timed length of a slice, ms.
+    /// Timed length of a slice, ms; 0 where `samples` are counted.
     pub slice_ms: f64,
-    /// Warm-up before it, ms.
+    /// Warm-up before it, ms; 0 where `warmup_operations` are counted.
     pub warmup_ms: f64,
+    /// Samples of a slice, in place of a time; absent where it goes by time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u64>,
+    /// Operations of the warm-up, in place of a time; absent where it goes by time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup_operations: Option<u64>,
+    /// Operations of a sample; absent where the warm-up decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u64>,
     /// Predicted duration, s.
     pub expected_s: f64,
     /// What `choose` was asked for; absent elsewhere.
@@ -313,5 +322,18 @@ impl Finding {
     #[must_use]
     pub fn of<'a>(self, cells: impl IntoIterator<Item = &'a Cell>) -> Self {
         Self { cells: cells.into_iter().map(|cell| cell.id.clone()).collect(), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_of_an_older_build_goes_by_time_and_is_written_as_it_was() {
+        let text = r#"{"command":"run","cells":1,"rounds":2,"slice_ms":100.0,"warmup_ms":20.0,"expected_s":1.5}"#;
+        let plan: Plan = serde_json::from_str(text).expect("a plan");
+        assert_eq!((plan.samples, plan.warmup_operations, plan.batch), (None, None, None));
+        assert_eq!(serde_json::to_string(&plan).expect("a text"), text);
     }
 }

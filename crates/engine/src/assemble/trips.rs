@@ -49,7 +49,7 @@ pub(super) fn measure(
 ) {
     if batch > 1 {
         centre.reason.get_or_insert_with(|| {
-            format!("median of means of {batch} operations, too short to time singly")
+            format!("median of means of {batch} operations, timed together")
         });
     }
     cell.rtt_ns = Some(round_trips(accepted, kept, batch, centre));

@@ -1,8 +1,11 @@
 //! What measures slices, and how one is measured.
 
-use super::findings::{Around, BoundReadings, CellRun, Findings, Progress, Settings, SliceRun};
+use super::findings::{
+    Around, BoundReadings, CellRun, Counts, Findings, Progress, Settings, SliceRun,
+};
 use super::topology::{is_spoiled, usual};
 use crate::connect::Model;
+use crate::course::FEWEST;
 use crate::error::named;
 use crate::fit::Fit;
 use crate::job::{FailureKind, Job};
@@ -65,6 +68,8 @@ pub struct Bench<'a> {
     measured: usize,
     /// How many of them in place of others.
     again: usize,
+    /// Operations that are kept one by one.
+    kept: u64,
 }
 
 /// How long the parts of a slice are.
@@ -74,9 +79,10 @@ pub struct Lengths {
     pub warmup: Duration,
     /// Timed region.
     pub slice: Duration,
-    /// Operations in the timed region, each timed by itself; of the pattern `connect` requests of each client. 0: as
-    /// many as fit into it.
-    pub operations: u64,
+    /// What of it is counted rather than timed.
+    pub counts: Counts,
+    /// Whether every operation that was timed is kept, beside the histogram.
+    pub keeps_samples: bool,
     /// How the clients of the pattern `connect` call.
     pub client: Model,
     /// Whether each system call is timed, and the slice yields nothing else.
@@ -96,12 +102,25 @@ pub fn timed_calls(size: u64) -> u64 {
     (TIMED_BYTES / size.max(1)).clamp(12, TIMED_CALLS)
 }
 
+impl Counts {
+    /// The operations that they ask for. Where the samples are not counted a slice has a few at the least, however many
+    /// operations these have.
+    fn operations(self) -> f64 {
+        let samples = match self.batch {
+            0 | 1 => self.samples,
+            _ => self.samples.max(2 * FEWEST),
+        };
+        samples as f64 * self.batch.max(1) as f64 + self.warmup as f64
+    }
+}
+
 impl Settings {
     pub(super) fn lengths(&self) -> Lengths {
         Lengths {
             warmup: self.warmup,
             slice: self.slice,
-            operations: 0,
+            counts: self.counts,
+            keeps_samples: self.keeps_samples,
             client: Model::Blocking,
             time_calls: false,
             patience: HANG,
@@ -110,7 +129,8 @@ impl Settings {
 
     /// Of a slice whose system calls are timed.
     fn timing_calls(&self, size: u64) -> Lengths {
-        Lengths { operations: timed_calls(size), time_calls: true, ..self.lengths() }
+        let counts = Counts { samples: timed_calls(size), ..Counts::default() };
+        Lengths { counts, keeps_samples: false, time_calls: true, ..self.lengths() }
     }
 }
 
@@ -168,6 +188,7 @@ impl<'a> Bench<'a> {
             polled: false,
             measured: 0,
             again: 0,
+            kept: 0,
         })
     }
 
@@ -385,15 +406,21 @@ impl<'a> Bench<'a> {
             seed: self.arrivals.next_u64(),
             overhead: self.overhead,
             warmup: ticks(lengths.warmup),
+            warmup_operations: lengths.counts.warmup,
             slice: planned,
             peak: self.peak(&plan),
-            operations: lengths.operations,
-            batch: cell.batch.unwrap_or(0),
+            operations: lengths.counts.samples,
+            batch: if lengths.counts.batch > 0 {
+                lengths.counts.batch
+            } else {
+                cell.batch.unwrap_or(0)
+            },
             verify: if largest <= 64 << 10 { VERIFIED } else { 2 },
             time_calls: lengths.time_calls,
             injections: cell.injections.clone(),
         };
-        let counted = SLOWEST.mul_f64((lengths.operations * plan.key.load.conns.max(1)) as f64);
+        let counted =
+            SLOWEST.mul_f64(lengths.counts.operations() * plan.key.load.conns.max(1) as f64);
         // One pause, or one message of a second, may be longer than the whole slice.
         let idle = Duration::from_nanos(plan.key.load.stall_ns + 2 * plan.key.load.think_ns);
         let deadline = lengths.patience
@@ -401,7 +428,8 @@ impl<'a> Bench<'a> {
             + moving(largest)
             + counted
             + idle;
-        let terms = Terms { job, pads, deadline, client: lengths.client };
+        let room = lengths.keeps_samples.then(|| slice::MOST_KEPT - self.kept);
+        let terms = Terms { job, pads, deadline, client: lengths.client, room };
         let (steal, throttled) = (procfs::steal_ns(), procfs::throttled());
         let outcome = {
             let Some(_held) = self.idle(plan.key.idle)? else { return Ok(true) };
@@ -432,8 +460,9 @@ impl<'a> Bench<'a> {
                     raw: *raw,
                     rejected: None,
                     steal_ns: None,
-                    planned: (lengths.operations == 0).then_some(planned),
+                    planned: (lengths.counts.samples == 0).then_some(planned),
                 };
+                self.kept += slice.raw.kept().len() as u64;
                 cell.keep(slice, around, &mut self.bounds);
             }
         }

@@ -5,7 +5,7 @@ use crate::fit::Fit;
 use crate::inject::Injection;
 use crate::job::{CallsReport, FailureKind};
 use crate::plan::CellPlan;
-use crate::slice::RawSlice;
+use crate::slice::{Data, RawSlice};
 use ipcperf_core::result::Status;
 use ipcperf_core::{Idle, Placement, Seat};
 use ipcperf_sys::clock::Clock;
@@ -28,12 +28,29 @@ pub struct Settings {
     pub slice: Duration,
     /// Warm-up before it.
     pub warmup: Duration,
+    /// What of it is counted rather than timed.
+    pub counts: Counts,
+    /// Whether every operation that was timed is kept, beside the histograms.
+    pub keeps_samples: bool,
     /// Seed of every random choice.
     pub seed: u64,
     /// When no further round may begin.
     pub budget: Option<Duration>,
     /// Whether the system calls of each cell are timed, in a slice of their own after all rounds.
     pub time_calls: bool,
+}
+
+/// Parts of a slice that are so many operations, in place of a time. 0: what there is to say of a part is a time, or is
+/// decided by the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Samples of the timed region, each of `batch` operations: round trips, messages of a stream, bursts, requests. Of the
+    /// pattern `connect` requests of each client.
+    pub samples: u64,
+    /// Operations of the warm-up.
+    pub warmup: u64,
+    /// Operations of a sample.
+    pub batch: u64,
 }
 
 /// How long a round does nothing, so that the machine can be seen without a load: as long as a slice.
@@ -91,6 +108,32 @@ pub struct Findings {
     pub suspended: Duration,
     /// What earlier, killed runs had left and was removed.
     pub reaped: Vec<String>,
+}
+
+/// The operations of a slice that were kept one by one.
+#[derive(Debug)]
+pub struct Kept {
+    /// Which cell of the plan.
+    pub cell: usize,
+    /// Its round.
+    pub round: u64,
+    /// Its position in it.
+    pub order: u64,
+    /// How long they took, ticks, in the order in which they were timed.
+    pub ticks: Vec<u64>,
+}
+
+impl Findings {
+    /// Takes what was kept of all slices, those that will be rejected among them, and the length of a tick in nanoseconds.
+    pub fn take_kept(&mut self) -> (Vec<Kept>, f64) {
+        let cells = self.cells.iter_mut().enumerate();
+        let slices = cells.flat_map(|(at, cell)| cell.slices.iter_mut().map(move |one| (at, one)));
+        let kept = slices.filter_map(|(cell, SliceRun { round, order, raw, .. })| {
+            let Data::Trips(trips) = &mut raw.data else { return None };
+            trips.kept.take().map(|ticks| Kept { cell, round: *round, order: *order, ticks })
+        });
+        (kept.collect(), self.fit.ns_per_tick())
+    }
 }
 
 /// All slices of one cell.
@@ -205,7 +248,7 @@ pub struct SliceRun {
     pub rejected: Option<String>,
     /// Time stolen from all CPUs meanwhile, ns.
     pub steal_ns: Option<u64>,
-    /// How long its timed region was to be, ticks; `None` where a number of operations was asked for.
+    /// How long its timed region was to be, ticks; `None` where a number of samples was asked for.
     pub planned: Option<u64>,
 }
 
@@ -235,5 +278,31 @@ impl BoundReadings {
             f64::max(value("p50"), value("granularity") / 2.0)
         });
         costs.fold(1.0, f64::max) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::SideReport;
+    use crate::slice::Window;
+
+    #[test]
+    fn an_end_that_alone_is_pinned_is_looked_for_where_it_was_put_and_the_other_one_nowhere() {
+        let side = |cpu: usize, allowed: &[usize]| SideReport {
+            cpu,
+            allowed: Some(allowed.to_vec()),
+            ..SideReport::default()
+        };
+        let found = |sides: [SideReport; 2], seat| {
+            let raw = RawSlice { sides, ..RawSlice::of(Data::Stream(Window::default())) };
+            misplaced(&raw, &[], Placement::OneEnd { seat, cpu: 1 })
+        };
+        let [there, anywhere] = [side(1, &[1]), side(0, &[0, 1])];
+        let lead_is_there = [there.clone(), anywhere.clone()];
+        assert_eq!(found(lead_is_there.clone(), Seat::Lead), None);
+        assert_eq!(found([anywhere, there], Seat::Follow), None);
+        let told = found(lead_is_there, Seat::Follow).expect("it is elsewhere");
+        assert!(told.starts_with("E-MIGRATE: pinned to CPU 1, found on CPU 0"), "{told}");
     }
 }

@@ -38,7 +38,7 @@ fn attempt(
 ) -> Result<RawSlice, Stop> {
     let found = entry.door(options).map_err(|error| error.to_string())?;
     let (door, serving) = found.map_err(SetupError::from)?;
-    let Terms { job, pads, deadline, client } = terms;
+    let Terms { job, pads, deadline, client, .. } = terms;
     let count = (job.operations > 0).then_some(job.operations);
     let connect = ConnectPlan {
         door,

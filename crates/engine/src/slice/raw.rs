@@ -104,6 +104,8 @@ pub struct Trips {
     pub paced: Option<Paced>,
     /// The way from lead to follow, where it was timed.
     pub ways: Ways,
+    /// What the histogram has, ticks, in the order in which it was timed; `None` where nobody asked.
+    pub kept: Option<Vec<u64>>,
 }
 
 /// The time in which all ends were at work.
@@ -161,9 +163,19 @@ pub struct Terms {
     pub deadline: Duration,
     /// How the clients of the pattern `connect` call.
     pub client: Model,
+    /// How many operations may be kept one by one, where they are; `None`: none is.
+    pub room: Option<u64>,
 }
 
 impl RawSlice {
+    /// The operations that were kept one by one.
+    pub(crate) fn kept(&self) -> &[u64] {
+        match &self.data {
+            Data::Trips(trips) => trips.kept.as_deref().unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
     /// With these data and nothing else yet.
     pub(crate) fn of(data: Data) -> Self {
         let (counts, sides) = Default::default();

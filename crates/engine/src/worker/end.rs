@@ -197,7 +197,7 @@ impl<'a> End<'a> {
 
     /// Runs growing segments until the warm-up is over; returns what an operation takes. Only the lead knows.
     pub(super) fn warm_up(&mut self) -> Result<Expected, Failure> {
-        let (mut spent, mut wanted) = (0, 1);
+        let (mut spent, mut done, mut wanted) = (0, 0, 1);
         let mut expected = Expected::default();
         loop {
             let (samples, batch) = self.agree(wanted, 1);
@@ -211,7 +211,11 @@ impl<'a> End<'a> {
             if self.leads() {
                 spent += elapsed;
                 expected.add(samples, elapsed, self.recorder.median());
-                let next = expected.next(self.job.warmup, spent, samples);
+                done += samples;
+                let next = match self.job.warmup_operations {
+                    0 => expected.next(self.job.warmup, spent, samples),
+                    all => course::counted(all, done, samples),
+                };
                 wanted = next.min(self.room(Pass::Eager, 1));
             }
         }
@@ -252,7 +256,7 @@ impl<'a> End<'a> {
     /// operations of a sample.
     pub(super) fn decide(&self, interval: f64, median: u64) -> (Course, u64) {
         if self.job.operations > 0 {
-            return (Course::of_samples(self.job.operations), 1);
+            return (Course::of_samples(self.job.operations), self.job.batch.max(1));
         }
         let operations = (self.job.slice as f64 / interval).ceil().max(1.0) as u64;
         let overhead = self.job.overhead.max(1);

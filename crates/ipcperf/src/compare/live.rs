@@ -10,7 +10,7 @@ use crate::{exec, measure, output, request};
 use ipcperf_core::result::{Comparison, ComparisonPlan};
 use ipcperf_engine::plan::{CellPlan, Host};
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Settings, fresh_seed};
+use ipcperf_engine::run::{Counts, Settings, fresh_seed};
 use ipcperf_report::{Arms, Terms, compare_live, metric_of};
 use ipcperf_stats::paired_spread;
 use std::time::{Duration, Instant};
@@ -58,6 +58,8 @@ pub(super) fn run(
         rounds: plan::pilot_rounds(slice),
         slice,
         warmup: WARMUP,
+        counts: Counts::default(),
+        keeps_samples: false,
         seed: args.seed.unwrap_or_else(fresh_seed),
         budget: None,
         time_calls: false,

@@ -85,6 +85,7 @@ impl Pilot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipcperf_engine::run::Counts;
     use ipcperf_stats::Rng;
 
     fn settings() -> Settings {
@@ -92,6 +93,8 @@ mod tests {
             rounds: PILOT,
             slice: Duration::from_millis(100),
             warmup: Duration::from_millis(20),
+            counts: Counts::default(),
+            keeps_samples: false,
             seed: 1,
             budget: None,
             time_calls: false,

@@ -5,7 +5,8 @@ pub(crate) mod words;
 use crate::args::{OutputArgs, RunArgs};
 use crate::error::Stop;
 use crate::gates::Gates;
-use crate::{measure, output, request};
+use crate::measure::{self, Destination};
+use crate::{output, request};
 use ipcperf_core::nearest;
 use ipcperf_core::result::Plan;
 use ipcperf_engine::exec::{self, PipelinePlan, Settings};
@@ -36,7 +37,8 @@ pub(crate) fn run(
         return print(&plans, &settings, &args.output);
     }
     let plan = Plan { command: "run".into(), rounds, ..Plan::default() };
-    measure::record(plan, settings.seed, registry, &args.output, gates, |interrupts, progress| {
+    let to = Destination { output: &args.output, raw: None };
+    measure::record(plan, settings.seed, registry, to, gates, |interrupts, progress| {
         exec::run(plans, &settings, Some(interrupts), progress)
     })
     .map(|(code, _)| code)
@@ -78,7 +80,11 @@ fn refuse_others(args: &RunArgs) -> Result<(), Stop> {
         ("--idle", !args.idle.is_empty()),
         ("--touch", args.touch.is_some()),
         ("--slice", args.slice.is_some()),
+        ("--samples", args.samples.is_some()),
         ("--warmup", args.warmup.is_some()),
+        ("--warmup-ops", args.warmup_ops.is_some()),
+        ("--batch", args.batch.is_some()),
+        ("--raw", args.raw.is_some()),
         ("--time-calls", args.time_calls),
         ("--fail-if", !args.gates.fail_if.is_empty()),
     ];

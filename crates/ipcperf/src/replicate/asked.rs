@@ -135,6 +135,8 @@ mod tests {
             ("samples=many", "invalid type"),
             ("samples=-1", "invalid value"),
             ("self-loop.samples=0", "samples: 0"),
+            ("cell.warmup=0", "warmup: 0 is not between 1 and 100000000"),
+            ("cell.warmup=true", "'warmup' takes a time as text, or a number of operations"),
             ("clocks.repeats=100000", "'repeats' must be 1 to 1000"),
         ] {
             let error =
@@ -152,10 +154,13 @@ mod tests {
             said.expect("known")
                 .is_some_and(|text| text.contains("pipes.samples=77, cell.warmup=3ms"))
         );
+        set(&mut studies, &words(&["eventfd.warmup=10000"]), Scale::Quick).expect("a number");
         let marhubi = studies.iter().find(|study| study.name() == "marhubi").expect("ours");
+        let eventfd = marhubi.arms.iter().find(|arm| arm.id == "eventfd").expect("ours");
+        assert_eq!(marhubi.keys(eventfd, Scale::Quick)["warmup"].as_integer(), Some(10_000));
         for arm in marhubi.arms.iter().filter(|arm| arm.work == "cell") {
             let keys = marhubi.keys(arm, Scale::Quick);
-            assert_eq!(keys["warmup"].as_str(), Some("3ms"), "{}", arm.id);
+            assert_eq!(keys["warmup"].as_str() == Some("3ms"), arm.id != "eventfd", "{}", arm.id);
             assert_eq!(keys["samples"].as_integer() == Some(77), arm.id == "pipes", "{}", arm.id);
         }
     }

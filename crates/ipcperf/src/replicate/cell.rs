@@ -1,16 +1,18 @@
 //! Work "cell": a cell of the engine, measured and assembled as `ipcperf run` does it.
 
 use super::connect;
+use crate::counts::{self, MOST_OPERATIONS};
 use crate::job_file;
 use crate::loads::{LoadArgs, loads};
+use crate::measure::WARMUP;
 use crate::request;
 use ipcperf_core::result::{Cell, Mode, Round, SideCovariates, Status};
-use ipcperf_core::{Idle, KnobKind, LoadKey, PatternKind, Placement, Touch};
+use ipcperf_core::{Ends, Idle, KnobKind, LoadKey, PatternKind, Placement, Touch};
 use ipcperf_engine::calls_of;
 use ipcperf_engine::connect::Model;
 use ipcperf_engine::plan::{self, Host, Request};
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{CellRun, HANG, Lengths};
+use ipcperf_engine::run::{CellRun, Counts, HANG, Lengths};
 use ipcperf_engine::slice::Data;
 use ipcperf_stats::Histogram;
 use ipcperf_study::{Measured, Readings};
@@ -19,8 +21,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 use std::time::Duration;
 
-/// Most operations of a slice: at 10 us each they take 17 minutes, and a deadline is known for them.
-const MOST_SAMPLES: u64 = 100_000_000;
+/// The warm-up of a cell: a time, or so many operations.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "'warmup' takes a time as text, or a number of operations")]
+enum Warmup {
+    Operations(u64),
+    Time(String),
+}
 
 /// What an arm says.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,7 +43,7 @@ pub(crate) struct Keys {
     #[serde(default)]
     set: BTreeMap<String, toml::Value>,
     slice: Option<String>,
-    warmup: Option<String>,
+    warmup: Option<Warmup>,
     /// Round trips of a slice, messages of a stream, or requests of each client; 0: as many as fit. All other patterns go
     /// by time.
     #[serde(default)]
@@ -71,6 +78,13 @@ impl Keys {
         }
         let keys: Self =
             others.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let told = |stop: crate::error::Stop| stop.to_string();
+        if keys.samples > MOST_OPERATIONS {
+            return Err(format!("samples: {} is above {MOST_OPERATIONS}", keys.samples));
+        }
+        if let Some(Warmup::Operations(count)) = keys.warmup {
+            counts::count("warmup", Some(count), MOST_OPERATIONS).map_err(told)?;
+        }
         Ok(Self { load, ..keys })
     }
 
@@ -126,10 +140,6 @@ impl Keys {
         };
         let mut cells =
             plan::cells(&request, host).map_err(|error| told(request::refused(error)))?;
-        if self.samples > MOST_SAMPLES {
-            let asked = self.samples;
-            return Err(format!("samples: {asked} is above {MOST_SAMPLES}"));
-        }
         let (Some(plan), None) = (cells.pop(), cells.pop()) else {
             return Err("an arm is one cell: one mechanism, pattern and placement".into());
         };
@@ -137,13 +147,29 @@ impl Keys {
             let longest = Duration::from_secs(600);
             request::time(name, text, Duration::from_millis(1), longest).map_err(told)
         };
-        let lengths = Lengths {
-            warmup: time("warmup", &or(&self.warmup, "20ms"))?,
-            slice: time("slice", &or(&self.slice, "100ms"))?,
-            operations: match plan.key.pattern {
+        let counts = Counts {
+            samples: match plan.key.pattern {
                 PatternKind::PingPong | PatternKind::Stream | PatternKind::Connect => self.samples,
                 _ => 0,
             },
+            warmup: match &self.warmup {
+                Some(Warmup::Operations(_)) if plan.key.pattern.facts().ends != Ends::Pair => {
+                    let pattern = plan.key.pattern;
+                    return Err(format!("warmup: {pattern} is warmed up by time, as in \"20ms\""));
+                }
+                Some(Warmup::Operations(count)) => *count,
+                _ => 0,
+            },
+            batch: 0,
+        };
+        let lengths = Lengths {
+            warmup: match &self.warmup {
+                Some(Warmup::Time(text)) => time("warmup", text)?,
+                _ => WARMUP,
+            },
+            slice: time("slice", &or(&self.slice, "100ms"))?,
+            counts,
+            keeps_samples: false,
             client: self.client,
             time_calls: self.time_calls,
             patience: HANG,

@@ -28,8 +28,8 @@ pub(crate) struct Took {
 /// What an arm is asked for, as far as its time depends on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Asked {
-    /// A cell: its warm-up and its slice in seconds, and its operations, where these are counted.
-    Cell { warmup_s: f64, slice_s: f64, operations: u64 },
+    /// A cell: its warm-up and its slice in seconds, and the operations of both, where these are counted.
+    Cell { warmup_s: f64, warmup: u64, slice_s: f64, operations: u64 },
     /// So many operations, bytes or repetitions.
     Amount(f64),
     /// So many seconds.
@@ -63,8 +63,9 @@ impl Asked {
     fn cell(lengths: Lengths) -> Self {
         Self::Cell {
             warmup_s: lengths.warmup.as_secs_f64(),
+            warmup: lengths.counts.warmup,
             slice_s: lengths.slice.as_secs_f64(),
-            operations: lengths.operations,
+            operations: lengths.counts.samples,
         }
     }
 }
@@ -82,17 +83,27 @@ fn predicted(took: Took, from: Asked, to: Asked) -> f64 {
     let Took { all_s, timed } = took;
     match (from, to) {
         (
-            Asked::Cell { warmup_s, slice_s, operations },
-            Asked::Cell { warmup_s: warmup_then, slice_s: slice_then, operations: then },
+            Asked::Cell { warmup_s, warmup, slice_s, operations },
+            Asked::Cell {
+                warmup_s: warmup_s_then,
+                warmup: warmup_then,
+                slice_s: slice_then,
+                operations: then,
+            },
         ) => {
             let (timed_s, done) = timed.unwrap_or((slice_s, 0));
-            let beside = (all_s - warmup_s - timed_s).max(0.0);
-            let timed_then = match (then, operations, done) {
-                (0, ..) => slice_then,
-                (then, 0, done) => timed_s / done.max(1) as f64 * then as f64,
-                (then, now, _) => timed_s * then as f64 / now as f64,
+            let each = timed_s / done.max(1) as f64;
+            let warming = |seconds: f64, count: u64| match count {
+                0 => seconds,
+                count => each * count as f64,
             };
-            beside + warmup_then + timed_then
+            let beside = (all_s - warming(warmup_s, warmup) - timed_s).max(0.0);
+            let timed_then = match (then, operations) {
+                (0, _) => slice_then,
+                (then, 0) => each * then as f64,
+                (then, now) => timed_s * then as f64 / now as f64,
+            };
+            beside + warming(warmup_s_then, warmup_then) + timed_then
         }
         (Asked::Amount(now), Asked::Amount(then)) => {
             let timed_s = timed.map_or(all_s, |(seconds, _)| seconds).min(all_s);
@@ -189,7 +200,19 @@ mod tests {
     use super::*;
 
     fn cell(warmup_s: f64, slice_s: f64, operations: u64) -> Asked {
-        Asked::Cell { warmup_s, slice_s, operations }
+        Asked::Cell { warmup_s, warmup: 0, slice_s, operations }
+    }
+
+    #[test]
+    fn a_warm_up_that_is_counted_takes_as_long_as_its_operations_and_grows_with_them() {
+        let counted =
+            |warmup, operations| Asked::Cell { warmup_s: 9.0, warmup, slice_s: 9.0, operations };
+        // 10 us each: 5 ms of warm-up, 20 ms timed, 30 ms beside them.
+        let took = Took { all_s: 0.055, timed: Some((0.020, 2000)) };
+        let then = predicted(took, counted(500, 2000), counted(10_000, 20_000));
+        assert!((then - (0.030 + 0.100 + 0.200)).abs() < 1e-9, "{then}");
+        let by_time = predicted(took, counted(500, 2000), cell(0.2, 0.1, 20_000));
+        assert!((by_time - (0.030 + 0.200 + 0.200)).abs() < 1e-9, "{by_time}");
     }
 
     /// marhubi at quick, which its file said takes 3 minutes: a slice is 35 ms of which 8 ms are 2500 round trips.

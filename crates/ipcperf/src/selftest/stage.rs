@@ -8,7 +8,7 @@ use ipcperf_core::result::{Cell, ResultSet};
 use ipcperf_engine::connect::Model;
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Bench, CellRun, Lengths, fresh_seed};
+use ipcperf_engine::run::{Bench, CellRun, Counts, Lengths, fresh_seed};
 use ipcperf_engine::{Facts, result_set};
 use ipcperf_sys::procfs;
 use ipcperf_sys::signals::Interrupts;
@@ -89,7 +89,8 @@ impl Stage<'_> {
         let lengths = Lengths {
             warmup: Duration::from_millis(2),
             slice: Duration::from_millis(act.slice_ms),
-            operations: act.operations,
+            counts: Counts { samples: act.operations, ..Counts::default() },
+            keeps_samples: false,
             client: Model::Blocking,
             time_calls: act.time_calls,
             patience: PATIENCE,

@@ -10,6 +10,7 @@ mod compare;
 mod connect;
 mod container;
 mod cost;
+mod counted;
 mod crossover;
 mod doctor;
 mod documents;

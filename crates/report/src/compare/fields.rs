@@ -89,7 +89,14 @@ pub(crate) const FIELDS: &[Field] = &[
     factor("clock", |set| one(&set.clock.source)),
     factor("slice", |set| {
         let plan = &set.invocation.plan;
-        one(format!("{:.1} ms after {:.1} ms of warm-up", plan.slice_ms, plan.warmup_ms))
+        let time = |ms: f64| format!("{ms:.1} ms");
+        let counted = |count: u64, what: &str| crate::text::counted(count, what);
+        let slice = plan.samples.map_or_else(|| time(plan.slice_ms), |one| counted(one, "sample"));
+        let warmup = plan.warmup_operations;
+        let warmup = warmup.map_or_else(|| time(plan.warmup_ms), |one| counted(one, "operation"));
+        let batch = plan.batch.filter(|batch| *batch > 1);
+        let batch = batch.map(|batch| format!(" in batches of {batch}")).unwrap_or_default();
+        one(format!("{slice}{batch} after {warmup} of warm-up"))
     }),
 ];
 

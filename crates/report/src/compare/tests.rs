@@ -193,6 +193,30 @@ fn every_field_has_its_class_and_no_other() {
 }
 
 #[test]
+fn what_is_counted_differs_as_what_is_timed_does() {
+    let mut counted = sample::small();
+    let plan = &mut counted.invocation.plan;
+    (plan.samples, plan.warmup_operations, plan.batch) = (Some(5000), Some(200), Some(8));
+    let told = differences(&[&sample::small()], &[&counted], Class::Factor);
+    let [(name, difference)] = &told.into_iter().collect::<Vec<_>>()[..] else { panic!("one") };
+    assert_eq!(name, "slice");
+    let words = format!("{difference:?}");
+    assert!(words.contains("100.0 ms after 10.0 ms of warm-up"), "{words}");
+    let of_counted = "5,000 samples in batches of 8 after 200 operations of warm-up";
+    assert!(words.contains(of_counted), "{words}");
+    for change in [
+        |plan: &mut Plan| plan.samples = Some(5001),
+        |plan: &mut Plan| plan.warmup_operations = Some(201),
+        |plan: &mut Plan| plan.batch = Some(9),
+    ] {
+        let mut other = counted.clone();
+        change(&mut other.invocation.plan);
+        let found = differences(&[&counted], &[&other], Class::Factor);
+        assert_eq!(found.into_keys().collect::<Vec<_>>(), ["slice"]);
+    }
+}
+
+#[test]
 fn only_the_parts_that_differ_are_told() {
     let old = sample::small();
     let mut new = sample::small();

@@ -449,8 +449,7 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
                 slice_ms: 100.0,
                 warmup_ms: 10.0,
                 expected_s: 60.0,
-                requirements: None,
-                crossover: None,
+                ..Plan::default()
             },
         },
         host: Host {
