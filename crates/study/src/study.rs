@@ -119,6 +119,10 @@ pub(crate) struct Claim {
     pub(crate) note: Option<String>,
     /// What else than the mechanisms makes it come out as published.
     pub(crate) artefact: Option<String>,
+    /// In a few words, why it may come out otherwise here.
+    pub(crate) why: Option<String>,
+    /// It says that something can happen, which no machine refutes where it does not.
+    pub(crate) can: bool,
     pub(crate) how: How,
 }
 

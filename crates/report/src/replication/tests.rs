@@ -46,6 +46,7 @@ fn claim(verdict: Verdict, measured: Metric) -> ClaimResult {
         tests: vec![test],
         note: Some("a note".into()),
         artefact: Some("a cause that is known".into()),
+        why: Some("another kernel".into()),
     }
 }
 
