@@ -114,6 +114,20 @@ pub(super) fn original(study: &StudyResult) -> Vec<String> {
 /// Lines under a title of their own, which is left out where there are none.
 pub(super) type Part = (&'static str, Vec<Line>);
 
+/// Arms that differ by their value alone as one: "pipe[4, 16], tcp".
+fn together(arms: &[&str]) -> String {
+    let parts =
+        arms.iter().map(|arm| match arm.strip_suffix(']').and_then(|arm| arm.split_once('[')) {
+            Some((base, value)) => (base, Some(value)),
+            None => (*arm, None),
+        });
+    let told = text::in_groups(parts).into_iter().map(|(base, values)| {
+        let values: Vec<&str> = values.into_iter().flatten().collect();
+        if values.is_empty() { base.to_owned() } else { format!("{base}[{}]", values.join(", ")) }
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
 /// What disturbed its run.
 pub(super) fn findings(study: &StudyResult, is_verbose: bool) -> Part {
     let found = study.noise.iter().flat_map(|noise| table::counted_findings(noise, is_verbose));
@@ -127,9 +141,12 @@ pub(super) fn endings(study: &StudyResult) -> [Part; 3] {
         let words = format!("{}: {}", one.claims.join(", "), one.text);
         Line::new(Tone::Plain, format!("{number}. "), words)
     });
-    let facts = study.arms.iter().flat_map(|arm| {
-        arm.facts.iter().map(move |(name, fact)| format!("{}: {name}: {fact}", arm.id))
-    });
+    let facts = study
+        .arms
+        .iter()
+        .flat_map(|arm| arm.facts.iter().map(move |(name, fact)| ((name, fact), arm.id.as_str())));
+    let facts = text::in_groups(facts).into_iter();
+    let facts = facts.map(|((name, fact), arms)| format!("{}: {name}: {fact}", together(&arms)));
     let item = |words: String| Line::new(Tone::Plain, "- ", words);
     [
         ("Errata of the original", errata.collect()),
