@@ -3,7 +3,7 @@
 use super::screen::tone;
 use super::words::{
     accepted, errata, errata_words, formula, is_artefact, lacks, modes, rows_of, table_title,
-    tested_rows, with_interval,
+    tested_rows, together, with_interval,
 };
 use crate::format::Style;
 use crate::grid::Grid;
@@ -113,20 +113,6 @@ pub(super) fn original(study: &StudyResult) -> Vec<String> {
 
 /// Lines under a title of their own, which is left out where there are none.
 pub(super) type Part = (&'static str, Vec<Line>);
-
-/// Arms that differ by their value alone as one: "pipe[4, 16], tcp".
-fn together(arms: &[&str]) -> String {
-    let parts =
-        arms.iter().map(|arm| match arm.strip_suffix(']').and_then(|arm| arm.split_once('[')) {
-            Some((base, value)) => (base, Some(value)),
-            None => (*arm, None),
-        });
-    let told = text::in_groups(parts).into_iter().map(|(base, values)| {
-        let values: Vec<&str> = values.into_iter().flatten().collect();
-        if values.is_empty() { base.to_owned() } else { format!("{base}[{}]", values.join(", ")) }
-    });
-    told.collect::<Vec<_>>().join(", ")
-}
 
 /// What disturbed its run.
 pub(super) fn findings(study: &StudyResult, is_verbose: bool) -> Part {

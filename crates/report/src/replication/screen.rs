@@ -84,7 +84,7 @@ fn table(
         };
         let claim = format!("{} {}{number}", claim.id, told.claim);
         let is_long = told.author.starts_with('\'') && !has_words;
-        let author = if is_long { "in words" } else { &told.author };
+        let author = if is_long { "stated" } else { &told.author };
         let below = |first: &str, second: &str| match second {
             "" => clean(first),
             _ => format!("{}\n{}", clean(first), clean(second)),
@@ -179,7 +179,7 @@ pub(super) fn write(
     below.extend(course(study).iter().map(|words| (Tone::Quiet, clipped("", words, page, 3))));
     let failures = failures(study);
     let told = failures.iter().take(FAILURES);
-    below.extend(told.map(|words| (Tone::Quiet, clipped("- ", words, page, 2))));
+    below.extend(told.map(|words| (Tone::Quiet, clipped("- ", words, page, 1))));
     if failures.len() > FAILURES {
         let more = format!("- and {} reasons more, for other arms", failures.len() - FAILURES);
         below.push((Tone::Quiet, vec![more]));

@@ -125,11 +125,25 @@ pub(super) fn course(study: &StudyResult) -> Vec<String> {
     [first].into_iter().chain(study.cuts.iter().cloned()).collect()
 }
 
+/// Arms that differ by their value alone as one: "pipe[4, 16], tcp".
+pub(super) fn together(arms: &[&str]) -> String {
+    let parts =
+        arms.iter().map(|arm| match arm.strip_suffix(']').and_then(|arm| arm.split_once('[')) {
+            Some((base, value)) => (base, Some(value)),
+            None => (*arm, None),
+        });
+    let told = text::in_groups(parts).into_iter().map(|(base, values)| {
+        let values: Vec<&str> = values.into_iter().flatten().collect();
+        if values.is_empty() { base.to_owned() } else { format!("{base}[{}]", values.join(", ")) }
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
 /// Why arms have no figures, each reason once with the arms it holds for.
 pub(super) fn failures(study: &StudyResult) -> Vec<String> {
     let arms = study.arms.iter();
     let lacking = arms.filter_map(|arm| Some((arm.reason.as_deref()?, arm.id.as_str())));
-    let told = |(why, arms): (&str, Vec<&str>)| format!("{}: {why}", arms.join(", "));
+    let told = |(why, arms): (&str, Vec<&str>)| format!("{why} ({})", together(&arms));
     text::in_groups(lacking).into_iter().map(told).collect()
 }
 
@@ -432,7 +446,11 @@ fn undecided(claim: &ClaimResult, study: &StudyResult) -> String {
     let named =
         deciding(claim).map(|test| if test.label.is_empty() { &test.test } else { &test.label });
     let rest = named.and_then(|name| reason.strip_prefix(name.as_str())?.strip_prefix(": "));
-    rest.unwrap_or(reason).to_owned()
+    let reason = rest.unwrap_or(reason);
+    match reason.strip_prefix("the interval does not decide ") {
+        Some(range) => format!("too wide for {range}"),
+        None => reason.to_owned(),
+    }
 }
 
 /// Letters of a claim in a sentence: with the head of the page the sentence fits into twelve lines of 80 columns.
