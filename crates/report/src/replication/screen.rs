@@ -59,7 +59,8 @@ const DETAILS: [(bool, bool); 3] = [(true, true), (true, false), (false, false)]
 
 /// The columns of the table are no narrower, and the table itself has none on a screen that is.
 const CLAIM: usize = 20;
-const WHY: usize = 12;
+const HERE: usize = 22;
+const WHY: usize = 13;
 
 /// Parts of the screen, one below the other.
 type Block = Vec<(Tone, Vec<String>)>;
@@ -79,10 +80,10 @@ fn table(
         let told = Told::of(claim, study);
         let (figure, number) = match told.figure.rsplit_once(" (") {
             _ if has_figures => (told.figure.as_str(), String::new()),
-            Some((_, number)) if claim.tests.len() > 1 => ("", format!(" ({number}")),
+            Some((_, number)) if claim.tests.len() > 1 => ("", format!("({number}")),
             _ => ("", String::new()),
         };
-        let claim = format!("{} {}{number}", claim.id, told.claim);
+        let claim = format!("{} {}", claim.id, told.claim);
         let is_long = told.author.starts_with('\'') && !has_words;
         let author = if is_long { "stated" } else { &told.author };
         let below = |first: &str, second: &str| match second {
@@ -91,7 +92,7 @@ fn table(
         };
         vec![
             below(&claim, figure),
-            clean(author),
+            below(author, &number),
             below(&told.here, &told.verdict),
             clean(&told.why(has_figures)),
         ]
@@ -104,11 +105,11 @@ fn table(
         cells.flat_map(of).map(text::width).max().unwrap_or(0)
     };
     let word = |at: usize| widest(at, |cell| cell.split_whitespace().collect());
-    // A figure and its interval stay in one line.
+    // A figure and its interval stay in one line, but for very small ones.
     let least = [
         word(0).clamp(CLAIM, 2 * CLAIM),
         word(1).min(WHY),
-        widest(2, |cell| cell.lines().collect()).min(2 * CLAIM),
+        widest(2, |cell| cell.lines().collect()).min(HERE),
         WHY,
     ];
     let all: Vec<usize> = (0..TOLD.len()).collect();
@@ -216,7 +217,7 @@ fn middle(study: &StudyResult, page: &Page<'_>, room: usize) -> Block {
                 read.iter().map(|(title, _)| (Tone::Title, clipped("", title, page, 2))).collect();
             let alone = || DETAILS.iter().map(|details| table(&of_author, study, page, *details));
             let fitting = alone().find(|block| fits(block, titles_height + height(&tallies)));
-            let mut block = fitting.or_else(|| alone().last()).unwrap_or_default();
+            let mut block = fitting.or_else(|| alone().next_back()).unwrap_or_default();
             block.extend(tallies);
             block
         });
