@@ -48,11 +48,11 @@ fn one(html: &mut Html, document: &Replication, study: &StudyResult, number: usi
     html.say("h3", &[], title);
     html.say("p", &[("class", "soft")], &here(document, study));
     html.say("p", &[], &conclusion(document, study));
-    html.say("p", &[("class", "soft")], &course(study).join(" "));
-    html.list(&failures(study));
     for (title, group) in groups(study) {
         claims(html, study, &title, &group, number);
     }
+    html.say("p", &[("class", "soft")], &course(study).join(" "));
+    html.list(&failures(study));
     if has_marks(study) {
         html.say("p", &[("class", "soft")], MARKED);
     }
@@ -96,17 +96,21 @@ fn claims(
 ) {
     let is_published = claims.iter().any(|claim| claim.kind.is_published());
     let heads = if is_published { &TOLD[..] } else { &FOUND[..] };
+    // Four columns of text are too many for a telephone: there a row stands one cell below the other.
+    let class = if is_published { "stack" } else { "" };
     html.fold(title, is_published, |html| {
-        let head = |html: &mut Html| {
-            heads.iter().for_each(|head| html.say("th", &[("scope", "col")], head));
-        };
-        html.rows(title, head, |html| {
-            for claim in claims {
-                html.within("tr", &[], |html| match is_published {
-                    true => beside_author(html, claim, study, number),
-                    false => of_ours(html, claim, study, number),
-                });
-            }
+        html.within("div", &[("class", class)], |html| {
+            let head = |html: &mut Html| {
+                heads.iter().for_each(|head| html.say("th", &[("scope", "col")], head));
+            };
+            html.rows(title, head, |html| {
+                for claim in claims {
+                    html.within("tr", &[], |html| match is_published {
+                        true => beside_author(html, claim, study, number),
+                        false => of_ours(html, claim, study, number),
+                    });
+                }
+            });
         });
     });
 }
@@ -123,12 +127,13 @@ fn beside_author(html: &mut Html, claim: &ClaimResult, study: &StudyResult, numb
             html.say("div", &[("class", "was")], &figure);
         }
     });
-    html.say("td", &[("class", "t")], &author);
-    html.within("td", &[], |html| {
+    let cell = |head: usize, class| [("class", class), ("data-head", TOLD[head])];
+    html.say("td", &cell(1, "t"), &author);
+    html.within("td", &cell(2, "whole"), |html| {
         html.words(&here);
         html.say("div", &[("class", class(claim.verdict))], &verdict);
     });
-    html.say("td", &[("class", "t")], &why);
+    html.say("td", &cell(3, "t"), &why);
 }
 
 fn of_ours(html: &mut Html, claim: &ClaimResult, study: &StudyResult, number: usize) {

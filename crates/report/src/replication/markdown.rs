@@ -44,8 +44,6 @@ fn one(
     writeln!(out, "## {}\n", plain(&heading(study)))?;
     writeln!(out, "{}\n", plain(&here(document, study)))?;
     writeln!(out, "**{}**\n", plain(&conclusion(document, study)))?;
-    writeln!(out, "{}\n", plain(&course(study).join(" ")))?;
-    list(&failures(study), out)?;
     for (title, claims) in groups(study) {
         writeln!(out, "### {title}\n")?;
         let is_published = claims.iter().any(|claim| claim.kind.is_published());
@@ -61,6 +59,8 @@ fn one(
     if has_marks(study) {
         writeln!(out, "{}\n", plain(MARKED))?;
     }
+    writeln!(out, "{}\n", plain(&course(study).join(" ")))?;
+    list(&failures(study), out)?;
     writeln!(out, "### The original\n")?;
     original(study).iter().try_for_each(|line| writeln!(out, "{}\n", plain(line)))?;
     part(&findings(study, style.verbose), style, out)?;
