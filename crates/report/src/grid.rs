@@ -9,6 +9,9 @@ const GAP: usize = 2;
 const FLEXIBLE: usize = 10;
 const NARROWEST: usize = 4;
 
+/// What the lines of a first cell have before them but for the first one, so that one sees where a row begins.
+const HANG: &str = "  ";
+
 /// Heads and rows of text.
 #[derive(Clone)]
 pub(crate) struct Grid {
@@ -112,6 +115,64 @@ impl Grid {
         columns
     }
 
+    /// All columns, each at least as wide as `least` says, in as few lines as that takes: of those that are too wide
+    /// together the one gives way by which the rows grow least, and among these the widest. Newlines in cells are ours.
+    /// Whether they fit; if not, nothing is changed.
+    pub(crate) fn flow(&mut self, least: &[usize], limit: usize) -> bool {
+        let count = self.heads.len();
+        let limit = limit.saturating_sub(GAP * count.saturating_sub(1));
+        if least.iter().sum::<usize>() > limit {
+            return false;
+        }
+        let broken = |column: usize, cell: &str, width: usize| -> Vec<String> {
+            let edge = if column == 0 { HANG } else { "" };
+            let lines = cell.split('\n').flat_map(|line| text::wrap(edge, line, width));
+            let mut lines: Vec<String> = lines.collect();
+            if let Some(rest) = lines.first().and_then(|first| first.strip_prefix(edge)) {
+                lines[0] = rest.to_owned();
+            }
+            lines
+        };
+        let heights = |grid: &Self, column: usize, width: usize| -> Vec<usize> {
+            grid.rows.iter().map(|row| broken(column, &row[column], width).len()).collect()
+        };
+        let least = |at: usize| least[at].max(1);
+        // Where the other lines hang, the first one takes as much.
+        let natural = (0..count).map(|at| {
+            let hang = if at == 0 { HANG.len() } else { 0 };
+            (self.column_width(at) + hang).clamp(least(at), limit.max(least(at)))
+        });
+        let mut widths: Vec<usize> = natural.collect();
+        let mut now: Vec<Vec<usize>> = (0..count).map(|at| heights(self, at, widths[at])).collect();
+        loop {
+            let excess = widths.iter().sum::<usize>().saturating_sub(limit);
+            if excess == 0 {
+                break;
+            }
+            // In large steps while much is too wide: texts may be long, and rows many.
+            let step = (excess / 8).max(1);
+            let narrower = (0..count).filter(|at| widths[*at] > least(*at)).map(|at| {
+                let width = widths[at].saturating_sub(step).max(least(at));
+                let then = heights(self, at, width);
+                let of_row = |row: usize| {
+                    let others = (0..count).filter(|other| *other != at);
+                    others.map(|other| now[other][row]).max().unwrap_or(0).max(then[row])
+                };
+                let lines: usize = (0..self.rows.len()).map(of_row).sum();
+                (lines, usize::MAX - widths[at], at, width, then)
+            });
+            let Some((_, _, at, width, then)) = narrower.min() else { return false };
+            (widths[at], now[at]) = (width, then);
+        }
+        for (at, width) in widths.into_iter().enumerate() {
+            let cells = self.rows.iter_mut().map(|row| &mut row[at]);
+            cells
+                .chain([&mut self.heads[at]])
+                .for_each(|cell| *cell = broken(at, cell, width).join("\n"));
+        }
+        true
+    }
+
     /// The lines of the head, then those of each row.
     pub(crate) fn lines(&self, columns: &[usize]) -> (Vec<String>, Vec<Vec<String>>) {
         let widths: Vec<usize> = columns.iter().map(|at| self.column_width(*at)).collect();
@@ -174,6 +235,44 @@ mod tests {
                 assert!(text::width(line) <= limit, "{limit}: {line}");
             }
         }
+    }
+
+    #[test]
+    fn texts_flow_into_as_few_lines_as_their_widths_allow_and_figures_stay_whole() {
+        let text = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let grid = || Grid {
+            heads: text(&["claim", "here", "why"]),
+            right: vec![false; 3],
+            rows: vec![
+                text(&[
+                    "c1 a pipe is faster than any socket\nsocket / pipe",
+                    "1.90 [1.71, 2.09]\nDIRECTION",
+                    "",
+                ]),
+                text(&["c2 short", "-", "no core has two threads"]),
+            ],
+        };
+        for limit in [44, 60, 80, 200] {
+            let mut grid = grid();
+            assert!(grid.flow(&[8, 17, 6], limit), "{limit}");
+            let (head, rows) = grid.lines(&[0, 1, 2]);
+            for line in head.iter().chain(rows.iter().flatten()) {
+                assert!(text::width(line) <= limit, "{limit}: {line}");
+            }
+            let lines: Vec<&String> = rows.iter().flatten().collect();
+            assert!(
+                lines[0].contains("1.90 [1.71, 2.09]") && lines[1].contains("DIRECTION"),
+                "{lines:?}"
+            );
+            // Only where a row begins nothing stands before its first cell.
+            let begins = |line: &&&String| !line.starts_with(' ');
+            assert_eq!(lines.iter().filter(begins).count(), 2, "{lines:?}");
+        }
+        let mut wide = grid();
+        wide.flow(&[8, 17, 6], 200);
+        assert_eq!(wide.lines(&[0, 1, 2]).1.iter().map(Vec::len).sum::<usize>(), 3);
+        let mut narrow = grid();
+        assert!(!narrow.flow(&[8, 17, 6], 30) && narrow.rows == grid().rows);
     }
 
     #[test]

@@ -467,11 +467,18 @@ impl Chart {
             }
         }
         canvas.line("lead", [left, bottom], [right, bottom]);
-        let mut free = f64::NEG_INFINITY;
-        for (head, x) in self.heads.iter().zip(places) {
+        let shown = |head: &String| {
             let number = head.parse().ok().filter(|_| is_numeric);
-            let head = number.map_or_else(|| text::clean(head, true), size);
-            let head = text::clip(&head, NAME, true);
+            text::clip(&number.map_or_else(|| text::clean(head, true), size), NAME, true)
+        };
+        // Where not all fit, the last one does: it says how far the axis goes.
+        let last = self.heads.last().zip(places.last());
+        let last = last.map_or(f64::INFINITY, |(head, x)| x - wide(&shown(head), 12.0) / 2.0);
+        let mut free = f64::NEG_INFINITY;
+        for (at, (head, x)) in (1..).zip(self.heads.iter().zip(places)) {
+            let head = shown(head);
+            let half = wide(&head, 12.0) / 2.0;
+            let is_last = at == self.heads.len();
             canvas.line("lead", [*x, bottom], [*x, bottom + 4.0]);
             if is_turned && *x < free {
                 continue;
@@ -480,9 +487,9 @@ impl Chart {
                 free = x + LINE;
                 let more = format!(r#" transform="rotate(-28 {x:.1} {:.1})""#, bottom + 16.0);
                 canvas.words("quiet end", [*x, bottom + 16.0], &more, &head);
-            } else if x - wide(&head, 12.0) / 2.0 > free {
+            } else if is_last || x - half > free && x + half + 4.0 < last {
                 canvas.words("quiet middle", [*x, bottom + 18.0], "", &head);
-                free = x + wide(&head, 12.0) / 2.0 + 4.0;
+                free = x + half + 4.0;
             }
         }
         canvas.words("quiet middle", [(left + right) / 2.0, HEIGHT - 12.0], "", &self.x);

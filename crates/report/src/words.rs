@@ -504,7 +504,7 @@ const WORDS: &[Word] = &[
     word(
         "REPRODUCED",
         Kind::Claim,
-        "the whole interval lies within a factor of 1.5 of what was published and on its side; or what was stated holds",
+        "the whole interval lies within a factor of 1.5 of what was published, of a ratio also by its logarithm, and on its side; or what was stated holds",
         "quote it with this machine's name",
     ),
     word(

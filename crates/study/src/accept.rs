@@ -26,7 +26,8 @@ pub(crate) enum Accept {
     Range { low: f64, high: f64, low_open: bool, high_open: bool },
 }
 
-/// A figure is reproduced within this factor of the published one.
+/// A figure is reproduced within this factor of the published one; a ratio also only where its logarithm is within this
+/// factor of the published logarithm: 1.02 is within a factor of 1.5 of 1.3, and a fifteenth of what was published.
 const FACTOR: f64 = 1.5;
 
 /// How often a claim that holds may be called not reproduced, however many tests it has.
@@ -65,6 +66,11 @@ impl FromStr for Accept {
 }
 
 impl Accept {
+    /// Whether it accepts a figure that is known exactly; `report` accepts the side that this very figure is on.
+    pub(crate) fn accepts(self, figure: f64) -> bool {
+        self == Self::Report || place(self, [figure; 2]) == Place::Inside
+    }
+
     /// The range that it comes to beside what was published.
     fn beside(self, published: Option<f64>, neutral: f64) -> Self {
         match (self, published) {
@@ -235,7 +241,7 @@ fn against(
         Place::Inside => match test.published.map(|published| size(published, neutral, interval)) {
             None => (Verdict::Reproduced, "holds as it was stated".to_owned()),
             Some(Place::Inside) => {
-                let text = "within a factor of 1.5 of what was published, and on its side";
+                let text = "as large as published, but for a factor of 1.5, and on its side";
                 (Verdict::Reproduced, text.to_owned())
             }
             Some(Place::Outside) => {
@@ -250,10 +256,21 @@ fn against(
     }
 }
 
-/// Where an interval lies beside what is near to a published figure: within the factor of it, and on its side.
+/// What is near to a published figure: within the factor of it, and of a ratio that was published as a difference also
+/// within the factor by its logarithm, which is the narrower one below 3.4.
+fn near(published: f64, neutral: f64) -> [f64; 2] {
+    let [low, high] = [published / FACTOR, published * FACTOR];
+    let [low, high] = [low.min(high), low.max(high)];
+    if neutral == 0.0 || published <= 0.0 || is_neutral(published, neutral) {
+        return [low, high];
+    }
+    let [less, more] = [published.powf(1.0 / FACTOR), published.powf(FACTOR)];
+    [low.max(less.min(more)), high.min(less.max(more))]
+}
+
+/// Where an interval lies beside what is near to a published figure, and on its side.
 fn size(published: f64, neutral: f64, interval: [f64; 2]) -> Place {
-    let ends = [published / FACTOR, published * FACTOR];
-    let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+    let [low, high] = near(published, neutral);
     let band = Accept::Range { low, high, low_open: false, high_open: false };
     match place(band, interval) {
         Place::Inside if is_neutral(published, neutral) => Place::Inside,
@@ -362,6 +379,36 @@ mod tests {
         };
         assert_eq!(verdict(&spread(0.3), Some(3.0), "> 1", false), Verdict::Reproduced);
         assert_eq!(verdict(&spread(0.9), Some(3.0), "> 1", false), Verdict::Direction);
+    }
+
+    /// Within a factor of 1.5 of 1.294 is all from 0.86 on: a difference that has all but gone was the published one.
+    #[test]
+    fn near_1_a_size_is_as_far_from_1_as_published() {
+        let judged = |rounds: &[f64], published| verdict(rounds, Some(published), "> 1", false);
+        assert_eq!(judged(&near(1.20), 1.294), Verdict::Reproduced);
+        for (centre, published, expected) in [
+            (1.05, 1.294, Verdict::Direction),
+            (1.40, 1.294, Verdict::Reproduced),
+            (1.60, 1.294, Verdict::Direction),
+            (2.0, 2.72, Verdict::Reproduced),
+            (3.9, 2.72, Verdict::Reproduced),
+            (1.9, 2.72, Verdict::Direction),
+            // Far from 1 the factor of the ratio is the narrower one.
+            (14.0, 19.0, Verdict::Reproduced),
+            (9.0, 19.0, Verdict::Direction),
+        ] {
+            assert_eq!(judged(&near(centre), published), expected, "{centre} of {published}");
+        }
+        // As it was measured: 1.20 [1.13, 1.27].
+        let wide: Vec<f64> = (-4..=4).map(|i| 1.2 * (0.08 * f64::from(i) / 4.0).exp()).collect();
+        assert_eq!(judged(&wide, 1.294), Verdict::Direction);
+        // The inverse of a ratio is judged as the ratio is.
+        for centre in [1.05, 1.2, 1.4, 1.6, 1.9] {
+            let inverse = verdict(&near(1.0 / centre), Some(1.0 / 1.294), "< 1", false);
+            assert_eq!(inverse, judged(&near(centre), 1.294), "{centre}");
+        }
+        // Published as no difference.
+        assert_eq!(verdict(&near(1.3), Some(1.02), "report", false), Verdict::Reproduced);
     }
 
     #[test]

@@ -103,6 +103,11 @@ struct FileClaim {
     /// In what the arms differ that it divides by each other.
     #[serde(default)]
     differs: Vec<String>,
+    /// In a few words, why it may come out otherwise here.
+    why: Option<String>,
+    /// It says that something can happen, which no machine refutes where it does not.
+    #[serde(default)]
+    can: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -433,6 +438,11 @@ impl FileClaim {
 fn check_claim(claim: &FileClaim, arms: &[Arm], expression: &Read<'_>) -> Result<Claim, String> {
     let wrong = |what: &str| format!("claim {}: {what}", claim.id);
     let (kind, published) = claim.origin().map_err(|error| wrong(&error))?;
+    if claim.can && !kind.is_published() {
+        return Err(wrong(&format!(
+            "'can' is for what an author says, and not for our own {kind}"
+        )));
+    }
     let how = match (&claim.test, &claim.untestable) {
         (None, Some(reason)) => How::Untestable(reason.clone()),
         (Some(tests), None) => {
@@ -473,6 +483,13 @@ fn check_claim(claim: &FileClaim, arms: &[Arm], expression: &Read<'_>) -> Result
                 if accept == Some(Accept::Report) && published.is_none() {
                     return Err(wrong("'report' needs a published figure"));
                 }
+                if let Some((accept, figure)) = accept.zip(published)
+                    && !accept.accepts(figure)
+                {
+                    return Err(wrong(&format!(
+                        "'{text}': '{accept}' excludes the published {figure} itself"
+                    )));
+                }
                 let expression = expression(text).map_err(|error| wrong(&error))?;
                 let named = || label::of(&expression, arms);
                 let label = labels.get(index).cloned().unwrap_or_else(named);
@@ -498,6 +515,8 @@ fn check_claim(claim: &FileClaim, arms: &[Arm], expression: &Read<'_>) -> Result
         note: claim.note.clone(),
         artefact: claim.artefact.clone(),
         differs: differs.collect::<Result<_, _>>()?,
+        why: claim.why.clone(),
+        can: claim.can,
         how,
     })
 }

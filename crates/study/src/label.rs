@@ -36,7 +36,8 @@ fn reading(metric: &str) -> String {
 /// The label of an arm without the value it stands for.
 fn base(arm: &Arm) -> &str {
     let with_value = arm.label.strip_suffix(arm.each.as_str()).filter(|_| !arm.each.is_empty());
-    with_value.map_or(arm.label.as_str(), str::trim_end)
+    // "file on tmpfs, 4096": what stands between the two belongs to neither.
+    with_value.map_or(arm.label.as_str(), |label| label.trim_end_matches([' ', ',']))
 }
 
 /// The name of a figure: of a reading, or of the ratio or the difference of two, in whatever unit. Anything else is said by
@@ -108,10 +109,12 @@ mod tests {
             arm("udp[64]", "64", "UDP 64"),
             arm("tcp[64]", "64", "TCP 64"),
             arm("tcp[4096]", "4096", "TCP 4096"),
+            arm("file[64]", "64", "file, 64"),
         ];
         for (expression, label) in [
             ("p50_ns(pipe) / p50_ns(socket)", "pipes / UNIX socket, p50"),
             ("p99.999_ns(pipe)", "pipes, p99.999"),
+            ("cpu_ns(file[64]) / cpu_ns(udp[64])", "file / UDP, CPU time, 64"),
             ("least_ns(udp[64]) / least_ns(tcp[64])", "UDP / TCP, shortest, 64"),
             ("mbits(tcp[4096]) / mbits(tcp[64])", "TCP, 4096 / 64, bit rate"),
             ("cpu_ns(udp[64]) / cpu_ns(tcp[4096])", "UDP 64 / TCP 4096, CPU time"),

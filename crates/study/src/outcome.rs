@@ -19,6 +19,9 @@ const RUNS: usize = 3;
 /// The method of a figure that counts rounds by what they answered.
 const ANSWERS: &str = "answers";
 
+/// Why a claim that something can happen is not decided where it did not.
+const HAS_NOT_HAPPENED: &str = "one machine on which it did not happen does not refute it";
+
 /// Why an expression has no value in any round.
 struct Lack {
     reason: String,
@@ -354,6 +357,7 @@ impl<'a> Findings<'a> {
             tests,
             note: claim.note.clone(),
             artefact: claim.artefact.clone(),
+            why: claim.why.clone(),
         };
         let (tests, is_value) = match &claim.how {
             How::Untestable(reason) => {
@@ -392,6 +396,13 @@ impl<'a> Findings<'a> {
             for test in judged.iter_mut().filter(|test| test.result.measured.value.is_some()) {
                 test.result.verdict = Verdict::Inconclusive;
                 test.reason.clone_from(&cause);
+            }
+        }
+        if claim.can {
+            for test in judged.iter_mut().filter(|one| one.result.verdict == Verdict::NotReproduced)
+            {
+                test.result.verdict = Verdict::Inconclusive;
+                test.reason = HAS_NOT_HAPPENED.to_owned();
             }
         }
         let verdict = overall(&judged);

@@ -1,9 +1,25 @@
 //! A study that is not run as its file says: only some of its claims, or with other parameters.
 
 use crate::expression::Expression;
-use crate::study::{Check, Claim, Study};
+use crate::study::{Arm, Check, Claim, Study};
 use ipcperf_core::result::Scale;
 use std::collections::BTreeSet;
+
+/// Keys that say how much of an arm is measured, whatever its work is. Every other key says what the arm is: with another
+/// value of it the label would be wrong, and what was published would be held against something else.
+const AMOUNTS: [&str; 11] = [
+    "bytes",
+    "longest_us",
+    "most_blocks",
+    "most_bytes",
+    "repeats",
+    "requests",
+    "samples",
+    "shortest_ms",
+    "slice",
+    "spend_ms",
+    "warmup",
+];
 
 impl Study {
     /// Ids of its claims.
@@ -37,15 +53,37 @@ impl Study {
         self.files.retain(|file| file.arms.iter().any(|arm| bases.contains(arm.as_str())));
     }
 
-    /// What [`set`](Self::set) can change at a scale: the keys of all arms.
+    /// What [`set`](Self::set) can change at a scale: how much of its arms is measured.
     pub fn parameters(&self, scale: Scale) -> BTreeSet<String> {
         let keys = self.arms.iter().flat_map(|arm| self.keys(arm, scale));
-        keys.map(|(key, _)| key).collect()
+        keys.map(|(key, _)| key).filter(|key| AMOUNTS.contains(&key.as_str())).collect()
     }
 
     /// What can stand before the dot of a parameter: kinds of work and ids of arms.
     pub fn targets(&self) -> BTreeSet<String> {
         self.arms.iter().flat_map(|arm| [arm.work.clone(), arm.id.clone()]).collect()
+    }
+
+    /// The arms that a parameter is of.
+    fn meant(&self, target: Option<&str>, key: &str, scale: Scale) -> impl Iterator<Item = &Arm> {
+        self.arms.iter().filter(move |arm| match target {
+            None => self.keys(arm, scale).contains_key(key),
+            Some(target) => arm.work == target || arm.id == target,
+        })
+    }
+
+    /// The first arm that would be another one with this value of a key: one that says what it is, and not how much of it
+    /// is measured, unless it has this very value.
+    pub fn altered(
+        &self,
+        target: Option<&str>,
+        key: &str,
+        value: &toml::Value,
+        scale: Scale,
+    ) -> Option<&Arm> {
+        let mut meant = self.meant(target, key, scale);
+        let is_other = |arm: &&Arm| self.keys(arm, scale).get(key) != Some(value);
+        if AMOUNTS.contains(&key) { None } else { meant.find(is_other) }
     }
 
     /// Sets a key at every scale: of all arms that have it at this one, or of those with this kind of work or this id.
@@ -61,12 +99,7 @@ impl Study {
         scale: Scale,
         check: &Check<'_>,
     ) -> Result<usize, String> {
-        let is_meant = |arm: &&crate::Arm| match target {
-            None => self.keys(arm, scale).contains_key(key),
-            Some(target) => arm.work == target || arm.id == target,
-        };
-        let ids: Vec<String> =
-            self.arms.iter().filter(is_meant).map(|arm| arm.id.clone()).collect();
+        let ids: Vec<String> = self.meant(target, key, scale).map(|arm| arm.id.clone()).collect();
         for amount in self.scales.values_mut() {
             for id in &ids {
                 let keys = amount.keys.entry(id.clone()).or_default();

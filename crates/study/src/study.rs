@@ -121,6 +121,10 @@ pub(crate) struct Claim {
     pub(crate) artefact: Option<String>,
     /// In what the arms differ that it divides by each other.
     pub(crate) differs: Vec<Factor>,
+    /// In a few words, why it may come out otherwise here.
+    pub(crate) why: Option<String>,
+    /// It says that something can happen, which no machine refutes where it does not.
+    pub(crate) can: bool,
     pub(crate) how: How,
 }
 

@@ -249,7 +249,7 @@ accept = "> 1"
 id = "x.untestable"
 text = "b is never measured"
 test = "wall_s(b[20]) / wall_s(a)"
-published = 1
+published = 2
 accept = "> 1"
 [[claim]]
 id = "x.never"

@@ -28,7 +28,8 @@ names! {
 names! {
     /// What a replication says of a claim. The first four are said of what was published, and of nothing else.
     "verdict" Verdict {
-        /// The whole interval lies within a factor of 1.5 of what was published and on its side; or what was stated holds.
+        /// The whole interval lies within a factor of 1.5 of what was published, of a ratio also by its logarithm, and on its
+        /// side; or what was stated holds.
         Reproduced = "REPRODUCED",
         /// The direction holds; that the size does is not shown.
         Direction = "DIRECTION",
@@ -320,6 +321,10 @@ pub struct ClaimResult {
     /// then is no finding about them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artefact: Option<String>,
+    /// In a few words, why the claim may come out otherwise here than on the machine of its author. Absent where that is not
+    /// known, and in documents of older builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// One test of a claim.

@@ -3,7 +3,7 @@
 use super::cell::Keys;
 use super::kinds;
 use crate::error::{Stop, unknown};
-use crate::foreign;
+use crate::{foreign, packed};
 use ipcperf_core::result::Scale;
 use ipcperf_study::Study;
 use std::collections::BTreeSet;
@@ -62,8 +62,12 @@ pub(crate) fn set(
         let value = parse(value.trim());
         let mut count = 0;
         for study in studies.iter_mut() {
+            let altered = study.altered(target, key, &value, scale).map(|arm| arm.id.clone());
             let set = study.set(target, key, &value, scale, &kinds::check);
             count += set.map_err(|error| wrong(&error))?;
+            if let Some(arm) = altered {
+                return Err(wrong(&other_arm(study, key, &arm, scale)));
+            }
         }
         if count == 0 {
             let known: BTreeSet<String> =
@@ -74,6 +78,22 @@ pub(crate) fn set(
         }
     }
     Ok((!given.is_empty()).then(|| format!("Not as its file says: {}.", given.join(", "))))
+}
+
+/// Why a key that says what an arm is cannot be set, and how to get what was meant.
+fn other_arm(study: &Study, key: &str, arm: &str, scale: Scale) -> String {
+    let (name, can) = (study.name(), Vec::from_iter(study.parameters(scale)).join(", "));
+    let way = if packed::STUDY_NAMES.contains(&name) {
+        format!(
+            "'ipcperf replicate --export {name}', change {name}.toml, 'ipcperf replicate {name}.toml'; or 'ipcperf run'"
+        )
+    } else {
+        "change the file of the study".to_owned()
+    };
+    format!(
+        "'{key}' says what arm {arm} is, so that its label and what was published would be of something else; \
+         what can be set is how much is measured: {can}. For another '{key}': {way}"
+    )
 }
 
 /// A path of an arm that leads out of the current directory and was not typed: the file may be somebody else's.
@@ -133,6 +153,14 @@ mod tests {
             ("pipez.samples=10", "unknown arm or work 'pipez'; did you mean 'pipes'?"),
             ("cell.sampels=10", "unknown field `sampels`"),
             ("samples=many", "invalid type"),
+            ("block=4096", "'block' says what arm anon[100] is"),
+            ("placement=0,1", "'ipcperf replicate --export inferno', change inferno.toml"),
+            ("cell.touch=full", "'touch' says what arm "),
+            ("pipes.set={}", "'set' says what arm pipes is"),
+            ("pipes.label=other", "unknown field `label`"),
+            ("blok=4096", "unknown parameter 'blok'"),
+            ("pipes.slice=10000", "slice: 10000 has no unit: a time is needed, like 10ms"),
+            ("self-loop.warmup=10ms", "warmup: '10ms' is no number of round trips"),
             ("samples=-1", "invalid value"),
             ("self-loop.samples=0", "samples: 0"),
             ("cell.warmup=0", "warmup: 0 is not between 1 and 100000000"),
@@ -142,6 +170,19 @@ mod tests {
             let error =
                 told(set(&mut studies(), &words(&[setting]), Scale::Smoke).expect_err(setting));
             assert!(error.contains(part) && !error.contains('\n'), "{setting}: {error}");
+        }
+    }
+
+    /// `--set block=4096` measured blocks of 4096 bytes in the rows of 100, 500 and 10,000, and judged them.
+    #[test]
+    fn what_an_arm_is_can_be_repeated_and_not_changed() {
+        let mut studies = studies();
+        set(&mut studies, &words(&["anon[100].block=100"]), Scale::Smoke).expect("as it is");
+        set(&mut studies, &words(&["anon[100].bytes=1000000"]), Scale::Smoke).expect("an amount");
+        let error = set(&mut studies, &words(&["anon[100].block=101"]), Scale::Smoke);
+        let error = error.expect_err("another arm").to_string();
+        for part in ["bytes", "most_blocks", "or 'ipcperf run'"] {
+            assert!(error.contains(part), "{part}: {error}");
         }
     }
 

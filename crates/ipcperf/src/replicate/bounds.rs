@@ -46,6 +46,10 @@ impl BoundWork {
                 Self::Copying(asked)
             }
             _ => {
+                // Of a cell it is a time.
+                if let Some(text) = table.get("warmup").and_then(toml::Value::as_str) {
+                    return Err(format!("warmup: '{text}' is no number of round trips"));
+                }
                 let asked: Trips = read(table)?;
                 asked.check()?;
                 Self::SelfLoop(asked)

@@ -68,6 +68,10 @@ pub(crate) struct CellWork {
 
 impl Keys {
     pub(crate) fn of(keys: &toml::Table) -> Result<Self, String> {
+        if let Some(number @ (toml::Value::Integer(_) | toml::Value::Float(_))) = keys.get("slice")
+        {
+            return Err(format!("slice: {number} has no unit: a time is needed, like 10ms"));
+        }
         let mut load = LoadArgs::default();
         let mut others = toml::Table::new();
         for (name, value) in keys.clone() {

@@ -195,9 +195,27 @@ pub(crate) fn words(time: Duration) -> String {
     }
 }
 
+/// What is said where rounds like the first one take longer than all of them are said to take at most.
+pub(crate) fn longer(most: Duration, took: Duration, rounds: u64) -> Option<String> {
+    let left = took * u32::try_from(rounds.saturating_sub(1)).unwrap_or(u32::MAX);
+    (took + left > most)
+        .then(|| format!("The first round took {}: about {} more", words(took), words(left)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 20 s were told of a study that takes a minute, and nothing more.
+    #[test]
+    fn rounds_that_take_longer_than_they_are_said_to_are_told_after_the_first_one() {
+        let said =
+            |seconds, rounds| longer(Duration::from_secs(60), Duration::from_secs(seconds), rounds);
+        assert_eq!(said(7, 8), None);
+        let told = "The first round took 12 s: about 84 s more";
+        assert_eq!(said(12, 8).as_deref(), Some(told));
+        assert_eq!(said(60, 1), None);
+    }
 
     fn cell(warmup_s: f64, slice_s: f64, operations: u64) -> Asked {
         Asked::Cell { warmup_s, warmup: 0, slice_s, operations }

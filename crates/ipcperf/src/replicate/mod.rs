@@ -140,6 +140,9 @@ fn verdict(document: &Replication) -> Option<Code> {
     measure::worst(document.interrupted, noises.any(measure::invalid), &statuses)
 }
 
+/// What a study is said to take at scale smoke.
+const SHORT: Duration = Duration::from_secs(60);
+
 /// Measures what fits into `room`; what was found, how many seconds were expected, and whether the user interrupted.
 fn replicate(
     study: &Study,
@@ -149,10 +152,13 @@ fn replicate(
     context: &mut Context<'_, '_>,
 ) -> std::io::Result<(StudyResult, f64, bool)> {
     let began = Instant::now();
-    let mut limits = Limits { until: room.map(|room| began + room), round: None };
+    let mut limits = Limits { until: room.map(|room| began + room), ..Limits::default() };
     let mut course = wanted.clone();
     let mut expected = Duration::ZERO;
-    // Scale smoke is what the first round of the others is: nothing is expected of it but to be short.
+    // Scale smoke is what the first round of the others is: nothing is expected of it but to be short, as it is said to be.
+    if wanted.scale == Scale::Smoke && room.is_none() {
+        limits.most = is_told.then_some(SHORT);
+    }
     if wanted.scale != Scale::Smoke || room.is_some() {
         let found = rounds::measure(study, (Scale::Smoke, 1), Limits::default(), seed, context)?;
         if found.interrupted {

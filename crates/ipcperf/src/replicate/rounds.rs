@@ -3,7 +3,7 @@
 
 use super::bounds::{self, BoundWork};
 use super::cell::{self, CellWork, Keys};
-use super::expect::{Pilot, Took, words};
+use super::expect::{Pilot, Took, longer, words};
 use super::kinds::{CELL, make};
 use super::work::{Turn, Work};
 use crate::error::note;
@@ -89,6 +89,8 @@ pub(crate) struct Limits {
     pub(crate) until: Option<Instant>,
     /// What is said to the user; a first round that takes something else corrects it.
     pub(crate) round: Option<Duration>,
+    /// What all rounds are said to take at most; a first round that needs more says so.
+    pub(crate) most: Option<Duration>,
 }
 
 /// Measures a study.
@@ -156,6 +158,9 @@ pub(crate) fn measure(
         done += 1;
         if let (0, Some(expected)) = (round, limits.round) {
             correct(expected, took, rounds);
+        }
+        if let (0, Some(told)) = (round, limits.most.and_then(|most| longer(most, took, rounds))) {
+            note(&told);
         }
     }
     (context.progress)(Progress::Done);

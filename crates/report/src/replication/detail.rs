@@ -3,7 +3,7 @@
 use super::screen::tone;
 use super::words::{
     accepted, errata, errata_words, formula, is_artefact, lacks, modes, rows_of, table_title,
-    tested_rows, with_interval,
+    tested_rows, together, with_interval,
 };
 use crate::format::Style;
 use crate::grid::Grid;
@@ -127,9 +127,12 @@ pub(super) fn endings(study: &StudyResult) -> [Part; 3] {
         let words = format!("{}: {}", one.claims.join(", "), one.text);
         Line::new(Tone::Plain, format!("{number}. "), words)
     });
-    let facts = study.arms.iter().flat_map(|arm| {
-        arm.facts.iter().map(move |(name, fact)| format!("{}: {name}: {fact}", arm.id))
-    });
+    let facts = study
+        .arms
+        .iter()
+        .flat_map(|arm| arm.facts.iter().map(move |(name, fact)| ((name, fact), arm.id.as_str())));
+    let facts = text::in_groups(facts).into_iter();
+    let facts = facts.map(|((name, fact), arms)| format!("{}: {name}: {fact}", together(&arms)));
     let item = |words: String| Line::new(Tone::Plain, "- ", words);
     [
         ("Errata of the original", errata.collect()),

@@ -4,8 +4,8 @@ use super::conclusion::conclusion;
 use super::detail::{endings, findings, original, remarks};
 use super::plots::chart;
 use super::words::{
-    FOUND, MARKED, TESTED, course, failures, found, groups, has_marks, heading, here, table_notes,
-    table_title, tested, total, with_interval,
+    FOUND, MARKED, TESTED, TOLD, Told, course, failures, found, groups, has_marks, heading, here,
+    table_notes, table_title, tested, total, with_interval,
 };
 use crate::grid::Grid;
 use crate::html::{Html, Page};
@@ -48,11 +48,11 @@ fn one(html: &mut Html, document: &Replication, study: &StudyResult, number: usi
     html.say("h3", &[], title);
     html.say("p", &[("class", "soft")], &here(document, study));
     html.say("p", &[], &conclusion(document, study));
-    html.say("p", &[("class", "soft")], &course(study).join(" "));
-    html.list(&failures(study));
     for (title, group) in groups(study) {
         claims(html, study, &title, &group, number);
     }
+    html.say("p", &[("class", "soft")], &course(study).join(" "));
+    html.list(&failures(study));
     if has_marks(study) {
         html.say("p", &[("class", "soft")], MARKED);
     }
@@ -94,25 +94,59 @@ fn claims(
     claims: &[&ClaimResult],
     number: usize,
 ) {
-    let is_seen = claims.iter().any(|claim| claim.kind.is_published());
-    html.fold(title, is_seen, |html| {
-        let head = |html: &mut Html| {
-            FOUND.iter().for_each(|head| html.say("th", &[("scope", "col")], head));
-        };
-        html.rows(title, head, |html| {
-            for claim in claims {
-                html.within("tr", &[], |html| {
-                    let [verdict, id, words] = found(claim, study);
-                    html.say("td", &[("class", class(claim.verdict))], &verdict);
-                    html.within("td", &[], |html| {
-                        let to = format!("#{}", address(number, &id));
-                        html.say("a", &[("href", &to)], &id);
+    let is_published = claims.iter().any(|claim| claim.kind.is_published());
+    let heads = if is_published { &TOLD[..] } else { &FOUND[..] };
+    // Four columns of text are too many for a telephone: there a row stands one cell below the other.
+    let class = if is_published { "stack" } else { "" };
+    html.fold(title, is_published, |html| {
+        html.within("div", &[("class", class)], |html| {
+            let head = |html: &mut Html| {
+                heads.iter().for_each(|head| html.say("th", &[("scope", "col")], head));
+            };
+            html.rows(title, head, |html| {
+                for claim in claims {
+                    html.within("tr", &[], |html| match is_published {
+                        true => beside_author(html, claim, study, number),
+                        false => of_ours(html, claim, study, number),
                     });
-                    html.say("td", &[("class", "t long")], &words);
-                });
-            }
+                }
+            });
         });
     });
+}
+
+/// What became of a claim, beside what its author says.
+fn beside_author(html: &mut Html, claim: &ClaimResult, study: &StudyResult, number: usize) {
+    let told = Told::of(claim, study);
+    let why = told.why(true);
+    let Told { claim: text, figure, author, here, verdict, .. } = told;
+    html.within("td", &[("class", "t told")], |html| {
+        link(html, claim, number);
+        html.words(&format!(" {text}"));
+        if !figure.is_empty() {
+            html.say("div", &[("class", "was")], &figure);
+        }
+    });
+    let cell = |head: usize, class| [("class", class), ("data-head", TOLD[head])];
+    html.say("td", &cell(1, "t"), &author);
+    html.within("td", &cell(2, "whole"), |html| {
+        html.words(&here);
+        html.say("div", &[("class", class(claim.verdict))], &verdict);
+    });
+    html.say("td", &cell(3, "t"), &why);
+}
+
+fn of_ours(html: &mut Html, claim: &ClaimResult, study: &StudyResult, number: usize) {
+    let [verdict, _, words] = found(claim, study);
+    html.say("td", &[("class", class(claim.verdict))], &verdict);
+    html.within("td", &[], |html| link(html, claim, number));
+    html.say("td", &[("class", "t long")], &words);
+}
+
+/// To every figure of a claim.
+fn link(html: &mut Html, claim: &ClaimResult, number: usize) {
+    let to = format!("#{}", address(number, &claim.id));
+    html.say("a", &[("href", &to)], &claim.id);
 }
 
 /// Where the figures of a claim are.

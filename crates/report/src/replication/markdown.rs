@@ -4,13 +4,13 @@ use super::conclusion::conclusion;
 use super::detail::{Part, endings, findings, grid, original, remarks};
 use super::plots::file_name;
 use super::words::{
-    FOUND, MARKED, TESTED, course, failures, found, groups, has_marks, heading, here, table_notes,
-    table_title, tested, total,
+    FOUND, MARKED, TESTED, TOLD, Told, course, failures, found, groups, has_marks, heading, here,
+    table_notes, table_title, tested, total,
 };
 use crate::format::Style;
 use crate::grid::Grid;
 use crate::markdown::{self, escape};
-use ipcperf_core::result::{Replication, StudyResult};
+use ipcperf_core::result::{ClaimResult, Replication, StudyResult};
 use std::io::{self, Write};
 
 /// Writes it.
@@ -44,17 +44,23 @@ fn one(
     writeln!(out, "## {}\n", plain(&heading(study)))?;
     writeln!(out, "{}\n", plain(&here(document, study)))?;
     writeln!(out, "**{}**\n", plain(&conclusion(document, study)))?;
-    writeln!(out, "{}\n", plain(&course(study).join(" ")))?;
-    list(&failures(study), out)?;
     for (title, claims) in groups(study) {
         writeln!(out, "### {title}\n")?;
-        let rows = claims.into_iter().map(|claim| found(claim, study).to_vec()).collect();
-        markdown::grid(&Grid::of(&FOUND.map(|head| (head, false)), rows), style, out)?;
+        let is_published = claims.iter().any(|claim| claim.kind.is_published());
+        let heads = if is_published { &TOLD[..] } else { &FOUND[..] };
+        let heads: Vec<_> = heads.iter().map(|head| (*head, false)).collect();
+        let row = |claim: &ClaimResult| match is_published {
+            true => beside_author(claim, study).to_vec(),
+            false => found(claim, study).to_vec(),
+        };
+        markdown::grid(&Grid::of(&heads, claims.into_iter().map(row).collect()), style, out)?;
         writeln!(out)?;
     }
     if has_marks(study) {
         writeln!(out, "{}\n", plain(MARKED))?;
     }
+    writeln!(out, "{}\n", plain(&course(study).join(" ")))?;
+    list(&failures(study), out)?;
     writeln!(out, "### The original\n")?;
     original(study).iter().try_for_each(|line| writeln!(out, "{}\n", plain(line)))?;
     part(&findings(study, style.verbose), style, out)?;
@@ -82,6 +88,15 @@ fn one(
         list(&remarks(claim, study), out)?;
     }
     endings(study).iter().try_for_each(|one| part(one, style, out))
+}
+
+/// What became of a claim, beside what its author says.
+fn beside_author(claim: &ClaimResult, study: &StudyResult) -> [String; 4] {
+    let told = Told::of(claim, study);
+    let why = told.why(true);
+    let Told { claim: text, figure, author, here, verdict, .. } = told;
+    let figure = if figure.is_empty() { figure } else { format!(" ({figure})") };
+    [format!("{} {text}{figure}", claim.id), author, format!("{here} {verdict}"), why]
 }
 
 fn part((title, lines): &Part, style: &Style, out: &mut dyn Write) -> io::Result<()> {

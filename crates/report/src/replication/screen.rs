@@ -1,14 +1,14 @@
-//! The first screen of a study: this machine, the conclusion, and the claims in a line each.
+//! The first screen of a study: this machine, the conclusion, and the author's claims beside what became of them.
 
 use super::conclusion::conclusion;
 use super::words::{
-    self, MARKED, course, errata, errata_words, failures, finding, has_marks, heading, here,
-    is_artefact, mark,
+    self, MARKED, TOLD, Told, course, failures, finding, has_marks, heading, here, mark,
 };
+use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::stopped::Stopped;
 use crate::text;
-use ipcperf_core::result::{ClaimResult, Replication, StudyResult, Verdict};
+use ipcperf_core::result::{ClaimKind, ClaimResult, Replication, StudyResult, Verdict};
 use std::io;
 
 /// Lines of a first screen.
@@ -52,92 +52,111 @@ fn clipped(first: &str, words: &str, page: &Page<'_>, most: usize) -> Vec<String
     lines
 }
 
-/// A claim on the screen.
-struct Entry {
-    tone: Tone,
-    /// With its mark: behind the words of the claim it would be cut off with them.
-    verdict: String,
-    words: String,
-    /// Lines that it has.
-    most: usize,
-    /// Lines that it takes to say all of it.
-    whole: usize,
-}
+/// How much the table of the author's claims says, where there are lines for it: what each figure is with the cause of an
+/// artefact, which the conclusion has, too; and the author's words where there is no figure. The least says only which of
+/// several figures it is.
+const DETAILS: [(bool, bool); 3] = [(true, true), (true, false), (false, false)];
 
-impl Entry {
-    fn of(claim: &ClaimResult, study: &StudyResult, page: &Page<'_>) -> Self {
-        let mut words = format!("{} {}", claim.id, finding(claim));
-        let artefact = claim.artefact.as_ref().filter(|_| is_artefact(claim));
-        if let Some(cause) = artefact {
-            words += &format!("; an artefact: {cause}");
-        }
-        let errata = errata_words(&errata(claim, study));
-        if !errata.is_empty() {
-            words += &format!("; {errata}");
-        }
-        // A verdict that is none of the mechanisms must not be read without its cause.
-        let most = if artefact.is_some() { 4 } else { 1 };
-        let mut entry = Self {
-            tone: tone(claim.verdict),
-            verdict: format!("{}{}", claim.verdict, mark(claim, study)),
-            words,
-            most: usize::MAX,
-            whole: 0,
+/// The columns of the table are no narrower, and the table itself has none on a screen that is.
+const CLAIM: usize = 20;
+const HERE: usize = 22;
+const WHY: usize = 13;
+
+/// Parts of the screen, one below the other.
+type Block = Vec<(Tone, Vec<String>)>;
+
+/// Claims of one kind below their title.
+type Group<'a> = (String, Vec<&'a ClaimResult>);
+
+/// The claims of some groups as a table, each group below its title; none where it does not fit into the width.
+fn table(
+    groups: &[Group<'_>],
+    study: &StudyResult,
+    page: &Page<'_>,
+    (has_figures, has_words): (bool, bool),
+) -> Block {
+    let clean = |words: &str| text::clean(words, page.style.unicode);
+    let row = |claim: &ClaimResult| {
+        let told = Told::of(claim, study);
+        let (figure, number) = match told.figure.rsplit_once(" (") {
+            _ if has_figures => (told.figure.as_str(), String::new()),
+            Some((_, number)) if claim.tests.len() > 1 => ("", format!("({number}")),
+            _ => ("", String::new()),
         };
-        entry.whole = entry.lines(page).len();
-        entry.most = most.min(entry.whole);
-        entry
-    }
-
-    fn lines(&self, page: &Page<'_>) -> Vec<String> {
-        clipped(&format!("{:TEXT$}", self.verdict), &self.words, page, self.most)
-    }
-}
-
-/// The claims of one kind: a heading with the tally, and the lines of each.
-struct Group {
-    is_of_author: bool,
-    title: Vec<String>,
-    claims: Vec<Entry>,
-}
-
-impl Group {
-    fn of(title: &str, claims: &[&ClaimResult], study: &StudyResult, page: &Page<'_>) -> Self {
-        Self {
-            is_of_author: claims.iter().any(|claim| claim.kind.is_published()),
-            title: clipped("", title, page, 2),
-            claims: claims.iter().map(|claim| Entry::of(claim, study, page)).collect(),
-        }
-    }
-
-    fn lines(&self) -> usize {
-        self.title.len() + self.claims.iter().map(|claim| claim.most).sum::<usize>()
-    }
-}
-
-/// All groups, in as many lines as are left: a line each, then more for the author's claims, for ours, and again for the
-/// author's. What does not fit at all is left out, of ours first.
-fn groups(study: &StudyResult, page: &Page<'_>, room: usize) -> Vec<Group> {
-    let of = |(title, claims): &(String, Vec<&ClaimResult>)| Group::of(title, claims, study, page);
-    let mut groups: Vec<Group> = words::groups(study).iter().map(of).collect();
-    let height = |groups: &[Group]| groups.iter().map(Group::lines).sum::<usize>();
-    while height(&groups) > room {
-        let Some(last) = groups.iter_mut().rev().find(|group| group.claims.len() > 1) else {
-            break;
+        let claim = format!("{} {}", claim.id, told.claim);
+        let is_long = told.author.starts_with('\'') && !has_words;
+        let author = if is_long { "stated" } else { &told.author };
+        let below = |first: &str, second: &str| match second {
+            "" => clean(first),
+            _ => format!("{}\n{}", clean(first), clean(second)),
         };
-        last.claims.pop();
+        vec![
+            below(&claim, figure),
+            below(author, &number),
+            below(&told.here, &told.verdict),
+            clean(&told.why(has_figures)),
+        ]
+    };
+    let claims = || groups.iter().flat_map(|(_, claims)| claims);
+    let mut grid =
+        Grid::of(&TOLD.map(|head| (head, false)), claims().map(|one| row(one)).collect());
+    let widest = |at: usize, of: fn(&str) -> Vec<&str>| {
+        let cells = grid.rows.iter().map(|row| row[at].as_str()).chain([TOLD[at]]);
+        cells.flat_map(of).map(text::width).max().unwrap_or(0)
+    };
+    let word = |at: usize| widest(at, |cell| cell.split_whitespace().collect());
+    // A figure and its interval stay in one line, but for very small ones.
+    let least = [
+        word(0).clamp(CLAIM, 2 * CLAIM),
+        word(1).min(WHY),
+        widest(2, |cell| cell.lines().collect()).min(HERE),
+        WHY,
+    ];
+    let all: Vec<usize> = (0..TOLD.len()).collect();
+    let is_table = grid.flow(&least, page.style.width);
+    let (head, rows) = grid.lines(&all);
+    let mut rows = rows.into_iter();
+    let mut block = Block::new();
+    if is_table {
+        block.push((Tone::Quiet, head));
     }
-    let mut left = room.saturating_sub(height(&groups));
-    for (of_author, most) in [(true, 2), (false, 2), (true, 3)] {
-        let chosen = groups.iter_mut().filter(|group| group.is_of_author == of_author);
-        for claim in chosen.flat_map(|group| &mut group.claims) {
-            if left > 0 && claim.most < most.min(claim.whole) {
-                claim.most += 1;
-                left -= 1;
-            }
+    for (title, claims) in groups {
+        block.push((Tone::Title, clipped("", title, page, 2)));
+        for claim in claims {
+            let lines =
+                rows.next().filter(|_| is_table).unwrap_or_else(|| told(claim, study, page));
+            block.push((tone(claim.verdict), lines));
         }
     }
-    groups
+    block
+}
+
+/// A claim without a table.
+fn told(claim: &ClaimResult, study: &StudyResult, page: &Page<'_>) -> Vec<String> {
+    let told = Told::of(claim, study);
+    let why = told.why(true);
+    let Told { claim: text, figure, author, here, verdict, .. } = told;
+    let parts = [("", figure), ("author: ", author), ("here: ", here), ("", verdict), ("", why)];
+    let parts = parts.into_iter().filter(|(_, words)| !words.is_empty());
+    let parts: Vec<String> = parts.map(|(first, words)| format!("{first}{words}")).collect();
+    clipped("", &format!("{} {text}: {}", claim.id, parts.join("; ")), page, usize::MAX)
+}
+
+fn height(block: &Block) -> usize {
+    block.iter().map(|(_, lines)| lines.len()).sum()
+}
+
+/// Lines that each of our own claims may take, most first.
+const LINES: [usize; 3] = [usize::MAX, 2, 1];
+
+/// Claims that are not the author's, in so many lines each.
+fn ours(claims: &[&ClaimResult], study: &StudyResult, page: &Page<'_>, most: usize) -> Block {
+    let lines = |claim: &&ClaimResult| {
+        let first = format!("{:TEXT$}", format!("{}{}", claim.verdict, mark(claim, study)));
+        let words = format!("{} {}", claim.id, finding(claim));
+        (tone(claim.verdict), clipped(&first, &words, page, most))
+    };
+    claims.iter().map(lines).collect()
 }
 
 /// Writes it.
@@ -146,51 +165,72 @@ pub(super) fn write(
     study: &StudyResult,
     page: &mut Page<'_>,
 ) -> io::Result<()> {
-    let mut above: Vec<(Tone, Vec<String>)> = vec![
+    let mut above: Block = vec![
         (Tone::Title, clipped("", &heading(study), page, 2)),
         (Tone::Quiet, clipped("", &here(document, study), page, 4)),
         (Tone::Plain, vec![String::new()]),
         (Tone::Plain, clipped("", &conclusion(document, study), page, usize::MAX)),
         (Tone::Plain, vec![String::new()]),
     ];
-    above.extend(course(study).iter().map(|words| (Tone::Quiet, clipped("", words, page, 3))));
+    let mut below: Block = Vec::new();
+    if has_marks(study) {
+        below.push((Tone::Quiet, clipped("", MARKED, page, 2)));
+    }
+    below.push((Tone::Plain, vec![String::new()]));
+    below.extend(course(study).iter().map(|words| (Tone::Quiet, clipped("", words, page, 3))));
     let failures = failures(study);
     let told = failures.iter().take(FAILURES);
-    above.extend(told.map(|words| (Tone::Quiet, clipped("- ", words, page, 2))));
+    below.extend(told.map(|words| (Tone::Quiet, clipped("- ", words, page, 1))));
     if failures.len() > FAILURES {
         let more = format!("- and {} reasons more, for other arms", failures.len() - FAILURES);
-        above.push((Tone::Quiet, vec![more]));
+        below.push((Tone::Quiet, vec![more]));
     }
-    let below = if page.style.is_whole() { String::new() } else { more(study) };
-    let below = clipped("", &below, page, 2);
-    let legend = if has_marks(study) { clipped("", MARKED, page, 2) } else { Vec::new() };
+    if !page.style.is_whole() {
+        below.push((Tone::Quiet, clipped("", &more(study), page, 2)));
+    }
     let stopped = document.stopped().map_or(0, |words| clipped("", &words, page, usize::MAX).len());
-    let used: usize = stopped + above.iter().map(|(_, lines)| lines.len()).sum::<usize>();
-    // A blank line before the claims and one after them.
-    let room = MOST.saturating_sub(used + legend.len() + below.len() + 2);
-    let groups = groups(study, page, room);
-    let shown: usize = groups.iter().map(|group| group.claims.len()).sum();
-    for (tone, lines) in &above {
+    let room = MOST.saturating_sub(stopped + height(&above) + height(&below));
+    above.extend(middle(study, page, room));
+    for (tone, lines) in above.iter().chain(&below) {
         lines.iter().try_for_each(|line| page.line(*tone, line))?;
     }
-    page.blank()?;
-    for group in &groups {
-        group.title.iter().try_for_each(|line| page.line(Tone::Title, line))?;
-        for claim in &group.claims {
-            claim.lines(page).iter().try_for_each(|line| page.line(claim.tone, line))?;
+    Ok(())
+}
+
+/// All claims of the author, each with as many words as there are lines for; then what was read off the author's tables,
+/// and ours, as far as there is room: else how many came out how.
+fn middle(study: &StudyResult, page: &Page<'_>, room: usize) -> Block {
+    let has =
+        |group: &Group<'_>, is: fn(ClaimKind) -> bool| group.1.iter().any(|claim| is(claim.kind));
+    let (all, own): (Vec<Group<'_>>, Vec<Group<'_>>) =
+        words::groups(study).into_iter().partition(|group| has(group, ClaimKind::is_published));
+    let (of_author, read): (Vec<Group<'_>>, Vec<Group<'_>>) =
+        all.iter().cloned().partition(|group| has(group, |kind| kind == ClaimKind::Claim));
+    let titles: Vec<Vec<String>> =
+        own.iter().map(|(title, _)| clipped("", title, page, 2)).collect();
+    let titles_height: usize = titles.iter().map(Vec::len).sum();
+    let fits = |block: &Block, more: usize| height(block) + more <= room;
+    let whole = DETAILS.iter().map(|details| table(&all, study, page, *details));
+    let mut block =
+        whole.into_iter().find(|block| fits(block, titles_height)).unwrap_or_else(|| {
+            let tallies: Block =
+                read.iter().map(|(title, _)| (Tone::Title, clipped("", title, page, 2))).collect();
+            let alone = || DETAILS.iter().map(|details| table(&of_author, study, page, *details));
+            let fitting = alone().find(|block| fits(block, titles_height + height(&tallies)));
+            let mut block = fitting.or_else(|| alone().next_back()).unwrap_or_default();
+            block.extend(tallies);
+            block
+        });
+    let mut left = room.saturating_sub(height(&block) + titles_height);
+    for ((_, claims), title) in own.iter().zip(titles) {
+        block.push((Tone::Title, title));
+        let mut shorter = LINES.iter().map(|most| ours(claims, study, page, *most));
+        if let Some(fitting) = shorter.find(|lines| height(lines) <= left) {
+            left -= height(&fitting);
+            block.extend(fitting);
         }
     }
-    legend.iter().try_for_each(|line| page.line(Tone::Quiet, line))?;
-    if page.style.is_whole() {
-        return Ok(());
-    }
-    page.blank()?;
-    if shown < study.claims.len() {
-        let rest = study.claims.len() - shown;
-        page.paragraph(Tone::Quiet, "", &format!("{rest} more claims: -v, or --format markdown."))
-    } else {
-        below.iter().try_for_each(|line| page.line(Tone::Quiet, line))
-    }
+    block
 }
 
 /// What else there is to read.

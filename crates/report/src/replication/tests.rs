@@ -46,6 +46,7 @@ fn claim(verdict: Verdict, measured: Metric) -> ClaimResult {
         tests: vec![test],
         note: Some("a note".into()),
         artefact: Some("a cause that is known".into()),
+        why: Some("another kernel".into()),
     }
 }
 
@@ -225,8 +226,12 @@ fn of_many_figures_the_one_that_decided_is_shown_and_all_of_them_in_the_details(
             ..many.tests[0].clone()
         })
         .collect();
-    let line = words::finding(&many);
-    assert_eq!(line, "one / another: 4.00 [3.60, 4.40], published 2, figure 4 of 9");
+    let told = words::Told::of(&many, &document().studies[0]);
+    let [figure, author, here] = [told.figure, told.author, told.here];
+    assert_eq!(
+        [figure.as_str(), &author, &here],
+        ["one / another (4 of 9)", "2", "4.00 [3.60, 4.40]"]
+    );
     let words = detail::test_words(&many.tests[8]);
     let expected =
         "one / another = a(b) / c(d): 9.00 [8.10, 9.90]; published 2; accepted > 1; REPRODUCED";
@@ -247,8 +252,10 @@ fn of_figures_that_are_missing_the_one_is_shown_whose_reason_the_claim_gives() {
         figure("one / three", "three: no core has two hardware threads; one: too few samples"),
     ];
     missing.reason = missing.tests[1].measured.reason.clone().expect("it is missing");
-    let expected = "one / three: no core has two hardware threads, published 2, figure 2 of 2";
-    assert_eq!(words::finding(&missing), expected);
+    let told = words::Told::of(&missing, &document().studies[0]);
+    let [figure, here, why] = [told.figure.clone(), told.here.clone(), told.why(true)];
+    let expected = ["one / three (2 of 2)", "-", "no core has two hardware threads; erratum 1"];
+    assert_eq!([figure.as_str(), &here, &why], expected);
 }
 
 /// Where one of two figures was there, neither it nor the reason of the other was told.
@@ -288,13 +295,60 @@ fn an_answer_is_shown_as_the_rounds_that_gave_it_and_is_no_mixture_of_two_modes(
     let all = u64::MAX;
     assert_eq!(words::with_interval(&answers(all, all)), format!("{all} of {all}"));
     let without = Metric { modes: Vec::new(), ..answers(0, 0) };
-    assert_eq!(words::with_interval(&without), "1.00 [1.00, 1.00]");
-    let line = words::finding(&claim(Verdict::Reproduced, answers(1, 11)));
-    assert_eq!(line, "one / another: 11 of 12, published 2");
+    assert_eq!(words::with_interval(&without), "1");
+    let told = words::Told::of(&claim(Verdict::Reproduced, answers(1, 11)), &document().studies[0]);
+    assert_eq!(told.here, "11 of 12");
     let mut table = document().studies[0].tables[0].clone();
     assert_eq!(words::modes(&table).len(), 1);
     table.rows[0].measured = vec![answers(1, 11)];
     assert_eq!(words::modes(&table), Vec::<String>::new());
+}
+
+/// A machine had 2.00 [2.00, 2.00] CPUs.
+#[test]
+fn what_does_not_vary_has_no_interval_and_a_count_no_decimals() {
+    let same = |value: f64| Metric { ci95: Some([value; 2]), ..metric(value) };
+    for (value, shown) in [(2.0, "2"), (0.0, "0"), (262_144.0, "262144"), (0.25, "0.250")] {
+        assert_eq!(words::with_interval(&same(value)), shown);
+        assert_eq!(words::bare(&same(value)), shown);
+    }
+    assert_eq!(words::with_interval(&metric(2.0)), "2.00 [1.80, 2.20]");
+}
+
+/// "12 of 12" stood under "1: yes, 0: no", and a table without a unit had two commas.
+#[test]
+fn the_title_of_a_table_says_what_its_figures_are() {
+    let mut table = document().studies[0].tables[0].clone();
+    table.unit = String::new();
+    assert!(!words::table_title(&table).contains(", ("), "{}", words::table_title(&table));
+    table.unit = "1: yes, 0: no".into();
+    assert!(words::table_title(&table).contains("1: yes, 0: no"));
+    let answers = Metric {
+        value: Some(1.0),
+        method: Some("answers".into()),
+        modes: vec![Mode { value: 1.0, rounds: 12 }],
+        ..Metric::default()
+    };
+    table.rows[0].measured = vec![answers, Metric::missing("not measured")];
+    assert!(words::table_title(&table).ends_with(", rounds in which it is so"));
+}
+
+/// A study of 100 arms had hundreds of lines.
+#[test]
+fn a_fact_that_arms_share_is_told_once() {
+    let mut document = document();
+    let study = &mut document.studies[0];
+    let arm = study.arms[0].clone();
+    study.arms.clear();
+    for id in ["a", "b[4]", "b[16]", "c"] {
+        let fact = if id == "c" { "two" } else { "one" };
+        let facts = [("buffer".to_owned(), fact.to_owned())].into();
+        study.arms.push(ArmResult { id: id.into(), facts, ..arm.clone() });
+    }
+    let [_, (title, lines), _] = detail::endings(study);
+    let lines: Vec<&str> = lines.iter().map(|line| line.words.as_str()).collect();
+    let expected = ["a, b[4, 16]: buffer: one", "c: buffer: two"];
+    assert_eq!((title, &lines[..]), ("Facts of the arms", &expected[..]));
 }
 
 #[test]
@@ -353,7 +407,8 @@ fn what_two_documents_have_in_common_is_described_alike() {
 fn a_wiki_and_a_spreadsheet_get_tables_of_their_own() {
     let text = shown(Format::Markdown, &Style::default());
     assert!(text.contains("\\| with a bar &lt;and>"), "{text}");
-    assert!(text.contains("| REPRODUCED | s9.c1 |"), "{text}");
+    assert!(text.contains("| s9.c1 "), "{text}");
+    assert!(text.contains(" 1.90 \\[1.71, 2.09\\] NOT REPRODUCED |"), "{text}");
     let text = shown(Format::Csv, &Style::default());
     assert!(text.contains("sample,b,\"unavailable\",0,1,p50_ns,4.5"), "{text}");
     assert_eq!(shown(Format::Ndjson, &Style::default()).lines().count(), 2);

@@ -39,12 +39,23 @@ fn answers(metric: &Metric) -> Option<String> {
 
 /// A figure without its interval.
 pub(super) fn bare(metric: &Metric) -> String {
-    answers(metric).or_else(|| metric.value.map(figure)).unwrap_or_else(|| "-".into())
+    let one = || metric.value.map(|value| same(metric).unwrap_or_else(|| figure(value)));
+    answers(metric).or_else(one).unwrap_or_else(|| "-".into())
+}
+
+/// A figure that was the same in all rounds: a whole number then counts something, and has neither decimals nor an interval.
+fn same(metric: &Metric) -> Option<String> {
+    let value = metric.value.filter(|value| metric.ci95 == Some([*value; 2]))?;
+    let is_count = value.fract() == 0.0 && value.abs() < 1e9;
+    Some(if is_count { format!("{value:.0}") } else { figure(value) })
 }
 
 pub(super) fn with_interval(metric: &Metric) -> String {
     if let Some(counted) = answers(metric) {
         return counted;
+    }
+    if let Some(one) = same(metric) {
+        return one;
     }
     match (metric.value, metric.ci95) {
         (Some(value), Some([low, high])) => {
@@ -68,7 +79,16 @@ pub(super) fn statistic(table: &TableResult) -> &str {
 }
 
 pub(super) fn table_title(table: &TableResult) -> String {
-    format!("{}, {} ({})", table.title.trim(), table.unit, statistic(table))
+    let figures = table.rows.iter().flat_map(|row| &row.measured);
+    let mut found = figures.filter(|metric| metric.value.is_some()).peekable();
+    if found.peek().is_some() && found.all(|metric| answers(metric).is_some()) {
+        return format!("{}, rounds in which it is so", table.title.trim());
+    }
+    let unit = match table.unit.trim() {
+        "" => String::new(),
+        unit => format!(", {unit}"),
+    };
+    format!("{}{unit} ({})", table.title.trim(), statistic(table))
 }
 
 pub(super) fn heading(study: &StudyResult) -> String {
@@ -105,11 +125,25 @@ pub(super) fn course(study: &StudyResult) -> Vec<String> {
     [first].into_iter().chain(study.cuts.iter().cloned()).collect()
 }
 
+/// Arms that differ by their value alone as one: "pipe[4, 16], tcp".
+pub(super) fn together(arms: &[&str]) -> String {
+    let parts =
+        arms.iter().map(|arm| match arm.strip_suffix(']').and_then(|arm| arm.split_once('[')) {
+            Some((base, value)) => (base, Some(value)),
+            None => (*arm, None),
+        });
+    let told = text::in_groups(parts).into_iter().map(|(base, values)| {
+        let values: Vec<&str> = values.into_iter().flatten().collect();
+        if values.is_empty() { base.to_owned() } else { format!("{base}[{}]", values.join(", ")) }
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
 /// Why arms have no figures, each reason once with the arms it holds for.
 pub(super) fn failures(study: &StudyResult) -> Vec<String> {
     let arms = study.arms.iter();
     let lacking = arms.filter_map(|arm| Some((arm.reason.as_deref()?, arm.id.as_str())));
-    let told = |(why, arms): (&str, Vec<&str>)| format!("{}: {why}", arms.join(", "));
+    let told = |(why, arms): (&str, Vec<&str>)| format!("{why} ({})", together(&arms));
     text::in_groups(lacking).into_iter().map(told).collect()
 }
 
@@ -316,15 +350,143 @@ pub(super) fn accepted(test: &TestResult) -> &str {
     if test.accept == "report" { "the published side" } else { &test.accept }
 }
 
-/// What a table of claims has of each.
+/// What a table of the author's claims has of each.
+pub(super) const TOLD: [&str; 4] = ["claim", "author", "here", "why different"];
+
+/// A claim of an author beside what became of it.
+pub(super) struct Told {
+    pub(super) claim: String,
+    /// What the figure is that decided, and which of several; empty where there is nothing to say.
+    pub(super) figure: String,
+    pub(super) author: String,
+    pub(super) here: String,
+    pub(super) verdict: String,
+    pub(super) cause: String,
+    /// Those of the original that concern it.
+    pub(super) errata: String,
+}
+
+impl Told {
+    pub(super) fn of(claim: &ClaimResult, study: &StudyResult) -> Self {
+        let test = deciding(claim);
+        let author = match (test.and_then(|test| test.published), &claim.published) {
+            (Some(published), _) => published.to_string(),
+            (None, Published::Text(words)) => format!("'{}'", words.trim()),
+            (None, _) => String::new(),
+        };
+        Self {
+            claim: claim.text.trim().to_owned(),
+            figure: test.map(|test| which(claim, test)).unwrap_or_default(),
+            author,
+            here: test.map_or_else(|| "-".into(), |test| with_interval(&test.measured)),
+            verdict: format!("{}{}", claim.verdict, mark(claim, study)),
+            cause: cause(claim, study),
+            errata: match claim.verdict {
+                Verdict::Reproduced if !is_artefact(claim) => String::new(),
+                _ => errata_words(&errata(claim, study)),
+            },
+        }
+    }
+
+    /// Why it is different here; of an artefact without its cause, if that is told elsewhere.
+    pub(super) fn why(&self, has_cause: bool) -> String {
+        let is_artefact = self.cause.starts_with(ARTEFACT);
+        all_of([if is_artefact && !has_cause { ARTEFACT } else { &self.cause }, &self.errata])
+    }
+}
+
+/// What a figure of a claim is, and which of several: "UDP / TCP, 64 (2 of 9)".
+pub(super) fn which(claim: &ClaimResult, test: &TestResult) -> String {
+    let place = claim.tests.iter().position(|one| std::ptr::eq(one, test));
+    match (place.filter(|_| claim.tests.len() > 1), test.label.trim()) {
+        (None, label) => label.to_owned(),
+        (Some(at), label) => {
+            let number = format!("{} of {}", at + 1, claim.tests.len());
+            if label.is_empty() {
+                format!("figure {number}")
+            } else {
+                format!("{label} ({number})")
+            }
+        }
+    }
+}
+
+/// What the cause of an artefact follows.
+const ARTEFACT: &str = "an artefact";
+
+/// In a few words, why a claim came out otherwise than its author found it: an artefact, what is known of it, or a limit of
+/// this run. Nothing of what is reproduced.
+fn cause(claim: &ClaimResult, study: &StudyResult) -> String {
+    match claim.verdict {
+        _ if is_artefact(claim) => {
+            format!("{ARTEFACT}: {}", claim.artefact.as_deref().unwrap_or_default().trim())
+        }
+        Verdict::Reproduced => String::new(),
+        Verdict::Untestable => match deciding(claim) {
+            Some(test) if test.measured.value.is_none() => lack(&test.measured),
+            _ => claim.reason.clone(),
+        },
+        Verdict::Inconclusive => undecided(claim, study),
+        _ => claim.why.clone().unwrap_or_default(),
+    }
+}
+
+/// One after the other, without those that say nothing.
+fn all_of<const COUNT: usize>(parts: [&str; COUNT]) -> String {
+    let parts = parts.map(str::trim).into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+/// Why a claim is left open, without the name of its figure and without what else is said of its arms.
+fn undecided(claim: &ClaimResult, study: &StudyResult) -> String {
+    if study.noise.as_ref().is_some_and(|noise| noise.grade == "F") {
+        return "noise grade F".to_owned();
+    }
+    let reason = claim.reason.split("; in two modes: ").next().unwrap_or_default();
+    let named =
+        deciding(claim).map(|test| if test.label.is_empty() { &test.test } else { &test.label });
+    let rest = named.and_then(|name| reason.strip_prefix(name.as_str())?.strip_prefix(": "));
+    let reason = rest.unwrap_or(reason);
+    match reason.strip_prefix("the interval does not decide ") {
+        Some(range) => format!("too wide for {range}"),
+        None => reason.to_owned(),
+    }
+}
+
+/// Letters of a claim in a sentence: with the head of the page the sentence fits into twelve lines of 80 columns.
+const ROOM: usize = 130;
+
+/// What became of one claim, in a sentence.
+pub(super) fn outcome(claim: &ClaimResult, study: &StudyResult) -> String {
+    let told = Told::of(claim, study);
+    let text = text::clip(told.claim.trim_end_matches('.'), ROOM, false);
+    let figure = match told.figure.as_str() {
+        "" => told.here,
+        figure => format!("{figure}: {}", told.here),
+    };
+    let has_figure = deciding(claim).is_some_and(|test| test.published.is_some());
+    let published = if has_figure { format!(", published {}", told.author) } else { String::new() };
+    let figure = figure + &published;
+    let (cause, errata) = (told.cause.as_str(), told.errata.as_str());
+    let in_all = all_of([&figure, cause, errata]);
+    match claim.verdict {
+        _ if is_artefact(claim) => {
+            format!("{text}: as published, but by {cause} ({}).", all_of([&figure, errata]))
+        }
+        Verdict::Reproduced => format!("{text}: so it is here ({in_all})."),
+        Verdict::Direction => format!("{text}: its direction holds here, not its size ({in_all})."),
+        Verdict::NotReproduced => format!("{text}: not so here ({in_all})."),
+        Verdict::Untestable => format!("{text}: not tested here ({}).", all_of([cause, errata])),
+        _ => format!("{text}: left open here ({in_all})."),
+    }
+}
+
+/// What a table of our own claims has of each.
 pub(super) const FOUND: [&str; 3] = ["verdict", "claim", "what was found"];
 
-/// A claim in these columns.
+/// A claim of ours in these columns.
 pub(super) fn found(claim: &ClaimResult, study: &StudyResult) -> [String; 3] {
-    let cause = claim.artefact.as_ref().filter(|_| is_artefact(claim));
-    let cause = cause.map_or_else(String::new, |cause| format!("; an artefact: {cause}"));
-    let verdict = format!("{}{}", claim.verdict, mark(claim, study));
-    [verdict, claim.id.clone(), finding(claim) + &cause]
+    [format!("{}{}", claim.verdict, mark(claim, study)), claim.id.clone(), finding(claim)]
 }
 
 /// Columns of the tests of a claim, and which of them are numbers.
@@ -352,15 +514,13 @@ pub(super) fn tested(test: &TestResult) -> [String; 6] {
 /// Figures of an extension that are all told; of more, how far they go.
 const FIGURES: usize = 3;
 
-/// What was found for a claim, in one line.
+/// What was found for a claim of ours, in one line.
 pub(super) fn finding(claim: &ClaimResult) -> String {
     let text = brief(claim);
-    let Some(test) = deciding(claim) else { return format!("{text}: {}", claim.reason) };
-    match claim.kind {
-        ClaimKind::Check if claim.verdict == Verdict::Holds => text,
-        ClaimKind::Check => format!("{text}: {}", claim.reason),
-        ClaimKind::Extension => format!("{text}: {}", measured(claim, test)),
-        ClaimKind::Claim | ClaimKind::Reading => judged(claim, test, text),
+    match (deciding(claim), claim.kind) {
+        (Some(_), ClaimKind::Check) if claim.verdict == Verdict::Holds => text,
+        (Some(test), ClaimKind::Extension) => format!("{text}: {}", measured(claim, test)),
+        _ => format!("{text}: {}", claim.reason),
     }
 }
 
@@ -385,30 +545,6 @@ fn measured(claim: &ClaimResult, test: &TestResult) -> String {
         0 => told,
         missing => format!("{told}; {missing} missing: {}", lack(&test.measured)),
     }
-}
-
-/// The figure of a claim that decided, beside what was published or stated.
-fn judged(claim: &ClaimResult, test: &TestResult, text: String) -> String {
-    let label = match (test.label.as_str(), claim.tests.len()) {
-        ("", 1) => text,
-        ("", _) => formula(test).to_owned(),
-        (label, _) => label.to_owned(),
-    };
-    let found = match test.measured.value {
-        Some(_) => with_interval(&test.measured),
-        None => lack(&test.measured),
-    };
-    let mut told = format!("{label}: {found}");
-    match (test.published, &claim.published) {
-        (Some(published), _) => told += &format!(", published {published}"),
-        (None, Published::Text(words)) => told += &format!(", stated '{words}'"),
-        (None, _) => {}
-    }
-    if claim.tests.len() > 1 {
-        let at = claim.tests.iter().position(|one| std::ptr::eq(one, test)).unwrap_or(0);
-        told += &format!(", figure {} of {}", at + 1, claim.tests.len());
-    }
-    told
 }
 
 /// Why there is no figure: the first reason, without the arm, which the figure's name has.

@@ -33,6 +33,17 @@ fn numbers(svg: &str, attribute: &str) -> Vec<f64> {
     parts.filter_map(|rest| rest.split('"').next()?.parse().ok()).collect()
 }
 
+/// Of sizes from 4 bytes to 512K, of which the last two are nearest to each other, 512K had no words.
+#[test]
+fn the_last_head_of_an_axis_is_always_told() {
+    let heads = ["4", "16", "64", "256", "1024", "4096", "16384", "65536", "262144", "524288"];
+    let values = [1.0; 10];
+    let mut chart = chart(Kind::Lines, &heads, &[("a", &values)]);
+    chart.log_x = true;
+    let svg = chart.svg();
+    assert!(svg.contains(">4</text>") && svg.contains(">512K</text>"), "{svg}");
+}
+
 #[test]
 fn a_scale_puts_values_where_they_belong() {
     let linear = Scale::over(&[0.0, 100.0], false, 0.0, 105.0);

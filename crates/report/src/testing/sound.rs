@@ -136,6 +136,7 @@ const ATTRIBUTES: &[&str] = &[
     "cx",
     "cy",
     "d",
+    "data-head",
     "data-plain",
     "data-v",
     "fill-opacity",

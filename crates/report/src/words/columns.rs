@@ -520,9 +520,21 @@ pub(super) const COLUMNS: &[Word] = &[
         "read all of it with -v",
     ),
     word(
+        "author",
+        Column,
+        "the figure that the author of a study published, or the author's words",
+        "compare it with the figure here",
+    ),
+    word(
+        "why different",
+        Column,
+        "in a few words, why a claim came out otherwise than its author found it",
+        "read the errata and the tests with -v",
+    ),
+    word(
         "what was found",
         Column,
-        "the figure of this machine for a claim, beside what was published",
+        "the figure of this machine for a claim of ours",
         "see its tests with -v",
     ),
     word("figure", Column, "which figure of a claim it is", "see its formula beside it"),

@@ -79,9 +79,9 @@ fn the_second_core_costs_as_many_nanoseconds_as_published_or_the_size_differs() 
     };
     assert_eq!(verdict("marhubi", "s4.c7.ns", &cost(811.0)), Verdict::Reproduced);
     assert_eq!(verdict("marhubi", "s4.c7.ns", &cost(30_000.0)), Verdict::Direction);
-    // The ratio alone cannot tell: it is near enough to the published one.
-    assert_eq!(verdict("marhubi", "s4.c7.ns", &cost(300.0)), Verdict::Direction);
-    assert_eq!(verdict("marhubi", "s4.c7", &cost(300.0)), Verdict::Reproduced);
+    // The ratio, 1.07 where 1.19 was published, was near enough while sizes near 1 were judged by factors alone.
+    assert_eq!(verdict("marhubi", "s4.c7", &cost(300.0)), Verdict::Direction);
+    assert_eq!(verdict("marhubi", "s4.c7", &cost(811.0)), Verdict::Reproduced);
 }
 
 /// The error of the counter begins below that of the other clock, and not only grows past it.
@@ -179,5 +179,6 @@ fn what_comes_of_an_artefact_is_marked_and_has_its_erratum() {
             marked.push(claim.id.clone());
         }
     }
+    marked.sort();
     assert_eq!(marked, ["s3.c3", "s3.c4", "s3.c5", "s3.q1", "s4.c1.loop", "s4.c5"]);
 }
