@@ -21,6 +21,9 @@ const DIRECTORY: &str = "{directory}";
 /// Stands for the folder with the files of the original's author.
 const FOLDER: &str = "{folder}";
 
+/// Stands for this program, for what runs another one under it.
+const PROGRAM: &str = "{ipcperf}";
+
 /// How long the author's own files may run, whose amount of work is written in them: no scale shortens it.
 const AUTHORS: Duration = Duration::from_secs(3600);
 
@@ -118,9 +121,11 @@ fn figures(text: &str) -> Result<Vec<(&str, f64)>, TaskError> {
 /// The programs with folders in place of their names. The commands that are told keep the names.
 fn placed(plan: &PipelinePlan, directory: &Path, folder: Option<&str>) -> PipelinePlan {
     let directory = directory.to_string_lossy();
+    let own = std::env::current_exe().unwrap_or_else(|_| "ipcperf".into());
+    let own = own.to_string_lossy();
     let place = |words: &Vec<String>| {
         let word = |word: &String| {
-            let placed = word.replace(DIRECTORY, &directory);
+            let placed = word.replace(DIRECTORY, &directory).replace(PROGRAM, &own);
             folder.map_or_else(|| placed.clone(), |folder| placed.replace(FOLDER, folder))
         };
         words.iter().map(word).collect()
