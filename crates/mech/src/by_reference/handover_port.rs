@@ -62,7 +62,8 @@ impl<V: Vessel> Port for HandoverPort<V> {
         }
         let packed = self.vessel.pack(len, fill)?;
         let length = (len as u64).to_ne_bytes();
-        self.packets.send_about(length.split_at(self.told).0, packed.fd())
+        let told = length.get(..self.told).ok_or(Fault::TooLong)?;
+        self.packets.send_about(told, packed.fd())
     }
 
     #[inline(always)]
@@ -73,7 +74,7 @@ impl<V: Vessel> Port for HandoverPort<V> {
     ) -> Result<T, Fault> {
         // What is not told is as expected; then the vessel says whether it is true.
         let mut told = (len as u64).to_ne_bytes();
-        self.packets.receive(told.split_at_mut(self.told).0)?;
+        self.packets.receive(told.get_mut(..self.told).ok_or(Fault::TooLong)?)?;
         let vessel = self.packets.take().ok_or(Fault::Truncated)?;
         let taken = if u64::from_ne_bytes(told) == len as u64 {
             self.vessel.unpack(vessel.fd(), len, take)
