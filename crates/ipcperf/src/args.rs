@@ -441,14 +441,18 @@ pub(crate) struct ReplicateArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Write the file of a study to STUDY.toml, to be read or changed, and measure nothing; -o names another file
-    #[arg(long, value_name = "STUDY", conflicts_with_all = ["study", "across", "only", "set", "budget", "csv", "plots", "keep"])]
+    #[arg(long, value_name = "STUDY", conflicts_with_all = ["study", "across", "only", "set", "budget", "files", "csv", "plots", "keep"])]
     pub(crate) export: Option<String>,
     /// Show which claims hold where, by result files of several machines or days, and measure nothing
-    #[arg(long, value_name = "RESULT.json", num_args = 1.., conflicts_with_all = ["study", "only", "set", "budget", "csv", "plots", "keep"])]
+    #[arg(long, value_name = "RESULT.json", num_args = 1.., conflicts_with_all = ["study", "only", "set", "budget", "files", "csv", "plots", "keep"])]
     pub(crate) across: Vec<PathBuf>,
     /// Run the programs that a study file names
     #[arg(long)]
     pub(crate) allow_exec: bool,
+    /// Of qiita: also run the author's own two files, server.rb and client.rb in this folder, which takes minutes in every
+    /// round; Ruby, celluloid-io and parallel must be installed
+    #[arg(long, value_name = "DIR")]
+    pub(crate) files: Option<PathBuf>,
     /// Also write files in the original's own format into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) csv: Option<PathBuf>,

@@ -34,23 +34,49 @@ impl Study {
         let arms = self.claims.iter().flat_map(Claim::readings).map(|(_, arm)| arm.to_owned());
         let needed: BTreeSet<String> = arms.collect();
         self.arms.retain(|arm| needed.contains(&arm.id));
-        let lacks =
-            |cell: &Expression| cell.readings().iter().any(|(_, arm)| !needed.contains(*arm));
+        self.empty(|arm| !needed.contains(arm));
         for table in &mut self.tables {
-            for cell in table.rows.iter_mut().flat_map(|row| &mut row.cells) {
-                if cell.as_ref().is_some_and(lacks) {
-                    *cell = None;
-                }
-            }
             table.rows.retain(|row| row.cells.iter().any(Option::is_some));
         }
         self.tables.retain(|table| !table.rows.is_empty());
-        for erratum in &mut self.errata {
-            erratum.claims.retain(|id| ids.contains(id));
-        }
-        self.errata.retain(|erratum| !erratum.claims.is_empty());
         let bases: BTreeSet<&str> = self.arms.iter().map(|arm| arm.base.as_str()).collect();
         self.files.retain(|file| file.arms.iter().any(|arm| bases.contains(arm.as_str())));
+    }
+
+    /// Leaves out these arms, with the claims and the rows of tables that need them. Gives the ids of these claims.
+    pub fn leave_out(&mut self, arms: &[String]) -> Vec<String> {
+        let is_out = |arm: &str| arms.iter().any(|out| out == arm);
+        let needs = |claim: &Claim| claim.readings().any(|(_, arm)| is_out(arm));
+        let needed = self.claims.iter().filter(|claim| needs(claim)).map(|claim| claim.id.clone());
+        let lost: Vec<String> = needed.collect();
+        self.claims.retain(|claim| !lost.contains(&claim.id));
+        self.arms.retain(|arm| !is_out(&arm.id));
+        self.empty(is_out);
+        lost
+    }
+
+    /// Empties the cells that need an arm that is not there, drops the rows and tables that this leaves without any, and the
+    /// errata of claims that are not there.
+    fn empty(&mut self, is_out: impl Fn(&str) -> bool) {
+        let lacks = |cell: &Option<Expression>| {
+            cell.iter().flat_map(Expression::readings).any(|(_, arm)| is_out(arm))
+        };
+        for table in &mut self.tables {
+            table.rows.retain_mut(|row| {
+                let mut is_whole = true;
+                for cell in row.cells.iter_mut().filter(|cell| lacks(cell)) {
+                    *cell = None;
+                    is_whole = false;
+                }
+                is_whole || row.cells.iter().any(Option::is_some)
+            });
+        }
+        self.tables.retain(|table| !table.rows.is_empty());
+        let ids: BTreeSet<&str> = self.claims.iter().map(|claim| claim.id.as_str()).collect();
+        for erratum in &mut self.errata {
+            erratum.claims.retain(|id| ids.contains(id.as_str()));
+        }
+        self.errata.retain(|erratum| !erratum.claims.is_empty());
     }
 
     /// What [`set`](Self::set) can change at a scale: how much of its arms is measured.

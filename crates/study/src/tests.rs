@@ -445,6 +445,24 @@ fn of_a_part_of_a_study_only_what_its_claims_need_is_left() {
 }
 
 #[test]
+fn an_arm_that_is_left_out_takes_what_needs_it_along_and_nothing_else() {
+    let whole = Study::parse(SMALL, &anything).expect("well formed");
+    let mut study = Study::parse(SMALL, &anything).expect("well formed");
+    assert!(study.leave_out(&["nobody".to_owned()]).is_empty());
+    assert_eq!(format!("{study:?}"), format!("{whole:?}"));
+    let lost = study.leave_out(&["b[10]".to_owned()]);
+    let needs = |claim: &&Claim| claim.readings().any(|(_, arm)| arm == "b[10]");
+    let needing: Vec<String> =
+        whole.claims.iter().filter(needs).map(|claim| claim.id.clone()).collect();
+    assert!(!lost.is_empty() && lost == needing, "{lost:?}");
+    assert_eq!(study.arms.len() + 1, whole.arms.len());
+    assert_eq!(study.claims.len() + lost.len(), whole.claims.len());
+    let cells = study.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
+    let read = cells.flatten().flat_map(Expression::readings);
+    assert!(read.map(|(_, arm)| arm).all(|arm| arm != "b[10]"));
+}
+
+#[test]
 fn what_is_wrong_with_a_study_is_told_in_one_line_with_the_nearest_right_word() {
     for (from, to, part) in [
         ("title = \"A small study\"", "", "missing field `title`"),

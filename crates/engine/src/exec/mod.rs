@@ -31,8 +31,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-/// Bytes of what a program writes that are kept: for a reason, a version.
-const KEPT: usize = 300;
+/// Bytes of what a program writes that are kept: for a reason, a version, a table of figures.
+const KEPT: usize = 2048;
+/// Characters of a complaint that are told: a screen has no room for more.
+const TOLD: usize = 300;
 /// `SIGPIPE` (`signal(7)`).
 const CUT_OFF: i32 = 13;
 
@@ -217,7 +219,8 @@ fn judge(name: &str, status: ExitStatus, may_be_cut: bool, errors: &Outlet) -> R
     if status.success() || (may_be_cut && status.signal() == Some(CUT_OFF)) {
         return Ok(());
     }
-    let complaint = errors.text().lines().next().unwrap_or_default().to_owned();
+    let text = errors.text();
+    let complaint = text.lines().next().unwrap_or_default().chars().take(TOLD).collect();
     Err(Error::Ended { name: name.to_owned(), status, complaint })
 }
 

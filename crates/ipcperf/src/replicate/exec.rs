@@ -9,11 +9,23 @@ use ipcperf_study::Readings;
 use ipcperf_sys::signals::Interrupts;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Its name in a study.
 pub(crate) const KIND: &str = "exec";
+
+/// Stands in a program for the run's own directory (mode 0700): for what needs a path.
+const DIRECTORY: &str = "{directory}";
+/// Stands for the folder with the files of the original's author.
+const FOLDER: &str = "{folder}";
+
+/// Stands for this program, for what runs another one under it.
+const PROGRAM: &str = "{ipcperf}";
+
+/// How long the author's own files may run, whose amount of work is written in them: no scale shortens it.
+const AUTHORS: Duration = Duration::from_secs(3600);
 
 /// How long a program may take to find out whether all is there that the others need.
 const LOOKING: Duration = Duration::from_secs(10);
@@ -27,6 +39,11 @@ struct Keys {
     /// What the last of them writes are figures, a name and a number in each line.
     #[serde(default)]
     figures: bool,
+    /// Files of the original's author that they run: the arm is measured only where the user says where these are.
+    #[serde(default)]
+    files: Vec<String>,
+    /// Their folder.
+    folder: Option<String>,
     /// What stands for a name in braces.
     #[serde(flatten)]
     words: BTreeMap<String, toml::Value>,
@@ -56,6 +73,12 @@ struct Exec {
     plan: PipelinePlan,
     needs: Option<PipelinePlan>,
     figures: bool,
+    folder: Option<String>,
+}
+
+/// The files of the original's author that an arm runs.
+pub(crate) fn files(table: &toml::Table) -> Vec<String> {
+    Keys::of(table).map(|keys| keys.files).unwrap_or_default()
 }
 
 /// The commands of an arm, for the user to see.
@@ -67,10 +90,10 @@ pub(crate) fn commands(table: &toml::Table) -> Result<Vec<String>, String> {
 
 /// Makes the work.
 pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
-    let Keys { programs, needs, figures, .. } = Keys::of(table)?;
+    let Keys { programs, needs, figures, folder, .. } = Keys::of(table)?;
     let plan = |commands: &[String]| exec::plan(commands).map_err(|stop| stop.to_string());
     let needs = needs.map(|needs| plan(&[needs])).transpose()?;
-    Ok(Box::new(Exec { plan: plan(&programs)?, needs, figures }))
+    Ok(Box::new(Exec { plan: plan(&programs)?, needs, figures, folder }))
 }
 
 /// Whether a program finds what is needed, or what it says.
@@ -95,6 +118,22 @@ fn figures(text: &str) -> Result<Vec<(&str, f64)>, TaskError> {
     each.collect()
 }
 
+/// The programs with folders in place of their names. The commands that are told keep the names.
+fn placed(plan: &PipelinePlan, directory: &Path, folder: Option<&str>) -> PipelinePlan {
+    let directory = directory.to_string_lossy();
+    let own = std::env::current_exe().unwrap_or_else(|_| "ipcperf".into());
+    let own = own.to_string_lossy();
+    let place = |words: &Vec<String>| {
+        let word = |word: &String| {
+            let placed = word.replace(DIRECTORY, &directory).replace(PROGRAM, &own);
+            folder.map_or_else(|| placed.clone(), |folder| placed.replace(FOLDER, folder))
+        };
+        words.iter().map(word).collect()
+    };
+    let programs = plan.programs.iter().map(place).collect();
+    PipelinePlan { programs, commands: plan.commands.clone() }
+}
+
 impl Work for Exec {
     fn look(&self, interrupts: Option<&Interrupts>) -> Result<(), TaskError> {
         let all = [Some(&self.plan), self.needs.as_ref()];
@@ -105,7 +144,12 @@ impl Work for Exec {
     }
 
     fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
-        let ran = turn.watch.borrow_mut().once(&self.plan, turn.deadline, turn.interrupts)?;
+        let plan = placed(&self.plan, turn.directory, self.folder.as_deref());
+        let deadline = match self.folder {
+            Some(_) => turn.deadline.max(Instant::now() + AUTHORS),
+            None => turn.deadline,
+        };
+        let ran = turn.watch.borrow_mut().once(&plan, deadline, turn.interrupts)?;
         let mut readings = Readings::default();
         let seconds = |nanos: u64| nanos as f64 / 1e9;
         let bytes = ran.arrived_bytes.max(ran.taken_bytes().unwrap_or(0)) as f64;
@@ -162,6 +206,16 @@ mod tests {
             let error = told(wrong).expect_err(part);
             assert!(error.contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn the_directory_of_the_run_stands_for_its_name_and_is_not_told() {
+        let text = "programs = ['touch \"{directory}/a {n}\"', 'ls {folder}']\nn = 1";
+        let told = told(text).expect("well formed");
+        let plan = exec::plan(&told).expect("commands");
+        let plan = placed(&plan, Path::new("/run/x y"), Some("/home/z"));
+        assert_eq!(plan.programs, [["touch", "/run/x y/a 1"], ["ls", "/home/z"]]);
+        assert_eq!(plan.commands, told);
     }
 
     #[test]

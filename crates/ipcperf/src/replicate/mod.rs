@@ -2,6 +2,7 @@
 
 mod after_kill;
 mod asked;
+mod author;
 mod bounds;
 mod cell;
 mod connect;
@@ -53,7 +54,8 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let mut studies = choose(args.study.as_deref(), scale, args.allow_exec || args.dry_run)?;
     let only = asked::only(&mut studies, &args.only)?;
     let set = asked::set(&mut studies, &args.set, scale)?;
-    let asked: Vec<String> = only.into_iter().chain(set).collect();
+    let files = author::ask(&mut studies, args.files.as_deref(), &args.only, scale)?;
+    let asked: Vec<String> = only.into_iter().chain(set).chain(files).collect();
     let longest = Duration::from_secs(7 * 24 * 3600);
     let budget = args
         .budget
@@ -76,6 +78,9 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     }
     if args.dry_run {
         return output::lines(plan(&studies, scale, args)?);
+    }
+    if args.files.is_some() {
+        author::lacking(&studies, scale)?;
     }
     let started = jiff::Timestamp::now();
     let began = Instant::now();

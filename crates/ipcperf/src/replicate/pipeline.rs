@@ -200,15 +200,16 @@ impl Pipeline {
         Ok(readings)
     }
 
-    fn facts(&self) -> Vec<(&'static str, String)> {
+    fn facts(&self, port: u16) -> Vec<(&'static str, String)> {
         match socat::installed() {
             _ if self.variant == Variant::StandIn => {
                 vec![("variant", "stand-in: two workers; poll, read, write for each block".into())]
             }
             Ok(socat) => {
-                let [source, sink] = socat::commands(&self.plan);
+                let [source, sink] = socat::commands(&self.plan, port);
                 let program = format!("two processes of {}", socat.version());
-                vec![("variant", program), ("source", source), ("sink", sink)]
+                let script = socat::script(&self.plan, port);
+                vec![("variant", program), ("source", source), ("sink", sink), ("script", script)]
             }
             Err(reason) => vec![("variant", format!("stand-in: two workers, because {reason}"))],
         }
@@ -252,7 +253,7 @@ impl Work for Pipeline {
         if let Some(bytes) = plan.pipe_bytes {
             readings.facts.insert("pipe".into(), format!("capacity {bytes} bytes"));
         }
-        let facts = self.facts().into_iter().map(|(name, text)| (name.to_owned(), text));
+        let facts = self.facts(run.port).into_iter().map(|(name, text)| (name.to_owned(), text));
         readings.facts.extend(facts);
         Ok(readings)
     }

@@ -400,6 +400,54 @@ fn a_budget_cuts_the_scale_and_says_so_before_it_begins_and_in_the_document() {
     assert!(ended.stderr.contains(cut) && ended.stdout.contains("Cut to fit"), "{}", ended.stderr);
 }
 
+/// They are not shipped, so arms that run them are there only where the user says where they are.
+#[test]
+fn files_of_an_author_are_run_where_the_user_says_they_are_and_what_they_write_is_read() {
+    let sandbox = Sandbox::new();
+    let arm = "[[arm]]\nid = \"theirs\"\nwork = \"exec\"\nfigures = true\nfiles = [\"table.sh\"]\n\
+               programs = ['sh {folder}/table.sh {directory}']\n";
+    let rest = "[[table]]\ntitle = \"Theirs\"\nunit = \"s\"\nstatistic = \"median\"\ncolumns = [\"user\"]\n\
+                [[table.row]]\nlabel = \"theirs\"\ncells = \"{}_s.tcp__1(theirs)\"\n\
+                [[claim]]\nid = \"c2\"\ntext = \"Theirs\"\ntest = \"user_s.tcp__1(theirs)\"\nvalue = true\n";
+    fs::write(sandbox.home().join("mine.toml"), format!("{MINE}{arm}{rest}")).expect("a study");
+    fs::create_dir(sandbox.home().join("theirs")).expect("a folder");
+    let common = ["replicate", "mine.toml", "--allow-exec", "--rounds", "2", "-o", "x.json"];
+    let with = |more: &[&'static str]| [&common[..], more].concat();
+    sandbox.done(&common);
+    let document = valid(REPLICATION_SCHEMA, &sandbox.read("x.json").expect("written"));
+    let ids = |document: &Value| {
+        let arms = list(&list(document, "studies")[0], "arms").iter();
+        arms.map(|arm| text(arm, "id").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&document), ["pipe", "socket"]);
+    sandbox.refuses(&with(&["--only", "c2"]), "claim c2 is of the author's own files: --files DIR");
+    sandbox
+        .refuses(&with(&["--files", "nowhere"]), "--files: 'nowhere' cannot be read as a folder");
+    fs::write(sandbox.home().join("theirs/tabel.sh"), "").expect("a file");
+    let near = "there is no file 'table.sh' in 'theirs'; did you mean 'tabel.sh'?";
+    sandbox.refuses(&with(&["--files", "theirs"]), near);
+    sandbox.refuses(
+        &["replicate", "marhubi", "--files", "theirs"],
+        "--files: nothing that is measured runs files of an author; qiita does",
+    );
+    let file = "test -d \"$1\" && echo user_s.tcp__1 1.5";
+    fs::write(sandbox.home().join("theirs/table.sh"), file).expect("a file");
+    sandbox.done(&with(&["--files", "theirs"]));
+    let document = valid(REPLICATION_SCHEMA, &sandbox.read("x.json").expect("written"));
+    assert_eq!(ids(&document), ["pipe", "socket", "theirs"]);
+    let study = &list(&document, "studies")[0];
+    let table = list(study, "tables").last().expect("the table of theirs");
+    let cell = &list(&list(table, "rows")[0], "measured")[0];
+    assert_eq!(cell["value"], 1.5, "{cell}");
+    let cut = list(study, "cuts")[0].as_str().expect("a sentence");
+    assert_eq!(cut, "The author's own files were run, too: table.sh.");
+    let home = sandbox.home().display().to_string();
+    assert!(!document.to_string().contains(&home), "a result may be shared: {document}");
+    let needs = format!("{MINE}{arm}needs = 'sh -c \"echo no gem >&2; exit 1\"'\n{rest}");
+    fs::write(sandbox.home().join("mine.toml"), needs).expect("a study");
+    sandbox.refuses(&with(&["--files", "theirs"]), "--files: sh: exit code 1: no gem");
+}
+
 #[test]
 fn a_replication_that_is_given_twice_is_one_machine() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Messages in an object of their own, which is made for each and handed over as a descriptor beside its length.
+//! Messages in an object of their own, which is made for each and handed over as a descriptor, beside its length or alone.
 
 use crate::by_reference::packets::{Company, Packets};
 use crate::port::{fault, moved};
@@ -34,13 +34,23 @@ pub struct HandoverPort<V> {
     packets: Packets,
     vessel: V,
     largest: usize,
+    /// Bytes beside a descriptor: those of a length, or none.
+    told: usize,
 }
 
 impl<V: Vessel> HandoverPort<V> {
     /// One socket for both directions, and what descriptors name that are not a vessel's.
     #[must_use]
     pub(crate) fn new(ends: [OwnedFd; 2], vessel: V, company: Company, shape: &Shape) -> Self {
-        Self { packets: Packets::new(ends, 1, company), vessel, largest: shape.size }
+        let (packets, largest) = (Packets::new(ends, 1, company), shape.size);
+        Self { packets, vessel, largest, told: size_of::<u64>() }
+    }
+
+    /// The same with nothing beside the descriptor. For vessels that find out by themselves whether they hold as much as
+    /// is expected.
+    #[must_use]
+    pub(crate) fn untold(self) -> Self {
+        Self { told: 0, ..self }
     }
 }
 
@@ -51,7 +61,9 @@ impl<V: Vessel> Port for HandoverPort<V> {
             return Err(Fault::TooLong);
         }
         let packed = self.vessel.pack(len, fill)?;
-        self.packets.send_about(&(len as u64).to_ne_bytes(), packed.fd())
+        let length = (len as u64).to_ne_bytes();
+        let told = length.get(..self.told).ok_or(Fault::TooLong)?;
+        self.packets.send_about(told, packed.fd())
     }
 
     #[inline(always)]
@@ -60,8 +72,9 @@ impl<V: Vessel> Port for HandoverPort<V> {
         len: usize,
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let mut told = [0; 8];
-        self.packets.receive(&mut told)?;
+        // What is not told is as expected; then the vessel says whether it is true.
+        let mut told = (len as u64).to_ne_bytes();
+        self.packets.receive(told.get_mut(..self.told).ok_or(Fault::TooLong)?)?;
         let vessel = self.packets.take().ok_or(Fault::Truncated)?;
         let taken = if u64::from_ne_bytes(told) == len as u64 {
             self.vessel.unpack(vessel.fd(), len, take)

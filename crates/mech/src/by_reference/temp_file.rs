@@ -14,6 +14,8 @@ ipcperf_core::options! {
         pub dir: String = ("tmpfs".into(), "tmpfs", Place { words: &["tmpfs", "disk"] }),
         /// How a file comes to have no name: unlinked at once, or made without one (O_TMPFILE), which saves a system call.
         pub create: String = ("unlink".into(), "unlink", Choice { words: &["unlink", "o_tmpfile"] }),
+        /// What the message beside the descriptor says: the file's length in 8 bytes, or nothing.
+        pub message: String = ("length".into(), "length", Choice { words: &["length", "empty"] }),
         /// Further descriptors of each message, which the receiver closes.
         pub fds: u64 = (0, "0", Count { min: 0, max: 252 }),
         /// Where both ends sleep: in the call that moves the message, or in select(2) before each.
@@ -98,6 +100,7 @@ impl Mechanism for TempFile {
         let link =
             Link { lead: wiring(lead), follow: wiring(follow), ..Link::default() }.guarded(scratch);
         let link = link.granted("dir", &options.dir).granted("create", &options.create);
+        let link = link.granted("message", &options.message);
         Ok(company.told(link, sndbuf))
     }
 
@@ -110,7 +113,8 @@ impl Mechanism for TempFile {
         };
         let ends = end.descriptors()?;
         let vessel = UnnamedFile::new(origin, false, end.shape)?;
-        Ok(HandoverPort::new(ends, vessel, end.options.company(), end.shape))
+        let port = HandoverPort::new(ends, vessel, end.options.company(), end.shape);
+        Ok(if end.options.message == "empty" { port.untold() } else { port })
     }
 }
 

@@ -67,4 +67,6 @@ pub(super) struct Run {
     pub(super) user_ns: u64,
     pub(super) system_ns: u64,
     pub(super) races_lost: u64,
+    /// The port of a TCP listener.
+    pub(super) port: u16,
 }

@@ -114,6 +114,7 @@ pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<Run, TaskError> {
         user_ns: sent.user_ns + received.user_ns,
         system_ns: sent.system_ns + received.system_ns,
         races_lost: 0,
+        port: 0,
     })
 }
 

@@ -136,6 +136,7 @@ impl Socat {
             user_ns: finished.programs.iter().map(|one| one.ended.user_ns).sum(),
             system_ns: finished.programs.iter().map(|one| one.ended.system_ns).sum(),
             races_lost: 0,
+            port,
         }))
     }
 
@@ -163,11 +164,26 @@ fn free_port() -> Result<u16, TaskError> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
-/// The two commands as one types them, the source first.
-pub(super) fn commands(plan: &Plan) -> [String; 2] {
+/// The two commands of a run, the source first.
+pub(super) fn commands(plan: &Plan, port: u16) -> [String; 2] {
     let name = plan.method.name();
-    [source(plan, name, 9999), sink(plan, name, 9999)]
+    [source(plan, name, port), sink(plan, name, port)]
         .map(|arguments| format!("{NAME} {}", arguments.join(" ")))
+}
+
+/// The same for a shell, and so that nothing hangs: the named pipe is there before both, a source tries again until
+/// somebody listens, and either end is stopped that waits for ever.
+pub(super) fn script(plan: &Plan, port: u16) -> String {
+    let [mut source, sink] = commands(plan, port).map(|command| format!("timeout 600 {command}"));
+    let name = plan.method.name();
+    match plan.method {
+        Method::AnonymousPipe => format!("{source} | {sink}"),
+        Method::NamedPipe => format!("mkfifo {name}; {sink} & {source}; wait; rm {name}"),
+        Method::UnixStream | Method::Tcp => {
+            source.push_str(",retry=50,interval=0.1");
+            format!("{sink} & {source}; wait")
+        }
+    }
 }
 
 fn source(plan: &Plan, name: &str, port: u16) -> Vec<String> {

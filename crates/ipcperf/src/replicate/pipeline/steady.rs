@@ -33,6 +33,7 @@ pub(super) fn measure(plan: &Plan, turn: &Turn<'_>) -> Result<(Run, u64), TaskEr
         user_ns: sent.user_ns + received.user_ns,
         system_ns: sent.system_ns + received.system_ns,
         races_lost: 0,
+        port: 0,
     };
     Ok((run, received.steady_bytes))
 }

@@ -16,7 +16,7 @@ const ANON: &str = "variant = 'as-published'\nmethod = 'anonymous-pipe'\nbytes =
 #[test]
 fn the_published_length_has_the_published_arguments() {
     let plan = planned(&format!("{ANON}block = 1_000_000")).expect("possible");
-    let [source, sink] = socat::commands(&plan);
+    let [source, sink] = socat::commands(&plan, 1234);
     assert_eq!(source, "socat -b 1000000 OPEN:/dev/zero,readbytes=2000000000 STDOUT");
     assert_eq!(sink, "socat -b 1000000 STDIN OPEN:/dev/null");
     assert_eq!(plan.wait(), Duration::from_millis(500));
@@ -24,12 +24,35 @@ fn the_published_length_has_the_published_arguments() {
     let expected = [
         (Method::NamedPipe, "PIPE:namedpipe,wronly", "PIPE:namedpipe,rdonly"),
         (Method::UnixStream, "UNIX:socket", "UNIX-LISTEN:socket"),
-        (Method::Tcp, "TCP:127.0.0.1:9999", "TCP-LISTEN:9999,reuseaddr,bind=127.0.0.1"),
+        (Method::Tcp, "TCP:127.0.0.1:1234", "TCP-LISTEN:1234,reuseaddr,bind=127.0.0.1"),
     ];
     for (method, from, to) in expected {
-        let [source, sink] = socat::commands(&Plan { method, ..plan });
+        let [source, sink] = socat::commands(&Plan { method, ..plan }, 1234);
         assert_eq!(source, format!("socat -b 1000000 OPEN:/dev/zero,readbytes=2000000000 {from}"));
         assert_eq!(sink, format!("socat -b 1000000 {to} OPEN:/dev/null"));
+    }
+}
+
+/// Each of them, run with `false` in the place of an end, has ended before its time is over.
+#[test]
+fn a_script_ends_whichever_end_fails() {
+    let text = "variant = 'one-way'\nbytes = 1000000\nblock = 1000\nmethod =";
+    for method in ["anonymous-pipe", "named-pipe", "unix-stream", "tcp"] {
+        let plan = planned(&format!("{text} '{method}'")).expect("possible");
+        let script = socat::script(&plan, 1234);
+        let [source, sink] = socat::commands(&plan, 1234);
+        for (end, other) in [(&source, "the sink"), (&sink, "the source")] {
+            assert!(script.contains(&format!("timeout 600 {end}")), "{script}");
+            let script = script.replace("600", "0.2").replace(end.as_str(), "false");
+            let folder = tempfile::tempdir().expect("a folder");
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", &script]).current_dir(folder.path());
+            shell.stderr(std::process::Stdio::null()).stdout(std::process::Stdio::null());
+            assert!(shell.status().is_ok(), "{other} of {script}");
+            let left = std::fs::read_dir(folder.path()).expect("a folder").flatten();
+            let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+            assert!(left.is_empty() || method == "unix-stream", "{left:?}");
+        }
     }
 }
 
@@ -38,17 +61,17 @@ fn a_shorter_transfer_waits_as_much_shorter() {
     let text = format!("{ANON}block = 100\nmost_bytes = 400_000_000\nmost_blocks = 200_000");
     let plan = planned(&text).expect("possible");
     assert_eq!((plan.bytes, plan.wait()), (20_000_000, Duration::from_millis(5)));
-    let [source, _] = socat::commands(&plan);
+    let [source, _] = socat::commands(&plan, 1234);
     assert_eq!(source, "socat -t 0.005000 -b 100 OPEN:/dev/zero,readbytes=20000000 STDOUT");
     // Sockets tell their end, and a shorter wait would cut them off in the middle.
     let tcp = Plan { method: Method::Tcp, ..plan };
     assert_eq!(tcp.wait(), Duration::ZERO);
-    let [source, _] = socat::commands(&tcp);
-    assert_eq!(source, "socat -b 100 OPEN:/dev/zero,readbytes=20000000 TCP:127.0.0.1:9999");
+    let [source, _] = socat::commands(&tcp, 1234);
+    assert_eq!(source, "socat -b 100 OPEN:/dev/zero,readbytes=20000000 TCP:127.0.0.1:1234");
 
     let plan = planned(&text.replace("as-published", "one-way")).expect("possible");
     assert_eq!(plan.wait(), Duration::ZERO);
-    let [_, sink] = socat::commands(&plan);
+    let [_, sink] = socat::commands(&plan, 1234);
     assert_eq!(sink, "socat -u -b 100 STDIN OPEN:/dev/null");
 }
 
