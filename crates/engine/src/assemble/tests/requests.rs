@@ -49,7 +49,7 @@ fn requests_that_failed_are_told_with_their_errors_and_what_helps() {
         assert!(find(&refused, other).is_none());
     }
     for (error, helps) in [
-        ("EMFILE", "--nofile="),
+        ("EMFILE", "more open files"),
         ("ENFILE", "fs.file-max"),
         ("ENOMEM", "memory"),
         ("EPERM", "firewall"),
