@@ -364,7 +364,7 @@ fn of_one_claim_only_what_it_needs_is_measured_drawn_and_held_against_another_ru
         (["--set", "sampels=2"], 2, "did you mean 'samples'?"),
         (["--set", "cell.samples=-2"], 2, "invalid value"),
         (["--set", "block=4096"], 2, "'ipcperf replicate --export baeldung'"),
-        (["--set", "warmup=10000"], 2, "has no unit"),
+        (["--set", "slice=10000"], 2, "has no unit"),
         (["--set", "cell.samples=1000000000000"], 2, "is above 100000000"),
         (["--budget", "soon"], 2, "--budget"),
         (["--across", "/dev/null"], 4, "no result of 'ipcperf replicate'"),

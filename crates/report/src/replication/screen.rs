@@ -117,7 +117,7 @@ fn table(
     let (head, rows) = grid.lines(&all);
     let mut rows = rows.into_iter();
     let mut block = Block::new();
-    if is_table {
+    if is_table && !groups.is_empty() {
         block.push((Tone::Quiet, head));
     }
     for (title, claims) in groups {
@@ -180,7 +180,8 @@ pub(super) fn write(
     below.extend(course(study).iter().map(|words| (Tone::Quiet, clipped("", words, page, 3))));
     let failures = failures(study);
     let told = failures.iter().take(FAILURES);
-    below.extend(told.map(|words| (Tone::Quiet, clipped("- ", words, page, 1))));
+    let most = if failures.len() < FAILURES { 2 } else { 1 };
+    below.extend(told.map(|words| (Tone::Quiet, clipped("- ", words, page, most))));
     if failures.len() > FAILURES {
         let more = format!("- and {} reasons more, for other arms", failures.len() - FAILURES);
         below.push((Tone::Quiet, vec![more]));
