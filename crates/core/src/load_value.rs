@@ -34,7 +34,7 @@ names! {
 }
 
 /// Where a message begins in the private buffers of both ends: so many bytes behind the start of a page, below
-/// [`Align::END`]. As a word `page`, `malloc`, or the number.
+/// 4096. As a word `page`, `malloc`, or the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]
