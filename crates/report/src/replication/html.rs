@@ -4,8 +4,8 @@ use super::conclusion::conclusion;
 use super::detail::{endings, findings, original, remarks};
 use super::plots::chart;
 use super::words::{
-    FOUND, MARKED, TESTED, TOLD, Told, course, failures, found, groups, has_marks, heading, here,
-    table_notes, table_title, tested, total, with_interval,
+    FOUND, TESTED, TOLD, Told, course, failures, found, groups, heading, here, legend, table_notes,
+    table_title, tested, total, with_interval,
 };
 use crate::grid::Grid;
 use crate::html::{Html, Page};
@@ -53,8 +53,8 @@ fn one(html: &mut Html, document: &Replication, study: &StudyResult, number: usi
     }
     html.say("p", &[("class", "soft")], &course(study).join(" "));
     html.list(&failures(study));
-    if has_marks(study) {
-        html.say("p", &[("class", "soft")], MARKED);
+    for line in legend(study) {
+        html.say("p", &[("class", "soft")], line);
     }
     html.within("div", &[("class", "charts wide")], |html| {
         for shown in &study.tables {

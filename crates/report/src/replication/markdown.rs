@@ -4,8 +4,8 @@ use super::conclusion::conclusion;
 use super::detail::{Part, endings, findings, grid, original, remarks};
 use super::plots::file_name;
 use super::words::{
-    FOUND, MARKED, TESTED, TOLD, Told, course, failures, found, groups, has_marks, heading, here,
-    table_notes, table_title, tested, total,
+    FOUND, TESTED, TOLD, Told, course, failures, found, groups, heading, here, legend, table_notes,
+    table_title, tested, total,
 };
 use crate::format::Style;
 use crate::grid::Grid;
@@ -56,8 +56,8 @@ fn one(
         markdown::grid(&Grid::of(&heads, claims.into_iter().map(row).collect()), style, out)?;
         writeln!(out)?;
     }
-    if has_marks(study) {
-        writeln!(out, "{}\n", plain(MARKED))?;
+    for line in legend(study) {
+        writeln!(out, "{}\n", plain(line))?;
     }
     writeln!(out, "{}\n", plain(&course(study).join(" ")))?;
     list(&failures(study), out)?;

@@ -1,9 +1,7 @@
 //! The first screen of a study: this machine, the conclusion, and the author's claims beside what became of them.
 
 use super::conclusion::conclusion;
-use super::words::{
-    self, MARKED, TOLD, Told, course, failures, finding, has_marks, heading, here, mark,
-};
+use super::words::{self, TOLD, Told, course, failures, finding, heading, here, legend, mark};
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::stopped::Stopped;
@@ -173,9 +171,7 @@ pub(super) fn write(
         (Tone::Plain, vec![String::new()]),
     ];
     let mut below: Block = Vec::new();
-    if has_marks(study) {
-        below.push((Tone::Quiet, clipped("", MARKED, page, 2)));
-    }
+    below.extend(legend(study).iter().map(|line| (Tone::Quiet, clipped("", line, page, 2))));
     below.push((Tone::Plain, vec![String::new()]));
     below.extend(course(study).iter().map(|words| (Tone::Quiet, clipped("", words, page, 3))));
     let failures = failures(study);

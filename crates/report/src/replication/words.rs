@@ -235,6 +235,9 @@ pub(super) fn modes(table: &TableResult) -> Vec<String> {
 pub(super) const MARKED: &str =
     "* Rounds of an arm fall into two modes: the interval of the claim covers both.";
 
+/// What numbers in parentheses mean, in one line of 80 columns.
+const ONE_OF: &str = "(2 of 3): the second of three figures decided. [low, high]: 95 % interval.";
+
 /// The mark behind the verdict of a claim with a figure of an arm whose rounds fall into two modes; of others none.
 /// A formula has an arm as `metric(arm)`, and no id has parentheses.
 pub(super) fn mark(claim: &ClaimResult, study: &StudyResult) -> &'static str {
@@ -246,9 +249,14 @@ pub(super) fn mark(claim: &ClaimResult, study: &StudyResult) -> &'static str {
     if is_split { crate::words::TWO_MODES } else { "" }
 }
 
-/// Whether a claim of a study has that mark.
-pub(super) fn has_marks(study: &StudyResult) -> bool {
-    study.claims.iter().any(|claim| !mark(claim, study).is_empty())
+/// What needs an explanation below the claims of a study.
+pub(super) fn legend(study: &StudyResult) -> Vec<&'static str> {
+    let any = |is: &dyn Fn(&ClaimResult) -> bool| study.claims.iter().any(is);
+    let is_one_of = |claim: &ClaimResult| {
+        claim.kind.is_published() && claim.tests.len() > 1 && deciding(claim).is_some()
+    };
+    let lines = [(any(&is_one_of), ONE_OF), (any(&|claim| !mark(claim, study).is_empty()), MARKED)];
+    lines.into_iter().filter(|(is_needed, _)| *is_needed).map(|(_, line)| line).collect()
 }
 
 /// Which claims are tested on which rows of a table, rows with the same claims together.
