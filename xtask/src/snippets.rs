@@ -29,7 +29,7 @@ const SHORT: &str = r#"#!/usr/bin/env bash
 line=()
 while [ $# -gt 0 ]; do
     case $1 in
-        --budget | --time | --rounds | --slice | --warmup) shift 2 ;;
+        --budget | --time | --rounds | --slice | --warmup | --samples | --warmup-ops) shift 2 ;;
         *) line+=("$1"); shift ;;
     esac
 done
