@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_may_raise_a_limit_is_told_to_and_nobody_else() {
+    fn the_command_that_raises_a_limit_is_one_that_this_user_can_run() {
         let hard = getrlimit(Resource::Memlock).maximum;
         assert_eq!(more_locked_memory(hard.unwrap_or(u64::MAX).min(1025)), "ulimit -l 2");
         let beyond = hard.and_then(|hard| hard.checked_add(1024)).map(more_locked_memory);

@@ -60,12 +60,8 @@ pub(crate) fn declared_memory(scene: &Scene<'_>) -> Result<(), Trouble> {
             played => played?,
         };
         for (seat, seen) in Seat::BOTH.into_iter().zip(&played) {
-            for (what, declared, found) in ["sends", "receives"]
-                .into_iter()
-                .zip(declared)
-                .zip(lent(seen)?)
-                .map(|((what, declared), found)| (what, declared, found))
-            {
+            let found = lent(seen)?;
+            for ((what, declared), found) in ["sends", "receives"].iter().zip(declared).zip(found) {
                 let fits = match declared {
                     Lends::Shared | Lends::Buffer => found == declared,
                     // It may begin anywhere.

@@ -224,10 +224,10 @@ situations! {
         => 3, ["10 clients", "ulimit -u"];
     fewer_files_than_clients: FEW_FILES,
         "run -m unix-stream -p connect --conns 100 --place free --rounds 1 --slice 5ms"
-        => 3, ["100 clients", "RLIMIT_NOFILE is 64", "ulimit -n"];
+        => 3, ["100 clients", "RLIMIT_NOFILE is 64"];
     fewer_files_than_peers: FEW_FILES,
         "run -m pipe -p fan-in --peers 40 --place free --rounds 1 --slice 5ms"
-        => 3, ["40 peers", "RLIMIT_NOFILE is 64", "ulimit -n"];
+        => 3, ["40 peers", "RLIMIT_NOFILE is 64"];
     few_files_that_can_be_more: FEW_FILES_AT_FIRST,
         "run -m unix-stream -p connect --conns 100 --place free --rounds 1 --slice 5ms"
         => 0, ["conns=100"];

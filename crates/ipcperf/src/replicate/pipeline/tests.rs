@@ -1,6 +1,7 @@
 //! What an arm of a pipeline is told, and what it makes of it.
 
 use super::*;
+use ipcperf_sys::skipped;
 use std::time::Duration;
 
 fn keys(text: &str) -> toml::Table {
@@ -36,6 +37,9 @@ fn the_published_length_has_the_published_arguments() {
 /// Each of them, run with `false` in the place of an end, has ended before its time is over.
 #[test]
 fn a_script_ends_whichever_end_fails() {
+    if let Err(why) = socat::installed() {
+        return skipped::note("socat", why);
+    }
     let text = "variant = 'one-way'\nbytes = 1000000\nblock = 1000\nmethod =";
     for method in ["anonymous-pipe", "named-pipe", "unix-stream", "tcp"] {
         let plan = planned(&format!("{text} '{method}'")).expect("possible");
