@@ -36,9 +36,9 @@ impl Mechanism for FdPass {
         pitfalls: &[
             "Received descriptors must be closed, or the process runs out of them: one more system call for each.",
             "Without MSG_CMSG_CLOEXEC a program that is executed meanwhile inherits them.",
-            "Descriptors under way count against RLIMIT_NOFILE of the user (ETOOMANYREFS), so a sender waits for credits here, with half of that under way at the most.",
-            "A receiver with too little room for control messages loses the rest, and is told only by MSG_CTRUNC.",
-            "With wait=select each end makes a system call more than told here.",
+            "Descriptors in flight count against RLIMIT_NOFILE of the user (ETOOMANYREFS), so the sender waits for credits, with at most half of the limit in flight.",
+            "A receiver with too little room for control messages loses the rest, which only MSG_CTRUNC shows.",
+            "With wait=select each end makes one system call more than declared.",
         ],
         payload: Payload::Message { max: None },
         direction: Direction::TwoWay,

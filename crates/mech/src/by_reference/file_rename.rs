@@ -27,10 +27,10 @@ impl Mechanism for FileRename {
         summary: "A file written aside and renamed into a directory that the receiver watches; it reads and unlinks the file.",
         manual: &["rename(2)", "inotify(7)", "tmpfs(5)"],
         pitfalls: &[
-            "Events that nobody reads are dropped above fs.inotify.max_queued_events, and only one more event says so; a sender waits for credits here.",
-            "A receiver that starts late must look at what lies in the directory already; inotify tells only what is new.",
+            "Unread events beyond fs.inotify.max_queued_events are dropped, and one event reports it; the sender waits for credits here.",
+            "A receiver that starts late must list the directory first; inotify reports only what is new.",
             "Nothing is synchronised to a disk: a rename is atomic for readers, not after a power cut.",
-            "Nobody learns that the other end is gone.",
+            "No end notices that the other is gone.",
         ],
         payload: Payload::up_to(
             fresh::LARGEST,

@@ -46,10 +46,10 @@ impl Mechanism for TempFile {
         summary: "A file made, unlinked and written for each message; its descriptor travels over a UNIX socket.",
         manual: &["open(2)", "unlink(2)", "unix(7)", "tmpfs(5)"],
         pitfalls: &[
-            "Nothing is synchronised to a disk: also on one it measures the page cache and the file system's bookkeeping.",
+            "Nothing is synchronised to disk: even on a disk it measures the page cache and the file system's bookkeeping.",
             "Sender and receiver share the file's offset, so the receiver must seek before it reads.",
-            "What is under way takes room in the file system, so a sender waits for credits here.",
-            "With create=o_tmpfile the sender makes one system call less than told here; with wait=select each end makes one more, and the receiver one for each of fds.",
+            "Messages in flight take room in the file system, so the sender waits for credits.",
+            "With create=o_tmpfile the sender makes one system call less than declared; with wait=select each end makes one more, and the receiver one for each of fds.",
         ],
         payload: Payload::up_to(
             fresh::LARGEST,

@@ -43,10 +43,10 @@ impl Mechanism for Netlink {
         manual: &["netlink(7)", "socket(7)"],
         pitfalls: &[
             "Made for talking to the kernel: between two processes it does what a UNIX datagram socket does.",
-            "The usual header (nlmsghdr) is a convention that the kernel does not look at on this way; here there is none.",
+            "The usual header (nlmsghdr) is a convention that the kernel ignores between processes; it is left out here.",
             "A full receiver makes a unicast sender wait; what overruns with ENOBUFS is multicast and the kernel itself.",
             "There are no empty messages: the kernel refuses them with ENODATA.",
-            "Nothing tells a receiver that its peer is gone; a sender gets ECONNREFUSED.",
+            "A receiver does not notice that its peer is gone; a sender gets ECONNREFUSED.",
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,

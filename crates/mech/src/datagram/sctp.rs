@@ -60,8 +60,8 @@ impl Mechanism for Sctp {
         summary: "An SCTP association over 127.0.0.1, which keeps boundaries; a receiver sleeps in recv.",
         manual: &["sctp(7)", "ip(7)", "socket(7)"],
         pitfalls: &[
-            "Each message keeps a header of its own on the way, where TCP packs bytes together: expect it behind tcp.",
-            "A receive into less room than the message has leaves the rest for the next one, as if it were a stream.",
+            "Each message travels with its own header, where TCP packs bytes together: expect it to be slower than tcp.",
+            "A receive into too small a buffer leaves the rest for the next receive, as a stream does.",
             "A message large against the receive buffer may come in parts; one above a quarter of it is refused here.",
             "Without SCTP_NODELAY a small message may wait for the acknowledgement of the one before.",
             "There are no empty messages: the kernel refuses them with EINVAL.",

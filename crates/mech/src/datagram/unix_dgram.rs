@@ -23,10 +23,10 @@ impl<W: Wait> Mechanism for UnixDgram<W> {
         ),
         manual: &["unix(7)", "socketpair(2)", "socket(7)"],
         pitfalls: &[
-            "Measured over a socketpair, which only relatives share, unless bind=path is asked for; the data takes the same way.",
+            "Measured over a socketpair, which only related processes share, unless bind=path is given; the data path is the same.",
             "A path outlives its socket, and both ends need one if answers are to come back.",
             "At a named receiver net.unix.max_dgram_qlen (10 by default) messages may wait; two that are connected to each other are exempt.",
-            "Nothing tells a receiver that its peer is gone; a sender gets ECONNREFUSED.",
+            "A receiver does not notice that its peer is gone; a sender gets ECONNREFUSED.",
             "The largest message follows SO_SNDBUF; very large ones fail when memory is fragmented (ENOBUFS).",
         ],
         direction: Direction::TwoWay,

@@ -23,7 +23,7 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
         ),
         manual: &["unix(7)", "socketpair(2)", "socket(7)"],
         pitfalls: &[
-            "Measured over a socketpair, which only relatives share, unless bind=path is asked for; the data takes the same way.",
+            "Measured over a socketpair, which only related processes share, unless bind=path is given; the data path is the same.",
             "A path outlives its socket.",
             "An empty message looks like the end of the connection: messages have at least 1 byte.",
             "The largest message follows SO_SNDBUF; very large ones fail when memory is fragmented (ENOBUFS).",

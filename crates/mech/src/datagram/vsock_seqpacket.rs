@@ -19,10 +19,10 @@ impl Mechanism for VsockSeqpacket {
         summary: "A VM sequenced-packet socket over the loopback transport: it keeps boundaries; a receiver sleeps in recv.",
         manual: &["vsock(7)", "socket(7)"],
         pitfalls: &[
-            "A message is cut into packets for the way, and a receiver gets it only once the last of them has come.",
-            "A worker thread of the kernel, on a CPU of its own choice, carries the packets: its time is in no process.",
+            "A message travels in packets, and the receiver gets it only when the last one has arrived.",
+            "A kernel worker thread on any CPU carries the packets: no process is charged for its time.",
             "Small messages far ahead of the receiver end the connection with ENOBUFS in recent kernels; a window prevents it.",
-            "A receiver that answers a dead peer meets the end at once, ahead of messages that still wait for it.",
+            "A receiver that answers a dead peer gets end-of-file at once, ahead of messages still queued for it.",
             "An empty message looks like the end of the connection: messages have at least 1 byte.",
             "A message larger than the receiver's buffer is EMSGSIZE for the kernel; here half of that is the most.",
         ],

@@ -12,7 +12,9 @@ impl Mechanism for Null {
         family: Family::Floor,
         summary: "Moves nothing and waits for nobody: the cost of the loop, the clock and the recorder.",
         manual: &["ipcperf(1)"],
-        pitfalls: &["It is no mechanism: the two ends never meet, so there is nothing to prove."],
+        pitfalls: &[
+            "It is not a mechanism: the two ends never meet, so there is nothing to prove.",
+        ],
         payload: Payload::Wake { word: 0 },
         direction: Direction::TwoWay,
         reach: Reach::Related,

@@ -32,7 +32,7 @@ const PITFALLS: &[&str] = &[
     "A ring is tuned for one thread (DEFER_TASKRUN, SINGLE_ISSUER) as far as the kernel allows: Linux 5.19 to 6.1.",
     "A transfer is submitted, tried, armed to poll and tried again: the plain call has a shorter way.",
     "buffers=provided serves one receive at a time from one buffer; what comes in pieces is completed by plain receives.",
-    "Often forbidden in containers (seccomp) and by administrators (kernel.io_uring_disabled).",
+    "Containers (seccomp) and administrators (kernel.io_uring_disabled) often forbid it.",
 ];
 
 /// The same, where a thread of the kernel polls the ring.
@@ -43,7 +43,7 @@ const SQPOLL_PITFALLS: &[&str] = &[
     "The kernel thread sleeps when nothing was submitted for 1 ms (one tick at least); a call then wakes it.",
     "The kernel thread has slices of 0.1 ms (Linux 6.12), or it would keep its end from their CPU for milliseconds.",
     "An end that spun without limit would keep the CPU from its own kernel thread: it sleeps after a few microseconds.",
-    "Often forbidden in containers (seccomp) and by administrators (kernel.io_uring_disabled).",
+    "Containers (seccomp) and administrators (kernel.io_uring_disabled) often forbid it.",
 ];
 
 /// What rings need from the host.

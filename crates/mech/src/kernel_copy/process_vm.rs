@@ -26,16 +26,16 @@ impl<C: Copier> Mechanism for Copied<C> {
         wait: Wait::Block,
         default: C::PULLS,
         summary: if C::PULLS {
-            "The receiver copies each message out of the sender's memory; turns are told in shared memory, with a futex to sleep."
+            "The receiver copies each message out of the sender's memory; turns are signalled in shared memory, with a futex to sleep."
         } else {
-            "The sender copies each message into the receiver's memory; turns are told in shared memory, with a futex to sleep."
+            "The sender copies each message into the receiver's memory; turns are signalled in shared memory, with a futex to sleep."
         },
         manual: &["process_vm_readv(2)", "ptrace(2)", "futex(2)"],
         pitfalls: &[
-            "It takes the right to trace the other process: Yama, other users and most containers refuse it.",
-            "The call moves bytes and wakes nobody; an end that sleeps costs a futex call of both ends on top.",
-            "Whoever may write into a process may do anything to it: there is no protection between the ends.",
-            "A message that was not read yet is gone with its sender, and nobody learns that the peer died while it sleeps.",
+            "It needs the right to trace the other process, which Yama, other users and most containers refuse.",
+            "The call moves bytes and wakes no one; an end that sleeps costs one futex call at each end.",
+            "A process that may write into another may do anything to it: the ends are not protected from each other.",
+            "An unread message is lost with its sender, and a sleeping end does not notice that its peer died.",
         ],
         payload: Payload::up_to(fresh::LARGEST, "memory; this program stops at 1 GiB"),
         direction: Direction::TwoWay,

@@ -22,9 +22,9 @@ impl Mechanism for Sendfile {
         summary: "The sender writes to an anonymous file it has mapped and sends that file's pages over a UNIX stream socket; the receiver reads.",
         manual: &["sendfile(2)", "memfd_create(2)", "unix(7)"],
         pitfalls: &[
-            "The socket holds references to the file's pages until they are read: written too early they arrive changed, so the sender goes through more of the file than the socket can hold.",
+            "The socket holds references to the file's pages until they are read. A page written too early arrives changed, so the sender cycles through more of the file than the socket can hold.",
             "The payload must be in a file to begin with; bytes that are made in private memory have to be copied there first.",
-            "Before Linux 6.5 sendfile to a UNIX socket took another way through the kernel, a page at a time.",
+            "Before Linux 6.5 sendfile to a UNIX socket took another path through the kernel, a page at a time.",
         ],
         direction: Direction::TwoWay,
         reach: Reach::Related,

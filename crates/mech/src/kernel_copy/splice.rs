@@ -28,9 +28,9 @@ impl Mechanism for Splice {
         summary: "Written to a pipe, spliced to a UNIX stream socket, spliced to another pipe, read: what a proxy does with its pages.",
         manual: &["splice(2)", "pipe(7)", "unix(7)"],
         pitfalls: &[
-            "Only the way between the two pipes is without a copy: bytes that start and end in a process are still written and read.",
-            "A splice moves what is there: from the socket it stops at each piece the sender sent, so large messages take many calls.",
-            "What nobody looks at is dropped inside the kernel by one more call, splice to /dev/null.",
+            "Only the step between the two pipes copies nothing: bytes that start and end in a process are still written and read.",
+            "A splice moves what is available: from the socket it stops at each piece that was sent, so large messages take many calls.",
+            "Bytes that the receiver does not read are dropped inside the kernel by one more call, splice to /dev/null.",
         ],
         direction: Direction::TwoWay,
         reach: Reach::Related,

@@ -37,7 +37,7 @@ impl Mechanism for TcpZerocopy {
         summary: "A TCP connection over 127.0.0.1 whose sender asks the kernel not to copy; a reader sleeps in read.",
         manual: &["send(2)", "socket(7)", "tcp(7)"],
         pitfalls: &[
-            "On the loopback interface the kernel copies after all, on top of pinning pages: the counts tell how often.",
+            "On the loopback interface the kernel copies anyway, after pinning the pages: the counts show how often.",
             "A buffer must not be written before its notice has come; here buffers take turns, which costs cache.",
             "The notice is read with a call of its own, one for each message here, though one may stand for many sends.",
             "Pinned pages of all processes of a user count against RLIMIT_MEMLOCK: beyond it a send waits, or copies.",

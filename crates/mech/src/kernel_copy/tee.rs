@@ -27,9 +27,9 @@ impl Mechanism for Tee {
         summary: "Written to a pipe, duplicated to the receiver's pipe by reference, dropped from the first: what it costs to let one more listen.",
         manual: &["tee(2)", "splice(2)", "pipe(7)"],
         pitfalls: &[
-            "It makes a second reference to the same pages; the first must be consumed by somebody, here by a splice to /dev/null.",
+            "It makes a second reference to the same pages; the first must be consumed too, here by a splice to /dev/null.",
             "A reference takes a slot of the pipe, however few bytes it stands for, so small messages fill the pipe early.",
-            "What nobody looks at is dropped inside the kernel by one more call, splice to /dev/null.",
+            "Bytes that the receiver does not read are dropped inside the kernel by one more call, splice to /dev/null.",
         ],
         direction: Direction::OneWay,
         reach: Reach::Related,

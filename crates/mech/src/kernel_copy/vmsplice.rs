@@ -41,8 +41,8 @@ impl Mechanism for Vmsplice {
         summary: "Two pipes that hold references to the sender's pages; the receiver reads, which copies once.",
         manual: &["vmsplice(2)", "splice(2)", "pipe(7)"],
         pitfalls: &[
-            "A page may be written again only after it was read: the sender goes through a pool of the pipe's capacity and three messages, which falls out of the caches.",
-            "What nobody looks at is dropped inside the kernel by one more call, splice to /dev/null, so touch=none copies 64 bytes; any other touch copies all.",
+            "A page may be written again only after it was read, so the sender cycles through a pool of the pipe's capacity plus three messages, which does not stay in the caches.",
+            "Bytes that the receiver does not read are dropped inside the kernel by one more call, splice to /dev/null, so touch=none copies 64 bytes; any other touch copies all.",
             "Every reference is to one page of 4 KiB, also inside a huge page, so small messages fill the pipe early.",
             "A vmsplice on the reading end copies: there is no way to receive into memory without a copy.",
         ],

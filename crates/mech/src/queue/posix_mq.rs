@@ -105,7 +105,7 @@ impl<W: Wait> Mechanism for PosixMq<W> {
             "Ten messages of 8 KiB are all a queue holds by default.",
             "The highest priority comes first; here every message has priority 0.",
             "A receiver must offer room for the largest message the queue takes, whatever arrives.",
-            "Nothing tells an end that the other is gone.",
+            "No end notices that the other is gone.",
             "That a queue is a descriptor, so that epoll can watch it, holds on Linux and not everywhere.",
         ],
         direction: Direction::OneWay,

@@ -35,9 +35,9 @@ impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
         manual: &["sysvipc(7)", "msgop(2)", "msgget(2)"],
         pitfalls: &[
             "A queue holds 16 KiB by default: two messages of 8 KiB.",
-            "A queue is no descriptor: it cannot be polled, and it stays until it is removed (ipcrm).",
+            "A queue is not a descriptor: it cannot be polled, and it stays until it is removed (ipcrm).",
             "A message starts behind its 8-byte type, so the payload is never aligned to a cache line.",
-            "Nothing tells an end that the other is gone.",
+            "No end notices that the other is gone.",
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,

@@ -28,7 +28,7 @@ impl Mechanism for SeqLock {
             "A read that meets a write is torn and made again; with a single slot a writer that never rests starves readers, so there are several.",
             "Values are copied in and out word by word through private buffers, since both ends may touch a slot at once.",
             "Fewer than 4 bytes cannot say which of many values was seen, so streams of such values are refused.",
-            "A writer that dies leaves its last whole value, and nothing tells that no other will come.",
+            "A writer that dies leaves its last whole value, and readers do not notice that no other will come.",
         ],
         payload: Payload::up_to(seqlock::MAX_VALUE, "the layout of a cell"),
         direction: Direction::OneWay,

@@ -38,7 +38,7 @@ impl<W: RingWait> Mechanism for ShmMailbox<W> {
             "With one slot the ends take turns: a stream pays a hand-over for each message, where a ring runs ahead.",
             "Spinning needs a CPU for each end; on one CPU every message waits for the scheduler.",
             "The slot is free again once the receiver has copied the message, not once it has worked on it.",
-            "A peer that dies tells nobody, and one that writes wildly damages both.",
+            "A peer's death goes unnoticed, and a peer that writes wildly damages both.",
         ],
         payload: Payload::up_to(ring::MAX_MESSAGE, "the 32-bit length of a slot"),
         direction: Direction::OneWay,

@@ -49,10 +49,10 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
         pitfalls: &[
             "Spinning needs a CPU for each end; on one CPU every message waits for the scheduler.",
             "A receiver that reads in place must be done before it asks for the next message; all but copy-free copy.",
-            "A system call is made only if somebody sleeps: count sleeps and wake-ups before comparing two machines.",
-            "A peer that dies tells nobody, and one that writes wildly damages both.",
+            "A system call is made only if the peer sleeps: count sleeps and wake-ups before comparing two machines.",
+            "A peer's death goes unnoticed, and a peer that writes wildly damages both.",
             "Messages of more than half the memory asked for make the ring larger: it has at least two slots.",
-            "A file in the run's directory is on disk only where that directory is; dirty pages are written back meanwhile.",
+            "A file in the run directory is on disk only if the directory is; dirty pages are written back meanwhile.",
         ],
         payload: Payload::up_to(ring::MAX_MESSAGE, "the 32-bit length of a slot"),
         direction: Direction::OneWay,

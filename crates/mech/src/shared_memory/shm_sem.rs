@@ -26,7 +26,7 @@ impl Mechanism for ShmSem {
         manual: &["sem_overview(7)", "sem_wait(3)", "shm_overview(7)", "memfd_create(2)"],
         pitfalls: &[
             "With one buffer the ends take turns: a stream pays a hand-over for each message.",
-            "A semaphore makes a system call only where somebody sleeps on it; a System V semaphore makes one each time.",
+            "A POSIX semaphore makes a system call only if a process sleeps on it; a System V semaphore makes one each time.",
             "A peer that dies between wait and post leaves the other waiting for ever: semaphores have no owner.",
         ],
         payload: Payload::up_to(shm_sem::MAX_MESSAGE, "the layout of a buffer"),

@@ -31,7 +31,7 @@ impl<W: Wait> Mechanism for Fifo<W> {
         },
         manual: &["fifo(7)", "mkfifo(3)", "pipe(7)"],
         pitfalls: &[
-            "Once open it is a pipe, through the same code in the kernel: expect the same numbers.",
+            "Once open it is a pipe with the same kernel code: expect the same numbers.",
             "Opening sleeps until the other end is opened; two ends that open in opposite order deadlock.",
             "The name outlives the processes.",
         ],

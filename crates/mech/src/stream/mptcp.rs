@@ -40,10 +40,10 @@ impl Mechanism for Mptcp {
         summary: "A multipath TCP connection over 127.0.0.1, on one path; a reader sleeps in read.",
         manual: &["tcp(7)", "ip(7)", "ip-mptcp(8)"],
         pitfalls: &[
-            "A TCP connection carries the bytes and a second layer numbers and queues them again: expect it behind tcp.",
-            "A peer, or a firewall between, that knows nothing of it turns the connection into plain TCP; here that is refused.",
+            "A TCP connection carries the bytes and a second layer numbers and queues them again: expect it to be slower than tcp.",
+            "A peer or firewall that does not know MPTCP turns the connection into plain TCP; here that is refused.",
             "More paths only come with other addresses (ip mptcp endpoint); over the loopback interface there is one.",
-            "A receiver that dies with nothing unread is reported a minute late: its sender fills the buffers and sleeps.",
+            "A receiver that dies with nothing unread is reported a minute late: its sender fills the buffers and sleeps meanwhile.",
             "Without TCP_NODELAY a small segment may wait for the acknowledgement of the one before, 40 ms and more.",
         ],
         direction: Direction::TwoWay,

@@ -30,7 +30,7 @@ impl<W: Wait> Mechanism for Pipe<W> {
         ),
         manual: &["pipe(7)", "pipe(2)", "fcntl(2)"],
         pitfalls: &[
-            "A message larger than the free room is handed over in pieces, so capacity decides large sizes.",
+            "A message larger than the free room is moved in pieces, so the capacity decides for large sizes.",
             "End-of-file comes only when every copy of the write end is closed.",
             "Writes up to PIPE_BUF (4096 bytes) are atomic; larger ones of several writers mix.",
         ],

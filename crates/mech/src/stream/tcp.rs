@@ -48,9 +48,9 @@ impl<W: Wait> Mechanism for Tcp<W> {
         manual: &["tcp(7)", "ip(7)", "socket(7)"],
         pitfalls: &[
             "Without TCP_NODELAY a small segment may wait for the acknowledgement of the one before, 40 ms and more.",
-            "Firewall rules, packet capture and traffic shaping apply to the loopback interface too.",
-            "Buffer sizes that are not set are tuned while the connection runs: the effective value is the first.",
-            "Whoever closes first keeps the port pair in TIME_WAIT for a minute.",
+            "Firewall rules, packet capture and traffic shaping also apply to the loopback interface.",
+            "Buffer sizes that are not set are tuned while the connection runs: the effective value is the initial one.",
+            "The end that closes first keeps the port pair in TIME_WAIT for a minute.",
             "Busy polling asks the queue of a network device, and the loopback interface has none: it changes nothing here.",
         ],
         direction: Direction::TwoWay,

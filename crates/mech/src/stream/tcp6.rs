@@ -21,10 +21,10 @@ impl Mechanism for Tcp6 {
         summary: "A TCP connection over ::1; a reader sleeps in read.",
         manual: &["ipv6(7)", "tcp(7)", "socket(7)"],
         pitfalls: &[
-            "Through the same code as tcp but for the address lookup and a header 20 bytes longer: expect the same numbers.",
-            "A host may have IPv6 switched off, for all interfaces or for one, also where the kernel has it built in.",
+            "The same code as tcp except for address lookup and a header 20 bytes longer: expect the same numbers.",
+            "IPv6 may be switched off, for all interfaces or for one, even if the kernel has it built in.",
             "Buffers are tuned by the sysctls of tcp, net.ipv4.tcp_wmem and tcp_rmem: there are none under net.ipv6.",
-            "Packet filters have rules of their own for IPv6, which also apply to the loopback interface.",
+            "Packet filters have separate rules for IPv6, which also apply to the loopback interface.",
         ],
         direction: Direction::TwoWay,
         reach: Reach::Network,

@@ -114,8 +114,8 @@ impl<W: Wait> Mechanism for UnixStream<W> {
         ),
         manual: &["unix(7)", "socketpair(2)", "socket(7)"],
         pitfalls: &[
-            "Each side of a pair must use its own end: one end reads back nothing but its peer's bytes.",
-            "Only the send buffer stops a fast sender; SO_RCVBUF has no effect.",
+            "Each side of a pair must use its own end: an end reads only its peer's bytes.",
+            "Only the send buffer limits a fast sender; SO_RCVBUF has no effect.",
             "A path outlives its listener, and an abstract name has no permissions.",
         ],
         direction: Direction::TwoWay,
@@ -160,10 +160,10 @@ impl Mechanism for UnixStreamMmsg {
         summary: "A UNIX stream socket; sendmmsg hands over a batch, and recvmmsg sleeps, then takes what is there.",
         manual: &["sendmmsg(2)", "recvmmsg(2)", "unix(7)"],
         pitfalls: &[
-            "One call of each end moves a whole batch when messages flow; the calls told are those of a message sent alone.",
-            "A round trip gains nothing: each message is handed over alone, by calls that cost more than read and write.",
-            "A message waits until its batch is full or the sender flushes, so its latency is that of a batch.",
-            "A stream has no boundaries: a slot may bring part of a message, which is then put together by one more copy.",
+            "One call at each end moves a whole batch when messages flow; the declared calls are those of a message sent alone.",
+            "A round trip gains nothing: each message is sent alone, by calls that cost more than read and write.",
+            "A message waits until its batch is full or the sender flushes, so it has the latency of a batch.",
+            "A stream has no boundaries: a slot may hold part of a message, which takes one more copy to assemble.",
         ],
         ..*UnixStream::<Block>::SPEC
     };

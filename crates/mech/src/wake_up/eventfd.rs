@@ -23,8 +23,8 @@ impl<W: Wait> Mechanism for EventFd<W> {
         manual: &["eventfd(2)"],
         pitfalls: &[
             "It wakes and carries no payload: compare it with a one-byte pipe, not with ways to move data.",
-            "Wake-ups that nobody has taken yet merge into one.",
-            "Both ends hold the same object, so neither learns that the other is gone.",
+            "Wake-ups that have not been read yet merge into one.",
+            "Both ends hold the same object, so neither notices that the other is gone.",
         ],
         direction: Direction::OneWay,
         reach: Reach::Related,

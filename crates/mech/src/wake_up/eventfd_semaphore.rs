@@ -41,8 +41,8 @@ impl Mechanism for EventFdSemaphore {
         pitfalls: &[
             "A read returns 1 and nothing else: the eight bytes of proof lie in shared memory beside the counter.",
             "Wake-ups are counted and not merged, so a receiver makes as many reads as there were writes.",
-            "A writer is held back only at 2^64 - 2; here the words of proof end the window at 64.",
-            "Both ends hold the same object, so neither learns that the other is gone.",
+            "A writer blocks only at 2^64 - 2; here the proof limits the window to 64.",
+            "Both ends hold the same object, so neither notices that the other is gone.",
         ],
         direction: Direction::OneWay,
         reach: Reach::Related,

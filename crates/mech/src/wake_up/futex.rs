@@ -23,9 +23,9 @@ impl<S: Sleep> Mechanism for Futex<S> {
         },
         manual: &["futex(2)", "futex(7)", "memfd_create(2)"],
         pitfalls: &[
-            "It wakes and carries 4 bytes: it is the price list for what is built on it.",
-            "A sender here always makes the system call; skipping it when nobody sleeps hides the cost.",
-            "A value that nobody has looked at yet is overwritten.",
+            "It wakes the peer and carries 4 bytes: the base cost of everything built on futexes.",
+            "A sender here always makes the system call; skipping it when no peer sleeps would hide the cost.",
+            "A value that has not been read yet is overwritten.",
         ],
         payload: Payload::Wake { word: 4 },
         direction: Direction::OneWay,

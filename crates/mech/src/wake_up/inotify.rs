@@ -53,9 +53,9 @@ impl Mechanism for Inotify {
         manual: &["inotify(7)", "inotify_add_watch(2)", "pwrite(2)"],
         pitfalls: &[
             "An event says that a file was written to, not what: the eight bytes of proof lie in shared memory beside it.",
-            "Equal events that nobody has read yet merge into one.",
-            "The write is part of the price, and so is the file system: the files lie in the directory of the run.",
-            "The events of a file tell of whoever writes to it, and nothing of whoever stops writing.",
+            "Equal events that have not been read yet merge into one.",
+            "The write to a file is part of the cost, and so is the file system of the run directory.",
+            "Events report writes to a file; that a writer has gone, nothing reports.",
             "Instances and watches are limited for each user (fs.inotify.max_user_instances, max_user_watches).",
         ],
         direction: Direction::OneWay,

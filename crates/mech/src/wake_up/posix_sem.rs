@@ -30,9 +30,9 @@ impl Mechanism for PosixSem {
         manual: &["sem_overview(7)", "sem_init(3)", "sem_post(3)", "sem_wait(3)", "futex(2)"],
         pitfalls: &[
             "It carries nothing: the eight bytes of proof lie in shared memory beside the semaphore.",
-            "The system calls declared are those of the fast path: a post wakes by futex only where somebody sleeps, and a wait calls only where the count is zero.",
-            "Nothing holds a sender back before SEM_VALUE_MAX (2^31 - 1), where a post fails; here the words of proof end the window at 64.",
-            "A process that dies between wait and post keeps what it took, and nobody is told.",
+            "The declared system calls are those of the fast path: a post calls futex only if a peer sleeps, and a wait only if the count is zero.",
+            "Nothing slows a sender down before SEM_VALUE_MAX (2^31 - 1), where a post fails; here the proof limits the window to 64.",
+            "A process that dies between wait and post keeps the count it took, and the peer never notices.",
         ],
         direction: Direction::OneWay,
         reach: Reach::Related,

@@ -39,7 +39,7 @@ pub trait Way: 'static {
 
 const MERGING: &str = "Standard signals such as SIGUSR1 merge and carry nothing; only realtime ones are queued with eight bytes.";
 const QUEUE: &str = "At RLIMIT_SIGPENDING, which counts all processes of a user, a sender gets EAGAIN, and here asks again; a window of 64 stays far below.";
-const DEATH: &str = "A sender gets ESRCH once its peer was waited for; until then signals vanish in a zombie, and a receiver is never told.";
+const DEATH: &str = "A sender gets ESRCH once its peer has been reaped; until then signals to the zombie are lost, and a receiver never notices.";
 const BLOCKED: &str =
     "The signal must be blocked before the peer may send, or it ends the process or is lost.";
 const REUSE: &str = "A process number may belong to another process by the time the signal is sent; a pidfd cannot.";
@@ -70,7 +70,7 @@ impl Way for Handling {
         &["signal(7)", "sigaction(2)", "sigsuspend(2)", "sigreturn(2)", "rt_sigqueueinfo(2)"];
     const PITFALLS: &'static [&'static str] = &[
         "A handler costs a second system call: it comes back by rt_sigreturn.",
-        "Whoever looks at a flag and then calls pause loses the signal that comes in between; here it is blocked but inside sigsuspend.",
+        "Checking a flag and then calling pause loses a signal that arrives in between; here the signal is blocked except inside sigsuspend.",
         "A handler may interrupt anything, so it may do next to nothing; this one writes two atomics.",
         MERGING,
         QUEUE,
@@ -90,7 +90,7 @@ impl Way for Reading {
     const SUMMARY: &'static str = "A realtime signal with a value, queued by sigqueue; a receiver sleeps in read of a signalfd.";
     const MANUAL: &'static [&'static str] = &["signal(7)", "signalfd(2)", "rt_sigqueueinfo(2)"];
     const PITFALLS: &'static [&'static str] = &[
-        "A signalfd reads the signals of whoever reads, not of whoever made it: it cannot be handed to another process.",
+        "A signalfd reads the signals of the process that reads it, not of the one that made it, so it cannot be passed to another process.",
         "A read copies 128 bytes for eight of value.",
         MERGING,
         QUEUE,

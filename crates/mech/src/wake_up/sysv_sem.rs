@@ -30,9 +30,9 @@ impl Mechanism for SysvSem {
         manual: &["sysvipc(7)", "semget(2)", "semop(2)", "semctl(2)"],
         pitfalls: &[
             "It carries nothing: the eight bytes of proof lie in shared memory beside the set.",
-            "Every step is a system call, also where nobody has to wait: there is no fast path.",
-            "Nothing holds a sender back before 32767 (SEMVMX), where semop fails; here the words of proof end the window at 64.",
-            "A set stays until it is removed (ipcrm), and nothing tells an end that the other is gone; SEM_UNDO, which takes back what a dead process did, is not used here.",
+            "Every operation is a system call, even without contention: there is no fast path.",
+            "Nothing slows a sender down before 32767 (SEMVMX), where semop fails; here the proof limits the window to 64.",
+            "A set stays until it is removed (ipcrm), and no end notices that the other is gone; SEM_UNDO, which reverts what a dead process did, is not used here.",
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
