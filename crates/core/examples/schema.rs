@@ -1,5 +1,6 @@
 //! Prints the JSON Schema of the document that the argument names: `result`, `mechanisms`, `replication`, `comparison`,
-//! `doctor` or `selftest`. `cargo xtask docs` keeps what it prints in `schema/`.
+//! `doctor` or `selftest`. `cargo xtask docs` keeps what it prints in `schema/`. `keys` prints the keys of a result as
+//! docs/RESULTS.md lists them.
 
 use ipcperf_core::result::{
     COMPARISON_SCHEMA, Comparison, DOCTOR_SCHEMA, Examination, MECHANISMS_SCHEMA, MechanismList,
@@ -14,29 +15,67 @@ use std::io::{Error, Write, stdout};
 fn main() -> Result<(), Error> {
     let document = std::env::args().nth(1).unwrap_or_default();
     let schema = match document.as_str() {
-        // Of all minor versions.
-        "result" => {
-            let major = SCHEMA.rsplit_once('.').map(|(major, _)| major);
-            let title = major.filter(|major| major.contains('/')).unwrap_or(SCHEMA);
-            let mut schema = schema::<ResultSet>(title);
-            columns(&mut schema["$defs"], "Round", true);
-            schema["$defs"]["Cell"]["properties"]["rounds"] = json!({
-                "description": schema["$defs"]["Cell"]["properties"]["rounds"]["description"],
-                "anyOf": [{"$ref": "#/$defs/Round"}, {"maxProperties": 0}],
-            });
-            schema
-        }
+        "result" => result(),
+        "keys" => return write!(stdout(), "{}", keys(&result())),
         "mechanisms" => schema::<MechanismList>(MECHANISMS_SCHEMA),
         "replication" => schema::<Replication>(REPLICATION_SCHEMA),
         "comparison" => schema::<Comparison>(COMPARISON_SCHEMA),
         "doctor" => schema::<Examination>(DOCTOR_SCHEMA),
         "selftest" => schema::<SelfTest>(SELFTEST_SCHEMA),
         _ => {
-            let known = "result, mechanisms, replication, comparison, doctor or selftest?";
+            let known = "result, mechanisms, replication, comparison, doctor, selftest or keys?";
             return Err(Error::other(known));
         }
     };
     writeln!(stdout(), "{schema:#}")
+}
+
+/// The schema of results of all minor versions.
+fn result() -> Value {
+    let major = SCHEMA.rsplit_once('.').map(|(major, _)| major);
+    let title = major.filter(|major| major.contains('/')).unwrap_or(SCHEMA);
+    let mut schema = schema::<ResultSet>(title);
+    columns(&mut schema["$defs"], "Round", true);
+    schema["$defs"]["Cell"]["properties"]["rounds"] = json!({
+        "description": schema["$defs"]["Cell"]["properties"]["rounds"]["description"],
+        "anyOf": [{"$ref": "#/$defs/Round"}, {"maxProperties": 0}],
+    });
+    schema
+}
+
+/// The types of a result whose keys docs/RESULTS.md lists: those of cells, their rounds and the noise.
+const LISTED: [&str; 15] = [
+    "Noise",
+    "Finding",
+    "Cell",
+    "Load",
+    "Metric",
+    "CpuCost",
+    "OneWay",
+    "Fan",
+    "Connections",
+    "Round",
+    "HistogramData",
+    "SideCpu",
+    "Covariates",
+    "SideCovariates",
+    "Proof",
+];
+
+/// A table for each of these types and the document itself, with the first sentence of what describes each key.
+fn keys(schema: &Value) -> String {
+    let mut text = String::new();
+    let listed = LISTED.map(|name| (name, &schema["$defs"][name]));
+    for (name, object) in [("Result", schema)].into_iter().chain(listed) {
+        text += &format!("### {name}\n\n| key | |\n|---|---|\n");
+        for (key, property) in object["properties"].as_object().into_iter().flatten() {
+            let whole = property["description"].as_str().unwrap_or_default().trim_end_matches('.');
+            let first = whole.split_once(". ").map_or(whole, |(first, _)| first);
+            text += &format!("| `{key}` | {first} |\n");
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// The schema of documents as they are written, called by its kind and major version.

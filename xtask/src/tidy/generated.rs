@@ -33,8 +33,8 @@ fn product(root: &Path, words: &[&str]) -> Result<String> {
     printed(crate::cargo::cargo().args(run).args(words).current_dir(root))
 }
 
-/// The JSON Schemas. Their generator is built by itself: a feature that this program enabled would be on in every build
-/// of the workspace. As a part of the workspace it shares with the tests what both need.
+/// The JSON Schemas, and the keys in docs/RESULTS.md. Their generator is built by itself: a feature that this program
+/// enabled would be on in every build of the workspace. As a part of the workspace it shares with the tests what both need.
 pub(crate) fn schemas(root: &Path) -> Result<Vec<Generated>> {
     let status = crate::cargo::cargo()
         .args(["build", "--quiet", "--workspace", "--features", "ipcperf-core/schema"])
@@ -49,7 +49,22 @@ pub(crate) fn schemas(root: &Path) -> Result<Vec<Generated>> {
         let file = format!("schema/ipcperf.{name}-{version}.schema.json");
         Ok((file, printed(Command::new(&generator).arg(name))?))
     };
-    SCHEMAS.iter().map(schema).collect()
+    let mut all = SCHEMAS.iter().map(schema).collect::<Result<Vec<_>>>()?;
+    let file = "docs/RESULTS.md";
+    let text = std::fs::read_to_string(root.join(file)).context(file)?;
+    all.push((
+        file.to_owned(),
+        with_block(&text, &printed(Command::new(&generator).arg("keys"))?)?,
+    ));
+    Ok(all)
+}
+
+/// The text with its generated block, which stands between two lines of their own, replaced.
+fn with_block(text: &str, block: &str) -> Result<String> {
+    const LINES: [&str; 2] = ["<!-- generated -->\n", "<!-- end of generated -->"];
+    let (before, rest) = text.split_once(LINES[0]).context("no generated block")?;
+    let (_, after) = rest.split_once(LINES[1]).context("a generated block without an end")?;
+    Ok([before, LINES[0], "\n", block, LINES[1], after].concat())
 }
 
 /// What a program of the workspace prints.
@@ -85,6 +100,15 @@ pub(crate) fn check(generated: &[Generated], files: &[File]) -> Vec<Violation> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_block_is_replaced_and_what_stands_around_it_stays() {
+        let text = "a\n<!-- generated -->\nold\n<!-- end of generated -->\nb\n";
+        let fresh = "a\n<!-- generated -->\n\nnew\n<!-- end of generated -->\nb\n";
+        assert_eq!(with_block(text, "new\n").ok().as_deref(), Some(fresh));
+        assert_eq!(with_block(fresh, "new\n").ok().as_deref(), Some(fresh));
+        assert!(with_block("a\n", "new\n").is_err());
+    }
 
     #[test]
     fn a_stale_or_missing_file_is_a_violation_and_a_fresh_one_is_not() {
