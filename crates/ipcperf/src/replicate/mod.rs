@@ -28,7 +28,7 @@ use crate::packed::{self, STUDY_NAMES};
 use crate::progress::Line;
 use crate::report::read_replication;
 use crate::request;
-use expect::Course;
+use expect::{Course, Expected};
 use ipcperf_core::result::{
     ClaimKind, Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, Status, StudyResult,
 };
@@ -103,14 +103,8 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         studies: Vec::new(),
     };
     let watch = RefCell::default();
+    let context = Context { registry, host: &host, interrupts: &interrupts, watch: &watch };
     for (at, study) in studies.iter().enumerate() {
-        let mut context = Context {
-            registry,
-            host: &host,
-            interrupts: Some(&interrupts),
-            watch: &watch,
-            progress: &mut show,
-        };
         let wanted =
             Course { scale, rounds: args.rounds.unwrap_or_else(|| study.rounds(scale)), cut: None };
         // What is left of the time is divided among the studies that are left.
@@ -118,7 +112,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         let room = budget.map(|budget| budget.saturating_sub(began.elapsed()) / left);
         let is_told = !args.output.quiet;
         let (mut result, expected_s, interrupted) =
-            replicate(study, wanted, (room, is_told), seed, &mut context).map_err(failed)?;
+            replicate(study, wanted, (room, is_told), seed, context, &mut show).map_err(failed)?;
         result.cuts.splice(0..0, asked.iter().cloned());
         document.invocation.plan.expected_s += expected_s;
         document.studies.push(result);
@@ -154,7 +148,8 @@ fn replicate(
     wanted: Course,
     (room, is_told): (Option<Duration>, bool),
     seed: u64,
-    context: &mut Context<'_, '_>,
+    context: Context<'_>,
+    progress: &mut dyn FnMut(Progress<'_>),
 ) -> std::io::Result<(StudyResult, f64, bool)> {
     let began = Instant::now();
     let mut limits = Limits { until: room.map(|room| began + room), ..Limits::default() };
@@ -162,10 +157,11 @@ fn replicate(
     let mut expected = Duration::ZERO;
     // Scale smoke is what the first round of the others is: nothing is expected of it but to be short, as it is said to be.
     if wanted.scale == Scale::Smoke && room.is_none() {
-        limits.most = is_told.then_some(SHORT);
+        limits.expected = is_told.then_some(Expected::Most(SHORT));
     }
     if wanted.scale != Scale::Smoke || room.is_some() {
-        let found = rounds::measure(study, (Scale::Smoke, 1), Limits::default(), seed, context)?;
+        let once = (Scale::Smoke, 1);
+        let found = rounds::measure(study, once, Limits::default(), seed, context, progress)?;
         if found.interrupted {
             let findings = Findings::new(&found.arms, wanted.rounds, found.noise);
             let seconds = began.elapsed().as_secs_f64();
@@ -180,7 +176,7 @@ fn replicate(
         }
         let one = round(course.scale);
         expected = pilot.beside + one * u32::try_from(course.rounds).unwrap_or(u32::MAX);
-        limits.round = is_told.then_some(one);
+        limits.expected = is_told.then_some(Expected::Round(one));
         if is_told {
             note(&format!(
                 "{} at scale {}: {}, about {}",
@@ -195,7 +191,7 @@ fn replicate(
         }
     }
     let Course { scale, mut rounds, cut } = course;
-    let found = rounds::measure(study, (scale, rounds), limits, seed, context)?;
+    let found = rounds::measure(study, (scale, rounds), limits, seed, context, progress)?;
     let mut cuts: Vec<String> = cut.into_iter().collect();
     if !found.interrupted && found.rounds < rounds {
         cuts.push(format!("Stopped after {} of {rounds} rounds: the time was over.", found.rounds));
