@@ -66,6 +66,12 @@ fn starting(cell: &CellPlan) -> Duration {
     SLICE_OVERHEAD.mul_f64(cell.key.load.peers.max(1).saturating_add(1) as f64 / 2.0)
 }
 
+/// How many rounds fit into a budget, where each takes `round` and all that comes once takes `beside`.
+pub(crate) fn rounds_within(budget: Duration, beside: Duration, round: Duration) -> u64 {
+    let rounds = budget.saturating_sub(beside).as_nanos() / round.as_nanos().max(1);
+    u64::try_from(rounds).unwrap_or(u64::MAX)
+}
+
 /// A plan that can be carried out.
 #[derive(Debug)]
 pub(crate) struct Undertaking {
@@ -137,10 +143,10 @@ impl Undertaking {
     /// Plans as many of its rounds as fit into its budget, and one at the least; whether that one fits.
     pub(crate) fn keep_budget(&mut self) -> bool {
         let Some(budget) = self.settings.budget else { return true };
-        let all = 1..=self.settings.rounds;
-        let fitting = all.rev().find(|rounds| self.expected_of(*rounds) <= budget);
-        self.settings.rounds = fitting.unwrap_or(1);
-        fitting.is_some()
+        let beside = self.expected_of(0);
+        let fitting = rounds_within(budget, beside, self.expected_of(1).saturating_sub(beside));
+        self.settings.rounds = fitting.clamp(1, self.settings.rounds);
+        fitting > 0
     }
 
     /// What its budget is too short for, and what would do: one round, or as many as `what` takes.

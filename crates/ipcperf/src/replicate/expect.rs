@@ -8,6 +8,7 @@ use super::bounds::{self, BoundWork};
 use super::cell::Keys;
 use super::kinds::CELL;
 use super::pipeline;
+use crate::measure::rounds_within;
 use ipcperf_core::result::Scale;
 use ipcperf_engine::bounds::Intervals;
 use ipcperf_engine::plan::Host;
@@ -159,11 +160,7 @@ pub(crate) fn fit(
     (room, beside): (Duration, Duration),
     round: &dyn Fn(Scale) -> Duration,
 ) -> Course {
-    let room = room.saturating_sub(beside);
-    let fitting = |scale| {
-        let rounds = room.as_secs_f64() / round(scale).as_secs_f64().max(1e-3);
-        (rounds as u64).min(wanted.rounds)
-    };
+    let fitting = |scale| rounds_within(room, beside, round(scale)).min(wanted.rounds);
     let scales = Scale::ALL.iter().rev().skip_while(|scale| **scale != wanted.scale);
     let least = least.min(wanted.rounds);
     let chosen = scales.map(|scale| (*scale, fitting(*scale))).find(|(_, rounds)| *rounds >= least);
