@@ -2,10 +2,10 @@
 
 use crate::args::{OutputArgs, RunArgs};
 use crate::counts::{counts, each_alone, fits};
-use crate::error::{Code, Stop, note};
+use crate::error::{Code, Stop};
 use crate::gates::Gates;
 use crate::kept::Keeper;
-use crate::output::{self, Target};
+use crate::output::{self, Publication, Target};
 use crate::progress::Line;
 use crate::raw::Raw;
 use crate::request;
@@ -18,7 +18,7 @@ use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Counts, Settings};
 use ipcperf_engine::slice::MOST_KEPT;
-use ipcperf_report::{Format, counted, in_groups};
+use ipcperf_report::{counted, in_groups};
 use ipcperf_stats::FEWEST_ROUNDS;
 use ipcperf_sys::signals::Interrupts;
 use serde::Serialize;
@@ -434,7 +434,18 @@ pub(crate) fn record(
         || keeper.and_then(|keeper| keeper.keep(args.quiet, |out| output::document(&set, out)));
     // The lines are in the place of the screen where they are printed.
     let shows = !raw.is_some_and(Raw::is_stdout);
-    let kept = publish(&set, registry, args, shows.then_some(format), &target, keep);
+    let style = output::table_style(&args.look, &args.tables, false);
+    let publication = Publication {
+        name: "Result",
+        target: Some(&target),
+        quiet: args.quiet,
+        document: &|out| output::document(&set, out),
+        screen: &|out| match shows {
+            true => ipcperf_report::render(&set, &request::specs(registry), format, &style, out),
+            false => Ok(()),
+        },
+    };
+    let kept = publication.publish(keep);
     let written = raw.map(|raw| raw.write(&set, &kept_one_by_one, args.quiet));
     let kept = kept?;
     written.transpose()?;
@@ -460,39 +471,6 @@ fn argument(word: &str) -> String {
     let flag = &word[..word.len() - path.len()];
     // First: the home directory itself has the name of its user.
     flag.to_owned() + &output::names_only(&output::without_home(path))
-}
-
-fn publish(
-    set: &ResultSet,
-    registry: &Registry,
-    args: &OutputArgs,
-    format: Option<Format>,
-    target: &Target,
-    keep: impl FnOnce() -> Option<Code>,
-) -> Result<Option<Code>, Stop> {
-    if let Target::Stdout = target {
-        let mut bytes = Vec::new();
-        output::document(set, &mut bytes)
-            .map_err(|error| Stop::internal(format!("document: {error}")))?;
-        let kept = keep();
-        return output::to_stdout(&bytes).map(|_| kept);
-    }
-    // Written first: whoever is to read the screen may never do so. What cannot be written is on the screen at least.
-    let written = target.write(|out| output::document(set, out));
-    let kept = keep();
-    let mut bytes = Vec::new();
-    let style = output::table_style(&args.look, &args.tables, false);
-    if let Some(format) = format {
-        ipcperf_report::render(set, &request::specs(registry), format, &style, &mut bytes)
-            .map_err(|error| Stop::internal(format!("report: {error}")))?;
-    }
-    let shown = output::to_stdout(&bytes);
-    let path = written?;
-    shown?;
-    if !args.quiet {
-        note(&format!("Result: {}", path.display()));
-    }
-    Ok(kept)
 }
 
 /// How the program ends: interruption first, then the worst thing that happened; `None` if all is well.

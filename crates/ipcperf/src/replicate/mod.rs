@@ -23,7 +23,7 @@ use crate::args::ReplicateArgs;
 use crate::error::{Code, Stop, note, unknown, unknown_name};
 use crate::kept::Keeper;
 use crate::measure::{self, arguments};
-use crate::output::{self, Target};
+use crate::output::{self, Publication, Target};
 use crate::packed::{self, STUDY_NAMES};
 use crate::progress::Line;
 use crate::report::read_replication;
@@ -35,6 +35,7 @@ use ipcperf_core::result::{
 use ipcperf_engine::host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Progress, fresh_seed};
+use ipcperf_report::{Format, Style};
 use ipcperf_study::{Findings, Study};
 use rounds::{Context, Limits};
 use std::cell::RefCell;
@@ -124,10 +125,28 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     document.duration_s = began.elapsed().as_secs_f64();
     document.invocation.plan.command = "replicate".into();
     let document = measure::shareable(document, |text| ipcperf_report::load_replication(text).ok());
-    let json = json(&document)?;
+    let mut json = Vec::new();
+    ipcperf_report::replication(&document, Format::Json, &Style::default(), None, &mut json)
+        .map_err(|error| Stop::internal(format!("document: {error}")))?;
     let quiet = args.output.quiet;
-    let keep = || keeper.and_then(|keeper| keeper.keep(quiet, |out| out.write_all(&json)));
-    let kept = publish((&document, &json), &studies, args, format, &target, keep)?;
+    let style = output::table_style(&args.output.look, &args.output.tables, false);
+    let plots = args.plots.as_ref().map(|folder| folder.to_string_lossy());
+    let publication = Publication {
+        name: "Result",
+        target: Some(&target),
+        quiet,
+        document: &|out| out.write_all(&json),
+        screen: &|out| {
+            ipcperf_report::replication(&document, format, &style, plots.as_deref(), out)
+        },
+    };
+    let (kept, beside) = publication.publish(|| {
+        let kept = keeper.and_then(|keeper| keeper.keep(quiet, |out| out.write_all(&json)));
+        let files = args.csv.iter().map(|folder| files::write(folder, &studies, &document));
+        let pictures = args.plots.iter().map(|folder| output::pictures(folder, &document));
+        (kept, files.chain(pictures).collect::<Vec<_>>())
+    })?;
+    beside.into_iter().collect::<Result<(), Stop>>()?;
     Ok(verdict(&document).or(kept).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
@@ -206,7 +225,6 @@ fn replicate(
 
 /// Claims by machines, from their result files.
 fn across(args: &ReplicateArgs) -> Result<ExitCode, Stop> {
-    use ipcperf_report::Format;
     let format = output::format_of(&args.output.look, args.output.output.as_deref())?;
     if matches!(format, Format::Json | Format::Ndjson | Format::Html) {
         return Err(Stop::usage("--across has the formats table, markdown and csv"));
@@ -289,44 +307,6 @@ fn elsewhere(studies: &[Study], scale: Scale) -> String {
     let all: Vec<String> = studies.iter().filter_map(of).collect();
     let known = if all.is_empty() { "not known".to_owned() } else { all.join(", ") };
     format!("Scale {scale}, elsewhere it took: {known}")
-}
-
-/// The document in bytes.
-fn json(document: &Replication) -> Result<Vec<u8>, Stop> {
-    let (mut bytes, style) = (Vec::new(), ipcperf_report::Style::default());
-    ipcperf_report::replication(document, ipcperf_report::Format::Json, &style, None, &mut bytes)
-        .map_err(|error| Stop::internal(format!("document: {error}")))?;
-    Ok(bytes)
-}
-
-/// Writes the document first, then what lies beside it, and shows it last: what comes later costs nothing before it.
-fn publish(
-    (document, json): (&Replication, &[u8]),
-    studies: &[Study],
-    args: &ReplicateArgs,
-    format: ipcperf_report::Format,
-    target: &Target,
-    keep: impl FnOnce() -> Option<Code>,
-) -> Result<Option<Code>, Stop> {
-    let is_file = !matches!(target, Target::Stdout);
-    let written = is_file.then(|| target.write(|out| out.write_all(json)));
-    let kept = keep();
-    let files = args.csv.iter().map(|folder| files::write(folder, studies, document));
-    let pictures = args.plots.iter().map(|folder| output::pictures(folder, document));
-    let beside: Vec<Result<(), Stop>> = files.chain(pictures).collect();
-    let mut bytes = Vec::new();
-    let style = output::table_style(&args.output.look, &args.output.tables, false);
-    let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
-    ipcperf_report::replication(document, format, &style, pictures.as_deref(), &mut bytes)
-        .map_err(|error| Stop::internal(format!("report: {error}")))?;
-    let shown = output::to_stdout(if is_file { &bytes } else { json });
-    if let Some(path) = written.transpose()?
-        && !args.output.quiet
-    {
-        note(&format!("Result: {}", path.display()));
-    }
-    shown?;
-    beside.into_iter().collect::<Result<(), Stop>>().map(|()| kept)
 }
 
 #[cfg(test)]
