@@ -9,6 +9,7 @@ pub(crate) mod topology;
 
 pub use bench::{Bench, HANG, Lengths, timed_calls};
 pub use bounds::Bounded;
+#[cfg(any(test, feature = "simulate"))]
 pub(crate) use findings::Around;
 pub use findings::{
     BoundReadings, CellRun, Counts, Findings, Kept, PAUSE, Progress, Settings, SliceRun, pause,

@@ -1,9 +1,9 @@
-//! A host on which everything is as it was told, so that what is concluded can be held against what is true.
+//! A host whose truth is known, so that conclusions can be checked against it. It is for tests: the feature `simulate`.
 //!
-//! Time is virtual up to where workers have left their samples in the page and told their segments: times of operations,
-//! the clock and what is read around a slice are drawn from a seed. Everything behind that is the code of a run: the order of
-//! cells in a round, recorder and histograms, the detectors of clock, placement and throttling, assembly, findings, grade.
-//! The same simulation gives the same document, byte by byte.
+//! Time is virtual up to where workers have left their samples in the page and reported their segments: times of operations,
+//! the clock and what is read around a slice are drawn from a seed. Everything after that is the code of a run: the loop over
+//! rounds, recorder and histograms, the detectors of clock, placement and throttling, assembly, findings, grade. The same
+//! simulation gives the same document, byte by byte.
 
 mod clock;
 mod level;
