@@ -49,6 +49,7 @@ pub(crate) type AttachFan = fn(Attach<'_, OptionSet>) -> Result<Box<dyn FanLoops
 type Over<P> = fn(&mut P, &Job, AnyWork<'_>, Measure<'_>) -> Result<SideReport, Failure>;
 
 /// Why a mechanism that is simulated has no channel.
+#[cfg(any(test, feature = "simulate"))]
 const SIMULATED: &str = "it is simulated";
 
 /// What is compiled for some mechanisms only.
@@ -87,6 +88,7 @@ impl Entry {
     }
 
     /// Facts without a mechanism: whoever simulates slices opens no channel.
+    #[cfg(any(test, feature = "simulate"))]
     pub(crate) const fn simulated(spec: &'static Spec) -> Self {
         Self {
             spec,

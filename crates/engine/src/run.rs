@@ -1,5 +1,5 @@
-//! All rounds of a run: every cell once per round, in random order, each slice in fresh processes. What was spoiled in a
-//! round is measured once more at its end.
+//! All rounds of an experiment: every arm once per round, in random order, each slice in fresh processes. What was rejected in
+//! a round is measured once more at its end.
 
 mod bench;
 mod bounds;
@@ -9,6 +9,7 @@ pub(crate) mod topology;
 
 pub use bench::{Bench, HANG, Lengths, timed_calls};
 pub use bounds::Bounded;
+#[cfg(any(test, feature = "simulate"))]
 pub(crate) use findings::Around;
 pub use findings::{
     BoundReadings, CellRun, Counts, Findings, Kept, PAUSE, Progress, Settings, SliceRun, pause,
@@ -18,8 +19,8 @@ pub use peak::TRIALS;
 use crate::plan::CellPlan;
 use ipcperf_core::Idle;
 use ipcperf_stats::Rng;
+use ipcperf_sys::random;
 use ipcperf_sys::signals::Interrupts;
-use ipcperf_sys::{procfs, random};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,151 @@ use std::time::{Duration, Instant};
 #[must_use]
 pub fn fresh_seed() -> u64 {
     random::number() >> 11
+}
+
+/// What measures the arms of an experiment: cells of this program, programs, another build, a simulated host. [`rounds`]
+/// decides which arm is measured when.
+pub trait Measure {
+    /// Why nothing can be measured any more.
+    type Error;
+
+    /// How many arms there are so far, including those that have ended.
+    fn arms(&self) -> usize;
+
+    /// Whether an arm has more slices to come.
+    fn is_open(&self, arm: usize) -> bool;
+
+    /// What the user sees while this arm is measured.
+    fn name(&self, arm: usize) -> String;
+
+    /// What idle CPUs are to do while this arm is measured; `None` where that is no property of an arm.
+    fn idle(&self, _: usize) -> Option<Idle> {
+        None
+    }
+
+    /// Does nothing for a while before a round, to see the machine without load; true if the user interrupted.
+    ///
+    /// # Errors
+    /// Nothing can be measured any more.
+    fn pause(&mut self) -> Result<bool, Self::Error> {
+        Ok(false)
+    }
+
+    /// Measures one slice of an arm, at this position of this round; true if the user interrupted.
+    ///
+    /// # Errors
+    /// Nothing can be measured any more.
+    fn measure(&mut self, arm: usize, round: u64, position: u64) -> Result<bool, Self::Error>;
+
+    /// Which of these arms have a slice of this round that does not count and are to be measured once more.
+    fn rejected(&self, _arms: &[usize], _round: u64) -> Vec<usize> {
+        Vec::new()
+    }
+
+    /// Adds the arms of the next step of a search, if what was found so far calls for some.
+    fn extend(&mut self) {}
+}
+
+/// How the rounds went.
+#[derive(Clone, Copy, Debug)]
+pub struct Ran {
+    /// Rounds that were measured to their end, of all steps.
+    pub rounds: u64,
+    /// The user interrupted.
+    pub interrupted: bool,
+}
+
+/// Measures `count` rounds of all arms, then as many of the arms that the next step adds, until none are added. No round
+/// begins that is not expected to end before `until`, except for the first one.
+///
+/// # Errors
+/// Those of `measure`.
+pub fn rounds<M: Measure>(
+    measure: &mut M,
+    count: u64,
+    until: Option<Instant>,
+    order: &mut Rng,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Ran, M::Error> {
+    let began = Instant::now();
+    let (mut round, mut first) = (0, 0);
+    let (mut measured, mut repeated) = (0, 0);
+    let interrupted = |rounds| Ok(Ran { rounds, interrupted: true });
+    loop {
+        let begin = round;
+        let open = |measure: &M| -> Vec<usize> {
+            (first..measure.arms()).filter(|arm| measure.is_open(*arm)).collect()
+        };
+        let arms = open(measure).len() as u64;
+        while round < begin + count {
+            let turn = open(measure);
+            let round_began = Instant::now();
+            let is_late = until.is_some_and(|until| !has_time(until, round_began, began, round));
+            // A round without an arm would be a pause.
+            if turn.is_empty() || is_late {
+                break;
+            }
+            if measure.pause()? {
+                return interrupted(round);
+            }
+            let mut turn = ordered(measure, turn, order);
+            let once = turn.len();
+            let mut position = 0;
+            while let Some(arm) = turn.get(position).copied() {
+                let done = (round - begin) * arms + position.min(once) as u64;
+                let id = measure.name(arm);
+                progress(Progress::Slice { done, total: count * arms, id: &id });
+                measured += 1;
+                if measure.measure(arm, round, position as u64)? {
+                    return interrupted(round);
+                }
+                position += 1;
+                if position == once {
+                    let each = round_began.elapsed().div_f64(once as f64);
+                    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+                    let mut again = measure.rejected(&turn, round);
+                    again.truncate(room(left, each, measured, repeated));
+                    repeated += again.len();
+                    turn.extend(again);
+                }
+            }
+            progress(Progress::Round { round, took: round_began.elapsed() });
+            round += 1;
+        }
+        first = measure.arms();
+        measure.extend();
+        if measure.arms() == first {
+            return Ok(Ran { rounds: round, interrupted: false });
+        }
+    }
+}
+
+/// Whether another round is likely to end in time, if it takes as long as those since `began` on average. The first one is
+/// measured in any case.
+fn has_time(until: Instant, now: Instant, began: Instant, rounds: u64) -> bool {
+    let each = (now - began).checked_div(u32::try_from(rounds).unwrap_or(u32::MAX));
+    each.is_none_or(|each| now + each <= until)
+}
+
+/// The arms of one round in random order. Those with idle polling come in one block, first or last, so that the machine has
+/// to settle only once.
+fn ordered<M: Measure>(measure: &M, mut turn: Vec<usize>, order: &mut Rng) -> Vec<usize> {
+    order.shuffle(&mut turn);
+    if turn.iter().any(|arm| measure.idle(*arm).is_some()) {
+        let first = if order.below(2) == 0 { Idle::AsIs } else { Idle::Poll };
+        turn.sort_by_key(|arm| measure.idle(*arm) != Some(first));
+    }
+    turn
+}
+
+/// How many slices may be measured once more, of which each takes so long: a quarter of all that were measured, less those
+/// that were repeated already, because with more rejected the grade is F and there are no verdicts; and as many as there is
+/// time left for. They come before further rounds: two cells have more rounds in common by eight whole ones than by nine that
+/// each lost a tenth.
+fn room(left: Option<Duration>, each: Duration, measured: usize, repeated: usize) -> usize {
+    let most = measured.div_ceil(4).saturating_sub(repeated);
+    let in_time = |left: Duration| (left.as_secs_f64() / each.as_secs_f64()) as usize;
+    left.map_or(most, |left| most.min(in_time(left)))
 }
 
 /// Measures all cells of `plan` that can be.
@@ -57,151 +203,163 @@ pub fn search(
     progress: &mut dyn FnMut(Progress<'_>),
     next: &mut Next<'_>,
 ) -> io::Result<Findings> {
-    let began = Instant::now();
-    let mut run = Bench::open(settings.seed, interrupts)?;
+    let mut bench = Bench::open(settings.seed, interrupts)?;
     let mut cells: Vec<CellRun> = plan.into_iter().map(CellRun::new).collect();
-    let steal_before = procfs::steal_ns();
     progress(Progress::Bounds);
-    let mut interrupted = run.prepare(&cells)?;
+    let mut interrupted =
+        bench.prepare(&cells)? || bench.calibrate(&mut cells, settings.lengths())?;
+    let until = settings.budget.map(|budget| bench.began + budget);
+    let mut run = Run { bench, cells, settings, next };
     if !interrupted {
-        interrupted = run.calibrate(&mut cells, settings.lengths())?;
+        let mut order = Rng::stream(settings.seed, "order");
+        interrupted = rounds(&mut run, settings.rounds, until, &mut order, progress)?.interrupted;
     }
-    let prepared = began.elapsed();
-    let mut rounds = 0;
-    let mut order = Rng::stream(settings.seed, "order");
-    let mut first = 0;
-    loop {
-        let chosen = cells[first..].iter();
-        let measurable = chosen.filter(|cell| cell.plan.objection.is_none()).count() as u64;
-        let begin = rounds;
-        // A round without a cell would be a pause.
-        while rounds < begin + settings.rounds && !interrupted && cells[first..].iter().any(is_open)
-        {
-            let spent = began.elapsed();
-            if settings.budget.is_some_and(|budget| !has_time(budget, spent, prepared, rounds)) {
-                break;
-            }
-            if run.pause(pause(settings))? {
-                interrupted = true;
-                break;
-            }
-            let mut turn = turn(&cells[first..], &mut order);
-            let once = turn.len();
-            let mut position = 0;
-            while let Some(index) = turn.get(position) {
-                let done = (rounds - begin) * measurable + position.min(once) as u64;
-                let cell = &mut cells[first + index];
-                progress(Progress::Slice {
-                    done,
-                    total: settings.rounds * measurable,
-                    id: &cell.plan.id,
-                });
-                if run.measure(cell, settings.lengths(), rounds, position as u64) {
-                    interrupted = true;
-                    break;
-                }
-                position += 1;
-                if position == once {
-                    let of_turn = turn.iter().map(|index| (*index, &cells[first + index]));
-                    let each = began.elapsed().saturating_sub(spent).div_f64(once as f64);
-                    let left = settings.budget.map(|budget| budget.saturating_sub(began.elapsed()));
-                    let again = run.once_more(of_turn, (rounds, settings.rounds), each, left);
-                    turn.extend(again);
-                }
-            }
-            rounds += 1;
-        }
-        if interrupted {
-            break;
-        }
-        let chosen = next(&cells, run.ns_per_tick());
-        if chosen.is_empty() {
-            break;
-        }
-        first = cells.len();
-        cells.extend(chosen.into_iter().map(CellRun::new));
-    }
+    let Run { mut bench, mut cells, .. } = run;
     if settings.time_calls && !interrupted {
-        interrupted = run.time_calls(&mut cells, settings, progress);
+        interrupted = bench.time_calls(&mut cells, settings, progress);
     }
     progress(Progress::Done);
-    run.finish(cells, interrupted, began, steal_before)
+    bench.finish(cells, interrupted)
 }
 
-/// Whether another round is likely to end within the budget, after so many rounds and what was done before the first. The
-/// first is measured in any case.
-fn has_time(budget: Duration, spent: Duration, prepared: Duration, rounds: u64) -> bool {
-    let all = u32::try_from(rounds).unwrap_or(u32::MAX);
-    let round = spent.saturating_sub(prepared).checked_div(all);
-    round.is_none_or(|round| spent + round <= budget)
+/// The cells of a run.
+struct Run<'a, 'b> {
+    bench: Bench<'b>,
+    cells: Vec<CellRun>,
+    settings: &'a Settings,
+    next: &'a mut Next<'a>,
 }
 
-/// Whether a cell has more slices to come.
-fn is_open(cell: &CellRun) -> bool {
-    cell.plan.objection.is_none() && cell.ended.is_none()
-}
+impl Measure for Run<'_, '_> {
+    type Error = io::Error;
 
-/// The cells of one round in random order. Those with idle polling come in one block, first or last, so that the
-/// machine has to settle only once.
-pub(crate) fn turn(cells: &[CellRun], order: &mut Rng) -> Vec<usize> {
-    let mut turn: Vec<usize> = (0..cells.len()).filter(|index| is_open(&cells[*index])).collect();
-    order.shuffle(&mut turn);
-    let first = if order.below(2) == 0 { Idle::AsIs } else { Idle::Poll };
-    turn.sort_by_key(|index| cells[*index].plan.key.idle != first);
-    turn
+    fn arms(&self) -> usize {
+        self.cells.len()
+    }
+
+    fn is_open(&self, arm: usize) -> bool {
+        self.cells[arm].is_open()
+    }
+
+    fn name(&self, arm: usize) -> String {
+        self.cells[arm].plan.id.clone()
+    }
+
+    fn idle(&self, arm: usize) -> Option<Idle> {
+        Some(self.cells[arm].plan.key.idle)
+    }
+
+    fn pause(&mut self) -> io::Result<bool> {
+        self.bench.pause(pause(self.settings))
+    }
+
+    fn measure(&mut self, arm: usize, round: u64, position: u64) -> io::Result<bool> {
+        let lengths = self.settings.lengths();
+        Ok(self.bench.measure(&mut self.cells[arm], lengths, round, position))
+    }
+
+    fn rejected(&self, arms: &[usize], round: u64) -> Vec<usize> {
+        let cells = arms.iter().map(|arm| (*arm, &self.cells[*arm]));
+        self.bench.rejected(cells, round, self.settings.rounds)
+    }
+
+    fn extend(&mut self) {
+        let more = (self.next)(&self.cells, self.bench.ns_per_tick());
+        self.cells.extend(more.into_iter().map(CellRun::new));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{self, Host, Request};
-    use ipcperf_core::{OptionSet, PatternKind, Placement, Touch};
-    use ipcperf_sys::topology::{Cpu, Topology};
+    use std::convert::Infallible;
+
+    /// Arms of which nothing is measured: which was asked for, round by round.
+    #[derive(Default)]
+    struct Fake {
+        idle: Vec<Idle>,
+        /// Arms whose first slice of each round is rejected.
+        bad: Vec<usize>,
+        /// Arms that the next step adds.
+        more: usize,
+        /// Ends after so many slices, as if the user had interrupted.
+        interrupt: Option<usize>,
+        slices: Vec<(u64, usize)>,
+    }
+
+    impl Measure for Fake {
+        type Error = Infallible;
+
+        fn arms(&self) -> usize {
+            self.idle.len()
+        }
+
+        fn is_open(&self, _: usize) -> bool {
+            true
+        }
+
+        fn name(&self, arm: usize) -> String {
+            arm.to_string()
+        }
+
+        fn idle(&self, arm: usize) -> Option<Idle> {
+            Some(self.idle[arm])
+        }
+
+        fn measure(&mut self, arm: usize, round: u64, position: u64) -> Result<bool, Infallible> {
+            let of_round = self.slices.iter().filter(|(of, _)| *of == round).count();
+            assert_eq!(of_round as u64, position);
+            self.slices.push((round, arm));
+            Ok(self.interrupt == Some(self.slices.len()))
+        }
+
+        fn rejected(&self, arms: &[usize], _: u64) -> Vec<usize> {
+            arms.iter().copied().filter(|arm| self.bad.contains(arm)).collect()
+        }
+
+        fn extend(&mut self) {
+            self.idle.extend(vec![Idle::AsIs; std::mem::take(&mut self.more)]);
+        }
+    }
+
+    impl Fake {
+        fn of(arms: usize) -> Self {
+            Self { idle: vec![Idle::AsIs; arms], ..Self::default() }
+        }
+
+        fn run(&mut self, count: u64, until: Option<Instant>) -> Ran {
+            let Ok(ran) = rounds(self, count, until, &mut Rng::from_seed(1), &mut |_| ());
+            ran
+        }
+
+        fn round(&self, round: u64) -> Vec<usize> {
+            self.slices.iter().filter(|(of, _)| *of == round).map(|(_, arm)| *arm).collect()
+        }
+    }
 
     /// What was done before the rounds counted as part of each of them, so that a run which finds peaks had one round.
     #[test]
     fn what_came_before_the_rounds_is_no_part_of_the_next_one() {
-        let s = Duration::from_secs;
-        assert!(has_time(s(60), s(36), s(30), 1), "a round takes 6 s");
-        assert!(has_time(s(60), s(54), s(30), 4));
-        assert!(!has_time(s(60), s(55), s(30), 4));
-        assert!(has_time(s(1), s(5), s(5), 0), "the first one");
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let has_time = |until, now, began, rounds| has_time(at(until), at(now), at(began), rounds);
+        assert!(has_time(60, 36, 30, 1), "a round takes 6 s");
+        assert!(has_time(60, 54, 30, 4));
+        assert!(!has_time(60, 55, 30, 4));
+        assert!(has_time(1, 5, 5, 0), "the first one");
     }
 
     #[test]
-    fn every_round_takes_every_cell_once_and_idle_polling_in_one_block() {
-        let cpus = (0..2).map(|id| Cpu { id, core: id, llc: 0, node: 0 }).collect();
-        let host = Host {
-            topology: Topology { cpus, ..Topology::default() },
-            pinning_objection: None,
-            idle_objection: None,
-            memory: None,
-        };
-        let request = Request {
-            mechanisms: vec![crate::testing::entries()[0]],
-            patterns: PatternKind::ALL.to_vec(),
-            sizes: vec![1, 64, 4096],
-            placements: vec![Placement::SameLlc],
-            idle: Idle::ALL.to_vec(),
-            touch: Touch::CacheLine,
-            loads: vec![ipcperf_core::Load::default()],
-            options: OptionSet::default(),
-        };
-        let cells: Vec<CellRun> = plan::cells(&request, &host)
-            .expect("good knobs")
-            .into_iter()
-            .map(CellRun::new)
-            .collect();
-        let runs = |at: &usize| cells[*at].plan.objection.is_none();
-        let runnable: Vec<usize> = (0..cells.len()).filter(runs).collect();
-        assert!(runnable.len() >= 24, "{} cells", runnable.len());
-        let (mut order, mut first) = (Rng::from_seed(1), [0; 2]);
-        for _ in 0..50 {
-            let turn = turn(&cells, &mut order);
+    fn every_round_takes_every_arm_once_and_idle_polling_in_one_block() {
+        let idle = (0..24).map(|at| if at % 3 == 0 { Idle::Poll } else { Idle::AsIs });
+        let mut fake = Fake { idle: idle.collect(), ..Fake::default() };
+        assert_eq!(fake.run(50, None).rounds, 50);
+        let mut first = [0; 2];
+        for turn in (0..50).map(|round| fake.round(round)) {
             let mut sorted = turn.clone();
             sorted.sort_unstable();
-            assert_eq!(sorted, runnable);
-            let idle: Vec<Idle> = turn.iter().map(|index| cells[*index].plan.key.idle).collect();
+            assert_eq!(sorted, (0..24).collect::<Vec<_>>());
+            let idle: Vec<Idle> = turn.iter().map(|arm| fake.idle[*arm]).collect();
             assert_eq!(idle.windows(2).filter(|pair| pair[0] != pair[1]).count(), 1, "{idle:?}");
             first[usize::from(idle[0] == Idle::Poll)] += 1;
         }
@@ -209,5 +367,49 @@ mod tests {
             first.iter().all(|count| *count > 10),
             "either block comes first at times: {first:?}"
         );
+    }
+
+    #[test]
+    fn rejected_slices_are_measured_once_more_at_the_end_of_their_round() {
+        let mut fake = Fake { bad: vec![3], ..Fake::of(8) };
+        fake.run(3, None);
+        for turn in (0..3).map(|round| fake.round(round)) {
+            assert_eq!((turn.len(), turn[8]), (9, 3), "{turn:?}");
+        }
+        let mut fake = Fake { bad: (0..8).collect(), ..Fake::of(8) };
+        fake.run(2, None);
+        assert_eq!([0, 1].map(|round| fake.round(round).len()), [10, 11], "a quarter of them");
+    }
+
+    #[test]
+    fn a_step_of_a_search_has_rounds_of_its_own_arms_alone_and_an_interrupt_ends_all() {
+        let mut fake = Fake { more: 2, ..Fake::of(3) };
+        let ran = fake.run(2, None);
+        assert_eq!((ran.rounds, ran.interrupted), (4, false));
+        let of = |round| {
+            let mut turn = fake.round(round);
+            turn.sort_unstable();
+            turn
+        };
+        assert_eq!([of(1), of(2), of(3)], [vec![0, 1, 2], vec![3, 4], vec![3, 4]]);
+        let mut fake = Fake { interrupt: Some(4), ..Fake::of(3) };
+        let ran = fake.run(5, None);
+        assert_eq!((ran.rounds, ran.interrupted, fake.slices.len()), (1, true, 4));
+        let mut fake = Fake::of(3);
+        assert_eq!(fake.run(5, Some(Instant::now())).rounds, 1, "the first one in any case");
+    }
+
+    #[test]
+    fn what_is_measured_once_more_is_a_quarter_of_all_and_fits_the_time_that_is_left() {
+        let of = |left: Option<u64>, measured, repeated| {
+            room(left.map(Duration::from_secs), Duration::from_millis(20), measured, repeated)
+        };
+        assert_eq!([0, 140, 150, 160].map(|repeated| of(None, 600, repeated)), [150, 10, 0, 0]);
+        // A cell alone may lose one round of four.
+        assert_eq!(
+            [(1, 0), (2, 1), (4, 1), (5, 1)].map(|(all, repeated)| of(None, all, repeated)),
+            [1, 0, 0, 1]
+        );
+        assert_eq!([10, 2, 1, 0].map(|left| of(Some(left), 300, 0)), [75, 75, 50, 0]);
     }
 }

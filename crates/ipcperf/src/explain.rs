@@ -149,7 +149,7 @@ fn round_trips(
         Duration::from_secs(24 * 3600),
     )?;
     let settings = Settings {
-        rounds: 1,
+        rounds: ROUNDS,
         slice: SLICE,
         warmup: SLICE / 5,
         counts: Counts::default(),
@@ -160,11 +160,7 @@ fn round_trips(
     };
     let mut undertaking =
         Undertaking { command: "explain", cells, settings, requirements: None, raw: None };
-    let least = undertaking.expected();
-    undertaking.settings.rounds = 2;
-    let round = undertaking.expected().saturating_sub(least).max(SLICE);
-    let more = budget.saturating_sub(least).as_secs_f64() / round.as_secs_f64();
-    undertaking.settings.rounds = (1 + more as u64).min(ROUNDS);
+    undertaking.keep_budget();
     if !args.output.quiet {
         undertaking.short("an interval").iter().for_each(|words| note(words));
     }

@@ -2,10 +2,10 @@
 
 use crate::args::{OutputArgs, RunArgs};
 use crate::counts::{counts, each_alone, fits};
-use crate::error::{Code, Stop, note};
+use crate::error::{Code, Stop};
 use crate::gates::Gates;
 use crate::kept::Keeper;
-use crate::output::{self, Target};
+use crate::output::{self, Publication, Target};
 use crate::progress::Line;
 use crate::raw::Raw;
 use crate::request;
@@ -18,7 +18,7 @@ use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Counts, Settings};
 use ipcperf_engine::slice::MOST_KEPT;
-use ipcperf_report::{Format, counted, in_groups};
+use ipcperf_report::{counted, in_groups};
 use ipcperf_stats::FEWEST_ROUNDS;
 use ipcperf_sys::signals::Interrupts;
 use serde::Serialize;
@@ -64,6 +64,12 @@ fn timing_calls(size: u64) -> Duration {
 /// The processes of a slice: two, or all peers of a fan and the other end.
 fn starting(cell: &CellPlan) -> Duration {
     SLICE_OVERHEAD.mul_f64(cell.key.load.peers.max(1).saturating_add(1) as f64 / 2.0)
+}
+
+/// How many rounds fit into a budget, where each takes `round` and all that comes once takes `beside`.
+pub(crate) fn rounds_within(budget: Duration, beside: Duration, round: Duration) -> u64 {
+    let rounds = budget.saturating_sub(beside).as_nanos() / round.as_nanos().max(1);
+    u64::try_from(rounds).unwrap_or(u64::MAX)
 }
 
 /// A plan that can be carried out.
@@ -137,10 +143,10 @@ impl Undertaking {
     /// Plans as many of its rounds as fit into its budget, and one at the least; whether that one fits.
     pub(crate) fn keep_budget(&mut self) -> bool {
         let Some(budget) = self.settings.budget else { return true };
-        let all = 1..=self.settings.rounds;
-        let fitting = all.rev().find(|rounds| self.expected_of(*rounds) <= budget);
-        self.settings.rounds = fitting.unwrap_or(1);
-        fitting.is_some()
+        let beside = self.expected_of(0);
+        let fitting = rounds_within(budget, beside, self.expected_of(1).saturating_sub(beside));
+        self.settings.rounds = fitting.clamp(1, self.settings.rounds);
+        fitting > 0
     }
 
     /// What its budget is too short for, and what would do: one round, or as many as `what` takes.
@@ -428,7 +434,18 @@ pub(crate) fn record(
         || keeper.and_then(|keeper| keeper.keep(args.quiet, |out| output::document(&set, out)));
     // The lines are in the place of the screen where they are printed.
     let shows = !raw.is_some_and(Raw::is_stdout);
-    let kept = publish(&set, registry, args, shows.then_some(format), &target, keep);
+    let style = output::table_style(&args.look, &args.tables, false);
+    let publication = Publication {
+        name: "Result",
+        target: Some(&target),
+        quiet: args.quiet,
+        document: &|out| output::document(&set, out),
+        screen: &|out| match shows {
+            true => ipcperf_report::render(&set, &request::specs(registry), format, &style, out),
+            false => Ok(()),
+        },
+    };
+    let kept = publication.publish(keep);
     let written = raw.map(|raw| raw.write(&set, &kept_one_by_one, args.quiet));
     let kept = kept?;
     written.transpose()?;
@@ -454,39 +471,6 @@ fn argument(word: &str) -> String {
     let flag = &word[..word.len() - path.len()];
     // First: the home directory itself has the name of its user.
     flag.to_owned() + &output::names_only(&output::without_home(path))
-}
-
-fn publish(
-    set: &ResultSet,
-    registry: &Registry,
-    args: &OutputArgs,
-    format: Option<Format>,
-    target: &Target,
-    keep: impl FnOnce() -> Option<Code>,
-) -> Result<Option<Code>, Stop> {
-    if let Target::Stdout = target {
-        let mut bytes = Vec::new();
-        output::document(set, &mut bytes)
-            .map_err(|error| Stop::internal(format!("document: {error}")))?;
-        let kept = keep();
-        return output::to_stdout(&bytes).map(|_| kept);
-    }
-    // Written first: whoever is to read the screen may never do so. What cannot be written is on the screen at least.
-    let written = target.write(|out| output::document(set, out));
-    let kept = keep();
-    let mut bytes = Vec::new();
-    let style = output::table_style(&args.look, &args.tables, false);
-    if let Some(format) = format {
-        ipcperf_report::render(set, &request::specs(registry), format, &style, &mut bytes)
-            .map_err(|error| Stop::internal(format!("report: {error}")))?;
-    }
-    let shown = output::to_stdout(&bytes);
-    let path = written?;
-    shown?;
-    if !args.quiet {
-        note(&format!("Result: {}", path.display()));
-    }
-    Ok(kept)
 }
 
 /// How the program ends: interruption first, then the worst thing that happened; `None` if all is well.

@@ -1,7 +1,7 @@
 //! Where bytes go: standard output, and files that appear whole or not at all.
 
 use crate::args::{ColorChoice, LookArgs, TableArgs};
-use crate::error::{Stop, unknown_name};
+use crate::error::{Stop, note, unknown_name};
 use crate::kept;
 use clap::builder::StyledStr;
 use ipcperf_core::result::{Replication, ResultSet};
@@ -237,6 +237,43 @@ impl Target {
                 None => format!("cannot write '{}': {error}", first.display()),
             })
         })
+    }
+}
+
+/// What writes a document, or what is shown of it.
+type Fill<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
+
+/// A document that is to be written and shown.
+pub(crate) struct Publication<'a> {
+    /// What the line that says where it is calls it.
+    pub(crate) name: &'static str,
+    /// Where it goes; `None` if it is only shown.
+    pub(crate) target: Option<&'a Target>,
+    pub(crate) quiet: bool,
+    pub(crate) document: Fill<'a>,
+    pub(crate) screen: Fill<'a>,
+}
+
+impl Publication<'_> {
+    /// Writes the document first, because nobody may ever read the screen, then what goes beside it, and shows it last. A
+    /// document that cannot be written is on the screen at least.
+    pub(crate) fn publish<T>(self, beside: impl FnOnce() -> T) -> Result<T, Stop> {
+        let Self { name, target, quiet, document, screen } = self;
+        let (written, screen) = match target {
+            Some(Target::Stdout) => (None, document),
+            Some(target) => (Some(target.write(document)), screen),
+            None => (None, screen),
+        };
+        let beside = beside();
+        let mut bytes = Vec::new();
+        screen(&mut bytes).map_err(|error| Stop::internal(format!("{name}: {error}")))?;
+        let shown = to_stdout(&bytes);
+        let path = written.transpose()?;
+        shown?;
+        if let Some(path) = path.filter(|_| !quiet) {
+            note(&format!("{name}: {}", path.display()));
+        }
+        Ok(beside)
     }
 }
 

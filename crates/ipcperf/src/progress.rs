@@ -109,6 +109,7 @@ impl Line {
                     self.bar.tick();
                 }
             }
+            Progress::Round { .. } => {}
             Progress::Done => self.bar.finish_and_clear(),
         }
     }

@@ -3,7 +3,7 @@
 use crate::args::SurveyArgs;
 use crate::error::{Stop, note};
 use crate::gates::Gates;
-use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking};
+use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking, rounds_within};
 use crate::request::{self, Asked};
 use ipcperf_core::{
     Family, Idle, KnobKind, Load, OptionError, OptionSet, PatternKind, Placement, Wait,
@@ -155,6 +155,11 @@ fn cells(
     Ok(cells)
 }
 
+/// How many rounds of so many cells fit into a budget, with slices of this length beside their overhead.
+fn fitting(budget: Duration, cells: usize, slice: Duration) -> u64 {
+    rounds_within(budget, BOUNDS, (slice + SLICE_OVERHEAD).mul_f64(cells as f64))
+}
+
 /// Whether all of these cells can have as many rounds as a plan wants, of slices of this length.
 pub(crate) fn has_room(
     cells: &[CellPlan],
@@ -163,25 +168,19 @@ pub(crate) fn has_room(
     budget: Duration,
 ) -> bool {
     let runnable = cells.iter().chain(more).filter(|cell| cell.objection.is_none()).count();
-    let slices = runnable as u64 * ROUNDS;
-    BOUNDS + (slice + SLICE_OVERHEAD).mul_f64(slices as f64) <= budget
+    fitting(budget, runnable, slice) >= ROUNDS
 }
 
 /// Divides the budget: first twelve rounds of slices as long as fit, and no less than `shortest`, then, once slices are
 /// 100 ms, more rounds.
 pub(crate) fn settings(budget: Duration, cells: usize, shortest: Duration, seed: u64) -> Settings {
-    let usable = budget.saturating_sub(BOUNDS);
-    let slot = |rounds: u64| usable.div_f64((cells.max(1) as u64 * rounds) as f64);
+    let cells = cells.max(1);
     // Of the time beside the overhead a sixth is warm-up.
-    let timed = |rounds: u64| slot(rounds).saturating_sub(SLICE_OVERHEAD).mul_f64(5.0 / 6.0);
-    let mut rounds = ROUNDS;
-    while rounds > 1 && timed(rounds) < shortest {
-        rounds -= 1;
-    }
-    while timed(rounds + 1) >= LONGEST {
-        rounds += 1;
-    }
-    let slice = timed(rounds).clamp(shortest, LONGEST.max(shortest));
+    let rounds = |timed: Duration| fitting(budget, cells, timed.mul_f64(1.2));
+    let rounds = rounds(LONGEST).max(rounds(shortest).clamp(1, ROUNDS));
+    let slot = budget.saturating_sub(BOUNDS).div_f64((cells as u64 * rounds) as f64);
+    let timed = slot.saturating_sub(SLICE_OVERHEAD).mul_f64(5.0 / 6.0);
+    let slice = timed.clamp(shortest, LONGEST.max(shortest));
     Settings {
         rounds,
         slice,

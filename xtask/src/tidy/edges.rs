@@ -11,6 +11,8 @@ pub(crate) struct Edge {
     pub(crate) to: String,
     /// Built under `--cfg loom` only, that is, never shipped.
     pub(crate) loom_only: bool,
+    /// Takes the simulated host along, which is for tests.
+    pub(crate) simulates: bool,
 }
 
 /// What a workspace package may depend on.
@@ -70,6 +72,7 @@ pub(crate) fn from_metadata(metadata: &Metadata) -> (Vec<String>, Vec<Edge>) {
         shipped.map(|dependency| Edge {
             from: package.name.to_string(),
             to: dependency.name.clone(),
+            simulates: dependency.features.iter().any(|feature| feature == "simulate"),
             loom_only: dependency.target.as_ref().is_some_and(|t| t.to_string() == "cfg(loom)"),
         })
     });
@@ -78,7 +81,11 @@ pub(crate) fn from_metadata(metadata: &Metadata) -> (Vec<String>, Vec<Edge>) {
 
 /// Every edge that the table does not have.
 pub(crate) fn check((packages, edges): &(Vec<String>, Vec<Edge>)) -> Vec<Violation> {
-    let mut violations = Vec::new();
+    let simulating = edges.iter().filter(|edge| edge.simulates).map(|edge| {
+        let what = format!("{} may simulate in tests only", edge.from);
+        Violation::new("Cargo.toml", 0, what)
+    });
+    let mut violations: Vec<Violation> = simulating.collect();
     for package in packages.iter().filter(|package| !KNOW_EVERYBODY.contains(&package.as_str())) {
         let Some(allowed) = TABLE.iter().find(|allowed| allowed.package == package) else {
             let what = format!("package {package} is not in the dependency table");
@@ -105,9 +112,20 @@ mod tests {
     use super::*;
 
     fn check_edge(from: &str, to: &str, loom_only: bool) -> Vec<Violation> {
+        let edge = Edge { from: from.to_owned(), to: to.to_owned(), loom_only, simulates: false };
+        check_all(edge)
+    }
+
+    fn check_all(edge: Edge) -> Vec<Violation> {
         let packages = TABLE.iter().map(|allowed| allowed.package).chain(KNOW_EVERYBODY);
-        let edge = Edge { from: from.to_owned(), to: to.to_owned(), loom_only };
         check(&(packages.map(str::to_owned).collect(), vec![edge]))
+    }
+
+    #[test]
+    fn only_tests_may_simulate() {
+        let (from, to) = ("ipcperf".to_owned(), "ipcperf-engine".to_owned());
+        let violations = check_all(Edge { from, to, loom_only: false, simulates: true });
+        assert_eq!(violations.len(), 1, "{violations:?}");
     }
 
     #[test]

@@ -2,10 +2,9 @@
 
 use super::ran::{PipelinePlan, PipelineRun, RoundRun};
 use super::{Error, Watch};
-use crate::run::{Bench, Findings, PAUSE, Progress};
+use crate::run::{Bench, Findings, Measure, PAUSE, Progress, rounds};
 use ipcperf_core::result::Status;
 use ipcperf_stats::Rng;
-use ipcperf_sys::procfs;
 use ipcperf_sys::signals::Interrupts;
 use std::io;
 use std::time::{Duration, Instant};
@@ -38,54 +37,65 @@ pub fn run(
     interrupts: Option<&Interrupts>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> io::Result<Findings> {
-    let began = Instant::now();
-    let steal_before = procfs::steal_ns();
-    let mut bench = Bench::open(settings.seed, interrupts)?;
+    let bench = Bench::open(settings.seed, interrupts)?;
     let begin = |plan| PipelineRun { plan, rounds: Vec::new(), calls: Vec::new(), ended: None };
-    let mut pipelines: Vec<PipelineRun> = plans.into_iter().map(begin).collect();
-    let mut watch = Watch::default();
-    let mut order = Rng::stream(settings.seed, "order");
+    let pipelines = plans.into_iter().map(begin).collect();
+    let mut run = Run { bench, pipelines, watch: Watch::default(), settings, interrupts };
     let traced = if settings.trace_calls { TRACED_ROUNDS.min(settings.rounds) } else { 0 };
-    let mut interrupted = false;
-    let total = (settings.rounds + traced) * pipelines.len() as u64;
-    'rounds: for round in 0..settings.rounds + traced {
-        let is_traced = round >= settings.rounds;
-        if bench.pause(PAUSE)? {
-            interrupted = true;
-            break;
-        }
-        let runs = |at: &usize| pipelines.get(*at).is_some_and(|one| one.ended.is_none());
-        let mut turn: Vec<usize> = (0..pipelines.len()).filter(runs).collect();
-        order.shuffle(&mut turn);
-        for (position, at) in turn.into_iter().enumerate() {
-            let done = round * pipelines.len() as u64 + position as u64;
-            let Some(one) = pipelines.get_mut(at) else { continue };
-            progress(Progress::Slice { done, total, id: &one.plan.id() });
-            let slower = if is_traced { TRACED_SLOWER } else { 1 };
-            let deadline = Instant::now() + settings.deadline * slower;
-            let outcome = if is_traced {
-                watch.calls(&one.plan, deadline, interrupts).map(|calls| one.calls.push(calls))
-            } else {
-                let order = position as u64;
-                watch
-                    .once(&one.plan, deadline, interrupts)
-                    .map(|ran| one.rounds.push(RoundRun { round, order, ran }))
-            };
-            match outcome {
-                Ok(()) => {}
-                Err(Error::Interrupted) => {
-                    interrupted = true;
-                    break 'rounds;
-                }
-                Err(error) => one.ended = Some(verdict(error, settings, is_traced)),
-            }
-        }
-    }
+    let mut order = Rng::stream(settings.seed, "order");
+    let ran = rounds(&mut run, settings.rounds + traced, None, &mut order, progress)?;
     progress(Progress::Done);
-    interrupted |= !interrupted && bench.pause_enough()?;
-    let mut findings = bench.close(Vec::new(), interrupted, began, steal_before);
-    findings.pipelines = pipelines;
-    Ok(findings)
+    let findings = run.bench.finish(Vec::new(), ran.interrupted)?;
+    Ok(Findings { pipelines: run.pipelines, ..findings })
+}
+
+/// The pipelines of a run.
+struct Run<'a> {
+    bench: Bench<'a>,
+    pipelines: Vec<PipelineRun>,
+    watch: Watch,
+    settings: &'a Settings,
+    interrupts: Option<&'a Interrupts>,
+}
+
+impl Measure for Run<'_> {
+    type Error = io::Error;
+
+    fn arms(&self) -> usize {
+        self.pipelines.len()
+    }
+
+    fn is_open(&self, arm: usize) -> bool {
+        self.pipelines[arm].ended.is_none()
+    }
+
+    fn name(&self, arm: usize) -> String {
+        self.pipelines[arm].plan.id()
+    }
+
+    fn pause(&mut self) -> io::Result<bool> {
+        self.bench.pause(PAUSE)
+    }
+
+    fn measure(&mut self, arm: usize, round: u64, order: u64) -> io::Result<bool> {
+        let (settings, interrupts) = (self.settings, self.interrupts);
+        let one = &mut self.pipelines[arm];
+        let is_traced = round >= settings.rounds;
+        let slower = if is_traced { TRACED_SLOWER } else { 1 };
+        let deadline = Instant::now() + settings.deadline * slower;
+        let outcome = if is_traced {
+            self.watch.calls(&one.plan, deadline, interrupts).map(|calls| one.calls.push(calls))
+        } else {
+            let ran = self.watch.once(&one.plan, deadline, interrupts);
+            ran.map(|ran| one.rounds.push(RoundRun { round, order, ran }))
+        };
+        match outcome {
+            Ok(()) => {}
+            Err(Error::Interrupted) => return Ok(true),
+            Err(error) => one.ended = Some(verdict(error, settings, is_traced)),
+        }
+        Ok(false)
+    }
 }
 
 fn verdict(error: Error, settings: &Settings, is_traced: bool) -> (Status, String) {

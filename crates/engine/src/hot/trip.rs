@@ -28,6 +28,7 @@ impl Trip {
     }
 
     /// What is recorded of it.
+    #[cfg(any(test, feature = "simulate"))]
     pub(crate) fn kept(self) -> [u64; SLOTS as usize] {
         let free = if self.free { FREE } else { 0 };
         [self.service, self.late & ((1 << LOW) - 1), (self.late >> LOW) & (FREE - 1) | free]

@@ -3,7 +3,7 @@
 use super::findings::{
     Around, BoundReadings, CellRun, Counts, Findings, Progress, Settings, SliceRun,
 };
-use super::topology::{is_spoiled, usual};
+use super::topology::{is_rejected, usual};
 use crate::connect::Model;
 use crate::course::FEWEST;
 use crate::error::named;
@@ -37,9 +37,11 @@ const SLOWEST: Duration = Duration::from_millis(20);
 /// Messages checked byte by byte at the start of every slice, for sizes up to 64 KiB; fewer above.
 const VERIFIED: u64 = 16;
 
-/// What measures slices: shared page, run directory, clock and bounds. A run holds one; whoever orders its rounds
-/// itself opens one of its own.
+/// What measures slices: shared page, run directory, clock and bounds. An experiment holds one.
 pub struct Bench<'a> {
+    pub(super) began: Instant,
+    /// Time stolen from all CPUs until then, ns.
+    steal_ns: Option<u64>,
     pub(super) page: Page,
     directory: Result<RunDirectory, Missing>,
     pub(super) clock: Clock,
@@ -64,10 +66,6 @@ pub struct Bench<'a> {
     suspended: Duration,
     /// Idle CPUs were asked to poll and have not had the time to stop it.
     pub(super) polled: bool,
-    /// Slices that were begun in rounds.
-    measured: usize,
-    /// How many of them in place of others.
-    again: usize,
     /// Operations that are kept one by one.
     kept: u64,
 }
@@ -137,16 +135,6 @@ impl Settings {
 /// What is held while idle CPUs shall poll; nothing otherwise.
 type Held = Option<PollIdle>;
 
-/// How many slices may be measured once more, of which each takes so long: a quarter of all that were measured, less those
-/// that were such ones already, because with more rejected the grade is F and there are no verdicts; and as many as there is
-/// time left for. They come before further rounds: two cells have more rounds in common by eight whole ones than by nine that
-/// each lost a tenth.
-fn room(left: Option<Duration>, each: Duration, measured: usize, again: usize) -> usize {
-    let most = measured.div_ceil(4).saturating_sub(again);
-    let in_time = |left: Duration| (left.as_secs_f64() / each.as_secs_f64()) as usize;
-    left.map_or(most, |left| most.min(in_time(left)))
-}
-
 impl std::fmt::Debug for Bench<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("Bench")
@@ -159,6 +147,7 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// No page can be had.
     pub fn open(seed: u64, interrupts: Option<&'a Interrupts>) -> io::Result<Self> {
+        let (began, steal_ns) = (Instant::now(), procfs::steal_ns());
         let bases = rundir::bases();
         let reaped = bases.iter().filter_map(|base| rundir::reap(base).ok());
         let reaped = reaped.flat_map(|reaped| reaped.removed).collect();
@@ -166,6 +155,8 @@ impl<'a> Bench<'a> {
         // What was before concerns no one here.
         let _ = interrupts.map(|interrupts| interrupts.pulse().take());
         Ok(Self {
+            began,
+            steal_ns,
             page: Page::create(CAPACITY)
                 .map_err(|error| named("shared memory (memfd_create)", &error))?,
             directory: RunDirectory::create(),
@@ -186,8 +177,6 @@ impl<'a> Bench<'a> {
             pauses: 0,
             suspended: pulse::suspended(),
             polled: false,
-            measured: 0,
-            again: 0,
             kept: 0,
         })
     }
@@ -216,55 +205,34 @@ impl<'a> Bench<'a> {
         self.fit.ns_per_tick()
     }
 
-    /// Which of these cells are to be measured once more, by what their caller calls them: those whose slice of this round
-    /// does not count, where there are to be so many rounds. A slice takes `each`, and there may be an end to the time.
-    pub fn once_more<'c, T>(
-        &mut self,
+    /// Which of these cells have a slice of this round that does not count, by what their caller calls them; `rounds` are
+    /// planned.
+    pub fn rejected<'c, T>(
+        &self,
         cells: impl Iterator<Item = (T, &'c CellRun)>,
-        (round, rounds): (u64, u64),
-        each: Duration,
-        left: Option<Duration>,
+        round: u64,
+        rounds: u64,
     ) -> Vec<T> {
         let usual = (rounds >= FEWEST_ROUNDS as u64).then(|| usual(&self.bounds));
-        let spoiled = cells.filter(|(_, cell)| is_spoiled(cell, round, usual.as_ref()));
-        let again = spoiled.take(room(left, each, self.measured, self.again));
-        let again: Vec<T> = again.map(|(name, _)| name).collect();
-        self.again += again.len();
-        again
+        let rejected = cells.filter(|(_, cell)| is_rejected(cell, round, usual.as_ref()));
+        rejected.map(|(name, _)| name).collect()
     }
 
-    /// Ends the rounds of these cells, which began then and saw this much stolen time at that: measures the clock once
-    /// more, and gives what was found. An interrupt meanwhile is one of the run.
+    /// Ends the rounds of these cells: measures the clock once more, and gives what was found. An interrupt meanwhile is one
+    /// of the run.
     ///
     /// # Errors
     /// No worker can be had.
-    pub fn finish(
-        mut self,
-        cells: Vec<CellRun>,
-        mut interrupted: bool,
-        began: Instant,
-        steal_before: Option<u64>,
-    ) -> io::Result<Findings> {
+    pub fn finish(mut self, cells: Vec<CellRun>, mut interrupted: bool) -> io::Result<Findings> {
         if !interrupted && !cells.is_empty() {
             interrupted = self.measure_clock(&cells, 1)?;
         }
         interrupted |= self.settle()?;
         interrupted |= !interrupted && self.pause_enough()?;
-        Ok(self.close(cells, interrupted, began, steal_before))
-    }
-
-    /// What a run found that began and saw this much stolen time then.
-    pub(crate) fn close(
-        mut self,
-        cells: Vec<CellRun>,
-        interrupted: bool,
-        began: Instant,
-        steal_before: Option<u64>,
-    ) -> Findings {
         self.fit.boundary();
         let stood = self.interrupts.map(|interrupts| interrupts.pulse().take());
-        let stolen = procfs::steal_ns().zip(steal_before);
-        Findings {
+        let stolen = procfs::steal_ns().zip(self.steal_ns);
+        Ok(Findings {
             cells,
             pipelines: Vec::new(),
             clock: self.clock,
@@ -272,14 +240,14 @@ impl<'a> Bench<'a> {
             fit: self.fit,
             bounds: self.bounds,
             interrupted,
-            duration: began.elapsed(),
+            duration: self.began.elapsed(),
             steal_ns: stolen.map(|(after, before)| after.saturating_sub(before)),
             idle: self.rest,
             pauses: self.pauses,
             stood: stood.unwrap_or_default(),
             suspended: pulse::suspended().saturating_sub(self.suspended),
             reaped: self.reaped,
-        }
+        })
     }
 
     /// Sets what idle CPUs do for as long as the result lives; `None` if the user interrupted.
@@ -312,7 +280,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Does nothing for what the pauses lack to tell how busy the machine was; true if the user interrupted.
-    pub(crate) fn pause_enough(&mut self) -> io::Result<bool> {
+    fn pause_enough(&mut self) -> io::Result<bool> {
         match noise::lacking(&self.rest, procfs::tick_ns()) {
             0 => Ok(false),
             ns => self.pause(Duration::from_nanos(ns)),
@@ -349,7 +317,6 @@ impl<'a> Bench<'a> {
         round: u64,
         order: u64,
     ) -> bool {
-        self.measured += 1;
         let tried = self.find_peak(cell, lengths).and_then(|interrupted| {
             if interrupted || cell.ended.is_some() {
                 return Ok(interrupted);
@@ -474,23 +441,4 @@ impl<'a> Bench<'a> {
 /// that no working mechanism is below: 64 messages at 100 MB/s.
 fn moving(size: usize) -> Duration {
     Duration::from_secs_f64(64.0 * size as f64 / 100e6)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_measured_once_more_is_a_quarter_of_all_and_fits_the_time_that_is_left() {
-        let of = |left: Option<u64>, measured, again| {
-            room(left.map(Duration::from_secs), Duration::from_millis(20), measured, again)
-        };
-        assert_eq!([0, 140, 150, 160].map(|again| of(None, 600, again)), [150, 10, 0, 0]);
-        // A cell alone may lose one round of four.
-        assert_eq!(
-            [(1, 0), (2, 1), (4, 1), (5, 1)].map(|(all, again)| of(None, all, again)),
-            [1, 0, 0, 1]
-        );
-        assert_eq!([10, 2, 1, 0].map(|left| of(Some(left), 300, 0)), [75, 75, 50, 0]);
-    }
 }

@@ -73,6 +73,13 @@ pub enum Progress<'a> {
         /// Which cell.
         id: &'a str,
     },
+    /// A round has ended.
+    Round {
+        /// Which.
+        round: u64,
+        /// How long it took, with its pause.
+        took: Duration,
+    },
     /// All is measured.
     Done,
 }
@@ -161,6 +168,12 @@ impl CellRun {
     pub fn new(plan: CellPlan) -> Self {
         let injections = Vec::new();
         Self { plan, slices: Vec::new(), batch: None, ended: None, calls: None, injections }
+    }
+
+    /// Whether it has more slices to come.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.plan.objection.is_none() && self.ended.is_none()
     }
 
     /// Keeps a slice that ran to its end, rejected where something around it says that it measured something else.

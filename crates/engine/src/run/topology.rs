@@ -25,7 +25,7 @@ pub(crate) fn usual(bounds: &BoundReadings) -> Usual {
 
 /// Whether the last slice of a cell is of this round and does not count: it was rejected, or by what is usual, where that is
 /// asked, it will be.
-pub(crate) fn is_spoiled(cell: &CellRun, round: u64, usual: Option<&Usual>) -> bool {
+pub(crate) fn is_rejected(cell: &CellRun, round: u64, usual: Option<&Usual>) -> bool {
     let last = cell.slices.last().filter(|slice| slice.round == round && cell.ended.is_none());
     let usual = usual.and_then(|usual| usual.get(&cell.plan.key.placement));
     last.is_some_and(|slice| {

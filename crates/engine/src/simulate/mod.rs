@@ -1,9 +1,9 @@
-//! A host on which everything is as it was told, so that what is concluded can be held against what is true.
+//! A host whose truth is known, so that conclusions can be checked against it. It is for tests: the feature `simulate`.
 //!
-//! Time is virtual up to where workers have left their samples in the page and told their segments: times of operations,
-//! the clock and what is read around a slice are drawn from a seed. Everything behind that is the code of a run: the order of
-//! cells in a round, recorder and histograms, the detectors of clock, placement and throttling, assembly, findings, grade.
-//! The same simulation gives the same document, byte by byte.
+//! Time is virtual up to where workers have left their samples in the page and reported their segments: times of operations,
+//! the clock and what is read around a slice are drawn from a seed. Everything after that is the code of a run: the loop over
+//! rounds, recorder and histograms, the detectors of clock, placement and throttling, assembly, findings, grade. The same
+//! simulation gives the same document, byte by byte.
 
 mod clock;
 mod level;
@@ -23,17 +23,18 @@ use crate::job::{Segment, SideReport};
 use crate::page::Page;
 use crate::plan::CellPlan;
 use crate::registry::Entry;
-use crate::run::{Around, CellRun, Findings, SliceRun, turn};
+use crate::run::{Around, CellRun, Findings, Measure, SliceRun, rounds};
 use crate::slice::{Data, RawSlice};
 use clock::Time;
 use ipcperf_core::result::{CellKey, Invocation, Plan, ResultSet, Tool};
-use ipcperf_core::{Arrivals, Exchange, Load, OptionSet, PatternKind, Placement};
+use ipcperf_core::{Arrivals, Exchange, Idle, Load, OptionSet, PatternKind, Placement};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
 use ipcperf_sys::procfs::Consumption;
 use level::{Course, Moved};
 use service::Operations;
+use std::convert::Infallible;
 use std::time::Duration;
 
 /// Operations that lead in a segment of a closed loop, which take three times as long as the others.
@@ -181,21 +182,15 @@ impl Simulation {
     fn findings(&self) -> Findings {
         let mut host = Host::new(self);
         let mut order = Rng::stream(self.seed, "order");
-        let mut cells: Vec<CellRun> =
-            self.cells.iter().map(|cell| CellRun::new(cell.plan())).collect();
-        for round in 0..self.rounds {
-            for (position, index) in turn(&cells, &mut order).into_iter().enumerate() {
-                let (slice, around) = host.slice(index, [round, position as u64]);
-                cells[index].keep(slice, around, &mut host.bounds);
-            }
-        }
-        host.finish(cells)
+        let Ok(_) = rounds(&mut host, self.rounds, None, &mut order, &mut |_| ());
+        host.finish()
     }
 }
 
 /// The host while it runs.
 struct Host<'a> {
     of: &'a Simulation,
+    cells: Vec<CellRun>,
     rng: Rng,
     page: Page,
     time: Time,
@@ -217,6 +212,32 @@ struct Ends {
     elapsed: f64,
 }
 
+impl Measure for Host<'_> {
+    type Error = Infallible;
+
+    fn arms(&self) -> usize {
+        self.cells.len()
+    }
+
+    fn is_open(&self, arm: usize) -> bool {
+        self.cells[arm].is_open()
+    }
+
+    fn name(&self, arm: usize) -> String {
+        self.cells[arm].plan.id.clone()
+    }
+
+    fn idle(&self, arm: usize) -> Option<Idle> {
+        Some(self.cells[arm].plan.key.idle)
+    }
+
+    fn measure(&mut self, arm: usize, round: u64, position: u64) -> Result<bool, Infallible> {
+        let (slice, around) = self.slice(arm, [round, position]);
+        self.cells[arm].keep(slice, around, &mut self.bounds);
+        Ok(false)
+    }
+}
+
 impl<'a> Host<'a> {
     fn new(of: &'a Simulation) -> Self {
         let mut rng = Rng::stream(of.seed, "simulation");
@@ -235,7 +256,8 @@ impl<'a> Host<'a> {
         // Open loops are one segment.
         let slots = 3 * of.operations.max(SEGMENT) + LEAD_IN;
         let page = Page::create(usize::try_from(slots).unwrap_or(usize::MAX)).expect("memory");
-        Self { of, rng, page, time, fit, bounds, levels, own, medians, done: 0, steal_ns: 0 }
+        let cells = of.cells.iter().map(|cell| CellRun::new(cell.plan())).collect();
+        Self { of, cells, rng, page, time, fit, bounds, levels, own, medians, done: 0, steal_ns: 0 }
     }
 
     /// One slice of a cell.
@@ -425,12 +447,12 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn finish(mut self, cells: Vec<CellRun>) -> Findings {
+    fn finish(mut self) -> Findings {
         self.bounds.clock[1] = machine::on_each_cpu(|| self.time.cost(true, &mut self.rng));
         let pauses = Duration::from_millis(200 * self.of.rounds).as_nanos() as u64;
         let busy = self.of.busy * machine::CPUS as f64 * pauses as f64;
         Findings {
-            cells,
+            cells: self.cells,
             pipelines: Vec::new(),
             clock: Clock::counter(),
             fallback: None,

@@ -10,11 +10,11 @@ use ipcperf_core::result::{Cell, Finding, ResultSet, Round, Severity, Status};
 use ipcperf_core::units::format_duration;
 use ipcperf_engine::exec::{Error, Programs};
 use ipcperf_engine::plan::CellPlan;
-use ipcperf_engine::run::{Progress, Settings};
+use ipcperf_engine::run::{Measure, Progress, Settings, rounds};
 use ipcperf_stats::Rng;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -38,54 +38,86 @@ pub(super) fn measure(
     interrupts: &Interrupts,
     line: &Line,
 ) -> Result<Rounds, Stop> {
-    let failed = |error: std::io::Error| Stop::internal(format!("a run directory: {error}"));
     let directory = RunDirectory::create().map_err(Stop::nothing_ran)?;
-    let file = directory.path().join("arm.json");
+    let mut run = Run {
+        cell,
+        programs: [SELF, SELF, other],
+        settings,
+        interrupts,
+        file: directory.path().join("arm.json"),
+        seeds: Rng::stream(settings.seed, "starts"),
+        starts: Default::default(),
+    };
     let mut order = Rng::stream(settings.seed, "order");
-    let mut arms: [Vec<(u64, u64, ResultSet)>; 3] = Default::default();
     let began = Instant::now();
-    let mut interrupted = false;
-    'rounds: for round in 0..settings.rounds {
-        let mut turn = [0, 1, 2];
-        order.shuffle(&mut turn);
-        for (position, which) in turn.into_iter().enumerate() {
-            let (done, total) = (round * 3 + position as u64, settings.rounds * 3);
-            line.show(Progress::Slice { done, total, id: &cell.id });
-            let program = if which == 2 { other } else { SELF };
-            let words = words(cell, settings, order.next_u64() >> 11, &file);
-            match started(program, &words, settings, interrupts) {
-                Ok(()) => {}
-                Err(Error::Interrupted) => {
-                    interrupted = true;
-                    break 'rounds;
-                }
-                // What was wrong with a start stands in what it wrote.
-                Err(_) if file.exists() => {}
-                Err(error) => return Err(Stop::internal(error)),
-            }
-            if !file.exists() {
-                let why = "wrote no result: is it a build of ipcperf?";
-                return Err(Stop::usage(format!("--live-binary: '{program}' {why}")));
-            }
-            let set = read_result(&file)?;
-            // A build that writes nothing must not be taken for the one before it.
-            std::fs::remove_file(&file).map_err(failed)?;
-            arms[which].push((round, position as u64, set));
-        }
-    }
+    let mut show = |progress: Progress<'_>| line.show(progress);
+    let ran = rounds(&mut run, settings.rounds, None, &mut order, &mut show)?;
     line.show(Progress::Done);
     let each = began.elapsed().div_f64(settings.rounds.max(1) as f64);
-    let mut other = arms[2].first().map(|(.., set)| set.clone());
-    let Some(mut set) = merged(arms) else {
+    let mut other = run.starts[2].first().map(|(.., set)| set.clone());
+    let Some(mut set) = merged(run.starts) else {
         return Err(Stop::interrupted("interrupted before there was a round to compare"));
     };
-    set.interrupted = interrupted;
+    set.interrupted = ran.interrupted;
     set.invocation.plan.rounds = settings.rounds;
     // One round of its own says nothing of the plan: what is compared is how long the slices were.
     if let Some(other) = &mut other {
         other.invocation.plan.rounds = settings.rounds;
     }
     Ok(Rounds { set, other, each })
+}
+
+/// What the starts of one arm wrote, by round and position in it.
+type Starts = Vec<(u64, u64, ResultSet)>;
+
+/// A, A again and B while they are measured.
+struct Run<'a> {
+    cell: &'a CellPlan,
+    programs: [&'a str; 3],
+    settings: &'a Settings,
+    interrupts: &'a Interrupts,
+    /// What a start writes.
+    file: PathBuf,
+    seeds: Rng,
+    starts: [Starts; 3],
+}
+
+impl Measure for Run<'_> {
+    type Error = Stop;
+
+    fn arms(&self) -> usize {
+        self.starts.len()
+    }
+
+    fn is_open(&self, _: usize) -> bool {
+        true
+    }
+
+    fn name(&self, _: usize) -> String {
+        self.cell.id.clone()
+    }
+
+    fn measure(&mut self, arm: usize, round: u64, position: u64) -> Result<bool, Stop> {
+        let (program, file) = (self.programs[arm], &self.file);
+        let words = words(self.cell, self.settings, self.seeds.next_u64() >> 11, file);
+        match started(program, &words, self.settings, self.interrupts) {
+            Ok(()) => {}
+            Err(Error::Interrupted) => return Ok(true),
+            // What was wrong with a start is in what it wrote.
+            Err(_) if file.exists() => {}
+            Err(error) => return Err(Stop::internal(error)),
+        }
+        if !file.exists() {
+            let why = "wrote no result: is it a build of ipcperf?";
+            return Err(Stop::usage(format!("--live-binary: '{program}' {why}")));
+        }
+        let set = read_result(file)?;
+        // A build that writes nothing must not be taken for the one before it.
+        std::fs::remove_file(file)
+            .map_err(|error| Stop::internal(format!("a run directory: {error}")))?;
+        self.starts[arm].push((round, position, set));
+        Ok(false)
+    }
 }
 
 /// The words of one start.
@@ -120,7 +152,7 @@ fn started(
 
 /// One document of all starts: the cells A, A again and B, each with its rounds. A round that a start found too
 /// disturbed does not count for any arm.
-fn merged(arms: [Vec<(u64, u64, ResultSet)>; 3]) -> Option<ResultSet> {
+fn merged(arms: [Starts; 3]) -> Option<ResultSet> {
     let starts: Vec<(u64, &ResultSet)> =
         arms.iter().flatten().map(|(round, _, set)| (*round, set)).collect();
     // F itself has been rejected, and a start of one round has a grade only where it is F.
@@ -170,7 +202,7 @@ fn kept(starts: &[(u64, &ResultSet)]) -> Vec<Finding> {
 }
 
 /// The cell of one arm with the rounds of all its starts.
-fn joined(starts: Vec<(u64, u64, ResultSet)>) -> Option<Cell> {
+fn joined(starts: Starts) -> Option<Cell> {
     let mut joined: Option<Cell> = None;
     for (number, order, set) in starts {
         let mut cell = set.cells.into_iter().next()?;

@@ -9,14 +9,14 @@ mod rounds;
 use crate::args::CompareArgs;
 use crate::error::{Code, Stop, note, unknown};
 use crate::gates::tell;
-use crate::output::{self, Target};
+use crate::output::{self, Publication, Target};
 use crate::report::{recorded, same};
 use crate::{measure, request};
 use ipcperf_core::result::{Adjustment, Comparison};
 use ipcperf_core::units;
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{
-    Format, Recorded, Slower, Terms, at_once, compare_files, comparison, factor_names,
+    Format, Recorded, Slower, Style, Terms, at_once, compare_files, comparison, factor_names,
     load_comparison, once,
 };
 use ipcperf_stats::MARGIN;
@@ -65,7 +65,15 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
     if let Some(path) = args.output.as_deref().filter(|_| !live.is_empty()) {
         document.attempt = attempt(&document, path);
     }
-    publish(&document, args, format, target.as_ref())?;
+    let style = output::style(&args.look, false);
+    let publication = Publication {
+        name: "Comparison",
+        target: target.as_ref(),
+        quiet: args.quiet,
+        document: &|out| comparison(&document, Format::Json, &Style::default(), out),
+        screen: &|out| comparison(&document, format, &style, out),
+    };
+    publication.publish(|| ())?;
     let outcomes = gates.iter().map(|gate| tell("--fail-on", gate.check(&document), Code::Slower));
     let codes: Vec<Code> = outcomes.flatten().collect();
     let gate = codes.iter().find(|code| **code == Code::Slower).or(codes.first()).copied();
@@ -81,29 +89,6 @@ fn attempt(document: &Comparison, path: &Path) -> Option<u64> {
     let before = load_comparison(&text).ok()?;
     let question = |one: &Comparison| (one.design, one.a.names.clone(), one.b.names.clone());
     (question(&before) == question(document)).then(|| before.attempt.unwrap_or(1).saturating_add(1))
-}
-
-fn publish(
-    document: &Comparison,
-    args: &CompareArgs,
-    format: Format,
-    target: Option<&Target>,
-) -> Result<(), Stop> {
-    let format = if matches!(target, Some(Target::Stdout)) { Format::Json } else { format };
-    let mut bytes = Vec::new();
-    comparison(document, format, &output::style(&args.look, false), &mut bytes)
-        .map_err(|error| Stop::internal(format!("comparison: {error}")))?;
-    let style = ipcperf_report::Style::default();
-    let kept = target
-        .filter(|target| !matches!(target, Target::Stdout))
-        .map(|target| target.write(|out| comparison(document, Format::Json, &style, out)));
-    let shown = output::to_stdout(&bytes);
-    if let Some(path) = kept.transpose()?
-        && !args.quiet
-    {
-        note(&format!("Comparison: {}", path.display()));
-    }
-    shown.map(drop)
 }
 
 fn margin(args: &CompareArgs, live: &[String]) -> Result<f64, Stop> {

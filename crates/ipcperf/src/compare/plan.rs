@@ -1,6 +1,7 @@
 //! How many rounds a live comparison takes and how long they take: arithmetic of what was asked for and what a pilot has
 //! found.
 
+use crate::measure::rounds_within;
 use ipcperf_core::Figure;
 use ipcperf_core::result::ComparisonPlan;
 use ipcperf_engine::plan::CellPlan;
@@ -61,8 +62,7 @@ impl Pilot {
         let rounds = match asked {
             Asked::Rounds(rounds) => *rounds,
             Asked::Time(time) => {
-                let rounds = time.as_secs_f64() / self.each.as_secs_f64().max(1e-6);
-                (rounds as u64).clamp(PILOT, 10_000)
+                rounds_within(*time, Duration::ZERO, self.each).clamp(PILOT, 10_000)
             }
             Asked::Nothing => {
                 let wanted = rule.rounds_to_find(EFFECT.max(2.0 * margin), self.spread, POWER);

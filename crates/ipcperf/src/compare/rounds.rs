@@ -7,7 +7,7 @@ use ipcperf_core::result::ResultSet;
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::run::{self, Progress, Settings};
 use ipcperf_sys::signals::Interrupts;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What some rounds have found.
 pub(super) struct Rounds {
@@ -27,18 +27,16 @@ pub(super) fn measure(
     line: &Line,
 ) -> Result<Rounds, Stop> {
     let plan = measure::plan("compare", cells.len() as u64, settings, Duration::ZERO);
-    let (mut first, mut took) = (None, Duration::ZERO);
+    let mut all = Duration::ZERO;
     let mut show = |progress: Progress<'_>| {
-        match progress {
-            Progress::Slice { .. } => drop(first.get_or_insert_with(Instant::now)),
-            Progress::Done => took = first.map_or(Duration::ZERO, |first| first.elapsed()),
-            Progress::Bounds => {}
+        if let Progress::Round { took, .. } = progress {
+            all += took;
         }
         line.show(progress);
     };
     let set = measure::take(plan, settings.seed, &jiff::Timestamp::now(), || {
         run::run(cells.to_vec(), settings, Some(interrupts), &mut show)
     })?;
-    let each = took.div_f64(settings.rounds.max(1) as f64);
+    let each = all.div_f64(settings.rounds.max(1) as f64);
     Ok(Rounds { set, other: None, each })
 }

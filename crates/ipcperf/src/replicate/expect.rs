@@ -8,6 +8,7 @@ use super::bounds::{self, BoundWork};
 use super::cell::Keys;
 use super::kinds::CELL;
 use super::pipeline;
+use crate::measure::rounds_within;
 use ipcperf_core::result::Scale;
 use ipcperf_engine::bounds::Intervals;
 use ipcperf_engine::plan::Host;
@@ -159,11 +160,7 @@ pub(crate) fn fit(
     (room, beside): (Duration, Duration),
     round: &dyn Fn(Scale) -> Duration,
 ) -> Course {
-    let room = room.saturating_sub(beside);
-    let fitting = |scale| {
-        let rounds = room.as_secs_f64() / round(scale).as_secs_f64().max(1e-3);
-        (rounds as u64).min(wanted.rounds)
-    };
+    let fitting = |scale| rounds_within(room, beside, round(scale)).min(wanted.rounds);
     let scales = Scale::ALL.iter().rev().skip_while(|scale| **scale != wanted.scale);
     let least = least.min(wanted.rounds);
     let chosen = scales.map(|scale| (*scale, fitting(*scale))).find(|(_, rounds)| *rounds >= least);
@@ -195,26 +192,49 @@ pub(crate) fn words(time: Duration) -> String {
     }
 }
 
-/// What is said where rounds like the first one take longer than all of them are said to take at most.
-pub(crate) fn longer(most: Duration, took: Duration, rounds: u64) -> Option<String> {
-    let left = took * u32::try_from(rounds.saturating_sub(1)).unwrap_or(u32::MAX);
-    (took + left > most)
-        .then(|| format!("The first round took {}: about {} more", words(took), words(left)))
+/// What the user was told to expect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Expected {
+    /// A round takes this long.
+    Round(Duration),
+    /// All rounds together take this long at most.
+    Most(Duration),
+}
+
+impl Expected {
+    /// What is said after the first of `rounds` rounds, if it took something else.
+    pub(crate) fn correction(self, took: Duration, rounds: u64) -> Option<String> {
+        let left = took * u32::try_from(rounds.saturating_sub(1)).unwrap_or(u32::MAX);
+        let is_other = match self {
+            Self::Round(expected) => {
+                let ratio = took.as_secs_f64() / expected.as_secs_f64().max(1e-3);
+                !(0.67..=1.5).contains(&ratio)
+            }
+            Self::Most(most) => took + left > most,
+        };
+        (is_other && !left.is_zero())
+            .then(|| format!("The first round took {}: about {} more", words(took), words(left)))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// 20 s were told of a study that takes a minute, and nothing more.
+    /// A study was said to take 20 s, took a minute, and nothing more was said.
     #[test]
-    fn rounds_that_take_longer_than_they_are_said_to_are_told_after_the_first_one() {
-        let said =
-            |seconds, rounds| longer(Duration::from_secs(60), Duration::from_secs(seconds), rounds);
-        assert_eq!(said(7, 8), None);
-        let told = "The first round took 12 s: about 84 s more";
-        assert_eq!(said(12, 8).as_deref(), Some(told));
-        assert_eq!(said(60, 1), None);
+    fn a_first_round_that_takes_another_time_than_expected_is_told() {
+        let after = |expected: Expected, seconds, rounds| {
+            expected.correction(Duration::from_secs(seconds), rounds)
+        };
+        let told = Some("The first round took 12 s: about 84 s more".to_owned());
+        let most = Expected::Most(Duration::from_secs(60));
+        assert_eq!(
+            [after(most, 7, 8), after(most, 12, 8), after(most, 61, 1)],
+            [None, told.clone(), None]
+        );
+        let round = |seconds| Expected::Round(Duration::from_secs(seconds));
+        assert_eq!([after(round(12), 12, 8), after(round(6), 12, 8)], [None, told]);
     }
 
     fn cell(warmup_s: f64, slice_s: f64, operations: u64) -> Asked {

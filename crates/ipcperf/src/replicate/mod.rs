@@ -23,18 +23,19 @@ use crate::args::ReplicateArgs;
 use crate::error::{Code, Stop, note, unknown, unknown_name};
 use crate::kept::Keeper;
 use crate::measure::{self, arguments};
-use crate::output::{self, Target};
+use crate::output::{self, Publication, Target};
 use crate::packed::{self, STUDY_NAMES};
 use crate::progress::Line;
 use crate::report::read_replication;
 use crate::request;
-use expect::Course;
+use expect::{Course, Expected};
 use ipcperf_core::result::{
     ClaimKind, Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, Status, StudyResult,
 };
 use ipcperf_engine::host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Progress, fresh_seed};
+use ipcperf_report::{Format, Style};
 use ipcperf_study::{Findings, Study};
 use rounds::{Context, Limits};
 use std::cell::RefCell;
@@ -103,14 +104,8 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         studies: Vec::new(),
     };
     let watch = RefCell::default();
+    let context = Context { registry, host: &host, interrupts: &interrupts, watch: &watch };
     for (at, study) in studies.iter().enumerate() {
-        let mut context = Context {
-            registry,
-            host: &host,
-            interrupts: Some(&interrupts),
-            watch: &watch,
-            progress: &mut show,
-        };
         let wanted =
             Course { scale, rounds: args.rounds.unwrap_or_else(|| study.rounds(scale)), cut: None };
         // What is left of the time is divided among the studies that are left.
@@ -118,7 +113,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         let room = budget.map(|budget| budget.saturating_sub(began.elapsed()) / left);
         let is_told = !args.output.quiet;
         let (mut result, expected_s, interrupted) =
-            replicate(study, wanted, (room, is_told), seed, &mut context).map_err(failed)?;
+            replicate(study, wanted, (room, is_told), seed, context, &mut show).map_err(failed)?;
         result.cuts.splice(0..0, asked.iter().cloned());
         document.invocation.plan.expected_s += expected_s;
         document.studies.push(result);
@@ -130,10 +125,28 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     document.duration_s = began.elapsed().as_secs_f64();
     document.invocation.plan.command = "replicate".into();
     let document = measure::shareable(document, |text| ipcperf_report::load_replication(text).ok());
-    let json = json(&document)?;
+    let mut json = Vec::new();
+    ipcperf_report::replication(&document, Format::Json, &Style::default(), None, &mut json)
+        .map_err(|error| Stop::internal(format!("document: {error}")))?;
     let quiet = args.output.quiet;
-    let keep = || keeper.and_then(|keeper| keeper.keep(quiet, |out| out.write_all(&json)));
-    let kept = publish((&document, &json), &studies, args, format, &target, keep)?;
+    let style = output::table_style(&args.output.look, &args.output.tables, false);
+    let plots = args.plots.as_ref().map(|folder| folder.to_string_lossy());
+    let publication = Publication {
+        name: "Result",
+        target: Some(&target),
+        quiet,
+        document: &|out| out.write_all(&json),
+        screen: &|out| {
+            ipcperf_report::replication(&document, format, &style, plots.as_deref(), out)
+        },
+    };
+    let (kept, beside) = publication.publish(|| {
+        let kept = keeper.and_then(|keeper| keeper.keep(quiet, |out| out.write_all(&json)));
+        let files = args.csv.iter().map(|folder| files::write(folder, &studies, &document));
+        let pictures = args.plots.iter().map(|folder| output::pictures(folder, &document));
+        (kept, files.chain(pictures).collect::<Vec<_>>())
+    })?;
+    beside.into_iter().collect::<Result<(), Stop>>()?;
     Ok(verdict(&document).or(kept).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
@@ -154,7 +167,8 @@ fn replicate(
     wanted: Course,
     (room, is_told): (Option<Duration>, bool),
     seed: u64,
-    context: &mut Context<'_, '_>,
+    context: Context<'_>,
+    progress: &mut dyn FnMut(Progress<'_>),
 ) -> std::io::Result<(StudyResult, f64, bool)> {
     let began = Instant::now();
     let mut limits = Limits { until: room.map(|room| began + room), ..Limits::default() };
@@ -162,10 +176,11 @@ fn replicate(
     let mut expected = Duration::ZERO;
     // Scale smoke is what the first round of the others is: nothing is expected of it but to be short, as it is said to be.
     if wanted.scale == Scale::Smoke && room.is_none() {
-        limits.most = is_told.then_some(SHORT);
+        limits.expected = is_told.then_some(Expected::Most(SHORT));
     }
     if wanted.scale != Scale::Smoke || room.is_some() {
-        let found = rounds::measure(study, (Scale::Smoke, 1), Limits::default(), seed, context)?;
+        let once = (Scale::Smoke, 1);
+        let found = rounds::measure(study, once, Limits::default(), seed, context, progress)?;
         if found.interrupted {
             let findings = Findings::new(&found.arms, wanted.rounds, found.noise);
             let seconds = began.elapsed().as_secs_f64();
@@ -180,7 +195,7 @@ fn replicate(
         }
         let one = round(course.scale);
         expected = pilot.beside + one * u32::try_from(course.rounds).unwrap_or(u32::MAX);
-        limits.round = is_told.then_some(one);
+        limits.expected = is_told.then_some(Expected::Round(one));
         if is_told {
             note(&format!(
                 "{} at scale {}: {}, about {}",
@@ -195,7 +210,7 @@ fn replicate(
         }
     }
     let Course { scale, mut rounds, cut } = course;
-    let found = rounds::measure(study, (scale, rounds), limits, seed, context)?;
+    let found = rounds::measure(study, (scale, rounds), limits, seed, context, progress)?;
     let mut cuts: Vec<String> = cut.into_iter().collect();
     if !found.interrupted && found.rounds < rounds {
         cuts.push(format!("Stopped after {} of {rounds} rounds: the time was over.", found.rounds));
@@ -210,7 +225,6 @@ fn replicate(
 
 /// Claims by machines, from their result files.
 fn across(args: &ReplicateArgs) -> Result<ExitCode, Stop> {
-    use ipcperf_report::Format;
     let format = output::format_of(&args.output.look, args.output.output.as_deref())?;
     if matches!(format, Format::Json | Format::Ndjson | Format::Html) {
         return Err(Stop::usage("--across has the formats table, markdown and csv"));
@@ -293,44 +307,6 @@ fn elsewhere(studies: &[Study], scale: Scale) -> String {
     let all: Vec<String> = studies.iter().filter_map(of).collect();
     let known = if all.is_empty() { "not known".to_owned() } else { all.join(", ") };
     format!("Scale {scale}, elsewhere it took: {known}")
-}
-
-/// The document in bytes.
-fn json(document: &Replication) -> Result<Vec<u8>, Stop> {
-    let (mut bytes, style) = (Vec::new(), ipcperf_report::Style::default());
-    ipcperf_report::replication(document, ipcperf_report::Format::Json, &style, None, &mut bytes)
-        .map_err(|error| Stop::internal(format!("document: {error}")))?;
-    Ok(bytes)
-}
-
-/// Writes the document first, then what lies beside it, and shows it last: what comes later costs nothing before it.
-fn publish(
-    (document, json): (&Replication, &[u8]),
-    studies: &[Study],
-    args: &ReplicateArgs,
-    format: ipcperf_report::Format,
-    target: &Target,
-    keep: impl FnOnce() -> Option<Code>,
-) -> Result<Option<Code>, Stop> {
-    let is_file = !matches!(target, Target::Stdout);
-    let written = is_file.then(|| target.write(|out| out.write_all(json)));
-    let kept = keep();
-    let files = args.csv.iter().map(|folder| files::write(folder, studies, document));
-    let pictures = args.plots.iter().map(|folder| output::pictures(folder, document));
-    let beside: Vec<Result<(), Stop>> = files.chain(pictures).collect();
-    let mut bytes = Vec::new();
-    let style = output::table_style(&args.output.look, &args.output.tables, false);
-    let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
-    ipcperf_report::replication(document, format, &style, pictures.as_deref(), &mut bytes)
-        .map_err(|error| Stop::internal(format!("report: {error}")))?;
-    let shown = output::to_stdout(if is_file { &bytes } else { json });
-    if let Some(path) = written.transpose()?
-        && !args.output.quiet
-    {
-        note(&format!("Result: {}", path.display()));
-    }
-    shown?;
-    beside.into_iter().collect::<Result<(), Stop>>().map(|()| kept)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Measures the arms of a study: in every round each of them once, in random order, and cells that were spoiled in it once
+//! Measures the arms of a study: in every round each of them once, in random order, and cells whose slice was rejected once
 //! more.
 
 use super::bounds::{self, BoundWork};
 use super::cell::{self, CellWork, Keys};
-use super::expect::{Pilot, Took, longer, words};
+use super::expect::{Expected, Pilot, Took};
 use super::kinds::{CELL, make};
 use super::work::{Turn, Work};
 use crate::error::note;
@@ -11,12 +11,11 @@ use ipcperf_core::result::{Noise, Scale, Status};
 use ipcperf_engine::exec::Watch;
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Bench, Bounded, CellRun, PAUSE, Progress};
+use ipcperf_engine::run::{Bench, Bounded, CellRun, Measure, PAUSE, Progress, Ran, rounds};
 use ipcperf_engine::task::TaskError;
 use ipcperf_engine::{Facts, result_set};
 use ipcperf_stats::Rng;
 use ipcperf_study::{Arm, Measured, Study};
-use ipcperf_sys::procfs;
 use ipcperf_sys::signals::Interrupts;
 use std::cell::RefCell;
 use std::io;
@@ -37,13 +36,13 @@ struct ArmRun {
     took: Option<Took>,
 }
 
-/// Who is asked for what is needed to measure.
-pub(crate) struct Context<'a, 'b> {
+/// What is needed to measure.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) host: &'a Host,
-    pub(crate) interrupts: Option<&'b Interrupts>,
+    pub(crate) interrupts: &'a Interrupts,
     pub(crate) watch: &'a RefCell<Watch>,
-    pub(crate) progress: &'a mut dyn FnMut(Progress<'_>),
 }
 
 /// How long one turn of one arm may take before it is taken to hang.
@@ -82,91 +81,49 @@ pub(crate) struct Found {
     pub(crate) interrupted: bool,
 }
 
-/// How long the rounds of a study may take, and how long one is expected to.
+/// How long the rounds of a study may take, and how long the user expects them to take.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
     /// No round begins that is not expected to end before this.
     pub(crate) until: Option<Instant>,
-    /// What is said to the user; a first round that takes something else corrects it.
-    pub(crate) round: Option<Duration>,
-    /// What all rounds are said to take at most; a first round that needs more says so.
-    pub(crate) most: Option<Duration>,
+    /// What the user expects; a first round that takes something else corrects it.
+    pub(crate) expected: Option<Expected>,
 }
 
 /// Measures a study.
 pub(crate) fn measure(
     study: &Study,
-    (scale, rounds): (Scale, u64),
+    (scale, count): (Scale, u64),
     limits: Limits,
     seed: u64,
-    context: &mut Context<'_, '_>,
+    context: Context<'_>,
+    progress: &mut dyn FnMut(Progress<'_>),
 ) -> io::Result<Found> {
-    let (began, steal_before) = (Instant::now(), procfs::steal_ns());
-    let mut in_turns = Duration::ZERO;
-    let mut longest = Duration::ZERO;
-    let mut done = 0;
-    let mut bench = Bench::open(seed, context.interrupts)?;
-    let mut arms: Vec<ArmRun> =
-        study.arms.iter().map(|arm| ArmRun::prepare(arm, study, scale, context)).collect();
-    let mut interrupted = false;
-    for arm in &mut arms {
-        interrupted = interrupted || arm.look(context);
-    }
-    (context.progress)(Progress::Bounds);
-    interrupted = interrupted || prepare_bench(&arms, &mut bench)?;
-    let mut order = Rng::stream(seed, study.name());
-    for round in 0..rounds {
-        let is_late = |until: Instant| round > 0 && Instant::now() + longest > until;
-        if interrupted || limits.until.is_some_and(is_late) {
-            break;
-        }
-        if bench.pause(PAUSE)? {
-            interrupted = true;
-            break;
-        }
-        let round_began = Instant::now();
-        let open = |at: &usize| arms[*at].measured.ended.is_none();
-        let mut turn: Vec<usize> = (0..arms.len()).filter(open).collect();
-        order.shuffle(&mut turn);
-        let once = turn.len();
-        let mut position = 0;
-        while let Some(at) = turn.get(position).copied() {
-            let total = rounds * once as u64;
-            let done = round * once as u64 + position.min(once) as u64;
-            let id = format!("{} {}", study.name(), arms[at].measured.arm.id);
-            (context.progress)(Progress::Slice { done, total, id: &id });
-            let turn_began = Instant::now();
-            interrupted = arms[at].take_turn((round, position as u64), scale, &mut bench, context);
-            let all_s = turn_began.elapsed().as_secs_f64();
-            arms[at].took = Some(Took { all_s, timed: arms[at].timed(bench.ns_per_tick()) });
-            if interrupted {
-                break;
+    let began = Instant::now();
+    let bench = Bench::open(seed, Some(context.interrupts))?;
+    let arms = study.arms.iter().map(|arm| ArmRun::prepare(arm, study, scale, context)).collect();
+    let mut run = Run { study, scale, count, bench, arms, context };
+    let mut in_rounds = Duration::ZERO;
+    progress(Progress::Bounds);
+    let mut ran = Ran { rounds: 0, interrupted: run.prepare()? };
+    if !ran.interrupted {
+        let mut order = Rng::stream(seed, study.name());
+        let mut show = |shown: Progress<'_>| {
+            if let Progress::Round { round, took } = shown {
+                in_rounds += took;
+                let expected = limits.expected.filter(|_| round == 0);
+                let other = expected.and_then(|expected| expected.correction(took, count));
+                other.iter().for_each(|words| note(words));
             }
-            position += 1;
-            if position == once {
-                let cells = turn.iter().filter_map(|at| Some((*at, arms[*at].cell()?)));
-                let each = round_began.elapsed().div_f64(once as f64);
-                let left =
-                    limits.until.map(|until| until.saturating_duration_since(Instant::now()));
-                let again = bench.once_more(cells, (round, rounds), each, left);
-                turn.extend(again);
-            }
-        }
-        let took = round_began.elapsed();
-        in_turns += took;
-        longest = longest.max(took);
-        done += 1;
-        if let (0, Some(expected)) = (round, limits.round) {
-            correct(expected, took, rounds);
-        }
-        if let (0, Some(told)) = (round, limits.most.and_then(|most| longer(most, took, rounds))) {
-            note(&told);
-        }
+            progress(shown);
+        };
+        ran = rounds(&mut run, count, limits.until, &mut order, &mut show)?;
     }
-    (context.progress)(Progress::Done);
+    progress(Progress::Done);
     let mut cells = Vec::new();
     let mut beside = Vec::new();
     let mut measured = Vec::new();
+    let Run { bench, arms, .. } = run;
     let turns = arms.iter().map(|arm| arm.took).collect();
     for ArmRun { doing, measured: arm, .. } in arms {
         if let Some(Doing::Cell(cell)) = doing
@@ -178,34 +135,78 @@ pub(crate) fn measure(
         measured.push(arm);
     }
     // Its document says what a run of these cells would say of them: which rounds do not count, and how disturbed it was.
-    let set = result_set(bench.finish(cells, interrupted, began, steal_before)?, Facts::default());
+    let set = result_set(bench.finish(cells, ran.interrupted)?, Facts::default());
     for ((at, beside), assembled) in beside.into_iter().zip(&set.cells) {
         cell::keep(&mut measured[at], assembled, beside);
     }
-    let pilot = Pilot { turns, beside: began.elapsed().saturating_sub(in_turns) };
+    let pilot = Pilot { turns, beside: began.elapsed().saturating_sub(in_rounds) };
     // Or when the clock was read last.
     let interrupted = set.interrupted;
-    Ok(Found { arms: measured, noise: set.noise, rounds: done, pilot, interrupted })
+    Ok(Found { arms: measured, noise: set.noise, rounds: ran.rounds, pilot, interrupted })
 }
 
-/// Says so where the first of several rounds takes another time than was expected.
-fn correct(expected: Duration, took: Duration, rounds: u64) {
-    let ratio = took.as_secs_f64() / expected.as_secs_f64().max(1e-3);
-    let left = u32::try_from(rounds.saturating_sub(1)).unwrap_or(u32::MAX);
-    if !(0.67..=1.5).contains(&ratio) && left > 0 {
-        note(&format!("The first round took {}: about {} more", words(took), words(took * left)));
+/// The arms of a study while they are measured.
+struct Run<'a> {
+    study: &'a Study,
+    scale: Scale,
+    /// Rounds that are planned.
+    count: u64,
+    bench: Bench<'a>,
+    arms: Vec<ArmRun>,
+    context: Context<'a>,
+}
+
+impl Run<'_> {
+    /// Finds out whether all is here that the arms need, then the cost of the clock and the other bounds, once for all cells;
+    /// true if the user interrupted.
+    fn prepare(&mut self) -> io::Result<bool> {
+        for arm in &mut self.arms {
+            if arm.look(self.context) {
+                return Ok(true);
+            }
+        }
+        let plans = self.arms.iter().filter_map(ArmRun::cell).map(|cell| cell.plan.clone());
+        let cells: Vec<CellRun> = plans.map(CellRun::new).collect();
+        if cells.is_empty() { Ok(false) } else { self.bench.prepare(&cells) }
     }
 }
 
-/// The cost of the clock and the other bounds, once for all cells of a study.
-fn prepare_bench(arms: &[ArmRun], bench: &mut Bench<'_>) -> io::Result<bool> {
-    let plans = arms.iter().filter_map(ArmRun::cell).map(|cell| cell.plan.clone());
-    let cells: Vec<CellRun> = plans.map(CellRun::new).collect();
-    if cells.is_empty() { Ok(false) } else { bench.prepare(&cells) }
+impl Measure for Run<'_> {
+    type Error = io::Error;
+
+    fn arms(&self) -> usize {
+        self.arms.len()
+    }
+
+    fn is_open(&self, arm: usize) -> bool {
+        self.arms[arm].measured.ended.is_none()
+    }
+
+    fn name(&self, arm: usize) -> String {
+        format!("{} {}", self.study.name(), self.arms[arm].measured.arm.id)
+    }
+
+    fn pause(&mut self) -> io::Result<bool> {
+        self.bench.pause(PAUSE)
+    }
+
+    fn measure(&mut self, arm: usize, round: u64, position: u64) -> io::Result<bool> {
+        let (arm, began) = (&mut self.arms[arm], Instant::now());
+        let at = (round, position);
+        let interrupted = arm.take_turn(at, self.scale, &mut self.bench, self.context);
+        let all_s = began.elapsed().as_secs_f64();
+        arm.took = Some(Took { all_s, timed: arm.timed(self.bench.ns_per_tick()) });
+        Ok(interrupted)
+    }
+
+    fn rejected(&self, arms: &[usize], round: u64) -> Vec<usize> {
+        let cells = arms.iter().filter_map(|arm| Some((*arm, self.arms[*arm].cell()?)));
+        self.bench.rejected(cells, round, self.count)
+    }
 }
 
 impl ArmRun {
-    fn prepare(arm: &Arm, study: &Study, scale: Scale, context: &Context<'_, '_>) -> Self {
+    fn prepare(arm: &Arm, study: &Study, scale: Scale, context: Context<'_>) -> Self {
         let keys = study.keys(arm, scale);
         let mut ended = None;
         let doing = if arm.work == CELL {
@@ -240,9 +241,9 @@ impl ArmRun {
     }
 
     /// Finds out whether all is here that its work needs; true if the user interrupted.
-    fn look(&mut self, context: &Context<'_, '_>) -> bool {
+    fn look(&mut self, context: Context<'_>) -> bool {
         let Some(Doing::Other(other)) = &self.doing else { return false };
-        match other.look(context.interrupts) {
+        match other.look(Some(context.interrupts)) {
             Ok(()) => {}
             Err(TaskError::Interrupted) => return true,
             Err(why) => self.measured.ended = Some((Status::Unavailable, why.to_string())),
@@ -273,7 +274,7 @@ impl ArmRun {
         (round, order): (u64, u64),
         scale: Scale,
         bench: &mut Bench<'_>,
-        context: &Context<'_, '_>,
+        context: Context<'_>,
     ) -> bool {
         let found = match &mut self.doing {
             None => return false,
@@ -311,7 +312,7 @@ impl ArmRun {
                     directory,
                     deadline: Instant::now() + patience(scale),
                     registry: context.registry,
-                    interrupts: context.interrupts,
+                    interrupts: Some(context.interrupts),
                     watch: context.watch,
                 });
                 match turn.map(|turn| other.measure(&turn)) {

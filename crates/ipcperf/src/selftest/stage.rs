@@ -8,13 +8,13 @@ use ipcperf_core::result::{Cell, ResultSet};
 use ipcperf_engine::connect::Model;
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Bench, CellRun, Counts, Lengths, fresh_seed};
+use ipcperf_engine::run::{Bench, CellRun, Counts, Lengths, Measure, fresh_seed, rounds};
 use ipcperf_engine::{Facts, result_set};
-use ipcperf_sys::procfs;
+use ipcperf_stats::Rng;
 use ipcperf_sys::signals::Interrupts;
 use std::cell::OnceCell;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How much longer than thirty times its planned length a slice may take: less than in a run, because somebody waits, and
 /// enough for a machine that is busy with other things.
@@ -95,33 +95,17 @@ impl Stage<'_> {
             time_calls: act.time_calls,
             patience: PATIENCE,
         };
-        let (began, steal) = (Instant::now(), procfs::steal_ns());
         let mut bench = Bench::open(fresh_seed(), Some(self.interrupts))?;
-        let mut cells: Vec<CellRun> = arms.iter().map(|_| CellRun::new(plan.clone())).collect();
+        let cells: Vec<CellRun> = arms.iter().map(|_| CellRun::new(plan.clone())).collect();
         if act.bounds && bench.prepare(&cells)? {
             return Err(Halt::Interrupted);
         }
-        for round in 0..act.rounds {
-            for (cell, arm) in cells.iter_mut().zip(arms) {
-                let wrong: Vec<Injector> = self.sabotage.iter().chain(*arm).copied().collect();
-                cell.injections = wrong.iter().flat_map(|one| one.does.injections(round)).collect();
-                let _beside = Beside::start(&wrong, &plan.key.cpus);
-                if cell.ended.is_none() && bench.measure(cell, lengths, round, 0) {
-                    return Err(Halt::Interrupted);
-                }
-                for injector in &wrong {
-                    if let (Does::Slice(change), Some(slice)) =
-                        (injector.does, cell.slices.last_mut())
-                    {
-                        change(slice);
-                    }
-                }
-                if act.time_calls {
-                    cell.calls = Some(cell.calls());
-                }
-            }
+        let mut run = Run { stage: self, lengths, arms, bench, cells };
+        let mut order = Rng::from_seed(fresh_seed());
+        if rounds(&mut run, act.rounds, None, &mut order, &mut |_| ())?.interrupted {
+            return Err(Halt::Interrupted);
         }
-        let found = bench.finish(cells, false, began, steal)?;
+        let found = run.bench.finish(run.cells, false)?;
         if found.interrupted {
             return Err(Halt::Interrupted);
         }
@@ -137,5 +121,50 @@ impl Stage<'_> {
     pub(super) fn play_with(&self, act: &Act, injectors: &[Injector]) -> Result<Cell, Halt> {
         let cell = self.play(act, &[injectors])?.cells.pop();
         cell.ok_or_else(|| Halt::Failed("no cell".into()))
+    }
+}
+
+/// The arms of a check, in each of which something goes wrong.
+struct Run<'a> {
+    stage: &'a Stage<'a>,
+    lengths: Lengths,
+    arms: &'a [&'a [Injector]],
+    bench: Bench<'a>,
+    cells: Vec<CellRun>,
+}
+
+impl Measure for Run<'_> {
+    type Error = io::Error;
+
+    fn arms(&self) -> usize {
+        self.cells.len()
+    }
+
+    fn is_open(&self, arm: usize) -> bool {
+        self.cells[arm].is_open()
+    }
+
+    fn name(&self, arm: usize) -> String {
+        self.cells[arm].plan.id.clone()
+    }
+
+    fn measure(&mut self, arm: usize, round: u64, position: u64) -> io::Result<bool> {
+        let cell = &mut self.cells[arm];
+        let wrong: Vec<Injector> =
+            self.stage.sabotage.iter().chain(self.arms[arm]).copied().collect();
+        cell.injections = wrong.iter().flat_map(|one| one.does.injections(round)).collect();
+        let _beside = Beside::start(&wrong, &cell.plan.key.cpus);
+        if self.bench.measure(cell, self.lengths, round, position) {
+            return Ok(true);
+        }
+        for injector in &wrong {
+            if let (Does::Slice(change), Some(slice)) = (injector.does, cell.slices.last_mut()) {
+                change(slice);
+            }
+        }
+        if self.lengths.time_calls {
+            cell.calls = Some(cell.calls());
+        }
+        Ok(false)
     }
 }

@@ -1,8 +1,11 @@
 //! The same seed gives the same document, to the last byte.
 
 use crate::common::{run, tell, trials, usual};
-use ipcperf_engine::simulate::{Fault, Level, Simulated, Simulation, VirtualClock};
+use ipcperf_core::digest::sha256;
+use ipcperf_engine::simulate::{ClockFault, Fault, Level, Simulated, Simulation, VirtualClock};
 use ipcperf_report::{Format, Style, render};
+use serde_json::Value;
+use std::time::Duration;
 
 /// A run in which about everything happens that is drawn.
 fn simulation(seed: usize) -> Simulation {
@@ -41,4 +44,84 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_or_clock_does_not() {
     tell(&format!(
         "{count} of {count} documents are the same bytes twice, and others by another seed"
     ));
+}
+
+/// The documents whose digests are kept, by what is special about each.
+fn kept_simulations() -> [(&'static str, Simulation); 5] {
+    let closed = |sizes: &[u64]| -> Vec<Simulated> {
+        sizes.iter().map(|size| Simulated::new("m", *size, usual())).collect()
+    };
+    let mut bursts = closed(&[64]);
+    bursts[0].key.load.burst = 8;
+    let clock = |fault| VirtualClock { fault: Some(fault), ..VirtualClock::default() };
+    [
+        ("closed loops", run(3, 9, closed(&[1, 64, 4096]))),
+        ("an open loop", run(4, 9, vec![Simulated::open("m", usual(), 2e4)])),
+        ("faults, modes, stolen time, both loops", simulation(5)),
+        (
+            "every other fault of a slice, bursts",
+            Simulation {
+                faults: vec![
+                    (Fault::OneCore, 0.2),
+                    (Fault::Slow(1.2), 0.2),
+                    (Fault::Waiting(0.2), 0.2),
+                ],
+                busy: 0.1,
+                between: Duration::from_millis(3),
+                ..run(6, 12, [bursts, closed(&[64])].concat())
+            },
+        ),
+        (
+            "a clock that jumps",
+            Simulation {
+                clock: clock(ClockFault::Jump { slice: 5, by_ns: 5e6 }),
+                ..run(7, 9, closed(&[64, 128]))
+            },
+        ),
+    ]
+}
+
+/// Keeps of each text its first word, the name or code: sentences may be worded differently at any time.
+fn without_sentences(value: &mut Value) {
+    match value {
+        Value::String(text) => text.truncate(text.find(' ').unwrap_or(text.len())),
+        Value::Array(all) => all.iter_mut().for_each(without_sentences),
+        Value::Object(all) => all.values_mut().for_each(without_sentences),
+        _ => {}
+    }
+}
+
+/// Whether logarithms and exponentials are those of the digests: other C libraries, and processors without FMA, differ in the
+/// last bit.
+fn has_the_same_mathematics() -> bool {
+    #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+    return std::arch::is_x86_feature_detected!("fma");
+    #[cfg(not(all(target_arch = "x86_64", target_env = "gnu")))]
+    return false;
+}
+
+/// Another digest means that rounds go in another order, or that something else is drawn, kept or computed. Only a change of
+/// the document itself, such as its version, is a reason to write down a new one.
+#[test]
+fn documents_by_fixed_seeds_are_what_they_were() {
+    if !has_the_same_mathematics() {
+        return tell("skipped: digests of documents depend on the C library and the processor");
+    }
+    let digest = |(name, simulation): (&str, Simulation)| {
+        let mut document = serde_json::from_slice(&bytes(&simulation)).expect("JSON");
+        without_sentences(&mut document);
+        let digest = sha256(document.to_string().as_bytes());
+        let start: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{start} {name}")
+    };
+    assert_eq!(
+        kept_simulations().map(digest),
+        [
+            "8699cd100fa137d6 closed loops",
+            "4cae2bcef50c9b7a an open loop",
+            "46e000610e0e6856 faults, modes, stolen time, both loops",
+            "bc1942bf8392292a every other fault of a slice, bursts",
+            "56ddf668512d8e19 a clock that jumps",
+        ]
+    );
 }

@@ -1,7 +1,7 @@
 //! Slices whose CPUs were elsewhere.
 
 use super::*;
-use crate::run::topology::{is_spoiled, usual};
+use crate::run::topology::{is_rejected, usual};
 use ipcperf_stats::Rng;
 
 /// Slices whose cache line took so long before and after them, ticks.
@@ -98,15 +98,15 @@ fn a_slice_that_was_elsewhere_is_measured_once_more_in_its_round() {
         usual(&BoundReadings { cacheline, ..BoundReadings::default() })
     };
     let (here, elsewhere) = (of(65.0), of(30.0));
-    assert!(!is_spoiled(&cell, 0, Some(&here)), "it has no slice");
+    assert!(!is_rejected(&cell, 0, Some(&here)), "it has no slice");
     cell.slices.push(beside(0, [65.0, 66.0]));
-    assert!(!is_spoiled(&cell, 0, Some(&here)) && is_spoiled(&cell, 0, Some(&elsewhere)));
-    assert!(!is_spoiled(&cell, 1, Some(&elsewhere)), "a slice of another round");
-    assert!(!is_spoiled(&cell, 0, None), "too few rounds to spare one");
+    assert!(!is_rejected(&cell, 0, Some(&here)) && is_rejected(&cell, 0, Some(&elsewhere)));
+    assert!(!is_rejected(&cell, 1, Some(&elsewhere)), "a slice of another round");
+    assert!(!is_rejected(&cell, 0, None), "too few rounds to spare one");
     cell.slices[0].rejected = Some("E-MIGRATE: pinned to CPU 0, found on CPU 1".into());
-    assert!(is_spoiled(&cell, 0, Some(&here)) && is_spoiled(&cell, 0, None));
+    assert!(is_rejected(&cell, 0, Some(&here)) && is_rejected(&cell, 0, None));
     cell.ended = Some((Status::Failed, FailureKind::Failed, "over".into()));
-    assert!(!is_spoiled(&cell, 0, Some(&here)), "it has no more slices");
+    assert!(!is_rejected(&cell, 0, Some(&here)), "it has no more slices");
 }
 
 #[test]
