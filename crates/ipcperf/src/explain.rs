@@ -4,7 +4,7 @@ use crate::args::{ExplainArgs, typed};
 use crate::error::{Stop, note, unknown};
 use crate::gates::Gates;
 use crate::loads::refused;
-use crate::measure::Undertaking;
+use crate::measure::Experiment;
 use crate::output;
 use crate::report::read_result;
 use crate::request;
@@ -158,13 +158,13 @@ fn round_trips(
         budget: Some(budget),
         time_calls: true,
     };
-    let mut undertaking =
-        Undertaking { command: "explain", cells, settings, requirements: None, raw: None };
-    undertaking.keep_budget();
+    let mut experiment =
+        Experiment { command: "explain", cells, settings, requirements: None, raw: None };
+    experiment.keep_budget();
     if !args.output.quiet {
-        undertaking.short("an interval").iter().for_each(|words| note(words));
+        experiment.short("an interval").iter().for_each(|words| note(words));
     }
-    undertaking.finish(registry, args.dry_run, &args.output, &Gates::default())
+    experiment.finish(registry, args.dry_run, &args.output, &Gates::default())
 }
 
 /// Where messages may begin in the buffers of programs: those that take whole pages, and those that take what malloc(3) gives.

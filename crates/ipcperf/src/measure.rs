@@ -74,7 +74,7 @@ pub(crate) fn rounds_within(budget: Duration, beside: Duration, round: Duration)
 
 /// A plan that can be carried out.
 #[derive(Debug)]
-pub(crate) struct Undertaking {
+pub(crate) struct Experiment {
     /// `survey`, `run`, `choose` or `explain`.
     pub(crate) command: &'static str,
     /// All cells, those that cannot run too.
@@ -98,7 +98,7 @@ pub(crate) struct Destination<'a> {
 /// So many cells a dry run names one by one; of more it says how many there are of each kind.
 const LISTED: usize = 40;
 
-impl Undertaking {
+impl Experiment {
     /// How many cells can run here.
     pub(crate) fn runnable(&self) -> u64 {
         self.cells.iter().filter(|cell| cell.objection.is_none()).count() as u64
