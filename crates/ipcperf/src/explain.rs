@@ -12,7 +12,7 @@ use ipcperf_core::options::KnobKind;
 use ipcperf_core::{Idle, Load, LoadKey, OptionSet, Placement};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{Counts, Settings, fresh_seed};
+use ipcperf_engine::run::{Settings, fresh_seed};
 use ipcperf_report::{BURSTS, Format, Needed, Style, explain_word, is_word, needed, render, words};
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -152,11 +152,10 @@ fn round_trips(
         rounds: ROUNDS,
         slice: SLICE,
         warmup: SLICE / 5,
-        counts: Counts::default(),
-        keeps_samples: false,
         seed: args.seed.unwrap_or_else(fresh_seed),
         budget: Some(budget),
         time_calls: true,
+        ..Settings::default()
     };
     let mut experiment =
         Experiment { command: "explain", cells, settings, requirements: None, raw: None };

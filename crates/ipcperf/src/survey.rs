@@ -10,7 +10,7 @@ use ipcperf_core::{
 };
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{Counts, Settings, fresh_seed};
+use ipcperf_engine::run::{Settings, fresh_seed};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -181,16 +181,7 @@ pub(crate) fn settings(budget: Duration, cells: usize, shortest: Duration, seed:
     let slot = budget.saturating_sub(BOUNDS).div_f64((cells as u64 * rounds) as f64);
     let timed = slot.saturating_sub(SLICE_OVERHEAD).mul_f64(5.0 / 6.0);
     let slice = timed.clamp(shortest, LONGEST.max(shortest));
-    Settings {
-        rounds,
-        slice,
-        warmup: slice / 5,
-        counts: Counts::default(),
-        keeps_samples: false,
-        seed,
-        budget: Some(budget),
-        time_calls: false,
-    }
+    Settings { rounds, slice, warmup: slice / 5, seed, budget: Some(budget), ..Settings::default() }
 }
 
 #[cfg(test)]
