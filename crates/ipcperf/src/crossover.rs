@@ -6,7 +6,7 @@ use crate::compare::arm;
 use crate::error::{Stop, note};
 use crate::gates::Gates;
 use crate::loads::{LoadArgs, loads};
-use crate::measure::{self, Destination, Experiment, settings};
+use crate::measure::{self, Experiment, settings};
 use crate::{counts, request};
 use ipcperf_core::result::{CellKey, Crossover, Plan};
 use ipcperf_core::{Axis, Figure, LoadKey, PatternKind, Touch};
@@ -129,8 +129,8 @@ pub(crate) fn run(
         let cells = next_point(&looked, |at| rounded(axis, at)).map(|at| search.cells(at));
         cells.and_then(Result::ok).map(Vec::from).unwrap_or_default()
     };
-    let to = Destination { output: &args.output, raw: raw.as_deref() };
-    measure::record(plan, settings.seed, registry, to, gates, |interrupts, progress| {
+    let (seed, output, raw) = (settings.seed, &args.output, raw.as_deref());
+    measure::record(plan, seed, registry, output, raw, gates, |interrupts, progress| {
         run::search(cells, &settings, Some(interrupts), progress, &mut next)
     })
     .map(|(code, _)| code)
