@@ -21,6 +21,7 @@ use ipcperf_core::Idle;
 use ipcperf_stats::Rng;
 use ipcperf_sys::random;
 use ipcperf_sys::signals::Interrupts;
+use std::borrow::Cow;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -36,19 +37,8 @@ pub trait Measure {
     /// Why nothing can be measured any more.
     type Error;
 
-    /// How many arms there are so far, including those that have ended.
-    fn arms(&self) -> usize;
-
-    /// Whether an arm has more slices to come.
-    fn is_open(&self, arm: usize) -> bool;
-
-    /// What the user sees while this arm is measured.
-    fn name(&self, arm: usize) -> String;
-
-    /// What idle CPUs are to do while this arm is measured; `None` where that is no property of an arm.
-    fn idle(&self, _: usize) -> Option<Idle> {
-        None
-    }
+    /// The arms so far, including those that have ended.
+    fn arms(&self) -> Vec<Arm<'_>>;
 
     /// Does nothing for a while before a round, to see the machine without load; true if the user interrupted.
     ///
@@ -71,6 +61,25 @@ pub trait Measure {
 
     /// Adds the arms of the next step of a search, if what was found so far calls for some.
     fn extend(&mut self) {}
+}
+
+/// An arm of an experiment, as far as the loop knows it.
+#[derive(Clone, Debug)]
+pub struct Arm<'a> {
+    /// What the user sees while it is measured.
+    pub name: Cow<'a, str>,
+    /// Whether it has more slices to come.
+    pub is_open: bool,
+    /// What idle CPUs are to do while it is measured; `None` where that is no property of an arm.
+    pub idle: Option<Idle>,
+}
+
+impl<'a> From<&'a CellRun> for Arm<'a> {
+    fn from(cell: &'a CellRun) -> Self {
+        let CellPlan { id, key, objection, .. } = &cell.plan;
+        let is_open = objection.is_none() && cell.ended.is_none();
+        Self { name: id.into(), is_open, idle: Some(key.idle) }
+    }
 }
 
 /// How the rounds went.
@@ -101,7 +110,8 @@ pub fn rounds<M: Measure>(
     loop {
         let begin = round;
         let open = |measure: &M| -> Vec<usize> {
-            (first..measure.arms()).filter(|arm| measure.is_open(*arm)).collect()
+            let arms = measure.arms().into_iter().enumerate().skip(first);
+            arms.filter(|(_, arm)| arm.is_open).map(|(at, _)| at).collect()
         };
         let arms = open(measure).len() as u64;
         while round < begin + count {
@@ -120,8 +130,8 @@ pub fn rounds<M: Measure>(
             let mut position = 0;
             while let Some(arm) = turn.get(position).copied() {
                 let done = (round - begin) * arms + position.min(once) as u64;
-                let id = measure.name(arm);
-                progress(Progress::Slice { done, total: count * arms, id: &id });
+                let id = &measure.arms()[arm].name;
+                progress(Progress::Slice { done, total: count * arms, id });
                 measured += 1;
                 if measure.measure(arm, round, position as u64)? {
                     return interrupted(round);
@@ -139,9 +149,9 @@ pub fn rounds<M: Measure>(
             progress(Progress::Round { round, took: round_began.elapsed() });
             round += 1;
         }
-        first = measure.arms();
+        first = measure.arms().len();
         measure.extend();
-        if measure.arms() == first {
+        if measure.arms().len() == first {
             return Ok(Ran { rounds: round, interrupted: false });
         }
     }
@@ -158,9 +168,10 @@ fn has_time(until: Instant, now: Instant, began: Instant, rounds: u64) -> bool {
 /// to settle only once.
 fn ordered<M: Measure>(measure: &M, mut turn: Vec<usize>, order: &mut Rng) -> Vec<usize> {
     order.shuffle(&mut turn);
-    if turn.iter().any(|arm| measure.idle(*arm).is_some()) {
+    let arms = measure.arms();
+    if turn.iter().any(|arm| arms[*arm].idle.is_some()) {
         let first = if order.below(2) == 0 { Idle::AsIs } else { Idle::Poll };
-        turn.sort_by_key(|arm| measure.idle(*arm) != Some(first));
+        turn.sort_by_key(|arm| arms[*arm].idle != Some(first));
     }
     turn
 }
@@ -233,20 +244,8 @@ struct Run<'a, 'b> {
 impl Measure for Run<'_, '_> {
     type Error = io::Error;
 
-    fn arms(&self) -> usize {
-        self.cells.len()
-    }
-
-    fn is_open(&self, arm: usize) -> bool {
-        self.cells[arm].is_open()
-    }
-
-    fn name(&self, arm: usize) -> String {
-        self.cells[arm].plan.id.clone()
-    }
-
-    fn idle(&self, arm: usize) -> Option<Idle> {
-        Some(self.cells[arm].plan.key.idle)
+    fn arms(&self) -> Vec<Arm<'_>> {
+        self.cells.iter().map(Arm::from).collect()
     }
 
     fn pause(&mut self) -> io::Result<bool> {
@@ -290,20 +289,9 @@ mod tests {
     impl Measure for Fake {
         type Error = Infallible;
 
-        fn arms(&self) -> usize {
-            self.idle.len()
-        }
-
-        fn is_open(&self, _: usize) -> bool {
-            true
-        }
-
-        fn name(&self, arm: usize) -> String {
-            arm.to_string()
-        }
-
-        fn idle(&self, arm: usize) -> Option<Idle> {
-            Some(self.idle[arm])
+        fn arms(&self) -> Vec<Arm<'_>> {
+            let arm = |idle: &Idle| Arm { name: "".into(), is_open: true, idle: Some(*idle) };
+            self.idle.iter().map(arm).collect()
         }
 
         fn measure(&mut self, arm: usize, round: u64, position: u64) -> Result<bool, Infallible> {

@@ -3,7 +3,7 @@
 use crate::args::{ChooseArgs, typed};
 use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
-use crate::measure::{SLICE_OVERHEAD, Undertaking};
+use crate::measure::{Experiment, SLICE_OVERHEAD};
 use crate::survey::{SHORTEST, found_by_path, has_room, settings, standing};
 use crate::{list, only, output, report, request};
 use ipcperf_core::result::{Goal, Need, Requirements, ResultSet};
@@ -178,20 +178,20 @@ fn measure(
     let slice = shortest(&wanted).max(EXPLAINING);
     let cells = cells((&candidates, &options), &host, &wanted, slice, budget)?;
     let seed = args.seed.unwrap_or_else(fresh_seed);
-    let mut undertaking = within(budget, cells, &wanted, seed)?;
+    let mut experiment = within(budget, cells, &wanted, seed)?;
     let is_measured = |entry: &Entry| {
-        undertaking.cells.iter().any(|cell| cell.key.mechanism == entry.spec.full_name())
+        experiment.cells.iter().any(|cell| cell.key.mechanism == entry.spec.full_name())
     };
     let left_out = candidates.iter().filter(|entry| !is_measured(entry));
     wanted.left_out = left_out.map(|entry| entry.spec.full_name()).collect();
-    undertaking.requirements = Some(wanted);
+    experiment.requirements = Some(wanted);
     if !args.output.quiet {
-        undertaking.short("an order").iter().for_each(|words| note(words));
+        experiment.short("an order").iter().for_each(|words| note(words));
     }
     if args.dry_run {
-        return Ok((undertaking.print(&args.output)?, None));
+        return Ok((experiment.print(&args.output)?, None));
     }
-    let (code, set) = undertaking.carry_out(registry, &args.output, &gates)?;
+    let (code, set) = experiment.carry_out(registry, &args.output, &gates)?;
     Ok((code, Some(set)))
 }
 
@@ -201,7 +201,7 @@ fn within(
     cells: Vec<CellPlan>,
     wanted: &Requirements,
     seed: u64,
-) -> Result<Undertaking, Stop> {
+) -> Result<Experiment, Stop> {
     let plan = |cells: Vec<CellPlan>| {
         let shortest = shortest(wanted);
         let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
@@ -215,7 +215,7 @@ fn within(
         // The budget of a run ends it; what was spent on peaks is part of it.
         let settings = Settings { budget: Some(budget), ..settings };
         let mut plan =
-            Undertaking { command: "choose", cells, settings, requirements: None, raw: None };
+            Experiment { command: "choose", cells, settings, requirements: None, raw: None };
         let fits = plan.keep_budget();
         (plan, fits)
     };

@@ -6,7 +6,7 @@ use crate::compare::arm;
 use crate::error::{Stop, note};
 use crate::gates::Gates;
 use crate::loads::{LoadArgs, loads};
-use crate::measure::{self, Destination, Undertaking, settings};
+use crate::measure::{self, Experiment, settings};
 use crate::{counts, request};
 use ipcperf_core::result::{CellKey, Crossover, Plan};
 use ipcperf_core::{Axis, Figure, LoadKey, PatternKind, Touch};
@@ -98,11 +98,11 @@ pub(crate) fn run(
     let settings = settings(args, rounds)?;
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
-    let undertaking = Undertaking { command: "run", cells, settings, requirements: None, raw };
+    let experiment = Experiment { command: "run", cells, settings, requirements: None, raw };
     if args.dry_run {
-        return undertaking.print(&args.output);
+        return experiment.print(&args.output);
     }
-    let (runnable, first) = (undertaking.runnable(), undertaking.expected());
+    let (runnable, first) = (experiment.runnable(), experiment.expected());
     let step = first.saturating_sub(measure::BOUNDS).mul_f64(2.0 / runnable.max(1) as f64);
     let longest = first + step.mul_f64(STEPS as f64);
     if !args.output.quiet {
@@ -113,7 +113,7 @@ pub(crate) fn run(
             longest.as_secs_f64().max(1.0),
         ));
     }
-    let Undertaking { command, cells, settings, raw, .. } = undertaking;
+    let Experiment { command, cells, settings, raw, .. } = experiment;
     let [a, b] = names;
     let plan = Plan {
         crossover: Some(Crossover { a, b, over: axis, most_points }),
@@ -129,8 +129,8 @@ pub(crate) fn run(
         let cells = next_point(&looked, |at| rounded(axis, at)).map(|at| search.cells(at));
         cells.and_then(Result::ok).map(Vec::from).unwrap_or_default()
     };
-    let to = Destination { output: &args.output, raw: raw.as_deref() };
-    measure::record(plan, settings.seed, registry, to, gates, |interrupts, progress| {
+    let (seed, output, raw) = (settings.seed, &args.output, raw.as_deref());
+    measure::record(plan, seed, registry, output, raw, gates, |interrupts, progress| {
         run::search(cells, &settings, Some(interrupts), progress, &mut next)
     })
     .map(|(code, _)| code)

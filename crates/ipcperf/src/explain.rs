@@ -4,7 +4,7 @@ use crate::args::{ExplainArgs, typed};
 use crate::error::{Stop, note, unknown};
 use crate::gates::Gates;
 use crate::loads::refused;
-use crate::measure::Undertaking;
+use crate::measure::Experiment;
 use crate::output;
 use crate::report::read_result;
 use crate::request;
@@ -12,7 +12,7 @@ use ipcperf_core::options::KnobKind;
 use ipcperf_core::{Idle, Load, LoadKey, OptionSet, Placement};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{Counts, Settings, fresh_seed};
+use ipcperf_engine::run::{Settings, fresh_seed};
 use ipcperf_report::{BURSTS, Format, Needed, Style, explain_word, is_word, needed, render, words};
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -152,19 +152,18 @@ fn round_trips(
         rounds: ROUNDS,
         slice: SLICE,
         warmup: SLICE / 5,
-        counts: Counts::default(),
-        keeps_samples: false,
         seed: args.seed.unwrap_or_else(fresh_seed),
         budget: Some(budget),
         time_calls: true,
+        ..Settings::default()
     };
-    let mut undertaking =
-        Undertaking { command: "explain", cells, settings, requirements: None, raw: None };
-    undertaking.keep_budget();
+    let mut experiment =
+        Experiment { command: "explain", cells, settings, requirements: None, raw: None };
+    experiment.keep_budget();
     if !args.output.quiet {
-        undertaking.short("an interval").iter().for_each(|words| note(words));
+        experiment.short("an interval").iter().for_each(|words| note(words));
     }
-    undertaking.finish(registry, args.dry_run, &args.output, &Gates::default())
+    experiment.finish(registry, args.dry_run, &args.output, &Gates::default())
 }
 
 /// Where messages may begin in the buffers of programs: those that take whole pages, and those that take what malloc(3) gives.

@@ -476,7 +476,7 @@ mod tests {
             let with = planned(&job);
             let base = if mechanism.is_empty() { "mechanism = 'pipe'\n" } else { mechanism };
             let without = planned(&format!("seed = 5\n{base}{pattern}"));
-            let cells = |plan: &crate::measure::Undertaking| -> Vec<String> {
+            let cells = |plan: &crate::measure::Experiment| -> Vec<String> {
                 plan.cells.iter().map(|cell| cell.id.clone()).collect()
             };
             let is_setting = matches!(
@@ -491,7 +491,7 @@ mod tests {
                     | "raw"
                     | "time-calls"
             );
-            let settings = |plan: &crate::measure::Undertaking| format!("{:?}", plan.settings);
+            let settings = |plan: &crate::measure::Experiment| format!("{:?}", plan.settings);
             assert_eq!(cells(&with) == cells(&without), is_setting, "{line}");
             assert_eq!(settings(&with) == settings(&without), !is_setting, "{line}");
             if let Ok(load) = key.parse::<LoadKey>() {

@@ -1,4 +1,4 @@
-//! What `survey` and `run` have in common once the plan stands: dry run, measuring, writing, showing.
+//! An experiment from its plan on: how long it takes, its dry run, measuring, writing, showing.
 
 use crate::args::{OutputArgs, RunArgs};
 use crate::counts::{counts, each_alone, fits};
@@ -72,33 +72,24 @@ pub(crate) fn rounds_within(budget: Duration, beside: Duration, round: Duration)
     u64::try_from(rounds).unwrap_or(u64::MAX)
 }
 
-/// A plan that can be carried out.
+/// Cells, and how they are to be measured.
 #[derive(Debug)]
-pub(crate) struct Undertaking {
+pub(crate) struct Experiment {
     /// `survey`, `run`, `choose` or `explain`.
     pub(crate) command: &'static str,
-    /// All cells, those that cannot run too.
+    /// All cells, including those that cannot run here.
     pub(crate) cells: Vec<CellPlan>,
-    /// How.
     pub(crate) settings: Settings,
-    /// What a mechanism is chosen by, where one is.
+    /// What `choose` was asked for.
     pub(crate) requirements: Option<Requirements>,
-    /// Where every operation goes, where it does.
+    /// The file that every operation is written to, if there is one.
     pub(crate) raw: Option<PathBuf>,
-}
-
-/// Where it goes what a run found.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Destination<'a> {
-    pub(crate) output: &'a OutputArgs,
-    /// Every operation.
-    pub(crate) raw: Option<&'a Path>,
 }
 
 /// So many cells a dry run names one by one; of more it says how many there are of each kind.
 const LISTED: usize = 40;
 
-impl Undertaking {
+impl Experiment {
     /// How many cells can run here.
     pub(crate) fn runnable(&self) -> u64 {
         self.cells.iter().filter(|cell| cell.objection.is_none()).count() as u64
@@ -192,8 +183,8 @@ impl Undertaking {
 
     /// What would be measured, with the exit code that measuring it would have.
     pub(crate) fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
-        let head = format!(
-            "{} x {} x ({} + {} warm-up): about {:.0} s, seed {}, result: {}",
+        let amount = format!(
+            "{} x {} x ({} + {} warm-up): about {:.0} s, seed {}",
             counted(self.runnable(), "cell"),
             counted(self.settings.rounds, "round"),
             self.slice_words(),
@@ -203,7 +194,6 @@ impl Undertaking {
             },
             self.expected().as_secs_f64().max(1.0),
             self.settings.seed,
-            planned(args)?,
         );
         let raw = self.raw.as_deref().map(|raw| Raw::planned(raw, args.output.as_deref()));
         let raw = raw.transpose()?.map(|place| format!("Every operation: {place}"));
@@ -211,7 +201,7 @@ impl Undertaking {
         let contents: BTreeSet<String> = payloads.map(PayloadFile::sentence).collect();
         let is_whole = args.look.verbose || self.cells.len() <= LISTED;
         let cells = if is_whole { self.listed() } else { self.summed_up() };
-        output::lines(std::iter::once(head).chain(raw).chain(contents).chain(cells))?;
+        dry_run(&amount, args, raw.into_iter().chain(contents).chain(cells))?;
         Ok(match self.runnable() {
             0 => Code::NothingRan.into(),
             _ => ExitCode::SUCCESS,
@@ -299,8 +289,8 @@ impl Undertaking {
         let plan = plan(self.command, self.runnable(), &self.settings, self.expected());
         let Self { cells, settings, requirements, raw, .. } = self;
         let plan = Plan { requirements, ..plan };
-        let to = Destination { output: args, raw: raw.as_deref() };
-        record(plan, settings.seed, registry, to, gates, |interrupts, progress| {
+        let raw = raw.as_deref();
+        record(plan, settings.seed, registry, args, raw, gates, |interrupts, progress| {
             run::run(cells, &settings, Some(interrupts), progress)
         })
     }
@@ -348,11 +338,17 @@ pub(crate) fn plan(command: &str, cells: u64, settings: &Settings, expected: Dur
     }
 }
 
-/// Where a result will go, for a plan; what a run refuses before it begins is refused here as well.
-pub(crate) fn planned(args: &OutputArgs) -> Result<String, Stop> {
+/// Prints how much would be measured, where the result would go, and a line or more for each arm. What a run refuses before
+/// it begins is refused here as well.
+pub(crate) fn dry_run(
+    amount: &str,
+    args: &OutputArgs,
+    arms: impl IntoIterator<Item = String>,
+) -> Result<ExitCode, Stop> {
     output::format(&args.look)?;
     Keeper::check(args.keep.as_deref())?;
-    Target::planned(args.output.as_deref())
+    let head = format!("{amount}, result: {}", Target::planned(args.output.as_deref())?);
+    output::lines(std::iter::once(head).chain(arms))
 }
 
 /// Catches what the user may send to end a run.
@@ -411,7 +407,8 @@ pub(crate) fn record(
     plan: Plan,
     seed: u64,
     registry: &Registry,
-    Destination { output: args, raw }: Destination<'_>,
+    args: &OutputArgs,
+    raw: Option<&Path>,
     gates: &Gates,
     measure: impl FnOnce(&Interrupts, &mut dyn FnMut(run::Progress<'_>)) -> io::Result<run::Findings>,
 ) -> Result<(ExitCode, ResultSet), Stop> {

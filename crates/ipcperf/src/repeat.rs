@@ -2,7 +2,7 @@
 
 use crate::args::{GateArgs, OutputArgs};
 use crate::error::Stop;
-use crate::measure::{self, Undertaking};
+use crate::measure::{self, Experiment};
 use crate::{counts, foreign, job_file, loads, output, report, request};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Id};
@@ -23,7 +23,7 @@ pub(crate) fn plan(
     registry: &Registry,
     path: &Path,
     flags: &ArgMatches,
-) -> Result<Undertaking, Stop> {
+) -> Result<Experiment, Stop> {
     let is_typed = |name: &str| flags.value_source(name) == Some(ValueSource::CommandLine);
     // What says how a result is shown is no part of its plan, and groups of flags have ids, too.
     let beside = GateArgs::augment_args(OutputArgs::augment_args(Command::new("beside")));
@@ -103,7 +103,7 @@ pub(crate) fn plan(
     let mut known = ["survey", "choose", "explain"].into_iter();
     let command = known.find(|known| *known == as_planned.command).unwrap_or("run");
     let requirements = as_planned.requirements.clone();
-    Ok(Undertaking { command, cells, settings, requirements, raw: None })
+    Ok(Experiment { command, cells, settings, requirements, raw: None })
 }
 
 /// A path of a document, in which the home directory is shortened, as it was typed.

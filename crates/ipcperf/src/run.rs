@@ -3,7 +3,7 @@
 use crate::args::{RunArgs, typed};
 use crate::error::Stop;
 use crate::gates::Gates;
-use crate::measure::{Undertaking, settings};
+use crate::measure::{Experiment, settings};
 use crate::packed::STUDY_NAMES;
 use crate::request;
 use crate::{counts, crossover, exec, job_file, loads, output, repeat, replicate};
@@ -25,9 +25,9 @@ pub(crate) fn run(
     typed: &ArgMatches,
 ) -> Result<ExitCode, Stop> {
     if let Some(path) = &args.from {
-        let mut undertaking = repeat::plan(registry, path, typed)?;
-        undertaking.write_raw(args.raw.clone())?;
-        return undertaking.finish(registry, args.dry_run, &args.output, &Gates::of(&args.gates)?);
+        let mut experiment = repeat::plan(registry, path, typed)?;
+        experiment.write_raw(args.raw.clone())?;
+        return experiment.finish(registry, args.dry_run, &args.output, &Gates::of(&args.gates)?);
     }
     let args = match asked(registry, args)? {
         (Some(path), args) => job_file::apply(&path, &args, typed)
@@ -92,7 +92,7 @@ fn if_a_study(path: &Path) -> Option<Stop> {
 }
 
 /// What is to be measured, and how.
-pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Undertaking, Stop> {
+pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<Experiment, Stop> {
     let host = request::host()?;
     let mut cells = Vec::new();
     for request in requests(registry, args, Some(&host.topology))? {
@@ -101,7 +101,7 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<U
     let settings = settings(args, rounds)?;
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
-    Ok(Undertaking { command: "run", cells, settings, requirements: None, raw })
+    Ok(Experiment { command: "run", cells, settings, requirements: None, raw })
 }
 
 /// Which cells are meant. Without a placement they are on one CPU and on two that are close. Without a topology nothing

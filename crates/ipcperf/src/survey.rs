@@ -3,14 +3,14 @@
 use crate::args::SurveyArgs;
 use crate::error::{Stop, note};
 use crate::gates::Gates;
-use crate::measure::{BOUNDS, SLICE_OVERHEAD, Undertaking, rounds_within};
+use crate::measure::{BOUNDS, Experiment, SLICE_OVERHEAD, rounds_within};
 use crate::request::{self, Asked};
 use ipcperf_core::{
     Family, Idle, KnobKind, Load, OptionError, OptionSet, PatternKind, Placement, Wait,
 };
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{Counts, Settings, fresh_seed};
+use ipcperf_engine::run::{Settings, fresh_seed};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -42,12 +42,12 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
     // The pause of a round is as long as a slice.
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let settings = settings(budget, runnable + 1, SHORTEST, seed);
-    let undertaking =
-        Undertaking { command: "survey", cells, settings, requirements: None, raw: None };
+    let experiment =
+        Experiment { command: "survey", cells, settings, requirements: None, raw: None };
     if !args.output.quiet {
-        undertaking.short("an order").iter().for_each(|words| note(words));
+        experiment.short("an order").iter().for_each(|words| note(words));
     }
-    undertaking.finish(registry, args.dry_run, &args.output, &gates)
+    experiment.finish(registry, args.dry_run, &args.output, &gates)
 }
 
 /// Whether a variant stands for its mechanism in a survey: the default one, and in shared memory also the one that
@@ -181,16 +181,7 @@ pub(crate) fn settings(budget: Duration, cells: usize, shortest: Duration, seed:
     let slot = budget.saturating_sub(BOUNDS).div_f64((cells as u64 * rounds) as f64);
     let timed = slot.saturating_sub(SLICE_OVERHEAD).mul_f64(5.0 / 6.0);
     let slice = timed.clamp(shortest, LONGEST.max(shortest));
-    Settings {
-        rounds,
-        slice,
-        warmup: slice / 5,
-        counts: Counts::default(),
-        keeps_samples: false,
-        seed,
-        budget: Some(budget),
-        time_calls: false,
-    }
+    Settings { rounds, slice, warmup: slice / 5, seed, budget: Some(budget), ..Settings::default() }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::ran::{PipelinePlan, PipelineRun, RoundRun};
 use super::{Error, Watch};
-use crate::run::{Bench, Findings, Measure, PAUSE, Progress, rounds};
+use crate::run::{Arm, Bench, Findings, Measure, PAUSE, Progress, rounds};
 use ipcperf_core::result::Status;
 use ipcperf_stats::Rng;
 use ipcperf_sys::signals::Interrupts;
@@ -61,16 +61,13 @@ struct Run<'a> {
 impl Measure for Run<'_> {
     type Error = io::Error;
 
-    fn arms(&self) -> usize {
-        self.pipelines.len()
-    }
-
-    fn is_open(&self, arm: usize) -> bool {
-        self.pipelines[arm].ended.is_none()
-    }
-
-    fn name(&self, arm: usize) -> String {
-        self.pipelines[arm].plan.id()
+    fn arms(&self) -> Vec<Arm<'_>> {
+        let arm = |one: &PipelineRun| Arm {
+            name: one.plan.id().into(),
+            is_open: one.ended.is_none(),
+            idle: None,
+        };
+        self.pipelines.iter().map(arm).collect()
     }
 
     fn pause(&mut self) -> io::Result<bool> {

@@ -20,7 +20,7 @@ pub const PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How a run is to go.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Rounds.
     pub rounds: u64,
@@ -168,12 +168,6 @@ impl CellRun {
     pub fn new(plan: CellPlan) -> Self {
         let injections = Vec::new();
         Self { plan, slices: Vec::new(), batch: None, ended: None, calls: None, injections }
-    }
-
-    /// Whether it has more slices to come.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.plan.objection.is_none() && self.ended.is_none()
     }
 
     /// Keeps a slice that ran to its end, rejected where something around it says that it measured something else.

@@ -23,11 +23,11 @@ use crate::job::{Segment, SideReport};
 use crate::page::Page;
 use crate::plan::CellPlan;
 use crate::registry::Entry;
-use crate::run::{Around, CellRun, Findings, Measure, SliceRun, rounds};
+use crate::run::{Arm, Around, CellRun, Findings, Measure, SliceRun, rounds};
 use crate::slice::{Data, RawSlice};
 use clock::Time;
 use ipcperf_core::result::{CellKey, Invocation, Plan, ResultSet, Tool};
-use ipcperf_core::{Arrivals, Exchange, Idle, Load, OptionSet, PatternKind, Placement};
+use ipcperf_core::{Arrivals, Exchange, Load, OptionSet, PatternKind, Placement};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
@@ -215,20 +215,8 @@ struct Ends {
 impl Measure for Host<'_> {
     type Error = Infallible;
 
-    fn arms(&self) -> usize {
-        self.cells.len()
-    }
-
-    fn is_open(&self, arm: usize) -> bool {
-        self.cells[arm].is_open()
-    }
-
-    fn name(&self, arm: usize) -> String {
-        self.cells[arm].plan.id.clone()
-    }
-
-    fn idle(&self, arm: usize) -> Option<Idle> {
-        Some(self.cells[arm].plan.key.idle)
+    fn arms(&self) -> Vec<Arm<'_>> {
+        self.cells.iter().map(Arm::from).collect()
     }
 
     fn measure(&mut self, arm: usize, round: u64, position: u64) -> Result<bool, Infallible> {

@@ -10,7 +10,7 @@ use ipcperf_core::result::{Cell, Finding, ResultSet, Round, Severity, Status};
 use ipcperf_core::units::format_duration;
 use ipcperf_engine::exec::{Error, Programs};
 use ipcperf_engine::plan::CellPlan;
-use ipcperf_engine::run::{Measure, Progress, Settings, rounds};
+use ipcperf_engine::run::{Arm, Measure, Progress, Settings, rounds};
 use ipcperf_stats::Rng;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
@@ -85,16 +85,9 @@ struct Run<'a> {
 impl Measure for Run<'_> {
     type Error = Stop;
 
-    fn arms(&self) -> usize {
-        self.starts.len()
-    }
-
-    fn is_open(&self, _: usize) -> bool {
-        true
-    }
-
-    fn name(&self, _: usize) -> String {
-        self.cell.id.clone()
+    fn arms(&self) -> Vec<Arm<'_>> {
+        let name = self.cell.id.as_str();
+        vec![Arm { name: name.into(), is_open: true, idle: None }; self.starts.len()]
     }
 
     fn measure(&mut self, arm: usize, round: u64, position: u64) -> Result<bool, Stop> {

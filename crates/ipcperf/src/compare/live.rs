@@ -10,7 +10,7 @@ use crate::{exec, measure, output, request};
 use ipcperf_core::result::{Comparison, ComparisonPlan};
 use ipcperf_engine::plan::{CellPlan, Host};
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Counts, Settings, fresh_seed};
+use ipcperf_engine::run::{Settings, fresh_seed};
 use ipcperf_report::{Arms, Terms, compare_live, metric_of};
 use ipcperf_stats::paired_spread;
 use std::time::{Duration, Instant};
@@ -25,14 +25,6 @@ struct Cells {
     threes: Vec<CellPlan>,
 }
 
-/// What measures rounds.
-enum Way<'a> {
-    /// This program.
-    Engine,
-    /// A process of it for each arm of each round, and of another build of it for B.
-    Builds(&'a str),
-}
-
 pub(super) fn run(
     registry: &Registry,
     args: &CompareArgs,
@@ -41,35 +33,28 @@ pub(super) fn run(
 ) -> Result<(Comparison, Option<Code>), Stop> {
     let host = request::host()?;
     let cells = cells(registry, &host, args, live)?;
-    let way = match args.live_binary.as_ref().map(|path| path.to_string_lossy()) {
-        None => None,
-        Some(path) => match exec::objection(&path) {
-            None => Some(path),
-            Some(reason) => return Err(Stop::usage(format!("--live-binary: {reason}"))),
-        },
-    };
-    let way = way.as_deref().map_or(Way::Engine, Way::Builds);
+    let build = args.live_binary.as_ref().map(|path| path.to_string_lossy());
+    if let Some(reason) = build.as_deref().and_then(exec::objection) {
+        return Err(Stop::usage(format!("--live-binary: {reason}")));
+    }
     let second = Duration::from_secs(1);
     let slice = match &args.slice {
         Some(text) => request::time("--slice", text, second / 1000, second * 600)?,
-        None => plan::slice(&cells.threes, matches!(way, Way::Builds(_))),
+        None => plan::slice(&cells.threes, build.is_some()),
     };
     let settings = Settings {
         rounds: plan::pilot_rounds(slice),
         slice,
         warmup: WARMUP,
-        counts: Counts::default(),
-        keeps_samples: false,
         seed: args.seed.unwrap_or_else(fresh_seed),
-        budget: None,
-        time_calls: false,
+        ..Settings::default()
     };
     let asked = asked(args)?;
     let interrupts = measure::interrupts()?;
     let line = Line::counting("slices", args.quiet || args.no_progress);
-    let measured = |settings: &Settings| match &way {
-        Way::Engine => rounds::measure(&cells.threes, settings, &interrupts, &line),
-        Way::Builds(path) => binary::measure(&cells.threes[0], path, settings, &interrupts, &line),
+    let measured = |settings: &Settings| match &build {
+        None => rounds::measure(&cells.threes, settings, &interrupts, &line),
+        Some(path) => binary::measure(&cells.threes[0], path, settings, &interrupts, &line),
     };
     let compared = |rounds: &Rounds, plan| {
         let (a, b) = (cells.a.as_str(), cells.b.as_str());
@@ -101,7 +86,7 @@ pub(super) fn run(
     };
     let mut plan = Pilot { spread, each: pilot.each, around }.plan(&asked, terms.margin, &settings);
     if !args.quiet {
-        tell(&plan, &pilot, &way);
+        tell(&plan, &pilot, build.is_some());
     }
     let began = Instant::now();
     let found = measured(&Settings { rounds: plan.rounds, ..settings })?;
@@ -118,7 +103,7 @@ fn asked(args: &CompareArgs) -> Result<Asked, Stop> {
 }
 
 /// The plan, before it runs.
-fn tell(plan: &ComparisonPlan, pilot: &Rounds, way: &Way<'_>) {
+fn tell(plan: &ComparisonPlan, pilot: &Rounds, has_builds: bool) {
     let effect = plan.smallest_effect.map_or_else(
         || "too few for any verdict".to_owned(),
         |effect| format!("finds differences from {:.1} % on", effect * 100.0),
@@ -132,7 +117,7 @@ fn tell(plan: &ComparisonPlan, pilot: &Rounds, way: &Way<'_>) {
         plan.pilot_rounds,
         plan.seed,
     ));
-    if let Way::Builds(_) = way {
+    if has_builds {
         note(&format!(
             "Each round starts ipcperf three times, each of which measures the bounds of the machine first: {:.1} s",
             pilot.each.as_secs_f64()

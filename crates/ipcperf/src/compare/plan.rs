@@ -85,7 +85,6 @@ impl Pilot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipcperf_engine::run::Counts;
     use ipcperf_stats::Rng;
 
     fn settings() -> Settings {
@@ -93,11 +92,8 @@ mod tests {
             rounds: PILOT,
             slice: Duration::from_millis(100),
             warmup: Duration::from_millis(20),
-            counts: Counts::default(),
-            keeps_samples: false,
             seed: 1,
-            budget: None,
-            time_calls: false,
+            ..Settings::default()
         }
     }
 

@@ -5,7 +5,7 @@ pub(crate) mod words;
 use crate::args::{OutputArgs, RunArgs};
 use crate::error::Stop;
 use crate::gates::Gates;
-use crate::measure::{self, Destination};
+use crate::measure;
 use crate::{output, request};
 use ipcperf_core::nearest;
 use ipcperf_core::result::Plan;
@@ -37,8 +37,8 @@ pub(crate) fn run(
         return print(&plans, &settings, &args.output);
     }
     let plan = Plan { command: "run".into(), rounds, ..Plan::default() };
-    let to = Destination { output: &args.output, raw: None };
-    measure::record(plan, settings.seed, registry, to, gates, |interrupts, progress| {
+    let (seed, output) = (settings.seed, &args.output);
+    measure::record(plan, seed, registry, output, None, gates, |interrupts, progress| {
         exec::run(plans, &settings, Some(interrupts), progress)
     })
     .map(|(code, _)| code)
@@ -154,14 +154,12 @@ pub(crate) fn objection(program: &str) -> Option<String> {
 }
 
 fn print(plans: &[PipelinePlan], settings: &Settings, args: &OutputArgs) -> Result<ExitCode, Stop> {
-    let head = format!(
-        "{} x {} of at most {} s, seed {}, result: {}",
+    let amount = format!(
+        "{} x {} of at most {} s, seed {}",
         ipcperf_report::counted(plans.len() as u64, "pipeline"),
         ipcperf_report::counted(settings.rounds, "round"),
         settings.deadline.as_secs_f64(),
         settings.seed,
-        measure::planned(args)?,
     );
-    let pipelines = plans.iter().map(|plan| format!("  {}", plan.id()));
-    output::lines(std::iter::once(head).chain(pipelines))
+    measure::dry_run(&amount, args, plans.iter().map(|plan| format!("  {}", plan.id())))
 }

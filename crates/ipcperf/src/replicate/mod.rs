@@ -78,7 +78,8 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         }
     }
     if args.dry_run {
-        return output::lines(plan(&studies, scale, args)?);
+        let amount = format!("Scale {scale}");
+        return measure::dry_run(&amount, &args.output, plan(&studies, scale, args));
     }
     if args.files.is_some() {
         author::lacking(&studies, scale)?;
@@ -275,38 +276,28 @@ fn scale(word: &str) -> Result<Scale, Stop> {
     word.parse().map_err(unknown_name)
 }
 
-/// What would be done.
-fn plan(studies: &[Study], scale: Scale, args: &ReplicateArgs) -> Result<Vec<String>, Stop> {
-    let result = measure::planned(&args.output)?;
-    let mut lines = vec![format!("{}; result: {result}", elsewhere(studies, scale))];
+/// What would be measured.
+fn plan(studies: &[Study], scale: Scale, args: &ReplicateArgs) -> Vec<String> {
+    let mut lines = Vec::new();
     for study in studies {
         let rounds = args.rounds.unwrap_or_else(|| study.rounds(scale));
         let claims = ClaimKind::ALL.iter().map(|kind| (study.claim_count(*kind), kind));
         let claims = claims.filter(|(count, _)| *count > 0);
         let claims: Vec<String> = claims.map(|(count, kind)| counted(count, *kind)).collect();
         let (name, arms) = (study.name(), study.arms.len());
-        lines.push(format!("{name}: {arms} arms x {rounds} rounds, {}", claims.join(", ")));
+        let took = study.expected(scale).map(|time| format!("; elsewhere it took {time}"));
+        let (claims, took) = (claims.join(", "), took.unwrap_or_default());
+        lines.push(format!("{name}: {arms} arms x {rounds} rounds, {claims}{took}"));
         for arm in &study.arms {
             lines.push(format!("  {} ({}): {}", arm.id, arm.work, arm.label));
         }
         lines.push(format!("  claims: {}", study.claim_ids().collect::<Vec<_>>().join(", ")));
     }
-    Ok(lines)
+    lines
 }
 
 fn counted(count: usize, kind: ClaimKind) -> String {
     format!("{count} {kind}{}", if count == 1 { "" } else { "s" })
-}
-
-/// How long it took elsewhere, as far as the files of the studies say.
-fn elsewhere(studies: &[Study], scale: Scale) -> String {
-    let of = |study: &Study| {
-        let expected = study.expected(scale)?;
-        Some(format!("{} {expected}", study.name()))
-    };
-    let all: Vec<String> = studies.iter().filter_map(of).collect();
-    let known = if all.is_empty() { "not known".to_owned() } else { all.join(", ") };
-    format!("Scale {scale}, elsewhere it took: {known}")
 }
 
 #[cfg(test)]

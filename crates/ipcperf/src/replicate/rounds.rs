@@ -11,7 +11,7 @@ use ipcperf_core::result::{Noise, Scale, Status};
 use ipcperf_engine::exec::Watch;
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Bench, Bounded, CellRun, Measure, PAUSE, Progress, Ran, rounds};
+use ipcperf_engine::run::{self, Bench, Bounded, CellRun, Measure, PAUSE, Progress, Ran, rounds};
 use ipcperf_engine::task::TaskError;
 use ipcperf_engine::{Facts, result_set};
 use ipcperf_stats::Rng;
@@ -174,16 +174,13 @@ impl Run<'_> {
 impl Measure for Run<'_> {
     type Error = io::Error;
 
-    fn arms(&self) -> usize {
-        self.arms.len()
-    }
-
-    fn is_open(&self, arm: usize) -> bool {
-        self.arms[arm].measured.ended.is_none()
-    }
-
-    fn name(&self, arm: usize) -> String {
-        format!("{} {}", self.study.name(), self.arms[arm].measured.arm.id)
+    fn arms(&self) -> Vec<run::Arm<'_>> {
+        let arm = |one: &ArmRun| run::Arm {
+            name: format!("{} {}", self.study.name(), one.measured.arm.id).into(),
+            is_open: one.measured.ended.is_none(),
+            idle: None,
+        };
+        self.arms.iter().map(arm).collect()
     }
 
     fn pause(&mut self) -> io::Result<bool> {

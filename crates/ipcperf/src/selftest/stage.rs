@@ -8,7 +8,7 @@ use ipcperf_core::result::{Cell, ResultSet};
 use ipcperf_engine::connect::Model;
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Bench, CellRun, Counts, Lengths, Measure, fresh_seed, rounds};
+use ipcperf_engine::run::{Arm, Bench, CellRun, Counts, Lengths, Measure, fresh_seed, rounds};
 use ipcperf_engine::{Facts, result_set};
 use ipcperf_stats::Rng;
 use ipcperf_sys::signals::Interrupts;
@@ -136,16 +136,8 @@ struct Run<'a> {
 impl Measure for Run<'_> {
     type Error = io::Error;
 
-    fn arms(&self) -> usize {
-        self.cells.len()
-    }
-
-    fn is_open(&self, arm: usize) -> bool {
-        self.cells[arm].is_open()
-    }
-
-    fn name(&self, arm: usize) -> String {
-        self.cells[arm].plan.id.clone()
+    fn arms(&self) -> Vec<Arm<'_>> {
+        self.cells.iter().map(Arm::from).collect()
     }
 
     fn measure(&mut self, arm: usize, round: u64, position: u64) -> io::Result<bool> {
