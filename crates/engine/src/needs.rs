@@ -1,7 +1,7 @@
 //! What every measurement takes, whatever the mechanism: tried once, and told by all commands in the same words.
 
 use crate::error::words;
-use crate::page::{CAPACITY, Page};
+use crate::page::Page;
 use crate::task::SUBCOMMAND;
 use ipcperf_core::Missing;
 use ipcperf_sys::limits;
@@ -19,7 +19,8 @@ pub fn probe() -> Result<(), Missing> {
 
 fn tried() -> Result<(), Missing> {
     limits::room()?;
-    Page::create(CAPACITY).map_err(|error| {
+    // Of the page only that it can be made: its slots need what `room` has asked for, and to clear them takes milliseconds.
+    Page::create(0).map_err(|error| {
         let what = format!("no shared memory (memfd_create: {})", words(&error));
         Missing::new(what, "a kernel and a sandbox with memfd_create, and more memory")
     })?;

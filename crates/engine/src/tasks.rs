@@ -9,20 +9,20 @@ use crate::{bounds, connect, exec, fan, slice};
 use serde_json::Value;
 use std::process::ExitCode;
 
-/// Does one task, of the engine or of `more`, and ends. Standard input is the control channel.
+/// Does one task and ends. Standard input is the control channel.
 #[must_use]
-pub fn main(registry: &Registry, more: &[NamedTask<'_>], parent: u32) -> ExitCode {
+pub fn main(registry: &Registry, parent: u32) -> ExitCode {
     let own = [
         NamedTask { name: slice::TASK, run: &|context| measure(registry, context) },
         NamedTask { name: bounds::TASK, run: &bound },
         NamedTask { name: exec::TASK, run: &exec::serve },
         NamedTask { name: fan::TASK, run: &|context| fan::worker::serve(registry, context) },
     ];
-    let all: Vec<_> = own.iter().chain(connect::TASKS).chain(more).copied().collect();
+    let all: Vec<_> = own.iter().chain(connect::TASKS).copied().collect();
     task::main(&all, parent)
 }
 
-/// Every kind of what a worker on a task of the engine is told, and of what it tells.
+/// Every kind of what a worker is told, and of what it tells.
 #[must_use]
 pub fn kinds() -> Vec<Kind> {
     let own = [

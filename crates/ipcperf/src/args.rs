@@ -478,6 +478,9 @@ pub(crate) struct ListArgs {
     pub(crate) can: Vec<String>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
+    /// Do not try what can run here: only what there is
+    #[arg(long)]
+    pub(crate) no_probe: bool,
     /// The same as --format json
     #[arg(long)]
     pub(crate) json: bool,

@@ -8,16 +8,23 @@ use ipcperf_core::{Capability, Family, OptionSet, Spec, UnknownName};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_report::snippet::{self, Language};
 use ipcperf_report::{Format, ListRow};
+use ipcperf_sys::rundir::RunDirectory;
+use ipcperf_sys::signals;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-fn row(entry: &Entry, options: &OptionSet) -> Result<ListRow, Stop> {
+/// What is known of a mechanism without trying it.
+fn untried(entry: &Entry) -> ListRow {
+    ListRow { spec: entry.spec, knobs: entry.knobs, tried: false, missing: None, limit: None }
+}
+
+fn tried(entry: &Entry, options: &OptionSet) -> Result<ListRow, Stop> {
     let refused = |error| Stop::internal(format!("{}: {error}", entry.spec.full_name()));
     Ok(ListRow {
-        spec: entry.spec,
-        knobs: entry.knobs,
+        tried: true,
         missing: entry.probe(options).map_err(refused)?.err(),
         limit: entry.limit(options).map_err(refused)?,
+        ..untried(entry)
     })
 }
 
@@ -43,8 +50,14 @@ pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Sto
             && wanted.iter().all(|capability| entry.spec.can(*capability))
     };
     let entries = registry.entries().iter().filter(is_wanted);
-    let rows =
-        entries.map(|entry| row(entry, &OptionSet::default())).collect::<Result<Vec<_>, _>>()?;
+    let rows = if args.no_probe {
+        entries.map(untried).collect()
+    } else {
+        // All trials use one directory. Where none can be made, those that need one say so.
+        let _held = signals::hold();
+        let _directory = RunDirectory::of_trials();
+        entries.map(|entry| tried(entry, &OptionSet::default())).collect::<Result<Vec<_>, _>>()?
+    };
     let style = output::style(&args.look, false);
     output::put(None, |out| ipcperf_report::list(&rows, format, &style, out))
 }
@@ -55,7 +68,7 @@ pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitC
         let program = snippet(registry, entry.spec, self::language(language)?)?;
         return output::to_stdout(program.as_bytes());
     }
-    let row = row(&entry, &options)?;
+    let row = tried(&entry, &options)?;
     let style = output::style(&args.look, false);
     let format = output::text_format(&args.look)?;
     output::put(None, |out| match format {
@@ -92,12 +105,6 @@ pub(crate) fn snippet(
 
 /// The reference of all mechanisms. Nothing of this host is asked for: the document is the same everywhere.
 pub(crate) fn reference(registry: &Registry) -> Result<ExitCode, Stop> {
-    let row = |entry: &Entry| ListRow {
-        spec: entry.spec,
-        knobs: entry.knobs,
-        missing: None,
-        limit: None,
-    };
-    let rows: Vec<_> = registry.entries().iter().map(row).collect();
+    let rows: Vec<_> = registry.entries().iter().map(untried).collect();
     output::put(None, |out| ipcperf_report::reference(&rows, out))
 }

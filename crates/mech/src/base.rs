@@ -6,12 +6,13 @@ use ipcperf_sys::io::errno as libc_errno;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::{self, Held};
 use ipcperf_sys::{limits, random};
+use std::rc::Rc;
 
 /// What lasts as long as something is tried: the directory, if it takes one, and signals that are held back until it is
 /// gone.
 #[derive(Debug)]
 pub(crate) struct Trial {
-    run: Option<RunDirectory>,
+    run: Option<Rc<RunDirectory>>,
     _held: Held,
 }
 
@@ -24,7 +25,7 @@ pub(crate) fn trial() -> Result<(Trial, Shape), Missing> {
 /// The same for what has a name with some knobs only: without one it needs no directory.
 pub(crate) fn trial_where(has_name: bool) -> Result<(Trial, Shape), Missing> {
     let held = signals::hold();
-    let run = has_name.then(RunDirectory::create).transpose()?;
+    let run = has_name.then(RunDirectory::of_trials).transpose()?;
     let trial = Trial { run, _held: held };
     let shape = Shape {
         size: 0,

@@ -5,7 +5,6 @@
 
 mod base;
 pub(crate) mod budget;
-pub mod bus;
 pub mod by_reference;
 pub mod datagram;
 pub mod floor;
@@ -19,7 +18,6 @@ pub mod wait;
 pub mod wake_up;
 
 pub(crate) use base::{missing, trial, trial_where};
-use bus::dbus::{Broker, Direct};
 use ipcperf_core::Visitor;
 use ipcperf_sys::io::uring::{Enter, SqPoll};
 use shared_memory::mmap_queue::{Fcntl, FcntlAmortised, Flock, Mutex};
@@ -101,9 +99,6 @@ mechanisms! {
         uring_unix_stream: UringUnixStream<Enter>, UringUnixStream<SqPoll>;
         uring_tcp:         UringTcp<Enter>, UringTcp<SqPoll>;
         uring_futex:       UringFutex;
-    }
-    bus {
-        dbus:              Dbus<Direct>, Dbus<Broker>;
     }
 }
 

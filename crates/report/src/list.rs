@@ -19,9 +19,11 @@ pub struct ListRow {
     pub spec: &'static Spec,
     /// Its knobs.
     pub knobs: &'static [Knob],
-    /// Why it cannot run here; `None`: it can.
+    /// Whether it was tried here.
+    pub tried: bool,
+    /// Why it cannot run here; `None`: it can, or was not tried.
     pub missing: Option<Missing>,
-    /// The largest message here, where there is a limit.
+    /// The largest message here, where there is a limit and it was tried.
     pub limit: Option<Limit>,
 }
 
@@ -31,7 +33,7 @@ fn entry(row: &ListRow) -> MechanismEntry {
         name: row.spec.full_name(),
         family: row.spec.family,
         default: row.spec.default,
-        available: row.missing.is_none(),
+        available: row.tried.then_some(row.missing.is_none()),
         missing: row.missing.as_ref().map(|missing| missing.what.clone()),
         how: how.filter(|how| !how.is_empty()),
         limit: row.limit,
@@ -117,7 +119,11 @@ const WANTED: &[usize] = &[2, 3, 4, 5, 6, 8, 7, 9, 10];
 
 fn cells(row: &ListRow) -> Vec<String> {
     let spec = row.spec;
-    let here = if row.missing.is_some() { "NO" } else { "yes" };
+    let here = match (row.tried, &row.missing) {
+        (false, _) => NONE,
+        (true, None) => "yes",
+        (true, Some(_)) => "NO",
+    };
     let largest = match (&row.limit, spec.payload) {
         (Some(limit), _) => figures::size(limit.bytes as u64),
         (None, Payload::Wake { word }) => format!("{word} B"),
@@ -187,7 +193,11 @@ fn table(rows: &[ListRow], style: &Style, out: &mut dyn io::Write) -> io::Result
     if rows.is_empty() {
         return page.paragraph(Tone::Plain, "", "No mechanism can do all of that.");
     }
-    let mut words = format!("{available} of {} can run here.", rows.len());
+    let mut words = if rows.iter().all(|row| row.tried) {
+        format!("{available} of {} can run here.", rows.len())
+    } else {
+        format!("{} mechanisms and variants; none was tried.", rows.len())
+    };
     for (column, meaning) in LEGEND {
         if chosen.iter().any(|at| HEADS[*at].0 == *column) {
             words.push_str(&format!(" {column}: {meaning}."));

@@ -11,10 +11,12 @@ use crate::io::reap::reap_directory;
 use crate::{directory, random};
 use ipcperf_core::Missing;
 use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags};
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::rc::{Rc, Weak};
 use std::time::{Duration, SystemTime};
 
 /// The directory of this run; removed with all it names when dropped.
@@ -23,6 +25,11 @@ pub struct RunDirectory {
     path: PathBuf,
     /// The directory itself, locked.
     lock: OwnedFd,
+}
+
+thread_local! {
+    /// The directory of what this thread tries, while anybody holds it.
+    static TRIALS: RefCell<Weak<RunDirectory>> = const { RefCell::new(Weak::new()) };
 }
 
 /// Where run directories may be: `$XDG_RUNTIME_DIR` if it is a directory of this user or sticky (`sudo` may leave that of
@@ -106,6 +113,22 @@ impl RunDirectory {
             format!("no run directory (XDG_RUNTIME_DIR, TMPDIR) in {why}"),
             elsewhere(),
         ))
+    }
+
+    /// The directory of what is tried: the one that this thread holds already, or a new one. To make and remove one takes
+    /// as long as to try several mechanisms.
+    ///
+    /// # Errors
+    /// As [`RunDirectory::create`].
+    pub fn of_trials() -> Result<Rc<Self>, Missing> {
+        TRIALS.with_borrow_mut(|held| match held.upgrade() {
+            Some(directory) => Ok(directory),
+            None => {
+                let directory = Rc::new(Self::create()?);
+                *held = Rc::downgrade(&directory);
+                Ok(directory)
+            }
+        })
     }
 
     /// Makes the directory in `base`; `token` is random.
@@ -236,6 +259,19 @@ mod tests {
         std::mem::forget(dead);
         assert!(!reap(base.path()).expect("readable").removed.is_empty());
         assert!(!path.exists() && alive.path().exists());
+    }
+
+    #[test]
+    fn what_is_tried_together_shares_a_directory_that_goes_with_the_last() {
+        let [one, other] = [(); 2].map(|()| RunDirectory::of_trials().expect("a run directory"));
+        let path = other.path().to_owned();
+        assert_eq!(one.path(), path);
+        drop(one);
+        assert!(path.exists());
+        drop(other);
+        assert!(!path.exists());
+        let next = RunDirectory::of_trials().expect("a run directory");
+        assert_ne!(next.path(), path);
     }
 
     #[test]

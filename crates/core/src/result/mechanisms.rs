@@ -31,13 +31,13 @@ pub struct MechanismEntry {
     pub family: Family,
     /// Whether it stands for its mechanism when only one variant is wanted.
     pub default: bool,
-    /// This host can run it.
-    pub available: bool,
-    /// What is missing; `null` if nothing is.
+    /// This host can run it; `null` if that was not tried (`--no-probe`).
+    pub available: Option<bool>,
+    /// What is missing; `null` if nothing is, or nothing was tried.
     pub missing: Option<String>,
     /// How to get it; `null` if there is no way or no need.
     pub how: Option<String>,
-    /// The largest message on this host; `null` if there is no limit.
+    /// The largest message on this host; `null` if there is no limit, or nothing was tried.
     pub limit: Option<Limit>,
     /// Its knobs.
     pub knobs: &'static [Knob],

@@ -4,14 +4,6 @@ use super::bounds::{self, BoundWork};
 use super::cell::Keys;
 use super::work::Work;
 use super::{after_kill, emsgsize, exec, facts, pipeline};
-use ipcperf_engine::protocol;
-use ipcperf_engine::task::NamedTask;
-
-/// What workers can be sent to do for a study.
-pub(crate) const TASKS: &[NamedTask<'_>] = &[pipeline::TASK];
-
-/// What these are told and tell.
-pub(crate) const MESSAGES: &[protocol::Kind] = &pipeline::MESSAGES;
 
 /// Makes the work of an arm from what its study says: the keys of the arm and of the scale in one table.
 type Maker = fn(&toml::Table) -> Result<Box<dyn Work>, String>;

@@ -17,7 +17,7 @@ mod pipeline;
 mod rounds;
 mod work;
 
-pub(crate) use kinds::{MESSAGES, TASKS, check};
+pub(crate) use kinds::check;
 
 use crate::args::ReplicateArgs;
 use crate::error::{Code, Stop, note, unknown, unknown_name};

@@ -1,53 +1,34 @@
-//! `pipeline`: a source of zeros, a sink, and a way between them; how long a number of bytes takes.
+//! `pipeline`: two `socat` processes pass zeros from a source to a sink; how long a number of bytes takes.
 //!
-//! What was published are runs of two `socat` processes, timed from outside, so start-up and the wait of a relay for
-//! its other direction are in the figures. Variants take these apart. A run counts only if all bytes arrived.
+//! The published runs are timed from outside, so start-up and the wait of a relay for its other direction are in the
+//! figures. Variants take these apart. A run counts only if all bytes arrived.
 
 mod plan;
-mod relay;
 mod socat;
-mod steady;
-mod way;
 
 use super::work::{Turn, Work};
-use ipcperf_engine::protocol;
-use ipcperf_engine::task::{NamedTask, TaskError, WorkerContext};
+use ipcperf_engine::task::TaskError;
 use ipcperf_study::Readings;
-use ipcperf_sys::io::pipe::{self, End};
+use ipcperf_sys::io::pipe;
 use ipcperf_sys::signals::Interrupts;
 use plan::{Method, Plan, Run};
-use relay::Duty;
 use serde::Deserialize;
-use serde_json::Value;
+use socat::Socat;
 use std::time::Duration;
 
-/// One end of a pipeline.
-pub(super) const TASK: NamedTask<'_> =
-    NamedTask { name: relay::NAME, run: &|context| Ok(serve(context)?) };
-
-/// What an end is told and tells.
-pub(super) const MESSAGES: [protocol::Kind; 2] = [
-    protocol::Kind::of::<Duty>("pipeline: duty"),
-    protocol::Kind::of::<relay::Seen>("pipeline: seen"),
-];
-
-/// Fewer blocks than this have no steady state.
+/// A run of fewer blocks than this is little more than start-up.
 const LEAST_BLOCKS: u64 = 10;
 /// Above this a block is a buffer that no relay has.
 const LARGEST_BLOCK: usize = 64 << 20;
 
-/// What moves the bytes.
+/// How socat is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Variant {
-    /// Two socat processes with the published arguments, or the stand-in where there is no socat.
+    /// Two processes with the published arguments.
     AsPublished,
     /// The same with `-u`: one direction, so nothing to wait for at the end.
     OneWay,
-    /// Two workers that do what socat does, block by block.
-    StandIn,
-    /// A writer and a reader, and nobody between; from a tenth of the bytes on.
-    Direct,
     /// As published, but both ends start at the same moment: whether they find each other.
     Together,
 }
@@ -80,17 +61,6 @@ struct Pipeline {
     /// Its length grows until a run is long enough, and stays so for the rounds that follow.
     plan: Plan,
     shortest: Duration,
-}
-
-fn serve(context: &mut WorkerContext<'_>) -> Result<Value, String> {
-    let duty: Duty = context.params()?;
-    let end = if duty.is_source { End::Write } else { End::Read };
-    let seen = if duty.relays {
-        relay::serve(&duty, end, context)?
-    } else {
-        steady::serve(&duty, end, context)?
-    };
-    serde_json::to_value(seen).map_err(|error| error.to_string())
 }
 
 /// Its name in a study.
@@ -149,48 +119,19 @@ fn lengthened(plan: &Plan, wall_ns: u64, shortest: Duration) -> Option<Plan> {
 }
 
 impl Pipeline {
-    /// One run from outside, by relays.
-    fn relayed(&self, plan: &Plan, turn: &Turn<'_>) -> Result<Run, TaskError> {
-        match socat::installed() {
-            Ok(socat) if self.variant != Variant::StandIn => socat.measure(plan, turn),
-            _ => relay::measure(plan, turn),
-        }
-    }
-
     /// The transfer of this round: made again with more bytes where it was too short.
-    fn long_enough(
-        &mut self,
-        mut run: impl FnMut(&Self) -> Result<Run, TaskError>,
-    ) -> Result<Run, TaskError> {
+    fn long_enough(&mut self, socat: &Socat, turn: &Turn<'_>) -> Result<Run, TaskError> {
         loop {
-            let ran = run(self)?;
-            match lengthened(&self.plan, ran.wall_ns, self.shortest) {
+            let run = socat.measure(&self.plan, turn)?;
+            match lengthened(&self.plan, run.wall_ns, self.shortest) {
                 Some(longer) => self.plan = longer,
-                None => return Ok(ran),
+                None => return Ok(run),
             }
         }
     }
 
-    fn direct(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
-        let mut readings = Readings::default();
-        let mut steady_bytes = 0;
-        let run = self.long_enough(|own| {
-            let (run, bytes) = steady::measure(&own.plan, turn)?;
-            steady_bytes = bytes;
-            Ok(run)
-        })?;
-        consumed(&mut readings, &self.plan, &run);
-        let rate = steady_bytes as f64 * 8e9 / run.wall_ns as f64;
-        readings.set("mbits", rate / 1e6);
-        readings.set("bits_per_second", rate);
-        let text = "writer and reader, nobody between, steady state";
-        readings.facts.insert("variant".into(), text.into());
-        Ok(readings)
-    }
-
     /// Whether two ends that start at the same moment find each other.
-    fn together(&self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
-        let socat = socat::installed().as_ref().map_err(|why| TaskError::Failed(why.clone()))?;
+    fn together(&self, socat: &Socat, turn: &Turn<'_>) -> Result<Readings, TaskError> {
         let mut readings = Readings::default();
         let missed = socat.at_once(&self.plan, turn)?;
         readings.answer("missed", missed.is_some());
@@ -199,62 +140,61 @@ impl Pipeline {
         }
         Ok(readings)
     }
+}
 
-    fn facts(&self, port: u16) -> Vec<(&'static str, String)> {
-        match socat::installed() {
-            _ if self.variant == Variant::StandIn => {
-                vec![("variant", "stand-in: two workers; poll, read, write for each block".into())]
-            }
-            Ok(socat) => {
-                let [source, sink] = socat::commands(&self.plan, port);
-                let program = format!("two processes of {}", socat.version());
-                let script = socat::script(&self.plan, port);
-                vec![("variant", program), ("source", source), ("sink", sink), ("script", script)]
-            }
-            Err(reason) => vec![("variant", format!("stand-in: two workers, because {reason}"))],
-        }
-    }
+fn installed() -> Result<&'static Socat, TaskError> {
+    socat::installed().as_ref().map_err(|why| TaskError::Failed(why.clone()))
 }
 
 impl Work for Pipeline {
     fn look(&self, _: Option<&Interrupts>) -> Result<(), TaskError> {
-        if self.variant == Variant::Together {
-            return socat::installed()
-                .as_ref()
-                .map(drop)
-                .map_err(|why| TaskError::Failed(why.clone()));
-        }
+        installed()?;
         let Some(bytes) = self.plan.pipe_bytes else { return Ok(()) };
         let tried = pipe::pair().and_then(|pair| pipe::set_capacity(&pair.write, Some(bytes)));
         tried.map(drop).map_err(|error| TaskError::Failed(error.to_string()))
     }
 
     fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
-        match self.variant {
-            Variant::Direct => return self.direct(turn),
-            Variant::Together => return self.together(turn),
-            Variant::AsPublished | Variant::OneWay | Variant::StandIn => {}
+        let socat = installed()?;
+        if self.variant == Variant::Together {
+            return self.together(socat, turn);
         }
-        let run = self.long_enough(|own| own.relayed(&own.plan, turn))?;
+        let run = self.long_enough(socat, turn)?;
         // What a run takes that moves next to nothing: both processes start, meet and end, and nothing waits.
         let plan = &self.plan;
         let least = Plan { bytes: plan.block as u64, one_way: true, ..*plan };
-        let startup_ns = self.relayed(&least, turn)?.wall_ns;
+        let startup_ns = socat.measure(&least, turn)?.wall_ns;
         let mut readings = Readings::default();
-        consumed(&mut readings, plan, &run);
+        let blocks = plan.bytes as f64 / plan.block as f64;
+        let cpu_ns = (run.user_ns + run.system_ns) as f64;
         let wall_ns = run.wall_ns.max(1) as f64;
-        readings.set("mbits", plan.bytes as f64 * 8e3 / wall_ns);
-        readings.set("bits_per_second", published_rate(plan.bytes, run.wall_ns)?);
-        readings.set("startup_ms", startup_ns as f64 / 1e6);
-        readings.set("startup_share", startup_ns as f64 / wall_ns);
-        let by_socat = self.variant != Variant::StandIn && socat::installed().is_ok();
-        readings.answer("by_socat", by_socat);
-        readings.facts.insert("closing wait".into(), closing_words(plan));
-        if let Some(bytes) = plan.pipe_bytes {
-            readings.facts.insert("pipe".into(), format!("capacity {bytes} bytes"));
+        for (name, value) in [
+            ("mbits", plan.bytes as f64 * 8e3 / wall_ns),
+            ("bits_per_second", published_rate(plan.bytes, run.wall_ns)?),
+            ("bytes", plan.bytes as f64),
+            ("wall_s", wall_ns / 1e9),
+            ("user_s", run.user_ns as f64 / 1e9),
+            ("system_s", run.system_ns as f64 / 1e9),
+            ("cpu_s", cpu_ns / 1e9),
+            ("cpu_us_per_block", cpu_ns / 1e3 / blocks),
+            ("races_lost", run.races_lost as f64),
+            ("startup_ms", startup_ns as f64 / 1e6),
+            ("startup_share", startup_ns as f64 / wall_ns),
+        ] {
+            readings.set(name, value);
         }
-        let facts = self.facts(run.port).into_iter().map(|(name, text)| (name.to_owned(), text));
-        readings.facts.extend(facts);
+        let [source, sink] = socat::commands(plan, run.port);
+        let mut facts = vec![
+            ("variant", format!("two processes of {}", socat.version())),
+            ("source", source),
+            ("sink", sink),
+            ("script", socat::script(plan, run.port)),
+            ("closing wait", closing_words(plan)),
+        ];
+        if let Some(bytes) = plan.pipe_bytes {
+            facts.push(("pipe", format!("capacity {bytes} bytes")));
+        }
+        readings.facts.extend(facts.into_iter().map(|(name, text)| (name.to_owned(), text)));
         Ok(readings)
     }
 }
@@ -275,22 +215,6 @@ fn published_rate(bytes: u64, wall_ns: u64) -> Result<f64, TaskError> {
         .checked_div((wall_ns / 1_000_000).into())
         .map(|rate| rate as f64)
         .ok_or_else(|| TaskError::Failed(format!("{bytes} bytes took less than a millisecond")))
-}
-
-fn consumed(readings: &mut Readings, plan: &Plan, run: &Run) {
-    let blocks = plan.bytes as f64 / plan.block as f64;
-    let cpu_ns = (run.user_ns + run.system_ns) as f64;
-    for (name, value) in [
-        ("bytes", plan.bytes as f64),
-        ("wall_s", run.wall_ns as f64 / 1e9),
-        ("user_s", run.user_ns as f64 / 1e9),
-        ("system_s", run.system_ns as f64 / 1e9),
-        ("cpu_s", cpu_ns / 1e9),
-        ("cpu_us_per_block", cpu_ns / 1e3 / blocks),
-        ("races_lost", run.races_lost as f64),
-    ] {
-        readings.set(name, value);
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::strangers::Somebody;
 use ipcperf_report::{DOCTOR_SCHEMA, MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use ipcperf_sys::seccomp::Refusal;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -289,6 +290,8 @@ situations! {
         => 3, ["nothing can be measured here: no shared memory (memfd_create: Function not implemented)"];
     a_sandbox_that_refuses_queues: NO_QUEUES, "run -m posix-mq,posix-mq/spin --place free -o run.json"
         => 3, ["unavailable: posix-mq and posix-mq/spin: refused here: mq_open: Operation not permitted"];
+    a_sandbox_that_refuses_queues_to_explain: NO_QUEUES, "explain posix-mq"
+        => 3, ["posix-mq cannot run here: refused here: mq_open: Operation not permitted"];
     a_sandbox_that_refuses_names: NO_BIND,
         "run -m unix-stream,unix-dgram --set unix-stream.bind=path --set unix-dgram.bind=path --place free -o run.json"
         => 3, ["unavailable: unix-stream and unix-dgram: refused here: bind to a path in /", ": Permission denied"];
@@ -310,7 +313,8 @@ situations! {
 /// What the list says of a mechanism is what a plan says of its cells, of a run and of a choice.
 #[test]
 fn the_list_the_run_and_the_choice_say_the_same() {
-    for situation in [NO_DIRECTORY, NO_QUEUES, NO_BIND] {
+    let lacking_something = [NO_DIRECTORY, NO_QUEUES, NO_BIND].map(|situation| (situation, true));
+    for (situation, lacks) in lacking_something.into_iter().chain([(Situation::USUAL, false)]) {
         situation.made(|_, run| {
             let list: Value = serde_json::from_str(&run("list --json").stdout).expect("JSON");
             let plan = run("run -m all --place free -s 64 --dry-run").stdout;
@@ -338,9 +342,27 @@ fn the_list_the_run_and_the_choice_say_the_same() {
                     }
                 }
             }
-            assert!(lacking > 0, "{situation:?}");
+            assert!(!lacks || lacking > 0, "{situation:?}");
         });
     }
+}
+
+/// Nothing is tried, so nothing that a host lacks changes it.
+#[test]
+fn a_list_without_trials_is_the_same_everywhere() {
+    let mut lists = BTreeSet::new();
+    for situation in [Situation::USUAL, NO_DIRECTORY, NO_QUEUES, NO_MEMFD, ONE_WORKER] {
+        situation.made(|_, run| {
+            let list = run("list --no-probe --json");
+            let mechanisms = valid(MECHANISMS_SCHEMA, &list.stdout);
+            let mechanisms = mechanisms["mechanisms"].as_array().expect("a list").clone();
+            assert!(
+                !mechanisms.is_empty() && mechanisms.iter().all(|one| one["available"].is_null())
+            );
+            lists.insert(list.stdout + &run("list --no-probe").stdout);
+        });
+    }
+    assert_eq!(lists.len(), 1);
 }
 
 /// What a run of that user has left cannot be looked at: that is told, and removed once it can be.

@@ -62,7 +62,7 @@ impl Mechanism for FileRename {
         let (_run, shape) = crate::trial()?;
         let scratch = files::scratch(&shape, &base);
         let scratch = scratch.map_err(|error| files::missing(error, "file-rename"))?;
-        watch::arrivals(scratch.path()).map(drop).map_err(crate::missing)
+        watch::try_out(scratch.path()).map_err(crate::missing)
     }
 
     fn window(size: usize, _: &FileRenameOptions) -> Option<u32> {

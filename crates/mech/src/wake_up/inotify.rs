@@ -3,6 +3,7 @@
 use crate::wake_up::WAKE_UP;
 use crate::wake_up::word_port::{Bell, Beside, WordPort};
 use ipcperf_core::prelude::*;
+use ipcperf_sys::io::file::watch;
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::stream;
 use ipcperf_sys::io::wake::inotify;
@@ -72,8 +73,9 @@ impl Mechanism for Inotify {
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         let (_run, shape) = crate::trial()?;
-        inotify::probe().and_then(|()| watched(&shape, "trial")).map_err(crate::missing)?;
-        Words::create().map(drop).map_err(crate::missing)
+        let file = Unlink::new(shape.path("trial")?);
+        let tried = inotify::create_file(file.path()).and_then(|_| watch::try_out(file.path()));
+        tried.and_then(|()| Words::create()).map(drop).map_err(crate::missing)
     }
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {

@@ -128,6 +128,7 @@ pub(crate) fn list() -> Vec<ListRow> {
     SPECS
         .iter()
         .map(|spec| ListRow {
+            tried: true,
             spec,
             knobs: if spec.name == "pipe" { &[SIZE] } else { &[] },
             missing: (spec.name == "posix-mq").then(|| {

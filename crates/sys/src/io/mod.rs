@@ -6,7 +6,6 @@
 //! named.
 
 mod buffer;
-pub mod companion;
 pub mod datagram;
 pub mod epoll;
 pub mod file;
@@ -18,7 +17,6 @@ pub mod pipe;
 pub mod pty;
 pub mod queue;
 pub(crate) mod raw;
-pub mod ready;
 pub(crate) mod reap;
 pub mod select;
 pub mod socket;

@@ -60,7 +60,7 @@ impl Plan {
     }
 }
 
-/// What was seen of one transfer, relays included.
+/// What was measured of one transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) wall_ns: u64,

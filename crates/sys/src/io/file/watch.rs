@@ -6,8 +6,9 @@
 use crate::io::failed;
 use crate::io::{names, raw};
 use ipcperf_core::{Missing, SetupError};
-use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init, remove_watch};
 use rustix::io::Errno;
+use std::cell::RefCell;
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -52,7 +53,34 @@ pub fn arrivals(directory: &Path) -> Result<OwnedFd, SetupError> {
 /// # Errors
 /// `Unavailable` with the limit that was reached; otherwise the call that failed.
 pub(crate) fn watching(path: &Path, what: WatchFlags) -> Result<OwnedFd, SetupError> {
-    let instance = init(CreateFlags::CLOEXEC).map_err(|error| match error {
+    let instance = instance()?;
+    add(&instance, path, what)?;
+    Ok(instance)
+}
+
+thread_local! {
+    /// The instance that this thread tries watches with. To close one whose watch was removed a moment ago takes ten
+    /// milliseconds, until the kernel is sure that nobody looks at the watch.
+    static TRIED: RefCell<Option<OwnedFd>> = const { RefCell::new(None) };
+}
+
+/// Whether `path` can be watched, found out by trying.
+///
+/// # Errors
+/// `Unavailable` with the limit that was reached; otherwise the call that failed.
+pub fn try_out(path: &Path) -> Result<(), SetupError> {
+    TRIED.with_borrow_mut(|kept| {
+        let instance = kept.take().map_or_else(instance, Ok)?;
+        let watch = add(&instance, path, WatchFlags::MODIFY)?;
+        // It ends with its path at the latest.
+        let _ = remove_watch(&instance, watch);
+        *kept = Some(instance);
+        Ok(())
+    })
+}
+
+fn instance() -> Result<OwnedFd, SetupError> {
+    init(CreateFlags::CLOEXEC).map_err(|error| match error {
         Errno::MFILE => SetupError::from(Missing::new(
             "this user has as many inotify instances as fs.inotify.max_user_instances allows, or this process as many open files as it may have",
             "sysctl fs.inotify.max_user_instances=512",
@@ -61,15 +89,18 @@ pub(crate) fn watching(path: &Path, what: WatchFlags) -> Result<OwnedFd, SetupEr
             Missing::new("this kernel has no inotify", "a kernel with CONFIG_INOTIFY_USER").into()
         }
         other => failed("inotify_init1")(other),
-    })?;
-    add_watch(&instance, path, what).map_err(|error| match error {
+    })
+}
+
+/// Lets an instance tell of what happens to `path`; the number of the watch.
+fn add(instance: &OwnedFd, path: &Path, what: WatchFlags) -> Result<i32, SetupError> {
+    add_watch(instance, path, what).map_err(|error| match error {
         Errno::NOSPC => SetupError::from(Missing::new(
             "this user watches as many files as fs.inotify.max_user_watches allows",
             "sysctl fs.inotify.max_user_watches=65536",
         )),
         other => failed(format!("inotify_add_watch in {}", names::place(path)))(other),
-    })?;
-    Ok(instance)
+    })
 }
 
 /// Sleeps until something has arrived and returns how many bytes of the event were filled.

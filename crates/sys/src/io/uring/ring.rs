@@ -348,24 +348,34 @@ fn unavailable(what: impl Into<String>, how: impl Into<String>) -> SetupError {
     Missing::new(what, how).into()
 }
 
-/// Tries a ring that does nothing once, and whether it has the operations.
+/// Tries a ring that does nothing once; what operations the kernel has.
 ///
 /// # Errors
 /// `Unavailable` with the reason.
-fn try_out<D: Drive>(operations: &[(u8, &str)]) -> Result<Ring<D>, SetupError> {
+fn try_out<D: Drive>() -> Result<(Ring<D>, Probe), SetupError> {
     let mut ring = Ring::<D>::new()?;
     let mut known = Probe::new();
-    // Linux 5.6; what is older has none of the operations asked for.
+    // Linux 5.6; what is older has none of the operations that anybody asks for.
     let _ = ring.submitter().register_probe(&mut known);
-    if let Some((_, name)) = operations.iter().find(|(code, _)| !known.is_supported(*code)) {
-        let what = format!("the io_uring of this kernel has no {name}");
-        return Err(unavailable(what, "a newer kernel; io_uring_enter(2) says since when"));
-    }
     let nothing = Request { operation: opcode::Nop::CODE, ..Request::default() };
     // SAFETY: it names no memory.
     let done = unsafe { ring.run(nothing) }.and_then(|done| done.result);
     done.map_err(|code| refused(&io::Error::from_raw_os_error(code)))?;
-    Ok(ring)
+    Ok((ring, known))
+}
+
+/// Whether the kernel has all of these operations.
+///
+/// # Errors
+/// `Unavailable` with the first that it lacks.
+fn has(known: &Probe, operations: &[(u8, &str)]) -> Result<(), SetupError> {
+    match operations.iter().find(|(code, _)| !known.is_supported(*code)) {
+        Some((_, name)) => {
+            let what = format!("the io_uring of this kernel has no {name}");
+            Err(unavailable(what, "a newer kernel; io_uring_enter(2) says since when"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The descriptor as a request has it.

@@ -4,7 +4,7 @@
 //! The word is a live reference for the whole call, and the kernel never writes to it. A call that cannot wait until
 //! its operation has completed leaves one behind that may at most find its word unmapped.
 
-use super::{Request, Ring, try_out};
+use super::{Request, Ring, has, try_out};
 use crate::io::uring::Enter;
 use io_uring::opcode;
 use ipcperf_core::SetupError;
@@ -29,7 +29,9 @@ impl FutexRing {
     /// # Errors
     /// `Unavailable` with the reason.
     pub fn new() -> Result<Self, SetupError> {
-        try_out(OPERATIONS).map(Self)
+        let (ring, known) = try_out()?;
+        has(&known, OPERATIONS)?;
+        Ok(Self(ring))
     }
 
     /// Sleeps while the word holds `expected`. Also returns early, so callers look again.

@@ -1,7 +1,7 @@
 //! D-Bus: from process to process, and over a bus.
 
-use crate::bus::broker;
-use crate::bus::dbus_port::{self as ports, DbusPort};
+use crate::broker;
+use crate::port::DbusPort;
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::{self, Kind};
 use std::marker::PhantomData;
@@ -56,7 +56,7 @@ impl<R: Route> Mechanism for Dbus<R> {
                 "The broker is told to stop reading a sender of which 8 MiB are undelivered; a session bus reads on.",
                 "What the broker has not read of a sender that closes may be lost: an end here waits for it, up to 5 s.",
                 "The ends call each other by unique names, which a restart changes; a well-known name would outlive it.",
-                "A dead peer is told only to who subscribed to NameOwnerChanged; nobody does here.",
+                "Only a subscriber to NameOwnerChanged learns that its peer has died; nobody subscribes here.",
                 "The library decides: another one than zbus gives other numbers over the same bus.",
             ]
         } else {
@@ -80,23 +80,18 @@ impl<R: Route> Mechanism for Dbus<R> {
         // The body, the message, into the kernel and out of it; the broker copies a body once and makes two more in
         // the kernel.
         copies: if R::IS_BUS { 7 } else { 4 },
-        needs: if R::IS_BUS {
-            &["CONFIG_UNIX", "built with --features dbus", "dbus-daemon"]
-        } else {
-            &["CONFIG_UNIX", "built with --features dbus"]
-        },
+        needs: if R::IS_BUS { &["CONFIG_UNIX", "dbus-daemon"] } else { &["CONFIG_UNIX"] },
         ..Spec::NOTHING
     };
     type Options = NoOptions;
     type Port = DbusPort;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
-        ports::built()?;
         if R::IS_BUS {
-            broker::try_one()
-        } else {
-            socket::pair(Kind::Stream).map(drop).map_err(crate::missing)
+            return broker::try_one();
         }
+        let tried = socket::pair(Kind::Stream);
+        tried.map(drop).map_err(|error| Missing::new(error.to_string(), "a sandbox that allows it"))
     }
 
     fn lends(_: &NoOptions) -> [Lends; 2] {
@@ -104,7 +99,6 @@ impl<R: Route> Mechanism for Dbus<R> {
     }
 
     fn open(shape: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
-        ports::built()?;
         if R::IS_BUS {
             return broker::serve(shape);
         }

@@ -1,8 +1,8 @@
 //! What runs a D-Bus connection: its tasks and its socket, on the thread that sends or receives, in `poll(2)`. Without
 //! it zbus would bring an executor with a second thread.
 
-use ipcperf_sys::io::epoll;
-use ipcperf_sys::io::ready;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -88,23 +88,26 @@ impl Shared {
         let mut woken = Vec::new();
         {
             let mut watched = lock(&self.watched);
-            let list: Vec<_> = watched
+            let mut fds: Vec<_> = watched
                 .iter()
                 .map(|watched| {
-                    let interest = match watched.interest {
-                        Interest::Writable => epoll::Interest::Writable,
-                        _ => epoll::Interest::Readable,
+                    let flags = match watched.interest {
+                        Interest::Writable => PollFlags::OUT,
+                        _ => PollFlags::IN,
                     };
-                    (watched.source.as_fd(), interest)
+                    PollFd::from_borrowed_fd(watched.source.as_fd(), flags)
                 })
                 .collect();
             let first = lock(&self.timers).iter().map(|(due, _)| *due).min();
             let limit = first.map(|due| due.saturating_duration_since(Instant::now()));
-            let mut found = Vec::new();
-            // What fails here fails again in the call on the descriptor, which can tell.
-            if ready::wait(&list, limit, |index| found.push(index)).is_err() {
-                found = (0..list.len()).collect();
-            }
+            let limit = limit.map(|limit| Timespec::try_from(limit).unwrap_or_default());
+            let found: Vec<_> = match poll(&mut fds, limit.as_ref()) {
+                Ok(_) => (0..fds.len()).filter(|at| !fds[*at].revents().is_empty()).collect(),
+                // A signal ends the sleep early.
+                Err(Errno::INTR) => Vec::new(),
+                // What fails here fails again in the call on the descriptor, which can tell.
+                Err(_) => (0..fds.len()).collect(),
+            };
             for index in found.into_iter().rev() {
                 woken.push(watched.swap_remove(index).waker);
             }

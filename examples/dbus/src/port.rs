@@ -1,11 +1,8 @@
 //! Messages of D-Bus, by zbus, on one thread.
 
-mod executor;
-
-use crate::port::fault;
-use executor::Executor;
+use crate::executor::Executor;
 use futures_core::Stream;
-use ipcperf_core::{Fault, Meet, Missing, Port, Seat, SetupError, Shape, Wiring};
+use ipcperf_core::{Fault, Meet, Port, Seat, SetupError, Shape, Wiring};
 use ipcperf_sys::io::{Buffer, errno, socket};
 use serde_bytes::Bytes;
 use std::future::poll_fn;
@@ -43,15 +40,6 @@ pub struct DbusPort {
 /// closes: on a busy machine 3 of 100 such senders lost their last messages. So an end closes when all is read, or after this
 /// time.
 const LINGER: Duration = Duration::from_secs(5);
-
-/// Whether D-Bus is built in.
-///
-/// # Errors
-/// It is.
-#[expect(clippy::unnecessary_wraps, reason = "a build without D-Bus says what is missing")]
-pub(crate) fn built() -> Result<(), Missing> {
-    Ok(())
-}
 
 impl DbusPort {
     /// The end of `seat` of a connection without a bus. The follow is the one who is connected to.
@@ -176,9 +164,9 @@ impl Port for DbusPort {
 
     fn finish(&mut self) -> Result<(), Fault> {
         match self.post(END, 0) {
-            // Whoever is gone need not be told.
+            // A peer that is gone needs no last signal.
             Err(Fault::Closed) => Ok(()),
-            told => told,
+            other => other,
         }
     }
 }
@@ -200,11 +188,14 @@ fn meaning(error: &zbus::Error) -> Fault {
     match error {
         // The end of the socket, which zbus reports in either way.
         zbus::Error::InputOutput(error)
-            if matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe) =>
+            if matches!(
+                error.kind(),
+                ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
+            ) =>
         {
             Fault::Closed
         }
-        zbus::Error::InputOutput(error) => error.raw_os_error().map_or(Fault::Corrupt, fault),
+        zbus::Error::InputOutput(error) => error.raw_os_error().map_or(Fault::Corrupt, Fault::Sys),
         // What zbus refuses to build is above the specification's limits.
         zbus::Error::ExcessData => Fault::TooLong,
         _ => Fault::Corrupt,

@@ -1,17 +1,30 @@
 //! The broker of a D-Bus channel: a dbus-daemon that serves this channel alone.
 
-use ipcperf_core::{Guard, Link, Missing, SetupError, Shape};
-use ipcperf_sys::io::companion::Companion;
+use ipcperf_core::{Guard, Link, Missing, PatternKind, SetupError, Shape};
 use ipcperf_sys::io::names::Unlink;
+use ipcperf_sys::program::Program;
+use ipcperf_sys::rundir::RunDirectory;
+use ipcperf_sys::{random, signals};
+use std::io::{self, BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 /// The program that serves a bus.
 const DAEMON: &str = "dbus-daemon";
 
 /// Starts a broker and stops it: whether it is installed, and may do what it must, nothing else tells.
 pub(crate) fn try_one() -> Result<(), Missing> {
-    let (_run, shape) = crate::trial()?;
+    // A signal that ends this process waits until what is tried is gone.
+    let _held = signals::hold();
+    let directory = RunDirectory::of_trials()?;
+    let shape = Shape {
+        size: 0,
+        pattern: PatternKind::PingPong,
+        nonce: random::number(),
+        buffer_offset: 0,
+        directory: Some(directory.path().to_owned()),
+    };
     serve(&shape).map(drop).map_err(|error| {
         let what = format!("{DAEMON} is not installed, or cannot be started: {error}");
         Missing::new(what, "install the package dbus-daemon")
@@ -29,11 +42,25 @@ pub(crate) fn serve(shape: &Shape) -> Result<Link, SetupError> {
     let text = configuration(&address(door.as_os_str().as_bytes()));
     let rules = Unlink::write(shape.path("bus.conf")?, &text)?;
     let door_guard = Unlink::new(door);
-    let arguments = ["--nofork".into(), "--nopidfile".into(), "--print-address=1".into()];
-    let file = format!("--config-file={}", rules.path().display());
-    let broker = Companion::start(DAEMON, arguments.into_iter().chain([file]))?;
+    let mut command = Command::new(DAEMON);
+    command.args(["--nofork", "--nopidfile", "--print-address=1"]);
+    command.arg(format!("--config-file={}", rules.path().display()));
+    let broker = start(command).map_err(|error| SetupError::Protocol(error.to_string()))?;
     // Dropped in this order: first the broker, then its names.
     Ok(Link { guards: vec![Guard::new((broker, door_guard, rules))], ..Link::default() })
+}
+
+/// Starts it, and waits for the first line of its output, by which it says that it is ready.
+fn start(mut command: Command) -> io::Result<Program> {
+    let (output, theirs) = io::pipe()?;
+    command.stdin(Stdio::null()).stdout(theirs).stderr(Stdio::null());
+    let program = Program::start(&mut command)?;
+    // With its copy of the pipe, so that the end of the program is the end of its output.
+    drop(command);
+    match BufReader::new(output).read_line(&mut String::new())? {
+        0 => Err(io::Error::other("it ended at once")),
+        _ => Ok(program),
+    }
 }
 
 /// A path as addresses of D-Bus write it: most letters as they are, every other byte as `%` and two digits.
